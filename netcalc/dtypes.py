@@ -1,0 +1,60 @@
+"""The element types of tensors: names, sizes in bytes, and promotion.
+
+Names are PyTorch's.  Promotion follows ``torch.promote_types``: bool < integers < floats; within a kind the
+wider wins, ``uint8`` with ``int8`` gives ``int16``, and ``float16`` with ``bfloat16`` gives ``float32``.
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+from typing import Literal, TypeAlias, get_args
+
+DType: TypeAlias = Literal[
+    "float32", "float64", "float16", "bfloat16", "int64", "int32", "int16", "int8", "uint8", "bool"
+]
+DTYPES: tuple[DType, ...] = get_args(DType)
+
+ITEMSIZE: dict[str, int] = {
+    "float64": 8,
+    "float32": 4,
+    "float16": 2,
+    "bfloat16": 2,
+    "int64": 8,
+    "int32": 4,
+    "int16": 2,
+    "int8": 1,
+    "uint8": 1,
+    "bool": 1,
+}
+FLOATS = frozenset({"float64", "float32", "float16", "bfloat16"})
+INTEGERS = frozenset({"int64", "int32", "int16", "int8", "uint8"})
+
+_SIGNED = ("int8", "int16", "int32", "int64")
+
+
+def promote(*dtypes: DType) -> DType:
+    """The type that holds the result of arithmetic between tensors of these types.
+
+    >>> promote("int64", "float16")
+    'float16'
+    >>> promote("float16", "bfloat16")
+    'float32'
+    """
+    return reduce(_promote_two, dtypes)
+
+
+def _promote_two(a: DType, b: DType) -> DType:
+    if a == b or b == "bool":
+        return a
+    if a == "bool":
+        return b
+    if (a in FLOATS) != (b in FLOATS):
+        return a if a in FLOATS else b
+    if a in FLOATS:
+        if {a, b} == {"float16", "bfloat16"}:
+            return "float32"
+        return a if ITEMSIZE[a] >= ITEMSIZE[b] else b
+    if "uint8" in (a, b):
+        other = b if a == "uint8" else a
+        return "int16" if other == "int8" else other
+    return a if _SIGNED.index(a) >= _SIGNED.index(b) else b

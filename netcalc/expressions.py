@@ -1,0 +1,554 @@
+"""The small expression language of ``${…}``, of ``when:`` and of the formulas that rules are written in.
+
+Data only: numbers, strings, lists, names, arithmetic, comparison, ``and``/``or``/``not``, ``a if c else b``,
+indexing, attribute access on tensors, and the functions of :data:`FUNCTIONS`.  Nothing else parses, and length,
+depth and the size of results are bounded.  Division by ``/`` gives a float; sizes want ``//``.
+
+>>> parse("2 if index == 0 else 1").evaluate({"index": 0})
+2
+>>> parse("(H + 2*p - k)//s + 1").pretty()
+'⌊(H + 2·p − k)/s⌋ + 1'
+>>> parse("(H + 2*p - k)//s + 1").pretty({"H": 224, "p": 3, "k": 7, "s": 2})
+'⌊(224 + 2·3 − 7)/2⌋ + 1'
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from netcalc.dims import Poly, UndecidedError, ceil_div, maximum, minimum, product
+
+__all__ = ["FUNCTIONS", "MAX_LENGTH", "Expression", "ExpressionError", "parse"]
+
+MAX_LENGTH = 2_000
+MAX_DEPTH = 50
+MAX_BITS = 4_096
+MAX_ITEMS = 10_000
+
+_TOKEN = re.compile(
+    r"\s*(?:(?P<number>\d[\d_]*(?:\.\d+)?(?:[eE][+-]?\d+)?)|(?P<name>[A-Za-z_]\w*)"
+    r"|(?P<string>'[^'\\]*'|\"[^\"\\]*\")|(?P<op>//|\*\*|==|!=|<=|>=|[-+*/%<>()\[\],.]))"
+)
+_CONSTANTS = {"true": True, "false": False, "null": None, "True": True, "False": False, "None": None, "pi": math.pi}
+_WORDS = {"if", "else", "and", "or", "not"}
+
+
+class ExpressionError(Exception):
+    """An expression that does not parse or cannot be evaluated; ``column`` counts from 0 within it."""
+
+    def __init__(self, message: str, column: int, *, code: str, name: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.column = column
+        self.code = code
+        self.name = name  # the unknown name, for E202
+
+
+def _range(*bounds: int) -> list[int]:
+    values = range(*bounds)
+    if len(values) > MAX_ITEMS:
+        raise ValueError(f"range of {len(values):,} items (at most {MAX_ITEMS:,})")
+    return list(values)
+
+
+def _fold(pair: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+    def over(*values: Any) -> Any:
+        items = list(values[0]) if len(values) == 1 and isinstance(values[0], (list, tuple)) else list(values)
+        if not items:
+            raise ValueError("nothing to compare")
+        best = items[0]
+        for item in items[1:]:
+            best = pair(best, item)
+        return best
+
+    return over
+
+
+def _smaller(a: Any, b: Any) -> Any:
+    return minimum(a, b) if isinstance(a, Poly) or isinstance(b, Poly) else min(a, b)
+
+
+def _larger(a: Any, b: Any) -> Any:
+    return maximum(a, b) if isinstance(a, Poly) or isinstance(b, Poly) else max(a, b)
+
+
+def _sum(values: list[Any]) -> Any:
+    total: Any = 0
+    for value in values:
+        total = total + value
+    return total
+
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "min": _fold(_smaller),
+    "max": _fold(_larger),
+    "sum": _sum,
+    "prod": lambda values: product(values),
+    "len": len,
+    "range": _range,
+    "abs": abs,
+    "round": round,
+    "floor": math.floor,
+    "ceil": math.ceil,
+    "ceil_div": ceil_div,
+    "int": int,
+    "float": float,
+    "str": str,
+    "sqrt": math.sqrt,
+    "log": math.log,
+    "log2": math.log2,
+    "exp": math.exp,
+}
+
+
+# -- the tree ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Node:
+    column: int
+
+    def children(self) -> Iterator[_Node]:
+        yield from ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Literal(_Node):
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class _Name(_Node):
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class _List(_Node):
+    items: tuple[_Node, ...]
+
+    def children(self) -> Iterator[_Node]:
+        yield from self.items
+
+
+@dataclass(frozen=True, slots=True)
+class _Unary(_Node):
+    op: str
+    operand: _Node
+
+    def children(self) -> Iterator[_Node]:
+        yield self.operand
+
+
+@dataclass(frozen=True, slots=True)
+class _Binary(_Node):
+    op: str
+    left: _Node
+    right: _Node
+
+    def children(self) -> Iterator[_Node]:
+        yield self.left
+        yield self.right
+
+
+@dataclass(frozen=True, slots=True)
+class _Choice(_Node):
+    then: _Node
+    test: _Node
+    otherwise: _Node
+
+    def children(self) -> Iterator[_Node]:
+        yield self.then
+        yield self.test
+        yield self.otherwise
+
+
+@dataclass(frozen=True, slots=True)
+class _Attribute(_Node):
+    value: _Node
+    name: str
+
+    def children(self) -> Iterator[_Node]:
+        yield self.value
+
+
+@dataclass(frozen=True, slots=True)
+class _Index(_Node):
+    value: _Node
+    index: _Node
+
+    def children(self) -> Iterator[_Node]:
+        yield self.value
+        yield self.index
+
+
+@dataclass(frozen=True, slots=True)
+class _Apply(_Node):
+    function: str
+    args: tuple[_Node, ...]
+
+    def children(self) -> Iterator[_Node]:
+        yield from self.args
+
+
+class _Token(NamedTuple):
+    kind: str
+    text: str
+    column: int
+
+
+_BINDING = {
+    "or": 1,
+    "and": 2,
+    "in": 4,
+    "not in": 4,
+    "==": 4,
+    "!=": 4,
+    "<": 4,
+    "<=": 4,
+    ">": 4,
+    ">=": 4,
+    "+": 5,
+    "-": 5,
+    "*": 6,
+    "/": 6,
+    "//": 6,
+    "%": 6,
+    "**": 8,
+}
+
+
+class _Parser:
+    """A precedence-climbing parser over one expression."""
+
+    def __init__(self, text: str) -> None:
+        if len(text) > MAX_LENGTH:
+            raise ExpressionError(f"longer than {MAX_LENGTH:,} characters", 0, code="E201")
+        self.tokens = list(self._tokens(text))
+        self.at = 0
+        self.depth = 0
+
+    @staticmethod
+    def _tokens(text: str) -> Iterator[_Token]:
+        at = 0
+        while text[at:].strip():
+            match = _TOKEN.match(text, at)
+            if not match:
+                column = at + len(text[at:]) - len(text[at:].lstrip())
+                raise ExpressionError(f"unexpected {text[column]!r}", column, code="E201")
+            kind = match.lastgroup or ""
+            yield _Token(kind, match[kind], match.start(kind))
+            at = match.end()
+        yield _Token("end", "", len(text))
+
+    @property
+    def token(self) -> _Token:
+        return self.tokens[self.at]
+
+    def take(self, text: str | None = None) -> _Token:
+        token = self.token
+        if text is not None and token.text != text:
+            found = repr(token.text) if token.kind != "end" else "the end"
+            raise ExpressionError(f"expected {text!r}, found {found}", token.column, code="E201")
+        self.at += 1
+        return token
+
+    def whole(self) -> _Node:
+        node = self.expression()
+        if self.token.kind != "end":
+            raise ExpressionError(f"unexpected {self.token.text!r}", self.token.column, code="E201")
+        return node
+
+    def expression(self) -> _Node:
+        self.depth += 1
+        if self.depth > MAX_DEPTH:
+            raise ExpressionError(f"nested deeper than {MAX_DEPTH}", self.token.column, code="E201")
+        node = self.binary(0)
+        if self.token.text == "if" and self.token.kind == "name":
+            column = self.take().column
+            test = self.binary(0)
+            self.take("else")
+            node = _Choice(column, node, test, self.expression())
+        self.depth -= 1
+        return node
+
+    def binary(self, least: int) -> _Node:
+        self.depth += 1
+        if self.depth > MAX_DEPTH:
+            raise ExpressionError(f"nested deeper than {MAX_DEPTH}", self.token.column, code="E201")
+        node = self.unary()
+        while True:
+            op = self.token.text if self.token.kind in ("op", "name") else ""
+            if op == "not" and self.tokens[self.at + 1].text == "in":
+                op = "not in"
+            power = _BINDING.get(op)
+            if power is None or power < least or power == 0:
+                break
+            column = self.take().column
+            if op == "not in":
+                self.take("in")
+            # ** groups to the right, all others to the left
+            node = _Binary(column, op, node, self.binary(power if op == "**" else power + 1))
+        self.depth -= 1
+        return node
+
+    def unary(self) -> _Node:
+        token = self.token
+        if token.text in ("-", "+") and token.kind == "op":
+            self.take()
+            return _Unary(token.column, token.text, self.binary(7))
+        if token.text == "not" and token.kind == "name":
+            self.take()
+            return _Unary(token.column, "not", self.binary(3))
+        return self.postfix(self.atom())
+
+    def postfix(self, node: _Node) -> _Node:
+        while self.token.kind == "op" and self.token.text in (".", "["):
+            opening = self.take()
+            if opening.text == ".":
+                name = self.take()
+                if name.kind not in ("name", "number"):
+                    raise ExpressionError("expected a name after '.'", name.column, code="E201")
+                node = _Attribute(opening.column, node, name.text)
+            else:
+                node = _Index(opening.column, node, self.expression())
+                self.take("]")
+        return node
+
+    def atom(self) -> _Node:
+        token = self.take()
+        if token.kind == "number":
+            digits = token.text.replace("_", "")
+            if len(digits) > 100:
+                raise ExpressionError("a number of over 100 digits", token.column, code="E201")
+            return _Literal(token.column, int(digits) if digits.isdigit() else float(digits))
+        if token.kind == "string":
+            return _Literal(token.column, token.text[1:-1])
+        if token.text == "(":
+            node = self.expression()
+            self.take(")")
+            return node
+        if token.text == "[":
+            return _List(token.column, self.items("]"))
+        # `in` is a name (the block's input) wherever a value is expected
+        if token.kind == "name" and token.text not in _WORDS:
+            if token.text in _CONSTANTS:
+                return _Literal(token.column, _CONSTANTS[token.text])
+            if self.token.text == "(":
+                if token.text not in FUNCTIONS:
+                    raise ExpressionError(
+                        f"unknown function {token.text!r}; there are {', '.join(sorted(FUNCTIONS))}",
+                        token.column,
+                        code="E202",
+                    )
+                self.take()
+                return _Apply(token.column, token.text, self.items(")"))
+            return _Name(token.column, token.text)
+        found = repr(token.text) if token.kind != "end" else "the end"
+        raise ExpressionError(f"expected a value, found {found}", token.column, code="E201")
+
+    def items(self, closing: str) -> tuple[_Node, ...]:
+        items: list[_Node] = []
+        while self.token.text != closing:
+            items.append(self.expression())
+            if self.token.text != closing:
+                self.take(",")
+        self.take(closing)
+        return tuple(items)
+
+
+# -- evaluation -------------------------------------------------------------------------------------
+
+_COMPARE: dict[str, Callable[[Any, Any], Any]] = {
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "in": lambda a, b: a in b,
+    "not in": lambda a, b: a not in b,
+}
+_ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+    "//": operator.floordiv,
+    "%": operator.mod,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """A parsed expression: :meth:`evaluate` it, ask for its :meth:`names`, or print it :meth:`pretty`."""
+
+    text: str
+    root: _Node
+
+    def evaluate(self, scope: Mapping[str, Any]) -> Any:
+        """The value with names looked up in ``scope``; :class:`ExpressionError` where there is none."""
+        return _evaluate(self.root, scope)
+
+    def names(self) -> frozenset[str]:
+        """The names it refers to."""
+        return _names(self.root)
+
+    def pretty(self, bindings: Mapping[str, Any] | None = None) -> str:
+        """Mathematical notation, with the values of ``bindings`` in the names' places where given."""
+        return _pretty(self.root, bindings or {}, 0)
+
+
+@lru_cache(maxsize=4096)
+def parse(text: str) -> Expression:
+    """The parsed expression; :class:`ExpressionError` (E201, E202) where it is none."""
+    return Expression(text, _Parser(text).whole())
+
+
+@lru_cache(maxsize=4096)
+def _names(node: _Node) -> frozenset[str]:
+    own = {node.name} if isinstance(node, _Name) else set()
+    return frozenset(own.union(*(_names(child) for child in node.children())))
+
+
+def _evaluate(node: _Node, scope: Mapping[str, Any]) -> Any:
+    try:
+        return _value(node, scope)
+    except ExpressionError:
+        raise
+    except ZeroDivisionError:
+        raise ExpressionError("division by zero", node.column, code="E203") from None
+    except UndecidedError as why:
+        raise ExpressionError(str(why), node.column, code="E404") from None
+    except (TypeError, ValueError, OverflowError, IndexError, KeyError, AttributeError) as why:
+        raise ExpressionError(_reason(node, why), node.column, code="E203") from None
+
+
+def _reason(node: _Node, why: Exception) -> str:
+    if isinstance(why, IndexError):
+        return "the index is past the end of the list"
+    if isinstance(node, _Binary) and isinstance(why, TypeError):
+        return f"{node.op!r} does not take these: {why}"
+    return str(why)
+
+
+def _value(node: _Node, scope: Mapping[str, Any]) -> Any:
+    match node:
+        case _Literal(value=value):
+            return value
+        case _Name(name=name):
+            if name not in scope:
+                raise ExpressionError(f"unknown name {name!r}", node.column, code="E202", name=name)
+            return scope[name]
+        case _List(items=items):
+            return [_evaluate(item, scope) for item in items]
+        case _Unary(op="not", operand=operand):
+            return not _evaluate(operand, scope)
+        case _Unary(op=op, operand=operand):
+            number = _evaluate(operand, scope)
+            return -number if op == "-" else +number
+        case _Binary():
+            return _binary(node, scope)
+        case _Choice(then=then, test=test, otherwise=otherwise):
+            return _evaluate(then if _evaluate(test, scope) else otherwise, scope)
+        case _Attribute(value=value, name=name):
+            return _attribute(_evaluate(value, scope), name, node.column)
+        case _Index(value=value, index=index):
+            return _evaluate(value, scope)[_evaluate(index, scope)]
+        case _Apply(function=function, args=args):
+            return FUNCTIONS[function](*(_evaluate(arg, scope) for arg in args))
+    raise AssertionError(node)
+
+
+def _attribute(value: Any, name: str, column: int) -> Any:
+    members = getattr(value, "members", None)
+    if not callable(members):
+        raise ExpressionError(f"{value!r} has no attribute {name!r}", column, code="E203")
+    found: Mapping[str, Any] = members()
+    if name not in found:
+        raise ExpressionError(f"no attribute {name!r}; there are {', '.join(found)}", column, code="E202", name=name)
+    return found[name]
+
+
+def _binary(node: _Binary, scope: Mapping[str, Any]) -> Any:
+    left = _evaluate(node.left, scope)
+    if node.op == "and":
+        return left and _evaluate(node.right, scope)
+    if node.op == "or":
+        return left or _evaluate(node.right, scope)
+    right = _evaluate(node.right, scope)
+    if node.op in _COMPARE:
+        return _COMPARE[node.op](left, right)
+    for side in (left, right):
+        if isinstance(side, bool) or side is None:
+            raise TypeError(f"{'null' if side is None else str(side).lower()} is not a number")
+    result = _power(left, right) if node.op == "**" else _ARITHMETIC[node.op](_bounded(left, right, node), right)
+    if isinstance(result, int) and result.bit_length() > MAX_BITS:
+        raise ValueError(f"a number of over {MAX_BITS:,} bits")
+    return result
+
+
+def _bounded(left: Any, right: Any, node: _Binary) -> Any:
+    """``left``, after seeing that a repeated or joined list or string stays small."""
+    for one, other in ((left, right), (right, left)):
+        if isinstance(one, (list, tuple, str)):
+            times = other if node.op == "*" and isinstance(other, int) else 1
+            size = len(other) if isinstance(other, (list, tuple, str)) else 0
+            if len(one) * times + size > MAX_ITEMS or node.op == "%":
+                raise ValueError(f"{node.op!r} would give over {MAX_ITEMS:,} items")
+    return left
+
+
+def _power(left: Any, right: Any) -> Any:
+    if isinstance(left, int) and isinstance(right, int) and left.bit_length() * abs(right) > MAX_BITS:
+        raise ValueError(f"a number of over {MAX_BITS:,} bits")
+    return left**right
+
+
+# -- printing ---------------------------------------------------------------------------------------
+
+_SIGNS = {"*": "·", "-": "−", "<=": "≤", ">=": "≥", "!=": "≠", "==": "="}
+
+
+def _pretty(node: _Node, bindings: Mapping[str, Any], least: int) -> str:
+    match node:
+        case _Literal(value=value):
+            return _number(value)
+        case _Name(name=name):
+            if name not in bindings:
+                return name
+            text = _number(bindings[name])
+            return f"({text})" if least > 5 and not re.fullmatch(r"[\w.,]+", text) else text
+        case _List(items=items):
+            return "[" + ", ".join(_pretty(i, bindings, 0) for i in items) + "]"
+        case _Unary(op=op, operand=operand):
+            return ("not " if op == "not" else _SIGNS.get(op, op)) + _pretty(operand, bindings, 7)
+        case _Binary(op="//", left=left, right=right):
+            return f"⌊{_pretty(left, bindings, 6)}/{_pretty(right, bindings, 7)}⌋"
+        case _Binary(op=op, left=left, right=right):
+            power = _BINDING[op]
+            sign = _SIGNS.get(op, op)
+            text = _pretty(left, bindings, power) + (sign if power > 5 else f" {sign} ")
+            text += _pretty(right, bindings, power + 1)
+            return f"({text})" if power < least else text
+        case _Choice(then=then, test=test, otherwise=otherwise):
+            parts = (_pretty(part, bindings, 0) for part in (then, test, otherwise))
+            return "({} if {} else {})".format(*parts)
+        case _Attribute(value=value, name=name):
+            return f"{_pretty(value, bindings, 9)}.{name}"
+        case _Index(value=value, index=index):
+            return f"{_pretty(value, bindings, 9)}[{_pretty(index, bindings, 0)}]"
+        case _Apply(function="ceil_div", args=(left, right)):
+            return f"⌈{_pretty(left, bindings, 6)}/{_pretty(right, bindings, 7)}⌉"
+        case _Apply(function=function, args=args):
+            return f"{function}({', '.join(_pretty(a, bindings, 0) for a in args)})"
+    raise AssertionError(node)
+
+
+def _number(value: Any) -> str:
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) and value > 99_999 else str(value)

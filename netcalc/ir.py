@@ -1,0 +1,189 @@
+"""The intermediate representation: a program is a set of bodies, each a flat list of nodes in single assignment.
+
+A body is elaborated once for each distinct (block, arguments, input types) and called many times; names are
+relative to the body that holds them, and full paths come from :mod:`netcalc.analysis.walk`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from netcalc.diagnostics import Span
+from netcalc.dims import Dim, product
+from netcalc.dtypes import FLOATS, DType
+
+if TYPE_CHECKING:
+    from netcalc.opdef import Operation, Param
+
+
+@dataclass(frozen=True, slots=True)
+class TensorType:
+    """What is known of a tensor before it exists: its shape and the type of its elements."""
+
+    shape: tuple[Dim, ...]
+    dtype: DType = "float32"
+
+    @property
+    def rank(self) -> int:
+        return len(self.shape)
+
+    @property
+    def elements(self) -> Dim:
+        return product(self.shape)
+
+    @property
+    def is_float(self) -> bool:
+        return self.dtype in FLOATS
+
+    def with_shape(self, *shape: Dim) -> TensorType:
+        """The same element type in another shape."""
+        return TensorType(tuple(shape), self.dtype)
+
+    def with_dtype(self, dtype: DType) -> TensorType:
+        """The same shape with another element type."""
+        return TensorType(self.shape, dtype)
+
+    def members(self) -> Mapping[str, Any]:
+        """What an expression may ask of a tensor: ``in.channels``, ``x.shape[1]``.
+
+        Sizes go by the layout of the framework: ``channels`` is axis 1 and ``height``, ``width`` the last two
+        (N, C, …, H, W); ``features`` is the last axis and ``length`` axis 1 (N, L, C).
+        """
+        shape = list(self.shape)
+        known: dict[str, Any] = {"shape": shape, "rank": len(shape), "dtype": self.dtype, "elements": self.elements}
+        if shape:
+            known |= {"batch": shape[0], "features": shape[-1]}
+        if len(shape) > 1:
+            known |= {"channels": shape[1], "length": shape[1]}
+        if len(shape) > 2:
+            known["width"] = shape[-1]
+        if len(shape) > 3:
+            known["height"] = shape[-2]
+        if len(shape) > 4:
+            known["depth"] = shape[-3]
+        return known
+
+    def __str__(self) -> str:
+        return "×".join(map(str, self.shape)) if self.shape else "scalar"
+
+
+@dataclass(eq=False, slots=True)
+class Value:
+    """One tensor of a body; ``name`` says where it comes from, ``span`` where that is written.
+
+    ``type`` is None after an error: what depends on such a value is not checked again.
+    """
+
+    type: TensorType | None
+    name: str
+    span: Span | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Tie:
+    """Whose parameter this is: a path from the body that holds the node, or from the program's root."""
+
+    target: str
+    absolute: bool = False
+
+
+@dataclass(eq=False, slots=True)
+class OpNode:
+    """One operation.  ``name`` is its path within the body (empty for the single operation of a repeat)."""
+
+    name: str
+    op: Operation
+    inputs: tuple[Value | None, ...]
+    outputs: tuple[Value, ...]
+    params: tuple[Param, ...] = ()
+    ties: Mapping[str, Tie] = field(default_factory=dict)
+    frozen: bool = False
+    span: Span | None = None
+
+
+@dataclass(eq=False, slots=True)
+class CallNode:
+    """A body called ``times`` times in a row, the first ``len(body.outputs)`` inputs fed from the call before.
+
+    Its instances are ``name`` itself, or ``name.start``, ``name.start+1``, … when ``start`` is given.  With
+    ``shares`` every instance uses the weights of the call at that path (relative to the body).
+    """
+
+    name: str
+    body: Body
+    inputs: tuple[Value | None, ...]
+    outputs: tuple[Value, ...]
+    times: int = 1
+    start: int | None = None
+    shares: Tie | None = None
+    span: Span | None = None
+
+    def instance(self, index: int) -> str:
+        """The relative path of one instance."""
+        if self.start is None:
+            return self.name
+        number = str(self.start + index)
+        return f"{self.name}.{number}" if self.name else number
+
+
+Node: TypeAlias = OpNode | CallNode
+
+
+@dataclass(eq=False, slots=True)
+class Body:
+    """A block at fixed arguments and input types."""
+
+    block: str
+    inputs: tuple[Value | None, ...]
+    nodes: tuple[Node, ...]
+    outputs: tuple[Value, ...]
+    checkpoint: Mapping[str, CheckpointSource] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointSource:
+    """Where a parameter stands in the reference checkpoint, when not under its own name.
+
+    ``name`` is relative to the body (or absolute with a leading ``/``); chunk ``chunk`` of ``chunks`` along
+    ``axis`` is taken, then the last two axes are swapped if ``transpose``, then ``reshape`` applies.
+    """
+
+    name: str
+    chunk: int = 0
+    chunks: int = 1
+    axis: int = 0
+    transpose: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class InputSpec:
+    """A program input: its type, the range its values are drawn from, or the constant it is by default."""
+
+    name: str
+    type: TensorType
+    low: float | None = None
+    high: float | None = None
+    default: float | None = None
+
+
+@dataclass(eq=False, slots=True)
+class Program:
+    """A whole network, elaborated: ``main`` is the body that the spec's own lines make."""
+
+    name: str
+    main: Body
+    inputs: tuple[InputSpec, ...]
+    output_names: tuple[str, ...]
+    training: bool = False
+    about: str = ""
+    source: str = ""
+    dims: Mapping[str, Any] = field(default_factory=dict)
+    vars: Mapping[str, Any] = field(default_factory=dict)
+    assumptions: tuple[str, ...] = ()
+
+
+def join(prefix: str, name: str) -> str:
+    """The path of ``name`` under ``prefix``; either may be empty."""
+    return f"{prefix}.{name}" if prefix and name else prefix or name

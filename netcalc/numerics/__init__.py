@@ -1,0 +1,1 @@
+"""Running a program in NumPy: weights, kernels, and the tally of the work that was really done."""

@@ -1,0 +1,120 @@
+"""Arrays that count the arithmetic done on them.
+
+:class:`Tallied` is an ndarray whose ufuncs, before they run, add the work that they are about to do to the tally
+in force.  Kernels are written in ufuncs, so the count comes from the arrays that were really combined, and from
+nothing that a cost rule says.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+import numpy as np
+
+from netcalc.numerics.kernels import Array
+from netcalc.opdef import Kind
+
+#: The kind of work that one application of a ufunc is; None for what moves or tests data without arithmetic.
+UFUNC_KINDS: dict[str, Kind | None] = {
+    **dict.fromkeys(["add", "subtract", "negative", "floor", "ceil", "rint", "trunc"], "add"),
+    **dict.fromkeys(["multiply", "square"], "mul"),
+    **dict.fromkeys(["divide", "floor_divide", "remainder", "reciprocal", "fmod"], "div"),
+    **dict.fromkeys(
+        ["maximum", "minimum", "fmax", "fmin", "greater", "greater_equal", "less", "less_equal", "equal", "not_equal"],
+        "compare",
+    ),
+    **dict.fromkeys(["logical_and", "logical_or", "logical_not", "logical_xor", "sign", "absolute", "clip"], "compare"),
+    **dict.fromkeys(["bitwise_and", "bitwise_or", "bitwise_xor", "invert"], "compare"),
+    **dict.fromkeys(
+        ["exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "cbrt", "power", "float_power", "logaddexp"],
+        "transcendental",
+    ),
+    **dict.fromkeys(["sin", "cos", "tan", "tanh", "sinh", "cosh", "arctan", "erf", "hypot"], "transcendental"),
+    **dict.fromkeys(["isnan", "isinf", "isfinite", "positive", "copysign"], None),
+}
+
+_tally: ContextVar[Counter[str] | None] = ContextVar("_tally", default=None)
+
+
+@contextmanager
+def tallying() -> Iterator[Counter[str]]:
+    """Collects the work done on tallied arrays inside the block, by kind."""
+    counter: Counter[str] = Counter()
+    token = _tally.set(counter)
+    try:
+        yield counter
+    finally:
+        _tally.reset(token)
+
+
+def note(kind: Kind, times: int) -> None:
+    """Adds work that no ufunc did to the tally in force."""
+    counter = _tally.get()
+    if counter is not None and times:
+        counter[kind] += times
+
+
+class Tallied(np.ndarray):
+    """An ndarray that counts; views and results are tallied too."""
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        plain = [i.view(np.ndarray) if isinstance(i, Tallied) else i for i in inputs]
+        out = kwargs.get("out")
+        if out is not None:
+            kwargs["out"] = tuple(o.view(np.ndarray) if isinstance(o, Tallied) else o for o in out)
+        if isinstance(kwargs.get("where"), Tallied):
+            kwargs["where"] = kwargs["where"].view(np.ndarray)
+        result = getattr(ufunc, method)(*plain, **kwargs)
+        _count(ufunc, method, plain, kwargs, result)
+        if out is not None and method != "at":
+            return out[0] if len(out) == 1 else out
+        if isinstance(result, tuple):
+            return tuple(tallied(r) for r in result)
+        return None if method == "at" else tallied(result)
+
+
+def tallied(array: Any) -> Any:
+    """The same data as an array that counts."""
+    return np.asarray(array).view(Tallied)
+
+
+def _count(ufunc: np.ufunc, method: str, inputs: list[Any], kwargs: dict[str, Any], result: Any) -> None:
+    if ufunc.__name__ in ("matmul", "vecdot", "matvec", "vecmat"):
+        size = np.size(result)
+        note("mac", size * np.shape(inputs[0])[-1])
+        return
+    if ufunc.__name__ not in UFUNC_KINDS:
+        raise NotImplementedError(f"the tally does not know the ufunc {ufunc.__name__!r}")
+    kind = UFUNC_KINDS[ufunc.__name__]
+    if kind is None:
+        return
+    first = np.asarray(inputs[0])
+    if method == "__call__":
+        where = kwargs.get("where", True)
+        shape = np.shape(result[0] if isinstance(result, tuple) else result)
+        times = math.prod(shape) if where is True else int(np.count_nonzero(np.broadcast_to(where, shape)))
+    elif method == "reduce":  # n numbers take n − 1 applications
+        times = first.size - np.size(result) if first.size else 0
+        where = kwargs.get("where", True)
+        if where is not True:
+            times = int(np.count_nonzero(np.broadcast_to(where, first.shape))) - np.size(result)
+    elif method == "accumulate":
+        axis = kwargs.get("axis", inputs[1] if len(inputs) > 1 else 0)
+        times = first.size - (first.size // first.shape[axis] if first.size else 0)
+    elif method == "outer":
+        times = np.size(result)
+    elif method == "at":
+        times = np.asarray(inputs[0])[inputs[1]].size
+    else:
+        raise NotImplementedError(f"the tally does not know {ufunc.__name__}.{method}")
+    note(kind, times)
+
+
+def untallied(array: Array) -> Array:
+    """The same data as a plain array."""
+    return np.asarray(array)

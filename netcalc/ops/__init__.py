@@ -1,0 +1,211 @@
+"""The operation library, one family a module; a family is imported when one of its operations is first used."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+from netcalc.opdef import Operation, registered
+
+#: Which family declares which operations.  A test holds it against the declarations.
+FAMILIES: dict[str, tuple[str, ...]] = {
+    "linear": ("linear", "bilinear"),
+    "conv": (
+        "conv1d",
+        "conv2d",
+        "conv3d",
+        "conv_transpose1d",
+        "conv_transpose2d",
+        "conv_transpose3d",
+        "unfold",
+        "fold",
+    ),
+    "pool": (
+        "max_pool1d",
+        "max_pool2d",
+        "max_pool3d",
+        "avg_pool1d",
+        "avg_pool2d",
+        "avg_pool3d",
+        "lp_pool1d",
+        "lp_pool2d",
+        "lp_pool3d",
+        "adaptive_avg_pool1d",
+        "adaptive_avg_pool2d",
+        "adaptive_avg_pool3d",
+        "adaptive_max_pool1d",
+        "adaptive_max_pool2d",
+        "adaptive_max_pool3d",
+        "global_avg_pool1d",
+        "global_avg_pool2d",
+        "global_avg_pool3d",
+        "global_max_pool1d",
+        "global_max_pool2d",
+        "global_max_pool3d",
+        "blur_pool2d",
+    ),
+    "norm": (
+        "batch_norm",
+        "layer_norm",
+        "group_norm",
+        "instance_norm",
+        "rms_norm",
+        "local_response_norm",
+        "normalize",
+    ),
+    "activation": (
+        "relu",
+        "relu6",
+        "leaky_relu",
+        "prelu",
+        "elu",
+        "selu",
+        "celu",
+        "gelu",
+        "quick_gelu",
+        "silu",
+        "mish",
+        "hardswish",
+        "hardsigmoid",
+        "hardtanh",
+        "sigmoid",
+        "tanh",
+        "softplus",
+        "softsign",
+        "softmax",
+        "log_softmax",
+        "glu",
+        "reglu",
+        "geglu",
+        "swiglu",
+        "squared_relu",
+        "identity",
+    ),
+    "dropout": ("dropout", "stochastic_depth"),
+    "loss": (
+        "cross_entropy",
+        "nll_loss",
+        "mse_loss",
+        "l1_loss",
+        "binary_cross_entropy",
+        "binary_cross_entropy_with_logits",
+        "kl_div",
+    ),
+    "attention": ("scaled_dot_product_attention",),
+    "position": (
+        "sinusoidal_positions",
+        "learned_positions",
+        "rotary_embedding",
+        "relative_position_bias",
+        "t5_position_bias",
+        "alibi_bias",
+    ),
+    "cache": ("key_value_cache",),
+    "embed": ("embedding", "embedding_bag", "one_hot"),
+    "combine": (
+        "add",
+        "sub",
+        "mul",
+        "div",
+        "pow",
+        "minimum",
+        "maximum",
+        "equal",
+        "not_equal",
+        "less",
+        "less_equal",
+        "greater",
+        "greater_equal",
+        "logical_and",
+        "logical_or",
+        "logical_not",
+        "where",
+        "masked_fill",
+    ),
+    "elementwise": (
+        "exp",
+        "log",
+        "sqrt",
+        "rsqrt",
+        "reciprocal",
+        "square",
+        "abs",
+        "neg",
+        "sign",
+        "sin",
+        "cos",
+        "clamp",
+        "cast",
+    ),
+    "product": ("matmul", "einsum"),
+    "reduce": (
+        "mean",
+        "sum",
+        "max",
+        "min",
+        "prod",
+        "var",
+        "vector_norm",
+        "logsumexp",
+        "argmax",
+        "argmin",
+        "topk",
+        "cumsum",
+        "sort",
+    ),
+    "routing": ("top_k_router", "experts"),
+    "shape": (
+        "reshape",
+        "flatten",
+        "unflatten",
+        "permute",
+        "transpose",
+        "squeeze",
+        "unsqueeze",
+        "expand",
+        "tile",
+        "repeat_interleave",
+    ),
+    "slicing": (
+        "concat",
+        "stack",
+        "split",
+        "chunk",
+        "slice",
+        "select",
+        "gather",
+        "index_select",
+        "pad",
+        "roll",
+        "flip",
+    ),
+    "resize": ("interpolate", "pixel_shuffle", "pixel_unshuffle", "channel_shuffle"),
+    "source": ("parameter", "buffer", "constant", "arange", "tril", "triu", "causal_mask"),
+    "recurrent": ("rnn", "lstm", "gru", "rnn_cell", "lstm_cell", "gru_cell"),
+    "scan": ("selective_scan",),
+}
+
+_family_of = {name: family for family, names in FAMILIES.items() for name in names}
+
+
+def names() -> tuple[str, ...]:
+    """Every operation's name, by family; imports nothing."""
+    return tuple(_family_of)
+
+
+def family(name: str) -> str:
+    """The family that declares the operation."""
+    return _family_of[name]
+
+
+def find(name: str) -> type[Operation] | None:
+    """The operation's declaration, or None if there is no such operation."""
+    if name not in _family_of:
+        return None
+    import_module(f"netcalc.ops.{_family_of[name]}")
+    return registered()[name]
+
+
+def every() -> dict[str, type[Operation]]:
+    """All operations; imports every family."""
+    found = {name: find(name) for name in names()}
+    return {name: declared for name, declared in found.items() if declared}

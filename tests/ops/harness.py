@@ -1,0 +1,132 @@
+"""What the tests of operations share: running one operation, checking it against itself, and recorded truth."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors.numpy import load_file
+
+from netcalc import ops
+from netcalc.dims import value_at
+from netcalc.ir import TensorType
+from netcalc.numerics.kernels import Run, apply
+from netcalc.numerics.tally import tallied, tallying
+from netcalc.opdef import Context, as_tuple
+
+TRUTH = Path(__file__).parent.parent / "truth"
+
+
+@dataclass
+class Outcome:
+    """What running one operation gave."""
+
+    outputs: tuple[np.ndarray, ...]
+    updates: dict[str, np.ndarray]
+
+
+def type_of(array: np.ndarray | None) -> TensorType | None:
+    return None if array is None else TensorType(array.shape, str(array.dtype))
+
+
+def execute(
+    name: str,
+    attrs: dict[str, Any],
+    *arrays: np.ndarray | None,
+    weights: dict[str, np.ndarray] | None = None,
+    training: bool = False,
+    seed: int = 0,
+) -> Outcome:
+    """Runs one operation and holds everything predicted of it against what happened.
+
+    Output shapes and dtypes equal ``infer``'s; the parameters given are those that ``params`` declares, in name
+    and shape; the work counted during the run equals the cost terms, kind by kind.
+    """
+    declared = ops.find(name)
+    assert declared is not None, name
+    op = declared(**attrs)
+    ctx = Context(training=training)
+    types = tuple(type_of(a) for a in arrays)
+    predicted = as_tuple(op.infer(ctx, *types))
+    wanted = {p.name: p for p in op.params(ctx, *types)}
+    rng = np.random.default_rng(seed)
+    if weights is None:
+        weights = {n: rng.normal(size=p.shape).astype(p.dtype or "float32") for n, p in wanted.items()}
+        # variances and the like must be positive, counters whole
+        weights = {n: np.abs(w) if wanted[n].is_buffer else w for n, w in weights.items()}
+    assert {n: w.shape for n, w in weights.items()} == {n: p.shape for n, p in wanted.items()}
+
+    run = Run(training=training, rng=np.random.default_rng(seed))
+    outputs = apply(op, run, arrays, weights)
+    assert [type_of(np.asarray(o)) for o in outputs] == list(predicted)
+
+    with tallying() as counted:
+        again = Run(training=training, rng=np.random.default_rng(seed))
+        again.count = lambda kind, times: counted.update({kind: times})
+        given = tuple(None if a is None else tallied(a) for a in arrays)
+        same = apply(op, again, given, {n: tallied(w) for n, w in weights.items()})
+    for one, other in zip(outputs, same, strict=True):
+        np.testing.assert_array_equal(np.asarray(one), np.asarray(other))
+    terms: Counter[str] = Counter()
+    for term in op.cost(ctx, types, predicted):
+        terms[term.kind] += value_at(term.count, {})
+    assert +counted == +terms, f"counted {dict(counted)}, predicted {dict(terms)}"
+    return Outcome(tuple(np.asarray(o) for o in outputs), {n: np.asarray(u) for n, u in run.updates.items()})
+
+
+@dataclass
+class Case:
+    """One recorded case of a truth collection."""
+
+    id: str
+    spec: str
+    weights: dict[str, np.ndarray]
+    inputs: list[np.ndarray]
+    outputs: list[np.ndarray]
+    after: dict[str, np.ndarray]
+    tolerances: list[float]
+
+    def check(self, outputs: tuple[np.ndarray, ...]) -> None:
+        """Every recorded output, within 30 × the recorded float64 difference, and never over 1e-5 relative."""
+        for got, want, tolerance in zip(outputs, self.outputs, self.tolerances, strict=False):
+            largest = float(np.abs(want).max())
+            allowed = min(max(30 * tolerance, 1e-6 * largest), 1e-5 * max(largest, 1e-30))
+            assert got.shape == want.shape
+            assert float(np.abs(got.astype(np.float64) - want).max()) <= allowed
+
+
+@cache
+def _collection(name: str) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    listing = json.loads((TRUTH / f"{name}.json").read_text())
+    return {o["id"]: o for o in listing["ops"]}, load_file(TRUTH / f"{name}.safetensors")
+
+
+def case_ids(collection: str) -> list[str]:
+    """The ids of every case in a collection."""
+    return list(_collection(collection)[0])
+
+
+def truth_case(collection: str, case: str) -> Case:
+    """One recorded case, by collection and id."""
+    listing, tensors = _collection(collection)
+    record = listing[case]
+
+    def part(kind: str) -> dict[str, np.ndarray]:
+        prefix = f"{case}/{kind}/"
+        return {k.removeprefix(prefix): v for k, v in tensors.items() if k.startswith(prefix)}
+
+    outputs = part("out")
+    return Case(
+        case,
+        record["spec"],
+        part("w"),
+        [part("in")[k] for k in sorted(part("in"))],
+        [outputs[k] for k in sorted(outputs)],
+        part("after"),
+        [record["f64_max_abs_diff"].get(k, 0.0) for k in sorted(outputs)],
+    )

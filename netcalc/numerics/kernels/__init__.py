@@ -65,15 +65,21 @@ def kernel_for(name: str) -> Kernel | None:
     return _kernels.get(name)
 
 
+def wide(x: Array) -> Array:
+    """``x`` in the precision its arithmetic is done in: float32 for float16, as PyTorch does."""
+    return x.astype(np.float32) if x.dtype == np.float16 else x
+
+
 def like(x: Array, array: Array) -> Array:
     """``array`` as the same kind of array as ``x``; for results of ``np.pad``, ``np.zeros`` and others that drop it."""
     return array.view(type(x))
 
 
 def apply(op: Any, run: Run, inputs: tuple[Array | None, ...], params: Mapping[str, Array]) -> tuple[Array, ...]:
-    """One operation's outputs, always as a tuple."""
+    """One operation's outputs, always as a tuple.  Infinities and NaNs are values here, as in PyTorch, not warnings."""
     function = kernel_for(op.name)
     if function is None:
         raise LookupError(op.name)
-    result = function(op, run, *inputs, **params)
+    with np.errstate(all="ignore"):
+        result = function(op, run, *inputs, **params)
     return result if isinstance(result, tuple) else (result,)

@@ -6,8 +6,9 @@ wider wins, ``uint8`` with ``int8`` gives ``int16``, and ``float16`` with ``bflo
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import reduce
-from typing import Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 DType: TypeAlias = Literal[
     "float32", "float64", "float16", "bfloat16", "int64", "int32", "int16", "int8", "uint8", "bool"
@@ -41,6 +42,37 @@ def promote(*dtypes: DType) -> DType:
     'float32'
     """
     return reduce(_promote_two, dtypes)
+
+
+def scalar_dtype(number: Any) -> DType:
+    """The type of a number written in a spec."""
+    return "bool" if isinstance(number, bool) else "float32" if isinstance(number, float) else "int64"
+
+
+def result_type(tensors: Iterable[tuple[DType, int]], *numbers: Any) -> DType:
+    """The type of arithmetic between tensors, given as (element type, rank), and bare numbers.
+
+    As ``torch.result_type``: tensors with axes decide; a tensor without axes, and after it a number, changes only
+    the kind (bool, integer, float) and never the width.
+
+    >>> result_type([("float16", 2), ("float64", 0)], 0.5)
+    'float16'
+    >>> result_type([("int64", 1)], 0.5)
+    'float32'
+    """
+    tensors = list(tensors)
+    ranked: DType | None = None
+    for group in ([d for d, r in tensors if r], [d for d, r in tensors if not r], [scalar_dtype(n) for n in numbers]):
+        if group:
+            here = promote(*group)
+            ranked = here if ranked is None or _kind(here) > _kind(ranked) else ranked
+    if ranked is None:
+        raise ValueError("arithmetic on nothing")
+    return ranked
+
+
+def _kind(dtype: DType) -> int:
+    return 2 if dtype in FLOATS else 1 if dtype in INTEGERS else 0
 
 
 def _promote_two(a: DType, b: DType) -> DType:

@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any, TypeAlias
 
+import ml_dtypes
 import numpy as np
 from numpy.typing import NDArray
 
@@ -66,8 +67,8 @@ def kernel_for(name: str) -> Kernel | None:
 
 
 def wide(x: Array) -> Array:
-    """``x`` in the precision its arithmetic is done in: float32 for float16, as PyTorch does."""
-    return x.astype(np.float32) if x.dtype == np.float16 else x
+    """``x`` in the precision its arithmetic is done in: float32 for float16 and bfloat16, as PyTorch does."""
+    return x.astype(np.float32) if x.dtype in (np.float16, ml_dtypes.bfloat16) else x
 
 
 def like(x: Array, array: Array) -> Array:
@@ -82,4 +83,5 @@ def apply(op: Any, run: Run, inputs: tuple[Array | None, ...], params: Mapping[s
         raise LookupError(op.name)
     with np.errstate(all="ignore"):
         result = function(op, run, *inputs, **params)
-    return result if isinstance(result, tuple) else (result,)
+    # a ufunc gives a NumPy scalar for a result without axes
+    return tuple(np.asanyarray(part) for part in (result if isinstance(result, tuple) else (result,)))

@@ -11,6 +11,13 @@ input) and the parameters and buffers by name, and returns the output array, or 
 written in NumPy's ufuncs (operators, ``np.exp``, ``np.matmul``, ``np.add.reduce`` …), so that the same code run on
 :class:`~netcalc.numerics.tally.Tallied` arrays counts itself; no einsum, ``np.dot`` or ``np.cumsum``, which bypass
 them.
+
+Parameters and buffers that a formula gives (``Init.of("table")``: position tables, index tables) come from a
+function registered beside the kernel; :func:`initial_for` finds it::
+
+    @initial("sinusoidal_positions")
+    def table(op, name, shape):
+        """The content of the parameter or buffer ``name``."""
 """
 
 from __future__ import annotations
@@ -29,8 +36,10 @@ from netcalc.opdef import Kind
 
 Array: TypeAlias = NDArray[Any]
 Kernel: TypeAlias = Callable[..., Any]
+Initial: TypeAlias = Callable[[Any, str, tuple[int, ...]], Array]
 
 _kernels: dict[str, Kernel] = {}
+_initials: dict[str, Initial] = {}
 
 
 @dataclass(slots=True)
@@ -69,6 +78,22 @@ def kernel_for(name: str) -> Kernel | None:
 def wide(x: Array) -> Array:
     """``x`` in the precision its arithmetic is done in: float32 for float16 and bfloat16, as PyTorch does."""
     return x.astype(np.float32) if x.dtype in (np.float16, ml_dtypes.bfloat16) else x
+
+
+def initial(name: str) -> Callable[[Initial], Initial]:
+    """Registers the formula of an operation's tables, ``(op, parameter's name, shape) -> array``."""
+
+    def register(function: Initial) -> Initial:
+        _initials[name] = function
+        return function
+
+    return register
+
+
+def initial_for(name: str) -> Initial | None:
+    """The formula of an operation's tables; imports its family.  None where the operation has no tables."""
+    import_module(f"netcalc.numerics.kernels.{ops.family(name)}")
+    return _initials.get(name)
 
 
 def like(x: Array, array: Array) -> Array:

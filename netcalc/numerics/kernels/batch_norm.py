@@ -1,0 +1,91 @@
+"""Kernels of :mod:`netcalc.ops.batch_norm`."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from netcalc.numerics.kernels import Array, Run, kernel, wide
+from netcalc.numerics.kernels.norm import affine, by_channel, centred, mean, reciprocal_root
+from netcalc.ops.batch_norm import BatchNorm, InstanceNorm
+
+
+@kernel("batch_norm")
+def batch_norm(
+    op: BatchNorm,
+    run: Run,
+    x: Array,
+    *,
+    weight: Array | None = None,
+    bias: Array | None = None,
+    running_mean: Array | None = None,
+    running_var: Array | None = None,
+    num_batches_tracked: Array | None = None,
+) -> Array:
+    if not op.own_statistics(run.training):
+        assert running_mean is not None and running_var is not None
+        return _folded(op, x, weight, bias, running_mean, running_var)
+    others = (0, *range(2, x.ndim))
+    middle, rest, variance = centred(wide(x), others)
+    scale = reciprocal_root(variance, op.eps)
+    if weight is not None:
+        scale = scale * by_channel(weight, x.ndim)
+    y = affine(rest, scale, None if bias is None else by_channel(bias, x.ndim))
+    if run.training and running_mean is not None and running_var is not None and num_batches_tracked is not None:
+        batches = num_batches_tracked + 1
+        momentum = 1 / batches if op.momentum is None else op.momentum
+        run.updates["num_batches_tracked"] = np.asanyarray(batches)
+        _track(run, momentum, middle, variance, x.size // x.shape[1], running_mean, running_var)
+    return y.astype(x.dtype, copy=False)
+
+
+@kernel("instance_norm")
+def instance_norm(
+    op: InstanceNorm,
+    run: Run,
+    x: Array,
+    *,
+    weight: Array | None = None,
+    bias: Array | None = None,
+    running_mean: Array | None = None,
+    running_var: Array | None = None,
+    num_batches_tracked: Array | None = None,
+) -> Array:
+    if not op.own_statistics(run.training):
+        assert running_mean is not None and running_var is not None
+        return _folded(op, x, weight, bias, running_mean, running_var)
+    middle, rest, variance = centred(wide(x), tuple(range(2, x.ndim)))
+    shaped = (None if one is None else by_channel(one, x.ndim) for one in (weight, bias))
+    y = affine(rest * reciprocal_root(variance, op.eps), *shaped)
+    if run.training and running_mean is not None and running_var is not None:
+        samples = (mean(middle, (0,)), mean(variance, (0,)))
+        _track(run, op.momentum or 0.0, *samples, math.prod(x.shape[2:]), running_mean, running_var)
+    return y.astype(x.dtype, copy=False)
+
+
+def _folded(
+    op: BatchNorm | InstanceNorm, x: Array, weight: Array | None, bias: Array | None, middle: Array, variance: Array
+) -> Array:
+    """Given statistics and the affine map as one scale and one shift for each channel."""
+    scale = reciprocal_root(wide(variance), op.eps)
+    if weight is not None:
+        scale = scale * weight
+    shift = -(middle * scale) if bias is None else bias - middle * scale
+    return affine(wide(x), by_channel(scale, x.ndim), by_channel(shift, x.ndim)).astype(x.dtype, copy=False)
+
+
+def _track(
+    run: Run,
+    momentum: float | Array,
+    middle: Array,
+    variance: Array,
+    values: int,
+    running_mean: Array,
+    running_var: Array,
+) -> None:
+    """Moves the running statistics by ``momentum`` towards these; the variance is made unbiased first."""
+    newest = {"running_mean": middle, "running_var": variance * (values / (values - 1))}
+    for (name, new), old in zip(newest.items(), (running_mean, running_var), strict=True):
+        moved = old + momentum * (new.reshape(old.shape) - old)
+        run.updates[name] = moved.astype(old.dtype, copy=False)

@@ -1,0 +1,114 @@
+"""Kernels of :mod:`netcalc.ops.norm`."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from netcalc.numerics.kernels import Array, Run, kernel, like, wide
+from netcalc.ops.norm import GroupNorm, LayerNorm, LocalResponseNorm, Normalize, RMSNorm
+
+
+def mean(x: Array, axes: tuple[int, ...]) -> Array:
+    """The mean over ``axes``, which stay as axes of one."""
+    total: Array = np.add.reduce(x, axis=axes, keepdims=True)
+    return total / math.prod(x.shape[axis] for axis in axes)
+
+
+def centred(x: Array, axes: tuple[int, ...]) -> tuple[Array, Array, Array]:
+    """The mean, what is left of ``x`` without it, and the biased variance; all axes stay."""
+    middle = mean(x, axes)
+    rest = x - middle
+    return middle, rest, mean(rest * rest, axes)
+
+
+def reciprocal_root(variance: Array, eps: float) -> Array:
+    """1/√(v + ε)."""
+    root: Array = 1 / np.sqrt(variance + eps)
+    return root
+
+
+def standardised(x: Array, axes: tuple[int, ...], eps: float) -> Array:
+    """``x`` with mean 0 and variance 1 over ``axes``."""
+    _, rest, variance = centred(x, axes)
+    return rest * reciprocal_root(variance, eps)
+
+
+def by_channel(values: Array, rank: int) -> Array:
+    """One number for each channel, shaped to broadcast along axis 1 of a tensor of ``rank`` axes."""
+    return values.reshape(-1, *(1,) * (rank - 2))
+
+
+def affine(x: Array, weight: Array | None, bias: Array | None) -> Array:
+    """x · weight + bias, each where it is given."""
+    if weight is not None:
+        x = x * weight
+    return x if bias is None else x + bias
+
+
+@kernel("layer_norm")
+def layer_norm(op: LayerNorm, run: Run, x: Array, *, weight: Array | None = None, bias: Array | None = None) -> Array:
+    count = len(op.normalized_shape) if op.normalized_shape else op.axes or 1
+    y = standardised(wide(x), tuple(range(-count, 0)), op.eps)
+    return affine(y, weight, bias).astype(x.dtype, copy=False)
+
+
+@kernel("rms_norm")
+def rms_norm(op: RMSNorm, run: Run, x: Array, *, weight: Array | None = None) -> Array:
+    count = len(op.normalized_shape) if op.normalized_shape else op.axes or 1
+    inner = wide(x)
+    eps = float(np.finfo(inner.dtype).eps) if op.eps is None else op.eps
+    y = inner * reciprocal_root(mean(inner * inner, tuple(range(-count, 0))), eps)
+    if weight is not None and op.offset:
+        weight = wide(weight) + op.offset
+    return affine(y, weight, None).astype(x.dtype, copy=False)
+
+
+@kernel("group_norm")
+def group_norm(op: GroupNorm, run: Run, x: Array, *, weight: Array | None = None, bias: Array | None = None) -> Array:
+    batch, channels = x.shape[:2]
+    grouped = wide(x).reshape(batch, op.groups, channels // op.groups, -1)
+    y = standardised(grouped, (2, 3), op.eps).reshape(x.shape)
+    shaped = (None if one is None else by_channel(one, x.ndim) for one in (weight, bias))
+    return affine(y, *shaped).astype(x.dtype, copy=False)
+
+
+@kernel("local_response_norm")
+def local_response_norm(op: LocalResponseNorm, run: Run, x: Array) -> Array:
+    inner = wide(x)
+    channels = x.shape[1]
+    around = (op.size // 2, (op.size - 1) // 2)
+    squares = like(x, np.pad(inner * inner, [(0, 0), around, *[(0, 0)] * (x.ndim - 2)]))
+    window = squares[:, :channels]
+    for start in range(1, op.size):
+        window = window + squares[:, start : start + channels]
+    y: Array = inner / np.power(window * (op.alpha / op.size) + op.k, op.beta)
+    return y.astype(x.dtype, copy=False)
+
+
+@kernel("normalize")
+def normalize(op: Normalize, run: Run, x: Array) -> Array:
+    inner = wide(x)
+    y: Array = inner / np.maximum(_norm(inner, op.p, op.along(x.ndim)), op.eps)
+    return y.astype(x.dtype, copy=False)
+
+
+def _norm(x: Array, p: float, axes: tuple[int, ...]) -> Array:
+    if p == 2:
+        return np.sqrt(_sum(x * x, axes))
+    if p == 0:
+        return _sum((x != 0).astype(x.dtype), axes)
+    size = np.abs(x)
+    if math.isinf(p):
+        extreme = np.maximum if p > 0 else np.minimum
+        largest: Array = extreme.reduce(size, axis=axes, keepdims=True)
+        return largest
+    if p == 1:
+        return _sum(size, axes)
+    return np.power(_sum(np.power(size, p), axes), 1 / p)
+
+
+def _sum(x: Array, axes: tuple[int, ...]) -> Array:
+    total: Array = np.add.reduce(x, axis=axes, keepdims=True)
+    return total

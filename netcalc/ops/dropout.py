@@ -1,0 +1,92 @@
+"""Regularisation by dropping: the identity in evaluation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar, Literal
+
+from netcalc.ir import TensorType
+from netcalc.opdef import (
+    Context,
+    Example,
+    Operation,
+    RuleError,
+    Term,
+    attr,
+    operation,
+    require_float,
+)
+
+
+class _Drop(Operation):
+    """x times a random mask in training, one number of the mask for each of ``groups``; x itself in evaluation."""
+
+    shorthand: ClassVar[str | None] = "p"
+    shape_rule: ClassVar[str] = "unchanged"
+
+    p: float = attr("probability of dropping", default=0.5, ge=0, le=1)
+
+    def infer(self, ctx: Context, x: TensorType) -> TensorType:
+        require_float(x, self.name)
+        return x
+
+    def masked(self, x: TensorType) -> TensorType:
+        """The shape in which the mask is drawn; it broadcasts over ``x``."""
+        raise NotImplementedError(self.name)
+
+    def cost(self, ctx: Context, inputs: Sequence[TensorType], outputs: Sequence[TensorType]) -> Sequence[Term]:
+        if not ctx.training:
+            return ()
+        (x,) = inputs
+        return (
+            Term.of("compare", "mask", drawn=self.masked(x).elements),
+            Term.of("mul", "scale", elements=x.elements),
+        )
+
+
+@operation
+class Dropout(_Drop):
+    """Zeroes elements with probability p in training and scales the rest by 1/(1 − p); nothing in evaluation.
+
+    With ``channelwise`` whole channels (axis 1) drop together.  Drawing random numbers counts as no work.
+    """
+
+    name: ClassVar[str] = "dropout"
+    source: ClassVar[str] = "torch.nn.Dropout, torch.nn.Dropout2d (channelwise); Srivastava et al. 2014, JMLR 15"
+    cost_rule: ClassVar[str] = "none in evaluation; in training one comparison a drawn number, one mul an element"
+    example: ClassVar[Example] = Example(((2, 8),), {"p": 0.1})
+
+    channelwise: bool = attr("drop whole channels, the slices of the first two axes", default=False)
+
+    def infer(self, ctx: Context, x: TensorType) -> TensorType:
+        if self.channelwise and x.rank < 2:
+            raise RuleError(f"channelwise dropout takes an input of at least 2 dimensions, and this one has {x.rank}")
+        return super().infer(ctx, x)
+
+    def masked(self, x: TensorType) -> TensorType:
+        return x.with_shape(*x.shape[:2], *(1,) * (x.rank - 2)) if self.channelwise else x
+
+
+@operation
+class StochasticDepth(_Drop):
+    """Zeroes a whole residual branch with probability p in training and scales it by 1/(1 − p) otherwise.
+
+    ``mode: row`` decides for each sample (axis 0) by itself, ``batch`` for all together.
+    """
+
+    name: ClassVar[str] = "stochastic_depth"
+    source: ClassVar[str] = "torchvision.ops.StochasticDepth; Huang et al. 2016, arXiv:1603.09382"
+    cost_rule: ClassVar[str] = (
+        "none in evaluation; in training one comparison a sample (or one in all), one mul an element"
+    )
+    example: ClassVar[Example] = Example(((2, 8, 4, 4),), {"p": 0.2})
+
+    mode: Literal["row", "batch"] = attr("what drops together: a sample, or the whole batch", default="row")
+
+    def infer(self, ctx: Context, x: TensorType) -> TensorType:
+        if self.mode == "row" and x.rank < 1:
+            raise RuleError("stochastic_depth by row takes an input of at least 1 dimension, and this one is a scalar")
+        return super().infer(ctx, x)
+
+    def masked(self, x: TensorType) -> TensorType:
+        return x.with_shape(*(size if axis == 0 and self.mode == "row" else 1 for axis, size in enumerate(x.shape)))

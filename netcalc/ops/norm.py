@@ -1,0 +1,316 @@
+"""Normalisation by the statistics of each sample; :mod:`netcalc.ops.batch_norm` has those that keep running ones."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Annotated, Any, ClassVar
+
+from pydantic import BeforeValidator, WithJsonSchema, model_validator
+
+from netcalc.dims import Dim, exact_div, product
+from netcalc.ir import TensorType
+from netcalc.opdef import (
+    ONES,
+    ZEROS,
+    Context,
+    Example,
+    Init,
+    Operation,
+    Param,
+    RuleError,
+    Size,
+    Term,
+    attr,
+    normal_axis,
+    operation,
+    require_float,
+)
+
+
+def _listed(value: Any) -> Any:
+    if isinstance(value, (list, tuple)):
+        return tuple(value)
+    return value if value is None else (value,)
+
+
+def _one_or_more(**number: Any) -> WithJsonSchema:
+    return WithJsonSchema({"anyOf": [number, {"type": "array", "items": number, "minItems": 1}]})
+
+
+Sizes = Annotated[tuple[Size, ...], BeforeValidator(_listed), _one_or_more(type="integer", minimum=1)]
+Axes = Annotated[tuple[int, ...], BeforeValidator(_listed), _one_or_more(type="integer")]
+
+
+def affine_params(shape: Sequence[Dim], weight: bool, bias: bool) -> tuple[Param, ...]:
+    """The learned scale and shift, each where there is one; they start as the identity."""
+    both = (Param("weight", tuple(shape), ONES), Param("bias", tuple(shape), ZEROS))
+    return tuple(param for param, wanted in zip(both, (weight, bias), strict=True) if wanted)
+
+
+def moments(values: Dim, **groups: Dim) -> tuple[Term, ...]:
+    """The mean of ``values`` numbers in each group, their differences from it, and the variance."""
+    return (
+        Term.of("add", "mean", **groups, sums=values - 1),
+        Term.of("div", "mean", **groups),
+        Term.of("add", "centre", **groups, values=values),
+        Term.of("mul", "square", **groups, values=values),
+        Term.of("add", "variance", **groups, sums=values - 1),
+        Term.of("div", "variance", **groups),
+    )
+
+
+def reciprocal_root(**groups: Dim) -> tuple[Term, ...]:
+    """1/√(v + ε) for each group."""
+    return (
+        Term.of("add", "epsilon", **groups),
+        Term.of("transcendental", "root", **groups),
+        Term.of("div", "reciprocal", **groups),
+    )
+
+
+def affine_terms(weight: bool, bias: bool, **elements: Dim) -> tuple[Term, ...]:
+    """One multiplication and one addition for each element, each where it is learned."""
+    both = (Term.of("mul", "scale", **elements), Term.of("add", "bias", **elements))
+    return tuple(term for term, wanted in zip(both, (weight, bias), strict=True) if wanted)
+
+
+class _Trailing(Operation):
+    """Normalises over the trailing axes together, each of the positions before them by itself."""
+
+    axes: int | None = attr("how many trailing axes; 1 unless normalized_shape is given", default=None, ge=1)
+    normalized_shape: Sizes | None = attr("the sizes of the trailing axes, which the input must have", default=None)
+    affine: bool = attr("learn a weight for each normalised position (torch: elementwise_affine)", default=True)
+
+    @model_validator(mode="after")
+    def _said_once(self) -> _Trailing:
+        if self.axes is not None and self.normalized_shape is not None:
+            raise ValueError("takes axes or normalized_shape, not both")
+        if self.normalized_shape == ():
+            raise ValueError("normalized_shape should name at least one size")
+        return self
+
+    def split(self, x: TensorType) -> tuple[Dim, tuple[Dim, ...]]:
+        """The number of rows, and the shape that each is normalised over."""
+        count = len(self.normalized_shape) if self.normalized_shape else self.axes or 1
+        return product(x.shape[:-count]), x.shape[-count:]
+
+    def infer(self, ctx: Context, x: TensorType) -> TensorType:
+        require_float(x, self.name)
+        _, trailing = self.split(x)
+        if self.normalized_shape is None:
+            if x.rank < (self.axes or 1):
+                raise RuleError(f"{self.name} over {self.axes or 1} axes takes an input of that many, and this is {x}")
+        elif trailing != self.normalized_shape:
+            wanted = TensorType(self.normalized_shape)
+            raise RuleError(f"{self.name} over {wanted} takes an input that ends in {wanted}, and this is {x}")
+        return x
+
+
+@operation
+class LayerNorm(_Trailing):
+    """(x − mean)/√(variance + eps) · weight + bias over the trailing axes, for each position by itself.
+
+    The variance is the biased one.  ``axes`` says how many trailing axes are normalised together, or
+    ``normalized_shape`` gives their sizes, which are checked.
+    """
+
+    name: ClassVar[str] = "layer_norm"
+    source: ClassVar[str] = "torch.nn.LayerNorm; Ba et al. 2016, arXiv:1607.06450"
+    shape_rule: ClassVar[str] = "unchanged"
+    param_rule: ClassVar[str] = "weight and bias of the normalised shape"
+    cost_rule: ClassVar[str] = (
+        "an element: 2 for the mean and centring, 2 for the variance, 1 to divide, 2 for weight and bias"
+    )
+    example: ClassVar[Example] = Example(((2, 5, 12),))
+
+    eps: float = attr("added to the variance", default=1e-5, ge=0)
+    bias: bool = attr("learn a bias too, where affine", default=True)
+
+    def params(self, ctx: Context, x: TensorType) -> Sequence[Param]:
+        return affine_params(self.split(x)[1], self.affine, self.affine and self.bias)
+
+    def cost(self, ctx: Context, inputs: Sequence[TensorType], outputs: Sequence[TensorType]) -> Sequence[Term]:
+        rows, shape = self.split(inputs[0])
+        features = product(shape)
+        return (
+            *moments(features, rows=rows),
+            *reciprocal_root(rows=rows),
+            Term.of("mul", "normalise", rows=rows, features=features),
+            *affine_terms(self.affine, self.affine and self.bias, rows=rows, features=features),
+        )
+
+
+@operation
+class RMSNorm(_Trailing):
+    """x/√(mean(x²) + eps) · weight over the trailing axes, for each position by itself.
+
+    ``eps: null`` takes the machine epsilon of the precision computed in.  With an ``offset`` the scale is
+    offset + weight: 1 is Gemma's form, whose stored weights start at zero.
+    """
+
+    name: ClassVar[str] = "rms_norm"
+    source: ClassVar[str] = "torch.nn.RMSNorm; Zhang & Sennrich 2019, arXiv:1910.07467"
+    shape_rule: ClassVar[str] = "unchanged"
+    param_rule: ClassVar[str] = "weight of the normalised shape"
+    cost_rule: ClassVar[str] = "an element: 2 for the mean square, 1 to divide, 1 for the weight; 3 a row for the root"
+    example: ClassVar[Example] = Example(((2, 5, 12),), {"eps": 1e-6})
+
+    eps: float | None = attr("added to the mean square; null: machine epsilon", default=None, ge=0)
+    offset: float = attr("added to the weight", default=0.0)
+
+    def params(self, ctx: Context, x: TensorType) -> Sequence[Param]:
+        start = Init.of("constant", value=1.0 - self.offset)
+        return (Param("weight", self.split(x)[1], start),) if self.affine else ()
+
+    def cost(self, ctx: Context, inputs: Sequence[TensorType], outputs: Sequence[TensorType]) -> Sequence[Term]:
+        rows, shape = self.split(inputs[0])
+        features = product(shape)
+        offset = (Term.of("add", "offset", features=features),) if self.affine and self.offset else ()
+        return (
+            Term.of("mul", "square", rows=rows, features=features),
+            Term.of("add", "mean square", rows=rows, sums=features - 1),
+            Term.of("div", "mean square", rows=rows),
+            *reciprocal_root(rows=rows),
+            Term.of("mul", "normalise", rows=rows, features=features),
+            *offset,
+            *affine_terms(self.affine, False, rows=rows, features=features),
+        )
+
+
+@operation
+class GroupNorm(Operation):
+    """(x − mean)/√(variance + eps) · weight + bias over groups of channels, for each sample by itself.
+
+    The channels are axis 1; ``groups`` must divide them.  One group normalises a whole sample.
+    """
+
+    name: ClassVar[str] = "group_norm"
+    source: ClassVar[str] = "torch.nn.GroupNorm; Wu & He 2018, arXiv:1803.08494"
+    shorthand: ClassVar[str | None] = "groups"
+    shape_rule: ClassVar[str] = "(N, C, …) unchanged"
+    param_rule: ClassVar[str] = "weight C, bias C"
+    cost_rule: ClassVar[str] = (
+        "an element: 2 for the mean and centring, 2 for the variance, 1 to divide, 2 for weight and bias"
+    )
+    example: ClassVar[Example] = Example(((2, 6, 4, 4),), {"groups": 3})
+
+    groups: Size = attr("groups of channels (torch: num_groups)")
+    eps: float = attr("added to the variance", default=1e-5, ge=0)
+    affine: bool = attr("learn a weight for each channel", default=True)
+    bias: bool = attr("learn a bias too, where affine", default=True)
+
+    def infer(self, ctx: Context, x: TensorType) -> TensorType:
+        require_float(x, "group_norm")
+        if x.rank < 2:
+            raise RuleError(f"group_norm takes an input of at least 2 dimensions, and this one has {x.rank}: {x}")
+        if exact_div(x.shape[1], self.groups) is None:
+            raise RuleError(f"group_norm: {x.shape[1]} channels do not divide into {self.groups} groups")
+        if product(x.shape) // self.groups < 2:
+            raise RuleError("group_norm has a single value to normalise", hint="use fewer groups")
+        return x
+
+    def params(self, ctx: Context, x: TensorType) -> Sequence[Param]:
+        return affine_params(x.shape[1:2], self.affine, self.affine and self.bias)
+
+    def cost(self, ctx: Context, inputs: Sequence[TensorType], outputs: Sequence[TensorType]) -> Sequence[Term]:
+        batch, channels, *rest = inputs[0].shape
+        elements = {"batch": batch, "channels": channels, "positions": product(rest)}
+        return (
+            *moments(channels // self.groups * product(rest), batch=batch, groups=self.groups),
+            *reciprocal_root(batch=batch, groups=self.groups),
+            Term.of("mul", "normalise", **elements),
+            *affine_terms(self.affine, self.affine and self.bias, **elements),
+        )
+
+
+@operation
+class LocalResponseNorm(Operation):
+    """x/(k + alpha·mean(x² over ``size`` neighbouring channels))^beta.
+
+    Channels are axis 1; beyond the first and the last there are zeros, which count in the mean (and in the
+    work).  The window reaches size//2 channels back and (size − 1)//2 ahead.
+    """
+
+    name: ClassVar[str] = "local_response_norm"
+    source: ClassVar[str] = "torch.nn.LocalResponseNorm; Krizhevsky et al. 2012, section 3.3"
+    shorthand: ClassVar[str | None] = "size"
+    shape_rule: ClassVar[str] = "(N, C, …) unchanged"
+    cost_rule: ClassVar[str] = "an element: 1 mul to square, size − 1 adds, 1 mul, 1 add, 1 power, 1 div"
+    example: ClassVar[Example] = Example(((1, 6, 4, 4),), {"size": 5})
+
+    size: int = attr("channels in the window", ge=1)
+    alpha: float = attr("weight of the mean square", default=1e-4)
+    beta: float = attr("exponent", default=0.75)
+    k: float = attr("added to the mean square", default=1.0)
+
+    def infer(self, ctx: Context, x: TensorType) -> TensorType:
+        require_float(x, "local_response_norm")
+        if x.rank < 3:
+            raise RuleError(
+                f"local_response_norm takes an input of at least 3 dimensions, and this one has {x.rank}: {x}"
+            )
+        return x
+
+    def cost(self, ctx: Context, inputs: Sequence[TensorType], outputs: Sequence[TensorType]) -> Sequence[Term]:
+        batch, channels, *rest = inputs[0].shape
+        elements = {"batch": batch, "channels": channels, "positions": product(rest)}
+        return (
+            Term.of("mul", "square", **elements),
+            Term.of("add", "window", **elements, sums=self.size - 1),
+            Term.of("mul", "alpha", **elements),
+            Term.of("add", "k", **elements),
+            Term.of("transcendental", "power", **elements),
+            Term.of("div", "normalise", **elements),
+        )
+
+
+@operation
+class Normalize(Operation):
+    """x/max(‖x‖ₚ, eps), the norm taken along ``axis``.
+
+    ``p`` is any number; .inf takes the largest magnitude, -.inf the smallest, 0 counts what is not zero.
+    """
+
+    name: ClassVar[str] = "normalize"
+    source: ClassVar[str] = "torch.nn.functional.normalize"
+    shape_rule: ClassVar[str] = "unchanged"
+    cost_rule: ClassVar[str] = (
+        "the p-norm's work (p = 2: a mul and an add an element, a root a vector), a div an element"
+    )
+    example: ClassVar[Example] = Example(((2, 8),))
+
+    p: float = attr("order of the norm", default=2.0)
+    axis: Axes = attr("axis, or axes, along which the norm is taken", default=(1,))
+    eps: float = attr("least value of the divisor", default=1e-12, ge=0)
+
+    def along(self, rank: int) -> tuple[int, ...]:
+        """The axes counted from the front; none named means all."""
+        axes = tuple(normal_axis(axis, rank, "normalize") for axis in self.axis)
+        if len(set(axes)) < len(axes):
+            raise RuleError(f"normalize names an axis twice: {list(self.axis)}")
+        return axes or tuple(range(rank))
+
+    def infer(self, ctx: Context, x: TensorType) -> TensorType:
+        require_float(x, "normalize")
+        self.along(x.rank)
+        return x
+
+    def cost(self, ctx: Context, inputs: Sequence[TensorType], outputs: Sequence[TensorType]) -> Sequence[Term]:
+        (x,) = inputs
+        along = self.along(x.rank)
+        vectors = product(size for axis, size in enumerate(x.shape) if axis not in along)
+        length = product(x.shape[axis] for axis in along)
+        every = {"vectors": vectors, "length": length}
+        sums = Term.of("add", "norm", vectors=vectors, sums=length - 1)
+        magnitude = Term.of("compare", "magnitude", **every)
+        if self.p == 2:
+            norm = (Term.of("mul", "square", **every), sums, Term.of("transcendental", "root", vectors=vectors))
+        elif math.isinf(self.p):
+            norm = (magnitude, Term.of("compare", "norm", vectors=vectors, comparisons=length - 1))
+        elif self.p in (0, 1):
+            norm = (magnitude, sums)
+        else:
+            powers = Term.of("transcendental", "power", **every)
+            norm = (magnitude, powers, sums, Term.of("transcendental", "root", vectors=vectors))
+        return (*norm, Term.of("compare", "epsilon", vectors=vectors), Term.of("div", "normalise", **every))

@@ -70,7 +70,9 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 class Init:
     """How a parameter is drawn when no weights are given (``kind`` as in torch.nn.init), with its arguments.
 
-    ``fan_in_uniform(fan_in)`` is PyTorch's default for biases: uniform on ±1/√fan_in.
+    ``fan_in_uniform(fan_in)`` is PyTorch's default for biases: uniform on ±1/√fan_in.  ``normal`` may name a
+    ``padding_idx``, a row that is zero.  A ``table`` is not drawn: a formula of the operation gives it, which its
+    kernel module registers (:func:`netcalc.numerics.kernels.initial`).
     """
 
     kind: Literal[
@@ -84,6 +86,7 @@ class Init:
         "truncated_normal",
         "orthogonal",
         "constant",
+        "table",
     ]
     args: tuple[tuple[str, Any], ...] = ()
 
@@ -155,9 +158,13 @@ class Step:
 
 @dataclass(slots=True)
 class Context:
-    """What a rule may know beyond its inputs; collects the working when ``steps`` is a list."""
+    """What a rule may know beyond its inputs; collects the working when ``steps`` is a list.
+
+    ``dtype`` is the program's floating-point type, for what no input decides (the output of an embedding).
+    """
 
     training: bool = False
+    dtype: DType = "float32"
     steps: list[Step] | None = None
 
     def size(self, label: str, formula: str, **values: Any) -> Any:
@@ -175,7 +182,7 @@ class Context:
 # -- attributes -------------------------------------------------------------------------------------
 
 
-def _size(value: Any, *, least: int = 1) -> Any:
+def whole_number(value: Any, *, least: int = 1) -> Any:
     if isinstance(value, bool) or not isinstance(value, (int, Poly)):
         raise ValueError("should be a whole number")
     if isinstance(value, int) and value < least:
@@ -184,15 +191,15 @@ def _size(value: Any, *, least: int = 1) -> Any:
 
 
 #: A size that may be symbolic, at least 1.
-Size = Annotated[Any, BeforeValidator(_size), WithJsonSchema({"type": "integer", "minimum": 1, "title": "size"})]
+Size = Annotated[Any, BeforeValidator(whole_number), WithJsonSchema({"type": "integer", "minimum": 1, "title": "size"})]
 
 
 def _spatial(value: Any, *, axes: int, least: int) -> Any:
     if isinstance(value, (list, tuple)):
         if len(value) != axes:
             raise ValueError(f"should be one number or {axes}, one for each axis")
-        return tuple(_size(item, least=least) for item in value)
-    return (_size(value, least=least),) * axes
+        return tuple(whole_number(item, least=least) for item in value)
+    return (whole_number(value, least=least),) * axes
 
 
 def Spatial(axes: int, least: int = 1) -> Any:  # noqa: N802 - reads as a type in declarations

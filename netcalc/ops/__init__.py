@@ -9,16 +9,9 @@ from netcalc.opdef import Operation, registered
 #: Which family declares which operations.  A test holds it against the declarations.
 FAMILIES: dict[str, tuple[str, ...]] = {
     "linear": ("linear", "bilinear"),
-    "conv": (
-        "conv1d",
-        "conv2d",
-        "conv3d",
-        "conv_transpose1d",
-        "conv_transpose2d",
-        "conv_transpose3d",
-        "unfold",
-        "fold",
-    ),
+    "conv": ("conv1d", "conv2d", "conv3d"),
+    "conv_transpose": ("conv_transpose1d", "conv_transpose2d", "conv_transpose3d"),
+    "fold": ("unfold", "fold"),
     "pool": (
         "max_pool1d",
         "max_pool2d",
@@ -29,6 +22,8 @@ FAMILIES: dict[str, tuple[str, ...]] = {
         "lp_pool1d",
         "lp_pool2d",
         "lp_pool3d",
+    ),
+    "adaptive_pool": (
         "adaptive_avg_pool1d",
         "adaptive_avg_pool2d",
         "adaptive_avg_pool3d",
@@ -41,8 +36,8 @@ FAMILIES: dict[str, tuple[str, ...]] = {
         "global_max_pool1d",
         "global_max_pool2d",
         "global_max_pool3d",
-        "blur_pool2d",
     ),
+    "blur_pool": ("blur_pool2d",),
     "batch_norm": ("batch_norm", "instance_norm"),
     "norm": (
         "layer_norm",
@@ -70,15 +65,10 @@ FAMILIES: dict[str, tuple[str, ...]] = {
         "tanh",
         "softplus",
         "softsign",
-        "softmax",
-        "log_softmax",
-        "glu",
-        "reglu",
-        "geglu",
-        "swiglu",
         "squared_relu",
         "identity",
     ),
+    "gating": ("softmax", "log_softmax", "glu", "reglu", "geglu", "swiglu"),
     "dropout": ("dropout", "stochastic_depth"),
     "loss": (
         "cross_entropy",

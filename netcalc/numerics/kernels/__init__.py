@@ -17,7 +17,7 @@ function registered beside the kernel; :func:`initial_for` finds it::
 
     @initial("sinusoidal_positions")
     def table(op, name, shape):
-        """The content of the parameter or buffer ``name``."""
+        ...  # the content of the parameter or buffer ``name``
 """
 
 from __future__ import annotations

@@ -1,0 +1,91 @@
+"""What kernels of windowed operations share: padding, strided views of windows, and the products of filters."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from itertools import product
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+
+from netcalc.numerics.kernels import Array, like
+
+#: Windows are copied into columns a slab of this many bytes at a time, which bounds memory and suits the cache.
+SLAB_BYTES = 1 << 24
+
+_NUMPY_MODES = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}
+
+
+def pad(x: Array, pads: Sequence[tuple[int, int]], mode: str = "zeros", value: float = 0) -> Array:
+    """``x`` padded along its last axes; ``zeros`` (or ``constant``) fills with ``value``."""
+    if not any(map(any, pads)):
+        return x
+    if mode in _NUMPY_MODES:
+        lead = [(0, 0)] * (x.ndim - len(pads))
+        return like(x, np.pad(np.asarray(x), [*lead, *pads], mode=_NUMPY_MODES[mode]))  # type: ignore[call-overload]
+    lead_shape, sizes = x.shape[: -len(pads)], x.shape[-len(pads) :]
+    padded = np.full([*lead_shape, *(n + a + b for n, (a, b) in zip(sizes, pads, strict=True))], value, x.dtype)
+    padded[(..., *(slice(a, a + n) for n, (a, _) in zip(sizes, pads, strict=True)))] = x
+    return like(x, padded)
+
+
+def taps(kernel: Sequence[int], stride: Sequence[int], dilation: Sequence[int], counts: Sequence[int]) -> Iterator[tuple]:
+    """For each tap of a window, in row-major order, the index that takes it from all windows at once."""
+    for tap in product(*map(range, kernel)):
+        spans = zip(tap, stride, dilation, counts, strict=True)
+        yield (..., *(slice(t * d, t * d + (n - 1) * s + 1, s) for t, s, d, n in spans))
+
+
+def windows(
+    x: Array, kernel: Sequence[int], stride: Sequence[int], dilation: Sequence[int], counts: Sequence[int]
+) -> Array:
+    """A view (…, kernel…, counts…) of the windows over the last axes."""
+    lead, last = x.ndim - len(kernel), x.strides[x.ndim - len(kernel) :]
+    steps = [
+        *x.strides[:lead],
+        *(n * d for n, d in zip(last, dilation, strict=True)),
+        *(n * s for n, s in zip(last, stride, strict=True)),
+    ]
+    return as_strided(x, (*x.shape[:lead], *kernel, *counts), steps, subok=True, writeable=False)
+
+
+def correlate(x: Array, weight: Array, stride: Sequence[int], dilation: Sequence[int], groups: int = 1) -> Array:
+    """The products of filters (out, in/groups, kernel…) with every window of ``x`` (N, in, …), already padded."""
+    out, share, *kernel = weight.shape
+    batch, channels, *sizes = x.shape
+    counts = [(n - d * (k - 1) - 1) // s + 1 for n, k, s, d in zip(sizes, kernel, stride, dilation, strict=True)]
+    filters = weight.reshape(groups, out // groups, share * math.prod(kernel))
+    view = windows(x, kernel, stride, dilation, counts)
+    step = max(1, SLAB_BYTES // (channels * math.prod(kernel) * math.prod(counts[1:]) * x.itemsize))
+    y = like(x, np.empty((batch, out, *counts), np.result_type(x, weight)))
+    for sample in range(batch):
+        for start in range(0, counts[0], step):
+            # (channels, kernel…, counts…), cut along the first of the counts
+            slab = view[(sample, *(slice(None),) * (1 + len(kernel)), slice(start, start + step))]
+            columns = slab.reshape(groups, filters.shape[2], -1)
+            y[sample, :, start : start + step] = np.matmul(filters, columns).reshape(out, -1, *counts[1:])
+    return y
+
+
+def overlap(
+    columns: Array,
+    sizes: Sequence[int],
+    stride: Sequence[int],
+    dilation: Sequence[int],
+    pads: Sequence[tuple[int, int]],
+) -> Array:
+    """The sum of windows (…, kernel…, counts…) in their places, without the padding: (…, sizes…)."""
+    rank = len(sizes)
+    kernel, counts = columns.shape[-2 * rank : -rank], columns.shape[-rank:]
+    lead = columns.shape[: -2 * rank]
+    # what the windows cover and what is kept of it may each reach further
+    reach = [
+        max(d * (k - 1) + (n - 1) * s + 1, a + size)
+        for d, k, n, s, (a, _), size in zip(dilation, kernel, counts, stride, pads, sizes, strict=True)
+    ]
+    canvas = like(columns, np.zeros((*lead, *reach), columns.dtype))
+    flat = columns.reshape(*lead, -1, *counts)
+    for tap, index in enumerate(taps(kernel, stride, dilation, counts)):
+        canvas[index] += flat[(*(slice(None),) * len(lead), tap)]
+    return canvas[(..., *(slice(a, a + size) for (a, _), size in zip(pads, sizes, strict=True)))]

@@ -1,0 +1,32 @@
+"""Kernels of :mod:`netcalc.ops.conv`."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from netcalc.numerics.kernels import Array, Run, kernel
+from netcalc.numerics.kernels._windows import correlate, pad
+from netcalc.ops.conv import Convolution
+
+
+@kernel("conv1d")
+@kernel("conv2d")
+@kernel("conv3d")
+def convolution(op: Convolution, run: Run, x: Array, *, weight: Array, bias: Array | None = None) -> Array:
+    batched = x if x.ndim == op.axes + 2 else x[None]
+    if op.weight_standardization:
+        weight = _standardized(weight, op.standardization_eps)
+    padded = pad(batched, op.pads(batched.shape[2:]), op.padding_mode)
+    y = correlate(padded, weight, op.stride, op.dilation, op.groups)
+    if bias is not None:
+        y += bias.reshape(-1, *(1,) * op.axes)
+    return y if batched is x else y[0]
+
+
+def _standardized(weight: Array, eps: float) -> Array:
+    flat = weight.reshape(len(weight), -1)
+    taps = flat.shape[1]
+    centred = flat - np.add.reduce(flat, axis=1, keepdims=True) / taps
+    variance = np.add.reduce(np.square(centred), axis=1, keepdims=True) / taps
+    result: Array = (centred / np.sqrt(variance + eps)).reshape(weight.shape)
+    return result

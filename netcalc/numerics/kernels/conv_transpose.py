@@ -1,0 +1,32 @@
+"""Kernels of :mod:`netcalc.ops.conv_transpose`."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from netcalc.numerics.kernels import Array, Run, kernel, like
+from netcalc.numerics.kernels._windows import overlap
+from netcalc.ops.conv_transpose import TransposedConvolution
+
+
+@kernel("conv_transpose1d")
+@kernel("conv_transpose2d")
+@kernel("conv_transpose3d")
+def transposed(op: TransposedConvolution, run: Run, x: Array, *, weight: Array, bias: Array | None = None) -> Array:
+    batched = x if x.ndim == op.axes + 2 else x[None]
+    batch, channels, *sizes = batched.shape
+    _, share, *taps = weight.shape
+    filters = weight.reshape(op.groups, channels // op.groups, -1).swapaxes(1, 2)
+    columns = np.matmul(filters, batched.reshape(batch, op.groups, channels // op.groups, -1))
+    # The sum over overlapping windows is the add of the MACs just counted, so it is done on plain arrays.
+    spread = np.asarray(columns).reshape(batch, op.groups * share, *taps, *sizes)
+    result = [
+        (n - 1) * s - a - b + d * (k - 1) + 1 + extra
+        for n, s, (a, b), d, k, extra in zip(
+            sizes, op.stride, op.padding, op.dilation, taps, op.output_padding, strict=True
+        )
+    ]
+    y = like(x, overlap(spread, result, op.stride, op.dilation, op.padding))
+    if bias is not None:
+        y += bias.reshape(-1, *(1,) * op.axes)
+    return y if batched is x else y[0]

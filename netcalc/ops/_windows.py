@@ -1,0 +1,237 @@
+"""What operations that slide a window over spatial axes share: attributes, padding, and the size of the result."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias
+
+from pydantic import GetJsonSchemaHandler, ValidationInfo, field_validator
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
+
+from netcalc.dims import Dim, ceil_div, exact_div, maximum
+from netcalc.ir import TensorType
+from netcalc.opdef import Context, Operation, RuleError, require_float, require_rank, whole_number
+
+#: The spatial axes by rank, as explanations and cost terms name them.
+AXES: dict[int, tuple[str, ...]] = {1: ("length",), 2: ("height", "width"), 3: ("depth", "height", "width")}
+
+Pads: TypeAlias = tuple[tuple[Dim, Dim], ...]
+PadMode: TypeAlias = Literal["zeros", "reflect", "replicate", "circular"]
+
+
+@dataclass(frozen=True, slots=True)
+class PerAxis:
+    """Marks an attribute that holds one item for each spatial axis; a single item stands for all of them.
+
+    An item is a whole number, or null where ``optional``.  With ``pairs`` it is kept as (before, after) and may be
+    written as one number or as [before, after].  ``words`` are strings that the attribute may be instead.
+    """
+
+    least: int = 1
+    optional: bool = False
+    pairs: bool = False
+    words: tuple[str, ...] = ()
+
+    def read(self, value: Any, axes: int) -> Any:
+        """The value in its one internal form; ValueError where it does not fit."""
+        if value in self.words:
+            return value
+        if isinstance(value, str) and self.words:
+            raise ValueError(f"should be numbers or one of {', '.join(self.words)}")
+        if isinstance(value, (list, tuple)):
+            if len(value) != axes:
+                raise ValueError(f"should be one item or {axes}, one for each axis")
+            return tuple(self._item(item) for item in value)
+        return (self._item(value),) * axes
+
+    def _item(self, item: Any) -> Any:
+        if item is None and self.optional:
+            return None
+        if self.pairs and isinstance(item, (list, tuple)):
+            if len(item) != 2:
+                raise ValueError("should be a number or [before, after] for each axis")
+            before, after = item
+            return whole_number(before, least=self.least), whole_number(after, least=self.least)
+        number = whole_number(item, least=self.least)
+        return (number, number) if self.pairs else number
+
+    def schema(self, axes: int) -> JsonSchemaValue:
+        """The JSON Schema of what may be written."""
+        number: JsonSchemaValue = {"type": "integer", "minimum": self.least}
+        one: list[JsonSchemaValue] = [number, {"type": "null"}] if self.optional else [number]
+        item = [*one, {"type": "array", "items": number, "minItems": 2, "maxItems": 2}] if self.pairs else one
+        listed = {"type": "array", "items": {"anyOf": item}, "minItems": axes, "maxItems": axes}
+        words: list[JsonSchemaValue] = [{"enum": list(self.words)}] if self.words else []
+        return {"anyOf": [*one, listed, *words]}
+
+
+Sizes = Annotated[tuple[Any, ...], PerAxis()]
+#: As ``Sizes``; null, for the whole attribute or for an axis, leaves the choice to the operation.
+OptionalSizes = Annotated[tuple[Any, ...], PerAxis(optional=True)]
+Offsets = Annotated[tuple[Any, ...], PerAxis(least=0)]
+Padding = Annotated[tuple[tuple[Any, Any], ...], PerAxis(least=0, pairs=True)]
+#: Padding, or a rule that finds it.
+AutoPadding = Annotated[
+    tuple[tuple[Any, Any], ...] | str,
+    PerAxis(least=0, pairs=True, words=("valid", "same", "same_upper", "same_lower")),
+]
+
+
+class Windowed(Operation):
+    """Base of operations over ``axes`` spatial axes, which come last; channels come before them, a batch may too."""
+
+    axes: ClassVar[int]
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **_: Any) -> None:
+        """The page of an operation goes on with the page of its family, which holds for every rank."""
+        page = inspect.cleandoc(cls.__mro__[1].__doc__ or "").partition("\n\n")[2]
+        if "axes" in cls.__dict__ and page:
+            cls.__doc__ = f"{cls.__doc__}\n\n{page}"
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _for_each_axis(cls, value: Any, info: ValidationInfo) -> Any:
+        marker = cls._markers().get(info.field_name or "")
+        return marker.read(value, cls.axes) if marker else value
+
+    @classmethod
+    def _markers(cls) -> dict[str, PerAxis]:
+        return {
+            name: marker
+            for name, declared in cls.model_fields.items()
+            for marker in declared.metadata
+            if isinstance(marker, PerAxis)
+        }
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, core: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        schema = handler.resolve_ref_schema(handler(core))
+        for name, marker in cls._markers().items():
+            described = {k: v for k, v in schema["properties"][name].items() if k in ("description", "title")}
+            default = cls.model_fields[name].default
+            given = {} if cls.model_fields[name].is_required() else {"default": default}
+            schema["properties"][name] = described | given | marker.schema(cls.axes)
+        return schema
+
+    # -- the input ----------------------------------------------------------------------------------
+
+    def require_spatial(self, x: TensorType) -> None:
+        """RuleError unless ``x`` is floating point, (batch, channels, axes…) or (channels, axes…)."""
+        require_float(x, self.name)
+        require_rank(x, (self.axes + 1, self.axes + 2), self.name)
+
+    def batch(self, x: TensorType) -> Dim:
+        """The batch size; 1 where the input has no batch."""
+        return x.shape[0] if x.rank == self.axes + 2 else 1
+
+    def channels(self, x: TensorType) -> Dim:
+        return x.shape[-self.axes - 1]
+
+    def sizes(self, x: TensorType) -> tuple[Dim, ...]:
+        """The sizes of the spatial axes."""
+        return x.shape[-self.axes :]
+
+    def named(self, prefix: str, sizes: Sequence[Dim]) -> dict[str, Dim]:
+        """Sizes by axis, as factors of a term: ``{"out_height": 112, "out_width": 112}``."""
+        return {f"{prefix}_{axis}": size for axis, size in zip(AXES[self.axes], sizes, strict=True)}
+
+    # -- the windows --------------------------------------------------------------------------------
+
+    def window_counts(
+        self,
+        ctx: Context,
+        sizes: Sequence[Dim],
+        kernel: Sequence[Dim],
+        stride: Sequence[Dim],
+        pads: Pads,
+        dilation: Sequence[Dim] | None = None,
+        *,
+        ceil_mode: bool = False,
+    ) -> tuple[Dim, ...]:
+        """How many windows there are along each axis; RuleError where not one fits."""
+        every = zip(AXES[self.axes], sizes, kernel, stride, pads, dilation or (1,) * self.axes, strict=True)
+        return tuple(self._window_count(ctx, *axis, ceil_mode=ceil_mode) for axis in every)
+
+    def _window_count(
+        self,
+        ctx: Context,
+        axis: str,
+        size: Dim,
+        kernel: Dim,
+        stride: Dim,
+        pad: tuple[Dim, Dim],
+        dilation: Dim,
+        *,
+        ceil_mode: bool,
+    ) -> Dim:
+        before, after = pad
+        span = dilation * (kernel - 1) + 1
+        padded = size + before + after
+        if padded + (stride - 1 if ceil_mode else 0) < span:
+            dilated = f" with dilation {dilation}, which spans {span}," if dilation != 1 else ""
+            padding = f" with padding {before}" + (f" before and {after} after" if before != after else "")
+            raise RuleError(
+                f"{self.name}: a kernel of {kernel}{dilated} does not fit into a {axis} of {size}"
+                + (padding if before != 0 or after != 0 else ""),
+                hint=f"the padded {axis} must be at least {span}: the input is too small here, "
+                f"or the padding should be {ceil_div(span - size, 2)}",
+            )
+        letter = axis[0].upper()
+        extent = f"{letter} + 2*p" if before == after else f"{letter} + p0 + p1"
+        extent += " - k" if dilation == 1 else " - d*(k - 1) - 1"
+        formula = f"({extent})//s + 1"
+        if ceil_mode:  # the last window must start inside the input or the padding before it
+            first = "p" if before == after else "p0"
+            formula = f"min(ceil_div({extent}, s) + 1, ceil_div({letter} + {first}, s))"
+        values = {letter: size, "p": before, "p0": before, "p1": after, "k": kernel, "s": stride, "d": dilation}
+        count: Dim = ctx.size(axis, formula, **values)
+        return count
+
+
+def resolve_padding(
+    padding: Pads | str,
+    sizes: Sequence[Dim],
+    kernel: Sequence[Dim],
+    stride: Sequence[Dim],
+    dilation: Sequence[Dim],
+) -> Pads:
+    """(before, after) for each axis, also where ``padding`` is a rule.
+
+    ``same`` adds dilation·(kernel − 1) in all; ``same_upper`` and ``same_lower`` add what makes the result
+    ⌈size / stride⌉.  An odd rest goes after, with ``same_lower`` before.
+    """
+    if not isinstance(padding, str):
+        return padding
+    if padding == "valid":
+        return ((0, 0),) * len(kernel)
+    pads = []
+    for size, k, s, d in zip(sizes, kernel, stride, dilation, strict=True):
+        total = d * (k - 1)
+        if padding != "same":
+            total = maximum((ceil_div(size, s) - 1) * s + total + 1 - size, 0)
+        half = total // 2
+        pads.append((total - half, half) if padding == "same_lower" else (half, total - half))
+    return tuple(pads)
+
+
+def check_pad_mode(name: str, mode: str, sizes: Sequence[Dim], pads: Pads) -> None:
+    """RuleError where the padding would repeat more than there is."""
+    if mode not in ("reflect", "circular"):
+        return
+    for axis, size, pad in zip(AXES[len(sizes)], sizes, pads, strict=True):
+        for side in pad:
+            if side > size or (mode == "reflect" and side == size):
+                limit = "smaller than" if mode == "reflect" else "at most"
+                raise RuleError(f"{name}: {mode} padding must be {limit} the {axis} of {size}, and is {side}")
+
+
+def per_group(name: str, what: str, channels: Dim, groups: Dim) -> Dim:
+    """Channels in one group; RuleError where they do not divide."""
+    share = exact_div(channels, groups)
+    if share is None:
+        raise RuleError(f"{name}: {channels} {what} channels do not divide into {groups} groups")
+    return share

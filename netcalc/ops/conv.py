@@ -1,0 +1,154 @@
+"""Convolutions over one, two or three axes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import ClassVar
+
+from netcalc.dims import Dim, product
+from netcalc.ir import TensorType
+from netcalc.opdef import Context, Example, Init, Param, RuleError, Size, Term, attr, operation
+from netcalc.ops._windows import (
+    AXES,
+    AutoPadding,
+    PadMode,
+    Pads,
+    Sizes,
+    Windowed,
+    check_pad_mode,
+    per_group,
+    resolve_padding,
+)
+
+
+class Convolution(Windowed):
+    """Convolution of any rank.
+
+    Each output element is the product of a window of the input with a learned kernel, summed over the input
+    channels of its group (cross-correlation: the kernel is not flipped).  The input may come without a batch axis.
+
+    Padding is one number, one for each axis, or [before, after] for each axis.  ``same`` keeps the size; as in
+    PyTorch it wants stride 1.  ``same_upper`` and ``same_lower`` give ⌈size / stride⌉ at any stride, with the odd
+    element after or before: ``same_upper`` is TensorFlow's SAME, and both are ONNX's ``auto_pad``.  Taps that fall
+    on padding count as work.
+
+    With ``weight_standardization`` each filter is shifted and scaled to mean 0 and (biased) variance 1 before use,
+    anew in every forward pass; ``standardization_eps`` is added to the variance.
+    """
+
+    shape_rule: ClassVar[str] = "(N, in, L…) → (N, out, L'…), L' = ⌊(L + 2·p − d·(k − 1) − 1)/s⌋ + 1 for each axis"
+    param_rule: ClassVar[str] = "weight out·(in/groups)·k…, bias out"
+    cost_rule: ClassVar[str] = "N·L'…·out·(in/groups)·k… MACs, N·L'…·out adds for the bias"
+
+    out: Size = attr("output channels")
+    kernel: Sizes = attr("size of the kernel")
+    stride: Sizes = attr("step between windows", default=1)
+    padding: AutoPadding = attr("elements added on both sides, or a rule", default=0)
+    dilation: Sizes = attr("step between the taps of a window", default=1)
+    groups: Size = attr("groups of channels that do not mix", default=1)
+    bias: bool = attr("add a learned bias", default=True)
+    padding_mode: PadMode = attr("what padding is filled with", default="zeros")
+    weight_standardization: bool = attr("standardise each filter before use", default=False)
+    standardization_eps: float = attr("added to a filter's variance", default=1e-6, ge=0)
+
+    def pads(self, sizes: Sequence[Dim]) -> Pads:
+        """The padding before and after each axis, for an input of these sizes."""
+        return resolve_padding(self.padding, sizes, self.kernel, self.stride, self.dilation)
+
+    def infer(self, ctx: Context, x: TensorType) -> TensorType:
+        self.require_spatial(x)
+        per_group(self.name, "input", self.channels(x), self.groups)
+        per_group(self.name, "output", self.out, self.groups)
+        if self.weight_standardization and self._taps(x) == 1:
+            raise RuleError(f"{self.name}: a filter of a single weight has no variance to standardise")
+        sizes = self.sizes(x)
+        check_pad_mode(self.name, self.padding_mode, sizes, self.pads(sizes))
+        return x.with_shape(*x.shape[: -self.axes - 1], self.out, *self._result(ctx, sizes))
+
+    def _result(self, ctx: Context, sizes: Sequence[Dim]) -> tuple[Dim, ...]:
+        if self.padding == "same" and self.stride != (1,) * self.axes:
+            raise RuleError(
+                f"{self.name}: padding 'same' wants stride 1, and the stride is {', '.join(map(str, self.stride))}",
+                hint="'same_upper' pads as TensorFlow does, to a size of ⌈size / stride⌉",
+            )
+        if not isinstance(self.padding, str) or self.padding == "valid":
+            return self.window_counts(ctx, sizes, self.kernel, self.stride, self.pads(sizes), self.dilation)
+        results: list[Dim] = []
+        for axis, size, stride in zip(AXES[self.axes], sizes, self.stride, strict=True):
+            letter = axis[0].upper()
+            formula = letter if self.padding == "same" else f"ceil_div({letter}, s)"
+            results.append(ctx.size(axis, formula, **{letter: size, "s": stride}))
+        return tuple(results)
+
+    def _filters(self, x: TensorType) -> tuple[Dim, ...]:
+        return (self.out, per_group(self.name, "input", self.channels(x), self.groups), *self.kernel)
+
+    def _taps(self, x: TensorType) -> Dim:
+        return product(self._filters(x)[1:])
+
+    def params(self, ctx: Context, x: TensorType) -> Sequence[Param]:
+        weight = Param("weight", self._filters(x), Init.of("kaiming_uniform", a=math.sqrt(5)))
+        if not self.bias:
+            return (weight,)
+        return weight, Param("bias", (self.out,), Init.of("fan_in_uniform", fan_in=self._taps(x)))
+
+    def cost(self, ctx: Context, inputs: Sequence[TensorType], outputs: Sequence[TensorType]) -> Sequence[Term]:
+        (x,), (y,) = inputs, outputs
+        positions = {"batch": self.batch(x), **self.named("out", self.sizes(y)), "out_channels": self.out}
+        _, channels, *kernel = self._filters(x)
+        window = {"in_channels_per_group": channels, **self.named("kernel", kernel)}
+        terms = [Term.of("mac", "product", **positions, **window)]
+        if self.bias:
+            terms.append(Term.of("add", "bias", **positions))
+        if self.weight_standardization:
+            terms += self._standardization(self._taps(x))
+        return terms
+
+    def _standardization(self, taps: Dim) -> Sequence[Term]:
+        filters, others = {"filters": self.out}, {"filters": self.out, "weights_less_one": taps - 1}
+        weights = {"filters": self.out, "weights": taps}
+        return (
+            Term.of("add", "weight mean", **others),
+            Term.of("div", "weight mean", **filters),
+            Term.of("add", "weight centring", **weights),
+            Term.of("mul", "weight variance", **weights),
+            Term.of("add", "weight variance", **others),
+            Term.of("div", "weight variance", **filters),
+            Term.of("add", "weight eps", **filters),
+            Term.of("transcendental", "weight deviation", **filters),
+            Term.of("div", "weight scaling", **weights),
+        )
+
+
+_STANDARDIZED = "weight standardisation: Qiao et al. 2019, arXiv:1903.10520 (as timm's StdConv2d)"
+
+
+@operation
+class Conv1d(Convolution):
+    """Convolution along one axis, of a sequence of channels (N, C, L)."""
+
+    axes: ClassVar[int] = 1
+    name: ClassVar[str] = "conv1d"
+    source: ClassVar[str] = f"torch.nn.Conv1d; {_STANDARDIZED}"
+    example: ClassVar[Example] = Example(((2, 4, 16),), {"out": 8, "kernel": 3, "padding": 1})
+
+
+@operation
+class Conv2d(Convolution):
+    """Convolution over height and width, of an image (N, C, H, W)."""
+
+    axes: ClassVar[int] = 2
+    name: ClassVar[str] = "conv2d"
+    source: ClassVar[str] = f"torch.nn.Conv2d; {_STANDARDIZED}"
+    example: ClassVar[Example] = Example(((1, 3, 16, 16),), {"out": 8, "kernel": 7, "stride": 2, "padding": 3})
+
+
+@operation
+class Conv3d(Convolution):
+    """Convolution over depth, height and width, of a volume or a video (N, C, D, H, W)."""
+
+    axes: ClassVar[int] = 3
+    name: ClassVar[str] = "conv3d"
+    source: ClassVar[str] = f"torch.nn.Conv3d; {_STANDARDIZED}"
+    example: ClassVar[Example] = Example(((1, 3, 4, 8, 8),), {"out": 4, "kernel": 3, "padding": 1})

@@ -1,0 +1,115 @@
+"""Transposed convolutions over one, two or three axes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import ClassVar
+
+from netcalc.dims import Dim, product
+from netcalc.ir import TensorType
+from netcalc.opdef import Context, Example, Init, Param, RuleError, Size, Term, attr, operation
+from netcalc.ops._windows import AXES, Offsets, Padding, Sizes, Windowed, per_group
+
+
+class TransposedConvolution(Windowed):
+    """Transposed convolution of any rank.
+
+    Each input element adds a multiple of the learned kernel to a window of the output: the gradient of a convolution
+    with respect to its input, also called fractionally strided convolution or deconvolution.  ``padding`` is cut off
+    the result's borders, and may be [before, after] for each axis; ``output_padding`` extends the end, which tells
+    apart the sizes that a strided convolution maps to the same size.  The input may come without a batch axis.
+
+    Every product counts, also where it falls on what ``padding`` cuts off.  Summing overlapping windows is the add of
+    those MACs, and is not counted again.
+    """
+
+    shape_rule: ClassVar[str] = (
+        "(N, in, L…) → (N, out, L'…), L' = (L − 1)·s − 2·p + d·(k − 1) + 1 + output_padding for each axis"
+    )
+    param_rule: ClassVar[str] = "weight in·(out/groups)·k…, bias out"
+    cost_rule: ClassVar[str] = "N·L…·in·(out/groups)·k… MACs, N·L'…·out adds for the bias"
+
+    out: Size = attr("output channels")
+    kernel: Sizes = attr("size of the kernel")
+    stride: Sizes = attr("step between the windows of neighbouring input elements", default=1)
+    padding: Padding = attr("elements cut off both sides of the result", default=0)
+    output_padding: Offsets = attr("elements added at the end of the result", default=0)
+    dilation: Sizes = attr("step between the taps of a window", default=1)
+    groups: Size = attr("groups of channels that do not mix", default=1)
+    bias: bool = attr("add a learned bias", default=True)
+
+    def infer(self, ctx: Context, x: TensorType) -> TensorType:
+        self.require_spatial(x)
+        per_group(self.name, "input", self.channels(x), self.groups)
+        per_group(self.name, "output", self.out, self.groups)
+        results = [self._result(ctx, axis, size) for axis, size in enumerate(self.sizes(x))]
+        return x.with_shape(*x.shape[: -self.axes - 1], self.out, *results)
+
+    def _result(self, ctx: Context, axis: int, size: Dim) -> Dim:
+        name, letter = AXES[self.axes][axis], AXES[self.axes][axis][0].upper()
+        stride, dilation, extra = self.stride[axis], self.dilation[axis], self.output_padding[axis]
+        before, after = self.padding[axis]
+        if extra >= stride and extra >= dilation:
+            raise RuleError(
+                f"{self.name}: output_padding must be smaller than the stride or the dilation; "
+                f"along the {name} it is {extra}, the stride {stride} and the dilation {dilation}"
+            )
+        formula = f"({letter} - 1)*s" + (" - 2*p" if before == after else " - p0 - p1")
+        formula += (" + k" if dilation == 1 else " + d*(k - 1) + 1") + (" + o" if extra != 0 else "")
+        sizes = {"p": before, "p0": before, "p1": after, "k": self.kernel[axis], "s": stride, "d": dilation, "o": extra}
+        result: Dim = ctx.size(name, formula, **{letter: size}, **sizes)
+        if result < 1:
+            raise RuleError(f"{self.name}: padding {before} and {after} leaves nothing of the {name}: {result}")
+        return result
+
+    def _share(self) -> Dim:
+        return per_group(self.name, "output", self.out, self.groups)
+
+    def params(self, ctx: Context, x: TensorType) -> Sequence[Param]:
+        shape = (self.channels(x), self._share(), *self.kernel)
+        weight = Param("weight", shape, Init.of("kaiming_uniform", a=math.sqrt(5)))
+        if not self.bias:
+            return (weight,)
+        # PyTorch takes the second axis of the weight for the fan-in
+        return weight, Param("bias", (self.out,), Init.of("fan_in_uniform", fan_in=product(shape[1:])))
+
+    def cost(self, ctx: Context, inputs: Sequence[TensorType], outputs: Sequence[TensorType]) -> Sequence[Term]:
+        (x,), (y,) = inputs, outputs
+        batch = {"batch": self.batch(x)}
+        positions = {**self.named("in", self.sizes(x)), "in_channels": self.channels(x)}
+        window = {"out_channels_per_group": self._share(), **self.named("kernel", self.kernel)}
+        work = Term.of("mac", "product", **batch, **positions, **window)
+        if not self.bias:
+            return (work,)
+        return work, Term.of("add", "bias", **batch, **self.named("out", self.sizes(y)), out_channels=self.out)
+
+
+@operation
+class ConvTranspose1d(TransposedConvolution):
+    """Transposed convolution along one axis, of a sequence of channels (N, C, L)."""
+
+    axes: ClassVar[int] = 1
+    name: ClassVar[str] = "conv_transpose1d"
+    source: ClassVar[str] = "torch.nn.ConvTranspose1d; Dumoulin and Visin 2016, arXiv:1603.07285"
+    example: ClassVar[Example] = Example(((2, 4, 8),), {"out": 3, "kernel": 4, "stride": 2, "padding": 1})
+
+
+@operation
+class ConvTranspose2d(TransposedConvolution):
+    """Transposed convolution over height and width, of an image (N, C, H, W)."""
+
+    axes: ClassVar[int] = 2
+    name: ClassVar[str] = "conv_transpose2d"
+    source: ClassVar[str] = "torch.nn.ConvTranspose2d; Dumoulin and Visin 2016, arXiv:1603.07285"
+    example: ClassVar[Example] = Example(((1, 8, 7, 7),), {"out": 4, "kernel": 4, "stride": 2, "padding": 1})
+
+
+@operation
+class ConvTranspose3d(TransposedConvolution):
+    """Transposed convolution over depth, height and width, of a volume or a video (N, C, D, H, W)."""
+
+    axes: ClassVar[int] = 3
+    name: ClassVar[str] = "conv_transpose3d"
+    source: ClassVar[str] = "torch.nn.ConvTranspose3d; Dumoulin and Visin 2016, arXiv:1603.07285"
+    example: ClassVar[Example] = Example(((1, 4, 3, 4, 4),), {"out": 2, "kernel": 2, "stride": 2})

@@ -1,0 +1,83 @@
+"""Windows of an image as columns, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from netcalc.dims import Dim, exact_div, product
+from netcalc.ir import TensorType
+from netcalc.opdef import Context, Example, RuleError, Term, attr, operation, require_float, require_rank
+from netcalc.ops._windows import Padding, Sizes, Windowed
+
+
+class _Columns(Windowed):
+    """Base of what goes between an image and its windows."""
+
+    axes: ClassVar[int] = 2
+
+    kernel: Sizes = attr("size of a window")
+    stride: Sizes = attr("step between windows", default=1)
+    padding: Padding = attr("zeros added on both sides of the image", default=0)
+    dilation: Sizes = attr("step between the taps of a window", default=1)
+
+    def counts(self, ctx: Context, sizes: Sequence[Dim]) -> tuple[Dim, ...]:
+        """How many windows an image of these sizes has, down and across."""
+        return self.window_counts(ctx, sizes, self.kernel, self.stride, self.padding, self.dilation)
+
+
+@operation
+class Unfold(_Columns):
+    """Cuts an image into windows, one column each: (N, C, H, W) → (N, C·kernel, windows).
+
+    Channels vary slowest within a column, then the rows of the window, then its columns (im2col).
+    """
+
+    name: ClassVar[str] = "unfold"
+    source: ClassVar[str] = "torch.nn.Unfold"
+    shorthand: ClassVar[str | None] = "kernel"
+    shape_rule: ClassVar[str] = "(N, C, H, W) → (N, C·k·k, H'·W'), H' = ⌊(H + 2·p − d·(k − 1) − 1)/s⌋ + 1, so W'"
+    cost_rule: ClassVar[str] = "none: data moves"
+    example: ClassVar[Example] = Example(((1, 3, 8, 8),), {"kernel": 2, "stride": 2})
+
+    def infer(self, ctx: Context, x: TensorType) -> TensorType:
+        self.require_spatial(x)
+        counts = self.counts(ctx, self.sizes(x))
+        return x.with_shape(*x.shape[:-3], self.channels(x) * product(self.kernel), product(counts))
+
+    def cost(self, ctx: Context, inputs: Sequence[TensorType], outputs: Sequence[TensorType]) -> Sequence[Term]:
+        return ()
+
+
+@operation
+class Fold(_Columns):
+    """Adds windows, one column each, into an image: (N, C·kernel, windows) → (N, C, H, W).
+
+    The reverse of ``unfold`` up to the overlaps, which are summed (col2im).
+    """
+
+    name: ClassVar[str] = "fold"
+    source: ClassVar[str] = "torch.nn.Fold"
+    shape_rule: ClassVar[str] = "(N, C·k·k, H'·W') → (N, C, H, W), H' = ⌊(H + 2·p − d·(k − 1) − 1)/s⌋ + 1, so W'"
+    cost_rule: ClassVar[str] = "N·C·k·k·H'·W' adds"
+    example: ClassVar[Example] = Example(((1, 12, 16),), {"output_size": 8, "kernel": 2, "stride": 2})
+
+    output_size: Sizes = attr("height and width of the image")
+
+    def infer(self, ctx: Context, x: TensorType) -> TensorType:
+        require_float(x, "fold")
+        require_rank(x, (2, 3), "fold")
+        *batch, rows, columns = x.shape
+        channels = exact_div(rows, product(self.kernel))
+        if channels is None:
+            taps = "×".join(map(str, self.kernel))
+            raise RuleError(f"fold: {rows} rows do not divide into windows of {taps}")
+        windows = product(self.counts(ctx, self.output_size))
+        if windows != columns:
+            image = "×".join(map(str, self.output_size))
+            raise RuleError(f"fold: an image of {image} has {windows} windows, and the input has {columns} columns")
+        return x.with_shape(*batch, channels, *self.output_size)
+
+    def cost(self, ctx: Context, inputs: Sequence[TensorType], outputs: Sequence[TensorType]) -> Sequence[Term]:
+        *batch, rows, columns = inputs[0].shape
+        return (Term.of("add", "overlap", batch=product(batch), rows=rows, windows=columns),)

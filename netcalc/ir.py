@@ -147,7 +147,7 @@ class CheckpointSource:
     """Where a parameter stands in the reference checkpoint, when not under its own name.
 
     ``name`` is relative to the body (or absolute with a leading ``/``); chunk ``chunk`` of ``chunks`` along
-    ``axis`` is taken, then the last two axes are swapped if ``transpose``, then ``reshape`` applies.
+    ``axis`` is taken, then the last two axes are swapped if ``transpose``.
     """
 
     name: str
@@ -177,6 +177,8 @@ class Program:
     inputs: tuple[InputSpec, ...]
     output_names: tuple[str, ...]
     training: bool = False
+    dtype: DType = "float32"
+    init: tuple[tuple[str, str], ...] = ()  # (pattern of parameter paths, initialiser), first match wins
     about: str = ""
     source: str = ""
     dims: Mapping[str, Any] = field(default_factory=dict)

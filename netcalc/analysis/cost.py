@@ -1,0 +1,268 @@
+"""Parameters and work of a program, by layer and by operation, under a counting convention.
+
+A body is costed once and multiplied by how often it is called, so that depth costs nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from netcalc.analysis.conventions import Convention, Counted
+from netcalc.analysis.walk import dtype_of
+from netcalc.dims import Dim
+from netcalc.dtypes import ITEMSIZE
+from netcalc.ir import Body, CallNode, Node, OpNode, Program, Value, join
+from netcalc.opdef import Context, Term
+
+__all__ = ["Analysis", "Cost", "Row"]
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """Elements and bytes of parameters, and operations, of a node or of many.
+
+    ``params`` is trainable and frozen together; ``params_tied`` counts uses of parameters that are counted elsewhere.
+    ``macs`` and ``flops`` are what the convention counts; ``work`` is everything, by kind.
+    """
+
+    params: Dim = 0
+    params_trainable: Dim = 0
+    params_tied: Dim = 0
+    buffers: Dim = 0
+    weight_bytes: Dim = 0
+    buffer_bytes: Dim = 0
+    macs: Dim = 0
+    flops: Dim = 0
+    work: Mapping[str, Dim] = field(default_factory=dict)
+
+    def __add__(self, other: Cost) -> Cost:
+        return Cost(
+            self.params + other.params,
+            self.params_trainable + other.params_trainable,
+            self.params_tied + other.params_tied,
+            self.buffers + other.buffers,
+            self.weight_bytes + other.weight_bytes,
+            self.buffer_bytes + other.buffer_bytes,
+            self.macs + other.macs,
+            self.flops + other.flops,
+            {k: self.work.get(k, 0) + other.work.get(k, 0) for k in (*self.work, *other.work)},
+        )
+
+    def times(self, count: int) -> Cost:
+        """``count`` of these."""
+        if count == 1:
+            return self
+        return Cost(
+            self.params * count,
+            self.params_trainable * count,
+            self.params_tied * count,
+            self.buffers * count,
+            self.weight_bytes * count,
+            self.buffer_bytes * count,
+            self.macs * count,
+            self.flops * count,
+            {k: v * count for k, v in self.work.items()},
+        )
+
+    def using_weights_of_another(self) -> Cost:
+        """The same work, with no parameters of its own."""
+        return Cost(params_tied=self.params_tied + self.params, macs=self.macs, flops=self.flops, work=self.work)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of a report: an operation, a call, or the lines under one name.
+
+    ``cost`` is that of one instance, ``repeat`` says how many it stands for.  ``path`` is the first instance's;
+    ``label`` its last part, or the range of instances.
+    """
+
+    path: str
+    label: str
+    op: str
+    inputs: tuple[Value, ...]
+    outputs: tuple[Value, ...]
+    cost: Cost
+    repeat: int = 1
+    children: tuple[Row, ...] = ()
+    node: Node | None = None
+
+    @property
+    def total(self) -> Cost:
+        """The cost of all the instances."""
+        return self.cost.times(self.repeat)
+
+
+class Analysis:
+    """The costs of a program under one convention, computed when asked for."""
+
+    def __init__(self, program: Program, convention: Convention) -> None:
+        self.program = program
+        self.convention = convention
+        self._nodes: dict[int, Cost] = {}
+        self._bodies: dict[int, Cost] = {}
+        self._uncounted: dict[str, None] = {}
+        self._ctx = Context(training=program.training, dtype=program.dtype)
+
+    @cached_property
+    def total(self) -> Cost:
+        """The whole program's cost."""
+        return self._body(self.program.main)
+
+    @property
+    def uncounted(self) -> tuple[str, ...]:
+        """Operations that do work which the convention does not count, in order of first use."""
+        _ = self.total
+        return tuple(self._uncounted)
+
+    @cached_property
+    def by_operation(self) -> dict[str, tuple[int, Cost]]:
+        """For each operation: how often it is executed, and the cost of all its executions."""
+        found: dict[str, tuple[int, Cost]] = {}
+        for row in self.leaves():
+            count, cost = found.get(row.op, (0, Cost()))
+            found[row.op] = (count + row.repeat, cost + row.total)
+        return found
+
+    def leaves(self, *, unroll: bool = False) -> Iterator[Row]:
+        """Every operation in order of execution; rows of repeated blocks stand for all instances unless unrolled."""
+        yield from self._leaves(self.program.main, "", 1, unroll, shared=False)
+
+    def frontier(self, depth: int, *, unroll: bool = False) -> Iterator[Row]:
+        """Rows whose paths have at most ``depth`` parts, what lies deeper summed; they add up to the total."""
+        yield from _cut(self.tree(unroll=unroll), depth, 1)
+
+    def tree(self, *, unroll: bool = False) -> tuple[Row, ...]:
+        """The rows as a tree by path."""
+        return self._tree(self.program.main, "", unroll, shared=False)
+
+    def node(self, node: OpNode) -> Cost:
+        """The cost of one operation."""
+        if id(node) not in self._nodes:
+            self._nodes[id(node)] = self._cost(node)
+        return self._nodes[id(node)]
+
+    def terms(self, node: OpNode) -> tuple[Term, ...]:
+        """The work of one operation, term by term."""
+        inputs = [None if v is None else v.type for v in node.inputs]
+        outputs = [v.type for v in node.outputs if v.type is not None]
+        return tuple(node.op.cost(self._ctx, inputs, outputs))
+
+    # -- internals ----------------------------------------------------------------------------------
+
+    def _cost(self, node: OpNode) -> Cost:
+        terms = self.terms(node)
+        work: dict[str, Dim] = {}
+        for term in terms:
+            work[term.kind] = work.get(term.kind, 0) + term.count
+        counted: Counted = self.convention.count(node, terms, self._ctx.training)
+        if counted.incomplete:
+            self._uncounted.setdefault(node.op.name)
+        params: Dim = 0
+        trainable: Dim = 0
+        tied: Dim = 0
+        buffers: Dim = 0
+        weight_bytes: Dim = 0
+        buffer_bytes: Dim = 0
+        for param in node.params:
+            size = param.elements * ITEMSIZE[dtype_of(param, node, self.program.dtype)]
+            if param.name in node.ties:
+                tied = tied + param.elements
+            elif param.is_buffer:
+                buffers, buffer_bytes = buffers + param.elements, buffer_bytes + size
+            else:
+                params, weight_bytes = params + param.elements, weight_bytes + size
+                trainable = trainable + (param.elements if param.trainable and not node.frozen else 0)
+        return Cost(params, trainable, tied, buffers, weight_bytes, buffer_bytes, counted.macs, counted.flops, work)
+
+    def _body(self, body: Body) -> Cost:
+        if id(body) not in self._bodies:
+            total = Cost()
+            for node in body.nodes:
+                total += self.node(node) if isinstance(node, OpNode) else self._call(node).times(node.times)
+            self._bodies[id(body)] = total
+        return self._bodies[id(body)]
+
+    def _call(self, node: CallNode) -> Cost:
+        cost = self._body(node.body)
+        return cost if node.shares is None else cost.using_weights_of_another()
+
+    def _leaves(self, body: Body, prefix: str, repeat: int, unroll: bool, *, shared: bool) -> Iterator[Row]:
+        for node in body.nodes:
+            if isinstance(node, OpNode):
+                yield self._leaf(node, join(prefix, node.name), repeat, shared)
+                continue
+            inner = shared or node.shares is not None
+            for turn in range(node.times if unroll else 1):
+                path = join(prefix, node.instance(turn))
+                yield from self._leaves(node.body, path, repeat * (1 if unroll else node.times), unroll, shared=inner)
+
+    def _leaf(self, node: OpNode, path: str, repeat: int, shared: bool) -> Row:
+        cost = self.node(node)
+        cost = cost.using_weights_of_another() if shared else cost
+        inputs = tuple(v for v in node.inputs if v is not None)
+        return Row(path, path.rpartition(".")[2], node.op.name, inputs, node.outputs, cost, repeat, (), node)
+
+    def _tree(self, body: Body, prefix: str, unroll: bool, *, shared: bool) -> tuple[Row, ...]:
+        rows: list[tuple[tuple[str, ...], Row]] = []
+        for node in body.nodes:
+            if isinstance(node, OpNode):
+                rows.append((_parts(node.name), self._leaf(node, join(prefix, node.name), 1, shared)))
+                continue
+            for turn in range(node.times if unroll else 1):
+                rows.append((_parts(node.instance(turn)), self._called(node, prefix, turn, unroll, shared)))
+        return _grouped(rows, prefix)
+
+    def _called(self, node: CallNode, prefix: str, turn: int, unroll: bool, shared: bool) -> Row:
+        path = join(prefix, node.instance(turn))
+        borrowed = shared or node.shares is not None
+        children = self._tree(node.body, path, unroll, shared=borrowed)
+        cost = self._body(node.body)
+        cost = cost.using_weights_of_another() if borrowed else cost
+        times = 1 if unroll else node.times
+        first = path.rpartition(".")[2]
+        last = node.instance(node.times - 1).rpartition(".")[2]
+        label = f"{first}–{last}" if times > 1 and last != first else first
+        inputs = tuple(v for v in node.inputs if v is not None)
+        # a repeated operation is its own only line
+        if len(children) == 1 and children[0].path == path:
+            only = children[0]
+            return Row(path, label, only.op, inputs, node.outputs, only.cost, times, (), only.node)
+        return Row(path, label, node.body.block, inputs, node.outputs, cost, times, children, node)
+
+
+def _parts(name: str) -> tuple[str, ...]:
+    return tuple(name.split(".")) if name else ("",)
+
+
+def _grouped(rows: list[tuple[tuple[str, ...], Row]], prefix: str) -> tuple[Row, ...]:
+    """Rows whose names share a first part become one row with children, where the part first occurs."""
+    groups: dict[str, list[tuple[tuple[str, ...], Row]]] = {}
+    for parts, row in rows:
+        groups.setdefault(parts[0], []).append((parts, row))
+    result: list[Row] = []
+    for name, members in groups.items():
+        if len(members) == 1 and len(members[0][0]) == 1:
+            result.append(members[0][1])
+            continue
+        path = join(prefix, name)
+        here = [(parts, row) for parts, row in members if len(parts) == 1]
+        below = [(parts[1:], row) for parts, row in members if len(parts) > 1]
+        children = (*(row for _, row in here), *_grouped(below, path))
+        cost = sum((row.total for row in children), Cost())
+        result.append(
+            Row(path, name, "sequence", members[0][1].inputs, members[-1][1].outputs, cost, 1, children, None)
+        )
+    return tuple(result)
+
+
+def _cut(rows: tuple[Row, ...], depth: int, repeat: int) -> Iterator[Row]:
+    for row in rows:
+        if row.children and row.path.count(".") + 1 < depth:
+            yield from _cut(row.children, depth, repeat * row.repeat)
+        else:
+            yield Row(
+                row.path, row.label, row.op, row.inputs, row.outputs, row.cost, row.repeat * repeat, row.children, row.node
+            )

@@ -1,0 +1,131 @@
+"""Walking a program with every repeat unrolled: full paths, parameters, and whose they are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from netcalc.dtypes import FLOATS, DType
+from netcalc.ir import Body, CheckpointSource, OpNode, Program, Tie, join
+from netcalc.opdef import Param
+
+__all__ = ["Instance", "ParameterInstance", "dtype_of", "instances", "parameters"]
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """One operation of the unrolled program.
+
+    ``owners`` gives, for each of its parameters by name, the path of the tensor that it uses: its own path, or that of
+    the layer whose weights it shares.
+    """
+
+    path: str
+    node: OpNode
+    owners: Mapping[str, str]
+    sources: Mapping[str, CheckpointSource]
+
+
+@dataclass(frozen=True, slots=True)
+class ParameterInstance:
+    """One parameter or buffer of the unrolled program; tied when ``owner`` is another path."""
+
+    path: str
+    param: Param
+    dtype: DType
+    owner: str
+    frozen: bool
+    source: CheckpointSource | None
+    op: str
+
+    @property
+    def tied(self) -> bool:
+        return self.owner != self.path
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where the walk is: the prefix of names, and the prefix under which parameters are owned."""
+
+    prefix: str
+    owner: str
+    checkpoints: tuple[tuple[str, Mapping[str, CheckpointSource]], ...]
+
+
+def instances(program: Program) -> Iterator[Instance]:
+    """Every operation in order of execution, repeats unrolled; made one at a time."""
+    owners: dict[str, str] = {}  # tied paths only
+    yield from _walk(program.main, _Place("", "", (("", program.main.checkpoint),)), owners)
+
+
+def parameters(program: Program) -> Iterator[ParameterInstance]:
+    """Every parameter and buffer once for each path that it has, in order of first use."""
+    seen: set[str] = set()
+    for instance in instances(program):
+        for param in instance.node.params:
+            path = join(instance.path, param.name)
+            if path in seen:
+                continue  # the further turns of a repeat that shares its weights
+            seen.add(path)
+            yield ParameterInstance(
+                path,
+                param,
+                dtype_of(param, instance.node, program.dtype),
+                instance.owners[param.name],
+                instance.node.frozen,
+                instance.sources.get(param.name),
+                instance.node.op.name,
+            )
+
+
+def dtype_of(param: Param, node: OpNode, default: DType) -> DType:
+    """The element type of a parameter: its own, that of the first floating-point input, or the program's."""
+    if param.dtype is not None:
+        return param.dtype
+    types = (value.type for value in node.inputs if value is not None)
+    return next((t.dtype for t in types if t is not None and t.dtype in FLOATS), default)
+
+
+def _walk(body: Body, place: _Place, owners: dict[str, str]) -> Iterator[Instance]:
+    for node in body.nodes:
+        if isinstance(node, OpNode):
+            yield _instance(node, place, owners)
+            continue
+        for turn in range(node.times):
+            name = node.instance(turn)
+            prefix = join(place.prefix, name)
+            owner = join(place.owner, name) if node.shares is None else _target(node.shares, place)
+            checkpoints = (*place.checkpoints, (prefix, node.body.checkpoint))
+            yield from _walk(node.body, _Place(prefix, owner, checkpoints), owners)
+
+
+def _instance(node: OpNode, place: _Place, owners: dict[str, str]) -> Instance:
+    mine: dict[str, str] = {}
+    sources: dict[str, CheckpointSource] = {}
+    for param in node.params:
+        path = join(join(place.prefix, node.name), param.name)
+        tie = node.ties.get(param.name)
+        target = join(join(place.owner, node.name), param.name) if tie is None else _target(tie, place)
+        owner = owners.get(target, target)
+        if owner != path:
+            owners[path] = owner
+        mine[param.name] = owner
+        source = _source(path, place)
+        if source is not None:
+            sources[param.name] = source
+    return Instance(join(place.prefix, node.name), node, mine, sources)
+
+
+def _target(tie: Tie, place: _Place) -> str:
+    return tie.target if tie.absolute else join(place.owner, tie.target)
+
+
+def _source(path: str, place: _Place) -> CheckpointSource | None:
+    """The innermost block's word on where a parameter stands in the checkpoint, its name made absolute."""
+    for prefix, checkpoint in reversed(place.checkpoints):
+        relative = path.removeprefix(prefix + ".") if prefix else path
+        if relative in checkpoint:
+            source = checkpoint[relative]
+            name = source.name[1:] if source.name.startswith("/") else join(prefix, source.name)
+            return replace(source, name=name)
+    return None

@@ -1,0 +1,139 @@
+"""The parts of a spec file, as pydantic models; lines of layers stay plain data for the elaborator."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
+from netcalc.dtypes import DType
+from netcalc.spec.source import Cursor
+
+__all__ = ["BlockDecl", "CheckpointDecl", "Document", "InputDecl", "diagnose", "validate"]
+
+Name = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
+SizeText = int | str
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, populate_by_name=True)
+
+
+class InputDecl(_Part):
+    """An input of the network."""
+
+    shape: list[SizeText] = Field(description="sizes: numbers, names of dims or vars, or expressions")
+    dtype: DType | None = Field(None, description="type of the elements; the spec's dtype if not given")
+    range: Annotated[list[int | float | str], Field(min_length=2, max_length=2)] | None = Field(
+        None, description="values are drawn from [low, high)"
+    )
+    default: bool | int | float | None = Field(None, description="what it is filled with when it is not given")
+    when: str | bool | None = Field(None, description="present only where this holds")
+    about: str = ""
+
+
+class CheckpointDecl(_Part):
+    """Where a parameter stands in the reference's checkpoint."""
+
+    name: str = Field(alias="from", description="name in the checkpoint, relative to the block")
+    chunk: Annotated[list[int], Field(min_length=2, max_length=2)] = Field(
+        default=[0, 1], description="[i, n]: the i-th of n equal chunks"
+    )
+    axis: int = Field(0, description="the axis that is chunked")
+    transpose: bool = Field(False, description="stored with the last two axes swapped")
+
+
+class BlockDecl(_Part):
+    """A named piece of network with arguments."""
+
+    about: str = ""
+    source: str = ""
+    args: dict[Name, Any] = Field(default={}, description="name: type (required), default, or {type, default, …}")
+    inputs: list[str] = Field(default=["in"], min_length=1, description="names; a trailing ? makes one optional")
+    outputs: list[str] | None = Field(None, description="values it returns; the last line's if not given")
+    layers: list[Any]
+    checkpoint: dict[str, CheckpointDecl | str] = {}
+
+
+class Document(_Part):
+    """A spec file."""
+
+    netcalc: Literal[1] = Field(description="version of the spec language")
+    name: str = ""
+    about: str = Field("", description="one line that says what it is")
+    source: str = Field("", description="paper or reference implementation")
+    family: str = Field("", description="what it is listed under")
+    extends: str | None = Field(None, description="a spec whose dims, vars, inputs, blocks and layers this one changes")
+    import_: list[str] = Field(default=[], alias="import", description="files whose blocks are used here")
+    dtype: DType = Field("float32", description="type of floating-point tensors")
+    dims: dict[Name, int | str | None] = Field(default={}, description="sizes that may stay symbolic")
+    vars: dict[Name, Any] = Field(default={}, description="structural hyperparameters")
+    inputs: dict[Name, InputDecl | list[SizeText]] = {}
+    blocks: dict[Name, BlockDecl] = {}
+    layers: list[Any] = []
+    outputs: dict[Name, str] | list[str] | None = None
+    init: dict[str, str] = Field(default={}, description="pattern of parameter names: initialiser")
+    checkpoint: dict[str, CheckpointDecl | str] = {}
+
+
+def validate(cursor: Cursor) -> Document:
+    """The document; NetcalcError with every way in which it is malformed."""
+    if not isinstance(cursor.data, dict):
+        raise NetcalcError(Diagnostic("E104", "a spec should be a mapping that starts with `netcalc: 1`", cursor.span))
+    if "netcalc" not in cursor.data:
+        raise NetcalcError(
+            Diagnostic("E105", "the key 'netcalc' is missing", cursor.span, hint="start the file with `netcalc: 1`")
+        )
+    try:
+        return Document.model_validate(cursor.data)
+    except ValidationError as error:
+        raise NetcalcError(diagnose(error, cursor, Document)) from None
+
+
+def diagnose(error: ValidationError, cursor: Cursor, model: type[BaseModel], what: str = "key") -> list[Diagnostic]:
+    """Pydantic's errors as diagnostics, each at its place, one for each place."""
+    found: dict[tuple[str | int, ...], Diagnostic] = {}
+    for item in error.errors(include_url=False):
+        loc = item["loc"]
+        at = cursor.at(loc)
+        depth = len(at.path) - len(cursor.path)
+        # a union reports each of its members: the first at a place says enough
+        found.setdefault(
+            at.path if item["type"] != "missing" else (*at.path, str(loc[depth])), _one(item, at, model, what)
+        )
+    return list(found.values())
+
+
+def _one(item: Any, at: Cursor, model: type[BaseModel], what: str) -> Diagnostic:
+    name = str(item["loc"][-1]) if item["loc"] else ""
+    attribute = what != "key"
+    if item["type"] == "extra_forbidden":
+        near = did_you_mean(name, _fields_at(model, item["loc"][:-1]))
+        return Diagnostic("E103" if attribute else "E101", f"unknown {what} {name!r}", at.key_span, hint=near)
+    if item["type"] == "missing":
+        return Diagnostic("E105", f"the {what} {name!r} is missing", at.key_span)
+    message = item["msg"]
+    message = message.removeprefix("Value error, ").removeprefix("Input ")
+    shown = at.data if isinstance(at.data, (str, int, float, bool, type(None), list)) else None
+    given = f", not {shown!r}" if shown is not None and not attribute else ""
+    owner = ".".join(str(p) for p in item["loc"] if not str(p).startswith(("function-", "tagged-"))) or name
+    return Diagnostic("E104", f"{what} {owner!r}: {message}{given}", at.span)
+
+
+def _fields_at(model: type[BaseModel], loc: tuple[str | int, ...]) -> list[str]:
+    """The fields of the model that stands at ``loc`` below ``model``."""
+    import typing
+
+    for part in loc:
+        field = next((f for n, f in model.model_fields.items() if part in (n, f.alias)), None)
+        if field is None:
+            continue
+        pending = [field.annotation]
+        while pending:
+            kind = pending.pop()
+            if isinstance(kind, type) and issubclass(kind, BaseModel):
+                model = kind
+                break
+            pending += typing.get_args(kind)
+    return [f.alias or n for n, f in model.model_fields.items()]

@@ -1,0 +1,139 @@
+"""``tie:`` — using the weights of a layer that stands before."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from netcalc.diagnostics import Diagnostic, NetcalcError, Related
+from netcalc.dims import Dim
+from netcalc.ir import Body, CallNode, Node, OpNode, Tie, join
+from netcalc.opdef import Param
+from netcalc.spec.lines import Line
+from netcalc.spec.source import Cursor
+from netcalc.spec.wiring import BodyBuilder, Frame
+
+__all__ = ["tie_call", "tie_operation"]
+
+
+def tie_operation(node: OpNode, line: Line, frame: Frame, main: BodyBuilder) -> dict[str, Tie]:
+    """Which of an operation's parameters are whose; NetcalcError (E304) where shapes or names do not allow it."""
+    cursor = line.modifier("tie")
+    if cursor is None:
+        return {}
+    mine = {param.name: param for param in node.params}
+    if isinstance(cursor.data, dict):
+        pairs = [(name, str(item.data), item) for name, item in cursor.items()]
+    else:
+        pairs = [(name, join(str(cursor.data), name), cursor) for name in mine]
+    ties: dict[str, Tie] = {}
+    for name, path, item in pairs:
+        if name not in mine:
+            names = ", ".join(mine) or "none"
+            message = f"{node.op.name} has no parameter {name!r} to tie"
+            raise NetcalcError(Diagnostic("E304", message, item.key_span, hint=f"its parameters are: {names}"))
+        tie, owner = _find_param(path, item, frame, main)
+        if owner.shape != mine[name].shape:
+            message = f"{name!r} is {_shown(mine[name].shape)}, and {path!r} is {_shown(owner.shape)}"
+            raise NetcalcError(Diagnostic("E304", message, item.span, hint="tied weights have the same shape"))
+        ties[name] = tie
+    return ties
+
+
+def tie_call(node: CallNode, line: Line, frame: Frame, main: BodyBuilder, *, to: str | None = None) -> Tie | None:
+    """Whose weights a call uses as a whole, or None; ``to`` names the call within the same body."""
+    if to is not None:
+        return Tie(to)
+    cursor = line.modifier("tie")
+    if cursor is None:
+        return None
+    if not isinstance(cursor.data, str):
+        raise NetcalcError(Diagnostic("E304", "a block is tied to a block as a whole: tie: path", cursor.span))
+    for tie, nodes in _places(cursor.data, frame, main):
+        other = _find_call(nodes, tie.target)
+        if other is None:
+            continue
+        if _signature(other.body) != _signature(node.body):
+            related = (Related("the other is called here", other.span),)
+            message = f"{cursor.data!r} has other parameters than this call"
+            raise NetcalcError(Diagnostic("E304", message, cursor.span, related))
+        return tie
+    raise NetcalcError(_nothing(cursor.data, cursor))
+
+
+def _find_param(path: str, cursor: Cursor, frame: Frame, main: BodyBuilder) -> tuple[Tie, Param]:
+    for tie, nodes in _places(path, frame, main):
+        found = _param_at(nodes, tie.target)
+        if found is not None:
+            return tie, found
+    raise NetcalcError(_nothing(path, cursor))
+
+
+def _nothing(path: str, cursor: Cursor) -> Diagnostic:
+    hint = "a tie names an earlier layer of the same block, or, with a leading '/', one from the top"
+    return Diagnostic("E304", f"there is no {path!r} before this line to share weights with", cursor.span, hint=hint)
+
+
+def _places(path: str, frame: Frame, main: BodyBuilder) -> Iterator[tuple[Tie, Sequence[Node]]]:
+    """Where a path may lead: from the root, or from each scope around the line, innermost first."""
+    if path.startswith("/"):
+        yield Tie(path[1:], absolute=True), main.nodes
+        return
+    here: Frame | None = frame
+    while here is not None:
+        yield Tie(join(here.prefix, path)), frame.builder.nodes
+        here = here.parent
+
+
+def _param_at(nodes: Sequence[Node], path: str) -> Param | None:
+    for node in nodes:
+        if isinstance(node, OpNode):
+            for param in node.params:
+                if join(node.name, param.name) == path:
+                    return param
+        else:
+            rest = _inside(node, path)
+            found = None if rest is None else _param_at(node.body.nodes, rest)
+            if found is not None:
+                return found
+    return None
+
+
+def _find_call(nodes: Sequence[Node], path: str) -> CallNode | None:
+    for node in nodes:
+        if isinstance(node, CallNode):
+            rest = _inside(node, path)
+            if rest == "":
+                return node
+            found = None if rest is None else _find_call(node.body.nodes, rest)
+            if found is not None:
+                return found
+    return None
+
+
+def _inside(node: CallNode, path: str) -> str | None:
+    """The rest of ``path`` below one instance of the call, or None where it leads elsewhere."""
+    if node.start is None:
+        if path == node.name:
+            return ""
+        return path[len(node.name) + 1 :] if path.startswith(node.name + ".") else None
+    prefix = node.name + "." if node.name else ""
+    if not path.startswith(prefix):
+        return None
+    number, _, rest = path[len(prefix) :].partition(".")
+    inside = number.isdigit() and node.start <= int(number) < node.start + node.times
+    return rest if inside else None
+
+
+def _signature(body: Body) -> list[tuple[str, tuple[Dim, ...] | list[object], int]]:
+    """Names and shapes of the parameters in a body, repeats not unrolled."""
+    found: list[tuple[str, tuple[Dim, ...] | list[object], int]] = []
+    for node in body.nodes:
+        if isinstance(node, OpNode):
+            found += ((join(node.name, p.name), p.shape, 1) for p in node.params)
+        elif node.shares is None:
+            found.append((node.instance(0), list(_signature(node.body)), node.times))
+    return found
+
+
+def _shown(shape: tuple[Dim, ...]) -> str:
+    return "×".join(map(str, shape)) if shape else "a scalar"

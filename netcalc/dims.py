@@ -18,7 +18,7 @@ specialised graph.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -30,6 +30,7 @@ __all__ = [
     "UndecidedError",
     "assumptions",
     "ceil_div",
+    "ceil_log2",
     "exact_div",
     "maximum",
     "minimum",
@@ -87,8 +88,26 @@ class _Call:
         return {n for side in (self.left, self.right) if isinstance(side, Poly) for n in side.names()}
 
 
-_Atom: TypeAlias = _Symbol | _Call
+@dataclass(frozen=True, slots=True)
+class _CeilLog2:
+    """An atom: the number of times that a size is halved until one is left."""
+
+    size: Poly
+
+    def __str__(self) -> str:
+        return f"ceil_log2({self.size})"
+
+    def at(self, sizes: Mapping[str, int]) -> int:
+        return (value_at(self.size, sizes) - 1).bit_length()
+
+    def names(self) -> set[str]:
+        return self.size.names()
+
+
+_Atom: TypeAlias = _Symbol | _Call | _CeilLog2
 _Monomial: TypeAlias = tuple[tuple[_Atom, int], ...]
+_Bound: TypeAlias = int | float  # exact; a float is ±infinity
+_Interval: TypeAlias = tuple[_Bound, _Bound]
 
 
 class Poly:
@@ -175,8 +194,17 @@ class Poly:
     def __ge__(self, other: Dim) -> bool:
         return not self < other
 
+    def __abs__(self) -> Dim:
+        return maximum(self, -self)
+
     def __bool__(self) -> bool:
         return True  # a Poly is never the constant 0, and a size is at least 1
+
+    def __index__(self) -> int:
+        raise UndecidedError(f"{self} is symbolic, and a plain number is needed here")
+
+    def __float__(self) -> float:
+        return float(self.__index__())
 
     # -- reading ------------------------------------------------------------------------------------
 
@@ -195,7 +223,8 @@ class Poly:
     def __str__(self) -> str:
         text = ""
         for monomial, coefficient in self._terms.items():
-            alone = len(monomial) == 1 and coefficient in (1, -1)
+            # -h//2 would read as (-h)//2
+            alone = len(monomial) == 1 and (coefficient == 1 or (coefficient == -1 and text != ""))
             factors = [_power(a, p, alone) for a, p in monomial]
             size = abs(coefficient)
             body = "*".join(([str(size)] if size != 1 or not factors else []) + factors)
@@ -239,12 +268,35 @@ def ceil_div(a: Dim, b: Dim) -> Dim:
     return (a + b - 1) // b
 
 
+def ceil_log2(size: Dim) -> Dim:
+    """⌈log₂ size⌉ for a size of at least 1.
+
+    >>> ceil_log2(1000)
+    10
+    """
+    return (size - 1).bit_length() if isinstance(size, int) else Poly({((_CeilLog2(size), 1),): 1})
+
+
 def exact_div(a: Dim, b: Dim) -> Dim | None:
-    """``a / b`` where that is a whole number by form, else None."""
-    if isinstance(a, int) and isinstance(b, int):
-        return a // b if b and a % b == 0 else None
-    quotient = _divide_by_monomial(_terms_of(a), b)
-    return None if quotient is None else _simplest(quotient)
+    """``a / b`` where that is a whole number by form, else None.
+
+    >>> h, w = symbol("h"), symbol("w")
+    >>> str(exact_div((h - 2) * (w - 2), h - 2))
+    'w - 2'
+    """
+    if b == 0:
+        return None
+    rank = _ranking(a, b)
+    leading, coefficient = max(_terms_of(b).items(), key=rank)
+    quotient: Dim = 0
+    while a != 0:  # long division, highest terms first
+        monomial, c = max(_terms_of(a).items(), key=rank)
+        powers = _over(monomial, leading)
+        if powers is None or c % coefficient:
+            return None
+        part = _simplest({powers: c // coefficient})
+        quotient, a = quotient + part, a - part * b
+    return quotient
 
 
 def minimum(a: Dim, b: Dim) -> Dim:
@@ -308,97 +360,146 @@ def _wrapped(dim: Dim) -> str:
     return text if text.isidentifier() or text.isdigit() else f"({text})"
 
 
-def _divide_by_monomial(terms: Mapping[_Monomial, int], divisor: Dim) -> dict[_Monomial, int] | None:
-    """Each term over a one-term divisor (or the whole over itself), or None where something is left."""
-    by = _terms_of(divisor)
-    if dict(terms) == by and by:
-        return {(): 1}
-    if len(by) != 1:
-        return None
-    ((divisor_atoms, divisor_coefficient),) = by.items()
-    out: dict[_Monomial, int] = {}
-    for monomial, coefficient in terms.items():
-        powers = dict(monomial)
-        for atom, power in divisor_atoms:
-            powers[atom] = powers.get(atom, 0) - power
-        if divisor_coefficient == 0 or coefficient % divisor_coefficient or min(powers.values(), default=0) < 0:
-            return None
-        out[tuple((a, p) for a, p in powers.items() if p)] = coefficient // divisor_coefficient
-    return out
+def _over(m1: _Monomial, m2: _Monomial) -> _Monomial | None:
+    """m1 / m2, or None where a power would be negative."""
+    powers = dict(m1)
+    for atom, power in m2:
+        powers[atom] = powers.get(atom, 0) - power
+    return None if any(p < 0 for p in powers.values()) else tuple((a, p) for a, p in powers.items() if p)
+
+
+def _ranking(*dims: Dim) -> Callable[[tuple[_Monomial, int]], tuple[int, ...]]:
+    """An order of terms that multiplication keeps: by degree, then by the powers of each atom in turn."""
+    atoms = sorted({atom for dim in dims for m in _terms_of(dim) for atom, _ in m}, key=str)
+
+    def rank(item: tuple[_Monomial, int]) -> tuple[int, ...]:
+        powers = dict(item[0])
+        return sum(powers.values()), *(powers.get(atom, 0) for atom in atoms)
+
+    return rank
 
 
 def _floor_div(a: Dim, b: Dim) -> Dim:
     if isinstance(a, int) and isinstance(b, int):
         return a // b
-    if isinstance(b, int) and b == 0:
+    if b == 0:
         raise ZeroDivisionError("division of a size by zero")
+    if max(_terms_of(b).items(), key=_ranking(b))[1] < 0:
+        return _floor_div(a * -1, b * -1)
+    if isinstance(b, int):
+        return _floor_div_int(a, b)
+    exact = exact_div(a, b)
+    if exact is not None:
+        return exact
     # ⌊(b·q + r)/b⌋ = q + ⌊r/b⌋, as every atom is whole
     whole: Dim = 0
     rest: Dim = 0
-    for monomial, coefficient in _terms_of(a).items():
-        quotient = _divide_by_monomial({monomial: coefficient}, b)
-        if quotient is None and isinstance(b, int):
-            quotient = {monomial: coefficient // b}
-            rest = rest + _simplest({monomial: coefficient % b})
-        elif quotient is None:
-            rest = rest + _simplest({monomial: coefficient})
-            continue
-        whole = whole + _simplest(quotient)
-    if isinstance(rest, int) and isinstance(b, int):
-        return whole + rest // b
-    if isinstance(rest, int) and rest == 0:
-        return whole
-    if isinstance(rest, Poly) and isinstance(b, int):
-        nested = _nested_floor(rest)
-        if nested is not None:  # ⌊(⌊p/q⌋ + c)/b⌋ = ⌊(p + c·q)/(q·b)⌋
-            inner, divisor, constant = nested
-            return whole + _floor_div(inner + constant * divisor, divisor * b)
+    for term in _terms_of(a).items():
+        part = _simplest(dict([term]))
+        quotient = exact_div(part, b)
+        whole, rest = (whole, rest + part) if quotient is None else (whole + quotient, rest)
+    common = _common_factor(rest, b)
+    if common != 1:  # ⌊k·r / k·b⌋ = ⌊r/b⌋
+        return whole + _floor_div(_exactly(rest, common), _exactly(b, common))
     return whole + Poly({((_Call("//", rest, b), 1),): 1})
 
 
-def _nested_floor(dim: Poly) -> tuple[Dim, int, int] | None:
-    """(p, q, c) where ``dim`` is ⌊p/q⌋ + c with an integer q > 0, else None."""
-    terms = dict(dim.monomials())
-    constant = terms.pop((), 0)
-    if len(terms) != 1:
-        return None
-    ((monomial, coefficient),) = terms.items()
-    if coefficient != 1 or len(monomial) != 1 or monomial[0][1] != 1:
-        return None
-    atom = monomial[0][0]
-    if isinstance(atom, _Call) and atom.function == "//" and isinstance(atom.right, int) and atom.right > 0:
-        return atom.left, atom.right, constant
-    return None
+def _floor_div_int(a: Dim, b: int) -> Dim:
+    """⌊a/b⌋ for a positive integer."""
+    whole = _simplest({monomial: c // b for monomial, c in _terms_of(a).items()})
+    rest = _simplest({monomial: c % b for monomial, c in _terms_of(a).items()})
+    if isinstance(rest, int):
+        return whole
+    shared = math.gcd(b, *(c for monomial, c in rest.monomials() if monomial))
+    if shared > 1:  # ⌊(k·r + c)/(k·b)⌋ = ⌊(r + ⌊c/k⌋)/b⌋
+        return whole + _floor_div(_simplest({m: c // shared for m, c in rest.monomials()}), b // shared)
+    floors = _floors(rest)
+    if len(floors) == 1:  # ⌊(⌊p/q⌋ + r)/b⌋ = ⌊(p + r·q)/(q·b)⌋
+        (floor,) = floors
+        others = rest - Poly({((floor, 1),): 1})
+        return whole + _floor_div(floor.left + others * floor.right, floor.right * b)
+    return whole + Poly({((_Call("//", rest, b), 1),): 1})
 
 
-def _bounds(dim: Dim) -> tuple[float, float]:
+def _common_factor(*dims: Dim) -> Dim:
+    """The greatest one-term divisor of all of them."""
+    terms = [term for dim in dims for term in _terms_of(dim).items()]
+    shared = dict(terms[0][0])
+    for monomial, _ in terms:
+        powers = dict(monomial)
+        shared = {atom: min(p, powers[atom]) for atom, p in shared.items() if atom in powers}
+    return _simplest({tuple(shared.items()): math.gcd(*(c for _, c in terms))})
+
+
+def _exactly(a: Dim, b: Dim) -> Dim:
+    quotient = exact_div(a, b)
+    assert quotient is not None
+    return quotient
+
+
+def _floors(dim: Poly) -> list[_Call]:
+    """The terms of ``dim`` that are a floor division by a number."""
+    alone = [m[0] for m, c in dim.monomials() if c == 1 and len(m) == 1]
+    return [a for a, p in alone if p == 1 and isinstance(a, _Call) and a.function == "//" and isinstance(a.right, int)]
+
+
+def _bounds(dim: Dim) -> _Interval:
     """A lower and an upper bound, from every size being at least 1."""
     if isinstance(dim, int):
         return dim, dim
-    low = high = 0.0
+    low: _Bound = 0
+    high: _Bound = 0
     for monomial, coefficient in dim.monomials():
-        least = most = 1.0
+        term: _Interval = (coefficient, coefficient)
         for atom, power in monomial:
-            a, b = _atom_bounds(atom)
-            if a < 0:
-                return -math.inf, math.inf
-            least, most = least * a**power, most * b**power
-        ends = (coefficient * least, coefficient * most if most else 0.0)
-        low, high = low + min(ends), high + max(ends)
+            for _ in range(power):
+                term = _corners(_bound_times, term, _atom_bounds(atom))
+        low, high = _bound_plus(low, term[0]), _bound_plus(high, term[1])
     return low, high
 
 
-def _atom_bounds(atom: _Atom) -> tuple[float, float]:
+def _atom_bounds(atom: _Atom) -> _Interval:
     if isinstance(atom, _Symbol):
         return 1, math.inf
-    (a, b), (c, d) = _bounds(atom.left), _bounds(atom.right)
+    if isinstance(atom, _CeilLog2):
+        low, high = _bounds(atom.size)
+        return _bound_log2(low), _bound_log2(high)
+    left, right = _bounds(atom.left), _bounds(atom.right)
     if atom.function == "min":
-        return min(a, c), min(b, d)
+        return min(left[0], right[0]), min(left[1], right[1])
     if atom.function == "max":
-        return max(a, c), max(b, d)
-    if c <= 0 or a < 0:
-        return -math.inf, math.inf
-    return (0.0 if math.isinf(d) else a // d), b if math.isinf(b) else b // c
+        return max(left[0], right[0]), max(left[1], right[1])
+    return _corners(_bound_over, left, right) if right[0] > 0 else (-math.inf, math.inf)
+
+
+def _corners(function: Callable[[_Bound, _Bound], _Bound], left: _Interval, right: _Interval) -> _Interval:
+    ends = [function(a, b) for a in left for b in right]
+    return min(ends), max(ends)
+
+
+def _bound_plus(a: _Bound, b: _Bound) -> _Bound:
+    return a if isinstance(a, float) else b if isinstance(b, float) else a + b
+
+
+def _bound_log2(a: _Bound) -> _Bound:
+    if isinstance(a, float):
+        return max(a, 0)
+    return (a - 1).bit_length() if a > 0 else 0
+
+
+def _bound_times(a: _Bound, b: _Bound) -> _Bound:
+    if a == 0 or b == 0:
+        return 0
+    if isinstance(a, float) or isinstance(b, float):
+        return math.inf if (a > 0) == (b > 0) else -math.inf
+    return a * b
+
+
+def _bound_over(a: _Bound, b: _Bound) -> _Bound:
+    """⌊a/b⌋ for a positive ``b``."""
+    if isinstance(b, float):
+        return 0 if a >= 0 else -1
+    return a if isinstance(a, float) else a // b
 
 
 def _positive(dim: Dim, claim: str, converse: str) -> bool:

@@ -17,23 +17,25 @@ from __future__ import annotations
 import math
 import operator
 import re
+import reprlib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import dataclass, field
+from functools import lru_cache, partial, reduce, wraps
 from typing import Any, NamedTuple
 
-from netcalc.dims import Poly, UndecidedError, ceil_div, maximum, minimum, product
+from netcalc.dims import Poly, UndecidedError, ceil_div, maximum, minimum
 
 __all__ = ["FUNCTIONS", "MAX_LENGTH", "Expression", "ExpressionError", "parse"]
 
 MAX_LENGTH = 2_000
-MAX_DEPTH = 50
+MAX_DEPTH = 100
 MAX_BITS = 4_096
 MAX_ITEMS = 10_000
 
 _TOKEN = re.compile(
-    r"\s*(?:(?P<number>\d[\d_]*(?:\.\d+)?(?:[eE][+-]?\d+)?)|(?P<name>[A-Za-z_]\w*)"
-    r"|(?P<string>'[^'\\]*'|\"[^\"\\]*\")|(?P<op>//|\*\*|==|!=|<=|>=|[-+*/%<>()\[\],.]))"
+    r"\s*(?:(?P<number>\d+(?:_\d+)*(?:\.\d+)?(?:[eE][+-]?\d+)?)|(?P<name>[A-Za-z_]\w*)"
+    r"|(?P<string>'[^'\\]*'|\"[^\"\\]*\")|(?P<op>//|\*\*|==|!=|<=|>=|[-+*/%<>()\[\],.]))",
+    re.ASCII,
 )
 _CONSTANTS = {"true": True, "false": False, "null": None, "True": True, "False": False, "None": None, "pi": math.pi}
 _WORDS = {"if", "else", "and", "or", "not"}
@@ -79,27 +81,50 @@ def _larger(a: Any, b: Any) -> Any:
 
 
 def _sum(values: list[Any]) -> Any:
-    total: Any = 0
-    for value in values:
-        total = total + value
-    return total
+    return reduce(partial(_arithmetic, "+"), list(values), 0)
+
+
+def _prod(values: list[Any]) -> Any:
+    return reduce(partial(_arithmetic, "*"), list(values), 1)
+
+
+def _round(value: Any, digits: int = 0) -> Any:
+    if abs(digits) > 100:
+        raise ValueError(f"to {digits} digits (at most 100)")
+    return round(value, digits) if digits else round(value)
+
+
+def _str(value: Any) -> str:
+    if isinstance(value, (list, tuple)):
+        raise TypeError("a list has no text")
+    return str(value)
+
+
+def _whole(function: Callable[..., Any]) -> Callable[..., Any]:
+    """``function``, which makes whole numbers, and leaves a symbolic size as it is."""
+
+    @wraps(function)
+    def of(value: Any, *rest: Any) -> Any:
+        return value if isinstance(value, Poly) else function(value, *rest)
+
+    return of
 
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "min": _fold(_smaller),
     "max": _fold(_larger),
     "sum": _sum,
-    "prod": lambda values: product(values),
+    "prod": _prod,
     "len": len,
     "range": _range,
     "abs": abs,
-    "round": round,
-    "floor": math.floor,
-    "ceil": math.ceil,
+    "round": _whole(_round),
+    "floor": _whole(math.floor),
+    "ceil": _whole(math.ceil),
     "ceil_div": ceil_div,
-    "int": int,
+    "int": _whole(int),
     "float": float,
-    "str": str,
+    "str": _str,
     "sqrt": math.sqrt,
     "log": math.log,
     "log2": math.log2,
@@ -107,28 +132,40 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 }
 
 
+def _too_deep(column: int) -> ExpressionError:
+    return ExpressionError(f"nested deeper than {MAX_DEPTH}", column, code="E201")
+
+
 # -- the tree ---------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+# Equality is identity: parse() remembers the trees it made.
+@dataclass(frozen=True, slots=True, eq=False)
 class _Node:
     column: int
+    height: int = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        height = 1 + max((child.height for child in self.children()), default=0)
+        if height > MAX_DEPTH:
+            raise _too_deep(self.column)
+        object.__setattr__(self, "height", height)
 
     def children(self) -> Iterator[_Node]:
         yield from ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class _Literal(_Node):
     value: Any
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class _Name(_Node):
     name: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class _List(_Node):
     items: tuple[_Node, ...]
 
@@ -136,7 +173,7 @@ class _List(_Node):
         yield from self.items
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class _Unary(_Node):
     op: str
     operand: _Node
@@ -145,7 +182,7 @@ class _Unary(_Node):
         yield self.operand
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class _Binary(_Node):
     op: str
     left: _Node
@@ -156,7 +193,7 @@ class _Binary(_Node):
         yield self.right
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class _Choice(_Node):
     then: _Node
     test: _Node
@@ -168,7 +205,7 @@ class _Choice(_Node):
         yield self.otherwise
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class _Attribute(_Node):
     value: _Node
     name: str
@@ -177,7 +214,7 @@ class _Attribute(_Node):
         yield self.value
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class _Index(_Node):
     value: _Node
     index: _Node
@@ -187,7 +224,7 @@ class _Index(_Node):
         yield self.index
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class _Apply(_Node):
     function: str
     args: tuple[_Node, ...]
@@ -221,6 +258,7 @@ _BINDING = {
     "%": 6,
     "**": 8,
 }
+_NOT, _SIGN = 3, 7  # how the prefixes bind
 
 
 class _Parser:
@@ -267,7 +305,7 @@ class _Parser:
     def expression(self) -> _Node:
         self.depth += 1
         if self.depth > MAX_DEPTH:
-            raise ExpressionError(f"nested deeper than {MAX_DEPTH}", self.token.column, code="E201")
+            raise _too_deep(self.token.column)
         node = self.binary(0)
         if self.token.text == "if" and self.token.kind == "name":
             column = self.take().column
@@ -280,31 +318,39 @@ class _Parser:
     def binary(self, least: int) -> _Node:
         self.depth += 1
         if self.depth > MAX_DEPTH:
-            raise ExpressionError(f"nested deeper than {MAX_DEPTH}", self.token.column, code="E201")
-        node = self.unary()
+            raise _too_deep(self.token.column)
+        node = self.unary(least)
+        compared: _Node | None = None  # the right side of the comparison just read
         while True:
             op = self.token.text if self.token.kind in ("op", "name") else ""
             if op == "not" and self.tokens[self.at + 1].text == "in":
                 op = "not in"
             power = _BINDING.get(op)
-            if power is None or power < least or power == 0:
+            if power is None or power < least:
                 break
             column = self.take().column
             if op == "not in":
                 self.take("in")
             # ** groups to the right, all others to the left
-            node = _Binary(column, op, node, self.binary(power if op == "**" else power + 1))
+            right = self.binary(power if op == "**" else power + 1)
+            if compared is None:
+                node = _Binary(column, op, node, right)
+            else:  # a < b < c is a < b and b < c
+                node = _Binary(column, "and", node, _Binary(column, op, compared, right))
+            compared = right if op in _COMPARE else None
         self.depth -= 1
         return node
 
-    def unary(self) -> _Node:
+    def unary(self, least: int) -> _Node:
         token = self.token
         if token.text in ("-", "+") and token.kind == "op":
             self.take()
-            return _Unary(token.column, token.text, self.binary(7))
+            return _Unary(token.column, token.text, self.binary(_SIGN))
         if token.text == "not" and token.kind == "name":
+            if least > _NOT:
+                raise ExpressionError("'not' wants parentheses here", token.column, code="E201")
             self.take()
-            return _Unary(token.column, "not", self.binary(3))
+            return _Unary(token.column, "not", self.binary(_NOT))
         return self.postfix(self.atom())
 
     def postfix(self, node: _Node) -> _Node:
@@ -381,10 +427,11 @@ _ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
     "/": operator.truediv,
     "//": operator.floordiv,
     "%": operator.mod,
+    "**": operator.pow,
 }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Expression:
     """A parsed expression: :meth:`evaluate` it, ask for its :meth:`names`, or print it :meth:`pretty`."""
 
@@ -410,7 +457,6 @@ def parse(text: str) -> Expression:
     return Expression(text, _Parser(text).whole())
 
 
-@lru_cache(maxsize=4096)
 def _names(node: _Node) -> frozenset[str]:
     own = {node.name} if isinstance(node, _Name) else set()
     return frozenset(own.union(*(_names(child) for child in node.children())))
@@ -430,10 +476,17 @@ def _evaluate(node: _Node, scope: Mapping[str, Any]) -> Any:
 
 
 def _reason(node: _Node, why: Exception) -> str:
-    if isinstance(why, IndexError):
-        return "the index is past the end of the list"
-    if isinstance(node, _Binary) and isinstance(why, TypeError):
-        return f"{node.op!r} does not take these: {why}"
+    match node, why:
+        case _, IndexError():
+            return "the index is past the end"
+        case _, KeyError():
+            return f"no entry {why}"
+        case _, OverflowError():
+            return "the result is too large"
+        case ((_Unary(op=name) | _Binary(op=name)), TypeError()):
+            return f"{name!r} does not take these: {why}"
+        case _Apply(function=name), _:
+            return f"{name}: {why}"
     return str(why)
 
 
@@ -446,12 +499,11 @@ def _value(node: _Node, scope: Mapping[str, Any]) -> Any:
                 raise ExpressionError(f"unknown name {name!r}", node.column, code="E202", name=name)
             return scope[name]
         case _List(items=items):
-            return [_evaluate(item, scope) for item in items]
+            return _checked([_evaluate(item, scope) for item in items])
         case _Unary(op="not", operand=operand):
             return not _evaluate(operand, scope)
         case _Unary(op=op, operand=operand):
-            number = _evaluate(operand, scope)
-            return -number if op == "-" else +number
+            return _arithmetic(op, 0, _evaluate(operand, scope))
         case _Binary():
             return _binary(node, scope)
         case _Choice(then=then, test=test, otherwise=otherwise):
@@ -461,14 +513,14 @@ def _value(node: _Node, scope: Mapping[str, Any]) -> Any:
         case _Index(value=value, index=index):
             return _evaluate(value, scope)[_evaluate(index, scope)]
         case _Apply(function=function, args=args):
-            return FUNCTIONS[function](*(_evaluate(arg, scope) for arg in args))
+            return _checked(FUNCTIONS[function](*(_evaluate(arg, scope) for arg in args)))
     raise AssertionError(node)
 
 
 def _attribute(value: Any, name: str, column: int) -> Any:
     members = getattr(value, "members", None)
     if not callable(members):
-        raise ExpressionError(f"{value!r} has no attribute {name!r}", column, code="E203")
+        raise ExpressionError(f"{reprlib.repr(value)} has no attribute {name!r}", column, code="E203")
     found: Mapping[str, Any] = members()
     if name not in found:
         raise ExpressionError(f"no attribute {name!r}; there are {', '.join(found)}", column, code="E202", name=name)
@@ -484,71 +536,111 @@ def _binary(node: _Binary, scope: Mapping[str, Any]) -> Any:
     right = _evaluate(node.right, scope)
     if node.op in _COMPARE:
         return _COMPARE[node.op](left, right)
-    for side in (left, right):
-        if isinstance(side, bool) or side is None:
-            raise TypeError(f"{'null' if side is None else str(side).lower()} is not a number")
-    result = _power(left, right) if node.op == "**" else _ARITHMETIC[node.op](_bounded(left, right, node), right)
-    if isinstance(result, int) and result.bit_length() > MAX_BITS:
-        raise ValueError(f"a number of over {MAX_BITS:,} bits")
-    return result
+    return _arithmetic(node.op, left, right)
 
 
-def _bounded(left: Any, right: Any, node: _Binary) -> Any:
-    """``left``, after seeing that a repeated or joined list or string stays small."""
+def _arithmetic(op: str, left: Any, right: Any) -> Any:
+    """A bounded result, or TypeError or ValueError with the reason."""
     for one, other in ((left, right), (right, left)):
-        if isinstance(one, (list, tuple, str)):
-            times = other if node.op == "*" and isinstance(other, int) else 1
-            size = len(other) if isinstance(other, (list, tuple, str)) else 0
-            if len(one) * times + size > MAX_ITEMS or node.op == "%":
-                raise ValueError(f"{node.op!r} would give over {MAX_ITEMS:,} items")
-    return left
+        if isinstance(one, bool) or one is None:
+            raise TypeError(f"{'null' if one is None else str(one).lower()} is not a number")
+        if isinstance(one, Poly) and (op == "/" or not isinstance(other, (int, Poly))):
+            raise TypeError(f"{one} is a symbolic size, which takes whole numbers and //")
+        if isinstance(one, str) and op == "%":
+            raise TypeError("a text is not a number")
+        if isinstance(one, (list, tuple, str)) and op == "*" and isinstance(other, int):
+            _limit(_items(one) * other)
+    if op == "**" and isinstance(left, int) and isinstance(right, int):
+        _limit_bits((left.bit_length() - 1) * right)
+    result = _ARITHMETIC[op](left, right)
+    if isinstance(result, complex):
+        raise ValueError(f"{left} has no real power {right}")
+    return _checked(result)
 
 
-def _power(left: Any, right: Any) -> Any:
-    if isinstance(left, int) and isinstance(right, int) and left.bit_length() * abs(right) > MAX_BITS:
+def _checked(value: Any) -> Any:
+    """``value``, unless it is too large."""
+    if isinstance(value, int):
+        _limit_bits(value.bit_length())
+    _limit(_items(value))
+    return value
+
+
+def _items(value: Any) -> int:
+    """How many characters or items, those of inner lists included."""
+    if isinstance(value, str):
+        return len(value)
+    return len(value) + sum(map(_items, value)) if isinstance(value, (list, tuple)) else 0
+
+
+def _limit_bits(bits: int) -> None:
+    if bits > MAX_BITS:
         raise ValueError(f"a number of over {MAX_BITS:,} bits")
-    return left**right
+
+
+def _limit(items: int) -> None:
+    if items > MAX_ITEMS:
+        raise ValueError(f"over {MAX_ITEMS:,} items")
 
 
 # -- printing ---------------------------------------------------------------------------------------
 
-_SIGNS = {"*": "·", "-": "−", "<=": "≤", ">=": "≥", "!=": "≠", "==": "="}
+_SIGNS = {"*": "·", "-": "−", "%": " mod ", "<=": "≤", ">=": "≥", "!=": "≠", "==": "="}
+_SUM, _ATOM = 5, 9  # how sums and single values bind
 
 
 def _pretty(node: _Node, bindings: Mapping[str, Any], least: int) -> str:
+    """The node's text, in parentheses where it binds less than ``least``."""
+    text, binds = _printed(node, bindings)
+    return f"({text})" if binds < least else text
+
+
+def _printed(node: _Node, bindings: Mapping[str, Any]) -> tuple[str, int]:
     match node:
         case _Literal(value=value):
-            return _number(value)
-        case _Name(name=name):
-            if name not in bindings:
-                return name
-            text = _number(bindings[name])
-            return f"({text})" if least > 5 and not re.fullmatch(r"[\w.,]+", text) else text
+            return _number(value), _ATOM
+        case _Name(name=name) if name not in bindings:
+            return name, _ATOM
+        case _Name() | _Attribute() | _Index() if _names(node) <= bindings.keys():
+            text = _number(_evaluate(node, bindings))
+            return text, _SIGN if text.startswith("−") else _ATOM if re.fullmatch(r"[\w.,]+|[\[\"].*", text) else _SUM
         case _List(items=items):
-            return "[" + ", ".join(_pretty(i, bindings, 0) for i in items) + "]"
+            return "[" + ", ".join(_pretty(i, bindings, 0) for i in items) + "]", _ATOM
+        case _Unary(op="not", operand=operand):
+            return "not " + _pretty(operand, bindings, _NOT), _NOT
         case _Unary(op=op, operand=operand):
-            return ("not " if op == "not" else _SIGNS.get(op, op)) + _pretty(operand, bindings, 7)
+            return _SIGNS.get(op, op) + _pretty(operand, bindings, _SIGN + 1), _SIGN
         case _Binary(op="//", left=left, right=right):
-            return f"⌊{_pretty(left, bindings, 6)}/{_pretty(right, bindings, 7)}⌋"
+            return f"⌊{_pretty(left, bindings, 6)}/{_pretty(right, bindings, 7)}⌋", _ATOM
         case _Binary(op=op, left=left, right=right):
-            power = _BINDING[op]
-            sign = _SIGNS.get(op, op)
-            text = _pretty(left, bindings, power) + (sign if power > 5 else f" {sign} ")
-            text += _pretty(right, bindings, power + 1)
-            return f"({text})" if power < least else text
+            binds = _BINDING[op]
+            sign = _SIGNS.get(op, op) if binds > _SUM else f" {_SIGNS.get(op, op)} "
+            # ** groups to the right, comparisons not at all, all others to the left
+            first = _pretty(left, bindings, binds + (op == "**" or op in _COMPARE))
+            second = _pretty(right, bindings, binds + (op != "**"))
+            if second.startswith("−") and op in _ARITHMETIC:
+                second = f"({second})"
+            return first + sign + second, binds
         case _Choice(then=then, test=test, otherwise=otherwise):
-            parts = (_pretty(part, bindings, 0) for part in (then, test, otherwise))
-            return "({} if {} else {})".format(*parts)
+            first, middle = (_pretty(part, bindings, 1) for part in (then, test))
+            return f"{first} if {middle} else {_pretty(otherwise, bindings, 0)}", 0
         case _Attribute(value=value, name=name):
-            return f"{_pretty(value, bindings, 9)}.{name}"
+            return f"{_pretty(value, bindings, _ATOM)}.{name}", _ATOM
         case _Index(value=value, index=index):
-            return f"{_pretty(value, bindings, 9)}[{_pretty(index, bindings, 0)}]"
+            return f"{_pretty(value, bindings, _ATOM)}[{_pretty(index, bindings, 0)}]", _ATOM
         case _Apply(function="ceil_div", args=(left, right)):
-            return f"⌈{_pretty(left, bindings, 6)}/{_pretty(right, bindings, 7)}⌉"
+            return f"⌈{_pretty(left, bindings, 6)}/{_pretty(right, bindings, 7)}⌉", _ATOM
         case _Apply(function=function, args=args):
-            return f"{function}({', '.join(_pretty(a, bindings, 0) for a in args)})"
+            return f"{function}({', '.join(_pretty(a, bindings, 0) for a in args)})", _ATOM
     raise AssertionError(node)
 
 
 def _number(value: Any) -> str:
-    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) and value > 99_999 else str(value)
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    if isinstance(value, str):
+        return f'"{value}"'
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(map(_number, value))}]"
+    text = f"{value:,}" if isinstance(value, int) and abs(value) > 99_999 else str(value)
+    return text.replace("-", "−", 1) if text.startswith("-") else text

@@ -1,0 +1,270 @@
+"""Symbolic sizes against the integers that they stand for."""
+
+from __future__ import annotations
+
+import doctest
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from netcalc import dims
+from netcalc.dims import (
+    Dim,
+    Poly,
+    UndecidedError,
+    assumptions,
+    ceil_div,
+    ceil_log2,
+    exact_div,
+    maximum,
+    minimum,
+    product,
+    symbol,
+    value_at,
+)
+
+NAMES = ("a", "b", "c")
+BINARY = {
+    "+": lambda x, y: x + y,
+    "-": lambda x, y: x - y,
+    "*": lambda x, y: x * y,
+    "//": lambda x, y: x // y,
+    "%": lambda x, y: x % y,
+    "min": minimum,
+    "max": maximum,
+}
+
+sizes = st.fixed_dictionaries({name: st.integers(1, 40) for name in NAMES})
+formulas = st.recursive(
+    st.sampled_from(NAMES) | st.integers(-6, 9),
+    lambda inner: st.tuples(st.sampled_from(list(BINARY)), inner, inner) | st.tuples(st.just("**"), inner),
+    max_leaves=7,
+)
+
+
+def build(formula: object, values: dict[str, Dim]) -> Dim:
+    """The formula's value, by ordinary operators on whatever stands for the names."""
+    match formula:
+        case str():
+            return values[formula]
+        case int():
+            return formula
+        case ("**", inner):
+            return build(inner, values) ** 2
+        case (op, left, right):
+            return BINARY[op](build(left, values), build(right, values))
+    raise AssertionError(formula)
+
+
+def symbols(**defaults: int) -> dict[str, Dim]:
+    return {name: symbol(name, defaults.get(name)) for name in NAMES}
+
+
+def integer(formula: object, values: dict[str, int]) -> int:
+    """The formula in plain integers; a formula that divides by zero is not drawn."""
+    try:
+        return build(formula, values)  # type: ignore[return-value]
+    except ZeroDivisionError:
+        assume(False)
+        raise
+
+
+def symbolic(formula: object, **defaults: int) -> Dim:
+    try:
+        return build(formula, symbols(**defaults))
+    except ZeroDivisionError:
+        assume(False)
+        raise
+
+
+def value(dim: Dim, at: dict[str, int]) -> int:
+    try:
+        return value_at(dim, at)
+    except ZeroDivisionError:  # at these sizes a divisor is zero
+        assume(False)
+        raise
+
+
+@settings(max_examples=400)
+@given(formulas, sizes)
+def test_symbolic_arithmetic_is_integer_arithmetic(formula: object, at: dict[str, int]) -> None:
+    assert value(symbolic(formula), at) == integer(formula, at)
+
+
+@given(formulas, sizes)
+def test_the_text_of_a_size_means_what_the_size_is(formula: object, at: dict[str, int]) -> None:
+    size = symbolic(formula)
+    text = eval(str(size), {"min": min, "max": max, **at})
+    assert text == value(size, at)
+
+
+@given(formulas, formulas, formulas)
+def test_equal_sizes_have_one_form(x: object, y: object, z: object) -> None:
+    a, b, c = symbolic(x), symbolic(y), symbolic(z)
+    for one, other in [
+        (a + b, b + a),
+        (a * b, b * a),
+        ((a + b) + c, a + (b + c)),
+        (a * (b + c), a * b + a * c),
+        (a - b, -(b - a)),
+        (minimum(a, b), minimum(b, a)),
+        (maximum(a, b), maximum(b, a)),
+    ]:
+        assert one == other
+        assert str(one) == str(other)
+        assert hash(one) == hash(other)
+
+
+polynomials = st.recursive(
+    st.sampled_from(NAMES) | st.integers(-6, 9),
+    lambda inner: st.tuples(st.sampled_from(["+", "-", "*"]), inner, inner),
+    max_leaves=7,
+)
+
+
+@given(polynomials, st.integers(1, 9), st.integers(1, 9), st.integers(-9, 9))
+def test_quotients_by_numbers_have_one_form(formula: object, p: int, q: int, shift: int) -> None:
+    a = symbolic(formula)
+    assert a // p // q == a // (p * q)
+    assert (a * p) // (q * p) == a // q
+    assert (a + q * shift) // q == a // q + shift
+    assert a // -q == -a // q
+    assert a // q * q + a % q == a
+
+
+@given(formulas, formulas)
+def test_exact_division_undoes_multiplication(x: object, y: object) -> None:
+    a, b = symbolic(x), symbolic(y)
+    assume(b != 0)
+    assert exact_div(a * b, b) == a
+    assert (a * b) // b == a
+    assert (a * b) % b == 0
+
+
+@given(formulas, formulas, sizes)
+def test_an_exact_quotient_is_exact(x: object, y: object, at: dict[str, int]) -> None:
+    a, b = symbolic(x), symbolic(y)
+    quotient = exact_div(a, b)
+    if quotient is not None:
+        assert quotient * b == a
+        assert value(quotient, at) * value(b, at) == value(a, at)
+
+
+def test_exact_division_refuses_what_is_left_over() -> None:
+    h, w = symbol("h"), symbol("w")
+    assert exact_div(7, 2) is None
+    assert exact_div(7, 0) is None
+    assert exact_div(0, h) == 0
+    assert exact_div(h, 2) is None
+    assert exact_div(2 * h + 1, h) is None
+    assert exact_div(h * h - w * w, h + w) == h - w
+
+
+@given(formulas, formulas, sizes)
+def test_order_agrees_with_the_default_values(x: object, y: object, at: dict[str, int]) -> None:
+    a, b = symbolic(x, **at), symbolic(y, **at)
+    left, right = value(a, {}), value(b, {})
+    try:
+        assert (a < b) == (left < right)
+        assert (a <= b) == (left <= right)
+        assert (a > b) == (left > right)
+        assert (a >= b) == (left >= right)
+    except ZeroDivisionError:
+        assume(False)
+
+
+@given(formulas, formulas, sizes, sizes)
+def test_an_order_without_assumption_holds_at_all_sizes(
+    x: object, y: object, at: dict[str, int], elsewhere: dict[str, int]
+) -> None:
+    a, b = symbolic(x, **at), symbolic(y, **at)
+    value(a, {}), value(b, {})
+    with assumptions() as notes:
+        less = a < b
+    if not notes:
+        assert (value(a, elsewhere) < value(b, elsewhere)) == less
+
+
+def test_what_is_assumed_is_recorded_once_and_in_order() -> None:
+    h, w = symbol("h", default=224), symbol("w", default=5)
+    with assumptions() as notes:
+        assert h >= 7
+        assert not w >= 7
+        assert h >= 7
+        assert h + 1 > 1  # of any size, so nothing is assumed
+        with assumptions() as inner:
+            assert w < h
+    assert notes == ["h >= 7", "w < 7"]
+    assert inner == ["w < h"]
+
+
+def test_an_order_that_nothing_decides_is_an_error() -> None:
+    with pytest.raises(UndecidedError, match="'h' is not known"):
+        symbol("h") > symbol("w") + 3  # noqa: B015
+    with pytest.raises(UndecidedError, match="'h' is not known"):
+        value_at(symbol("h") * 2, {"w": 3})
+
+
+@pytest.mark.parametrize("use", [float, range, lambda h: [1, 2][h], lambda h: h**-1, lambda h: h**17])
+def test_a_symbolic_size_is_no_plain_number(use: object) -> None:
+    with pytest.raises(UndecidedError, match="h"):
+        use(symbol("h", default=1))  # type: ignore[operator]
+
+
+def test_division_by_zero_is_refused() -> None:
+    with pytest.raises(ZeroDivisionError):
+        symbol("h") // 0
+
+
+def test_bounds_stay_exact_for_large_numbers() -> None:
+    h, large = symbol("h"), 2**53 + 1
+    assert h * large >= large
+    assert not h * large < large
+    assert h * 10**400 >= 10**400
+    assert 1 // (h + 1) * symbol("w") <= 0
+
+
+@given(st.integers(1, 10**6), st.integers(1, 10**4))
+def test_ceil_div_is_enough_and_not_one_more(a: int, b: int) -> None:
+    n = ceil_div(symbol("a"), b)
+    assert (value_at(n, {"a": a}) - 1) * b < a <= value_at(n, {"a": a}) * b
+
+
+@given(st.integers(1, 10**6))
+def test_ceil_log2_is_enough_and_not_one_more(a: int) -> None:
+    n = value_at(ceil_log2(symbol("a")), {"a": a})
+    assert n == ceil_log2(a)
+    assert a <= 2**n
+    assert n == 0 or a > 2 ** (n - 1)
+
+
+def test_names_and_products() -> None:
+    h, w = symbol("h"), symbol("w")
+    size = product([minimum(h // 2, 7), w, 3])
+    assert isinstance(size, Poly)
+    assert size.names() == {"h", "w"}
+    assert product([]) == 1
+    assert abs(h) == h
+    assert abs(-h * 2) == h * 2
+
+
+@pytest.mark.parametrize(
+    ("size", "text"),
+    [
+        ((symbol("h") + 2 * 3 - 7) // 2 + 1, "(h + 1)//2"),
+        (symbol("h") // 4 // 2 * 3, "3*(h//8)"),
+        (-(symbol("h") // 2), "-(h//2)"),
+        (1 - symbol("h") // 2, "-(h//2) + 1"),
+        ((symbol("h") - 1) * (symbol("w") + 1), "h*w + h - w - 1"),
+        (maximum(symbol("h"), symbol("w")) ** 2, "max(h, w)**2"),
+        (5 * symbol("h") // (2 * symbol("h")), "2"),
+        ((2 * symbol("h") + 3) // 4, "(h + 1)//2"),
+    ],
+)
+def test_printing(size: Dim, text: str) -> None:
+    assert str(size) == text
+
+
+def test_examples_in_the_documentation() -> None:
+    assert doctest.testmod(dims).failed == 0

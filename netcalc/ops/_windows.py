@@ -18,7 +18,7 @@ from netcalc.opdef import Context, Operation, RuleError, require_float, require_
 #: The spatial axes by rank, as explanations and cost terms name them.
 AXES: dict[int, tuple[str, ...]] = {1: ("length",), 2: ("height", "width"), 3: ("depth", "height", "width")}
 
-Pads: TypeAlias = tuple[tuple[Dim, Dim], ...]
+Pads: TypeAlias = tuple[tuple[Any, Any], ...]
 PadMode: TypeAlias = Literal["zeros", "reflect", "replicate", "circular"]
 
 
@@ -87,10 +87,12 @@ class Windowed(Operation):
 
     @classmethod
     def __pydantic_init_subclass__(cls, **_: Any) -> None:
-        """The page of an operation goes on with the page of its family, which holds for every rank."""
-        page = inspect.cleandoc(cls.__mro__[1].__doc__ or "").partition("\n\n")[2]
-        if "axes" in cls.__dict__ and page:
-            cls.__doc__ = f"{cls.__doc__}\n\n{page}"
+        """The page of an operation goes on with what its bases say below their first lines, for every rank."""
+        if "axes" not in cls.__dict__:
+            return
+        family = [base for base in reversed(cls.__mro__[1:]) if issubclass(base, Windowed)]
+        pages = [inspect.cleandoc(base.__doc__ or "").partition("\n\n")[2] for base in family]
+        cls.__doc__ = "\n\n".join(filter(None, [inspect.cleandoc(cls.__doc__ or ""), *pages]))
 
     @field_validator("*", mode="before")
     @classmethod
@@ -124,14 +126,14 @@ class Windowed(Operation):
         require_float(x, self.name)
         require_rank(x, (self.axes + 1, self.axes + 2), self.name)
 
-    def batch(self, x: TensorType) -> Dim:
+    def batch_of(self, x: TensorType) -> Dim:
         """The batch size; 1 where the input has no batch."""
         return x.shape[0] if x.rank == self.axes + 2 else 1
 
-    def channels(self, x: TensorType) -> Dim:
+    def channels_of(self, x: TensorType) -> Dim:
         return x.shape[-self.axes - 1]
 
-    def sizes(self, x: TensorType) -> tuple[Dim, ...]:
+    def sizes_of(self, x: TensorType) -> tuple[Dim, ...]:
         """The sizes of the spatial axes."""
         return x.shape[-self.axes :]
 
@@ -151,7 +153,7 @@ class Windowed(Operation):
         dilation: Sequence[Dim] | None = None,
         *,
         ceil_mode: bool = False,
-    ) -> tuple[Dim, ...]:
+    ) -> tuple[Any, ...]:
         """How many windows there are along each axis; RuleError where not one fits."""
         every = zip(AXES[self.axes], sizes, kernel, stride, pads, dilation or (1,) * self.axes, strict=True)
         return tuple(self._window_count(ctx, *axis, ceil_mode=ceil_mode) for axis in every)

@@ -58,11 +58,11 @@ class Convolution(Windowed):
 
     def infer(self, ctx: Context, x: TensorType) -> TensorType:
         self.require_spatial(x)
-        per_group(self.name, "input", self.channels(x), self.groups)
+        per_group(self.name, "input", self.channels_of(x), self.groups)
         per_group(self.name, "output", self.out, self.groups)
         if self.weight_standardization and self._taps(x) == 1:
             raise RuleError(f"{self.name}: a filter of a single weight has no variance to standardise")
-        sizes = self.sizes(x)
+        sizes = self.sizes_of(x)
         check_pad_mode(self.name, self.padding_mode, sizes, self.pads(sizes))
         return x.with_shape(*x.shape[: -self.axes - 1], self.out, *self._result(ctx, sizes))
 
@@ -82,7 +82,7 @@ class Convolution(Windowed):
         return tuple(results)
 
     def _filters(self, x: TensorType) -> tuple[Dim, ...]:
-        return (self.out, per_group(self.name, "input", self.channels(x), self.groups), *self.kernel)
+        return (self.out, per_group(self.name, "input", self.channels_of(x), self.groups), *self.kernel)
 
     def _taps(self, x: TensorType) -> Dim:
         return product(self._filters(x)[1:])
@@ -95,7 +95,7 @@ class Convolution(Windowed):
 
     def cost(self, ctx: Context, inputs: Sequence[TensorType], outputs: Sequence[TensorType]) -> Sequence[Term]:
         (x,), (y,) = inputs, outputs
-        positions = {"batch": self.batch(x), **self.named("out", self.sizes(y)), "out_channels": self.out}
+        positions = {"batch": self.batch_of(x), **self.named("out", self.sizes_of(y)), "out_channels": self.out}
         _, channels, *kernel = self._filters(x)
         window = {"in_channels_per_group": channels, **self.named("kernel", kernel)}
         terms = [Term.of("mac", "product", **positions, **window)]

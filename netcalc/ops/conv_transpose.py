@@ -41,9 +41,9 @@ class TransposedConvolution(Windowed):
 
     def infer(self, ctx: Context, x: TensorType) -> TensorType:
         self.require_spatial(x)
-        per_group(self.name, "input", self.channels(x), self.groups)
+        per_group(self.name, "input", self.channels_of(x), self.groups)
         per_group(self.name, "output", self.out, self.groups)
-        results = [self._result(ctx, axis, size) for axis, size in enumerate(self.sizes(x))]
+        results = [self._result(ctx, axis, size) for axis, size in enumerate(self.sizes_of(x))]
         return x.with_shape(*x.shape[: -self.axes - 1], self.out, *results)
 
     def _result(self, ctx: Context, axis: int, size: Dim) -> Dim:
@@ -67,7 +67,7 @@ class TransposedConvolution(Windowed):
         return per_group(self.name, "output", self.out, self.groups)
 
     def params(self, ctx: Context, x: TensorType) -> Sequence[Param]:
-        shape = (self.channels(x), self._share(), *self.kernel)
+        shape = (self.channels_of(x), self._share(), *self.kernel)
         weight = Param("weight", shape, Init.of("kaiming_uniform", a=math.sqrt(5)))
         if not self.bias:
             return (weight,)
@@ -76,13 +76,13 @@ class TransposedConvolution(Windowed):
 
     def cost(self, ctx: Context, inputs: Sequence[TensorType], outputs: Sequence[TensorType]) -> Sequence[Term]:
         (x,), (y,) = inputs, outputs
-        batch = {"batch": self.batch(x)}
-        positions = {**self.named("in", self.sizes(x)), "in_channels": self.channels(x)}
+        batch = {"batch": self.batch_of(x)}
+        positions = {**self.named("in", self.sizes_of(x)), "in_channels": self.channels_of(x)}
         window = {"out_channels_per_group": self._share(), **self.named("kernel", self.kernel)}
         work = Term.of("mac", "product", **batch, **positions, **window)
         if not self.bias:
             return (work,)
-        return work, Term.of("add", "bias", **batch, **self.named("out", self.sizes(y)), out_channels=self.out)
+        return work, Term.of("add", "bias", **batch, **self.named("out", self.sizes_of(y)), out_channels=self.out)
 
 
 @operation

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from netcalc.dims import Dim, exact_div, product
 from netcalc.ir import TensorType
@@ -21,7 +21,7 @@ class _Columns(Windowed):
     padding: Padding = attr("zeros added on both sides of the image", default=0)
     dilation: Sizes = attr("step between the taps of a window", default=1)
 
-    def counts(self, ctx: Context, sizes: Sequence[Dim]) -> tuple[Dim, ...]:
+    def counts(self, ctx: Context, sizes: Sequence[Dim]) -> tuple[Any, ...]:
         """How many windows an image of these sizes has, down and across."""
         return self.window_counts(ctx, sizes, self.kernel, self.stride, self.padding, self.dilation)
 
@@ -42,8 +42,8 @@ class Unfold(_Columns):
 
     def infer(self, ctx: Context, x: TensorType) -> TensorType:
         self.require_spatial(x)
-        counts = self.counts(ctx, self.sizes(x))
-        return x.with_shape(*x.shape[:-3], self.channels(x) * product(self.kernel), product(counts))
+        counts = self.counts(ctx, self.sizes_of(x))
+        return x.with_shape(*x.shape[:-3], self.channels_of(x) * product(self.kernel), product(counts))
 
     def cost(self, ctx: Context, inputs: Sequence[TensorType], outputs: Sequence[TensorType]) -> Sequence[Term]:
         return ()

@@ -5,11 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from itertools import product
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from netcalc.numerics.kernels import Array, like
+
+Index: TypeAlias = tuple[Any, ...]
 
 #: Windows are copied into columns a slab of this many bytes at a time, which bounds memory and suits the cache.
 SLAB_BYTES = 1 << 24
@@ -26,11 +29,14 @@ def pad(x: Array, pads: Sequence[tuple[int, int]], mode: str = "zeros", value: f
         return like(x, np.pad(np.asarray(x), [*lead, *pads], mode=_NUMPY_MODES[mode]))  # type: ignore[call-overload]
     lead_shape, sizes = x.shape[: -len(pads)], x.shape[-len(pads) :]
     padded = np.full([*lead_shape, *(n + a + b for n, (a, b) in zip(sizes, pads, strict=True))], value, x.dtype)
-    padded[(..., *(slice(a, a + n) for n, (a, _) in zip(sizes, pads, strict=True)))] = x
+    inner: Index = (..., *(slice(a, a + n) for n, (a, _) in zip(sizes, pads, strict=True)))
+    padded[inner] = x
     return like(x, padded)
 
 
-def taps(kernel: Sequence[int], stride: Sequence[int], dilation: Sequence[int], counts: Sequence[int]) -> Iterator[tuple]:
+def taps(
+    kernel: Sequence[int], stride: Sequence[int], dilation: Sequence[int], counts: Sequence[int]
+) -> Iterator[Index]:
     """For each tap of a window, in row-major order, the index that takes it from all windows at once."""
     for tap in product(*map(range, kernel)):
         spans = zip(tap, stride, dilation, counts, strict=True)
@@ -62,8 +68,8 @@ def correlate(x: Array, weight: Array, stride: Sequence[int], dilation: Sequence
     for sample in range(batch):
         for start in range(0, counts[0], step):
             # (channels, kernel…, counts…), cut along the first of the counts
-            slab = view[(sample, *(slice(None),) * (1 + len(kernel)), slice(start, start + step))]
-            columns = slab.reshape(groups, filters.shape[2], -1)
+            slab: Index = (sample, *(slice(None),) * (1 + len(kernel)), slice(start, start + step))
+            columns = view[slab].reshape(groups, filters.shape[2], -1)
             y[sample, :, start : start + step] = np.matmul(filters, columns).reshape(out, -1, *counts[1:])
     return y
 
@@ -85,7 +91,9 @@ def overlap(
         for d, k, n, s, (a, _), size in zip(dilation, kernel, counts, stride, pads, sizes, strict=True)
     ]
     canvas = like(columns, np.zeros((*lead, *reach), columns.dtype))
-    flat = columns.reshape(*lead, -1, *counts)
-    for tap, index in enumerate(taps(kernel, stride, dilation, counts)):
-        canvas[index] += flat[(*(slice(None),) * len(lead), tap)]
-    return canvas[(..., *(slice(a, a + size) for (a, _), size in zip(pads, sizes, strict=True)))]
+    by_tap = np.moveaxis(columns.reshape(*lead, -1, *counts), len(lead), 0)
+    for values, index in zip(by_tap, taps(kernel, stride, dilation, counts), strict=True):
+        canvas[index] += values
+    kept: Index = (..., *(slice(a, a + size) for (a, _), size in zip(pads, sizes, strict=True)))
+    result: Array = canvas[kept]
+    return result

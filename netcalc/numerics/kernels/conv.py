@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from netcalc.numerics.kernels import Array, Run, kernel
+from netcalc.numerics.kernels import Array, Run, kernel, wide
 from netcalc.numerics.kernels._windows import correlate, pad
 from netcalc.ops.conv import Convolution
 
@@ -13,14 +13,14 @@ from netcalc.ops.conv import Convolution
 @kernel("conv2d")
 @kernel("conv3d")
 def convolution(op: Convolution, run: Run, x: Array, *, weight: Array, bias: Array | None = None) -> Array:
-    batched = x if x.ndim == op.axes + 2 else x[None]
+    batched, weight = wide(x if x.ndim == op.axes + 2 else x[None]), wide(weight)
     if op.weight_standardization:
         weight = _standardized(weight, op.standardization_eps)
     padded = pad(batched, op.pads(batched.shape[2:]), op.padding_mode)
     y = correlate(padded, weight, op.stride, op.dilation, op.groups)
     if bias is not None:
         y += bias.reshape(-1, *(1,) * op.axes)
-    return y if batched is x else y[0]
+    return y.reshape(*x.shape[: -op.axes - 1], *y.shape[1:]).astype(x.dtype, copy=False)
 
 
 def _standardized(weight: Array, eps: float) -> Array:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from netcalc.numerics.kernels import Array, Run, kernel, like
+from netcalc.numerics.kernels import Array, Run, kernel, like, wide
 from netcalc.numerics.kernels._windows import overlap
 from netcalc.ops.conv_transpose import TransposedConvolution
 
@@ -13,7 +13,7 @@ from netcalc.ops.conv_transpose import TransposedConvolution
 @kernel("conv_transpose2d")
 @kernel("conv_transpose3d")
 def transposed(op: TransposedConvolution, run: Run, x: Array, *, weight: Array, bias: Array | None = None) -> Array:
-    batched = x if x.ndim == op.axes + 2 else x[None]
+    batched, weight = wide(x if x.ndim == op.axes + 2 else x[None]), wide(weight)
     batch, channels, *sizes = batched.shape
     _, share, *taps = weight.shape
     filters = weight.reshape(op.groups, channels // op.groups, -1).swapaxes(1, 2)
@@ -29,4 +29,4 @@ def transposed(op: TransposedConvolution, run: Run, x: Array, *, weight: Array, 
     y = like(x, overlap(spread, result, op.stride, op.dilation, op.padding))
     if bias is not None:
         y += bias.reshape(-1, *(1,) * op.axes)
-    return y if batched is x else y[0]
+    return y.reshape(*x.shape[: -op.axes - 1], *y.shape[1:]).astype(x.dtype, copy=False)

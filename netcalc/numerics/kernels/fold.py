@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from netcalc.numerics.kernels import Array, Run, kernel
+from netcalc.numerics.kernels import Array, Run, kernel, wide
 from netcalc.numerics.kernels._windows import overlap, pad, windows
-from netcalc.ops.fold import Fold, Unfold
 from netcalc.opdef import Context
+from netcalc.ops.fold import Fold, Unfold
 
 
 @kernel("unfold")
@@ -20,5 +20,6 @@ def unfold(op: Unfold, run: Run, x: Array) -> Array:
 def fold(op: Fold, run: Run, x: Array) -> Array:
     *batch, rows, _ = x.shape
     counts = op.counts(Context(), op.output_size)
-    columns = x.reshape(*batch, rows // (op.kernel[0] * op.kernel[1]), *op.kernel, *counts)
-    return overlap(columns, op.output_size, op.stride, op.dilation, op.padding)
+    columns = wide(x).reshape(*batch, rows // (op.kernel[0] * op.kernel[1]), *op.kernel, *counts)
+    image = overlap(columns, op.output_size, op.stride, op.dilation, op.padding)
+    return image.astype(x.dtype, copy=False)

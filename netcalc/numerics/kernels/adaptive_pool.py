@@ -1,0 +1,89 @@
+"""Kernels of :mod:`netcalc.ops.adaptive_pool`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import reduce
+
+import numpy as np
+
+from netcalc.numerics.kernels import Array, Run, kernel, like, wide
+from netcalc.numerics.kernels._windows import Index
+from netcalc.ops.adaptive_pool import (
+    AdaptiveAvgPooling,
+    AdaptiveMaxPooling,
+    GlobalAvgPooling,
+    GlobalMaxPooling,
+    GlobalPooling,
+)
+
+
+def _gather(sizes: Sequence[int], targets: Sequence[int]) -> tuple[Index, Array]:
+    """What takes the windows (…, targets…, longest window…) from an array, and which of it belongs to them.
+
+    A window shorter than the longest repeats its last element, which does not belong.
+    """
+    rank = len(sizes)
+    index, belongs = [], []
+    for axis, (size, target) in enumerate(zip(sizes, targets, strict=True)):
+        steps = np.arange(target)
+        starts, ends = steps * size // target, -(-(steps + 1) * size // target)
+        reach = starts[:, None] + np.arange((ends - starts).max())
+        shape = [1] * (2 * rank)
+        shape[axis], shape[rank + axis] = reach.shape
+        index.append(np.minimum(reach, ends[:, None] - 1).reshape(shape))
+        belongs.append((reach < ends[:, None]).reshape(shape))
+    return (..., *index), reduce(np.logical_and, belongs)
+
+
+@kernel("adaptive_avg_pool1d")
+@kernel("adaptive_avg_pool2d")
+@kernel("adaptive_avg_pool3d")
+def average(op: AdaptiveAvgPooling, run: Run, x: Array) -> Array:
+    sizes = x.shape[-op.axes :]
+    index, belongs = _gather(sizes, op.targets(sizes))
+    inner = tuple(range(-op.axes, 0))
+    y: Array = np.add.reduce(wide(x)[index], axis=inner, where=True if belongs.all() else belongs)
+    y /= np.count_nonzero(belongs, axis=inner)
+    return y.astype(x.dtype, copy=False)
+
+
+@kernel("adaptive_max_pool1d")
+@kernel("adaptive_max_pool2d")
+@kernel("adaptive_max_pool3d")
+def maximum(op: AdaptiveMaxPooling, run: Run, x: Array) -> Array | tuple[Array, Array]:
+    sizes = x.shape[-op.axes :]
+    index, belongs = _gather(sizes, op.targets(sizes))
+    windows = x[index]
+    inner = tuple(range(-op.axes, 0))
+    if not op.return_indices:
+        largest: Array = np.maximum.reduce(windows, axis=inner, initial=-np.inf, where=belongs)
+        return largest
+    flat = windows.reshape(*windows.shape[: -op.axes], -1)
+    # a repeated element comes after the one it repeats, so that it is never the first of equals
+    best = np.argmax(np.asarray(flat), axis=-1)[..., None]
+    outputs = math.prod(best.shape) // math.prod(belongs.shape[: op.axes])
+    run.note("compare", outputs * (np.count_nonzero(belongs) - math.prod(belongs.shape[: op.axes])))
+    positions = np.broadcast_to(np.ravel_multi_index(index[1:], sizes), windows.shape).reshape(flat.shape)
+    found = np.take_along_axis(positions, best, -1)[..., 0]
+    return like(x, np.take_along_axis(np.asarray(flat), best, -1)[..., 0]), like(x, found)
+
+
+def _kept(op: GlobalPooling, y: Array) -> Array:
+    return y.reshape(*y.shape, *(1,) * (op.axes if op.keepdim else 0))
+
+
+@kernel("global_avg_pool1d")
+@kernel("global_avg_pool2d")
+@kernel("global_avg_pool3d")
+def global_average(op: GlobalAvgPooling, run: Run, x: Array) -> Array:
+    y = np.add.reduce(wide(x), axis=tuple(range(-op.axes, 0))) / math.prod(x.shape[-op.axes :])
+    return _kept(op, y.astype(x.dtype, copy=False))
+
+
+@kernel("global_max_pool1d")
+@kernel("global_max_pool2d")
+@kernel("global_max_pool3d")
+def global_maximum(op: GlobalMaxPooling, run: Run, x: Array) -> Array:
+    return _kept(op, np.maximum.reduce(x, axis=tuple(range(-op.axes, 0))))

@@ -1,0 +1,252 @@
+"""Pooling to a given size, and over everything."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from netcalc.dims import Dim, Poly, UndecidedError, ceil_div, exact_div, product
+from netcalc.ir import TensorType
+from netcalc.opdef import Context, Example, Port, Term, attr, operation, ports
+from netcalc.ops._windows import OptionalSizes, Windowed
+
+
+class AdaptivePooling(Windowed):
+    """Base of pooling to a given size.
+
+    Output element i pools the input from ⌊i·L/out⌋ to ⌈(i + 1)·L/out⌉, so that the windows cover the axis, differ in
+    size by one at most, and overlap where out does not divide L.  The input may come without a batch axis.
+    """
+
+    shorthand: ClassVar[str | None] = "output_size"
+    shape_rule: ClassVar[str] = "(N, C, L…) → (N, C, output_size…)"
+
+    output_size: OptionalSizes = attr("the size of the result; null keeps the input's")
+
+    def targets(self, sizes: Sequence[Dim]) -> tuple[Any, ...]:
+        """The sizes of the result."""
+        return tuple(n if out is None else out for n, out in zip(sizes, self.output_size, strict=True))
+
+    def infer(self, ctx: Context, x: TensorType) -> TensorType | tuple[TensorType, ...]:
+        self.require_spatial(x)
+        return x.with_shape(*x.shape[: -self.axes], *self.targets(self.sizes_of(x)))
+
+    def joins(self, x: TensorType, y: TensorType) -> dict[str, Dim]:
+        """The operations that join each window's elements into one number, as factors."""
+        covered = product(_covered(n, out) for n, out in zip(self.sizes_of(x), self.sizes_of(y), strict=True))
+        return {
+            "batch": self.batch_of(x),
+            "channels": self.channels_of(x),
+            "window_elements_less_one_each": covered - product(self.sizes_of(y)),
+        }
+
+
+def _covered(size: Dim, out: Dim) -> Dim:
+    """The elements in all windows along one axis; an element in two windows counts twice."""
+    if exact_div(size, out) is not None:
+        return size
+    if exact_div(out, size) is not None:
+        return out
+    if isinstance(out, Poly):
+        raise UndecidedError(f"how windows from {size} to {out} elements overlap is open")
+    total: Dim = 0
+    for i in range(out):
+        total = total + ceil_div(size * (i + 1), out) - size * i // out
+    return total
+
+
+# -- average ----------------------------------------------------------------------------------------
+
+
+class AdaptiveAvgPooling(AdaptivePooling):
+    """Base of averages to a given size."""
+
+    cost_rule: ClassVar[str] = "one add less than its window's elements and one division an output element"
+
+    def cost(self, ctx: Context, inputs: Sequence[TensorType], outputs: Sequence[TensorType]) -> Sequence[Term]:
+        (x,), (y,) = inputs, outputs
+        return (Term.of("add", "sum", **self.joins(x, y)), Term.of("div", "mean", elements=y.elements))
+
+
+@operation
+class AdaptiveAvgPool1d(AdaptiveAvgPooling):
+    """The mean of as many windows along one axis as the result is to have."""
+
+    axes: ClassVar[int] = 1
+    name: ClassVar[str] = "adaptive_avg_pool1d"
+    source: ClassVar[str] = "torch.nn.AdaptiveAvgPool1d"
+    example: ClassVar[Example] = Example(((2, 4, 10),), {"output_size": 4})
+
+
+@operation
+class AdaptiveAvgPool2d(AdaptiveAvgPooling):
+    """The mean of as many windows over height and width as the result is to have."""
+
+    axes: ClassVar[int] = 2
+    name: ClassVar[str] = "adaptive_avg_pool2d"
+    source: ClassVar[str] = "torch.nn.AdaptiveAvgPool2d"
+    example: ClassVar[Example] = Example(((1, 4, 10, 13),), {"output_size": [3, 5]})
+
+
+@operation
+class AdaptiveAvgPool3d(AdaptiveAvgPooling):
+    """The mean of as many windows over depth, height and width as the result is to have."""
+
+    axes: ClassVar[int] = 3
+    name: ClassVar[str] = "adaptive_avg_pool3d"
+    source: ClassVar[str] = "torch.nn.AdaptiveAvgPool3d"
+    example: ClassVar[Example] = Example(((1, 4, 4, 7, 7),), {"output_size": [None, 1, 1]})
+
+
+# -- maximum ----------------------------------------------------------------------------------------
+
+
+class AdaptiveMaxPooling(AdaptivePooling):
+    """Base of maxima to a given size.
+
+    ``return_indices`` adds a second output, the position of each maximum in the flattened spatial axes of its channel,
+    the first of equals.
+    """
+
+    outputs: ClassVar[tuple[Port, ...]] = ports("output", "indices?")
+    cost_rule: ClassVar[str] = "one comparison less than its window's elements an output element"
+
+    return_indices: bool = attr("also return where each maximum was found", default=False)
+
+    def infer(self, ctx: Context, x: TensorType) -> TensorType | tuple[TensorType, ...]:
+        y = super().infer(ctx, x)
+        return (y, y.with_dtype("int64")) if self.return_indices and isinstance(y, TensorType) else y
+
+    def cost(self, ctx: Context, inputs: Sequence[TensorType], outputs: Sequence[TensorType]) -> Sequence[Term]:
+        return (Term.of("compare", "maximum", **self.joins(inputs[0], outputs[0])),)
+
+
+@operation
+class AdaptiveMaxPool1d(AdaptiveMaxPooling):
+    """The largest element of as many windows along one axis as the result is to have."""
+
+    axes: ClassVar[int] = 1
+    name: ClassVar[str] = "adaptive_max_pool1d"
+    source: ClassVar[str] = "torch.nn.AdaptiveMaxPool1d"
+    example: ClassVar[Example] = Example(((2, 4, 10),), {"output_size": 4})
+
+
+@operation
+class AdaptiveMaxPool2d(AdaptiveMaxPooling):
+    """The largest element of as many windows over height and width as the result is to have."""
+
+    axes: ClassVar[int] = 2
+    name: ClassVar[str] = "adaptive_max_pool2d"
+    source: ClassVar[str] = "torch.nn.AdaptiveMaxPool2d"
+    example: ClassVar[Example] = Example(((1, 4, 10, 13),), {"output_size": [3, 5]})
+
+
+@operation
+class AdaptiveMaxPool3d(AdaptiveMaxPooling):
+    """The largest element of as many windows over depth, height and width as the result is to have."""
+
+    axes: ClassVar[int] = 3
+    name: ClassVar[str] = "adaptive_max_pool3d"
+    source: ClassVar[str] = "torch.nn.AdaptiveMaxPool3d"
+    example: ClassVar[Example] = Example(((1, 4, 4, 7, 7),), {"output_size": [None, 1, 1]})
+
+
+# -- over everything --------------------------------------------------------------------------------
+
+
+class GlobalPooling(Windowed):
+    """Base of pooling over everything.
+
+    Works at any size.  The pooled axes stay as size 1, or go with ``keepdim: false``.  The input may come without a
+    batch axis.
+    """
+
+    shape_rule: ClassVar[str] = "(N, C, L…) → (N, C, 1…), or (N, C) with keepdim: false"
+
+    keepdim: bool = attr("keep the pooled axes, as size 1", default=True)
+
+    def infer(self, ctx: Context, x: TensorType) -> TensorType:
+        self.require_spatial(x)
+        return x.with_shape(*x.shape[: -self.axes], *(1,) * (self.axes if self.keepdim else 0))
+
+    def joins(self, x: TensorType) -> dict[str, Dim]:
+        """The operations that join the elements of each channel into one number, as factors."""
+        positions = product(self.sizes_of(x))
+        return {"batch": self.batch_of(x), "channels": self.channels_of(x), "positions_less_one": positions - 1}
+
+
+class GlobalAvgPooling(GlobalPooling):
+    """Base of averages over everything."""
+
+    source: ClassVar[str] = "Lin et al. 2013, arXiv:1312.4400; torch.mean over the spatial axes"
+    cost_rule: ClassVar[str] = "L… − 1 adds and one division a channel"
+
+    def cost(self, ctx: Context, inputs: Sequence[TensorType], outputs: Sequence[TensorType]) -> Sequence[Term]:
+        return (
+            Term.of("add", "sum", **self.joins(inputs[0])),
+            Term.of("div", "mean", elements=outputs[0].elements),
+        )
+
+
+@operation
+class GlobalAvgPool1d(GlobalAvgPooling):
+    """The mean of each channel along its one axis."""
+
+    axes: ClassVar[int] = 1
+    name: ClassVar[str] = "global_avg_pool1d"
+    example: ClassVar[Example] = Example(((2, 4, 10),))
+
+
+@operation
+class GlobalAvgPool2d(GlobalAvgPooling):
+    """The mean of each channel over height and width."""
+
+    axes: ClassVar[int] = 2
+    name: ClassVar[str] = "global_avg_pool2d"
+    example: ClassVar[Example] = Example(((1, 4, 7, 7),))
+
+
+@operation
+class GlobalAvgPool3d(GlobalAvgPooling):
+    """The mean of each channel over depth, height and width."""
+
+    axes: ClassVar[int] = 3
+    name: ClassVar[str] = "global_avg_pool3d"
+    example: ClassVar[Example] = Example(((1, 4, 2, 7, 7),))
+
+
+class GlobalMaxPooling(GlobalPooling):
+    """Base of maxima over everything."""
+
+    source: ClassVar[str] = "torch.amax over the spatial axes"
+    cost_rule: ClassVar[str] = "L… − 1 comparisons a channel"
+
+    def cost(self, ctx: Context, inputs: Sequence[TensorType], outputs: Sequence[TensorType]) -> Sequence[Term]:
+        return (Term.of("compare", "maximum", **self.joins(inputs[0])),)
+
+
+@operation
+class GlobalMaxPool1d(GlobalMaxPooling):
+    """The largest element of each channel along its one axis."""
+
+    axes: ClassVar[int] = 1
+    name: ClassVar[str] = "global_max_pool1d"
+    example: ClassVar[Example] = Example(((2, 4, 10),))
+
+
+@operation
+class GlobalMaxPool2d(GlobalMaxPooling):
+    """The largest element of each channel over height and width."""
+
+    axes: ClassVar[int] = 2
+    name: ClassVar[str] = "global_max_pool2d"
+    example: ClassVar[Example] = Example(((1, 4, 7, 7),))
+
+
+@operation
+class GlobalMaxPool3d(GlobalMaxPooling):
+    """The largest element of each channel over depth, height and width."""
+
+    axes: ClassVar[int] = 3
+    name: ClassVar[str] = "global_max_pool3d"
+    example: ClassVar[Example] = Example(((1, 4, 2, 7, 7),))

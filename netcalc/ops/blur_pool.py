@@ -1,0 +1,59 @@
+"""Anti-aliased subsampling."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar, Literal
+
+from netcalc.ir import TensorType
+from netcalc.opdef import Buffer, Context, Example, Init, Param, RuleError, Size, Term, attr, operation
+from netcalc.ops._windows import Pads, Sizes, Windowed, check_pad_mode
+
+
+@operation
+class BlurPool2d(Windowed):
+    """Blurs each channel with a binomial filter, then keeps every stride-th row and column.
+
+    The filter, rows of Pascal's triangle in both directions scaled to sum 1, is a fixed buffer that checkpoints
+    leave out: one for each of ``channels`` where given, one that all channels share otherwise.  The padding is
+    ⌊(stride + filt_size − 2)/2⌋ on each side.  Counted as the depthwise convolution that it is.
+    """
+
+    axes: ClassVar[int] = 2
+    name: ClassVar[str] = "blur_pool2d"
+    source: ClassVar[str] = "timm.layers.BlurPool2d; Zhang 2019, arXiv:1904.11486"
+    shape_rule: ClassVar[str] = "(N, C, H, W) → (N, C, H', W'), H' = ⌊(H + 2·p − k)/s⌋ + 1, so W'"
+    param_rule: ClassVar[str] = "none; the buffer filt has channels·k·k elements, or k·k without channels"
+    cost_rule: ClassVar[str] = "N·H'·W'·C·k·k MACs"
+    example: ClassVar[Example] = Example(((1, 4, 16, 16),))
+
+    channels: Size | None = attr("channels of the input, for a filter each", default=None)
+    filt_size: int = attr("height and width of the filter", default=3, ge=2)
+    stride: Sizes = attr("step between the kept rows and columns", default=2)
+    pad_mode: Literal["reflect", "replicate", "circular", "constant"] = attr(
+        "what padding is filled with; constant means zeros", default="reflect"
+    )
+
+    def pads(self) -> Pads:
+        """The padding before and after each axis."""
+        each = tuple((s + self.filt_size - 2) // 2 for s in self.stride)
+        return tuple((p, p) for p in each)
+
+    def infer(self, ctx: Context, x: TensorType) -> TensorType:
+        self.require_spatial(x)
+        channels = self.channels_of(x)
+        if self.channels is not None and self.channels != channels:
+            raise RuleError(f"blur_pool2d is declared for {self.channels} channels, and its input has {channels}")
+        sizes = self.sizes_of(x)
+        check_pad_mode(self.name, self.pad_mode, sizes, self.pads())
+        counts = self.window_counts(ctx, sizes, (self.filt_size,) * 2, self.stride, self.pads())
+        return x.with_shape(*x.shape[:-2], *counts)
+
+    def params(self, ctx: Context, x: TensorType) -> Sequence[Param]:
+        shape = (1 if self.channels is None else self.channels, 1, self.filt_size, self.filt_size)
+        return (Buffer("filt", shape, Init.of("table"), persistent=False),)
+
+    def cost(self, ctx: Context, inputs: Sequence[TensorType], outputs: Sequence[TensorType]) -> Sequence[Term]:
+        (y,) = outputs
+        positions = {"batch": self.batch_of(y), **self.named("out", self.sizes_of(y)), "channels": self.channels_of(y)}
+        return (Term.of("mac", "product", **positions, **self.named("kernel", (self.filt_size,) * 2)),)

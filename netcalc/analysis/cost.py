@@ -264,5 +264,13 @@ def _cut(rows: tuple[Row, ...], depth: int, repeat: int) -> Iterator[Row]:
             yield from _cut(row.children, depth, repeat * row.repeat)
         else:
             yield Row(
-                row.path, row.label, row.op, row.inputs, row.outputs, row.cost, row.repeat * repeat, row.children, row.node
+                row.path,
+                row.label,
+                row.op,
+                row.inputs,
+                row.outputs,
+                row.cost,
+                row.repeat * repeat,
+                row.children,
+                row.node,
             )

@@ -348,8 +348,8 @@ class Elaborator:
         node = OpNode(path, op, tuple(inputs), outputs, params, {}, self.freeze, (line.args or line.cursor).key_span)
         node.ties = tie_operation(node, line, frame, self.main)
         frame.builder.nodes.append(node)
-        names = [port.name for port in declared.outputs]
-        if len(names) != len(outputs):  # a variadic output: by number
+        names = [port.name for port in declared.outputs][: len(outputs)]
+        if declared.outputs[0].variadic:
             names = [str(i) for i in range(len(outputs))]
         self.define(line, frame, Named(dict(zip(names, outputs, strict=True)), line.cursor.span))
         return outputs[0]

@@ -1,0 +1,271 @@
+"""The working behind the numbers: formula, substitution, result and source, for one layer or a whole network.
+
+An operation's shapes are explained by the formulas that its rule evaluated, its work by the very terms that were
+counted, so an explanation cannot say anything else than the tables do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from netcalc.analysis.conventions import Convention
+from netcalc.analysis.cost import Analysis, Row
+from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
+from netcalc.dims import Dim
+from netcalc.ir import Body, CallNode, OpNode, Program, Tie, Value
+from netcalc.opdef import KINDS, Context, Operation, Param, Step, Term
+
+__all__ = ["Explanation", "Section", "explain"]
+
+_Pick: TypeAlias = Callable[[Row], Dim]
+
+#: How each kind of work is called in running text.
+KIND_NAMES = {
+    "mac": "multiply-adds",
+    "add": "additions",
+    "mul": "multiplications",
+    "div": "divisions",
+    "compare": "comparisons",
+    "transcendental": "transcendental functions",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """Steps that belong together, with the rule that they follow."""
+
+    title: str
+    steps: tuple[Step, ...]
+    rule: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """The working of one layer, or of a part of the network as the sum of its layers."""
+
+    path: str
+    op: str
+    about: str
+    source: str
+    inputs: tuple[Value, ...]
+    outputs: tuple[Value, ...]
+    repeat: int
+    attributes: dict[str, str]
+    sections: tuple[Section, ...]
+    convention: str
+
+
+def explain(program: Program, path: str | None, convention: Convention) -> Explanation:
+    """The working of the layer or part at ``path``, or of the whole program without one.
+
+    Raises NetcalcError (E503) where the program has nothing at ``path``.
+    """
+    analysis = Analysis(program, convention)
+    if not path:
+        return _part(
+            analysis,
+            Row(
+                "",
+                program.name,
+                "network",
+                _inputs(program.main),
+                program.main.outputs,
+                analysis.total,
+                1,
+                analysis.tree(),
+                None,
+            ),
+        )
+    row = _find(analysis.tree(), path)
+    if row is None:
+        raise NetcalcError(_no_such(analysis, path))
+    if isinstance(row.node, OpNode):
+        return _operation(analysis, row, row.node)
+    return _part(analysis, row)
+
+
+# -- one operation ----------------------------------------------------------------------------------
+
+
+def _operation(analysis: Analysis, row: Row, node: OpNode) -> Explanation:
+    ctx = Context(training=analysis.program.training, dtype=analysis.program.dtype, steps=[])
+    node.op.infer(ctx, *(None if v is None else v.type for v in node.inputs))
+    shape = (*(ctx.steps or ()), *_output_steps(node.outputs))
+    sections = [
+        Section("shape", shape, node.op.shape_rule),
+        Section("parameters", tuple(_param_steps(node)), node.op.param_rule),
+        Section("work", tuple(_term_steps(analysis.terms(node))), node.op.cost_rule),
+        Section("counted", tuple(_counted(analysis, row)), _convention(analysis.convention)),
+    ]
+    return Explanation(
+        row.path,
+        node.op.name,
+        _first_line(node.op),
+        node.op.source,
+        row.inputs,
+        row.outputs,
+        row.repeat,
+        {name: str(getattr(node.op, name)) for name in type(node.op).model_fields},
+        tuple(section for section in sections if section.steps),
+        analysis.convention.name,
+    )
+
+
+def _output_steps(outputs: Sequence[Value]) -> Iterator[Step]:
+    for index, value in enumerate(outputs):
+        if value.type is not None:
+            label = "output" if len(outputs) == 1 else f"output {index}"
+            yield Step(label, "", "", f"{value.type} {value.type.dtype}")
+
+
+def _param_steps(node: OpNode) -> Iterator[Step]:
+    for param in node.params:
+        label = param.name or "value"
+        notes = [_whose(param, node.ties.get(param.name))]
+        if node.frozen and not param.is_buffer:
+            notes.append("frozen")
+        note = ", ".join(n for n in notes if n)
+        yield Step(f"{label} ({note})" if note else label, "", _product(param.shape), param.elements)
+
+
+def _whose(param: Param, tie: Tie | None) -> str:
+    if tie is not None:
+        return f"tied to {tie.target}, counted there"
+    return "buffer" if param.is_buffer else ""
+
+
+def _term_steps(terms: Sequence[Term]) -> Iterator[Step]:
+    for term in terms:
+        factors = [(name, size) for name, size in term.factors if size != 1] or list(term.factors[:1])
+        names = "·".join(name.replace("_", " ") for name, _ in factors)
+        yield Step(f"{term.role}: {KIND_NAMES[term.kind]}", names, _product([s for _, s in factors]), term.count)
+
+
+def _counted(analysis: Analysis, row: Row) -> Iterator[Step]:
+    cost, per_mac = row.cost, analysis.convention.per_mac
+    yield Step("MACs", "", "", cost.macs)
+    others = {kind: cost.work[kind] for kind in KINDS if kind != "mac" and cost.work.get(kind, 0) != 0}
+    if analysis.convention.name == "netcalc" and others:
+        formula = " + ".join([f"{per_mac}·MACs", *(KIND_NAMES[kind] for kind in others)])
+        numbers = " + ".join([f"{per_mac}·{_number(cost.macs)}", *map(_number, others.values())])
+        yield Step("FLOPs", formula, numbers, cost.flops)
+    elif cost.flops == cost.macs * per_mac:
+        yield Step("FLOPs", f"{per_mac}·MACs", f"{per_mac}·{_number(cost.macs)}", cost.flops)
+    else:
+        yield Step("FLOPs", "", "", cost.flops)
+    if row.repeat > 1:
+        yield Step(f"all {row.repeat:,}", "", f"{row.repeat:,}·{_number(cost.flops)}", cost.flops * row.repeat)
+
+
+# -- a part of the network --------------------------------------------------------------------------
+
+
+def _part(analysis: Analysis, row: Row) -> Explanation:
+    sections = [
+        _sum("parameters", row, lambda child: child.total.params, row.cost.params),
+        _sum("buffers", row, lambda child: child.total.buffers, row.cost.buffers),
+        _sum("MACs", row, lambda child: child.total.macs, row.cost.macs),
+        _sum("FLOPs", row, lambda child: child.total.flops, row.cost.flops, _convention(analysis.convention)),
+    ]
+    program = analysis.program
+    whole = row.node is None and not row.path
+    return Explanation(
+        row.path,
+        row.op,
+        program.about if whole else "",
+        program.source if whole else "",
+        row.inputs,
+        row.outputs,
+        row.repeat,
+        {},
+        tuple(section for section in sections if section.steps),
+        analysis.convention.name,
+    )
+
+
+def _sum(title: str, row: Row, of: _Pick, total: Dim, rule: str = "") -> Section:
+    counted = [(child, of(child)) for child in row.children]
+    steps = [
+        Step(
+            f"{child.path or child.label} ×{child.repeat:,}" if child.repeat > 1 else child.path or child.label,
+            "",
+            f"{child.repeat:,}·{_number(_each(size, child.repeat))}" if child.repeat > 1 else "",
+            size,
+        )
+        for child, size in counted
+        if size != 0
+    ]
+    return Section(title, (*steps, Step("sum", "", "", total)) if steps else (), rule)
+
+
+def _each(size: Dim, count: int) -> Dim:
+    return size // count
+
+
+# -- finding ----------------------------------------------------------------------------------------
+
+
+def _find(rows: Sequence[Row], path: str) -> Row | None:
+    for row in rows:
+        if row.path == path:
+            return row
+        inside = row.path if path.startswith(row.path + ".") else _instance(row, path)
+        if inside is None:
+            continue
+        if inside == path:
+            return row
+        found = _find(row.children, row.path + path[len(inside) :])
+        if found is not None:
+            return found
+    return None
+
+
+def _instance(row: Row, path: str) -> str | None:
+    """The part of ``path`` that is one of the instances a folded row stands for, or None."""
+    if not isinstance(row.node, CallNode) and row.repeat == 1:
+        return None
+    stem, _, first = row.path.rpartition(".")
+    prefix = stem + "." if stem else ""
+    if not first.isdigit() or not path.startswith(prefix):
+        return None
+    number = path[len(prefix) :].partition(".")[0]
+    if number.isdigit() and int(first) <= int(number) < int(first) + row.repeat:
+        return prefix + number
+    return None
+
+
+def _no_such(analysis: Analysis, path: str) -> Diagnostic:
+    known = list(dict.fromkeys(_paths(analysis.tree())))
+    hint = did_you_mean(path, known) or f"the top level has {', '.join(p for p in known if '.' not in p)}"
+    return Diagnostic("E503", f"the network has nothing at {path!r}", hint=hint)
+
+
+def _paths(rows: Sequence[Row]) -> Iterator[str]:
+    for row in rows:
+        yield row.path
+        yield from _paths(row.children)
+
+
+# -- text -------------------------------------------------------------------------------------------
+
+
+def _inputs(body: Body) -> tuple[Value, ...]:
+    return tuple(value for value in body.inputs if value is not None)
+
+
+def _first_line(op: Operation) -> str:
+    return (type(op).__doc__ or "").strip().partition("\n")[0]
+
+
+def _convention(convention: Convention) -> str:
+    return f"{convention.name}: {convention.about}"
+
+
+def _product(sizes: Sequence[Dim]) -> str:
+    return "·".join(_number(s) if isinstance(s, int) else f"({s})" for s in sizes) or "1"
+
+
+def _number(size: Dim) -> str:
+    return f"{size:,}" if isinstance(size, int) and size > 99_999 else str(size)

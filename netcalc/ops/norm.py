@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Annotated, Any, ClassVar
+from typing import ClassVar
 
-from pydantic import BeforeValidator, WithJsonSchema, model_validator
+from pydantic import model_validator
 
 from netcalc.dims import Dim, exact_div, product
 from netcalc.ir import TensorType
@@ -26,20 +26,7 @@ from netcalc.opdef import (
     operation,
     require_float,
 )
-
-
-def _listed(value: Any) -> Any:
-    if isinstance(value, (list, tuple)):
-        return tuple(value)
-    return value if value is None else (value,)
-
-
-def _one_or_more(**number: Any) -> WithJsonSchema:
-    return WithJsonSchema({"anyOf": [number, {"type": "array", "items": number, "minItems": 1}]})
-
-
-Sizes = Annotated[tuple[Size, ...], BeforeValidator(_listed), _one_or_more(type="integer", minimum=1)]
-Axes = Annotated[tuple[int, ...], BeforeValidator(_listed), _one_or_more(type="integer")]
+from netcalc.ops.lists import Axes, Sizes
 
 
 def affine_params(shape: Sequence[Dim], weight: bool, bias: bool) -> tuple[Param, ...]:
@@ -301,16 +288,23 @@ class Normalize(Operation):
         along = self.along(x.rank)
         vectors = product(size for axis, size in enumerate(x.shape) if axis not in along)
         length = product(x.shape[axis] for axis in along)
-        every = {"vectors": vectors, "length": length}
-        sums = Term.of("add", "norm", vectors=vectors, sums=length - 1)
-        magnitude = Term.of("compare", "magnitude", **every)
-        if self.p == 2:
-            norm = (Term.of("mul", "square", **every), sums, Term.of("transcendental", "root", vectors=vectors))
-        elif math.isinf(self.p):
-            norm = (magnitude, Term.of("compare", "norm", vectors=vectors, comparisons=length - 1))
-        elif self.p in (0, 1):
-            norm = (magnitude, sums)
-        else:
-            powers = Term.of("transcendental", "power", **every)
-            norm = (magnitude, powers, sums, Term.of("transcendental", "root", vectors=vectors))
-        return (*norm, Term.of("compare", "epsilon", vectors=vectors), Term.of("div", "normalise", **every))
+        return (
+            *p_norm_terms(self.p, vectors, length),
+            Term.of("compare", "epsilon", vectors=vectors),
+            Term.of("div", "normalise", vectors=vectors, length=length),
+        )
+
+
+def p_norm_terms(p: float, vectors: Dim, length: Dim) -> tuple[Term, ...]:
+    """(Σ|x|^p)^(1/p) of vectors; no power is taken where p makes it none."""
+    every = {"vectors": vectors, "length": length}
+    square = Term.of("mul", "square", **every)
+    magnitude = Term.of("compare", "magnitude", **every)
+    power = Term.of("transcendental", "power", **every)
+    total = Term.of("add", "norm", vectors=vectors, sums=length - 1)
+    root = Term.of("transcendental", "root", vectors=vectors)
+    if p == 2:
+        return square, total, root
+    if math.isinf(p):
+        return magnitude, Term.of("compare", "norm", vectors=vectors, comparisons=length - 1)
+    return (magnitude, total) if p in (0, 1) else (magnitude, power, total, root)

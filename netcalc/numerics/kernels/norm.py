@@ -12,8 +12,8 @@ from netcalc.ops.norm import GroupNorm, LayerNorm, LocalResponseNorm, Normalize,
 
 def mean(x: Array, axes: tuple[int, ...]) -> Array:
     """The mean over ``axes``, which stay as axes of one."""
-    total: Array = np.add.reduce(x, axis=axes, keepdims=True)
-    return total / math.prod(x.shape[axis] for axis in axes)
+    average: Array = _sum(x, axes) / math.prod(x.shape[axis] for axis in axes)
+    return average
 
 
 def centred(x: Array, axes: tuple[int, ...]) -> tuple[Array, Array, Array]:

@@ -1,0 +1,61 @@
+"""Kernels of :mod:`netcalc.ops.class_loss`."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from netcalc.numerics.kernels import Array, Run, kernel, like, wide
+from netcalc.numerics.kernels.activation import select
+from netcalc.numerics.kernels.gating import log_softmax_along
+from netcalc.numerics.kernels.loss import reduced
+from netcalc.ops.class_loss import CrossEntropy, NLLLoss, class_axis
+
+
+@kernel("nll_loss")
+def nll_loss(op: NLLLoss, run: Run, x: Array, target: Array, weight: Array | None = None) -> Array:
+    return _at_class(op, wide(x), target, weight).astype(x.dtype, copy=False)
+
+
+@kernel("cross_entropy")
+def cross_entropy(op: CrossEntropy, run: Run, x: Array, target: Array, weight: Array | None = None) -> Array:
+    inner = log_softmax_along(wide(x), class_axis(x.ndim))
+    measure = _at_class if target.dtype.kind in "iu" else _by_probability
+    return measure(op, inner, target, weight).astype(x.dtype, copy=False)
+
+
+def _at_class(op: CrossEntropy | NLLLoss, x: Array, target: Array, weight: Array | None) -> Array:
+    """The loss of log-probabilities ``x`` where the target is a class."""
+    axis = class_axis(x.ndim)
+    kept = target != op.ignore_index
+    classes = select(kept, target, np.zeros_like(target)).astype(np.intp)
+    wrong = np.asarray(classes)[(np.asarray(classes) < 0) | (np.asarray(classes) >= x.shape[axis])]
+    if wrong.size:
+        raise ValueError(f"{op.name}: the target holds class {wrong.flat[0]}, and there are {x.shape[axis]} classes")
+    losses = -like(x, np.take_along_axis(x, np.expand_dims(classes, axis), axis).squeeze(axis))
+    if weight is not None:
+        losses = losses * weight[classes]
+    smoothing = getattr(op, "label_smoothing", 0.0)
+    if smoothing:
+        spread = _sum_over_classes(x, weight)
+        losses = losses * (1 - smoothing) - spread * (smoothing / x.shape[axis])
+    losses = select(kept, losses, np.zeros_like(losses))
+    if op.reduction != "mean":
+        return reduced(op, losses, 1)
+    each = np.ones((), x.dtype) if weight is None else weight[classes]
+    return reduced(op, losses, np.add.reduce(select(kept, each, np.zeros_like(losses)), axis=None))
+
+
+def _by_probability(op: CrossEntropy, x: Array, target: Array, weight: Array | None) -> Array:
+    """The loss of log-probabilities ``x`` where the target holds one for each class."""
+    if op.label_smoothing:
+        target = target * (1 - op.label_smoothing) + op.label_smoothing / x.shape[class_axis(x.ndim)]
+    losses = -_sum_over_classes(x * target, weight)
+    return reduced(op, losses, losses.size)
+
+
+def _sum_over_classes(x: Array, weight: Array | None) -> Array:
+    axis = class_axis(x.ndim)
+    if weight is not None:
+        x = x * weight.reshape(-1, *(1,) * (x.ndim - axis - 1))
+    total: Array = np.add.reduce(x, axis=axis)
+    return total

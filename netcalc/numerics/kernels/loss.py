@@ -1,0 +1,85 @@
+"""Kernels of :mod:`netcalc.ops.loss`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from netcalc.dtypes import promote
+from netcalc.numerics.arrays import dtype_name, numpy_dtype
+from netcalc.numerics.kernels import Array, Run, kernel, wide
+from netcalc.numerics.kernels.activation import select
+from netcalc.ops.loss import BinaryCrossEntropy, BinaryCrossEntropyWithLogits, KLDiv, L1Loss, Loss, MSELoss
+
+
+def reduced(op: Loss, losses: Array, divisor: float | Array) -> Array:
+    """The losses as the reduction leaves them; a mean is over ``divisor``."""
+    if op.reduction == "none":
+        return losses
+    total: Array = np.add.reduce(losses, axis=None)
+    return total if op.reduction == "sum" else total / divisor
+
+
+@kernel("mse_loss")
+@kernel("l1_loss")
+def distance(op: MSELoss | L1Loss, run: Run, x: Array, target: Array, weight: Array | None = None) -> Array:
+    x, target, dtype = _alike(x, target)
+    difference = x - target
+    losses = difference * difference if isinstance(op, MSELoss) else np.abs(difference)
+    divisor: float | Array = x.size
+    if weight is not None:
+        losses = losses * weight
+        divisor = np.add.reduce(wide(weight), axis=None) if op.reduction == "mean" else 1
+    return reduced(op, losses, divisor).astype(dtype, copy=False)
+
+
+@kernel("binary_cross_entropy")
+def binary_cross_entropy(
+    op: BinaryCrossEntropy, run: Run, x: Array, target: Array, weight: Array | None = None
+) -> Array:
+    x, target, dtype = _alike(x, target)
+    no, yes = np.maximum(np.log1p(-x), -100), np.maximum(np.log(x), -100)
+    losses = (target - 1) * no - target * yes
+    if weight is not None:
+        losses = losses * weight
+    return reduced(op, losses, x.size).astype(dtype, copy=False)
+
+
+@kernel("binary_cross_entropy_with_logits")
+def binary_cross_entropy_with_logits(
+    op: BinaryCrossEntropyWithLogits,
+    run: Run,
+    x: Array,
+    target: Array,
+    weight: Array | None = None,
+    pos_weight: Array | None = None,
+) -> Array:
+    x, target, dtype = _alike(x, target)
+    if op.pos_weight is not None:
+        pos_weight = np.asarray(op.pos_weight, x.dtype)
+    log_sigmoid = np.minimum(x, 0) - np.log1p(np.exp(-np.abs(x)))
+    no = 1 - target
+    if pos_weight is not None:
+        log_sigmoid = log_sigmoid * (no + pos_weight * target)
+    losses = no * x - log_sigmoid
+    if weight is not None:
+        losses = losses * weight
+    return reduced(op, losses, x.size).astype(dtype, copy=False)
+
+
+@kernel("kl_div")
+def kl_div(op: KLDiv, run: Run, x: Array, target: Array) -> Array:
+    x, target, dtype = _alike(x, target)
+    if op.log_target:
+        losses = np.exp(target) * (target - x)
+    else:
+        losses = target * np.log(select(target == 0, 1, target)) - target * x
+    divisor = len(x) if op.reduction == "batchmean" and x.ndim else 1 if op.reduction == "batchmean" else x.size
+    return reduced(op, losses, divisor).astype(dtype, copy=False)
+
+
+def _alike(x: Array, target: Array) -> tuple[Array, Array, np.dtype[Any]]:
+    """Both in the precision that their common type is computed in, and that type."""
+    dtype = numpy_dtype(promote(dtype_name(x.dtype), dtype_name(target.dtype)))
+    return wide(x.astype(dtype, copy=False)), wide(target.astype(dtype, copy=False)), dtype

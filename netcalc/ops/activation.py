@@ -1,0 +1,361 @@
+"""Activations that work on each element by itself; :mod:`netcalc.ops.gating` has softmax and the gated units."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, Literal
+
+from pydantic import model_validator
+
+from netcalc.ir import TensorType
+from netcalc.opdef import (
+    Context,
+    Example,
+    Init,
+    Kind,
+    Operation,
+    Param,
+    RuleError,
+    Size,
+    Term,
+    attr,
+    operation,
+    require_float,
+)
+
+#: Work for one element: how many of each kind.
+Work = dict[Kind, int]
+
+# what operations of several families do
+SIGMOID: Work = {"add": 2, "transcendental": 1, "div": 1}  # 1/(1 + exp(−x))
+SILU: Work = {"add": 2, "transcendental": 1, "div": 1}  # x/(1 + exp(−x))
+GELU_BY: dict[str, Work] = {
+    "none": {"mul": 3, "add": 1, "transcendental": 1},  # ½·x·(1 + erf(x·√½))
+    "tanh": {"mul": 6, "add": 2, "transcendental": 1},  # ½·x·(1 + tanh(√(2/π)·x·(1 + 0.044715·x²)))
+}
+
+
+def terms(work: Work, role: str, **elements: Any) -> tuple[Term, ...]:
+    """``work`` on each of the elements."""
+    return tuple(
+        Term.of(kind, role, **elements, **({"each": times} if times > 1 else {})) for kind, times in work.items()
+    )
+
+
+class Elementwise(Operation):
+    """A function of each element; ``work`` is what it takes."""
+
+    shape_rule: ClassVar[str] = "unchanged"
+    example: ClassVar[Example] = Example(((2, 8),))
+
+    def work(self) -> Work:
+        """The work for one element."""
+        raise NotImplementedError(self.name)
+
+    def infer(self, ctx: Context, x: TensorType) -> TensorType:
+        require_float(x, self.name)
+        return x
+
+    def cost(self, ctx: Context, inputs: Sequence[TensorType], outputs: Sequence[TensorType]) -> Sequence[Term]:
+        return terms(self.work(), self.name, elements=inputs[0].elements)
+
+
+@operation
+class Identity(Elementwise):
+    """x itself, of any type; a place holder with a name."""
+
+    name: ClassVar[str] = "identity"
+    source: ClassVar[str] = "torch.nn.Identity"
+    cost_rule: ClassVar[str] = "none"
+
+    def infer(self, ctx: Context, x: TensorType) -> TensorType:
+        return x
+
+    def work(self) -> Work:
+        return {}
+
+
+@operation
+class ReLU(Elementwise):
+    """max(x, 0)."""
+
+    name: ClassVar[str] = "relu"
+    source: ClassVar[str] = "torch.nn.ReLU; Nair & Hinton 2010"
+    cost_rule: ClassVar[str] = "1 comparison an element"
+
+    def infer(self, ctx: Context, x: TensorType) -> TensorType:
+        if x.dtype == "bool":
+            raise RuleError("relu takes numbers, and its input is bool", code="E402")
+        return x
+
+    def work(self) -> Work:
+        return {"compare": 1}
+
+
+@operation
+class ReLU6(Elementwise):
+    """min(max(x, 0), 6)."""
+
+    name: ClassVar[str] = "relu6"
+    source: ClassVar[str] = "torch.nn.ReLU6; Howard et al. 2017, arXiv:1704.04861"
+    cost_rule: ClassVar[str] = "2 comparisons an element"
+
+    def work(self) -> Work:
+        return {"compare": 2}
+
+
+@operation
+class LeakyReLU(Elementwise):
+    """x where positive, negative_slope·x elsewhere."""
+
+    name: ClassVar[str] = "leaky_relu"
+    source: ClassVar[str] = "torch.nn.LeakyReLU; Maas et al. 2013"
+    shorthand: ClassVar[str | None] = "negative_slope"
+    cost_rule: ClassVar[str] = "1 comparison and 1 mul an element"
+
+    negative_slope: float = attr("slope below zero", default=0.01)
+
+    def work(self) -> Work:
+        return {"compare": 1, "mul": 1}
+
+
+@operation
+class PReLU(Elementwise):
+    """x where positive, weight·x elsewhere; the slope is learned, one for all or one for each channel (axis 1).
+
+    A tensor of fewer than 2 dimensions has one channel.
+    """
+
+    name: ClassVar[str] = "prelu"
+    source: ClassVar[str] = "torch.nn.PReLU; He et al. 2015, arXiv:1502.01852"
+    shorthand: ClassVar[str | None] = "num_parameters"
+    param_rule: ClassVar[str] = "weight num_parameters"
+    cost_rule: ClassVar[str] = "1 comparison and 1 mul an element"
+
+    num_parameters: Size = attr("learned slopes: 1, or as many as there are channels", default=1)
+    init: float = attr("value that the slopes start from", default=0.25)
+
+    def infer(self, ctx: Context, x: TensorType) -> TensorType:
+        channels = x.shape[1] if x.rank > 1 else 1
+        if self.num_parameters != 1 and self.num_parameters != channels:
+            raise RuleError(
+                f"prelu has {self.num_parameters} slopes for {channels} channels",
+                hint=f"num_parameters is 1 or {channels}",
+            )
+        return super().infer(ctx, x)
+
+    def params(self, ctx: Context, x: TensorType) -> Sequence[Param]:
+        return (Param("weight", (self.num_parameters,), Init.of("constant", value=self.init)),)
+
+    def work(self) -> Work:
+        return {"compare": 1, "mul": 1}
+
+
+@operation
+class ELU(Elementwise):
+    """x where positive, alpha·(exp(x) − 1) elsewhere."""
+
+    name: ClassVar[str] = "elu"
+    source: ClassVar[str] = "torch.nn.ELU; Clevert et al. 2015, arXiv:1511.07289"
+    shorthand: ClassVar[str | None] = "alpha"
+    cost_rule: ClassVar[str] = "1 comparison, 1 exponential and 1 mul an element"
+
+    alpha: float = attr("how far it falls below zero", default=1.0)
+
+    def work(self) -> Work:
+        return {"compare": 1, "transcendental": 1, "mul": 1}
+
+
+@operation
+class SELU(Elementwise):
+    """scale·elu(x), with the scale and alpha that keep mean 0 and variance 1 through layers."""
+
+    name: ClassVar[str] = "selu"
+    source: ClassVar[str] = "torch.nn.SELU; Klambauer et al. 2017, arXiv:1706.02515"
+    cost_rule: ClassVar[str] = "1 comparison, 1 exponential and 2 muls an element"
+
+    def work(self) -> Work:
+        return {"compare": 1, "transcendental": 1, "mul": 2}
+
+
+@operation
+class CELU(Elementwise):
+    """x where positive, alpha·(exp(x/alpha) − 1) elsewhere: an ELU whose slope is continuous."""
+
+    name: ClassVar[str] = "celu"
+    source: ClassVar[str] = "torch.nn.CELU; Barron 2017, arXiv:1704.07483"
+    shorthand: ClassVar[str | None] = "alpha"
+    cost_rule: ClassVar[str] = "1 comparison, 1 div, 1 exponential and 1 mul an element"
+
+    alpha: float = attr("how far it falls below zero; not 0", default=1.0)
+
+    @model_validator(mode="after")
+    def _divides(self) -> CELU:
+        if self.alpha == 0:
+            raise ValueError("alpha should not be 0")
+        return self
+
+    def work(self) -> Work:
+        return {"compare": 1, "div": 1, "transcendental": 1, "mul": 1}
+
+
+@operation
+class GELU(Elementwise):
+    """x·Φ(x), Φ being the normal distribution function: ½·x·(1 + erf(x/√2)).
+
+    ``approximate: tanh`` is ½·x·(1 + tanh(√(2/π)·(x + 0.044715·x³))).
+    """
+
+    name: ClassVar[str] = "gelu"
+    source: ClassVar[str] = "torch.nn.GELU; Hendrycks & Gimpel 2016, arXiv:1606.08415"
+    shorthand: ClassVar[str | None] = "approximate"
+    cost_rule: ClassVar[str] = "1 erf, 1 add and 3 muls an element; tanh: 1 tanh, 2 adds and 6 muls"
+
+    approximate: Literal["none", "tanh"] = attr("the formula: exact, or by tanh", default="none")
+
+    def work(self) -> Work:
+        return GELU_BY[self.approximate]
+
+
+@operation
+class QuickGELU(Elementwise):
+    """x·sigmoid(1.702·x), the GELU of CLIP."""
+
+    name: ClassVar[str] = "quick_gelu"
+    source: ClassVar[str] = "Hendrycks & Gimpel 2016, arXiv:1606.08415; Radford et al. 2021, arXiv:2103.00020"
+    cost_rule: ClassVar[str] = "1 exponential, 2 adds, 1 div and 2 muls an element"
+
+    def work(self) -> Work:
+        return {**SIGMOID, "mul": 2}
+
+
+@operation
+class SiLU(Elementwise):
+    """x·sigmoid(x), also called swish."""
+
+    name: ClassVar[str] = "silu"
+    source: ClassVar[str] = "torch.nn.SiLU; Elfwing et al. 2017, arXiv:1702.03118"
+    cost_rule: ClassVar[str] = "1 exponential, 2 adds and 1 div an element"
+
+    def work(self) -> Work:
+        return SILU
+
+
+@operation
+class Mish(Elementwise):
+    """x·tanh(ln(1 + exp(x)))."""
+
+    name: ClassVar[str] = "mish"
+    source: ClassVar[str] = "torch.nn.Mish; Misra 2019, arXiv:1908.08681"
+    cost_rule: ClassVar[str] = "3 transcendental functions and 1 mul an element"
+
+    def work(self) -> Work:
+        return {"transcendental": 3, "mul": 1}
+
+
+@operation
+class Hardswish(Elementwise):
+    """x·relu6(x + 3)/6."""
+
+    name: ClassVar[str] = "hardswish"
+    source: ClassVar[str] = "torch.nn.Hardswish; Howard et al. 2019, arXiv:1905.02244"
+    cost_rule: ClassVar[str] = "1 add, 2 comparisons, 1 mul and 1 div an element"
+
+    def work(self) -> Work:
+        return {"add": 1, "compare": 2, "mul": 1, "div": 1}
+
+
+@operation
+class Hardsigmoid(Elementwise):
+    """relu6(x + 3)/6."""
+
+    name: ClassVar[str] = "hardsigmoid"
+    source: ClassVar[str] = "torch.nn.Hardsigmoid; Howard et al. 2019, arXiv:1905.02244"
+    cost_rule: ClassVar[str] = "1 add, 2 comparisons and 1 div an element"
+
+    def work(self) -> Work:
+        return {"add": 1, "compare": 2, "div": 1}
+
+
+@operation
+class Hardtanh(Elementwise):
+    """x held between ``min`` and ``max``."""
+
+    name: ClassVar[str] = "hardtanh"
+    source: ClassVar[str] = "torch.nn.Hardtanh"
+    cost_rule: ClassVar[str] = "2 comparisons an element"
+
+    min: float = attr("least value (torch: min_val)", default=-1.0)
+    max: float = attr("largest value (torch: max_val)", default=1.0)
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Hardtanh:
+        if self.min > self.max:
+            raise ValueError("min should not be above max")
+        return self
+
+    def work(self) -> Work:
+        return {"compare": 2}
+
+
+@operation
+class Sigmoid(Elementwise):
+    """1/(1 + exp(−x))."""
+
+    name: ClassVar[str] = "sigmoid"
+    source: ClassVar[str] = "torch.nn.Sigmoid"
+    cost_rule: ClassVar[str] = "1 exponential, 2 adds and 1 div an element"
+
+    def work(self) -> Work:
+        return SIGMOID
+
+
+@operation
+class Tanh(Elementwise):
+    """The hyperbolic tangent."""
+
+    name: ClassVar[str] = "tanh"
+    source: ClassVar[str] = "torch.nn.Tanh"
+    cost_rule: ClassVar[str] = "1 tanh an element"
+
+    def work(self) -> Work:
+        return {"transcendental": 1}
+
+
+@operation
+class Softplus(Elementwise):
+    """ln(1 + exp(beta·x))/beta; x itself where beta·x is above the threshold."""
+
+    name: ClassVar[str] = "softplus"
+    source: ClassVar[str] = "torch.nn.Softplus"
+    cost_rule: ClassVar[str] = "1 mul, 2 transcendental functions, 1 div and 1 comparison an element"
+
+    beta: float = attr("sharpness", default=1.0)
+    threshold: float = attr("above it the function is taken as x", default=20.0)
+
+    def work(self) -> Work:
+        return {"mul": 1, "transcendental": 2, "div": 1, "compare": 1}
+
+
+@operation
+class Softsign(Elementwise):
+    """x/(1 + |x|)."""
+
+    name: ClassVar[str] = "softsign"
+    source: ClassVar[str] = "torch.nn.Softsign"
+    cost_rule: ClassVar[str] = "1 comparison for |x|, 1 add and 1 div an element"
+
+    def work(self) -> Work:
+        return {"compare": 1, "add": 1, "div": 1}
+
+
+@operation
+class SquaredReLU(Elementwise):
+    """max(x, 0)²."""
+
+    name: ClassVar[str] = "squared_relu"
+    source: ClassVar[str] = "So et al. 2021, arXiv:2109.08668"
+    cost_rule: ClassVar[str] = "1 comparison and 1 mul an element"
+
+    def work(self) -> Work:
+        return {"compare": 1, "mul": 1}

@@ -1,0 +1,147 @@
+"""Losses of log-probabilities against classes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from netcalc.diagnostics import RuleError
+from netcalc.dims import Dim
+from netcalc.dtypes import INTEGERS
+from netcalc.ir import TensorType
+from netcalc.opdef import Context, Example, Port, Term, attr, operation, ports, require_float
+from netcalc.ops.gating import log_softmax_terms
+from netcalc.ops.loss import Loss
+
+
+def class_axis(rank: int) -> int:
+    """Classes are axis 1, or the only axis of a single sample."""
+    return 1 if rank > 1 else 0
+
+
+class _Classes(Loss):
+    """A loss at the target's class, one for each position of the other axes."""
+
+    inputs: ClassVar[tuple[Port, ...]] = ports("input", "target", "weight?")
+    shape_rule: ClassVar[str] = "(N, C, …) and classes (N, …) → scalar, or (N, …) unreduced"
+    example: ClassVar[Example] = Example(((4, 5), TensorType((4,), "int64")))
+
+    takes_probabilities: ClassVar[bool] = False
+
+    ignore_index: int = attr("class whose positions count for nothing", default=-100)
+
+    def rows(self, x: TensorType) -> TensorType:
+        """The positions that each have a loss."""
+        axis = class_axis(x.rank)
+        return x.with_shape(*x.shape[:axis], *x.shape[axis + 1 :])
+
+    def checked(self, x: TensorType, target: TensorType, weight: TensorType | None) -> TensorType:
+        """The output; RuleError where the classes or their weights do not fit the input."""
+        require_float(x, self.name)
+        if x.rank < 1:
+            raise RuleError(f"{self.name} takes an input with an axis of classes, and this one is a scalar")
+        rows, classes = self.rows(x), x.shape[class_axis(x.rank)]
+        if target.is_float:
+            self.by_probability(x, target)
+        elif target.dtype not in INTEGERS:
+            raise RuleError(
+                f"{self.name} takes classes as whole numbers, and its target is {target.dtype}", code="E402"
+            )
+        elif target.shape != rows.shape:
+            raise RuleError(f"{self.name} of {x} takes a target of {rows}, one class each, and this is {target}")
+        if weight is not None and weight.shape != (classes,):
+            raise RuleError(f"{self.name} takes one weight for each of {classes} classes, and this is {weight}")
+        return self.reduced(rows)
+
+    def by_probability(self, x: TensorType, target: TensorType) -> None:
+        """RuleError unless the target fits as the probability of each class."""
+        if target.shape != x.shape:
+            raise RuleError(
+                f"{self.name} takes probabilities of the input's shape {x}, and its target is {target}",
+                hint="a target of classes is of an integer type",
+            )
+        if self.ignore_index >= 0:
+            raise RuleError(f"{self.name} by probabilities has no class to ignore", hint="leave out ignore_index")
+
+    def at_class(self, rows: Dim, weighted: bool) -> tuple[Term, ...]:
+        """The work at the target's class: finding the ignored, negation and weight."""
+        return (
+            Term.of("compare", "ignored", rows=rows),
+            Term.of("add", "negate", rows=rows),
+            *((Term.of("mul", "weight", rows=rows),) if weighted else ()),
+        )
+
+    def averaging(self, rows: Dim) -> tuple[Term, ...]:
+        """The reduction's work; a mean is over the weights, or the number, of what is not ignored."""
+        divisor = (Term.of("add", "sum of weights", sums=rows - 1),) if self.reduction == "mean" else ()
+        return (*self.reducing(rows), *divisor)
+
+
+@operation
+class NLLLoss(_Classes):
+    """−weight[class]·input[class], the input being log-probabilities.
+
+    Classes are axis 1 (the only axis of a single sample).  The mean is over the weights of the positions that
+    are not ignored, NaN where all are.
+    """
+
+    name: ClassVar[str] = "nll_loss"
+    source: ClassVar[str] = "torch.nn.functional.nll_loss"
+    cost_rule: ClassVar[str] = "a position: 1 comparison, 1 negation, 1 mul with weights, and the reduction"
+
+    def infer(self, ctx: Context, x: TensorType, target: TensorType, weight: TensorType | None = None) -> TensorType:
+        return self.checked(x, target, weight)
+
+    def cost(self, ctx: Context, inputs: Sequence[Any], outputs: Sequence[TensorType]) -> Sequence[Term]:
+        rows = self.rows(inputs[0]).elements
+        weighted = len(inputs) > 2 and inputs[2] is not None
+        return (*self.at_class(rows, weighted), *self.averaging(rows))
+
+
+@operation
+class CrossEntropy(_Classes):
+    """−weight[class]·log_softmax(input)[class], from logits.
+
+    Classes are axis 1 (the only axis of a single sample).  A floating-point target of the input's shape holds
+    probabilities of the classes instead; its mean is over the positions, whatever the weights.
+    ``label_smoothing`` ε puts 1 − ε on the target and spreads ε evenly over the classes.
+    """
+
+    name: ClassVar[str] = "cross_entropy"
+    source: ClassVar[str] = "torch.nn.functional.cross_entropy; Szegedy et al. 2015, arXiv:1512.00567 (label smoothing)"
+    shape_rule: ClassVar[str] = "(N, C, …), and classes (N, …) or probabilities (N, C, …) → scalar, or (N, …) unreduced"
+    cost_rule: ClassVar[str] = (
+        "log_softmax over the classes, then as nll_loss; by probabilities 1 mul and 1 add an element"
+    )
+
+    takes_probabilities: ClassVar[bool] = True
+
+    label_smoothing: float = attr("share of the target spread over all classes", default=0.0, ge=0, le=1)
+
+    def infer(self, ctx: Context, x: TensorType, target: TensorType, weight: TensorType | None = None) -> TensorType:
+        return self.checked(x, target, weight)
+
+    def cost(self, ctx: Context, inputs: Sequence[Any], outputs: Sequence[TensorType]) -> Sequence[Term]:
+        x, target, *rest = inputs
+        weighted = bool(rest) and rest[0] is not None
+        classes, rows = x.shape[class_axis(x.rank)], self.rows(x).elements
+        every = {"rows": rows, "classes": classes}
+        softmax = log_softmax_terms(rows, classes)
+        over_classes = Term.of("add", "sum over classes", rows=rows, sums=classes - 1)
+        by_weight = (Term.of("mul", "weight", **every),) if weighted else ()
+        if target.is_float:
+            smoothed = (Term.of("mul", "smoothing", **every), Term.of("add", "smoothing", **every))
+            return (
+                *softmax,
+                *(smoothed if self.label_smoothing else ()),
+                Term.of("mul", "product", **every),
+                *by_weight,
+                over_classes,
+                Term.of("add", "negate", rows=rows),
+                *self.reducing(rows),
+            )
+        work = (*softmax, *self.at_class(rows, weighted), *self.averaging(rows))
+        if not self.label_smoothing:
+            return work
+        mixed = (Term.of("mul", "smoothing", rows=rows, each=2), Term.of("add", "smoothing", rows=rows))
+        return (*work, *by_weight, over_classes, *mixed)

@@ -1,0 +1,168 @@
+"""Activations along an axis: softmax, and units that gate one half of it by the other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar, Literal
+
+from netcalc.dims import Dim, exact_div
+from netcalc.ir import TensorType
+from netcalc.opdef import (
+    Context,
+    Example,
+    Operation,
+    RuleError,
+    Term,
+    attr,
+    normal_axis,
+    operation,
+    require_float,
+)
+from netcalc.ops.activation import GELU_BY, SIGMOID, SILU, Work, terms
+
+
+class _Softmax(Operation):
+    shorthand: ClassVar[str | None] = "axis"
+    shape_rule: ClassVar[str] = "unchanged"
+    example: ClassVar[Example] = Example(((2, 8),))
+
+    axis: int = attr("axis along which the values add up to 1", default=-1)
+
+    def infer(self, ctx: Context, x: TensorType) -> TensorType:
+        require_float(x, self.name)
+        normal_axis(self.axis, x.rank, self.name)
+        return x
+
+    def vectors(self, x: TensorType) -> tuple[Dim, Dim]:
+        """How many vectors, and how long."""
+        length = x.shape[self.axis]
+        return x.elements // length, length
+
+
+def log_softmax_terms(vectors: Dim, length: Dim) -> tuple[Term, ...]:
+    """x − max − ln Σ exp(x − max)."""
+    every = {"vectors": vectors, "length": length}
+    return (
+        Term.of("compare", "softmax max", vectors=vectors, comparisons=length - 1),
+        Term.of("add", "softmax shift", **every),
+        Term.of("transcendental", "softmax exp", **every),
+        Term.of("add", "softmax sum", vectors=vectors, sums=length - 1),
+        Term.of("transcendental", "softmax log", vectors=vectors),
+        Term.of("add", "softmax normalise", **every),
+    )
+
+
+@operation
+class Softmax(_Softmax):
+    """exp(x − max)/Σ exp(x − max) along an axis.
+
+    A vector that is −∞ throughout (every position masked) gives NaN, as in PyTorch.
+    """
+
+    name: ClassVar[str] = "softmax"
+    source: ClassVar[str] = "torch.nn.Softmax"
+    cost_rule: ClassVar[str] = (
+        "an element: 1 exponential, 2 adds, 1 div, 1 comparison; an add and a comparison less a vector"
+    )
+
+    def cost(self, ctx: Context, inputs: Sequence[TensorType], outputs: Sequence[TensorType]) -> Sequence[Term]:
+        vectors, length = self.vectors(inputs[0])
+        every = {"vectors": vectors, "length": length}
+        return (
+            Term.of("compare", "softmax max", vectors=vectors, comparisons=length - 1),
+            Term.of("add", "softmax shift", **every),
+            Term.of("transcendental", "softmax exp", **every),
+            Term.of("add", "softmax sum", vectors=vectors, sums=length - 1),
+            Term.of("div", "softmax normalise", **every),
+        )
+
+
+@operation
+class LogSoftmax(_Softmax):
+    """x − max − ln Σ exp(x − max) along an axis, the logarithm of the softmax."""
+
+    name: ClassVar[str] = "log_softmax"
+    source: ClassVar[str] = "torch.nn.LogSoftmax"
+    cost_rule: ClassVar[str] = "an element: 1 exponential, 3 adds, 1 comparison; a logarithm more a vector"
+
+    def cost(self, ctx: Context, inputs: Sequence[TensorType], outputs: Sequence[TensorType]) -> Sequence[Term]:
+        return log_softmax_terms(*self.vectors(inputs[0]))
+
+
+class _Gated(Operation):
+    """An axis in two halves: an activation of the gate half times the value half."""
+
+    shape_rule: ClassVar[str] = "(…, D, …) → (…, D/2, …)"
+    example: ClassVar[Example] = Example(((2, 8),))
+
+    axis: int = attr("axis that is halved", default=-1)
+    gate: Literal["first", "second"] = attr("the half that goes through the activation", default="first")
+
+    def gating(self) -> Work:
+        """The activation's work for one element."""
+        raise NotImplementedError(self.name)
+
+    def infer(self, ctx: Context, x: TensorType) -> TensorType:
+        require_float(x, self.name)
+        axis = normal_axis(self.axis, x.rank, self.name)
+        if exact_div(x.shape[axis], 2) is None:
+            raise RuleError(f"{self.name} halves axis {self.axis}, and its size {x.shape[axis]} is odd: {x}")
+        half = ctx.size("features", "D//2", D=x.shape[axis])
+        return x.with_shape(*x.shape[:axis], half, *x.shape[axis + 1 :])
+
+    def cost(self, ctx: Context, inputs: Sequence[TensorType], outputs: Sequence[TensorType]) -> Sequence[Term]:
+        (y,) = outputs
+        gate = Term.of("mul", "gate", elements=y.elements)
+        return (*terms(self.gating(), "activation", elements=y.elements), gate)
+
+
+@operation
+class GLU(_Gated):
+    """value·sigmoid(gate); the gate is the second half unless ``gate: first``."""
+
+    name: ClassVar[str] = "glu"
+    source: ClassVar[str] = "torch.nn.GLU; Dauphin et al. 2016, arXiv:1612.08083"
+    cost_rule: ClassVar[str] = "an output element: 1 exponential, 2 adds, 1 div and 1 mul"
+
+    gate: Literal["first", "second"] = attr("the half that goes through the sigmoid", default="second")
+
+    def gating(self) -> Work:
+        return SIGMOID
+
+
+@operation
+class ReGLU(_Gated):
+    """relu(gate)·value; the gate is the first half unless ``gate: second``."""
+
+    name: ClassVar[str] = "reglu"
+    source: ClassVar[str] = "Shazeer 2020, arXiv:2002.05202"
+    cost_rule: ClassVar[str] = "an output element: 1 comparison and 1 mul"
+
+    def gating(self) -> Work:
+        return {"compare": 1}
+
+
+@operation
+class GEGLU(_Gated):
+    """gelu(gate)·value; the gate is the first half unless ``gate: second``."""
+
+    name: ClassVar[str] = "geglu"
+    source: ClassVar[str] = "Shazeer 2020, arXiv:2002.05202"
+    cost_rule: ClassVar[str] = "an output element: the work of gelu, and 1 mul"
+
+    approximate: Literal["none", "tanh"] = attr("gelu's formula: exact, or by tanh", default="none")
+
+    def gating(self) -> Work:
+        return GELU_BY[self.approximate]
+
+
+@operation
+class SwiGLU(_Gated):
+    """silu(gate)·value; the gate is the first half unless ``gate: second``."""
+
+    name: ClassVar[str] = "swiglu"
+    source: ClassVar[str] = "Shazeer 2020, arXiv:2002.05202"
+    cost_rule: ClassVar[str] = "an output element: 1 exponential, 2 adds, 1 div and 1 mul"
+
+    def gating(self) -> Work:
+        return SILU

@@ -6,7 +6,7 @@ relative to the body that holds them, and full paths come from :mod:`netcalc.ana
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -127,6 +127,19 @@ class CallNode:
         number = str(self.start + index)
         return f"{self.name}.{number}" if self.name else number
 
+    def inside(self, path: str) -> str | None:
+        """The rest of ``path`` below one instance of the call, or None where it leads elsewhere."""
+        if self.start is None:
+            if path == self.name:
+                return ""
+            return path[len(self.name) + 1 :] if path.startswith(self.name + ".") else None
+        prefix = self.name + "." if self.name else ""
+        if not path.startswith(prefix):
+            return None
+        number, _, rest = path[len(prefix) :].partition(".")
+        found = number.isdigit() and self.start <= int(number) < self.start + self.times
+        return rest if found else None
+
 
 Node: TypeAlias = OpNode | CallNode
 
@@ -189,3 +202,18 @@ class Program:
 def join(prefix: str, name: str) -> str:
     """The path of ``name`` under ``prefix``; either may be empty."""
     return f"{prefix}.{name}" if prefix and name else prefix or name
+
+
+def parameter_at(nodes: Sequence[Node], path: str) -> tuple[OpNode, Param] | None:
+    """The parameter at a path relative to these nodes, with the operation that holds it; None if there is none."""
+    for node in nodes:
+        if isinstance(node, OpNode):
+            for param in node.params:
+                if join(node.name, param.name) == path:
+                    return node, param
+        else:
+            rest = node.inside(path)
+            found = None if rest is None else parameter_at(node.body.nodes, rest)
+            if found is not None:
+                return found
+    return None

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from netcalc.diagnostics import Diagnostic, NetcalcError, Related
 from netcalc.dims import Dim
-from netcalc.ir import Body, CallNode, Node, OpNode, Tie, join
+from netcalc.ir import Body, CallNode, Node, OpNode, Tie, join, parameter_at
 from netcalc.opdef import Param
 from netcalc.spec.lines import Line
 from netcalc.spec.source import Cursor
@@ -62,9 +62,9 @@ def tie_call(node: CallNode, line: Line, frame: Frame, main: BodyBuilder, *, to:
 
 def _find_param(path: str, cursor: Cursor, frame: Frame, main: BodyBuilder) -> tuple[Tie, Param]:
     for tie, nodes in _places(path, frame, main):
-        found = _param_at(nodes, tie.target)
+        found = parameter_at(nodes, tie.target)
         if found is not None:
-            return tie, found
+            return tie, found[1]
     raise NetcalcError(_nothing(path, cursor))
 
 
@@ -84,44 +84,16 @@ def _places(path: str, frame: Frame, main: BodyBuilder) -> Iterator[tuple[Tie, S
         here = here.parent
 
 
-def _param_at(nodes: Sequence[Node], path: str) -> Param | None:
-    for node in nodes:
-        if isinstance(node, OpNode):
-            for param in node.params:
-                if join(node.name, param.name) == path:
-                    return param
-        else:
-            rest = _inside(node, path)
-            found = None if rest is None else _param_at(node.body.nodes, rest)
-            if found is not None:
-                return found
-    return None
-
-
 def _find_call(nodes: Sequence[Node], path: str) -> CallNode | None:
     for node in nodes:
         if isinstance(node, CallNode):
-            rest = _inside(node, path)
+            rest = node.inside(path)
             if rest == "":
                 return node
             found = None if rest is None else _find_call(node.body.nodes, rest)
             if found is not None:
                 return found
     return None
-
-
-def _inside(node: CallNode, path: str) -> str | None:
-    """The rest of ``path`` below one instance of the call, or None where it leads elsewhere."""
-    if node.start is None:
-        if path == node.name:
-            return ""
-        return path[len(node.name) + 1 :] if path.startswith(node.name + ".") else None
-    prefix = node.name + "." if node.name else ""
-    if not path.startswith(prefix):
-        return None
-    number, _, rest = path[len(prefix) :].partition(".")
-    inside = number.isdigit() and node.start <= int(number) < node.start + node.times
-    return rest if inside else None
 
 
 def _signature(body: Body) -> list[tuple[str, tuple[Dim, ...] | list[object], int]]:

@@ -14,11 +14,13 @@ from netcalc.opdef import (
     Init,
     Operation,
     Param,
+    Port,
     RuleError,
     Size,
     Term,
     attr,
     operation,
+    ports,
     require_float,
 )
 
@@ -56,3 +58,40 @@ class Linear(Operation):
         rows = product(x.shape[:-1])
         work = Term.of("mac", "product", rows=rows, out_features=self.out, in_features=x.shape[-1])
         return (work, Term.of("add", "bias", rows=rows, out_features=self.out)) if self.bias else (work,)
+
+
+@operation
+class Bilinear(Operation):
+    """y = x₁·A·x₂ + b, one matrix A for each output feature; the axes before the last are batch and equal in both."""
+
+    name: ClassVar[str] = "bilinear"
+    source: ClassVar[str] = "torch.nn.Bilinear"
+    inputs: ClassVar[tuple[Port, ...]] = ports("input1", "input2")
+    shorthand: ClassVar[str | None] = "out"
+    shape_rule: ClassVar[str] = "(…, in1), (…, in2) → (…, out)"
+    param_rule: ClassVar[str] = "weight out·in1·in2, bias out"
+    cost_rule: ClassVar[str] = "…·out·in2·in1 MACs for x₁·A, …·out·in2 MACs for ·x₂, …·out adds for the bias"
+    example: ClassVar[Example] = Example(((3, 5), (3, 6)), {"out": 4})
+
+    out: Size = attr("output features")
+    bias: bool = attr("add a learned bias", default=True)
+
+    def infer(self, ctx: Context, x1: TensorType, x2: TensorType) -> TensorType:
+        require_float(x1, "bilinear")
+        if x1.dtype != x2.dtype:
+            raise RuleError(f"bilinear takes two inputs of one type, not {x1.dtype} and {x2.dtype}", code="E402")
+        if not x1.rank or not x2.rank or x1.shape[:-1] != x2.shape[:-1]:
+            raise RuleError(f"bilinear takes inputs that differ only in their last axis, not {x1} and {x2}")
+        return x1.with_shape(*x1.shape[:-1], self.out)
+
+    def params(self, ctx: Context, x1: TensorType, x2: TensorType) -> Sequence[Param]:
+        init = Init.of("fan_in_uniform", fan_in=x1.shape[-1])
+        weight = Param("weight", (self.out, x1.shape[-1], x2.shape[-1]), init)
+        return (weight, Param("bias", (self.out,), init)) if self.bias else (weight,)
+
+    def cost(self, ctx: Context, inputs: Sequence[TensorType], outputs: Sequence[TensorType]) -> Sequence[Term]:
+        x1, x2 = inputs
+        pairs = {"rows": product(x1.shape[:-1]), "out_features": self.out, "in2_features": x2.shape[-1]}
+        first = Term.of("mac", "product", **pairs, in1_features=x1.shape[-1])
+        work = (first, Term.of("mac", "second product", **pairs))
+        return (*work, Term.of("add", "bias", rows=pairs["rows"], out_features=self.out)) if self.bias else work

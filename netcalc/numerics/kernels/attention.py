@@ -1,0 +1,131 @@
+"""Kernels of :mod:`netcalc.ops.attention`."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from netcalc.numerics.kernels import Array, Run, kernel, like, wide
+from netcalc.ops.attention import ScaledDotProductAttention
+
+
+@kernel("scaled_dot_product_attention")
+def scaled_dot_product_attention(
+    op: ScaledDotProductAttention,
+    run: Run,
+    query: Array,
+    key: Array,
+    value: Array,
+    attn_mask: Array | None = None,
+    key_padding_mask: Array | None = None,
+    sinks: Array | None = None,
+) -> Array | tuple[Array, ...]:
+    dtype = query.dtype
+    query, key, value = wide(query), wide(key), wide(value)
+    if op.enable_gqa:
+        key, value = (x.repeat(query.shape[-3] // x.shape[-3], axis=-3) for x in (key, value))
+    queries, keys = query.shape[-2], key.shape[-2]
+    visible = _visible(op, queries, keys)
+    hidden = [] if key_padding_mask is None else [key_padding_mask[..., None, None, :]]
+    if key_padding_mask is not None and max(query.ndim, key.ndim) == 2:
+        hidden = [key_padding_mask[None]]
+    leading = np.broadcast_shapes(query.shape[:-2], key.shape[:-2])
+    result = np.broadcast_shapes(leading, value.shape[:-2])
+    output = like(query, np.zeros((*result, queries, value.shape[-1]), dtype))
+    weights = like(query, np.zeros((*leading, queries, keys), dtype)) if op.return_weights else None
+
+    # the queries that see the same keys make a dense rectangle; without skipping, all do
+    for rows, columns in _rectangles(op, queries, keys, visible):
+        scores = np.matmul(query[..., rows, :], key[..., columns, :].swapaxes(-1, -2))
+        if op.scale != 1:
+            scores *= 1 / math.sqrt(query.shape[-1]) if op.scale is None else op.scale
+        if op.softcap is not None:
+            scores = np.tanh(scores / op.softcap) * op.softcap
+        if attn_mask is not None and attn_mask.dtype != bool:
+            scores = scores + wide(_part(attn_mask, rows, columns))
+        elif attn_mask is not None:
+            scores = like(scores, np.where(_part(attn_mask, rows, columns), scores, -np.inf))
+        for mask in hidden:
+            scores = like(scores, np.where(_part(mask, rows, columns), -np.inf, scores))
+        if visible is not None:
+            scores = like(scores, np.where(_part(visible, rows, columns), scores, -np.inf))
+        share = _softmax(scores, sinks)
+        if run.training and op.dropout:
+            kept = like(share, run.rng.random(share.shape)) >= op.dropout
+            factor = 1 / (1 - op.dropout) if op.dropout < 1 else 0.0
+            share = share * like(share, np.where(kept, share.dtype.type(factor), share.dtype.type(0)))
+        output[..., rows, :] = np.matmul(share, value[..., columns, :])
+        if weights is not None:
+            weights[_grid(rows, columns)] = share
+    return output if weights is None else (output, weights)
+
+
+def _softmax(scores: Array, sinks: Array | None) -> Array:
+    """The softmax over the last axis, zero where all is hidden, with a sink's share dropped."""
+    if sinks is not None:
+        column = np.broadcast_to(sinks[:, None, None], (*scores.shape[:-1], 1))
+        scores = like(scores, np.concatenate([scores, column.astype(scores.dtype)], axis=-1))
+    top = np.maximum.reduce(scores, axis=-1, keepdims=True)
+    top = like(scores, np.where(np.isinf(top), scores.dtype.type(0), top))
+    powers = np.exp(scores - top)
+    total = np.add.reduce(powers, axis=-1, keepdims=True)
+    total = like(scores, np.where(total, total, scores.dtype.type(1)))
+    quotient: Array = (powers if sinks is None else powers[..., :-1]) / total
+    return quotient
+
+
+def _visible(op: ScaledDotProductAttention, queries: int, keys: int) -> Array | None:
+    """Which pairs the fixed pattern leaves, as (queries, keys); None if all."""
+    if not op.causal and op.window is None and op.blocks is None:
+        return None
+    column = np.arange(keys)
+    row = np.arange(queries)[:, None]
+    place = row + (keys - queries if op.alignment == "lower_right" else 0)
+    visible = np.ones((queries, keys), bool)
+    if op.window is not None:
+        left, right = op.window
+        if left is not None:
+            visible &= column >= place - left
+        if right is not None:
+            visible &= column <= place + right
+        visible |= (row < op.global_tokens) | (column < op.global_tokens)
+    if op.causal:
+        visible &= column <= place
+    if op.blocks is not None:
+        visible &= _block_mask(op, queries, keys)
+    return visible
+
+
+def _block_mask(op: ScaledDotProductAttention, queries: int, keys: int) -> Array:
+    assert op.blocks is not None
+    size = op.blocks.size
+    mask = np.zeros((queries // size, keys // size), bool)
+    for pair in op.blocks.chosen(*mask.shape, lower_right=op.alignment == "lower_right"):
+        mask[pair] = True
+    return mask.repeat(size, axis=0).repeat(size, axis=1)
+
+
+def _rectangles(op: ScaledDotProductAttention, queries: int, keys: int, visible: Array | None) -> list[tuple[Any, Any]]:
+    """(rows, columns) that are computed, each a dense product."""
+    if not op.sparse or visible is None:
+        return [(slice(None), slice(None))]
+    computed = visible if op.blocks is None else _block_mask(op, queries, keys)
+    alike: dict[bytes, list[int]] = {}
+    for index, row in enumerate(computed):
+        alike.setdefault(row.tobytes(), []).append(index)
+    groups = ((rows, np.flatnonzero(computed[rows[0]])) for rows in alike.values())
+    return [(np.array(rows), columns) for rows, columns in groups if columns.size]
+
+
+def _part(mask: Array, rows: Any, columns: Any) -> Array:
+    """The rows and columns of a mask that may have one of either for all."""
+    if mask.shape[-2] > 1:
+        mask = mask[..., rows, :]
+    return mask[..., columns] if mask.shape[-1] > 1 else mask
+
+
+def _grid(rows: Any, columns: Any) -> tuple[Any, ...]:
+    """The index of a rectangle in (…, queries, keys)."""
+    return (..., rows, columns) if isinstance(rows, slice) else (..., rows[:, None], columns)

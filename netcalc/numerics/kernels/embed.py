@@ -1,0 +1,110 @@
+"""Kernels of :mod:`netcalc.ops.embed`."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from netcalc.diagnostics import RuleError
+from netcalc.numerics.arrays import numpy_dtype
+from netcalc.numerics.kernels import Array, Run, kernel, like, wide
+from netcalc.ops.embed import Embedding, EmbeddingBag, OneHot
+
+
+@kernel("embedding")
+def embedding(op: Embedding, run: Run, ids: Array, *, weight: Array) -> Array:
+    rows = _rows(op, ids, weight)
+    return rows if op.scale is None else rows * op.scale
+
+
+@kernel("embedding_bag")
+def embedding_bag(
+    op: EmbeddingBag,
+    run: Run,
+    ids: Array,
+    offsets: Array | None = None,
+    per_sample_weights: Array | None = None,
+    *,
+    weight: Array,
+) -> Array:
+    rows = _rows(op, ids, weight)
+    dtype, rows = rows.dtype, wide(rows)
+    if per_sample_weights is not None:
+        rows = rows * wide(per_sample_weights)[..., None]
+    least = -np.inf if op.mode == "max" else 0
+    kept = None
+    if op.padding_idx is not None:
+        kept = ids != op.padding_idx % weight.shape[0]
+        rows = like(rows, np.where(kept[..., None], rows, rows.dtype.type(least)))
+    join = np.maximum if op.mode == "max" else np.add
+    if offsets is None:
+        pooled = join.reduce(rows, axis=1)
+    else:
+        bag, sizes = _bags(op, np.asarray(offsets), ids.size)
+        pooled = like(rows, np.full((len(sizes), rows.shape[1]), least, rows.dtype))
+        join.at(pooled, bag, rows)
+    if op.mode == "mean":
+        if offsets is None:
+            members: Any = ids.shape[1] if kept is None else np.add.reduce(kept, axis=1)
+        elif kept is None:
+            members = sizes
+        else:
+            members = like(rows, np.zeros(len(sizes), rows.dtype))
+            np.add.at(members, bag, kept.astype(rows.dtype))
+        divisor = np.where(members, members, 1).astype(rows.dtype)
+        pooled = pooled / divisor.reshape(-1, 1)
+    if op.mode == "max":
+        pooled = like(rows, np.where(np.isinf(pooled), rows.dtype.type(0), pooled))
+    bags: Array = pooled.astype(dtype, copy=False)
+    return bags
+
+
+@kernel("one_hot")
+def one_hot(op: OneHot, run: Run, ids: Array) -> Array:
+    places = _checked(ids, op.num_classes, "num_classes")
+    y = np.zeros((*ids.shape, op.num_classes), numpy_dtype(op.dtype))
+    np.put_along_axis(y, places[..., None], 1, axis=-1)
+    return like(ids, y)
+
+
+def _rows(op: Embedding | EmbeddingBag, ids: Array, weight: Array) -> Array:
+    """The rows of the ids, none of a norm above ``max_norm``."""
+    rows: Array = weight[_checked(ids, op.num_embeddings, "num_embeddings")]
+    if op.max_norm is None:
+        return rows
+    norm = _norm(wide(rows), op.norm_type)
+    smaller = wide(rows) * (op.max_norm / (norm + 1e-7))
+    return like(rows, np.where(norm > op.max_norm, smaller, rows).astype(rows.dtype))
+
+
+def _norm(x: Array, p: float) -> Array:
+    """The p-norms along the last axis, which they keep."""
+    if p == 2:
+        return np.sqrt(np.add.reduce(np.square(x), axis=-1, keepdims=True))
+    size = np.abs(x)
+    if p == math.inf:
+        return np.maximum.reduce(size, axis=-1, keepdims=True)
+    if p == 1:
+        return np.add.reduce(size, axis=-1, keepdims=True)
+    return np.power(np.add.reduce(np.power(size, p), axis=-1, keepdims=True), 1 / p)
+
+
+def _checked(ids: Array, limit: int, what: str) -> Array:
+    """The ids as a plain array; RuleError (E602) where one is no place in a table of ``limit`` rows."""
+    plain = np.asarray(ids)
+    if plain.size and not (plain.min() >= 0 and plain.max() < limit):
+        wrong = plain.min() if plain.min() < 0 else plain.max()
+        raise RuleError(f"id {wrong} is out of range: {what} is {limit}", code="E602")
+    return plain
+
+
+def _bags(op: EmbeddingBag, offsets: Array, count: int) -> tuple[Array, Array]:
+    """The bag of each id, and how many ids each bag holds."""
+    edges = offsets if op.include_last_offset else np.append(offsets, count)
+    if edges[0] != 0 or edges[-1] != count or np.any(np.diff(edges) < 0):
+        end = f" to {count}" if op.include_last_offset else f" and stay within {count}"
+        raise RuleError(f"offsets start at 0, never fall{end}; these are {offsets.tolist()}", code="E602")
+    sizes = np.diff(edges)
+    return np.repeat(np.arange(sizes.size), sizes), sizes

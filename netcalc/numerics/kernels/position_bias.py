@@ -1,0 +1,72 @@
+"""Kernels of :mod:`netcalc.ops.position_bias`."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from netcalc.numerics.kernels import Array, Run, initial, kernel, like
+from netcalc.ops.position_bias import AlibiBias, RelativePositionBias, T5PositionBias
+
+
+@initial("relative_position_bias")
+def relative_position_index(op: RelativePositionBias, name: str, shape: tuple[int, ...]) -> Array:
+    """The row of the table for each pair of places, flat."""
+    sides = np.array(op.window_size)
+    places = np.indices(op.window_size).reshape(len(sides), -1)
+    offsets = places[:, :, None] - places[:, None, :] + (sides - 1)[:, None, None]
+    index: Array = np.ravel_multi_index(tuple(offsets), tuple(2 * sides - 1))
+    if op.class_token:
+        rows = math.prod(2 * side - 1 for side in op.window_size)
+        index = np.pad(index, ((1, 0), (1, 0)))
+        index[0, :], index[:, 0], index[0, 0] = rows, rows + 1, rows + 2
+    return index.reshape(-1)
+
+
+@kernel("relative_position_bias")
+def relative_position_bias(
+    op: RelativePositionBias, run: Run, *, relative_position_bias_table: Array, relative_position_index: Array
+) -> Array:
+    places = math.isqrt(relative_position_index.size)
+    rows: Array = relative_position_bias_table[np.asarray(relative_position_index)]
+    return rows.reshape(places, places, op.num_heads).transpose(2, 0, 1)
+
+
+@kernel("t5_position_bias")
+def t5_position_bias(op: T5PositionBias, run: Run, query: Array, key: Array | None = None, *, weight: Array) -> Array:
+    rows: Array = weight[_buckets(op, -_distances(op, query, key))]
+    return rows.transpose(2, 0, 1)[None].astype(query.dtype, copy=False)
+
+
+@kernel("alibi_bias")
+def alibi_bias(op: AlibiBias, run: Run, query: Array, key: Array | None = None) -> Array:
+    slopes = np.array(_slopes(op.num_heads, op.max_bias))[:, None, None]
+    distances = _distances(op, query, key)
+    bias = -slopes * np.abs(distances) if op.per_query else slopes * np.arange(distances.shape[1])
+    return like(query, bias.astype(query.dtype))
+
+
+def _distances(op: T5PositionBias | AlibiBias, query: Array, key: Array | None) -> Array:
+    """How far each key lies before each query, as (queries, keys)."""
+    queries, keys = query.shape[-2], (query if key is None else key).shape[-2]
+    first = keys - queries if op.alignment == "lower_right" else 0
+    return np.arange(first, first + queries)[:, None] - np.arange(keys)
+
+
+def _buckets(op: T5PositionBias, offsets: Array) -> Array:
+    """The bucket of each offset of a key from its query."""
+    buckets = op.num_buckets // 2 if op.bidirectional else op.num_buckets
+    later = np.where(offsets > 0, buckets, 0) if op.bidirectional else 0
+    distance = np.abs(offsets) if op.bidirectional else np.maximum(-offsets, 0)
+    # in float32, so that distances at the edge of a bucket fall as they do in the reference implementation
+    ratio = np.maximum(distance, op.exact).astype(np.float32) / np.float32(op.exact)
+    steps = np.log(ratio) / np.float32(math.log(op.max_distance / op.exact)) * np.float32(buckets - op.exact)
+    far = np.minimum(op.exact + steps.astype(np.int64), buckets - 1)
+    return np.where(distance < op.exact, distance, far) + later
+
+
+def _slopes(heads: int, max_bias: float) -> list[float]:
+    power = 2 ** int(math.log2(heads))
+    slopes = [2 ** (-max_bias * (h + 1) / power) for h in range(power)]
+    return slopes + [2 ** (-max_bias * (2 * h + 1) / (2 * power)) for h in range(heads - power)]

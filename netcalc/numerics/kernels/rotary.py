@@ -1,0 +1,99 @@
+"""Kernels of :mod:`netcalc.ops.rotary`."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from netcalc.numerics.kernels import Array, Run, kernel, like, wide
+from netcalc.ops.rotary import (
+    DynamicScaling,
+    LinearScaling,
+    Llama3Scaling,
+    LongScaling,
+    RotaryEmbedding,
+    YarnScaling,
+)
+
+
+@kernel("rotary_embedding")
+def rotary_embedding(op: RotaryEmbedding, run: Run, x: Array, positions: Array | None = None) -> Array:
+    turned = x.shape[-1] if op.rotary_dim is None else op.rotary_dim
+    places = np.arange(op.offset, op.offset + x.shape[-2]) if positions is None else np.asarray(positions)
+    if places.ndim == 2:  # (batch, length), with the axes between
+        places = places.reshape(len(places), *(1,) * (x.ndim - 3), places.shape[1])
+    frequencies, factor = _frequencies(op, turned, int(places.max()) + 1)
+    angles = places[..., None] * frequencies
+    cos, sin = (like(x, (table * factor).astype(wide(x).dtype)) for table in (np.cos(angles), np.sin(angles)))
+
+    half = turned // 2
+    first, second = (slice(0, turned, 2), slice(1, turned, 2)) if op.interleaved else (slice(half), slice(half, turned))
+    a, b = wide(x[..., first]), wide(x[..., second])
+    y = x.copy()
+    y[..., first] = a * cos - b * sin
+    y[..., second] = b * cos + a * sin
+    return y
+
+
+def _frequencies(op: RotaryEmbedding, turned: int, length: int) -> tuple[Array, float]:
+    """How far each pair turns a position, and the factor of cos and sin."""
+    scaling = op.scaling
+    theta = op.theta
+    if isinstance(scaling, DynamicScaling):
+        stretch = scaling.factor * max(length / scaling.original_max_position_embeddings, 1) - (scaling.factor - 1)
+        theta *= stretch ** (turned / (turned - 2))
+    frequencies = theta ** -(np.arange(0, turned, 2) / turned)
+    match scaling:
+        case LinearScaling():
+            return frequencies / scaling.factor, 1.0
+        case Llama3Scaling():
+            return _llama3(scaling, frequencies), 1.0
+        case YarnScaling():
+            return _yarn(scaling, frequencies, theta), _yarn_factor(scaling)
+        case LongScaling():
+            original = scaling.original_max_position_embeddings
+            divisors = scaling.long_factor if length > original else scaling.short_factor
+            factor = scaling.attention_factor
+            if factor is None:
+                factor = math.sqrt(1 + math.log(max(scaling.factor, 1)) / math.log(original))
+            return frequencies / np.array(divisors), factor
+    return frequencies, 1.0
+
+
+def _llama3(scaling: Llama3Scaling, frequencies: Array) -> Array:
+    low, high = scaling.low_freq_factor, scaling.high_freq_factor
+    turns = scaling.original_max_position_embeddings * frequencies / (2 * math.pi)
+    divided = frequencies / scaling.factor
+    share = (turns - low) / (high - low)
+    blend = (1 - share) * divided + share * frequencies
+    blended: Array = np.where(turns < low, divided, np.where(turns > high, frequencies, blend))
+    return blended
+
+
+def _yarn(scaling: YarnScaling, frequencies: Array, theta: float) -> Array:
+    turned = 2 * len(frequencies)
+
+    def dimension(turns: float) -> float:
+        """The dimension whose pair makes that many turns over the original length."""
+        span = scaling.original_max_position_embeddings / (turns * 2 * math.pi)
+        return turned * math.log(span) / (2 * math.log(theta))
+
+    low, high = dimension(scaling.beta_fast), dimension(scaling.beta_slow)
+    if scaling.truncate:
+        low, high = math.floor(low), math.ceil(high)
+    low, high = max(low, 0), min(high, turned - 1)
+    width = high - low if high != low else 0.001
+    kept: Array = 1 - np.clip((np.arange(turned // 2) - low) / width, 0, 1)
+    return frequencies * kept + frequencies / scaling.factor * (1 - kept)
+
+
+def _yarn_factor(scaling: YarnScaling) -> float:
+    def weighted(weight: float) -> float:
+        return 0.1 * weight * math.log(scaling.factor) + 1 if scaling.factor > 1 else 1.0
+
+    if scaling.attention_factor is not None:
+        return scaling.attention_factor
+    if scaling.mscale and scaling.mscale_all_dim:
+        return weighted(scaling.mscale) / weighted(scaling.mscale_all_dim)
+    return weighted(1.0)

@@ -1,0 +1,213 @@
+"""Scaled dot-product attention, as one operation, since fused kernels never store the scores."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import BeforeValidator, WithJsonSchema, model_validator
+
+from netcalc.dims import Dim, product
+from netcalc.ir import TensorType
+from netcalc.opdef import (
+    Context,
+    Example,
+    Operation,
+    Port,
+    RuleError,
+    Term,
+    attr,
+    operation,
+    ports,
+    require_float,
+)
+from netcalc.ops.attention_pattern import Blocks, Kept, band, banded_with_globals
+from netcalc.ops.broadcast import broadcast
+
+Alignment = Literal["upper_left", "lower_right"]
+
+
+def _window(value: Any) -> Any:
+    sides = tuple(value) if isinstance(value, (list, tuple)) else (value, value)
+    if len(sides) != 2 or any(side is not None and (type(side) is not int or side < 0) for side in sides):
+        raise ValueError("should be a whole number, or [left, right] with null for no bound")
+    return sides
+
+
+_SIDE = {"anyOf": [{"type": "integer", "minimum": 0}, {"type": "null"}]}
+_Window = Annotated[
+    tuple[int | None, int | None],
+    BeforeValidator(_window),
+    WithJsonSchema(
+        {"anyOf": [{"type": "integer", "minimum": 0}, {"type": "array", "items": _SIDE, "minItems": 2, "maxItems": 2}]}
+    ),
+]
+
+
+@operation
+class ScaledDotProductAttention(Operation):
+    """softmax(Q·Kᵀ·scale + mask)·V over (…, heads, length, head_dim); leading axes broadcast.
+
+    ``attn_mask`` broadcasts over (…, heads, queries, keys): booleans say who may attend (true), numbers are added
+    to the scores.  ``key_padding_mask`` of (batch, keys) is true where a key is padding.  ``sinks``, a number a
+    head, joins every softmax as one more score whose weight is dropped.  A query that may attend to nothing gets
+    zeros.
+
+    Query i stands at key i (``alignment: upper_left``), or the last query at the last key (``lower_right``, for
+    keys from a cache).  Masks never lessen the work: the scores are the full rectangle, unless ``sparse`` says that
+    the kernel skips what the fixed pattern hides.  Then the work is that of the kept pairs: those that ``causal``,
+    ``window`` and ``global_tokens`` leave or, where ``blocks`` is given, whole blocks.
+
+    A window of W keys that end at the query, as Mistral's, is ``window: [W - 1, 0]``; Longformer's attention window
+    W is ``window: W // 2``.  BigBird's pattern is ``blocks: {size: 64, band: 1, global_blocks: 1, random: 3}``.
+    """
+
+    name: ClassVar[str] = "scaled_dot_product_attention"
+    source: ClassVar[str] = (
+        "torch.nn.functional.scaled_dot_product_attention; Vaswani et al. 2017, arXiv:1706.03762; windows: "
+        "arXiv:2004.05150, blocks: arXiv:2007.14062, softcap: arXiv:2408.00118, sinks: gpt-oss, arXiv:2508.10925"
+    )
+    inputs: ClassVar[tuple[Port, ...]] = ports("query", "key", "value", "attn_mask?", "key_padding_mask?", "sinks?")
+    outputs: ClassVar[tuple[Port, ...]] = ports("output", "weights?")
+    shape_rule: ClassVar[str] = "(…, H, L, E), (…, H, S, E), (…, H, S, V) → (…, H, L, V)"
+    cost_rule: ClassVar[str] = (
+        "H·L·S·(E + V) MACs, H·L·S muls for the scale, and the softmax; kept pairs for L·S if sparse"
+    )
+    example: ClassVar[Example] = Example(((1, 2, 5, 8), (1, 2, 5, 8), (1, 2, 5, 8)), {"causal": True})
+
+    causal: bool = attr("hide the keys after the query", default=False)
+    alignment: Alignment = attr("which corner of the score matrix causal and window start from", default="upper_left")
+    scale: float | None = attr("factor of the scores; 1/√head_dim unless given", default=None)
+    dropout: float = attr("probability of dropping a weight in training", default=0.0, ge=0, le=1)
+    enable_gqa: bool = attr("let each key and value head serve several query heads", default=False)
+    window: _Window | None = attr(
+        "how far a query sees: positions to either side, or [left, right] with null for no bound", default=None
+    )
+    global_tokens: int = attr("first positions that see all and are seen by all despite the window", default=0, ge=0)
+    blocks: Blocks | None = attr("which blocks of queries and keys meet", default=None)
+    sparse: bool = attr("the kernel skips the pairs that the fixed pattern hides", default=False)
+    softcap: float | None = attr("cap c of the scores: c·tanh(score/c)", default=None, gt=0)
+    return_weights: bool = attr("also return the softmax's weights", default=False)
+
+    @model_validator(mode="after")
+    def _globals_need_a_window(self) -> ScaledDotProductAttention:
+        if self.global_tokens and self.window is None:
+            raise ValueError("global_tokens are exempt from a window, and there is no window")
+        return self
+
+    def infer(
+        self,
+        ctx: Context,
+        query: TensorType,
+        key: TensorType,
+        value: TensorType,
+        attn_mask: TensorType | None = None,
+        key_padding_mask: TensorType | None = None,
+        sinks: TensorType | None = None,
+    ) -> TensorType | tuple[TensorType, ...]:
+        require_float(query, "attention")
+        if not query.dtype == key.dtype == value.dtype:
+            types = f"{query.dtype}, {key.dtype} and {value.dtype}"
+            raise RuleError(f"query, key and value are of one type, and these are {types}", code="E402")
+        if min(query.rank, key.rank, value.rank) < 2:
+            raise RuleError(f"attention takes (…, heads, length, head_dim), and these are {query}, {key} and {value}")
+        if query.shape[-1] != key.shape[-1]:
+            raise RuleError(f"query and key differ in head_dim: {query} against {key}")
+        if key.shape[-2] != value.shape[-2]:
+            raise RuleError(f"key and value differ in length: {key} against {value}")
+        scores, result = self._leading(ctx, query, key, value)
+        queries, keys = query.shape[-2], key.shape[-2]
+        if attn_mask is not None:
+            self._check_mask(attn_mask, (*scores, queries, keys), query)
+        if key_padding_mask is not None:
+            wanted = (*scores[:-1], keys)
+            if key_padding_mask.dtype != "bool":
+                raise RuleError("key_padding_mask holds booleans, true at padding", code="E402")
+            if not key_padding_mask.rank or not _expands(key_padding_mask.shape, wanted):
+                raise RuleError(f"key_padding_mask {key_padding_mask} does not fit {TensorType(wanted)} (batch, keys)")
+        if sinks is not None:
+            require_float(sinks, "sinks")
+            if sinks.shape != scores[-1:]:
+                raise RuleError(f"sinks are one number a head, {TensorType(scores[-1:])}, and these are {sinks}")
+        if self.blocks:
+            self._kept(queries, keys)
+        output = query.with_shape(*result, queries, value.shape[-1])
+        return (output, query.with_shape(*scores, queries, keys)) if self.return_weights else output
+
+    def cost(self, ctx: Context, inputs: Sequence[Any], outputs: Sequence[TensorType]) -> Sequence[Term]:
+        query, key, value, attn_mask, _, sinks = [*inputs, None, None, None][:6]
+        leading, result = (
+            {"batch": product(s[:-1]), "heads": product(s[-1:])} for s in self._leading(ctx, *inputs[:3])
+        )
+        queries, keys = query.shape[-2], key.shape[-2]
+        kept = self._kept(queries, keys) if self.sparse else None
+
+        def each(extra: int = 0) -> dict[str, Dim]:
+            """Every score, and ``extra`` more a query."""
+            own = {"pairs": kept.pairs + extra * kept.rows} if kept else {"queries": queries, "keys": keys + extra}
+            return {**leading, **own}
+
+        pairs = {"pairs": kept.pairs} if kept else {"queries": queries, "keys": keys}
+        terms = [Term.of("mac", "scores", **each(), head_dim=query.shape[-1])]
+        if self.scale != 1:
+            terms.append(Term.of("mul", "scale", **each()))
+        if self.softcap is not None:
+            terms += (Term.of(kind, "softcap", **each()) for kind in ("div", "transcendental", "mul"))
+        if attn_mask is not None and attn_mask.is_float:
+            terms.append(Term.of("add", "mask", **each()))
+        sink = 0 if sinks is None else 1
+        terms += (
+            Term.of("compare", "softmax max", **each(sink - 1)),
+            Term.of("add", "softmax shift", **each(sink)),
+            Term.of("transcendental", "softmax exp", **each(sink)),
+            Term.of("add", "softmax sum", **each(sink - 1)),
+            Term.of("div", "softmax normalise", **each()),
+        )
+        if ctx.training and self.dropout:
+            terms += (Term.of("compare", "dropout mask", **each()), Term.of("mul", "dropout", **each()))
+        return (*terms, Term.of("mac", "values", **result, **pairs, value_dim=value.shape[-1]))
+
+    def _leading(
+        self, ctx: Context, query: TensorType, key: TensorType, value: TensorType
+    ) -> tuple[tuple[Dim, ...], tuple[Dim, ...]]:
+        """The axes before the last two of the scores and of the result."""
+        before = [x.shape[:-2] for x in (query, key, value)]
+        if self.enable_gqa:
+            if not all(before):
+                raise RuleError(f"grouped heads need an axis of heads, and these are {query}, {key} and {value}")
+            heads = before[0][-1]
+            for what, shape in (("key", before[1]), ("value", before[2])):
+                if heads % shape[-1] != 0:
+                    raise RuleError(f"{shape[-1]} {what} heads do not divide {heads} query heads")
+            ctx.size("query heads of a key head", "H//K", H=heads, K=before[1][-1])
+            before[1:] = [(*shape[:-1], heads) for shape in before[1:]]
+        try:
+            scores = broadcast("attention", before[:2])
+            return scores, broadcast("attention", [scores, before[2]])
+        except RuleError as why:
+            grouped = len({shape[-1:] for shape in before}) > 1 and not self.enable_gqa
+            hint = "enable_gqa: true lets a key head serve several query heads" if grouped else None
+            raise RuleError(f"before length and head_dim, {why.message}", hint=hint) from None
+
+    def _check_mask(self, mask: TensorType, scores: tuple[Dim, ...], query: TensorType) -> None:
+        if mask.dtype not in ("bool", "float32", query.dtype):
+            raise RuleError(f"attn_mask is bool, float32 or {query.dtype} as the query, not {mask.dtype}", code="E402")
+        if mask.rank < 2 or not _expands(mask.shape, scores):
+            raise RuleError(f"attn_mask {mask} does not broadcast to the scores, {TensorType(scores)}")
+
+    def _kept(self, queries: Dim, keys: Dim) -> Kept:
+        """What a kernel that skips hidden pairs computes."""
+        lower_right = self.alignment == "lower_right"
+        if self.blocks:
+            return self.blocks.kept(queries, keys, lower_right=lower_right)
+        shift = keys - queries if lower_right else 0
+        left, right = self.window or (None, None)
+        if self.global_tokens:
+            return banded_with_globals(queries, keys, shift, (left, right), self.global_tokens, causal=self.causal)
+        return band(queries, keys, shift, left, 0 if self.causal else right)
+
+
+def _expands(shape: tuple[Dim, ...], wanted: tuple[Dim, ...]) -> bool:
+    """Whether ``shape`` broadcasts to ``wanted`` without making it larger."""
+    aligned = zip(reversed(shape), reversed(wanted), strict=False)
+    return len(shape) <= len(wanted) and all(size in (1, other) for size, other in aligned)

@@ -1,0 +1,142 @@
+"""Which query–key pairs a fixed attention pattern keeps, counted in closed form for any lengths."""
+
+from __future__ import annotations
+
+import random
+from typing import Annotated, Any, NamedTuple
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, WithJsonSchema, model_validator
+
+from netcalc.diagnostics import RuleError
+from netcalc.dims import Dim, maximum, minimum
+from netcalc.opdef import Size, Spatial, attr
+
+
+class Kept(NamedTuple):
+    """How many pairs a pattern keeps, and how many queries keep any key at all."""
+
+    pairs: Dim
+    rows: Dim
+
+
+def band(queries: Dim, keys: Dim, shift: Dim, left: Dim | None, right: Dim | None) -> Kept:
+    """What the band −left ≤ j − i − shift ≤ right keeps of all pairs (i, j); None is no bound."""
+    upper = 2 * queries * keys if right is None else _twice_below(queries, keys, shift + right)
+    lower = 0 if left is None else _twice_below(queries, keys, shift - left - 1)
+    first = 0 if right is None else maximum(0, -shift - right)
+    end = queries if left is None else minimum(queries, keys + left - shift)
+    return Kept((upper - lower) // 2, maximum(end - first, 0))
+
+
+def banded_with_globals(
+    queries: Dim, keys: Dim, shift: Dim, window: tuple[Any, Any], tokens: Dim, *, causal: bool
+) -> Kept:
+    """A window, joined by all pairs with one of the first ``tokens`` positions, less what lies in the future."""
+    left, right = window
+    everything = band(queries, keys, shift, None, 0 if causal else None)
+    rows, columns = queries - minimum(tokens, queries), keys - minimum(tokens, keys)
+    inner = shift + columns - keys + queries - rows
+    ordinary = band(rows, columns, inner, None, 0 if causal else None)
+    local = band(rows, columns, inner, left, 0 if causal else right)
+    return Kept(everything.pairs - ordinary.pairs + local.pairs, everything.rows)
+
+
+def _twice_below(queries: Dim, keys: Dim, diagonal: Dim) -> Dim:
+    """Twice the number of pairs with j − i ≤ diagonal: row i holds i + diagonal + 1 of them, cut to 0 … keys."""
+
+    def twice(n: Dim) -> Dim:  # twice the n-th triangular number
+        size = maximum(n, 0)
+        return size * (size + 1)
+
+    return twice(queries + diagonal) - twice(diagonal) - twice(queries + diagonal - keys) + twice(diagonal - keys)
+
+
+def _pairs(value: Any) -> Any:
+    if not isinstance(value, (list, tuple)) or not value:
+        raise ValueError("should be a list of [query block, key block]")
+    for pair in value:
+        whole = isinstance(pair, (list, tuple)) and all(type(n) is int and n >= 0 for n in pair)
+        if not whole or len(pair) != 2:
+            raise ValueError("should be a list of [query block, key block]")
+    return tuple(sorted({tuple(pair) for pair in value}))
+
+
+_PAIR = {"type": "array", "items": {"type": "integer", "minimum": 0}, "minItems": 2, "maxItems": 2}
+_Pairs = Annotated[
+    tuple[tuple[int, int], ...],
+    BeforeValidator(_pairs),
+    WithJsonSchema({"type": "array", "items": _PAIR, "minItems": 1}),
+]
+
+
+class Blocks(BaseModel):
+    """Which blocks of ``size`` queries and ``size`` keys meet: a list of pairs, or band, global and random blocks."""
+
+    model_config = ConfigDict(strict=True, frozen=True, extra="forbid", arbitrary_types_allowed=True)
+
+    size: Size = attr("positions in a block")
+    pairs: _Pairs | None = attr("the [query block, key block] pairs that meet", default=None)
+    band: Spatial(2, least=0) | None = attr(  # type: ignore[valid-type]
+        "blocks to the left and to the right that a block sees beside itself", default=None
+    )
+    global_blocks: Spatial(2, least=0) = attr(  # type: ignore[valid-type]
+        "blocks at the start and at the end that see all blocks and are seen by all", default=0
+    )
+    random: int = attr("further blocks that each block sees, drawn at random", default=0, ge=0)
+    seed: int = attr("seed of the random blocks", default=0)
+
+    @model_validator(mode="after")
+    def _one_description(self) -> Blocks:
+        described = self.band is not None or any(self.global_blocks) or self.random > 0
+        if described == (self.pairs is not None):
+            raise ValueError("takes either pairs, or some of band, global_blocks and random")
+        return self
+
+    def kept(self, queries: Dim, keys: Dim, *, lower_right: bool) -> Kept:
+        """Pairs of positions and queries in kept blocks; RuleError where the blocks do not fit the lengths."""
+        for length, what in ((queries, "queries"), (keys, "keys")):
+            if length % self.size > 0:
+                raise RuleError(
+                    f"blocks of {self.size} do not divide {length} {what}",
+                    hint=f"pad the length to a multiple of {self.size}",
+                )
+        rows, columns = queries // self.size, keys // self.size
+        blocks = self._listed(rows, columns) if self.pairs else self._described(rows, columns, lower_right)
+        return Kept(blocks.pairs * self.size * self.size, blocks.rows * self.size)
+
+    def chosen(self, rows: int, columns: int, *, lower_right: bool) -> list[tuple[int, int]]:
+        """The kept pairs of blocks, one by one."""
+        if self.pairs:
+            return list(self.pairs)
+        draw = random.Random(self.seed)
+        shift = columns - rows if lower_right else 0
+        first, last = self.global_blocks
+        inner = range(first, columns - last)
+        found: list[tuple[int, int]] = []
+        for row in range(rows):
+            if not first <= row < rows - last:
+                found += [(row, column) for column in range(columns)]
+                continue
+            near = {c for c in inner if self.band and -self.band[0] <= c - row - shift <= self.band[1]}
+            near |= set(draw.sample([c for c in inner if c not in near], self.random))
+            found += [(row, column) for column in range(columns) if column in near or column not in inner]
+        return found
+
+    def _listed(self, rows: Dim, columns: Dim) -> Kept:
+        assert self.pairs
+        last_row, last_column = (max(places) for places in zip(*self.pairs, strict=True))
+        if last_row >= rows or last_column >= columns:
+            raise RuleError(f"pairs go up to block ({last_row}, {last_column}), and there are {rows}×{columns} blocks")
+        return Kept(len(self.pairs), len({row for row, _ in self.pairs}))
+
+    def _described(self, rows: Dim, columns: Dim, lower_right: bool) -> Kept:
+        everywhere = sum(self.global_blocks)
+        inner_rows, inner_columns = rows - everywhere, columns - everywhere
+        near = 0 if self.band is None else sum(self.band) + 1
+        if inner_rows < 0 or inner_columns < 0 or self.random > maximum(inner_columns - near, 0):
+            wanted = f"{everywhere} global blocks" + (f" and {self.random} random ones" if self.random else "")
+            raise RuleError(f"no room for {wanted} among {rows}×{columns} blocks of {self.size}")
+        shift = columns - rows if lower_right else 0
+        local = Kept(0, 0) if self.band is None else band(inner_rows, inner_columns, shift, *self.band)
+        blocks = rows * columns - inner_rows * inner_columns + local.pairs + inner_rows * self.random
+        return Kept(blocks, rows if everywhere or self.random else local.rows)

@@ -1,0 +1,73 @@
+"""Keys and values kept from one step of generation to the next."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from netcalc.dims import Dim
+from netcalc.ir import TensorType
+from netcalc.opdef import (
+    Context,
+    Example,
+    Operation,
+    Port,
+    RuleError,
+    Size,
+    Term,
+    attr,
+    operation,
+    ports,
+)
+
+
+@operation
+class KeyValueCache(Operation):
+    """Past keys and values followed by the new ones, along the length axis of (…, length, head_dim).
+
+    The outputs are both what attention reads and the next step's ``past_key`` and ``past_value``; on the first step
+    there is no past.  With ``window`` the oldest positions that no new query sees any more are dropped: a query sees
+    itself and the window − 1 positions before it.  Attention over the result aligns ``lower_right``.
+    """
+
+    name: ClassVar[str] = "key_value_cache"
+    source: ClassVar[str] = "Pope et al. 2022, arXiv:2211.05102; rolling buffer: Mistral 7B, arXiv:2310.06825"
+    inputs: ClassVar[tuple[Port, ...]] = ports("key", "value", "past_key?", "past_value?")
+    outputs: ClassVar[tuple[Port, ...]] = ports("key", "value")
+    shape_rule: ClassVar[str] = "(…, new, E) after (…, past, E) → (…, past + new, E), at most window − 1 + new"
+    cost_rule: ClassVar[str] = "none: keeping moves data"
+    example: ClassVar[Example] = Example(((1, 2, 1, 8), (1, 2, 1, 8), (1, 2, 5, 8), (1, 2, 5, 8)))
+
+    window: Size | None = attr("positions that a query sees, itself included", default=None)
+
+    def infer(
+        self,
+        ctx: Context,
+        key: TensorType,
+        value: TensorType,
+        past_key: TensorType | None = None,
+        past_value: TensorType | None = None,
+    ) -> tuple[TensorType, TensorType]:
+        if min(key.rank, value.rank) < 2:
+            raise RuleError(f"key_value_cache takes (…, length, head_dim), and these are {key} and {value}")
+        if key.shape[:-1] != value.shape[:-1]:
+            raise RuleError(f"key and value differ before their last axis: {key} against {value}")
+        if (past_key is None) != (past_value is None):
+            raise RuleError("past_key and past_value come together")
+        past: Dim = 0
+        if past_key is not None and past_value is not None:
+            for what, new, old in (("key", key, past_key), ("value", value, past_value)):
+                if old.dtype != new.dtype:
+                    raise RuleError(f"past_{what} is {old.dtype} and {what} is {new.dtype}", code="E402")
+                if old.rank != new.rank or (*old.shape[:-2], old.shape[-1]) != (*new.shape[:-2], new.shape[-1]):
+                    raise RuleError(f"past_{what} {old} fits {what} {new} in all but length, and does not")
+            past = past_key.shape[-2]
+            if past != past_value.shape[-2]:
+                raise RuleError(f"past_key and past_value differ in length: {past_key} against {past_value}")
+        formula = "past + new" if self.window is None else "min(past + new, window - 1 + new)"
+        length = ctx.size("length", formula, past=past, new=key.shape[-2], window=self.window)
+        key, value = (x.with_shape(*x.shape[:-2], length, x.shape[-1]) for x in (key, value))
+        return key, value
+
+    def cost(self, ctx: Context, inputs: Sequence[TensorType], outputs: Sequence[TensorType]) -> Sequence[Term]:
+        return ()

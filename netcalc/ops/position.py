@@ -1,0 +1,107 @@
+"""Position embeddings that are added to a sequence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar, Literal
+
+from netcalc.dims import Dim
+from netcalc.ir import TensorType
+from netcalc.opdef import (
+    Buffer,
+    Context,
+    Example,
+    Init,
+    Operation,
+    Param,
+    RuleError,
+    Size,
+    Term,
+    attr,
+    operation,
+    require_float,
+)
+
+
+class _Positions(Operation):
+    """A table of positions, its rows from ``offset`` on added to x of (…, length, features)."""
+
+    shape_rule: ClassVar[str] = "(…, L, d) → unchanged; (L, d) without add"
+    cost_rule: ClassVar[str] = "one add an element; none without add"
+
+    offset: int = attr("row of the table that the first position takes", default=0, ge=0)
+    add: bool = attr("add the rows to the input; otherwise they are the output", default=True)
+
+    def rows(self, ctx: Context, x: TensorType) -> Dim:
+        """The rows of the table that ``x`` needs."""
+        rows: Dim = ctx.size("rows needed", "offset + L", offset=self.offset, L=x.shape[-2])
+        return rows
+
+    def check(self, ctx: Context, x: TensorType, max_length: Dim | None) -> TensorType:
+        """The output's type; RuleError where ``x`` is longer than the table."""
+        require_float(x, self.name)
+        if x.rank < 2:
+            raise RuleError(f"{self.name} takes (…, length, features), and this input is {x}")
+        rows = self.rows(ctx, x)
+        if max_length is not None and rows > max_length:
+            start = f" from position {self.offset}" if self.offset else ""
+            raise RuleError(
+                f"a length of {x.shape[-2]}{start} goes beyond the {max_length} positions of the table",
+                hint=f"raise max_length to {rows}",
+            )
+        return x if self.add else x.with_shape(*x.shape[-2:])
+
+    def cost(self, ctx: Context, inputs: Sequence[TensorType], outputs: Sequence[TensorType]) -> Sequence[Term]:
+        return (Term.of("add", "positions", elements=inputs[0].elements),) if self.add else ()
+
+
+@operation
+class SinusoidalPositions(_Positions):
+    """x plus a fixed table of sines and cosines: PE[p, 2i] = sin(p / base^(2i/d)), PE[p, 2i + 1] = cos of the same.
+
+    ``layout: halves`` puts all sines before all cosines, as tensor2tensor, fairseq and Whisper do;
+    ``downscale_freq_shift: 1`` then divides the exponents by d/2 − 1 for d/2, which those three do too.  The table is
+    the buffer ``pe``, as long as ``max_length`` or, without it, as the input needs.
+    """
+
+    name: ClassVar[str] = "sinusoidal_positions"
+    source: ClassVar[str] = "Vaswani et al. 2017, arXiv:1706.03762, section 3.5"
+    shorthand: ClassVar[str | None] = "max_length"
+    param_rule: ClassVar[str] = "buffer pe max_length·d"
+    example: ClassVar[Example] = Example(((1, 6, 8),), {"max_length": 24})
+
+    max_length: Size | None = attr("rows of the table; the input's length unless given", default=None)
+    base: float = attr("ratio of the longest to the shortest wavelength", default=10_000.0, gt=0)
+    layout: Literal["interleaved", "halves"] = attr("sines and cosines by turns, or sines first", default="interleaved")
+    downscale_freq_shift: Literal[0, 1] = attr("taken off the exponents' divisor d/2", default=0)
+    persistent: bool = attr("keep the table in checkpoints", default=True)
+
+    def infer(self, ctx: Context, x: TensorType) -> TensorType:
+        return self.check(ctx, x, self.max_length)
+
+    def params(self, ctx: Context, x: TensorType) -> Sequence[Param]:
+        shape = (self.rows(ctx, x) if self.max_length is None else self.max_length, x.shape[-1])
+        return (Buffer("pe", shape, Init.of("table"), persistent=self.persistent),)
+
+
+@operation
+class LearnedPositions(_Positions):
+    """x plus a learned row for each position, ``weight[offset : offset + length]``.
+
+    The table has ``max_length`` rows in all, those before ``offset`` included: BART and OPT have an offset of 2 and
+    two rows more than positions.
+    """
+
+    name: ClassVar[str] = "learned_positions"
+    source: ClassVar[str] = "torch.nn.Embedding over positions; Gehring et al. 2017, arXiv:1705.03122"
+    shorthand: ClassVar[str | None] = "max_length"
+    param_rule: ClassVar[str] = "weight max_length·d"
+    example: ClassVar[Example] = Example(((1, 6, 8),), {"max_length": 24})
+
+    max_length: Size = attr("rows of the table")
+
+    def infer(self, ctx: Context, x: TensorType) -> TensorType:
+        return self.check(ctx, x, self.max_length)
+
+    def params(self, ctx: Context, x: TensorType) -> Sequence[Param]:
+        return (Param("weight", (self.max_length, x.shape[-1]), Init.of("normal", mean=0.0, std=1.0)),)

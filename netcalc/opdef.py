@@ -262,8 +262,12 @@ class Operation(BaseModel):
         return ()
 
     def cost(self, ctx: Context, inputs: Sequence[Any], outputs: Sequence[TensorType]) -> Sequence[Term]:
-        """The work of one forward pass, as terms."""
+        """The work of one forward pass, as terms: what runs, and no data makes it more."""
         raise NotImplementedError(self.name)
+
+    def expected_cost(self, ctx: Context, inputs: Sequence[Any], outputs: Sequence[TensorType]) -> Sequence[Term]:
+        """The part of that work which is of use on data as expected; less than ``cost`` where room is kept free."""
+        return self.cost(ctx, inputs, outputs)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,84 @@
+"""Kernels of :mod:`netcalc.ops.reduce`."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from netcalc.numerics.arrays import dtype_name, numpy_dtype
+from netcalc.numerics.kernels import Array, Run, kernel, like, wide
+from netcalc.ops.reduce import Cumsum, Var, VectorNorm
+
+
+def _start(op: Any, x: Array) -> tuple[Array, np.dtype[Any], dict[str, Any]]:
+    """The input in the type to compute in, the type of the result, and the axes as NumPy takes them."""
+    dtype = numpy_dtype(op.result(dtype_name(x.dtype)))
+    return wide(x.astype(dtype, copy=False)), dtype, {"axis": op.axes(x.ndim), "keepdims": op.keepdim}
+
+
+def _register(name: str, ufunc: np.ufunc) -> None:
+    @kernel(name)
+    def reduction(op: Any, run: Run, x: Array) -> Array:
+        x, dtype, axes = _start(op, x)
+        # named, as NumPy would compute in a wider type of its own choice
+        result: Array = ufunc.reduce(x, dtype=x.dtype, **axes)
+        return result.astype(dtype, copy=False)
+
+
+for _name, _ufunc in {"sum": np.add, "prod": np.multiply, "max": np.maximum, "min": np.minimum}.items():
+    _register(_name, _ufunc)
+
+
+@kernel("mean")
+def mean(op: Any, run: Run, x: Array) -> Array:
+    x, dtype, axes = _start(op, x)
+    total: Array = np.add.reduce(x, **axes)
+    return (total / (x.size / total.size)).astype(dtype, copy=False)
+
+
+@kernel("var")
+def var(op: Var, run: Run, x: Array) -> Array:
+    x, dtype, axes = _start(op, x)
+    total = np.add.reduce(x, axis=axes["axis"], keepdims=True)
+    count = x.size / total.size
+    deviation = x - total / count
+    squares: Array = np.add.reduce(np.square(deviation), **axes)
+    return (squares / max(count - op.correction, 0)).astype(dtype, copy=False)
+
+
+@kernel("vector_norm")
+def vector_norm(op: VectorNorm, run: Run, x: Array) -> Array:
+    x, dtype, axes = _start(op, x)
+    norm: Array
+    if math.isinf(op.ord):
+        norm = (np.maximum if op.ord > 0 else np.minimum).reduce(np.abs(x), **axes)
+    elif op.ord == 0:
+        norm = np.add.reduce(np.not_equal(x, 0).astype(x.dtype), **axes)
+    elif op.ord == 1:
+        norm = np.add.reduce(np.abs(x), **axes)
+    elif op.ord == 2:
+        norm = np.sqrt(np.add.reduce(np.square(x), **axes))
+    else:
+        norm = np.power(np.add.reduce(np.power(np.abs(x), op.ord), **axes), 1 / op.ord)
+    return norm.astype(dtype, copy=False)
+
+
+@kernel("logsumexp")
+def logsumexp(op: Any, run: Run, x: Array) -> Array:
+    x, dtype, axes = _start(op, x)
+    largest = np.maximum.reduce(x, axis=axes["axis"], keepdims=True)
+    # ∞ − ∞ is no number, and an infinite maximum is the result
+    largest = like(x, np.where(np.isfinite(largest), largest, 0).astype(x.dtype))
+    total: Array = np.log(np.add.reduce(np.exp(x - largest), **axes))
+    return (total + largest.reshape(np.shape(total))).astype(dtype, copy=False)
+
+
+@kernel("cumsum")
+def cumsum(op: Cumsum, run: Run, x: Array) -> Array:
+    dtype = numpy_dtype(op.result(dtype_name(x.dtype)))
+    y = wide(x.astype(dtype, copy=False))
+    if x.ndim:
+        y = np.add.accumulate(y, axis=op.axis, dtype=y.dtype)
+    return y.astype(dtype, copy=False)

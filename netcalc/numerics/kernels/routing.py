@@ -1,0 +1,124 @@
+"""Kernels of :mod:`netcalc.ops.routing`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from netcalc.numerics.kernels import Array, Run, apply, kernel, like, wide
+from netcalc.numerics.kernels.order import ranking, taken
+from netcalc.opdef import Context
+from netcalc.ops.routing import Experts, TopKRouter
+
+
+@kernel("top_k_router")
+def top_k_router(
+    op: TopKRouter, run: Run, logits: Array, *, e_score_correction_bias: Array | None = None
+) -> tuple[Array, Array]:
+    def score(x: Array) -> Array:
+        return apply(op.score(), run, (x,), {})[0]
+
+    scores = wide(logits)
+    if op.order == "score_first":
+        scores = score(scores)
+    choice = scores if e_score_correction_bias is None else scores + e_score_correction_bias
+    if op.groups > 1:
+        choice = _among_groups(op, run, choice)
+    indices = ranking(run, choice, op.k)
+    weights = taken(scores, indices)
+    if op.order == "select_first":
+        weights = score(weights)
+    if op.normalize:
+        total = np.add.reduce(weights, axis=-1, keepdims=True)
+        weights = weights / (total + op.eps if op.eps else total)
+    if op.scale != 1:
+        weights = weights * op.scale
+    return weights.astype(logits.dtype, copy=False), indices
+
+
+def _among_groups(op: TopKRouter, run: Run, choice: Array) -> Array:
+    """``choice`` with −∞ for the experts of all groups but the best."""
+    grouped = choice.reshape(*choice.shape[:-1], op.groups, -1)
+    if op.group_score == "max":
+        worth = np.maximum.reduce(grouped, axis=-1)
+    else:
+        worth = np.add.reduce(taken(grouped, ranking(run, grouped, 2)), axis=-1)
+    allowed = np.zeros(worth.shape, bool)
+    np.put_along_axis(allowed, ranking(run, worth, op.top_groups), True, axis=-1)
+    return like(choice, np.where(allowed[..., None], grouped, -np.inf).reshape(choice.shape))
+
+
+@kernel("experts")
+def experts(op: Experts, run: Run, x: Array, weights: Array, indices: Array, **params: Array) -> Array:
+    k, d = weights.shape[-1], x.shape[-1]
+    # (sequences, tokens, k) pairs of a token and an expert
+    pairs = (-1, x.shape[-2] if x.ndim > 1 else 1, k)
+    chosen = np.asarray(indices).reshape(pairs)
+    if chosen.size and not 0 <= chosen.min() <= chosen.max() < op.experts:
+        raise IndexError(
+            f"there are experts 0 to {op.experts - 1}, and the indices are {chosen.min()} to {chosen.max()}"
+        )
+    share = wide(weights).reshape(*pairs, 1)
+    tokens = wide(x).reshape(*pairs[:2], 1, d)
+    tokens = tokens * share if op.weights_on == "input" else np.broadcast_to(tokens, (*chosen.shape, d), subok=True)
+    mlp = _within_capacity if op.limited else _every_pair
+    y = mlp(op, run, tokens, chosen, {name: wide(param) for name, param in params.items()})
+    if op.weights_on == "output":
+        y = y * share
+    total: Array = np.add.reduce(y, axis=2)
+    return total.reshape(x.shape).astype(x.dtype, copy=False)
+
+
+def _every_pair(op: Experts, run: Run, tokens: Array, chosen: Array, params: dict[str, Array]) -> Array:
+    rows, expert = tokens.reshape(-1, tokens.shape[-1]), chosen.reshape(-1)
+
+    def project(x: Array, name: str) -> Array:
+        y = like(x, np.empty((len(x), params[name].shape[1]), x.dtype))
+        for one in np.unique(expert):
+            its = expert == one
+            y[its] = np.matmul(x[its], params[name][one].T)
+        return y + params[f"{name}_bias"][expert] if op.bias else y
+
+    return _mlp(op, run, rows, project).reshape(tokens.shape)
+
+
+def _within_capacity(op: Experts, run: Run, tokens: Array, chosen: Array, params: dict[str, Array]) -> Array:
+    sequences, length, k, d = tokens.shape
+    places = op.places(Context(), length, k)
+    # all first choices come before all second ones
+    expert = chosen.transpose(0, 2, 1).reshape(sequences, -1)
+    rows = tokens.transpose(0, 2, 1, 3).reshape(sequences, -1, d)
+    arrivals = np.add.accumulate(like(tokens, (expert[..., None] == np.arange(op.experts)).astype(np.int64)), axis=1)
+    place = taken(arrivals, expert[..., None])[..., 0]
+    kept = np.asarray(place <= places)
+    index = np.asarray(place - 1)
+    sequence, pair = np.nonzero(kept)
+    slot = expert[kept], sequence, index[kept]
+
+    def project(x: Array, name: str) -> Array:
+        y: Array = np.matmul(x, params[name].transpose(0, 2, 1))
+        return y + params[f"{name}_bias"][:, None] if op.bias else y
+
+    slots = like(tokens, np.zeros((op.experts, sequences, places, d), tokens.dtype))
+    slots[slot] = rows[kept]
+    out = _mlp(op, run, slots.reshape(op.experts, -1, d), project).reshape(slots.shape)
+    y = like(tokens, np.zeros(rows.shape, tokens.dtype))
+    y[sequence, pair] = out[slot]
+    return y.reshape(sequences, k, length, d).transpose(0, 2, 1, 3)
+
+
+def _mlp(op: Experts, run: Run, x: Array, project: Callable[[Array, str], Array]) -> Array:
+    def activated(h: Array) -> Array:
+        return apply(op.activation, run, (h,), {})[0]
+
+    if not op.gated:
+        return project(activated(project(x, "up_proj")), "down_proj")
+    both = project(x, "gate_up_proj")
+    gate, up = (both[..., ::2], both[..., 1::2]) if op.interleaved else np.split(both, 2, axis=-1)
+    if op.limit is not None:
+        gate, up = np.minimum(gate, op.limit), np.maximum(np.minimum(up, op.limit), -op.limit)
+    gate = activated(gate)
+    if op.up_shift:
+        up = up + op.up_shift
+    return project(gate * up, "down_proj")

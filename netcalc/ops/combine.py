@@ -1,0 +1,405 @@
+"""Arithmetic, comparison and logic between tensors, element by element, with broadcasting."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import BeforeValidator, WithJsonSchema
+
+from netcalc.dims import Dim, Poly, product
+from netcalc.dtypes import FLOATS, INTEGERS, DType, result_type
+from netcalc.ir import TensorType
+from netcalc.opdef import Context, Example, Fix, Kind, Operation, Port, RuleError, Term, attr, operation, ports
+from netcalc.ops.broadcast import broadcast
+
+
+def _number(value: Any) -> Any:
+    if isinstance(value, bool) or not isinstance(value, (int, float, Poly)):
+        raise ValueError("should be a number")
+    return value
+
+
+def _scalar(value: Any) -> Any:
+    return value if isinstance(value, bool) else _number(value)
+
+
+#: A number, which may be symbolic; it broadcasts to every shape and never widens a tensor.
+Number = Annotated[Any, BeforeValidator(_number), WithJsonSchema({"type": "number"})]
+#: A number, true or false.
+Scalar = Annotated[Any, BeforeValidator(_scalar), WithJsonSchema({"type": ["number", "boolean"]})]
+
+
+class _Elementwise(Operation):
+    """What all of them share: broadcasting, the type of the result, and one unit of ``kind`` for each element."""
+
+    inputs: ClassVar[tuple[Port, ...]] = ports("input", "other?")
+    shape_rule: ClassVar[str] = "broadcast: sizes are equal or 1, aligned from the last axis"
+    cost_rule: ClassVar[str] = "one an element of the output"
+    kind: ClassVar[Kind] = "compare"
+
+    def numbers(self) -> tuple[Any, ...]:
+        """The bare numbers among the operands."""
+        value = getattr(self, "value", None)
+        return () if value is None else (value,)
+
+    def result(self, dtype: DType) -> DType:
+        """The type of the result of arithmetic in ``dtype``; RuleError where there is none."""
+        return dtype
+
+    def infer(self, ctx: Context, *inputs: TensorType | None) -> TensorType:
+        tensors = [x for x in inputs if x is not None]
+        operands = len(tensors) + len(self.numbers())
+        variadic = self.inputs[0].variadic
+        if operands < 2:
+            raise RuleError(
+                f"{self.name} takes two operands, and there is one",
+                code="E303",
+                hint="name both inputs with 'from'" + (", or give a 'value'" if hasattr(self, "value") else ""),
+            )
+        if operands > 2 and not variadic:
+            raise RuleError(f"{self.name} takes a second input or a value, and both are given", code="E303")
+        shape = broadcast(self.name, [x.shape for x in tensors], self.fixes(tensors))
+        dtype = self.result(result_type([(x.dtype, x.rank) for x in tensors], *self.numbers()))
+        return TensorType(shape, dtype)
+
+    def fixes(self, tensors: Sequence[TensorType]) -> Iterator[Fix]:
+        """Remedies for shapes that do not fit."""
+        yield from ()
+
+    def cost(self, ctx: Context, inputs: Sequence[TensorType | None], outputs: Sequence[TensorType]) -> Sequence[Term]:
+        return tuple(
+            term
+            for operands, elements in self.applications(inputs)
+            for term in self.work(operands, elements, outputs[0].dtype)
+        )
+
+    def applications(self, inputs: Sequence[TensorType | None]) -> list[tuple[int, Dim]]:
+        """How often two operands meet in how many elements: from left to right, the number last."""
+        shapes = [x.shape for x in inputs if x is not None]
+        so_far = shapes[0]
+        found: list[tuple[int, Dim]] = []
+        for shape in [*shapes[1:], *(() for _ in self.numbers())]:
+            so_far = broadcast(self.name, [so_far, shape])
+            elements = product(so_far)
+            if found and found[-1][1] == elements:
+                found[-1] = (found[-1][0] + 1, elements)
+            else:
+                found.append((1, elements))
+        return found
+
+    def work(self, times: int, elements: Dim, dtype: DType) -> Sequence[Term]:
+        """The work of combining that many elements so many times."""
+        return (Term.of(self.kind, self.name, times=times, elements=elements),)
+
+
+class _Variadic(_Elementwise):
+    """An operation that takes any number of tensors, and a number."""
+
+    inputs: ClassVar[tuple[Port, ...]] = ports("inputs*")
+    shorthand: ClassVar[str | None] = "value"
+    cost_rule: ClassVar[str] = "one an element for each operand after the first"
+
+    value: Number | None = attr("a number, as one more operand", default=None)
+
+
+class _Pair(_Elementwise):
+    """An operation on two tensors, or on a tensor and a number, in this order or the other."""
+
+    shorthand: ClassVar[str | None] = "value"
+
+    value: Number | None = attr("a number, in the second tensor's place", default=None)
+    reverse: bool = attr("swap the operands: value − input, input ** other turned round", default=False)
+
+
+@operation
+class Add(_Variadic):
+    """The sum of tensors, and of a number if one is given: residual joins, biases, masks.
+
+    Tensors are added from left to right.  Bools are added as in PyTorch: the sum of two is their "or".
+    """
+
+    name: ClassVar[str] = "add"
+    source: ClassVar[str] = "torch.add"
+    example: ClassVar[Example] = Example(((2, 3, 4), (1, 3, 1)))
+    kind: ClassVar[Kind] = "add"
+
+    def fixes(self, tensors: Sequence[TensorType]) -> Iterator[Fix]:
+        """A projection that brings one side of a residual join to the shape of the other."""
+        if len(tensors) != 2 or tensors[0].rank != tensors[1].rank:
+            return
+        for port, side in ((1, tensors[1]), (0, tensors[0])):
+            goal = tensors[1 - port].shape
+            if side.rank in (2, 3) and side.shape[:-1] == goal[:-1]:
+                yield _projection(port, "linear", {"out": goal[-1]}, goal)
+            elif side.rank in (3, 4, 5):
+                for stride in (1, 2, 4, 8):
+                    attrs = {"out": goal[1], "kernel": 1, "stride": stride}
+                    yield _projection(port, f"conv{side.rank - 2}d", attrs, goal)
+
+
+def _projection(port: int, op: str, attrs: dict[str, Any], goal: tuple[Dim, ...]) -> Fix:
+    written = ", ".join(f"{name}: {value}" for name, value in attrs.items())
+    return Fix(f"give input {port + 1} a projection: {op}: {{{written}}}", op, attrs, port, goal)
+
+
+@operation
+class Sub(_Pair):
+    """input − other, or input − value; ``reverse`` gives other − input."""
+
+    name: ClassVar[str] = "sub"
+    source: ClassVar[str] = "torch.sub"
+    example: ClassVar[Example] = Example(((2, 3),), {"value": 1.0, "reverse": True})
+    kind: ClassVar[Kind] = "add"
+
+    def infer(self, ctx: Context, *inputs: TensorType | None) -> TensorType:
+        if any(x is not None and x.dtype == "bool" for x in inputs):
+            raise RuleError("sub takes numbers, and an input is bool", code="E402", hint="invert a mask by logical_not")
+        return super().infer(ctx, *inputs)
+
+
+@operation
+class Mul(_Variadic):
+    """The product of tensors, and of a number if one is given: gates, scales, masks."""
+
+    name: ClassVar[str] = "mul"
+    source: ClassVar[str] = "torch.mul"
+    example: ClassVar[Example] = Example(((2, 3),), {"value": 0.5})
+    kind: ClassVar[Kind] = "mul"
+
+
+@operation
+class Div(_Pair):
+    """input / other; between whole numbers the result is float32, unless rounded.
+
+    ``rounding: floor`` rounds the quotient down and ``trunc`` towards zero; both keep whole numbers whole.
+    """
+
+    name: ClassVar[str] = "div"
+    source: ClassVar[str] = "torch.div"
+    cost_rule: ClassVar[str] = "one division an element; trunc: 1 add more, of whole numbers 1 division and 1 add more"
+    example: ClassVar[Example] = Example(((2, 3),), {"value": 2.0})
+    kind: ClassVar[Kind] = "div"
+
+    rounding: Literal["floor", "trunc"] | None = attr("round the quotient down, or towards zero", default=None)
+
+    def result(self, dtype: DType) -> DType:
+        if self.rounding is None:
+            return dtype if dtype in FLOATS else "float32"
+        if dtype == "bool":
+            raise RuleError("div rounds numbers, and its inputs are bool", code="E402")
+        return dtype
+
+    def work(self, times: int, elements: Dim, dtype: DType) -> Sequence[Term]:
+        quotient = Term.of("div", "quotient", elements=elements)
+        if self.rounding != "trunc":
+            return (quotient,)
+        if dtype in FLOATS:
+            return (quotient, Term.of("add", "rounding", elements=elements))
+        remainder = Term.of("div", "remainder", elements=elements)
+        return (remainder, Term.of("add", "remainder", elements=elements), quotient)
+
+
+@operation
+class Pow(_Pair):
+    """input ** other, or input ** value; with ``reverse``, other ** input.
+
+    A square is one multiplication and a cube two; any other power is a transcendental function.
+    """
+
+    name: ClassVar[str] = "pow"
+    source: ClassVar[str] = "torch.pow"
+    cost_rule: ClassVar[str] = "one power an element; exponent 2: 1 multiplication, 3: 2 multiplications"
+    example: ClassVar[Example] = Example(((2, 3),), {"value": 3})
+    kind: ClassVar[Kind] = "transcendental"
+
+    @property
+    def multiplications(self) -> int | None:
+        """How many multiplications give the power, where they do."""
+        return int(self.value) - 1 if not self.reverse and self.value in (2, 3) else None
+
+    def result(self, dtype: DType) -> DType:
+        if dtype == "bool":
+            raise RuleError("pow takes numbers, and its operands are bool", code="E402")
+        if dtype in INTEGERS and self.value is not None and not self.reverse and self.value < 0:
+            raise RuleError("pow: whole numbers have no negative powers", code="E402", hint="cast to float32 first")
+        return dtype
+
+    def work(self, times: int, elements: Dim, dtype: DType) -> Sequence[Term]:
+        if self.multiplications is None:
+            return super().work(times, elements, dtype)
+        return (Term.of("mul", "products", times=self.multiplications, elements=elements),)
+
+
+@operation
+class Minimum(_Variadic):
+    """The smallest of the operands, element by element; NaN where one of them is."""
+
+    name: ClassVar[str] = "minimum"
+    source: ClassVar[str] = "torch.minimum"
+    example: ClassVar[Example] = Example(((2, 3), (3,)))
+
+
+@operation
+class Maximum(_Variadic):
+    """The largest of the operands, element by element; NaN where one of them is."""
+
+    name: ClassVar[str] = "maximum"
+    source: ClassVar[str] = "torch.maximum"
+    example: ClassVar[Example] = Example(((2, 3), (3,)))
+
+
+class _Comparison(_Elementwise):
+    """A comparison with a second tensor or a number; the result is bool."""
+
+    shorthand: ClassVar[str | None] = "value"
+    example: ClassVar[Example] = Example(((2, 3),), {"value": 0})
+
+    value: Scalar | None = attr("a number, in the second tensor's place", default=None)
+
+    def result(self, dtype: DType) -> DType:
+        return "bool"
+
+
+@operation
+class Equal(_Comparison):
+    """Where input = other, or input = value."""
+
+    name: ClassVar[str] = "equal"
+    source: ClassVar[str] = "torch.eq"
+
+
+@operation
+class NotEqual(_Comparison):
+    """Where input ≠ other, or input ≠ value: a padding mask is ``not_equal: 0`` on token ids."""
+
+    name: ClassVar[str] = "not_equal"
+    source: ClassVar[str] = "torch.ne"
+
+
+@operation
+class Less(_Comparison):
+    """Where input < other, or input < value."""
+
+    name: ClassVar[str] = "less"
+    source: ClassVar[str] = "torch.lt"
+
+
+@operation
+class LessEqual(_Comparison):
+    """Where input ≤ other, or input ≤ value."""
+
+    name: ClassVar[str] = "less_equal"
+    source: ClassVar[str] = "torch.le"
+
+
+@operation
+class Greater(_Comparison):
+    """Where input > other, or input > value."""
+
+    name: ClassVar[str] = "greater"
+    source: ClassVar[str] = "torch.gt"
+
+
+@operation
+class GreaterEqual(_Comparison):
+    """Where input ≥ other, or input ≥ value."""
+
+    name: ClassVar[str] = "greater_equal"
+    source: ClassVar[str] = "torch.ge"
+
+
+class _Logical(_Elementwise):
+    """Logic between tensors of any type, where what is not zero is true; the result is bool."""
+
+    inputs: ClassVar[tuple[Port, ...]] = ports("inputs*")
+    cost_rule: ClassVar[str] = "one an element for each operand after the first"
+    example: ClassVar[Example] = Example((TensorType((2, 3), "bool"), TensorType((3,), "bool")))
+
+    def result(self, dtype: DType) -> DType:
+        return "bool"
+
+
+@operation
+class LogicalAnd(_Logical):
+    """True where all of the inputs are."""
+
+    name: ClassVar[str] = "logical_and"
+    source: ClassVar[str] = "torch.logical_and"
+
+
+@operation
+class LogicalOr(_Logical):
+    """True where one of the inputs is."""
+
+    name: ClassVar[str] = "logical_or"
+    source: ClassVar[str] = "torch.logical_or"
+
+
+@operation
+class LogicalNot(Operation):
+    """True where the input is zero or false."""
+
+    name: ClassVar[str] = "logical_not"
+    source: ClassVar[str] = "torch.logical_not"
+    shape_rule: ClassVar[str] = "as the input"
+    cost_rule: ClassVar[str] = "one an element"
+    example: ClassVar[Example] = Example((TensorType((2, 3), "bool"),))
+
+    def infer(self, ctx: Context, x: TensorType) -> TensorType:
+        return x.with_dtype("bool")
+
+    def cost(self, ctx: Context, inputs: Sequence[TensorType], outputs: Sequence[TensorType]) -> Sequence[Term]:
+        return (Term.of("compare", self.name, elements=outputs[0].elements),)
+
+
+@operation
+class Where(Operation):
+    """Elements of ``input`` where the condition is true, of ``other`` elsewhere; all three broadcast."""
+
+    name: ClassVar[str] = "where"
+    source: ClassVar[str] = "torch.where"
+    inputs: ClassVar[tuple[Port, ...]] = ports("condition", "input", "other")
+    shape_rule: ClassVar[str] = "broadcast: sizes are equal or 1, aligned from the last axis"
+    cost_rule: ClassVar[str] = "none: data is selected"
+    example: ClassVar[Example] = Example((TensorType((2, 3), "bool"), (2, 3), (3,)))
+
+    def infer(self, ctx: Context, condition: TensorType, x: TensorType, other: TensorType) -> TensorType:
+        _require_bool(condition, "where", "condition")
+        shape = broadcast(self.name, [condition.shape, x.shape, other.shape])
+        return TensorType(shape, result_type([(x.dtype, x.rank), (other.dtype, other.rank)]))
+
+    def cost(self, ctx: Context, inputs: Sequence[TensorType], outputs: Sequence[TensorType]) -> Sequence[Term]:
+        return ()
+
+
+@operation
+class MaskedFill(Operation):
+    """``value`` where the mask is true, the input elsewhere; both broadcast.  The input's type stays.
+
+    Attention masks fill with ``-.inf``, which is how YAML writes −∞.
+    """
+
+    name: ClassVar[str] = "masked_fill"
+    source: ClassVar[str] = "torch.masked_fill"
+    inputs: ClassVar[tuple[Port, ...]] = ports("input", "mask")
+    shorthand: ClassVar[str | None] = "value"
+    shape_rule: ClassVar[str] = "broadcast: sizes are equal or 1, aligned from the last axis"
+    cost_rule: ClassVar[str] = "none: data is selected"
+    example: ClassVar[Example] = Example(((2, 3), TensorType((3,), "bool")), {"value": 0.0})
+
+    value: Scalar = attr("what the masked elements become")
+
+    def infer(self, ctx: Context, x: TensorType, mask: TensorType) -> TensorType:
+        _require_bool(mask, "masked_fill", "mask")
+        return x.with_shape(*broadcast(self.name, [x.shape, mask.shape]))
+
+    def cost(self, ctx: Context, inputs: Sequence[TensorType], outputs: Sequence[TensorType]) -> Sequence[Term]:
+        return ()
+
+
+def _require_bool(x: TensorType, what: str, port: str) -> None:
+    if x.dtype != "bool":
+        raise RuleError(
+            f"{what} takes a bool {port}, and this one is {x.dtype}", code="E402", hint="compare it: not_equal: 0"
+        )

@@ -1,0 +1,325 @@
+"""Mixtures of experts: choosing k experts for each token, and running the chosen ones.
+
+Experts that every token uses (shared experts) are an MLP beside these, added to their output.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import BeforeValidator, PlainSerializer, ValidationError, WithJsonSchema, model_validator
+
+from netcalc import ops
+from netcalc.dims import Dim, minimum, product
+from netcalc.dtypes import INTEGERS
+from netcalc.ir import TensorType
+from netcalc.opdef import (
+    ZEROS,
+    Buffer,
+    Context,
+    Example,
+    Init,
+    Operation,
+    Param,
+    Port,
+    RuleError,
+    Size,
+    Term,
+    attr,
+    operation,
+    ports,
+    require_float,
+)
+from netcalc.ops.activation import Sigmoid
+from netcalc.ops.gating import Softmax
+from netcalc.ops.order import selection
+
+
+@operation
+class TopKRouter(Operation):
+    """The k experts of each token and their weights, from the router's logits.
+
+    The logits come from a linear layer with one output an expert.  ``order: score_first`` scores all experts and
+    then selects (Switch, Mixtral, DeepSeek, Qwen); ``select_first`` selects by the logits and scores the chosen ones
+    (GPT-OSS, Llama 4).  ``normalize`` makes the chosen weights add up to 1, and ``scale`` multiplies them after that.
+
+    With ``groups`` the experts stand in groups, and only those of the ``top_groups`` best groups can be chosen: by
+    their best expert (DeepSeek-V2) or by the sum of their two best (DeepSeek-V3).  ``correction_bias`` adds a buffer
+    to the scores for choosing, and not to the weights (DeepSeek-V3 balances its experts so).
+
+    The weights come largest choice first, equal ones by the index of their expert.
+    """
+
+    name: ClassVar[str] = "top_k_router"
+    source: ClassVar[str] = (
+        "Shazeer et al. 2017, arXiv:1701.06538; DeepSeek-AI 2024, arXiv:2405.04434, arXiv:2412.19437"
+    )
+    inputs: ClassVar[tuple[Port, ...]] = ports("logits")
+    outputs: ClassVar[tuple[Port, ...]] = ports("weights", "indices")
+    shorthand: ClassVar[str | None] = "k"
+    shape_rule: ClassVar[str] = "(…, experts) → (…, k) weights, (…, k) indices in int64"
+    param_rule: ClassVar[str] = "none; with correction_bias a buffer of one number an expert"
+    cost_rule: ClassVar[str] = "a token: the scores, n − 1 + (k − 1)·(⌈log₂ n⌉ − 1) comparisons among n experts"
+    example: ClassVar[Example] = Example(((3, 8),), {"k": 2, "normalize": True})
+
+    k: Size = attr("experts for each token")
+    scoring: Literal["softmax", "sigmoid"] = attr("how logits become weights", default="softmax")
+    order: Literal["score_first", "select_first"] = attr(
+        "score all experts, or only those chosen", default="score_first"
+    )
+    normalize: bool = attr("divide the chosen weights by their sum", default=False)
+    eps: float = attr("added to that sum", default=0.0, ge=0)
+    scale: float = attr("multiplies the weights", default=1.0)
+    groups: Size = attr("groups of experts", default=1)
+    top_groups: Size = attr("groups that a token may choose from", default=1)
+    group_score: Literal["max", "top2_sum"] = attr("what a group is worth: its best, or its two best", default="max")
+    correction_bias: bool = attr("add a buffer to the scores when choosing", default=False)
+
+    def infer(self, ctx: Context, logits: TensorType) -> tuple[TensorType, TensorType]:
+        require_float(logits, self.name)
+        if logits.rank < 1:
+            raise RuleError("top_k_router takes logits for each expert, and its input is a scalar")
+        experts = logits.shape[-1]
+        each = ctx.size("experts in a group", "experts // groups", experts=experts, groups=self.groups)
+        if each * self.groups != experts:
+            raise RuleError(f"top_k_router: {experts} experts do not make {self.groups} equal groups")
+        if self.top_groups > self.groups:
+            raise RuleError(f"top_k_router: the best {self.top_groups} of {self.groups} groups")
+        if self.groups > 1 and self.group_score == "top2_sum" and each < 2:
+            raise RuleError("top_k_router: a group of one expert has no two best", hint="set group_score: max")
+        choices = ctx.size("experts to choose from", "top_groups * each", top_groups=self.top_groups, each=each)
+        if self.k > choices:
+            raise RuleError(f"top_k_router: {self.k} experts for a token, which may choose from {choices}")
+        chosen = logits.with_shape(*logits.shape[:-1], self.k)
+        return chosen, chosen.with_dtype("int64")
+
+    def params(self, ctx: Context, logits: TensorType) -> Sequence[Param]:
+        return (Buffer("e_score_correction_bias", logits.shape[-1:], ZEROS),) if self.correction_bias else ()
+
+    def score(self) -> Operation:
+        """The operation that makes weights of logits."""
+        return Softmax() if self.scoring == "softmax" else Sigmoid()
+
+    def cost(self, ctx: Context, inputs: Sequence[TensorType], outputs: Sequence[TensorType]) -> Sequence[Term]:
+        (logits,) = inputs
+        weights = outputs[0]
+        experts = logits.shape[-1]
+        tokens = product(logits.shape[:-1])
+        scored = logits if self.order == "score_first" else weights
+        terms = [*self.score().cost(ctx, (scored,), (scored,))]
+        if self.correction_bias:
+            terms.append(Term.of("add", "correction bias", tokens=tokens, experts=experts))
+        if self.groups > 1:
+            terms += self._group_terms(tokens, experts // self.groups)
+        terms.append(Term.of("compare", "selection", tokens=tokens, comparisons=selection(experts, self.k)))
+        if self.normalize:
+            terms.append(Term.of("add", "weight sum", tokens=tokens, others=self.k - 1))
+            if self.eps:
+                terms.append(Term.of("add", "eps", tokens=tokens))
+            terms.append(Term.of("div", "normalise", tokens=tokens, k=self.k))
+        if self.scale != 1:
+            terms.append(Term.of("mul", "scale", tokens=tokens, k=self.k))
+        return terms
+
+    def _group_terms(self, tokens: Dim, each: Dim) -> Sequence[Term]:
+        rows = {"tokens": tokens, "groups": self.groups}
+        worth = (
+            (Term.of("compare", "group score", **rows, others=each - 1),)
+            if self.group_score == "max"
+            else (
+                Term.of("compare", "group score", **rows, comparisons=selection(each, 2)),
+                Term.of("add", "group score", **rows),
+            )
+        )
+        best = Term.of("compare", "group selection", tokens=tokens, comparisons=selection(self.groups, self.top_groups))
+        return (*worth, best)
+
+
+def _activation(value: Any) -> Any:
+    """The operation that ``silu`` or ``{gelu: {approximate: tanh}}`` names."""
+    if isinstance(value, Operation):
+        return value
+    name, attrs = next(iter(value.items())) if isinstance(value, Mapping) and len(value) == 1 else (value, {})
+    known = ops.FAMILIES["activation"]
+    if name not in known:
+        raise ValueError(f"should be an activation: {', '.join(known)}")
+    declared = ops.find(name)
+    assert declared is not None
+    try:
+        return declared(**(attrs or {}))
+    except (TypeError, ValidationError):
+        raise ValueError(f"{name} does not take {attrs}") from None
+
+
+def _written(activation: Operation) -> Any:
+    attrs = activation.model_dump(exclude_defaults=True)
+    return {activation.name: attrs} if attrs else activation.name
+
+
+#: An activation by name, or as a mapping from its name to its attributes.
+Activation = Annotated[
+    Any,
+    BeforeValidator(_activation),
+    PlainSerializer(_written),
+    WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "object", "minProperties": 1, "maxProperties": 1}]}),
+]
+
+
+@operation
+class Experts(Operation):
+    """The chosen experts' MLPs on each token, added up by weight.
+
+    Takes the tokens, and for each of them the weights and indices of its k experts, as top_k_router gives them.  An
+    expert is ``down(activation(gate(x)) * up(x))`` when gated and ``down(activation(up(x)))`` when plain, with the
+    weights of all experts stacked as in transformers: gate and up are one tensor, gate rows first (or in turns, when
+    ``interleaved``).  GPT-OSS clamps both at ``limit`` and adds ``up_shift`` to up; Llama 4 applies the weights
+    ``weights_on: input``.
+
+    Without a capacity every (token, expert) pair is computed, so the work is that of tokens·k MLPs wherever the
+    router sends them: expected and worst case are the same.
+
+    With one, an expert takes at most so many tokens of a sequence (the axis before the features), earlier choices
+    first and then earlier tokens; a pair that finds no place adds nothing (Switch, GShard).  Every place is computed,
+    taken or not, so the worst case, which is what runs, is places·experts MLPs; the expected work is that of the
+    pairs which find a place when experts are chosen evenly.  ``capacity_factor`` c gives ⌈c·k·tokens/experts⌉ places.
+    """
+
+    name: ClassVar[str] = "experts"
+    source: ClassVar[str] = "Jiang et al. 2024, arXiv:2401.04088; capacity: Fedus et al. 2021, arXiv:2101.03961"
+    inputs: ClassVar[tuple[Port, ...]] = ports("input", "weights", "indices")
+    shape_rule: ClassVar[str] = "(…, d), (…, k), (…, k) → (…, d)"
+    param_rule: ClassVar[str] = "experts × (3·hidden·d gated, 2·hidden·d plain; bias 2·hidden + d, hidden + d)"
+    cost_rule: ClassVar[str] = (
+        "tokens·k MLPs (with a capacity: experts·places MLPs), k·d products and (k − 1)·d adds a token"
+    )
+    example: ClassVar[Example] = Example(
+        ((3, 8), (3, 2), TensorType((3, 2), "int64")), {"experts": 4, "hidden": 16, "activation": "silu"}
+    )
+
+    experts: Size = attr("number of experts")
+    hidden: Size = attr("hidden features of an expert")
+    activation: Activation = attr("the activation, by name or with its attributes", default="silu")
+    gated: bool = attr("multiply the activated gate with a second projection", default=True)
+    bias: bool = attr("add learned biases", default=False)
+    interleaved: bool = attr("gate and up rows take turns", default=False)
+    limit: float | None = attr("clamp gate from above, and up on both sides", default=None, gt=0)
+    up_shift: float = attr("added to up before it multiplies", default=0.0)
+    weights_on: Literal["output", "input"] = attr("what the weights multiply", default="output")
+    capacity: Size | None = attr("tokens of a sequence that an expert takes", default=None)
+    capacity_factor: float | None = attr("the same, as a multiple of an even share", default=None, gt=0)
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Experts:
+        if self.capacity is not None and self.capacity_factor is not None:
+            raise ValueError("capacity and capacity_factor say the same thing; give one of them")
+        if not self.gated and (self.interleaved or self.limit is not None or self.up_shift):
+            raise ValueError("interleaved, limit and up_shift are about gated experts")
+        return self
+
+    def infer(self, ctx: Context, x: TensorType, weights: TensorType, indices: TensorType) -> TensorType:
+        require_float(x, self.name)
+        require_float(weights, "experts (its weights)")
+        if indices.dtype not in INTEGERS:
+            raise RuleError(f"experts takes indices of experts, and these are {indices.dtype}", code="E402")
+        if x.rank < 1 or weights.shape != indices.shape or weights.shape[:-1] != x.shape[:-1] or not weights.rank:
+            raise RuleError(
+                f"experts takes k weights and indices for each token: input {x}, weights {weights}, indices {indices}"
+            )
+        if self.limited:
+            if x.rank < 2:
+                raise RuleError(f"experts with a capacity takes a sequence of tokens, and its input is one token: {x}")
+            self.places(ctx, x.shape[-2], weights.shape[-1])
+        one = TensorType((self.hidden,), x.dtype)
+        if self.activation.infer(ctx, one) != one or self.activation.params(ctx, one):
+            raise RuleError(f"experts takes an activation without parameters, and this one is {self.activation.name}")
+        return x
+
+    @property
+    def limited(self) -> bool:
+        """Whether an expert takes only so many tokens."""
+        return self.capacity is not None or self.capacity_factor is not None
+
+    def places(self, ctx: Context, tokens: Dim, k: Dim) -> Any:
+        """How many tokens of a sequence an expert takes, where that is limited."""
+        if self.capacity is not None:
+            return ctx.size("places", "min(capacity, tokens)", capacity=self.capacity, tokens=tokens)
+        factor = Fraction(str(self.capacity_factor))
+        return ctx.size(
+            "places",
+            "min(ceil_div(p*k*tokens, q*experts), tokens)",
+            p=factor.numerator,
+            q=factor.denominator,
+            k=k,
+            tokens=tokens,
+            experts=self.experts,
+        )
+
+    def params(self, ctx: Context, x: TensorType, weights: TensorType, indices: TensorType) -> Sequence[Param]:
+        d, hidden = x.shape[-1], self.hidden
+        first, rows = ("gate_up_proj", 2 * hidden) if self.gated else ("up_proj", hidden)
+
+        def uniform(fan_in: Dim) -> Init:
+            return Init.of("fan_in_uniform", fan_in=fan_in)
+
+        params = [Param(first, (self.experts, rows, d), uniform(d))]
+        if self.bias:
+            params.append(Param(f"{first}_bias", (self.experts, rows), uniform(d)))
+        params.append(Param("down_proj", (self.experts, d, hidden), uniform(hidden)))
+        if self.bias:
+            params.append(Param("down_proj_bias", (self.experts, d), uniform(hidden)))
+        return params
+
+    def cost(self, ctx: Context, inputs: Sequence[TensorType], outputs: Sequence[TensorType]) -> Sequence[Term]:
+        x, weights, _ = inputs
+        if not self.limited:
+            return self.expected_cost(ctx, inputs, outputs)
+        tokens, k = x.shape[-2], weights.shape[-1]
+        sequences = product(x.shape[:-2])
+        places = self.places(Context(), tokens, k)
+        return (
+            Term.of("add", "place", sequences=sequences, others=k * tokens - 1, experts=self.experts),
+            Term.of("compare", "capacity", sequences=sequences, pairs=k * tokens),
+            Term.of("add", "index", sequences=sequences, pairs=k * tokens),
+            *self._mlp_terms(x, {"sequences": sequences, "experts": self.experts, "places": places}),
+            *self._combination_terms(x, k),
+        )
+
+    def expected_cost(
+        self, ctx: Context, inputs: Sequence[TensorType], outputs: Sequence[TensorType]
+    ) -> Sequence[Term]:
+        x, weights, _ = inputs
+        k = weights.shape[-1]
+        tokens = x.shape[-2] if x.rank > 1 else 1
+        pairs = k * tokens
+        if self.limited:
+            pairs = minimum(pairs, self.experts * self.places(Context(), tokens, k))
+        rows = {"sequences": product(x.shape[:-2]), "pairs": pairs}
+        return (*self._mlp_terms(x, rows), *self._combination_terms(x, k))
+
+    def _mlp_terms(self, x: TensorType, rows: Mapping[str, Dim]) -> Sequence[Term]:
+        d, hidden = x.shape[-1], self.hidden
+        wide = 2 * hidden if self.gated else hidden
+        inner = x.with_shape(product(rows.values()), hidden)
+        terms = [Term.of("mac", "gate and up" if self.gated else "up", **rows, features=wide, in_features=d)]
+        if self.bias:
+            terms.append(Term.of("add", "bias", **rows, features=wide))
+        if self.limit is not None:
+            terms.append(Term.of("compare", "limit", **rows, hidden=hidden, bounds=3))
+        terms += self.activation.cost(Context(), (inner,), (inner,))
+        if self.up_shift:
+            terms.append(Term.of("add", "up shift", **rows, hidden=hidden))
+        if self.gated:
+            terms.append(Term.of("mul", "gate", **rows, hidden=hidden))
+        terms.append(Term.of("mac", "down", **rows, out_features=d, hidden=hidden))
+        if self.bias:
+            terms.append(Term.of("add", "bias", **rows, out_features=d))
+        return terms
+
+    def _combination_terms(self, x: TensorType, k: Dim) -> Sequence[Term]:
+        tokens, d = product(x.shape[:-1]), x.shape[-1]
+        return (
+            Term.of("mul", "weights", tokens=tokens, k=k, features=d),
+            Term.of("add", "combination", tokens=tokens, others=k - 1, features=d),
+        )

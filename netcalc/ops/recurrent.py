@@ -1,0 +1,352 @@
+"""Recurrent layers over a sequence, and their cells for one step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, ClassVar, Literal
+
+from netcalc.dims import Dim, product
+from netcalc.ir import TensorType
+from netcalc.opdef import (
+    Context,
+    Example,
+    Init,
+    Operation,
+    Param,
+    Port,
+    RuleError,
+    Size,
+    Term,
+    attr,
+    operation,
+    ports,
+    require_float,
+    require_rank,
+)
+from netcalc.ops.activation import SIGMOID, terms
+from netcalc.ops.dropout import Dropout
+
+
+class _Recurrent(Operation):
+    """What a layer and a cell of one kind share.  ``gates`` is how many vectors of ``hidden`` a step computes."""
+
+    shorthand: ClassVar[str | None] = "hidden"
+    gates: ClassVar[int]
+    #: The tensors that a step hands on to the next.
+    states: ClassVar[tuple[str, ...]] = ("h",)
+
+    hidden: Size = attr("size of the hidden state (torch: hidden_size)")
+    bias: bool = attr("add learned biases, one for the input and one for the state", default=True)
+
+    @property
+    def handed_on(self) -> Dim:
+        """The size of the state ``h``, which is the output of one direction."""
+        size: Dim = self.hidden
+        return size
+
+    def named(self, inputs: Sequence[Any]) -> dict[str, Any]:
+        """The inputs that are given, by port."""
+        return {port.name: given for port, given in zip(self.inputs, inputs, strict=False) if given is not None}
+
+    def weights(self, features: Dim, suffix: str = "") -> Iterator[Param]:
+        """The parameters of one layer in one direction."""
+        rows = self.gates * self.hidden
+        init = Init.of("fan_in_uniform", fan_in=self.hidden)
+        yield Param(f"weight_ih{suffix}", (rows, features), init)
+        yield Param(f"weight_hh{suffix}", (rows, self.handed_on), init)
+        if self.bias:
+            yield Param(f"bias_ih{suffix}", (rows,), init)
+            yield Param(f"bias_hh{suffix}", (rows,), init)
+
+    def input_product(self, features: Dim, **lead: Dim) -> Term:
+        return Term.of("mac", "input product", **lead, gates=self.gates, hidden=self.hidden, in_features=features)
+
+    def step(self, **lead: Dim) -> Iterator[Term]:
+        """The work of a step after the product with the input."""
+        vectors = {**lead, "gates": self.gates, "hidden": self.hidden}
+        yield Term.of("mac", "state product", **vectors, state_features=self.handed_on)
+        if self.bias:
+            yield Term.of("add", "bias", **vectors, each=2)
+        yield Term.of("add", "gates", **vectors)
+        yield from self.gating(**lead, hidden=self.hidden)
+
+    def gating(self, **units: Dim) -> Iterator[Term]:
+        """The elementwise work of a step after the gates' sums, for each unit."""
+        raise NotImplementedError(self.name)
+
+    def fit_states(self, x: TensorType, given: dict[str, Any], **wanted: tuple[Dim, ...]) -> None:
+        """RuleError unless the initial states are all absent or all of the wanted shapes."""
+        if not given.keys() & wanted.keys():
+            return
+        for port, shape in wanted.items():
+            if port not in given:
+                raise RuleError(f"{self.name} takes {' and '.join(wanted)} together, and {port} is missing")
+            state = given[port]
+            if state.shape != shape:
+                raise RuleError(f"{port} should be {x.with_shape(*shape)}, and it is {state}")
+            if state.dtype != x.dtype:
+                raise RuleError(f"{port} should be {x.dtype} like the input, and it is {state.dtype}", code="E402")
+
+
+class _Elman(_Recurrent):
+    gates: ClassVar[int] = 1
+
+    nonlinearity: Literal["tanh", "relu"] = attr("function of the new state", default="tanh")
+
+    def gating(self, **units: Dim) -> Iterator[Term]:
+        yield Term.of("transcendental" if self.nonlinearity == "tanh" else "compare", self.nonlinearity, **units)
+
+
+class _Memory(_Recurrent):
+    gates: ClassVar[int] = 4
+    states: ClassVar[tuple[str, ...]] = ("h", "c")
+
+    def gating(self, **units: Dim) -> Iterator[Term]:
+        yield from terms(SIGMOID, "sigmoid", **units, gates=3)
+        yield Term.of("transcendental", "candidate", **units)
+        yield Term.of("mul", "cell state", **units, each=2)
+        yield Term.of("add", "cell state", **units)
+        yield Term.of("transcendental", "output", **units)
+        yield Term.of("mul", "output", **units)
+
+
+class _Gated(_Recurrent):
+    gates: ClassVar[int] = 3
+
+    def gating(self, **units: Dim) -> Iterator[Term]:
+        yield from terms(SIGMOID, "sigmoid", **units, gates=2)
+        yield Term.of("mul", "reset", **units)
+        yield Term.of("transcendental", "candidate", **units)
+        yield Term.of("add", "update", **units, each=2)
+        yield Term.of("mul", "update", **units)
+
+
+# -- layers -----------------------------------------------------------------------------------------
+
+
+class _Layers(_Recurrent):
+    """A stack of layers run over a sequence."""
+
+    inputs: ClassVar[tuple[Port, ...]] = ports("input", "h_0?", "lengths?")
+    outputs: ClassVar[tuple[Port, ...]] = ports("output", "h_n")
+    shape_rule: ClassVar[str] = (
+        "(length, batch, in) → output (length, batch, directions·hidden), h_n (layers·directions, batch, hidden)"
+    )
+
+    layers: int = attr("layers on top of each other (torch: num_layers)", default=1, ge=1)
+    bidirectional: bool = attr("run a second set of weights from the end, and join both outputs", default=False)
+    batch_first: bool = attr("input and output are (batch, length, features)", default=False)
+    dropout: float = attr("probability of dropping between layers, in training", default=0.0, ge=0, le=1)
+
+    @property
+    def directions(self) -> int:
+        return 2 if self.bidirectional else 1
+
+    def infer(self, ctx: Context, x: TensorType, *others: TensorType | None) -> tuple[TensorType, ...]:
+        require_float(x, self.name)
+        require_rank(x, (2, 3), self.name)
+        steps, batch = self._extent(x)
+        if steps == 0:
+            raise RuleError(f"{self.name} takes a sequence of at least 1 step, and this one has none")
+        given = self.named((x, *others))
+        self._fit_lengths(x, given.get("lengths"), batch)
+        features = ctx.size("out features", "D*h", D=self.directions, h=self.handed_on)
+        rows = ctx.size("states", "layers*D", layers=self.layers, D=self.directions)
+        sizes = {"h": self.handed_on, "c": self.hidden}
+        shapes = {state: (rows, *batch, sizes[state]) for state in self.states}
+        self.fit_states(x, given, **{f"{state}_0": shape for state, shape in shapes.items()})
+        return x.with_shape(*x.shape[:-1], features), *(x.with_shape(*shape) for shape in shapes.values())
+
+    def _extent(self, x: TensorType) -> tuple[Dim, tuple[Dim, ...]]:
+        """The steps, and the batch as no axis or one."""
+        if x.rank == 2:
+            return x.shape[0], ()
+        return (x.shape[1], x.shape[:1]) if self.batch_first else (x.shape[0], x.shape[1:2])
+
+    def _fit_lengths(self, x: TensorType, lengths: TensorType | None, batch: tuple[Dim, ...]) -> None:
+        if lengths is None:
+            return
+        if not batch:
+            raise RuleError(f"{self.name} takes lengths with a batch, and its input {x} has no batch axis")
+        if lengths.shape != batch:
+            raise RuleError(f"lengths should be one for each of {batch[0]} sequences, and its shape is {lengths}")
+        if lengths.dtype != "int64":
+            raise RuleError(f"lengths should be int64, and it is {lengths.dtype}", code="E402")
+
+    def params(self, ctx: Context, x: TensorType, *others: TensorType | None) -> Sequence[Param]:
+        return tuple(
+            param
+            for layer in range(self.layers)
+            for suffix in self.suffixes(layer)
+            for param in self.weights(x.shape[-1] if layer == 0 else self.directions * self.handed_on, suffix)
+        )
+
+    def suffixes(self, layer: int) -> tuple[str, ...]:
+        """How the names of a layer's parameters end, one for each direction."""
+        return (f"_l{layer}", f"_l{layer}_reverse")[: self.directions]
+
+    def cost(self, ctx: Context, inputs: Sequence[Any], outputs: Sequence[TensorType]) -> Sequence[Term]:
+        given = self.named(inputs)
+        x = given["input"]
+        steps, batch = self._extent(x)
+        lead = {"batch": product(batch), "steps": steps, "directions": self.directions}
+        work = [self.input_product(x.shape[-1], **lead)]
+        if self.layers > 1:
+            upper = self.directions * self.handed_on
+            work.append(self.input_product(upper, **lead, upper_layers=self.layers - 1))
+            if ctx.training and self.dropout:
+                between = Dropout(p=self.dropout).cost(ctx, (x.with_shape(steps, *batch, upper),), ())
+                work += [Term(t.kind, (("joints", self.layers - 1), *t.factors), "dropout") for t in between]
+        work += self.step(**lead, layers=self.layers)
+        if "lengths" in given:
+            work.append(Term.of("compare", "lengths", batch=product(batch), steps=steps))
+        return work
+
+
+@operation
+class RNN(_Layers, _Elman):
+    """h = tanh(W_ih·x + b_ih + W_hh·h + b_hh) over a sequence; the output is h at every step.
+
+    The input is (length, batch, features) as in PyTorch, (batch, length, features) with ``batch_first``, or
+    (length, features) without a batch; ``h_0`` (zeros when absent) and ``h_n`` are (layers·directions, batch,
+    hidden) in any case.  ``lengths`` tells how long each sequence of a padded batch really is: the output is zero
+    after its end, ``h_n`` is the state at its end, and the reverse direction starts there.  Work is counted for
+    every step, the padded ones too.
+    """
+
+    name: ClassVar[str] = "rnn"
+    source: ClassVar[str] = "torch.nn.RNN; Elman 1990, doi:10.1207/s15516709cog1402_1"
+    param_rule: ClassVar[str] = "for each layer and direction: hidden·in + hidden² + 2·hidden"
+    cost_rule: ClassVar[str] = "for each step, layer and direction: the weights in MACs, 3·hidden adds, hidden tanh"
+    example: ClassVar[Example] = Example(((5, 2, 8),), {"hidden": 4})
+
+
+@operation
+class LSTM(_Layers, _Memory):
+    """Long short-term memory over a sequence: input, forget and output gates round a cell state.
+
+    i, f, o = σ(W·x + U·h + b), g = tanh(W·x + U·h + b), c = f⊙c + i⊙g, h = o⊙tanh(c); the four are stacked in
+    the weights in the order i, f, g, o.  With ``proj_size`` the state is W_hr·h, of that size.  Axes, initial
+    states and ``lengths`` are as for rnn.
+    """
+
+    name: ClassVar[str] = "lstm"
+    source: ClassVar[str] = (
+        "torch.nn.LSTM; Hochreiter & Schmidhuber 1997, doi:10.1162/neco.1997.9.8.1735; "
+        "projection: Sak et al. 2014, arXiv:1402.1128"
+    )
+    inputs: ClassVar[tuple[Port, ...]] = ports("input", "h_0?", "c_0?", "lengths?")
+    outputs: ClassVar[tuple[Port, ...]] = ports("output", "h_n", "c_n")
+    param_rule: ClassVar[str] = "for each layer and direction: 4·(hidden·in + hidden² + 2·hidden)"
+    cost_rule: ClassVar[str] = (
+        "for each step, layer and direction: the weights in MACs, 19·hidden adds, 5·hidden transcendental functions, "
+        "3·hidden divs and 3·hidden muls"
+    )
+    example: ClassVar[Example] = Example(((5, 2, 8),), {"hidden": 4})
+
+    proj_size: Size | None = attr("size that the state is projected to, below hidden", default=None)
+
+    @property
+    def handed_on(self) -> Dim:
+        projected: Dim | None = self.proj_size
+        return self.hidden if projected is None else projected
+
+    def infer(self, ctx: Context, x: TensorType, *others: TensorType | None) -> tuple[TensorType, ...]:
+        if self.proj_size is not None and self.proj_size >= self.hidden:
+            raise RuleError(f"proj_size should be below the hidden size {self.hidden}, and it is {self.proj_size}")
+        return super().infer(ctx, x, *others)
+
+    def weights(self, features: Dim, suffix: str = "") -> Iterator[Param]:
+        yield from super().weights(features, suffix)
+        if self.proj_size is not None:
+            init = Init.of("fan_in_uniform", fan_in=self.hidden)
+            yield Param(f"weight_hr{suffix}", (self.proj_size, self.hidden), init)
+
+    def step(self, **lead: Dim) -> Iterator[Term]:
+        yield from super().step(**lead)
+        if self.proj_size is not None:
+            yield Term.of("mac", "projection", **lead, proj_size=self.proj_size, hidden=self.hidden)
+
+
+@operation
+class GRU(_Layers, _Gated):
+    """Gated recurrent unit over a sequence: a reset and an update gate, and no cell state.
+
+    r, z = σ(W·x + b + U·h + b), n = tanh(W·x + b + r⊙(U·h + b)), h = n + z⊙(h − n); the three are stacked in the
+    weights in the order r, z, n.  Axes, the initial state and ``lengths`` are as for rnn.
+    """
+
+    name: ClassVar[str] = "gru"
+    source: ClassVar[str] = "torch.nn.GRU; Cho et al. 2014, arXiv:1406.1078"
+    param_rule: ClassVar[str] = "for each layer and direction: 3·(hidden·in + hidden² + 2·hidden)"
+    cost_rule: ClassVar[str] = (
+        "for each step, layer and direction: the weights in MACs, 15·hidden adds, 3·hidden transcendental functions, "
+        "2·hidden divs and 2·hidden muls"
+    )
+    example: ClassVar[Example] = Example(((5, 2, 8),), {"hidden": 4})
+
+
+# -- cells ------------------------------------------------------------------------------------------
+
+
+class _Cell(_Recurrent):
+    """One step of one layer in one direction."""
+
+    inputs: ClassVar[tuple[Port, ...]] = ports("input", "h_0?")
+    outputs: ClassVar[tuple[Port, ...]] = ports("h_1")
+    shape_rule: ClassVar[str] = "(batch, in), or (in) → (batch, hidden), or (hidden)"
+
+    def infer(self, ctx: Context, x: TensorType, *others: TensorType | None) -> tuple[TensorType, ...]:
+        require_float(x, self.name)
+        require_rank(x, (1, 2), self.name)
+        state = x.with_shape(*x.shape[:-1], self.hidden)
+        self.fit_states(x, self.named((x, *others)), **{f"{name}_0": state.shape for name in self.states})
+        return (state,) * len(self.states)
+
+    def params(self, ctx: Context, x: TensorType, *others: TensorType | None) -> Sequence[Param]:
+        return tuple(self.weights(x.shape[-1]))
+
+    def cost(self, ctx: Context, inputs: Sequence[Any], outputs: Sequence[TensorType]) -> Sequence[Term]:
+        *batch, features = inputs[0].shape
+        return self.input_product(features, batch=product(batch)), *self.step(batch=product(batch))
+
+
+@operation
+class RNNCell(_Cell, _Elman):
+    """One step of an rnn: h_1 from the input and ``h_0`` (zeros when absent)."""
+
+    name: ClassVar[str] = "rnn_cell"
+    source: ClassVar[str] = "torch.nn.RNNCell; Elman 1990, doi:10.1207/s15516709cog1402_1"
+    param_rule: ClassVar[str] = "hidden·in + hidden² + 2·hidden"
+    cost_rule: ClassVar[str] = "for each sample: the weights in MACs, 3·hidden adds, hidden tanh"
+    example: ClassVar[Example] = Example(((2, 8),), {"hidden": 4})
+
+
+@operation
+class LSTMCell(_Cell, _Memory):
+    """One step of an lstm: h_1 and c_1 from the input, ``h_0`` and ``c_0`` (zeros when absent)."""
+
+    name: ClassVar[str] = "lstm_cell"
+    source: ClassVar[str] = "torch.nn.LSTMCell; Hochreiter & Schmidhuber 1997, doi:10.1162/neco.1997.9.8.1735"
+    inputs: ClassVar[tuple[Port, ...]] = ports("input", "h_0?", "c_0?")
+    outputs: ClassVar[tuple[Port, ...]] = ports("h_1", "c_1")
+    param_rule: ClassVar[str] = "4·(hidden·in + hidden² + 2·hidden)"
+    cost_rule: ClassVar[str] = (
+        "for each sample: the weights in MACs, 19·hidden adds, 5·hidden transcendental functions, 3·hidden divs and "
+        "3·hidden muls"
+    )
+    example: ClassVar[Example] = Example(((2, 8),), {"hidden": 4})
+
+
+@operation
+class GRUCell(_Cell, _Gated):
+    """One step of a gru: h_1 from the input and ``h_0`` (zeros when absent)."""
+
+    name: ClassVar[str] = "gru_cell"
+    source: ClassVar[str] = "torch.nn.GRUCell; Cho et al. 2014, arXiv:1406.1078"
+    param_rule: ClassVar[str] = "3·(hidden·in + hidden² + 2·hidden)"
+    cost_rule: ClassVar[str] = (
+        "for each sample: the weights in MACs, 15·hidden adds, 3·hidden transcendental functions, 2·hidden divs and "
+        "2·hidden muls"
+    )
+    example: ClassVar[Example] = Example(((2, 8),), {"hidden": 4})

@@ -1,0 +1,113 @@
+"""Recurrent layers and cells drawn against torch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.oracle.harness import agree, draws
+
+torch = pytest.importorskip("torch")
+
+MODULES = {"rnn": "RNN", "lstm": "LSTM", "gru": "GRU"}
+TORCH_NAMES = {"hidden": "hidden_size", "layers": "num_layers"}
+#: A size that is now and then wrong.
+slips = st.sampled_from([0, 0, 0, 0, 0, 0, 0, 0, 1])
+
+
+def loaded(module: Any, weights: dict[str, Any]) -> Any:
+    """The module with these weights, all of them and no others; double where they are."""
+    if weights:
+        module = module.to(next(iter(weights.values())).dtype)
+        module.load_state_dict(weights)
+    return module
+
+
+def flat(result: Any) -> list[Any]:
+    if torch.is_tensor(result):
+        return [result]
+    return [tensor for part in result for tensor in flat(part)]
+
+
+def module(name: str, attrs: dict[str, Any], features: int, *, cell: bool = False) -> Any:
+    kwargs = {TORCH_NAMES.get(key, key): value for key, value in attrs.items() if value is not None}
+    return getattr(torch.nn, MODULES[name] + ("Cell" if cell else ""))(features, **kwargs)
+
+
+@pytest.mark.filterwarnings("ignore:dropout option adds dropout", "ignore:LSTM with projections is not supported")
+@draws
+@given(st.data(), st.sampled_from(list(MODULES)), st.booleans())
+def test_layers(data: st.DataObject, name: str, training: bool) -> None:
+    draw = data.draw
+    hidden = draw(st.integers(1, 4))
+    attrs: dict[str, Any] = {
+        "hidden": hidden,
+        "layers": draw(st.integers(1, 3)),
+        "bidirectional": draw(st.booleans()),
+        "batch_first": draw(st.booleans()),
+        "bias": draw(st.booleans()),
+        "dropout": 1.0 if training and draw(st.booleans()) else 0.0,
+    }
+    if name == "rnn":
+        attrs["nonlinearity"] = draw(st.sampled_from(["tanh", "relu", "tanh", "sigmoid"]))
+    if name == "lstm":
+        attrs["proj_size"] = draw(st.none() | st.integers(1, 4))
+    steps, features = draw(st.integers(0, 5)), draw(st.integers(1, 4))
+    batch = draw(st.none() | st.integers(1, 3))
+    axes = (steps,) if batch is None else (batch, steps) if attrs["batch_first"] else (steps, batch)
+    rng = np.random.default_rng(draw(st.integers(0, 99)))
+    x = rng.normal(size=(*axes, features)).astype(np.float32)
+
+    lengths = None
+    if batch is not None and steps and draw(st.booleans()):
+        lengths = rng.integers(1, steps + 1, size=batch + draw(slips))
+    # torch sorts a packed batch by its lengths, and in doing so drops states that are too many
+    more = st.just(0) if lengths is not None else slips
+    rows = attrs["layers"] * (1 + attrs["bidirectional"])
+    states: list[Any] = []
+    for size in (attrs.get("proj_size") or hidden, hidden) if name == "lstm" else (hidden,):
+        shape = (rows + draw(slips), *([] if batch is None else [batch + draw(more)]), size + draw(slips))
+        states.append(rng.normal(size=shape).astype(np.float32))
+    if not draw(st.booleans()):
+        states = [None] * len(states)
+
+    def reference(weights: dict[str, Any], x: Any, *given: Any) -> Any:
+        *hx, lengths = given
+        run = loaded(module(name, attrs, features), weights).train(training)
+        hx = None if hx[0] is None else hx[0] if len(hx) == 1 else tuple(hx)
+        if lengths is None:
+            return flat(run(x, hx))
+        utils = torch.nn.utils.rnn
+        packed = utils.pack_padded_sequence(x, lengths, batch_first=attrs["batch_first"], enforce_sorted=False)
+        output, ends = run(packed, hx)
+        padded, _ = utils.pad_packed_sequence(output, batch_first=attrs["batch_first"], total_length=steps)
+        return flat((padded, ends))
+
+    agree(name, attrs, [x, *states, lengths], reference, training=training)
+
+
+@draws
+@given(st.data(), st.sampled_from(list(MODULES)))
+def test_cells(data: st.DataObject, name: str) -> None:
+    draw = data.draw
+    attrs: dict[str, Any] = {"hidden": draw(st.integers(1, 5)), "bias": draw(st.booleans())}
+    if name == "rnn":
+        attrs["nonlinearity"] = draw(st.sampled_from(["tanh", "relu", "tanh", "sigmoid"]))
+    shape = draw(st.lists(st.integers(1, 4), min_size=1, max_size=3))
+    rng = np.random.default_rng(draw(st.integers(0, 99)))
+    x = rng.normal(size=shape).astype(np.float32)
+    states: list[Any] = [None] * (2 if name == "lstm" else 1)
+    if draw(st.booleans()):
+        sizes = [(*(n + draw(slips) for n in shape[:-1]), attrs["hidden"] + draw(slips)) for _ in states]
+        states = [rng.normal(size=size).astype(np.float32) for size in sizes]
+
+    def reference(weights: dict[str, Any], x: Any, *states: Any) -> Any:
+        cell = loaded(module(name, attrs, shape[-1], cell=True), weights)
+        hx = None if states[0] is None else states[0] if len(states) == 1 else states
+        return flat(cell(x, hx))
+
+    agree(f"{name}_cell", attrs, [x, *states], reference)

@@ -109,9 +109,9 @@ class NetcalcError(Exception):
     """Bad input.  Carries every diagnostic that was found; the CLI prints them and exits with 2."""
 
     def __init__(self, diagnostics: Diagnostic | Iterable[Diagnostic]) -> None:
-        self.diagnostics: tuple[Diagnostic, ...] = (
-            (diagnostics,) if isinstance(diagnostics, Diagnostic) else tuple(diagnostics)
-        )
+        given = [diagnostics] if isinstance(diagnostics, Diagnostic) else list(diagnostics)
+        #: In the order found; what was found twice (a variable that two lines ask for) is kept once.
+        self.diagnostics: tuple[Diagnostic, ...] = tuple(d for i, d in enumerate(given) if d not in given[:i])
         super().__init__("\n".join(map(str, self.diagnostics)))
 
 

@@ -115,7 +115,7 @@ def resolve_settings(loaded: Loaded, given: Mapping[str, Any], symbolic: Collect
         except NetcalcError as error:
             problems += error.diagnostics
     if problems:
-        raise NetcalcError(list(dict.fromkeys(problems)) if _hashable(problems) else problems)
+        raise NetcalcError(problems)
     return settings
 
 
@@ -132,7 +132,3 @@ def _typed(declaration: Declaration, default: Any) -> Declaration:
     return Declaration(
         plain.name, plain.type, default, False, declaration.minimum, declaration.maximum, declaration.choices
     )
-
-
-def _hashable(problems: list[Diagnostic]) -> bool:
-    return all(not problem.bindings for problem in problems)

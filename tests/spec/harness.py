@@ -1,0 +1,50 @@
+"""Elaborating a spec written in a test."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from textwrap import dedent
+from typing import Any
+
+import pytest
+
+from netcalc.analysis.walk import instances, parameters
+from netcalc.diagnostics import Diagnostic, NetcalcError
+from netcalc.ir import Program
+from netcalc.spec import elaborate
+from netcalc.spec.library import load_text
+
+
+def program(text: str, *, folder: Path | None = None, symbolic: tuple[str, ...] = (), **settings: Any) -> Program:
+    """The program of ``text``; the line ``netcalc: 1`` is added."""
+    return elaborate(load_text("netcalc: 1\n" + dedent(text), "spec.yaml", folder), settings, symbolic=symbolic)
+
+
+def layers(text: str, shape: str = "[2, 8]", **settings: Any) -> Program:
+    """The program of a list of layers on one input ``x``."""
+    body = dedent(text).strip("\n").replace("\n", "\n  ")
+    return program(f"inputs: {{x: {shape}}}\nlayers:\n  {body}\n", **settings)
+
+
+def shapes(found: Program) -> dict[str, str]:
+    """Every operation's path and first output shape, unrolled."""
+    return {i.path: str(i.node.outputs[0].type) for i in instances(found)}
+
+
+def params(found: Program) -> dict[str, str]:
+    """Every parameter's path and owner."""
+    return {p.path: p.owner for p in parameters(found)}
+
+
+def problems(text: str, **kwargs: Any) -> tuple[Diagnostic, ...]:
+    """What is wrong with a spec."""
+    with pytest.raises(NetcalcError) as caught:
+        program(text, **kwargs)
+    return caught.value.diagnostics
+
+
+def layer_problems(text: str, **kwargs: Any) -> tuple[Diagnostic, ...]:
+    """What is wrong with a list of layers."""
+    with pytest.raises(NetcalcError) as caught:
+        layers(text, **kwargs)
+    return caught.value.diagnostics

@@ -1,0 +1,206 @@
+"""Blocks, arguments, ties, freezing, files that extend and import."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from netcalc.diagnostics import NetcalcError
+from netcalc.ir import CallNode
+from netcalc.spec.library import load_document
+from tests.spec.harness import params, problems, program, shapes
+
+BLOCK = """
+inputs: {x: [2, 8]}
+blocks:
+  twice:
+    args: {units: int, bias: true}
+    layers:
+      - {name: a, linear: {out: "${units}", bias: "${bias}"}}
+      - {name: b, linear: {out: "${in.features}", bias: "${bias}"}}
+layers:
+"""
+
+
+def test_equal_calls_share_a_body() -> None:
+    found = program(BLOCK + "  - {name: p, twice: {units: 4}}\n  - {name: q, twice: {units: 4}}\n")
+    p, q = found.main.nodes
+    assert isinstance(p, CallNode)
+    assert isinstance(q, CallNode)
+    assert p.body is q.body
+    assert list(shapes(found)) == ["p.a", "p.b", "q.a", "q.b"]
+
+
+def test_true_and_one_are_different_arguments() -> None:
+    (problem,) = problems(BLOCK + "  - twice: {units: 4, bias: true}\n  - twice: {units: 4, bias: 1}\n")
+    assert (problem.code, problem.message) == ("E104", "argument 'bias' of twice should be true or false, not 1")
+
+
+def test_a_bare_value_sets_the_only_argument() -> None:
+    found = program(BLOCK.replace(", bias: true", "").replace(', bias: "${bias}"', "") + "  - {name: p, twice: 4}\n")
+    assert shapes(found) == {"p.a": "2×4", "p.b": "2×8"}
+
+
+def test_missing_and_unknown_arguments() -> None:
+    found = problems(BLOCK + "  - twice: {unit: 4}\n")
+    assert {(p.code, p.hint) for p in found} == {("E103", "did you mean 'units'?"), ("E105", None)}
+
+
+def test_errors_in_a_block_say_how_one_got_there() -> None:
+    text = BLOCK.replace('{out: "${units}", bias: "${bias}"}', "{out: 0}") + "  - {name: p, twice: {units: 4}}\n"
+    (problem,) = problems(text)
+    assert [r.text for r in problem.chain] == ["in block 'twice', called here"]
+    assert problem.bindings == {"units": "4", "bias": "true"}
+
+
+def test_an_error_in_a_repeated_block_is_reported_once() -> None:
+    text = (
+        BLOCK.replace('out: "${units}"', "out: 0")
+        + "  - {name: p, repeat: 3, twice: {units: 4}}\n  - twice: {units: 4}\n"
+    )
+    assert len(problems(text)) == 1
+
+
+def test_endless_recursion_is_an_error() -> None:
+    found = problems("inputs: {x: [2, 3]}\nblocks: {loop: {layers: [loop]}}\nlayers: [loop]\n")
+    assert found[0].code == "E204"
+
+
+def test_recursion_that_ends_is_fine() -> None:
+    found = program(
+        """
+        inputs: {x: [2, 8]}
+        blocks:
+          nest:
+            args: {depth: int}
+            layers:
+              - {name: a, linear: 8}
+              - {name: inner, when: depth > 1, nest: {depth: "${depth - 1}"}}
+        layers: [{name: top, nest: {depth: 3}}]
+        """
+    )
+    assert list(shapes(found)) == ["top.a", "top.inner.a", "top.inner.inner.a"]
+
+
+def test_optional_inputs_of_a_block() -> None:
+    text = """
+    inputs: {x: [2, 8], bias: [2, 8]}
+    blocks:
+      maybe:
+        inputs: [x, extra?]
+        layers:
+          - {when: extra != null, from: [x, extra], add: {}}
+          - relu
+    layers:
+      - {name: a, from: x, maybe: {}}
+      - {name: b, from: [x, bias], maybe: {}}
+    """
+    assert list(shapes(program(text))) == ["a.relu", "b.add", "b.relu"]
+
+
+def test_a_tied_parameter_has_one_owner() -> None:
+    found = program(
+        """
+        inputs: {ids: {shape: [2, 3], dtype: int64, range: [0, 9]}}
+        layers:
+          - {name: embed, embedding: {num_embeddings: 9, embedding_dim: 4}}
+          - {name: head, tie: {weight: embed.weight}, linear: {out: 9, bias: false}}
+        """
+    )
+    assert params(found) == {"embed.weight": "embed.weight", "head.weight": "embed.weight"}
+
+
+def test_a_tied_block_uses_all_weights_of_another() -> None:
+    found = program(BLOCK + "  - {name: p, twice: {units: 4}}\n  - {name: q, tie: p, twice: {units: 4}}\n")
+    assert params(found)["q.b.weight"] == "p.b.weight"
+
+
+def test_a_tie_from_inside_a_block_to_the_top() -> None:
+    found = program(
+        """
+        inputs: {x: [2, 8]}
+        blocks:
+          user: {layers: [{name: w, tie: {weight: /base.weight}, linear: {out: 8, bias: false}}]}
+        layers:
+          - {name: base, linear: {out: 8, bias: false}}
+          - {name: u, repeat: 2, user: {}}
+        """
+    )
+    assert params(found) == {
+        "base.weight": "base.weight",
+        "u.0.w.weight": "base.weight",
+        "u.1.w.weight": "base.weight",
+    }
+
+
+@pytest.mark.parametrize(
+    ("tie", "message"),
+    [
+        ("{weight: nowhere.weight}", "there is no 'nowhere.weight' before this line to share weights with"),
+        ("{weight: a.weight}", "'weight' is 3×4, and 'a.weight' is 4×8"),
+        ("{wight: a.weight}", "linear has no parameter 'wight' to tie"),
+    ],
+)
+def test_ties_that_do_not_hold(tie: str, message: str) -> None:
+    (problem,) = problems(
+        f"inputs: {{x: [2, 8]}}\nlayers:\n  - {{name: a, linear: 4}}\n  - {{tie: {tie}, linear: 3}}\n"
+    )
+    assert (problem.code, problem.message) == ("E304", message)
+
+
+def test_freeze_reaches_into_blocks() -> None:
+    found = program(BLOCK + "  - {name: p, freeze: true, twice: {units: 4}}\n  - {name: q, twice: {units: 4}}\n")
+    from netcalc.analysis.walk import parameters
+
+    assert {p.path for p in parameters(found) if p.frozen} == {"p.a.weight", "p.a.bias", "p.b.weight", "p.b.bias"}
+
+
+def write(folder: Path, name: str, text: str) -> Path:
+    path = folder / name
+    path.write_text("netcalc: 1\n" + text)
+    return path
+
+
+def test_extends_changes_variables(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        "base.yaml",
+        "inputs: {x: [2, 8]}\nvars: {units: {default: 4, max: 9}}\nlayers: [{linear: '${units}'}]\n",
+    )
+    child = write(tmp_path, "child.yaml", "extends: base\nvars: {units: 7}\n")
+    from netcalc.spec import elaborate
+
+    assert shapes(elaborate(load_document(child))) == {"linear": "2×7"}
+    with pytest.raises(NetcalcError, match="at most 9"):
+        elaborate(load_document(child), {"units": 10})
+
+
+def test_extends_refuses_a_variable_that_the_base_lacks(tmp_path: Path) -> None:
+    write(tmp_path, "base.yaml", "inputs: {x: [2, 8]}\nvars: {units: 4}\nlayers: [{linear: '${units}'}]\n")
+    child = write(tmp_path, "child.yaml", "extends: base\nvars: {unit: 7}\n")
+    with pytest.raises(NetcalcError) as caught:
+        load_document(child)
+    assert caught.value.diagnostics[0].hint == "did you mean 'units'?"
+
+
+def test_extends_in_a_circle(tmp_path: Path) -> None:
+    write(tmp_path, "a.yaml", "extends: b\n")
+    with pytest.raises(NetcalcError) as caught:
+        load_document(write(tmp_path, "b.yaml", "extends: a\n"))
+    assert caught.value.diagnostics[0].code == "E006"
+
+
+def test_imported_blocks(tmp_path: Path) -> None:
+    write(tmp_path, "parts.yaml", "blocks: {thin: {layers: [{name: l, linear: 2}]}}\n")
+    main = write(tmp_path, "main.yaml", "import: [parts]\ninputs: {x: [2, 8]}\nlayers: [{name: t, thin: {}}]\n")
+    from netcalc.spec import elaborate
+
+    assert shapes(elaborate(load_document(main))) == {"t.l": "2×2"}
+
+
+def test_an_unknown_spec_is_suggested() -> None:
+    with pytest.raises(NetcalcError) as caught:
+        load_document("resnet43")
+    assert caught.value.diagnostics[0].code == "E005"
+    assert "resnet34" in (caught.value.diagnostics[0].hint or "")

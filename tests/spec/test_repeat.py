@@ -1,0 +1,145 @@
+"""``repeat``: folding, loop variables, growing shapes, shared weights."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from netcalc.analysis.walk import instances
+from netcalc.ir import CallNode
+from tests.spec.harness import layer_problems, layers, params, program, shapes
+
+
+def folds(found: object) -> list[tuple[str, int | None, int]]:
+    return [(n.name, n.start, n.times) for n in found.main.nodes if isinstance(n, CallNode)]  # type: ignore[attr-defined]
+
+
+def test_equal_iterations_are_one_call() -> None:
+    found = layers("- {name: layers, repeat: 126, linear: 8}")
+    assert folds(found) == [("layers", 0, 126)]
+    assert list(shapes(found))[125] == "layers.125"
+
+
+def test_the_first_iteration_may_differ() -> None:
+    found = layers('- {name: f, repeat: 4, linear: {out: "${4 if index == 0 else 6}"}}')
+    # the second sees other features than those after it
+    assert folds(found) == [("f", 0, 1), ("f", 1, 1), ("f", 2, 2)]
+
+
+def test_a_million_layers_are_one_node() -> None:
+    found = layers("- {name: deep, repeat: 1_000_000, sequence: [{linear: 8}, relu]}")
+    assert folds(found) == [("deep", 0, 1_000_000)]
+
+
+def test_growing_channels_keep_every_iteration() -> None:
+    found = layers(
+        """
+        - name: dense
+          repeat: 3
+          concat:
+            axis: 1
+            kept: []
+            new: [{name: conv, conv2d: {out: 4, kernel: 3, padding: 1}}]
+        """,
+        shape="[1, 8, 5, 5]",
+    )
+    assert [s for p, s in shapes(found).items() if p.endswith("concat")] == ["1×12×5×5", "1×16×5×5", "1×20×5×5"]
+
+
+def test_each_goes_over_a_list() -> None:
+    found = layers("- {name: h, repeat: {each: [5, 7], as: units}, linear: '${units}'}")
+    assert shapes(found) == {"h.0": "2×5", "h.1": "2×7"}
+
+
+def test_an_inner_loop_sees_the_outer_one() -> None:
+    found = layers(
+        """
+        - name: stages
+          repeat: {times: 2, index: stage}
+          sequence:
+            - {name: blocks, repeat: 2, linear: "${10 * (stage + 1) + index}"}
+        """
+    )
+    assert list(shapes(found).values()) == ["2×10", "2×11", "2×20", "2×21"]
+    assert list(shapes(found))[3] == "stages.1.blocks.1"
+
+
+def test_an_unnamed_repeated_sequence_continues_the_numbering() -> None:
+    found = layers("- {name: f, sequence: [{repeat: 2, sequence: [{linear: 8}, relu]}, {linear: 3}]}")
+    assert list(shapes(found)) == ["f.0", "f.1", "f.2", "f.3", "f.4"]
+
+
+def test_an_unnamed_repeated_line_continues_the_numbering() -> None:
+    found = layers("- {name: f, sequence: [{repeat: 2, linear: 8}, {linear: 3}]}")
+    assert list(shapes(found)) == ["f.0", "f.1", "f.2"]
+
+
+def test_iterations_can_be_left_out() -> None:
+    found = layers("- {name: f, repeat: 5, when: index % 2 == 0, linear: '${index + 1}'}")
+    assert list(shapes(found).values()) == ["2×1", "2×3", "2×5"]
+
+
+def test_no_iterations_pass_the_input_through() -> None:
+    found = layers("- {name: f, repeat: 0, linear: 3}\n- {from: [f, x], add: {}}")
+    assert shapes(found) == {"add": "2×8"}
+
+
+def test_values_from_outside_are_captured() -> None:
+    found = layers("- {name: f, repeat: 3, sequence: [{linear: 8}, {from: [_, x], add: {}}]}")
+    assert folds(found) == [("f", 0, 3)]
+    assert found.main.nodes[0].inputs[1] is found.main.inputs[0]
+
+
+def test_shared_weights_are_owned_once() -> None:
+    found = layers("- {name: f, repeat: 3, share: true, linear: 8}")
+    assert params(found) == {"f.weight": "f.weight", "f.bias": "f.bias"}
+    assert len(list(instances(found))) == 3
+
+
+def test_every_output_is_carried() -> None:
+    found = program(
+        """
+        inputs: {a: [2, 3], b: [2, 3]}
+        blocks:
+          swap:
+            inputs: [p, q]
+            outputs: [q, p]
+            layers: [{from: p, relu: {}}]
+        layers:
+          - {name: s, from: [a, b], repeat: 2, swap: {}}
+        """
+    )
+    (call,) = found.main.nodes
+    assert isinstance(call, CallNode)
+    assert (call.times, len(call.outputs)) == (2, 2)
+
+
+def test_outputs_that_are_no_inputs_cannot_be_repeated() -> None:
+    text = """
+    inputs: {a: [2, 3], b: [2, 4]}
+    blocks:
+      two:
+        inputs: [p, q]
+        outputs: [r, r]
+        layers: [{name: r, from: p, relu: {}}]
+    layers: [{name: s, from: [a, b], repeat: 2, two: {}}]
+    """
+    with pytest.raises(Exception, match="become the first inputs of its next call"):
+        program(text)
+
+
+@pytest.mark.parametrize("times", ["-1", "true", "2.5", "x"])
+def test_a_count_is_a_whole_number(times: str) -> None:
+    assert layer_problems(f"- {{repeat: {times}, linear: 8}}")
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.lists(st.sampled_from([4, 8]), min_size=1, max_size=12))
+def test_folding_changes_nothing(widths: list[int]) -> None:
+    """A repeat with its variable written out gives the shapes and parameters of the folded one."""
+    folded = layers(f"- {{name: f, repeat: {{each: {widths}, as: w}}, linear: '${{w}}'}}")
+    lines = "\n".join(f"- {{name: f.{i}, linear: {w}}}" for i, w in enumerate(widths))
+    unrolled = layers(lines)
+    assert shapes(folded) == shapes(unrolled)
+    assert params(folded) == params(unrolled)

@@ -52,7 +52,7 @@ def agree(
         rng = np.random.default_rng(1)
         for param in op.params(ctx, *types):
             drawn = rng.normal(size=param.shape).astype(param.dtype or "float32")
-            weights[param.name] = np.abs(drawn) if param.is_buffer else drawn
+            weights[param.name] = np.asarray(np.abs(drawn) if param.is_buffer else drawn)
     except (RuleError, ValidationError, UndecidedError) as why:
         refused = why
     tensors = [None if a is None else torch.from_numpy(a.copy()) for a in arrays]

@@ -1,0 +1,167 @@
+"""Normalisation drawn against torch, state after training included."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.ops.harness import execute
+from tests.oracle.harness import agree, draws
+
+torch = pytest.importorskip("torch")
+F = torch.nn.functional
+
+flags = st.booleans()
+eps = st.sampled_from([0, 1e-5, 0.1])
+shapes = st.lists(st.integers(1, 5), min_size=1, max_size=5)
+
+
+def normal(shape: list[int], dtype: str = "float32") -> np.ndarray:
+    return np.random.default_rng(0).normal(1, 2, size=shape).astype(dtype)
+
+
+def precisely(function: Callable[..., Any]) -> Callable[..., Any]:
+    """In float64, as a float32 reference has nothing but rounding where a group holds one value."""
+
+    def reference(weights: dict[str, Any], x: Any) -> Any:
+        return function({n: w.double() for n, w in weights.items()}, x.double()).float()
+
+    return reference
+
+
+def steps_as_torch(name: str, kind: str, attrs: dict[str, Any], shape: list[int], training: bool) -> None:
+    """One step of torch.nn's module ``kind`` and ours agree in output and in the state they leave."""
+    before: dict[str, np.ndarray] = {}
+    after: dict[str, np.ndarray] = {}
+
+    def reference(weights: dict[str, Any], x: Any) -> Any:
+        module = getattr(torch.nn, f"{kind}{max(x.dim() - 2, 1)}d")(x.shape[1], **attrs)
+        module.load_state_dict(weights)
+        y = module.double().train(training)(x.double()).float()
+        before.update({n: w.numpy() for n, w in weights.items()})
+        after.update({n: w.numpy() for n, w in module.state_dict().items()})
+        return y
+
+    x = normal(shape)
+    agree(name, attrs, [x], reference, training=training, tolerance=1e-4)
+    if before:
+        state = {**before, **execute(name, attrs, x, weights=before, training=training).updates}
+        assert state.keys() == after.keys()
+        for buffer, wanted in after.items():
+            np.testing.assert_allclose(state[buffer], wanted, rtol=1e-5, atol=1e-5)
+
+
+tracking = st.fixed_dictionaries(
+    {
+        "eps": eps,
+        "momentum": st.sampled_from([None, 0, 0.1, 1]),
+        "affine": flags,
+        "bias": flags,
+        "track_running_stats": flags,
+    }
+)
+
+
+@draws
+@given(shape=shapes, attrs=tracking, training=flags)
+def test_batch_norm(shape: list[int], attrs: dict[str, Any], training: bool) -> None:
+    steps_as_torch("batch_norm", "BatchNorm", attrs, shape, training)
+
+
+@draws
+@given(shape=st.lists(st.integers(1, 5), min_size=3, max_size=5), attrs=tracking, training=flags)
+def test_instance_norm(shape: list[int], attrs: dict[str, Any], training: bool) -> None:
+    steps_as_torch("instance_norm", "InstanceNorm", attrs, shape, training)
+
+
+@draws
+@given(shape=shapes, axes=st.integers(1, 4), eps=eps, affine=flags, bias=flags)
+def test_layer_norm(shape: list[int], axes: int, eps: float, affine: bool, bias: bool) -> None:
+    def reference(weights: dict[str, Any], x: Any) -> Any:
+        assert axes <= x.dim()
+        return F.layer_norm(x, x.shape[-axes:], weights.get("weight"), weights.get("bias"), eps)
+
+    attrs = {"axes": axes, "eps": eps, "affine": affine, "bias": bias}
+    agree("layer_norm", attrs, [normal(shape)], precisely(reference), tolerance=1e-4)
+
+
+@draws
+@given(shape=shapes, sizes=st.lists(st.integers(1, 3), max_size=2))
+def test_normalized_shape(shape: list[int], sizes: list[int]) -> None:
+    for name, function in (("layer_norm", F.layer_norm), ("rms_norm", F.rms_norm)):
+        agree(
+            name,
+            {"normalized_shape": sizes, "affine": False, "eps": 1e-5},
+            [normal([*shape, 2, 3])],
+            precisely(lambda w, x, function=function: function(x, sizes, eps=1e-5)),
+            tolerance=1e-4,
+        )
+
+
+@draws
+@given(
+    shape=shapes,
+    axes=st.integers(1, 2),
+    eps=st.sampled_from([None, 1e-6, 0.1]),
+    affine=flags,
+    dtype=st.sampled_from(["float16", "float32"]),
+)
+def test_rms_norm(shape: list[int], axes: int, eps: float | None, affine: bool, dtype: str) -> None:
+    def reference(weights: dict[str, Any], x: Any) -> Any:
+        assert axes <= x.dim()
+        weight = weights["weight"].to(x.dtype) if affine else None
+        return F.rms_norm(x, x.shape[-axes:], weight, eps)
+
+    attrs = {"axes": axes, "eps": eps, "affine": affine}
+    agree("rms_norm", attrs, [normal(shape, dtype)], reference, tolerance=2e-5 if dtype == "float32" else 2e-3)
+
+
+@draws
+@given(shape=shapes, groups=st.integers(1, 4), eps=eps, affine=flags, bias=flags)
+def test_group_norm(shape: list[int], groups: int, eps: float, affine: bool, bias: bool) -> None:
+    agree(
+        "group_norm",
+        {"groups": groups, "eps": eps, "affine": affine, "bias": bias},
+        [normal(shape)],
+        precisely(lambda w, x: F.group_norm(x, groups, w.get("weight"), w.get("bias"), eps)),
+        tolerance=1e-4,
+    )
+
+
+@draws
+@given(
+    shape=shapes,
+    size=st.integers(0, 8),
+    alpha=st.sampled_from([1e-4, 0.5, 0]),
+    beta=st.sampled_from([0.75, 1, 0.5]),
+    k=st.sampled_from([1, 2.5]),
+)
+def test_local_response_norm(shape: list[int], size: int, alpha: float, beta: float, k: float) -> None:
+    agree(
+        "local_response_norm",
+        {"size": size, "alpha": alpha, "beta": beta, "k": k},
+        [normal(shape)],
+        lambda w, x: F.local_response_norm(x, size, alpha, beta, k),
+    )
+
+
+@draws
+@given(
+    shape=shapes,
+    p=st.sampled_from([0, 0.5, 1, 2, 3, 4.5, -1, float("inf"), -float("inf")]),
+    axis=st.one_of(st.integers(-3, 3), st.lists(st.integers(-3, 2), max_size=3)),
+    eps=st.sampled_from([1e-12, 1]),
+)
+def test_normalize(shape: list[int], p: float, axis: Any, eps: float) -> None:
+    agree(
+        "normalize",
+        {"p": p, "axis": axis, "eps": eps},
+        [normal(shape)],
+        lambda w, x: F.normalize(x, p, axis, eps),
+        tolerance=1e-4,
+    )

@@ -1,0 +1,79 @@
+"""Every code block of the README and of docs/ does what it says."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from netcalc.spec import elaborate
+from netcalc.spec.library import load_text
+
+ROOT = Path(__file__).parent.parent
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("**/*.md"))]
+_FENCE = re.compile(r"^```(\S+)?[ ]?(.*)\n((?:.*\n)*?)```$", re.MULTILINE)
+
+
+def blocks(language: str) -> list[Any]:
+    """(page, words after the language, text) of every block in a language."""
+    found = []
+    for page in PAGES:
+        for number, match in enumerate(_FENCE.finditer(page.read_text())):
+            if match[1] == language:
+                label = f"{page.relative_to(ROOT)}#{number}"
+                found.append(pytest.param(match[2].strip(), match[3], id=label))
+    return found
+
+
+@pytest.mark.parametrize(("info", "text"), blocks("yaml"))
+def test_yaml_blocks_elaborate(info: str, text: str) -> None:
+    if info.startswith("layers"):
+        name, _, shape = info.split()[1].partition("=")
+        lines = text.replace("\n", "\n  ")
+        text = f"netcalc: 1\ninputs: {{{name}: {shape}}}\nlayers:\n  {lines}"
+    elaborate(load_text(text))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_python_blocks_run_in_order(page: Path) -> None:
+    namespace: dict[str, Any] = {"__name__": "docs"}
+    for match in _FENCE.finditer(page.read_text()):
+        if match[1] == "python":
+            exec(compile(match[3], str(page), "exec", dont_inherit=True), namespace)
+
+
+@pytest.mark.parametrize(("info", "text"), blocks("console"))
+def test_console_blocks_print_what_they_show(info: str, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    from netcalc.cli import app
+
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setenv("NO_COLOR", "1")
+    for command, shown in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", text, re.MULTILINE):
+        words = shlex.split(command, comments=True)
+        assert words[0] == "netcalc", command
+        result = CliRunner().invoke(app, words[1:])
+        printed = [line.rstrip() for line in result.output.rstrip("\n").split("\n")]
+        wanted = [line.rstrip() for line in shown.rstrip("\n").split("\n")]
+        assert matches(printed, wanted), result.output
+
+
+def matches(printed: list[str], wanted: list[str]) -> bool:
+    """Whether the lines are the same; a line of ``…`` stands for any number of lines."""
+    if not wanted or wanted == [""]:
+        return True
+    if wanted[0].strip() == "…":
+        return any(matches(printed[i:], wanted[1:]) for i in range(len(printed) + 1))
+    return bool(printed) and printed[0] == wanted[0] and (
+        printed[1:] == wanted[1:] or matches(printed[1:], wanted[1:]) if len(wanted) > 1 else len(printed) == 1
+    )
+
+
+def test_the_readme_and_ci_run_the_same_tests() -> None:
+    readme = (ROOT / "README.md").read_text()
+    (command,) = [line for line in readme.splitlines() if line.startswith("python3 -m venv") and "pytest" in line]
+    assert command in (ROOT / ".ci" / "run").read_text().splitlines()

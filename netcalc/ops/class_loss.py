@@ -41,11 +41,11 @@ class _Classes(Loss):
         if x.rank < 1:
             raise RuleError(f"{self.name} takes an input with an axis of classes, and this one is a scalar")
         rows, classes = self.rows(x), x.shape[class_axis(x.rank)]
-        if target.is_float:
+        if target.is_float and self.takes_probabilities:
             self.by_probability(x, target)
         elif target.dtype not in INTEGERS:
             raise RuleError(
-                f"{self.name} takes classes as whole numbers, and its target is {target.dtype}", code="E402"
+                f"{self.name} takes whole numbers as classes, and its target is {target.dtype}", code="E402"
             )
         elif target.shape != rows.shape:
             raise RuleError(f"{self.name} of {x} takes a target of {rows}, one class each, and this is {target}")

@@ -57,7 +57,7 @@ def binary_cross_entropy_with_logits(
 ) -> Array:
     x, target, dtype = _alike(x, target)
     if op.pos_weight is not None:
-        pos_weight = np.asarray(op.pos_weight, x.dtype)
+        pos_weight = np.asarray(op.pos_weight if len(op.pos_weight) > 1 else op.pos_weight[0], x.dtype)
     log_sigmoid = np.minimum(x, 0) - np.log1p(np.exp(-np.abs(x)))
     no = 1 - target
     if pos_weight is not None:

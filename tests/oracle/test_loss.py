@@ -1,0 +1,130 @@
+"""Losses drawn against torch."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.oracle.harness import agree, draws
+
+torch = pytest.importorskip("torch")
+F = torch.nn.functional
+
+flags = st.booleans()
+reductions = st.sampled_from(["none", "mean", "sum", "batchmean"])
+shapes = st.lists(st.integers(1, 4), min_size=1, max_size=4)
+
+
+def drawn(shape: list[int], seed: int = 0) -> np.ndarray:
+    return np.asarray(np.random.default_rng(seed).normal(size=shape), np.float32)
+
+
+def between_0_and_1(shape: list[int], seed: int = 0) -> np.ndarray:
+    """Probabilities, both ends among them."""
+    return np.asarray(np.clip(drawn(shape, seed) / 2 + 0.5, 0, 1))
+
+
+@draws
+@given(shape=shapes, reduction=reductions, weighted=flags)
+def test_distances(shape: list[int], reduction: str, weighted: bool) -> None:
+    arrays = [drawn(shape), drawn(shape, 1), between_0_and_1(shape, 2) + 1 if weighted else None]
+    for name in ("mse_loss", "l1_loss"):
+        function = getattr(F, name)
+        agree(
+            name,
+            {"reduction": reduction},
+            arrays,
+            lambda w, x, y, weight, function=function: function(x, y, reduction=reduction, weight=weight),
+        )
+
+
+@draws
+@given(shape=shapes, other=shapes)
+def test_shapes_that_differ(shape: list[int], other: list[int]) -> None:
+    """torch broadcasts the distances, and warns; the tests take a warning as a refusal."""
+    for name in ("mse_loss", "l1_loss", "binary_cross_entropy", "binary_cross_entropy_with_logits"):
+        function = getattr(F, name)
+        arrays = [between_0_and_1(shape), between_0_and_1(other, 1)]
+        agree(name, {}, arrays, lambda w, x, y, function=function: function(x, y))
+
+
+@draws
+@given(shape=shapes, reduction=reductions, weight=st.sampled_from([None, "whole", "last", "more"]))
+def test_binary_cross_entropy(shape: list[int], reduction: str, weight: str | None) -> None:
+    by = {"whole": shape, "last": shape[-1:], "more": [2, *shape]}
+    agree(
+        "binary_cross_entropy",
+        {"reduction": reduction},
+        [between_0_and_1(shape), between_0_and_1(shape, 1), drawn(by[weight], 2) if weight else None],
+        lambda w, x, y, weight: F.binary_cross_entropy(x, y, weight, reduction=reduction),
+    )
+
+
+@draws
+@given(shape=shapes, reduction=reductions, weighted=flags, positive=st.sampled_from([None, "whole", "last", "more"]))
+def test_binary_cross_entropy_with_logits(
+    shape: list[int], reduction: str, weighted: bool, positive: str | None
+) -> None:
+    by = {"whole": shape, "last": shape[-1:], "more": [2, *shape]}
+    weights = [drawn(shape[-1:], 2) if weighted else None, drawn(by[positive], 3) + 5 if positive else None]
+    agree(
+        "binary_cross_entropy_with_logits",
+        {"reduction": reduction},
+        [drawn(shape) * 30, between_0_and_1(shape, 1), *weights],
+        lambda w, x, y, weight, pos: F.binary_cross_entropy_with_logits(
+            x, y, weight, reduction=reduction, pos_weight=pos
+        ),
+    )
+
+
+@draws
+@given(shape=st.lists(st.integers(1, 4), max_size=4), reduction=reductions, log_target=flags)
+def test_kl_div(shape: list[int], reduction: str, log_target: bool) -> None:
+    def reference(w: dict[str, Any], x: Any, y: Any) -> Any:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # torch announces another meaning of mean
+            return F.kl_div(x, y, reduction=reduction, log_target=log_target)
+
+    target = drawn(shape, 1) if log_target else between_0_and_1(shape, 1)
+    attrs = {"reduction": reduction, "log_target": log_target}
+    agree("kl_div", attrs, [drawn(shape), target], reference, tolerance=1e-4)
+
+
+@draws
+@given(
+    shape=shapes,
+    reduction=st.sampled_from(["none", "mean", "sum"]),
+    smoothing=st.sampled_from([0, 0.1, 1]),
+    weighted=flags,
+    ignore=st.sampled_from([-100, -1, 0]),
+    by_probability=flags,
+    fits=st.sampled_from([True, True, True, False]),
+)
+def test_class_losses(
+    shape: list[int], reduction: str, smoothing: float, weighted: bool, ignore: int, by_probability: bool, fits: bool
+) -> None:
+    axis = min(1, len(shape) - 1)
+    positions = shape[:axis] + shape[axis + 1 :] if fits else [*shape, 2]
+    least = -1 if ignore == -1 else 0
+    classes = np.asarray(np.random.default_rng(1).integers(least, shape[axis], positions))
+    weight = between_0_and_1(shape[axis : axis + 1], 2) + 0.5 if weighted else None
+    target = between_0_and_1(shape if fits else positions, 3) if by_probability else classes
+    agree(
+        "cross_entropy",
+        {"reduction": reduction, "label_smoothing": smoothing, "ignore_index": ignore},
+        [drawn(shape) * 5, target, weight],
+        lambda w, x, y, weight: F.cross_entropy(
+            x, y, weight, reduction=reduction, label_smoothing=smoothing, ignore_index=ignore
+        ),
+    )
+    agree(
+        "nll_loss",
+        {"reduction": reduction, "ignore_index": ignore},
+        [drawn(shape), target, weight],
+        lambda w, x, y, weight: F.nll_loss(x, y, weight, reduction=reduction, ignore_index=ignore),
+    )

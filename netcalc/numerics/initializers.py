@@ -1,0 +1,334 @@
+"""Drawing parameters when no weights are given: the initialisers of torch.nn.init, and the ``--init`` option.
+
+Every tensor has a generator of its own, made from the seed and the tensor's path, so that its numbers depend on
+neither the order in which tensors are drawn nor on what else the network holds.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from typing import Any
+
+import numpy as np
+
+from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
+from netcalc.dims import value_at
+from netcalc.ir import Program
+from netcalc.numerics.arrays import numpy_dtype
+from netcalc.numerics.kernels import Array, initial_for
+from netcalc.opdef import Init, Operation, Param
+
+__all__ = ["Initializers", "Rule", "draw", "fans", "gain", "generator", "parse_init"]
+
+#: The ways to write an initialiser, with the names of their arguments in order.
+_ARGUMENTS: dict[str, tuple[str, ...]] = {
+    "kaiming_uniform": ("a", "mode", "nonlinearity"),
+    "kaiming_normal": ("a", "mode", "nonlinearity"),
+    "xavier_uniform": ("gain",),
+    "xavier_normal": ("gain",),
+    "uniform": ("a", "b"),
+    "normal": ("mean", "std"),
+    "truncated_normal": ("mean", "std", "a", "b"),
+    "orthogonal": ("gain",),
+    "constant": ("value",),
+    "zeros": (),
+    "ones": (),
+    "default": (),
+}
+_ALIASES = {
+    "he_uniform": "kaiming_uniform",
+    "he_normal": "kaiming_normal",
+    "glorot_uniform": "xavier_uniform",
+    "glorot_normal": "xavier_normal",
+}
+_MODES = ("fan_in", "fan_out")
+_GAINS: dict[str, Callable[[float], float]] = {
+    "linear": lambda a: 1.0,
+    "sigmoid": lambda a: 1.0,
+    "tanh": lambda a: 5 / 3,
+    "relu": lambda a: math.sqrt(2),
+    "leaky_relu": lambda a: math.sqrt(2 / (1 + a * a)),
+    "selu": lambda a: 3 / 4,
+}
+
+
+# -- drawing ----------------------------------------------------------------------------------------
+
+
+def generator(seed: int, path: str) -> np.random.Generator:
+    """The generator of the tensor at ``path``."""
+    digest = hashlib.blake2b(path.encode(), digest_size=16).digest()
+    key = np.frombuffer(digest, dtype="<u4").tolist()
+    return np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=key)))
+
+
+def fans(shape: Sequence[int]) -> tuple[int, int]:
+    """(fan_in, fan_out) as torch counts them: axis 1 and axis 0, each times the size of the axes after.
+
+    >>> fans((64, 3, 7, 7))
+    (147, 3136)
+    """
+    if len(shape) < 2:
+        raise ValueError(f"fan in and fan out need at least 2 dimensions, and the shape is {tuple(shape)}")
+    field = math.prod(shape[2:])
+    return shape[1] * field, shape[0] * field
+
+
+def gain(nonlinearity: str, a: float = 0.0) -> float:
+    """torch.nn.init.calculate_gain; ``a`` is the negative slope of ``leaky_relu``.
+
+    >>> gain("tanh")
+    1.6666666666666667
+    """
+    return _GAINS[nonlinearity](a)
+
+
+def draw(init: Init, shape: Sequence[int], dtype: str, rng: np.random.Generator) -> Array:
+    """A tensor drawn as ``init`` says, in the manner of the function of that name in torch.nn.init.
+
+    Numbers are drawn in float64 for a float64 tensor and in float32 for every other, then cast.
+
+    ``padding_idx`` among the arguments names a row that is zero.
+
+    Raises:
+        ValueError: where the initialiser does not apply to the shape (fans need two dimensions).
+    """
+    shape, args = tuple(shape), dict(init.args)
+    working = np.float64 if dtype == "float64" else np.float32
+    match init.kind:
+        case "constant":
+            drawn = np.full(shape, args["value"], numpy_dtype(dtype))
+        case "uniform":
+            low, high = args.get("a", 0.0), args.get("b", 1.0)
+            if "bound" in args:
+                low, high = -args["bound"], args["bound"]
+            drawn = _uniform(rng, shape, low, high, working)
+        case "fan_in_uniform":
+            fan = value_at(args["fan_in"], {})
+            bound = 1 / math.sqrt(fan) if fan else 0.0
+            drawn = _uniform(rng, shape, -bound, bound, working)
+        case "normal":
+            drawn = _normal(rng, shape, args.get("mean", 0.0), args.get("std", 1.0), working)
+        case "truncated_normal":
+            drawn = _truncated(rng, shape, args, working)
+        case "orthogonal":
+            drawn = _orthogonal(rng, shape, args.get("gain", 1.0), working)
+        case "kaiming_uniform" | "kaiming_normal":
+            fan = fans(shape)[_MODES.index(args.get("mode", "fan_in"))]
+            scale = gain(args.get("nonlinearity", "leaky_relu"), args.get("a", 0.0))
+            drawn = _scaled(rng, shape, scale / math.sqrt(fan) if fan else 0.0, init.kind, working)
+        case "xavier_uniform" | "xavier_normal":
+            fan = sum(fans(shape))
+            deviation = args.get("gain", 1.0) * math.sqrt(2 / fan) if fan else 0.0
+            drawn = _scaled(rng, shape, deviation, init.kind, working)
+        case "table":
+            raise ValueError("a table is computed, not drawn")
+    if "padding_idx" in args:
+        drawn[args["padding_idx"]] = 0
+    return drawn.astype(numpy_dtype(dtype), copy=False)
+
+
+def _uniform(rng: np.random.Generator, shape: tuple[int, ...], low: float, high: float, working: Any) -> Array:
+    drawn: Array = rng.random(shape, dtype=working)
+    drawn *= high - low
+    drawn += low
+    return drawn
+
+
+def _normal(rng: np.random.Generator, shape: tuple[int, ...], mean: float, std: float, working: Any) -> Array:
+    drawn: Array = rng.standard_normal(shape, dtype=working)
+    drawn *= std
+    drawn += mean
+    return drawn
+
+
+def _scaled(rng: np.random.Generator, shape: tuple[int, ...], std: float, kind: str, working: Any) -> Array:
+    if kind.endswith("normal"):
+        return _normal(rng, shape, 0.0, std, working)
+    bound = math.sqrt(3) * std
+    return _uniform(rng, shape, -bound, bound, working)
+
+
+def _truncated(rng: np.random.Generator, shape: tuple[int, ...], args: dict[str, Any], working: Any) -> Array:
+    """By the inverse of the distribution function between the cuts, which are values and not deviations."""
+    from scipy.special import ndtr, ndtri
+
+    mean, std = args.get("mean", 0.0), args.get("std", 1.0)
+    low, high = args.get("a", -2.0), args.get("b", 2.0)
+    least, most = ndtr((low - mean) / std), ndtr((high - mean) / std)
+    drawn = ndtri(_uniform(rng, shape, least, most, np.float64)) * std + mean
+    cut: Array = np.clip(drawn, low, high).astype(working)
+    return cut
+
+
+def _orthogonal(rng: np.random.Generator, shape: tuple[int, ...], scale: float, working: Any) -> Array:
+    """Orthonormal rows or columns, whichever are fewer, of the tensor seen as axis 0 by the rest."""
+    if len(shape) < 2:
+        raise ValueError(f"orthogonal needs at least 2 dimensions, and the shape is {shape}")
+    rows, columns = shape[0], math.prod(shape[1:])
+    flat = rng.standard_normal((max(rows, columns), min(rows, columns)), dtype=working)
+    q, r = np.linalg.qr(flat)
+    q *= np.where(np.diagonal(r) < 0, -1, 1)  # else the decomposition's choice of signs shows
+    oriented: Array = np.ascontiguousarray(q if rows >= columns else q.T).reshape(shape)
+    oriented *= working(scale)
+    return oriented
+
+
+# -- the option -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """An initialiser for the parameters whose path matches ``pattern``; ``init`` None means their own default.
+
+    Without a pattern it is for the parameters of two dimensions and more: biases, and the scales and shifts of
+    norms, keep their defaults.  ``text`` is what was written, for messages; ``is_option`` tells an option from a
+    rule of the spec.
+    """
+
+    init: Init | None
+    pattern: str | None
+    text: str
+    is_option: bool
+
+    def applies(self, path: str, param: Param) -> bool:
+        if self.pattern is None:
+            return len(param.shape) >= 2
+        return fnmatchcase(path, self.pattern)
+
+
+@dataclass(frozen=True, slots=True)
+class Initializers:
+    """How every parameter starts.  The first rule that applies decides, and else the operation's own default.
+
+    Buffers, and what a formula gives, always start as the operation says.
+    """
+
+    rules: tuple[Rule, ...] = ()
+
+    @classmethod
+    def of(cls, program: Program, init: str | Iterable[str] = "default") -> Initializers:
+        """The rules of ``--init`` options, a later one before an earlier one, and below them those of the spec.
+
+        Options read ``default``, ``xavier_normal(gain=2)``, ``kaiming_uniform(mode=fan_out, nonlinearity=relu)``,
+        ``normal(std=0.02)``, ``constant(0.1)``, ``zeros``; or, for the parameters that match a pattern,
+        ``*.bias=zeros``.
+
+        Raises:
+            NetcalcError: E502, with all that is wrong.
+        """
+        options = (init,) if isinstance(init, str) else tuple(init)
+        written = [("--init", *_split(option)) for option in reversed(options)]
+        written += [("init", pattern, text) for pattern, text in program.init]
+        rules, wrong = [], []
+        for where, pattern, text in written:
+            shown = f"{where} {text if pattern is None else f'{pattern}={text}'}"
+            if where == "--init" and pattern is None and text.strip() == "default":
+                continue  # what the spec says, and else what the operations say
+            try:
+                rules.append(Rule(parse_init(text), pattern, shown, where == "--init"))
+            except NetcalcError as error:
+                wrong += [replace(d, message=f"{shown}: {d.message}") for d in error.diagnostics]
+        if wrong:
+            raise NetcalcError(wrong)
+        return cls(tuple(rules))
+
+    def initial(self, op: Operation, path: str, param: Param, dtype: str, seed: int) -> Array:
+        """The parameter at ``path`` as it starts.
+
+        Raises:
+            NetcalcError: E502 where the initialiser that a rule names does not apply to the parameter.
+        """
+        shape = tuple(value_at(size, {}) for size in param.shape)
+        if param.init.kind == "table":
+            formula = initial_for(op.name)
+            if formula is None:
+                raise LookupError(f"{op.name} has no formula for {param.name!r}")
+            return np.array(formula(op, param.name, shape), numpy_dtype(dtype))
+        rule = None if param.is_buffer else next((r for r in self.rules if r.applies(path, param)), None)
+        init = param.init
+        if rule is not None and rule.init is not None:
+            padding = [(name, value) for name, value in param.init.args if name == "padding_idx"]
+            init = Init(rule.init.kind, (*rule.init.args, *padding))
+        try:
+            return draw(init, shape, dtype, generator(seed, path))
+        except ValueError as error:
+            text = rule.text if rule else param.init.kind
+            raise NetcalcError(Diagnostic("E502", f"{text}: {path}: {error}")) from None
+
+
+def parse_init(text: str) -> Init | None:
+    """One initialiser with its arguments, by position or name; None for ``default``.
+
+    Raises:
+        NetcalcError: E502.
+    """
+    found = re.fullmatch(r"\s*(\w+)\s*(?:\((.*)\))?\s*", text)
+    if not found:
+        raise _refuse("an initialiser is a name, and its arguments in brackets", "for example normal(std=0.02)")
+    name = _ALIASES.get(found[1], found[1])
+    if name not in _ARGUMENTS:
+        raise _refuse(f"no initialiser {found[1]!r}", did_you_mean(found[1], (*_ARGUMENTS, *_ALIASES)))
+    args: dict[str, Any] = {}
+    for position, part in enumerate((found[2] or "").split(",") if (found[2] or "").strip() else ()):
+        key, _, value = part.rpartition("=")
+        key = key.strip() or _positional(name, position)
+        if key not in _ARGUMENTS[name]:
+            raise _refuse(f"{found[1]} has no argument {key!r}", did_you_mean(key, _ARGUMENTS[name]))
+        if key in args:
+            raise _refuse(f"the argument {key!r} is given twice")
+        args[key] = _value(key, value.strip())
+    return _checked(name, args)
+
+
+def _split(text: str) -> tuple[str | None, str]:
+    """The pattern and the initialiser; an ``=`` inside the brackets belongs to the initialiser."""
+    head, bracket, tail = text.partition("(")
+    pattern, equals, name = head.rpartition("=")
+    return (pattern.strip(), name + bracket + tail) if equals else (None, text)
+
+
+def _positional(name: str, position: int) -> str:
+    names = _ARGUMENTS[name]
+    if position >= len(names):
+        raise _refuse(f"{name} takes {len(names) or 'no'} argument{'s' if len(names) != 1 else ''}")
+    return names[position]
+
+
+def _value(key: str, value: str) -> float | str:
+    choices = {"mode": _MODES, "nonlinearity": tuple(_GAINS)}.get(key)
+    if choices:
+        if value not in choices:
+            raise _refuse(f"{key} is one of {', '.join(choices)}, not {value!r}")
+        return value
+    try:
+        number = float(value)
+    except ValueError:
+        raise _refuse(f"{key} should be a number, and is {value!r}") from None
+    if not math.isfinite(number):
+        raise _refuse(f"{key} should be finite, and is {value}")
+    return number
+
+
+def _checked(name: str, args: dict[str, Any]) -> Init | None:
+    if name == "default":
+        return None
+    if name in ("zeros", "ones"):
+        return Init.of("constant", value=float(name == "ones"))
+    if name == "constant" and "value" not in args:
+        raise _refuse("constant needs its value", "for example constant(0.1)")
+    if args.get("std", 1.0) < 0 or (name == "truncated_normal" and args.get("std") == 0):
+        raise _refuse("std should be positive")
+    cuts = {"uniform": (0.0, 1.0), "truncated_normal": (-2.0, 2.0)}.get(name)
+    if cuts and not args.get("a", cuts[0]) < args.get("b", cuts[1]):
+        raise _refuse("a should be below b")
+    return Init.of(name, **args)
+
+
+def _refuse(why: str, hint: str | None = None) -> NetcalcError:
+    return NetcalcError(Diagnostic("E502", why, hint=hint))

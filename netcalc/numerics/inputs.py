@@ -1,0 +1,121 @@
+"""The inputs of a run: those that were given, checked, and the others, drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
+from netcalc.dims import Poly, value_at
+from netcalc.dtypes import FLOATS, INTEGERS
+from netcalc.ir import InputSpec, Program, TensorType
+from netcalc.numerics.arrays import numpy_dtype
+from netcalc.numerics.initializers import generator
+from netcalc.numerics.kernels import Array
+
+__all__ = ["require_sizes", "run_inputs"]
+
+
+def require_sizes(program: Program) -> None:
+    """NetcalcError (E404) where a size of the program is still a symbol: arrays have numbers for sizes."""
+    names = {n for spec in program.inputs for size in spec.type.shape if isinstance(size, Poly) for n in size.names()}
+    names |= {name for name, value in program.dims.items() if isinstance(value, Poly)}
+    if names:
+        which = ", ".join(sorted(names))
+        hint = " ".join(f"--set {name}=…" for name in sorted(names))
+        raise NetcalcError(
+            Diagnostic("E404", f"a run needs numbers for the sizes that are symbolic: {which}", hint=hint)
+        )
+
+
+def run_inputs(program: Program, given: Mapping[str, Any] | None = None, seed: int = 0) -> list[Array]:
+    """The program's inputs in order, drawn within their declared range where none is given.
+
+    Whole numbers are uniform on [low, high); floating-point numbers uniform on their range, or standard normal
+    without one; truth values a fair coin; an input with a default is that constant.  An input depends on the seed and
+    its name alone.
+
+    Raises:
+        NetcalcError: E602 with everything that is wrong with what was given, or cannot be drawn.
+    """
+    given = given or {}
+    names = [spec.name for spec in program.inputs]
+    problems = [
+        Diagnostic("E602", f"the spec has no input {name!r}", hint=did_you_mean(name, names))
+        for name in given
+        if name not in names
+    ]
+    arrays: list[Array] = []
+    for spec in program.inputs:
+        try:
+            arrays.append(_accept(spec, given[spec.name]) if spec.name in given else _draw(spec, seed))
+        except NetcalcError as error:
+            problems += error.diagnostics
+    if problems:
+        raise NetcalcError(problems)
+    return arrays
+
+
+def _accept(spec: InputSpec, given: Any) -> Array:
+    """The given array in the declared type; numbers of the same kind are widened, never narrowed."""
+    dtype = numpy_dtype(spec.type.dtype)
+    array = np.asarray(given)
+    if array.dtype != dtype:
+        mine, wants = _kind(array.dtype), _kind(dtype)
+        # lists and numbers of Python have no width of their own
+        fits = mine <= wants if not hasattr(given, "dtype") else mine == wants and np.can_cast(array.dtype, dtype)
+        if not fits:
+            hint = f"convert it with .astype({spec.type.dtype!r})"
+            raise _misfit(spec, f"holds {array.dtype.name}, and the spec has {spec.type.dtype}", hint)
+        array = array.astype(dtype)
+    wanted = _sizes(spec.type)
+    if array.shape != wanted:
+        held = "×".join(map(str, array.shape)) or "scalar"
+        raise _misfit(spec, f"is {held}, and the spec has {spec.type}", "--set changes the sizes of the spec")
+    if spec.type.dtype in INTEGERS and array.size:
+        least, most = int(array.min()), int(array.max())
+        low, high = spec.low, spec.high
+        if (low is not None and least < low) or (high is not None and most >= high):
+            raise _misfit(spec, f"holds {least} to {most}, and its range is [{_end(low)}, {_end(high)})")
+    return array
+
+
+def _draw(spec: InputSpec, seed: int) -> Array:
+    shape, dtype = _sizes(spec.type), numpy_dtype(spec.type.dtype)
+    if spec.default is not None:
+        return np.full(shape, spec.default, dtype)
+    rng = generator(seed, f"/{spec.name}")
+    if spec.type.dtype == "bool":
+        return rng.random(shape) < 0.5
+    if spec.type.dtype in FLOATS:
+        working = np.float64 if spec.type.dtype == "float64" else np.float32
+        if spec.low is None and spec.high is None:
+            drawn: Array = rng.standard_normal(shape, dtype=working)
+        else:
+            low = 0.0 if spec.low is None else spec.low
+            high = low + 1.0 if spec.high is None else spec.high
+            drawn = rng.random(shape, dtype=working) * working(high - low) + working(low)
+        return drawn.astype(dtype, copy=False)
+    if spec.high is None:
+        hint = f"give it a range in the spec, or values with --input {spec.name}=FILE"
+        raise _misfit(spec, "holds whole numbers, and has no range to draw them from", hint)
+    return rng.integers(int(spec.low or 0), int(spec.high), shape, dtype=np.int64).astype(dtype)
+
+
+def _sizes(type_: TensorType) -> tuple[int, ...]:
+    return tuple(value_at(size, {}) for size in type_.shape)
+
+
+def _kind(dtype: np.dtype[Any]) -> int:
+    """0 for truth values, 1 for whole numbers, 2 for floating-point ones (NumPy gives bfloat16 no kind of its own)."""
+    return {"b": 0, "i": 1, "u": 1}.get(dtype.kind, 2)
+
+
+def _end(value: float | None) -> str:
+    return "…" if value is None else f"{value:g}"
+
+
+def _misfit(spec: InputSpec, what: str, hint: str | None = None) -> NetcalcError:
+    return NetcalcError(Diagnostic("E602", f"the input {spec.name!r} {what}", hint=hint))

@@ -1,0 +1,258 @@
+"""Files of tensors: ``.safetensors``, ``.npz`` and ``.npy``, their headers without their data, and writing them.
+
+An element type that netcalc does not have keeps the name that the file gives it.
+"""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.lib import format as npy
+
+from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
+from netcalc.files import replacing
+from netcalc.numerics.kernels import Array
+
+__all__ = [
+    "Arrays",
+    "Header",
+    "Tensors",
+    "open_tensors",
+    "read_array",
+    "write_tensors",
+]
+
+#: What files of tensors are called, by format.
+SUFFIXES = (".safetensors", ".npz", ".npy")
+_PICKLES = (".pt", ".pth", ".bin", ".ckpt", ".pkl")
+#: The names that safetensors gives to element types; others keep their own name.
+_SAFETENSORS = {
+    "F64": "float64",
+    "F32": "float32",
+    "F16": "float16",
+    "BF16": "bfloat16",
+    "I64": "int64",
+    "I32": "int32",
+    "I16": "int16",
+    "I8": "int8",
+    "U8": "uint8",
+    "BOOL": "bool",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """What a file says of a tensor before any of its data is read."""
+
+    shape: tuple[int, ...]
+    dtype: str
+
+    def __str__(self) -> str:
+        return f"{'×'.join(map(str, self.shape)) or 'scalar'} {self.dtype}"
+
+
+class Tensors(Protocol):
+    """Tensors by name, whose headers are at hand and whose data is read one by one."""
+
+    @property
+    def name(self) -> str:
+        """What messages call it."""
+
+    @property
+    def headers(self) -> Mapping[str, Header]:
+        """Shape and element type of every tensor."""
+
+    def load(self, name: str) -> Array:
+        """One tensor's data, in the byte order of this machine."""
+
+
+class Arrays:
+    """Tensors that are in memory already."""
+
+    name = "the given arrays"
+
+    def __init__(self, arrays: Mapping[str, Any]) -> None:
+        self._arrays = {name: np.asarray(array) for name, array in arrays.items()}
+        self.headers = {n: Header(a.shape, a.dtype.name) for n, a in self._arrays.items()}
+
+    def load(self, name: str) -> Array:
+        return self._arrays[name]
+
+
+class _Safetensors:
+    def __init__(self, path: Path) -> None:
+        from safetensors import safe_open
+
+        self.name = str(path)
+        opened: Any = safe_open
+        with path.open("rb"):  # the plain errors of the system, where there are any
+            self._file = opened(path, framework="numpy")
+        self.headers = {name: self._header(name) for name in self._file.keys()}  # noqa: SIM118 - it is no mapping
+
+    def _header(self, name: str) -> Header:
+        part = self._file.get_slice(name)
+        dtype = part.get_dtype()
+        return Header(tuple(part.get_shape()), _SAFETENSORS.get(dtype, dtype))
+
+    def load(self, name: str) -> Array:
+        with _reading(self.name):
+            array: Array = self._file.get_tensor(name)
+        return array
+
+
+class _Npz:
+    def __init__(self, path: Path) -> None:
+        self.name = str(path)
+        self._zip = zipfile.ZipFile(path)
+        self._members = {name.removesuffix(".npy"): name for name in self._zip.namelist()}
+        self.headers = {name: self._header(member) for name, member in self._members.items()}
+
+    def _header(self, member: str) -> Header:
+        with self._zip.open(member) as file:
+            return _npy_header(file)
+
+    def load(self, name: str) -> Array:
+        with _reading(self.name), self._zip.open(self._members[name]) as file:
+            return _native(npy.read_array(file, allow_pickle=False))
+
+
+class _Npy:
+    """One nameless array; it goes by the name of its file."""
+
+    def __init__(self, path: Path) -> None:
+        self.name = str(path)
+        self._path = path
+        with path.open("rb") as file:
+            self.headers = {path.stem: _npy_header(file)}
+
+    def load(self, name: str) -> Array:
+        with _reading(self.name), self._path.open("rb") as file:
+            return _native(npy.read_array(file, allow_pickle=False))
+
+
+_READERS: dict[str, Callable[[Path], Tensors]] = {".safetensors": _Safetensors, ".npz": _Npz, ".npy": _Npy}
+
+
+def open_tensors(path: str | Path) -> Tensors:
+    """The tensors of a file, by the format that its name ends in; reads headers only.
+
+    Raises:
+        NetcalcError: E605 where the file cannot be read, or is not of that format.
+    """
+    path = Path(path)
+    suffix = path.suffix.lower()
+    if suffix not in _READERS:
+        raise _error(f"{path}: not a known format of tensors", _format_hint(suffix))
+    with _reading(str(path)):
+        return _READERS[suffix](path)
+
+
+def read_array(path: str | Path, name: str) -> Array:
+    """The tensor ``name`` of a file, or the only one that the file holds.
+
+    Raises:
+        NetcalcError: E605 where the file cannot be read, or does not say which of its tensors is meant.
+    """
+    tensors = open_tensors(path)
+    names = list(tensors.headers)
+    if name in names:
+        return tensors.load(name)
+    if len(names) == 1:
+        return tensors.load(names[0])
+    raise _error(f"{path}: no tensor {name!r} among the {len(names)} in this file", did_you_mean(name, names))
+
+
+def write_tensors(path: str | Path, tensors: Mapping[str, Array]) -> None:
+    """Writes the tensors in the format that the path ends in; an error leaves no file, and an old one as it was.
+
+    A ``.npy`` file takes exactly one tensor, and ``.npy`` and ``.npz`` cannot hold bfloat16.
+
+    Raises:
+        NetcalcError: E605 where the file cannot be written.
+    """
+    path = Path(path)
+    suffix = path.suffix.lower()
+    if suffix not in _READERS:
+        raise _error(f"{path}: not a known format of tensors", _format_hint(suffix))
+    arrays = {name: np.asarray(array, order="C") for name, array in tensors.items()}
+    if suffix == ".npy" and len(arrays) != 1:
+        raise _error(f"{path}: a .npy file holds one tensor, and there are {len(arrays)}", "write a .npz file")
+    if suffix != ".safetensors":
+        foreign = [name for name, array in arrays.items() if array.dtype.kind == "V"]
+        if foreign:
+            raise _error(
+                f"{path}: {foreign[0]!r} is {arrays[foreign[0]].dtype}, which NumPy's files cannot hold",
+                "write a .safetensors file",
+            )
+    try:
+        with replacing(path) as temporary:
+            _write(temporary, suffix, arrays)
+    except OSError as error:
+        raise _error(f"{path} cannot be written: {error.strerror or error}") from error
+
+
+def _write(path: Path, suffix: str, arrays: dict[str, Array]) -> None:
+    if suffix == ".safetensors":
+        from safetensors import SafetensorError
+        from safetensors.numpy import save_file
+
+        try:
+            save_file(arrays, path)
+        except SafetensorError as error:
+            raise OSError(str(error)) from error
+        return
+    with path.open("wb") as file:
+        if suffix == ".npz":
+            # not np.savez, which takes the names as keywords and so refuses some of them
+            with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
+                for name, array in arrays.items():
+                    with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                        npy.write_array(member, array, allow_pickle=False)
+        else:
+            (array,) = arrays.values()
+            npy.write_array(file, array, allow_pickle=False)
+
+
+def _npy_header(file: Any) -> Header:
+    version = npy.read_magic(file)
+    if version == (1, 0):
+        shape, _, dtype = npy.read_array_header_1_0(file)
+    elif version == (2, 0):
+        shape, _, dtype = npy.read_array_header_2_0(file)
+    else:
+        raise ValueError(f"version {version[0]}.{version[1]} of the .npy format")
+    return Header(shape, dtype.name)
+
+
+def _native(array: Array) -> Array:
+    return array.astype(array.dtype.newbyteorder("="), copy=False)
+
+
+@contextmanager
+def _reading(name: str) -> Iterator[None]:
+    from safetensors import SafetensorError
+
+    try:
+        yield
+    except FileNotFoundError as error:
+        raise _error(f"{name}: no such file") from error
+    except OSError as error:
+        raise _error(f"{name} cannot be read: {error.strerror or error}") from error
+    except (ValueError, EOFError, SafetensorError, zipfile.BadZipFile, NotImplementedError) as error:
+        raise _error(f"{name} is damaged, or not what its name says: {error}") from error
+
+
+def _format_hint(suffix: str) -> str:
+    if suffix in _PICKLES:
+        return "a pickle can run code: convert it with safetensors.torch.save_file"
+    return f"known formats: {', '.join(SUFFIXES)}"
+
+
+def _error(message: str, hint: str | None = None) -> NetcalcError:
+    return NetcalcError(Diagnostic("E605", message, hint=hint))

@@ -239,7 +239,9 @@ class Operation(BaseModel):
     docstring is what listings show, the rest is the operation's page; ``source`` says where the rules come from.
     """
 
-    model_config = ConfigDict(strict=True, frozen=True, extra="forbid", arbitrary_types_allowed=True)
+    model_config = ConfigDict(
+        strict=True, frozen=True, extra="forbid", arbitrary_types_allowed=True, defer_build=True
+    )
 
     name: ClassVar[str]
     source: ClassVar[str]

@@ -17,7 +17,7 @@ SizeText = int | str
 
 
 class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, populate_by_name=True)
+    model_config = ConfigDict(extra="forbid", strict=True, populate_by_name=True, defer_build=True)
 
 
 class InputDecl(_Part):

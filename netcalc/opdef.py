@@ -182,10 +182,11 @@ class Context:
 # -- attributes -------------------------------------------------------------------------------------
 
 
-def whole_number(value: Any, *, least: int = 1) -> Any:
+def whole_number(value: Any, *, least: int | None = 1) -> Any:
+    """``value``, which may be symbolic, if it is a whole number, and no number below ``least``; else ValueError."""
     if isinstance(value, bool) or not isinstance(value, (int, Poly)):
         raise ValueError("should be a whole number")
-    if isinstance(value, int) and value < least:
+    if least is not None and isinstance(value, int) and value < least:
         raise ValueError(f"should be at least {least}")
     return value
 
@@ -239,9 +240,7 @@ class Operation(BaseModel):
     docstring is what listings show, the rest is the operation's page; ``source`` says where the rules come from.
     """
 
-    model_config = ConfigDict(
-        strict=True, frozen=True, extra="forbid", arbitrary_types_allowed=True, defer_build=True
-    )
+    model_config = ConfigDict(strict=True, frozen=True, extra="forbid", arbitrary_types_allowed=True, defer_build=True)
 
     name: ClassVar[str]
     source: ClassVar[str]
@@ -254,6 +253,10 @@ class Operation(BaseModel):
     cost_rule: ClassVar[str]
     #: A runnable spec fragment: input shapes and the attributes, for the reference and for tests.
     example: ClassVar[Example]
+
+    def named(self, inputs: Sequence[Any]) -> dict[str, Any]:
+        """The inputs that are given, by port; for operations with many optional ones."""
+        return {port.name: given for port, given in zip(self.inputs, inputs, strict=False) if given is not None}
 
     def infer(self, ctx: Context, *inputs: Any) -> TensorType | tuple[TensorType, ...]:
         """The output types, from the input types; raises RuleError where they do not fit."""

@@ -44,10 +44,6 @@ class _Recurrent(Operation):
         size: Dim = self.hidden
         return size
 
-    def named(self, inputs: Sequence[Any]) -> dict[str, Any]:
-        """The inputs that are given, by port."""
-        return {port.name: given for port, given in zip(self.inputs, inputs, strict=False) if given is not None}
-
     def weights(self, features: Dim, suffix: str = "") -> Iterator[Param]:
         """The parameters of one layer in one direction."""
         rows = self.gates * self.hidden

@@ -1,0 +1,45 @@
+"""Kernels of :mod:`netcalc.ops.scan`."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from netcalc.numerics.kernels import Array, Run, apply, kernel, like, wide
+from netcalc.numerics.kernels.activation import silu
+from netcalc.ops.activation import Softplus
+from netcalc.ops.scan import SelectiveScan
+
+
+@kernel("selective_scan")
+def selective_scan(op: SelectiveScan, run: Run, *inputs: Array | None) -> tuple[Array, Array]:
+    named: dict[str, Array] = op.named(inputs)
+    given = {port: wide(array) for port, array in named.items()}
+    precision = np.result_type(*given.values())
+    u, delta, a = given["u"], given["delta"], given["A"]
+    batch, channels, length = u.shape
+    if "delta_bias" in given:
+        delta = delta + given["delta_bias"][:, None]
+    if op.delta_softplus:
+        (delta,) = apply(Softplus(), run, (delta,), {})
+    weighted = delta * u
+    b, c = _grouped(given["B"], length), _grouped(given["C"], length)
+    state = given.get("initial_state", like(u, np.zeros((batch, channels, a.shape[1]), precision)))
+    y = like(u, np.empty(u.shape, precision))
+    for t in range(length):
+        decay = np.exp(delta[:, :, t, None] * a)
+        written = weighted[:, :, t].reshape(batch, b.shape[2], -1, 1) * b[:, t, :, None, :]
+        state = decay * state + written.reshape(decay.shape)
+        read = np.matmul(state.reshape(batch, c.shape[2], -1, a.shape[1]), c[:, t, :, :, None])
+        y[:, :, t] = read.reshape(batch, channels)
+    if "D" in given:
+        y = y + u * given["D"][:, None]
+    if "z" in given:
+        y = y * silu(given["z"])
+    return y.astype(named["u"].dtype, copy=False), state.astype(precision, copy=False)
+
+
+def _grouped(projection: Array, length: int) -> Array:
+    """B or C as (batch or 1, length, groups, state); a fixed one has a group for each channel."""
+    if projection.ndim == 2:
+        return np.broadcast_to(projection, (1, length, *projection.shape), subok=True)
+    return projection[:, :, None] if projection.ndim == 3 else projection

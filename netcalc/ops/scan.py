@@ -1,0 +1,116 @@
+"""State-space recurrences over a sequence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from netcalc.dims import Dim
+from netcalc.dtypes import promote
+from netcalc.ir import TensorType
+from netcalc.opdef import (
+    Context,
+    Example,
+    Operation,
+    Port,
+    RuleError,
+    Term,
+    attr,
+    operation,
+    ports,
+    require_float,
+    require_rank,
+)
+from netcalc.ops.activation import SILU, Softplus, terms
+
+
+@operation
+class SelectiveScan(Operation):
+    """The scan of Mamba: x_t = exp(Δ_t·A)⊙x_{t−1} + Δ_t·B_t·u_t, y_t = C_t·x_t, for each channel by itself.
+
+    ``u`` and ``delta`` are (batch, channels, length) and ``A`` is (channels, state), negative for a recurrence
+    that fades: Mamba's is −exp(A_log).  ``B`` and ``C`` are selective, (batch, length, state), or with groups
+    (batch, length, groups, state), each serving channels/groups channels in a row; or fixed, (channels, state).
+    ``D`` (channels) adds D·u to the output, ``z`` (as u) then multiplies it by silu(z).  ``delta_bias`` (channels)
+    is added to delta, and ``delta_softplus`` makes it positive.  ``initial_state`` and ``last_state`` are (batch,
+    channels, state); the scan starts from zeros without one.
+
+    The state is kept in float32 at least, and ``output`` has the type of u.
+    """
+
+    name: ClassVar[str] = "selective_scan"
+    source: ClassVar[str] = "Gu & Dao 2023, arXiv:2312.00752, algorithm 2; mamba_ssm's selective_scan_ref"
+    inputs: ClassVar[tuple[Port, ...]] = ports("u", "delta", "A", "B", "C", "D?", "z?", "delta_bias?", "initial_state?")
+    outputs: ClassVar[tuple[Port, ...]] = ports("output", "last_state")
+    shape_rule: ClassVar[str] = "(batch, channels, length) → output unchanged, last_state (batch, channels, state)"
+    cost_rule: ClassVar[str] = (
+        "for each step and channel, state times: 1 MAC, 3 muls, 1 add and 1 exponential; and 1 mul, with what D, z, "
+        "delta_bias and delta_softplus take"
+    )
+    example: ClassVar[Example] = Example(((2, 8, 5), (2, 8, 5), (8, 4), (2, 5, 4), (2, 5, 4)))
+
+    delta_softplus: bool = attr("pass delta (after its bias) through softplus", default=False)
+
+    def infer(self, ctx: Context, *inputs: TensorType | None) -> tuple[TensorType, TensorType]:
+        given: dict[str, TensorType] = self.named(inputs)
+        for port, tensor in given.items():
+            require_float(tensor, f"{port} of selective_scan")
+        u, a = given["u"], given["A"]
+        require_rank(u, 3, "u of selective_scan")
+        require_rank(a, 2, "A of selective_scan")
+        batch, channels, length = u.shape
+        state = a.shape[1]
+        wanted: dict[str, tuple[str, tuple[Dim, ...]]] = {
+            "delta": ("as u", u.shape),
+            "A": ("(channels, state)", (channels, state)),
+            "D": ("(channels)", (channels,)),
+            "z": ("as u", u.shape),
+            "delta_bias": ("(channels)", (channels,)),
+            "initial_state": ("(batch, channels, state)", (batch, channels, state)),
+        }
+        for port in ("B", "C"):
+            wanted[port] = self._projection(port, given[port], batch, channels, length, state)
+        for port, tensor in given.items():
+            axes, shape = wanted.get(port, ("", u.shape))
+            if tensor.shape != shape:
+                raise RuleError(f"{port} should be {u.with_shape(*shape)}, {axes}, and it is {tensor}")
+        precision = promote("float32", *(tensor.dtype for tensor in given.values()))
+        return u, TensorType((batch, channels, state), precision)
+
+    def _projection(
+        self, port: str, x: TensorType, batch: Dim, channels: Dim, length: Dim, state: Dim
+    ) -> tuple[str, tuple[Dim, ...]]:
+        """The axes that B or C should have, going by their number."""
+        require_rank(x, (2, 3, 4), f"{port} of selective_scan")
+        if x.rank == 2:
+            return "(channels, state)", (channels, state)
+        if x.rank == 3:
+            return "(batch, length, state)", (batch, length, state)
+        groups = x.shape[2]
+        if channels % groups != 0:
+            raise RuleError(f"{port} has {groups} groups, which do not divide {channels} channels")
+        return "(batch, length, groups, state)", (batch, length, groups, state)
+
+    def cost(self, ctx: Context, inputs: Sequence[Any], outputs: Sequence[TensorType]) -> Sequence[Term]:
+        given = self.named(inputs)
+        batch, channels, length = given["u"].shape
+        each = {"batch": batch, "length": length, "channels": channels}
+        cells = {**each, "state": given["A"].shape[1]}
+        work = [
+            Term.of("mul", "decay", **cells),
+            Term.of("transcendental", "decay", **cells),
+            Term.of("mul", "input", **each),
+            Term.of("mul", "input", **cells),
+            Term.of("mul", "state", **cells),
+            Term.of("add", "state", **cells),
+            Term.of("mac", "output", **cells),
+        ]
+        if "delta_bias" in given:
+            work.append(Term.of("add", "delta bias", **each))
+        if self.delta_softplus:
+            work += terms(Softplus().work(), "softplus", **each)
+        if "D" in given:
+            work += [Term.of("mul", "skip", **each), Term.of("add", "skip", **each)]
+        if "z" in given:
+            work += [*terms(SILU, "gate", **each), Term.of("mul", "gate", **each)]
+        return work

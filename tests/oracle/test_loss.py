@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.oracle.harness import agree, draws
@@ -105,6 +105,9 @@ def test_kl_div(shape: list[int], reduction: str, log_target: bool) -> None:
     by_probability=flags,
     fits=st.sampled_from([True, True, True, False]),
 )
+@example([3, 4, 2], "mean", 0, True, -1, False, True)
+@example([3, 4, 2], "mean", 0.1, True, -100, False, True)
+@example([3, 4, 2], "mean", 0.1, True, -100, True, True)
 def test_class_losses(
     shape: list[int], reduction: str, smoothing: float, weighted: bool, ignore: int, by_probability: bool, fits: bool
 ) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.ops.harness import execute
@@ -141,6 +141,7 @@ def test_group_norm(shape: list[int], groups: int, eps: float, affine: bool, bia
     beta=st.sampled_from([0.75, 1, 0.5]),
     k=st.sampled_from([1, 2.5]),
 )
+@example([2, 5, 3], 4, 0.5, 0.75, 1)
 def test_local_response_norm(shape: list[int], size: int, alpha: float, beta: float, k: float) -> None:
     agree(
         "local_response_norm",

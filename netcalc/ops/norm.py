@@ -77,17 +77,21 @@ class _Trailing(Operation):
             raise ValueError("normalized_shape should name at least one size")
         return self
 
+    @property
+    def count(self) -> int:
+        """How many trailing axes are normalised together."""
+        return len(self.normalized_shape) if self.normalized_shape else self.axes or 1
+
     def split(self, x: TensorType) -> tuple[Dim, tuple[Dim, ...]]:
         """The number of rows, and the shape that each is normalised over."""
-        count = len(self.normalized_shape) if self.normalized_shape else self.axes or 1
-        return product(x.shape[:-count]), x.shape[-count:]
+        return product(x.shape[: -self.count]), x.shape[-self.count :]
 
     def infer(self, ctx: Context, x: TensorType) -> TensorType:
         require_float(x, self.name)
         _, trailing = self.split(x)
         if self.normalized_shape is None:
-            if x.rank < (self.axes or 1):
-                raise RuleError(f"{self.name} over {self.axes or 1} axes takes an input of that many, and this is {x}")
+            if x.rank < self.count:
+                raise RuleError(f"{self.name} over {self.count} axes takes an input of that many, and this is {x}")
         elif trailing != self.normalized_shape:
             wanted = TensorType(self.normalized_shape)
             raise RuleError(f"{self.name} over {wanted} takes an input that ends in {wanted}, and this is {x}")

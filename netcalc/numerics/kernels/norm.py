@@ -49,17 +49,15 @@ def affine(x: Array, weight: Array | None, bias: Array | None) -> Array:
 
 @kernel("layer_norm")
 def layer_norm(op: LayerNorm, run: Run, x: Array, *, weight: Array | None = None, bias: Array | None = None) -> Array:
-    count = len(op.normalized_shape) if op.normalized_shape else op.axes or 1
-    y = standardised(wide(x), tuple(range(-count, 0)), op.eps)
+    y = standardised(wide(x), tuple(range(-op.count, 0)), op.eps)
     return affine(y, weight, bias).astype(x.dtype, copy=False)
 
 
 @kernel("rms_norm")
 def rms_norm(op: RMSNorm, run: Run, x: Array, *, weight: Array | None = None) -> Array:
-    count = len(op.normalized_shape) if op.normalized_shape else op.axes or 1
     inner = wide(x)
     eps = float(np.finfo(inner.dtype).eps) if op.eps is None else op.eps
-    y = inner * reciprocal_root(mean(inner * inner, tuple(range(-count, 0))), eps)
+    y = inner * reciprocal_root(mean(inner * inner, tuple(range(-op.count, 0))), eps)
     if weight is not None and op.offset:
         weight = wide(weight) + op.offset
     return affine(y, weight, None).astype(x.dtype, copy=False)

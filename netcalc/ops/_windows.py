@@ -137,7 +137,7 @@ class Windowed(Operation):
         """The sizes of the spatial axes."""
         return x.shape[-self.axes :]
 
-    def named(self, prefix: str, sizes: Sequence[Dim]) -> dict[str, Dim]:
+    def by_axis(self, prefix: str, sizes: Sequence[Dim]) -> dict[str, Dim]:
         """Sizes by axis, as factors of a term: ``{"out_height": 112, "out_width": 112}``."""
         return {f"{prefix}_{axis}": size for axis, size in zip(AXES[self.axes], sizes, strict=True)}
 
@@ -179,8 +179,7 @@ class Windowed(Operation):
             raise RuleError(
                 f"{self.name}: a kernel of {kernel}{dilated} does not fit into a {axis} of {size}"
                 + (padding if before != 0 or after != 0 else ""),
-                hint=f"the padded {axis} must be at least {span}: the input is too small here, "
-                f"or the padding should be {ceil_div(span - size, 2)}",
+                hint=f"the {axis} with its padding must be at least {span}",
             )
         letter = axis[0].upper()
         extent = f"{letter} + 2*p" if before == after else f"{letter} + p0 + p1"

@@ -55,5 +55,9 @@ class BlurPool2d(Windowed):
 
     def cost(self, ctx: Context, inputs: Sequence[TensorType], outputs: Sequence[TensorType]) -> Sequence[Term]:
         (y,) = outputs
-        positions = {"batch": self.batch_of(y), **self.named("out", self.sizes_of(y)), "channels": self.channels_of(y)}
-        return (Term.of("mac", "product", **positions, **self.named("kernel", (self.filt_size,) * 2)),)
+        positions = {
+            "batch": self.batch_of(y),
+            **self.by_axis("out", self.sizes_of(y)),
+            "channels": self.channels_of(y),
+        }
+        return (Term.of("mac", "product", **positions, **self.by_axis("kernel", (self.filt_size,) * 2)),)

@@ -95,9 +95,9 @@ class Convolution(Windowed):
 
     def cost(self, ctx: Context, inputs: Sequence[TensorType], outputs: Sequence[TensorType]) -> Sequence[Term]:
         (x,), (y,) = inputs, outputs
-        positions = {"batch": self.batch_of(x), **self.named("out", self.sizes_of(y)), "out_channels": self.out}
+        positions = {"batch": self.batch_of(x), **self.by_axis("out", self.sizes_of(y)), "out_channels": self.out}
         _, channels, *kernel = self._filters(x)
-        window = {"in_channels_per_group": channels, **self.named("kernel", kernel)}
+        window = {"in_channels_per_group": channels, **self.by_axis("kernel", kernel)}
         terms = [Term.of("mac", "product", **positions, **window)]
         if self.bias:
             terms.append(Term.of("add", "bias", **positions))

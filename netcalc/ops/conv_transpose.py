@@ -77,12 +77,12 @@ class TransposedConvolution(Windowed):
     def cost(self, ctx: Context, inputs: Sequence[TensorType], outputs: Sequence[TensorType]) -> Sequence[Term]:
         (x,), (y,) = inputs, outputs
         batch = {"batch": self.batch_of(x)}
-        positions = {**self.named("in", self.sizes_of(x)), "in_channels": self.channels_of(x)}
-        window = {"out_channels_per_group": self._share(), **self.named("kernel", self.kernel)}
+        positions = {**self.by_axis("in", self.sizes_of(x)), "in_channels": self.channels_of(x)}
+        window = {"out_channels_per_group": self._share(), **self.by_axis("kernel", self.kernel)}
         work = Term.of("mac", "product", **batch, **positions, **window)
         if not self.bias:
             return (work,)
-        return work, Term.of("add", "bias", **batch, **self.named("out", self.sizes_of(y)), out_channels=self.out)
+        return work, Term.of("add", "bias", **batch, **self.by_axis("out", self.sizes_of(y)), out_channels=self.out)
 
 
 @operation

@@ -52,7 +52,7 @@ class Pooling(Windowed):
 
     def results(self, y: TensorType) -> dict[str, Dim]:
         """The elements of the result, as factors."""
-        return {"batch": self.batch_of(y), "channels": self.channels_of(y), **self.named("out", self.sizes_of(y))}
+        return {"batch": self.batch_of(y), "channels": self.channels_of(y), **self.by_axis("out", self.sizes_of(y))}
 
     def joins(self) -> Dim:
         """The operations that join a window's taps into one number."""

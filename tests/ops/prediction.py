@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,11 +40,11 @@ def predict(name: str, attrs: dict[str, Any], *shapes: tuple[Dim, ...]) -> Predi
     ctx = Context(steps=[])
     inputs = [TensorType(shape) for shape in shapes]
     outputs = as_tuple(op.infer(ctx, *inputs))
-    work: Counter[str] = Counter()
+    work: dict[str, Dim] = {}
     for term in op.cost(ctx, inputs, outputs):
-        work[term.kind] = work[term.kind] + term.count  # type: ignore[assignment]
+        work[term.kind] = work.get(term.kind, 0) + term.count
     params = {p.name: p.shape for p in op.params(ctx, *inputs)}
-    return Prediction([output.shape for output in outputs], params, dict(work), ctx.steps or [])
+    return Prediction([output.shape for output in outputs], params, work, ctx.steps or [])
 
 
 def agrees_symbolically(name: str, attrs: dict[str, Any], shape: tuple[int, ...], grown: int = 0) -> None:

@@ -192,7 +192,7 @@ class ScaledDotProductAttention(Operation):
     def _check_mask(self, mask: TensorType, scores: tuple[Dim, ...], query: TensorType) -> None:
         if mask.dtype not in ("bool", "float32", query.dtype):
             raise RuleError(f"attn_mask is bool, float32 or {query.dtype} as the query, not {mask.dtype}", code="E402")
-        if mask.rank < 2 or not _expands(mask.shape, scores):
+        if not _expands(mask.shape, scores):
             raise RuleError(f"attn_mask {mask} does not broadcast to the scores, {TensorType(scores)}")
 
     def _kept(self, queries: Dim, keys: Dim) -> Kept:

@@ -22,3 +22,24 @@ def test_linear(out: int, bias: bool, shape: list[int]) -> None:
         [x],
         lambda w, x: torch.nn.functional.linear(x, w["weight"], w.get("bias")),
     )
+
+
+@draws
+@given(
+    out=st.integers(1, 6),
+    bias=st.booleans(),
+    shape=st.lists(st.integers(1, 4), min_size=0, max_size=3),
+    last=st.integers(1, 5),
+    same=st.integers(0, 5).map(bool),
+)
+def test_bilinear(out: int, bias: bool, shape: list[int], last: int, same: bool) -> None:
+    x1, x2 = (
+        np.random.default_rng(0).normal(size=size).astype(np.float32)
+        for size in (shape, [*(shape[:-1] if same else shape), last])
+    )
+    agree(
+        "bilinear",
+        {"out": out, "bias": bias},
+        [x1, x2],
+        lambda w, x1, x2: torch.nn.functional.bilinear(x1, x2, w["weight"], w.get("bias")),
+    )

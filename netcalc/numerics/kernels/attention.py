@@ -28,6 +28,8 @@ def scaled_dot_product_attention(
         key, value = (x.repeat(query.shape[-3] // x.shape[-3], axis=-3) for x in (key, value))
     queries, keys = query.shape[-2], key.shape[-2]
     visible = _visible(op, queries, keys)
+    if attn_mask is not None:
+        attn_mask = np.atleast_2d(attn_mask)
     hidden = [] if key_padding_mask is None else [key_padding_mask[..., None, None, :]]
     if key_padding_mask is not None and max(query.ndim, key.ndim) == 2:
         hidden = [key_padding_mask[None]]

@@ -85,7 +85,8 @@ def _yarn(scaling: YarnScaling, frequencies: Array, theta: float) -> Array:
     low, high = max(low, 0), min(high, turned - 1)
     width = high - low if high != low else 0.001
     kept: Array = 1 - np.clip((np.arange(turned // 2) - low) / width, 0, 1)
-    return frequencies * kept + frequencies / scaling.factor * (1 - kept)
+    blended: Array = frequencies * kept + frequencies / scaling.factor * (1 - kept)
+    return blended
 
 
 def _yarn_factor(scaling: YarnScaling) -> float:

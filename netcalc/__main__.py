@@ -1,0 +1,7 @@
+"""``python -m netcalc``."""
+
+import sys
+
+from netcalc.cli import main
+
+sys.exit(main())

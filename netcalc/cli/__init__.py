@@ -1,0 +1,129 @@
+"""The command line.  ``main`` runs a command and returns the exit code.
+
+Exit codes: 0 fine; 1 a check failed; 2 bad input, also a wrong option; 70 a bug in netcalc; 130 interrupted.
+A reader that goes away (``netcalc ops | head``) is no error.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+__all__ = ["EXIT_BUG", "EXIT_CHECK", "EXIT_INPUT", "main"]
+
+EXIT_CHECK = 1
+EXIT_INPUT = 2
+EXIT_BUG = 70  # EX_SOFTWARE
+EXIT_INTERRUPTED = 130
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the command that the arguments name."""
+    from netcalc.diagnostics import Diagnostic, NetcalcError
+
+    arguments = list(sys.argv[1:] if arguments is None else arguments)
+    _speak_utf8()
+    try:
+        code = _run(arguments)
+        sys.stdout.flush()
+        return code
+    except BrokenPipeError:
+        _close_quietly()
+        return 0
+    except NetcalcError as error:
+        return _refuse(error.diagnostics, arguments)
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return EXIT_INTERRUPTED
+    except RecursionError:
+        return _refuse((Diagnostic("E003", "nested too deeply"),), arguments)
+    except Exception:
+        return _apologise(arguments)
+
+
+def _run(arguments: list[str]) -> int:
+    import typer
+
+    from netcalc.cli.app import app
+
+    usage_error = typer.BadParameter.__bases__[0]  # its name depends on where typer takes click from
+    try:
+        result = typer.main.get_command(app)(arguments, prog_name="netcalc", standalone_mode=False)
+    except typer.Abort:
+        raise KeyboardInterrupt from None
+    except usage_error as error:
+        from netcalc.diagnostics import Diagnostic, NetcalcError
+
+        raise NetcalcError(Diagnostic("E502", _sentence(error), hint=_help_hint(error))) from None
+    return result if isinstance(result, int) else 0
+
+
+def _sentence(error: Exception) -> str:
+    text = str(getattr(error, "format_message", lambda: error)())
+    text = text.strip().rstrip(".")
+    return text[:1].lower() + text[1:]
+
+
+def _help_hint(error: Exception) -> str:
+    context = getattr(error, "ctx", None)
+    return f"`{context.command_path if context else 'netcalc'} --help` says what there is"
+
+
+def _refuse(diagnostics: Sequence[object], arguments: Sequence[str]) -> int:
+    """Bad input: the diagnostics on standard error, or with ``--format json`` as a record on standard output."""
+    if _wants_json(arguments):
+        import json
+
+        from netcalc import __version__
+
+        record = {"netcalc": __version__, "errors": [d.as_dict() for d in diagnostics]}  # type: ignore[attr-defined]
+        print(json.dumps(record, indent=2, ensure_ascii=False))
+    else:
+        from netcalc.render.diagnostics import render_diagnostics
+        from netcalc.render.text import look_of
+
+        sys.stdout.flush()
+        print(render_diagnostics(diagnostics, look_of(sys.stderr)), file=sys.stderr)  # type: ignore[arg-type]
+    return EXIT_INPUT
+
+
+def _apologise(arguments: Sequence[str]) -> int:
+    """A bug: a short word, and the traceback for those who ask."""
+    kind, value, _ = sys.exc_info()
+    if "--debug" in arguments or os.environ.get("NETCALC_DEBUG"):
+        import traceback
+
+        traceback.print_exc()
+    else:
+        print(f"{kind.__name__ if kind else 'error'}: {value}", file=sys.stderr)
+    print(
+        "This is a bug in netcalc. Please report it with the spec and the output of the same command with --debug.",
+        file=sys.stderr,
+    )
+    return EXIT_BUG
+
+
+def _wants_json(arguments: Sequence[str]) -> bool:
+    pairs = zip(arguments, [*arguments[1:], ""], strict=True)
+    return any(a == "--format=json" or (a in ("--format", "-f") and b == "json") for a, b in pairs)
+
+
+def _speak_utf8() -> None:
+    """Output is UTF-8 where the stream's own encoding cannot write a shape."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            "×→├─".encode(stream.encoding or "ascii")
+        except (LookupError, UnicodeEncodeError):
+            reconfigure = getattr(stream, "reconfigure", None)
+            if reconfigure is not None:
+                reconfigure(encoding="utf-8")
+
+
+def _close_quietly() -> None:
+    """Keeps the interpreter from complaining about the closed pipe when it ends."""
+    try:
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, sys.stdout.fileno())
+    except OSError:
+        pass

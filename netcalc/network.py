@@ -1,0 +1,181 @@
+"""The Python API: a spec loaded, and what can be asked of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from netcalc.analysis.cost import Analysis, Cost
+from netcalc.analysis.summary import Summary, analyse, summarise
+from netcalc.analysis.walk import instances
+from netcalc.dims import Dim
+from netcalc.ir import Program, Value
+from netcalc.render.numbers import exact
+from netcalc.spec import elaborate, load_document
+from netcalc.spec.library import Loaded, load_text
+
+if TYPE_CHECKING:
+    from netcalc.analysis.explain import Explanation
+    from netcalc.numerics.run import RunResult
+    from netcalc.numerics.verify import VerifyReport
+
+__all__ = ["LayerShapes", "Network", "load", "loads"]
+
+
+class LayerShapes(NamedTuple):
+    """The shapes that go into a layer and come out of it."""
+
+    inputs: tuple[tuple[Dim, ...], ...]
+    outputs: tuple[tuple[Dim, ...], ...]
+
+
+def load(
+    spec: str | Path,
+    *,
+    set: Mapping[str, Any] | None = None,
+    symbolic: Collection[str] = (),
+    training: bool = False,
+) -> Network:
+    """The network of a spec file, of a shipped name, or on standard input (``-``).
+
+    Args:
+        spec: ``"resnet34"``, ``"my/net.yaml"`` or ``"-"``.
+        set: values of dims and vars by name, in place of the spec's own.
+        symbolic: dims that stay symbols, so that shapes and counts are formulas.
+        training: elaborate the training mode of each operation.
+
+    Raises:
+        NetcalcError: with everything that is wrong with the spec or the settings.
+    """
+    return _network(load_document(spec), set, symbolic, training)
+
+
+def loads(
+    text: str,
+    *,
+    set: Mapping[str, Any] | None = None,
+    symbolic: Collection[str] = (),
+    training: bool = False,
+    folder: str | Path | None = None,
+) -> Network:
+    """The network of a spec in a string; ``folder`` is where its ``extends`` and ``import`` look."""
+    loaded = load_text(text, folder=None if folder is None else Path(folder))
+    return _network(loaded, set, symbolic, training)
+
+
+def _network(loaded: Loaded, settings: Mapping[str, Any] | None, symbolic: Collection[str], training: bool) -> Network:
+    return Network(elaborate(loaded, settings, symbolic=symbolic, training=training))
+
+
+class Network:
+    """An elaborated network.
+
+    >>> import netcalc
+    >>> net = netcalc.load("resnet34")
+    >>> net.params
+    21797672
+    >>> net.shapes["conv1"].outputs
+    ((1, 64, 112, 112),)
+    """
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self._analyses: dict[str, Analysis] = {}
+
+    @property
+    def name(self) -> str:
+        """The spec's name."""
+        return self.program.name
+
+    def analysis(self, convention: str = "netcalc") -> Analysis:
+        """Costs by layer and by operation under a counting convention."""
+        if convention not in self._analyses:
+            self._analyses[convention] = analyse(self.program, convention)
+        return self._analyses[convention]
+
+    def cost(self, convention: str = "netcalc") -> Cost:
+        """What the whole network costs."""
+        return self.analysis(convention).total
+
+    def summary(self, convention: str = "netcalc", *, depth: int | None = None, unroll: bool = False) -> Summary:
+        """The typed form of ``netcalc summary``: totals, and layers with repeats folded unless unrolled."""
+        return summarise(self.analysis(convention), depth=depth, unroll=unroll)
+
+    @property
+    def params(self) -> Dim:
+        """Parameters, trainable and frozen; tied ones once."""
+        return self.cost().params
+
+    @property
+    def macs(self) -> Dim:
+        """Multiply-adds of one forward pass."""
+        return self.cost().macs
+
+    @property
+    def flops(self) -> Dim:
+        """Operations of one forward pass; a multiply-add is two."""
+        return self.cost().flops
+
+    @cached_property
+    def shapes(self) -> Mapping[str, LayerShapes]:
+        """The shapes of every operation by its full path, repeats unrolled."""
+        return {i.path: LayerShapes(_shapes(i.node.inputs), _shapes(i.node.outputs)) for i in instances(self.program)}
+
+    def explain(self, path: str | None = None, *, convention: str = "netcalc") -> Explanation:
+        """The working of the layer at ``path``, or of the whole; ``print`` shows it."""
+        from netcalc.analysis.explain import explain
+
+        return explain(self.program, path, self.analysis(convention).convention)
+
+    def run(
+        self,
+        inputs: Mapping[str, Any] | None = None,
+        *,
+        weights: str | Path | Mapping[str, Any] | None = None,
+        init: str | Iterable[str] = "default",
+        seed: int = 0,
+        trace: Sequence[str] = (),
+        keep: bool = False,
+        progress: Callable[[int, int, str], None] | None = None,
+    ) -> RunResult:
+        """A forward pass in NumPy; see :func:`netcalc.numerics.run.forward`."""
+        from netcalc.numerics.run import forward
+
+        return forward(
+            self.program, inputs, weights=weights, init=init, seed=seed, trace=trace, keep=keep, progress=progress
+        )
+
+    def verify(
+        self,
+        *,
+        seed: int = 0,
+        weights: str | Path | Mapping[str, Any] | None = None,
+        progress: Callable[[int, int, str], None] | None = None,
+    ) -> VerifyReport:
+        """Runs the network and holds shapes, types, parameters and work against the prediction."""
+        from netcalc.numerics.verify import verify
+
+        return verify(self.program, seed=seed, weights=weights, progress=progress)
+
+    def __repr__(self) -> str:
+        return f"<Network {self.name!r}: {exact(self.params)} parameters>"
+
+    def __str__(self) -> str:
+        from netcalc.render.report import report
+
+        return report(self.analysis(), "summary")
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        """What notebooks show."""
+        return {"text/plain": str(self), "text/html": self._repr_html_()}
+
+    def _repr_html_(self) -> str:
+        from netcalc.render.html import report_html
+
+        return report_html(self.analysis())
+
+
+def _shapes(values: Iterable[Value | None]) -> tuple[tuple[Dim, ...], ...]:
+    return tuple(v.type.shape for v in values if v is not None and v.type is not None)

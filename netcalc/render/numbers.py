@@ -1,0 +1,135 @@
+"""How numbers are written: ``21,797,672``, ``21.8 M``, ``3.664 GMAC``, ``83.2 MiB``, ``112×112×64``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from netcalc.dims import Dim
+from netcalc.ir import TensorType
+
+__all__ = ["bytes_text", "exact", "measured", "shape_text", "share", "shapes_text", "short", "work"]
+
+_THOUSANDS = ("", "k", "M", "G", "T", "P", "E", "Z", "Y")
+_BINARY = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
+
+
+def exact(value: Dim) -> str:
+    """Every digit: ``21,797,672``; a symbolic size as its formula.
+
+    >>> exact(21797672)
+    '21,797,672'
+    """
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def short(value: Dim, digits: int = 3) -> str:
+    """A few digits and a power of a thousand.
+
+    >>> short(21797672), short(999_999), short(999)
+    ('21.8 M', '1.00 M', '999')
+    """
+    if not isinstance(value, int):
+        return str(value)
+    if abs(value) < 1000:
+        return str(value)
+    power = min((len(str(abs(value))) - 1) // 3, len(_THOUSANDS) - 1)
+    text = _digits(value, 1000**power, digits)
+    if len(text.lstrip("-").partition(".")[0]) > 3 and power < len(_THOUSANDS) - 1:  # 999.96 became 1000
+        power += 1
+        text = _digits(value, 1000**power, digits)
+    return f"{text} {_THOUSANDS[power]}"
+
+
+def work(value: Dim, unit: str) -> str:
+    """An amount of work with its unit, in four digits.
+
+    >>> work(3663761408, "MAC"), work(12, "FLOP")
+    ('3.664 GMAC', '12 FLOP')
+    """
+    if not isinstance(value, int):
+        return f"{value} {unit}"
+    text = short(value, 4)
+    return f"{text}{unit}" if " " in text else f"{text} {unit}"
+
+
+def bytes_text(value: Dim) -> str:
+    """Bytes in units of 1024.
+
+    >>> bytes_text(87190688), bytes_text(512)
+    ('83.2 MiB', '512 B')
+    """
+    if not isinstance(value, int):
+        return f"{value} B"
+    power = 0
+    while abs(value) >= 1024 ** (power + 1) and power < len(_BINARY) - 1:
+        power += 1
+    if power == 0:
+        return f"{value} B"
+    if value * 2 >= 1999 * 1024**power and power < len(_BINARY) - 1:  # would be written as 1000 or more
+        power += 1
+    return f"{_digits(value, 1024**power, 3)} {_BINARY[power]}"
+
+
+def measured(value: Dim) -> str:
+    """Every digit, and a short form behind them where that helps: ``21,797,672 (21.8 M)``."""
+    if not isinstance(value, int) or abs(value) < 10_000:
+        return exact(value)
+    return f"{exact(value)} ({short(value)})"
+
+
+def share(part: Dim, whole: Dim) -> str:
+    """A part of the whole in per cent; nothing where there is no whole to speak of.
+
+    >>> share(1, 3), share(0, 3), share(1, 100000)
+    ('33.3 %', '', '<0.1 %')
+    """
+    if not isinstance(part, int) or not isinstance(whole, int) or whole == 0 or part == 0:
+        return ""
+    tenths = (part * 2000 + whole) // (whole * 2)
+    return f"{tenths // 10}.{tenths % 10} %" if tenths else "<0.1 %"
+
+
+def shape_text(shape: Sequence[Dim], layout: str = "nchw") -> str:
+    """A shape as it is read: ``1×64×112×112``.
+
+    In the ``hwc`` layout channels stand behind the axes of an image, and a batch of one is left out:
+    ``112×112×64``.
+
+    >>> shape_text((1, 64, 112, 112)), shape_text((1, 64, 112, 112), "hwc"), shape_text((8, 3, 4, 4), "hwc")
+    ('1×64×112×112', '112×112×64', '8×4×4×3')
+    """
+    sizes = list(shape)
+    if layout == "hwc":
+        if len(sizes) > 3:
+            sizes = [sizes[0], *sizes[2:], sizes[1]]
+        if len(sizes) > 1 and sizes[0] == 1:
+            sizes = sizes[1:]
+    return "×".join(_size(size) for size in sizes) if sizes else "scalar"
+
+
+def shapes_text(types: Iterable[TensorType | None], layout: str = "nchw") -> str:
+    """Several shapes in a row; equal neighbours are written once with their number."""
+    groups: list[tuple[str, int]] = []
+    for type_ in types:
+        text = "?" if type_ is None else shape_text(type_.shape, layout)
+        if groups and groups[-1][0] == text:
+            groups[-1] = (text, groups[-1][1] + 1)
+        else:
+            groups.append((text, 1))
+    return ", ".join(text if count == 1 else f"{count} of {text}" for text, count in groups)
+
+
+def _size(size: Dim) -> str:
+    text = str(size)
+    plain = isinstance(size, int) or text.replace("_", "a").isalnum()
+    return text if plain else f"({text})"
+
+
+def _digits(value: int, unit: int, digits: int) -> str:
+    """``value / unit`` with that many significant digits, rounded half up in whole numbers."""
+    whole = len(str(abs(value) // unit))
+    places = max(digits - whole, 0)
+    sign = "-" if value < 0 else ""
+    scaled = (abs(value) * 10**places * 2 + unit) // (unit * 2)
+    text = str(scaled).rjust(places + 1, "0")
+    return sign + (f"{text[:-places]}.{text[-places:]}" if places else text)

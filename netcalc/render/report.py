@@ -1,0 +1,274 @@
+"""The tables of ``shapes``, ``params``, ``flops`` and ``summary``, by layer and by operation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
+
+from netcalc.analysis.cost import Analysis, Cost, Row
+from netcalc.analysis.notes import heavy_layers
+from netcalc.analysis.summary import rows_of
+from netcalc.ir import OpNode, Value
+from netcalc.render.grid import Column, grid, markdown
+from netcalc.render.numbers import bytes_text, exact, measured, shape_text, shapes_text, share, work
+from netcalc.render.text import PLAIN, Look, clean, fill
+
+__all__ = ["VIEWS", "View", "markdown_report", "report"]
+
+View: TypeAlias = Literal["shapes", "params", "flops", "summary"]
+VIEWS: tuple[View, ...] = ("shapes", "params", "flops", "summary")
+
+
+@dataclass(frozen=True, slots=True)
+class _Sheet:
+    """What cells need to know beyond their row."""
+
+    analysis: Analysis
+    layout: str
+    counted_by: str  # what the shares of the total are shares of
+
+    def types(self, values: Sequence[Value]) -> str:
+        return shapes_text((value.type for value in values), self.layout)
+
+    def count(self, op: str, cost: Cost, field: str) -> str:
+        """Work, or a dash where the operation works and the convention does not count it."""
+        value = getattr(cost, field)
+        if value == 0:
+            return "–" if op in self.analysis.uncounted else "0"
+        return exact(value)
+
+    def share(self, cost: Cost) -> str:
+        return share(getattr(cost, self.counted_by), getattr(self.analysis.total, self.counted_by))
+
+
+@dataclass(frozen=True, slots=True)
+class _Field:
+    """A column by layer: how a row fills it."""
+
+    column: Column
+    cell: Callable[[Row, _Sheet], str]
+
+
+def _some(value: object) -> str:
+    return "" if value == 0 else exact(value)  # type: ignore[arg-type]
+
+
+def _params(row: Row, sheet: _Sheet) -> str:
+    """The parameters; tied ones are counted where they were first used, and said to be tied."""
+    cost = row.cost
+    if row.node is not None and cost.params == 0 and cost.params_tied != 0:
+        return f"{exact(cost.params_tied)} tied"
+    return _some(cost.params)
+
+
+def _tensors(row: Row, sheet: _Sheet) -> str:
+    if not isinstance(row.node, OpNode):
+        return ""
+    return ", ".join(f"{p.name} {shape_text(p.shape)}" for p in row.node.params if not p.is_buffer)
+
+
+FIELDS: dict[str, _Field] = {
+    "op": _Field(Column("operation"), lambda row, sheet: row.op),
+    "inputs": _Field(Column("input", spare=2), lambda row, sheet: sheet.types(row.inputs)),
+    "outputs": _Field(Column("output", spare=1), lambda row, sheet: sheet.types(row.outputs)),
+    "tensors": _Field(Column("tensors", spare=3), _tensors),
+    "params": _Field(Column("parameters", right=True), _params),
+    "frozen": _Field(
+        Column("frozen", right=True), lambda row, sheet: _some(row.cost.params - row.cost.params_trainable)
+    ),
+    "buffers": _Field(Column("buffers", right=True, spare=4), lambda row, sheet: _some(row.cost.buffers)),
+    "bytes": _Field(
+        Column("bytes", right=True, spare=2),
+        lambda row, sheet: "" if row.cost.weight_bytes == 0 else bytes_text(row.cost.weight_bytes),
+    ),
+    "macs": _Field(Column("MACs", right=True), lambda row, sheet: sheet.count(row.op, row.cost, "macs")),
+    "flops": _Field(Column("FLOPs", right=True), lambda row, sheet: sheet.count(row.op, row.cost, "flops")),
+    "share": _Field(Column("share", right=True, spare=3), lambda row, sheet: sheet.share(row.total)),
+}
+
+_FIELDS: dict[View, tuple[str, ...]] = {
+    "shapes": ("op", "inputs", "outputs"),
+    "params": ("op", "tensors", "params", "frozen", "buffers", "bytes", "share"),
+    "flops": ("op", "outputs", "macs", "flops", "share"),
+    "summary": ("op", "inputs", "outputs", "params", "frozen", "buffers", "macs", "flops", "share"),
+}
+
+
+def report(
+    analysis: Analysis,
+    view: View,
+    look: Look = PLAIN,
+    *,
+    depth: int | None = None,
+    unroll: bool = False,
+    layout: str = "nchw",
+) -> str:
+    """The whole page: what the network is, the tree of its layers, totals by operation, and notes."""
+    sheet = _sheet(analysis, view, layout)
+    fields = _fields(analysis, view)
+    if view == "shapes":  # nothing but shapes: none of them is spared
+        fields = [replace(f, column=replace(f.column, spare=0)) for f in fields]
+    rows = [
+        [label, *(field.cell(row, sheet) for field in fields)]
+        for label, row in _labelled(analysis.tree(unroll=unroll), depth, "")
+    ]
+    columns = [Column("layer"), *(field.column for field in fields)]
+    parts = [_head(analysis, view, look, layout), grid(columns, rows, look)]
+    if view != "shapes":
+        parts += [_by_operation(analysis, sheet, view, look), "\n".join(_total_lines(analysis, view, look))]
+    folded = any(" ×" in row[0] for row in rows)
+    notes = [fill(note, look.width) for note in _notes(analysis, view, folded)]
+    return "\n\n".join([*parts, *(["\n".join(notes)] if notes else [])])
+
+
+def markdown_report(
+    analysis: Analysis, view: View, *, depth: int | None = None, unroll: bool = False, layout: str = "nchw"
+) -> Iterator[str]:
+    """The same in Markdown, one row a layer with its full path."""
+    sheet = _sheet(analysis, view, layout)
+    fields = _fields(analysis, view)
+    yield from _head(analysis, view, PLAIN, layout).split("\n")
+    yield ""
+    rows = [
+        [_times(row.path, row.repeat), *(field.cell(row, sheet) for field in fields)]
+        for row in rows_of(analysis, depth=depth, unroll=unroll)
+    ]
+    yield from markdown([Column("layer"), *(field.column for field in fields)], rows)
+    if view != "shapes":
+        yield ""
+        yield "  \n".join(_total_lines(analysis, view, PLAIN))
+    for note in _notes(analysis, view, any(" ×" in row[0] for row in rows)):
+        yield ""
+        yield note
+
+
+# -- parts ------------------------------------------------------------------------------------------
+
+
+def _sheet(analysis: Analysis, view: View, layout: str) -> _Sheet:
+    return _Sheet(analysis, layout, "params" if view == "params" else "flops")
+
+
+def _fields(analysis: Analysis, view: View) -> list[_Field]:
+    fields = [(key, FIELDS[key]) for key in _FIELDS[view]]
+    if _one_for_each_mac(analysis):  # then FLOPs are MACs by another name
+        fields = [(key, field) for key, field in fields if key != "flops"]
+    return [replace(field, column=_column(analysis, key)) for key, field in fields]
+
+
+def _column(analysis: Analysis, key: str) -> Column:
+    convention = analysis.convention
+    if key == "flops" and convention.per_mac == 1:  # not what others call FLOPs
+        return Column(f"{convention.name} FLOPs", right=True)
+    return FIELDS[key].column
+
+
+def _one_for_each_mac(analysis: Analysis) -> bool:
+    return analysis.convention.per_mac == 1 and analysis.total.macs == analysis.total.flops
+
+
+def _labelled(rows: Iterable[Row], depth: int | None, margin: str, level: int = 1) -> Iterator[tuple[str, Row]]:
+    """Rows of the tree with their labels, indented below the row that they belong to."""
+    rows = list(rows)
+    for number, row in enumerate(rows):
+        last = number == len(rows) - 1
+        branch = "" if level == 1 else "└─ " if last else "├─ "
+        yield margin + branch + _times(row.label, row.repeat), row
+        if row.children and (depth is None or row.path.count(".") + 1 < depth):
+            inner = "" if level == 1 else margin + ("   " if last else "│  ")
+            yield from _labelled(row.children, depth, inner, level + 1)
+
+
+def _times(label: str, repeat: int) -> str:
+    return f"{label} ×{repeat:,}" if repeat > 1 else label
+
+
+def _head(analysis: Analysis, view: View, look: Look, layout: str) -> str:
+    program = analysis.program
+    about = f": {clean(program.about)}" if program.about else ""
+    inputs = ", ".join(
+        f"{clean(s.name)} {shape_text(s.type.shape, layout)} {s.type.dtype}" for s in program.inputs
+    )
+    outputs = ", ".join(
+        f"{clean(name)} {shape_text(value.type.shape, layout)} {value.type.dtype}"
+        for name, value in zip(program.output_names, program.main.outputs, strict=True)
+        if value.type is not None
+    )
+    mode = " (training mode)" if program.training else ""
+    lines = [look(clean(program.name), "bold") + about, f"{inputs or 'no inputs'} → {outputs}{mode}"]
+    if view in ("flops", "summary"):
+        lines.append(f"counted as {analysis.convention.name} does: {analysis.convention.about}")
+    return "\n".join(lines)
+
+
+def _by_operation(analysis: Analysis, sheet: _Sheet, view: View, look: Look) -> str:
+    """Totals by operation, the largest share first."""
+    found = analysis.by_operation.items()
+    value = sheet.counted_by
+    order = sorted(found, key=lambda item: _rank(getattr(item[1][1], value)), reverse=True)
+    if view == "params":
+        order = [item for item in order if item[1][1].params != 0 or item[1][1].buffers != 0]
+    wanted = [key for key in _FIELDS[view] if key in ("params", "buffers", "macs", "flops", "share")]
+    if _one_for_each_mac(analysis):
+        wanted = [key for key in wanted if key != "flops"]
+    rows = [
+        [op, f"{count:,}", *(_operation_cell(key, op, cost, sheet) for key in wanted)] for op, (count, cost) in order
+    ]
+    total = analysis.total
+    last = ["total", "", *(_operation_cell(key, "", total, sheet) for key in wanted)]
+    columns = [Column("by operation"), Column("executions", right=True)]
+    return grid(
+        [*columns, *(replace(_column(analysis, key), spare=0) for key in wanted)], rows, look, total=last
+    )
+
+
+def _operation_cell(key: str, op: str, cost: Cost, sheet: _Sheet) -> str:
+    if key == "share":
+        return sheet.share(cost)
+    return sheet.count(op, cost, key) if key in ("macs", "flops") else _some(getattr(cost, key))
+
+
+def _rank(value: object) -> int:
+    return value if isinstance(value, int) else 0
+
+
+def _total_lines(analysis: Analysis, view: View, look: Look) -> Iterator[str]:
+    total, convention = analysis.total, analysis.convention
+    if view in ("params", "summary"):
+        yield look(f"{measured(total.params)} parameters", "bold") + f", {_trained(total)}{_beside(total)}"
+    if view in ("flops", "summary"):
+        if _one_for_each_mac(analysis):
+            counted = work(total.macs, "MAC")
+        elif convention.per_mac == 1:
+            counted = f"{work(total.flops, 'FLOP')} at one for each MAC, {work(total.macs, 'MAC')} among them"
+        else:
+            counted = f"{work(total.macs, 'MAC')}, {work(total.flops, 'FLOP')}"
+        yield look(counted, "bold") + f", counted as {convention.name} does"
+        if analysis.uncounted:
+            yield f"not counted by {convention.name}: {', '.join(analysis.uncounted)}"
+
+
+def _trained(total: Cost) -> str:
+    if total.params == 0:
+        return "nothing to train"
+    if total.params_trainable == total.params:
+        return "all trainable"
+    return f"{exact(total.params_trainable)} trainable, {exact(total.params - total.params_trainable)} frozen"
+
+
+def _beside(total: Cost) -> str:
+    parts = [] if total.weight_bytes == 0 else [f"{bytes_text(total.weight_bytes)} of weights"]
+    if total.buffers != 0:
+        parts.append(f"{exact(total.buffers)} in buffers")
+    return "".join(f"; {part}" for part in parts)
+
+
+def _notes(analysis: Analysis, view: View, folded: bool) -> Iterator[str]:
+    if folded and view != "shapes":
+        yield "×N: the figures are those of one of the N instances; shares and totals are of all."
+    if view != "shapes":
+        for note in heavy_layers(analysis):
+            yield f"note: {note}"
+    for claim in analysis.program.assumptions:
+        yield f"assuming {claim}"

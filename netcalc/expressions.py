@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache, partial, reduce, wraps
 from typing import Any, NamedTuple
 
-from netcalc.dims import Poly, UndecidedError, ceil_div, maximum, minimum
+from netcalc.dims import Poly, UndecidedError, ceil_div, ceil_log2, maximum, minimum
 
 __all__ = ["FUNCTIONS", "MAX_LENGTH", "Expression", "ExpressionError", "parse"]
 
@@ -122,6 +122,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "floor": _whole(math.floor),
     "ceil": _whole(math.ceil),
     "ceil_div": ceil_div,
+    "ceil_log2": ceil_log2,
     "int": _whole(int),
     "float": float,
     "str": _str,
@@ -333,7 +334,7 @@ class _Parser:
                 self.take("in")
             # ** groups to the right, all others to the left
             right = self.binary(power if op == "**" else power + 1)
-            if compared is None:
+            if compared is None or op not in _COMPARE:
                 node = _Binary(column, op, node, right)
             else:  # a < b < c is a < b and b < c
                 node = _Binary(column, "and", node, _Binary(column, op, compared, right))
@@ -585,7 +586,7 @@ def _limit(items: int) -> None:
 
 # -- printing ---------------------------------------------------------------------------------------
 
-_SIGNS = {"*": "·", "-": "−", "%": " mod ", "<=": "≤", ">=": "≥", "!=": "≠", "==": "="}
+_SIGNS = {"*": "·", "-": "−", "<=": "≤", ">=": "≥", "!=": "≠", "==": "="}
 _SUM, _ATOM = 5, 9  # how sums and single values bind
 
 
@@ -602,8 +603,7 @@ def _printed(node: _Node, bindings: Mapping[str, Any]) -> tuple[str, int]:
         case _Name(name=name) if name not in bindings:
             return name, _ATOM
         case _Name() | _Attribute() | _Index() if _names(node) <= bindings.keys():
-            text = _number(_evaluate(node, bindings))
-            return text, _SIGN if text.startswith("−") else _ATOM if re.fullmatch(r"[\w.,]+|[\[\"].*", text) else _SUM
+            return _shown(_evaluate(node, bindings))
         case _List(items=items):
             return "[" + ", ".join(_pretty(i, bindings, 0) for i in items) + "]", _ATOM
         case _Unary(op="not", operand=operand):
@@ -612,6 +612,9 @@ def _printed(node: _Node, bindings: Mapping[str, Any]) -> tuple[str, int]:
             return _SIGNS.get(op, op) + _pretty(operand, bindings, _SIGN + 1), _SIGN
         case _Binary(op="//", left=left, right=right):
             return f"⌊{_pretty(left, bindings, 6)}/{_pretty(right, bindings, 7)}⌋", _ATOM
+        case _Binary(op="%", left=left, right=right):
+            # in parentheses wherever something stands beside it, as readers differ on how it binds
+            return f"{_pretty(left, bindings, 6)} mod {_pretty(right, bindings, 7)}", _BINDING["=="]
         case _Binary(op=op, left=left, right=right):
             binds = _BINDING[op]
             sign = _SIGNS.get(op, op) if binds > _SUM else f" {_SIGNS.get(op, op)} "
@@ -635,12 +638,23 @@ def _printed(node: _Node, bindings: Mapping[str, Any]) -> tuple[str, int]:
     raise AssertionError(node)
 
 
+def _shown(value: Any) -> tuple[str, int]:
+    """A value's text, and how it binds."""
+    if isinstance(value, Poly):
+        try:
+            return _printed(parse(str(value)).root, {})
+        except ExpressionError:  # longer than an expression may be
+            return str(value), _SUM
+    text = _number(value)
+    return text, _SIGN if text.startswith("−") else _ATOM if re.fullmatch(r"[\w.,]+|[\[\"].*", text) else _SUM
+
+
 def _number(value: Any) -> str:
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
     if isinstance(value, str):
         return f'"{value}"'
     if isinstance(value, (list, tuple)):
-        return f"[{', '.join(map(_number, value))}]"
+        return f"[{', '.join(_shown(item)[0] for item in value)}]"
     text = f"{value:,}" if isinstance(value, int) and abs(value) > 99_999 else str(value)
     return text.replace("-", "−", 1) if text.startswith("-") else text

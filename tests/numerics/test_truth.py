@@ -1,0 +1,69 @@
+"""Forward passes of whole networks against recorded torch results."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file
+
+from netcalc.numerics.run import RunResult, forward
+from netcalc.numerics.weights import check_weights
+from netcalc.spec import elaborate, load_document
+
+TRUTH = Path(__file__).parent.parent / "truth"
+
+
+def parts(case: str, kind: str) -> dict[str, np.ndarray]:
+    tensors = load_file(TRUTH / f"{case}.safetensors")
+    return {name.removeprefix(f"{kind}/"): t for name, t in tensors.items() if name.startswith(f"{kind}/")}
+
+
+def transformer(case: str, **settings: Any) -> RunResult:
+    """The shipped Transformer at the sizes of a case, run with its weights and inputs."""
+    given = parts(case, "in")
+    batch, source = given["src"].shape
+    sizes = {"batch": batch, "source": source, "target": given["tgt"].shape[1]}
+    program = elaborate(load_document("transformer"), sizes | settings)
+    weights = parts(case, "w")
+    assert check_weights(program, weights).ok
+    inputs = {spec.name: given[spec.name] for spec in program.inputs}
+    return forward(program, inputs, weights=weights, trace=["*"], keep=True)
+
+
+def close(got: np.ndarray, want: np.ndarray) -> None:
+    assert got.shape == want.shape
+    assert float(np.abs(got - want).max()) <= 1e-5 * float(np.abs(want).max())
+
+
+@pytest.mark.parametrize(
+    ("case", "settings"),
+    [
+        (
+            "transformer_mt_l2_d32",
+            {"vocab": 200, "d_model": 32, "heads": 4, "d_ff": 64, "encoder_layers": 2, "max_length": 40},
+        ),
+        (
+            "transformer_mt_prenorm",
+            {"vocab": 90, "d_model": 24, "heads": 3, "d_ff": 60, "encoder_layers": 1, "max_length": 30}
+            | {"norm_first": True, "activation": "gelu", "padding_mask": False},
+        ),
+    ],
+)
+def test_the_transformer_equals_torch(case: str, settings: dict[str, Any]) -> None:
+    record = json.loads((TRUTH / f"{case}.json").read_text())
+    result = transformer(case, decoder_layers=2, **settings)
+    close(result.outputs["logits"], parts(case, "out")[""])
+    traced = {row.path: row.array for row in result.trace}
+    ours = {
+        "pos": "pos_tgt",  # torch's one module is called twice, and the second call is what was recorded
+        "transformer.encoder": "transformer.encoder.norm",
+        "transformer.decoder": "transformer.decoder.norm",
+    }
+    for name in record["activations"]:
+        array = traced[ours.get(name, name)]
+        assert array is not None
+        close(array, parts(case, "act")[name])

@@ -21,8 +21,8 @@ def free_bytes() -> int:
 def gibibytes(count: int) -> str:
     """A number of bytes for people, in the unit that suits it.
 
-    >>> gibibytes(6_576_668_672)
-    '6.13 GiB'
+    >>> gibibytes(6_576_000_000)
+    '6.12 GiB'
     """
     size = float(count)
     for unit in ("B", "KiB", "MiB"):

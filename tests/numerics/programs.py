@@ -1,0 +1,24 @@
+"""Small programs for the tests of the executor."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from netcalc.ir import Program
+from netcalc.spec import elaborate
+from netcalc.spec.library import load_text
+
+
+def program(text: str, *, training: bool = False, **settings: Any) -> Program:
+    """The program of a spec in a string, without the first line that every spec has."""
+    return elaborate(load_text("netcalc: 1\n" + text), settings, training=training)
+
+
+#: Two linear layers, one of them with the weights of the other, and one repeated.
+TIED = """
+inputs: {x: [2, 6]}
+layers:
+  - {name: a, linear: {out: 6}}
+  - {name: b, linear: {out: 6}, tie: {weight: a.weight}}
+  - {name: stack, repeat: 3, linear: {out: 6, bias: false}}
+"""

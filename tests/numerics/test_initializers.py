@@ -1,0 +1,166 @@
+"""Initialisers: distributions against theory, seeds, and the ``--init`` option."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from netcalc.diagnostics import NetcalcError
+from netcalc.numerics.initializers import Initializers, draw, generator, parse_init
+from netcalc.numerics.weights import Parameters
+from netcalc.opdef import Init
+from tests.numerics.programs import TIED, program
+
+SHAPE = (80, 30, 3, 5)
+
+
+def drawn(init: str, shape: tuple[int, ...] = SHAPE, dtype: str = "float32", path: str = "w") -> np.ndarray:
+    parsed = parse_init(init)
+    assert parsed is not None
+    return draw(parsed, shape, dtype, generator(0, path))
+
+
+@pytest.mark.parametrize(
+    ("init", "distribution"),
+    [
+        # He et al. 2015: variance 2/fan for relu; Glorot & Bengio 2010: variance 2/(fan in + fan out)
+        ("kaiming_normal(nonlinearity=relu)", stats.norm(0, (2 / 450) ** 0.5)),
+        ("he_normal(mode=fan_out, nonlinearity=relu)", stats.norm(0, (2 / 1200) ** 0.5)),
+        ("kaiming_uniform(nonlinearity=relu)", stats.uniform(-((6 / 450) ** 0.5), 2 * (6 / 450) ** 0.5)),
+        ("xavier_normal", stats.norm(0, (2 / 1650) ** 0.5)),
+        ("glorot_uniform(gain=2)", stats.uniform(-2 * (6 / 1650) ** 0.5, 4 * (6 / 1650) ** 0.5)),
+        ("normal(std=0.02)", stats.norm(0, 0.02)),
+        ("normal(3, 2)", stats.norm(3, 2)),
+        ("uniform(-1, 3)", stats.uniform(-1, 4)),
+        ("truncated_normal(std=0.5, a=-0.5, b=1)", stats.truncnorm(-1, 2, 0, 0.5)),
+        ("truncated_normal(mean=1)", stats.truncnorm(-3, 1, 1, 1)),
+    ],
+)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_distributions(init: str, distribution: object, dtype: str) -> None:
+    sample = drawn(init, dtype=dtype)
+    assert (sample.shape, sample.dtype.name) == (SHAPE, dtype)
+    assert stats.kstest(sample.ravel(), distribution.cdf).pvalue > 1e-3  # type: ignore[attr-defined]
+
+
+def test_fan_in_uniform() -> None:
+    sample = draw(Init.of("fan_in_uniform", fan_in=64), (10_000,), "float32", generator(0, "b"))
+    assert stats.kstest(sample, stats.uniform(-1 / 8, 1 / 4).cdf).pvalue > 1e-3
+
+
+@pytest.mark.parametrize("shape", [(20, 30), (30, 20), (8, 3, 3, 3), (16, 16)])
+def test_orthogonal(shape: tuple[int, ...]) -> None:
+    flat = drawn("orthogonal(gain=2)", shape, "float64").reshape(shape[0], -1)
+    gram = flat @ flat.T if flat.shape[0] <= flat.shape[1] else flat.T @ flat
+    np.testing.assert_allclose(gram, 4 * np.eye(len(gram)), atol=1e-12)
+
+
+def test_orthogonal_signs_are_even() -> None:
+    signs = [drawn("orthogonal", (4, 4), path=str(i))[0, 0] > 0 for i in range(400)]
+    assert 150 < sum(signs) < 250
+
+
+@pytest.mark.parametrize(("init", "value"), [("zeros", 0), ("ones", 1), ("constant(-0.5)", -0.5)])
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
+def test_constants(init: str, value: float, dtype: str) -> None:
+    sample = drawn(init, (3,), dtype)
+    assert sample.dtype.name == dtype
+    assert (sample == value).all()
+
+
+def test_a_padding_row_is_zero() -> None:
+    table = draw(Init.of("normal", padding_idx=-1), (5, 4), "float32", generator(0, "e"))
+    assert not table[-1].any()
+    assert table[:-1].all()
+
+
+@given(st.lists(st.text("ab.01", min_size=1, max_size=8), min_size=2, max_size=6, unique=True), st.integers(0, 2**64))
+def test_every_path_has_numbers_of_its_own(paths: list[str], seed: int) -> None:
+    samples = {path: generator(seed, path).random(4).tobytes() for path in paths}
+    assert len(set(samples.values())) == len(paths)
+    assert all(generator(seed, path).random(4).tobytes() == samples[path] for path in reversed(paths))
+    assert all(generator(seed + 1, path).random(4).tobytes() != samples[path] for path in paths)
+
+
+def test_numbers_stay_the_same() -> None:
+    """A seed gives the same network tomorrow."""
+    assert generator(0, "fc.weight").integers(0, 2**32, 3).tolist() == [2487559807, 3136846211, 2233688881]
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ("xaver_normal", "no initialiser 'xaver_normal'"),
+        ("normal(sd=1)", "normal has no argument 'sd'"),
+        ("normal(1, mean=2)", "'mean' is given twice"),
+        ("normal(std=x)", "std should be a number, and is 'x'"),
+        ("normal(std=-1)", "std should be positive"),
+        ("normal(std=inf)", "std should be finite"),
+        ("kaiming_uniform(mode=fan)", "mode is one of fan_in, fan_out"),
+        ("constant", "constant needs its value"),
+        ("zeros(1)", "zeros takes no arguments"),
+        ("uniform(1, 1)", "a should be below b"),
+        ("normal(std=1", "an initialiser is a name"),
+        ("normal()x", "an initialiser is a name"),
+        ("*.weight=", "an initialiser is a name"),
+    ],
+)
+def test_malformed_options(option: str, message: str) -> None:
+    with pytest.raises(NetcalcError, match="E502") as caught:
+        Initializers.of(program(TIED), option)
+    assert message in str(caught.value)
+    assert f"--init {option}" in str(caught.value)
+
+
+def test_all_malformed_options_are_reported() -> None:
+    with pytest.raises(NetcalcError) as caught:
+        Initializers.of(program(TIED), ["nrmal", "zeros", "*.bias=constnt"])
+    assert [d.hint for d in caught.value.diagnostics] == ["did you mean 'constant'?", "did you mean 'normal'?"]
+
+
+def start(text: str, init: str | list[str] = "default") -> dict[str, np.ndarray]:
+    """Every parameter as it starts."""
+    from netcalc.analysis.walk import instances
+
+    net = program(text)
+    parameters = Parameters(net, init=init)
+    return {f"{i.path}.{p.name}": parameters.fetch(i, p) for i in instances(net) for p in i.node.params}
+
+
+def test_an_option_without_pattern_leaves_vectors_alone() -> None:
+    before, after = start(TIED), start(TIED, "constant(0.5)")
+    assert all((after[name] == 0.5).all() for name in after if name.endswith("weight"))
+    np.testing.assert_array_equal(before["a.bias"], after["a.bias"])
+
+
+def test_the_last_option_that_applies_decides() -> None:
+    after = start(TIED, ["a.*=ones", "zeros", "*.bias=constant(2)", "stack.1.*=default"])
+    assert not after["a.weight"].any()
+    assert (after["a.bias"] == 2).all()
+    assert not after["stack.0.weight"].any()
+    np.testing.assert_array_equal(after["stack.1.weight"], start(TIED)["stack.1.weight"])
+
+
+def test_the_spec_has_rules_too_and_options_go_before_them() -> None:
+    text = TIED + 'init: {"a.*": ones, "*.bias": zeros}\n'
+    plain, option = start(text), start(text, "a.bias=constant(3)")
+    assert (plain["a.bias"] == 1).all()  # the first of the spec's rules that matches
+    assert not plain["b.bias"].any()
+    assert (option["a.bias"] == 3).all()
+    assert (option["a.weight"] == 1).all()
+
+
+def test_a_tied_tensor_starts_as_its_owner() -> None:
+    values = start(TIED)
+    np.testing.assert_array_equal(values["a.weight"], values["b.weight"])
+    assert (values["a.bias"] != values["b.bias"]).any()
+
+
+def test_patterns_must_match_and_fans_need_two_axes() -> None:
+    with pytest.raises(NetcalcError, match=r"--init c\.\*=zeros: no parameter matches 'c\.\*'"):
+        start(TIED, "c.*=zeros")
+    with pytest.raises(NetcalcError, match=r"a\.bias: fan in and fan out need at least 2 dimensions"):
+        start(TIED, "*.bias=xavier_uniform")

@@ -60,6 +60,7 @@ class RelativePositionBias(_Bias):
 
     window_size: Sizes = attr("places along each axis of the window", min_length=1)
     class_token: bool = attr("one more place, in front of the window", default=False)
+    persistent: bool = attr("keep the index in checkpoints, as torchvision does", default=True)
 
     def infer(self, ctx: Context) -> TensorType:
         places = self._places()
@@ -71,7 +72,9 @@ class RelativePositionBias(_Bias):
         places = self._places()
         return (
             Param("relative_position_bias_table", (rows, self.num_heads), init, ctx.dtype),
-            Buffer("relative_position_index", (places * places,), Init.of("table"), "int64"),
+            Buffer(
+                "relative_position_index", (places * places,), Init.of("table"), "int64", persistent=self.persistent
+            ),
         )
 
     def _places(self) -> Dim:

@@ -93,6 +93,9 @@ def test_flat_bags_are_the_rows_of_square_ones() -> None:
         (one,) = execute("embedding_bag", attrs, square).outputs
         (other,) = execute("embedding_bag", attrs, square.reshape(-1), np.array([0, 4, 8])).outputs
         np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
+        attrs["padding_idx"] -= 20  # the same row, counted from the end
+        (same,) = execute("embedding_bag", attrs, square).outputs
+        np.testing.assert_array_equal(same, one)
 
 
 def test_one_hot_picks_rows() -> None:

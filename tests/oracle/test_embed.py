@@ -48,33 +48,38 @@ def test_embedding(
 
 @draws
 @given(
-    shape=st.lists(st.integers(1, 4), min_size=0, max_size=3),
-    dtype=id_types,
+    shape=st.lists(st.integers(1, 4), min_size=1, max_size=2),
+    misfit=st.sampled_from([None] * 9 + ["rank", "offsets", "weights"]),
+    dtype=st.sampled_from(["int64"] * 6 + ["int32", "int16"]),
     mode=st.sampled_from(["sum", "mean", "max"]),
-    padding=paddings,
+    padding=st.none() | st.integers(-8, 7),
     max_norm=norms,
     norm_type=powers,
-    offsets=st.none() | st.lists(st.integers(0, 4), max_size=3).map(sorted),
+    edges=st.lists(st.integers(0, 4), max_size=3).map(sorted),
     last=flags,
     weighted=flags,
 )
 def test_embedding_bag(
     shape: list[int],
+    misfit: str | None,
     dtype: str,
     mode: str,
     padding: int | None,
     max_norm: float | None,
     norm_type: float,
-    offsets: list[int] | None,
+    edges: list[int],
     last: bool,
     weighted: bool,
 ) -> None:
     attrs: dict[str, Any] = {"mode": mode, "padding_idx": padding, "max_norm": max_norm, "norm_type": norm_type}
-    ids = drawn_ids(shape, dtype)
-    if offsets is not None:  # torch leaves ids after the last bag's end out; the bags here end with the ids
-        offsets = [0, *(min(n, ids.size) for n in offsets), *([ids.size] if last else [])]
-    starts = None if offsets is None else np.array(offsets)
-    weights = np.random.default_rng(1).normal(size=shape).astype(np.float32) if weighted else None
+    ids = drawn_ids([2, *shape, 2] if misfit == "rank" else shape, dtype)
+    starts = weights = None
+    if (ids.ndim == 1) != (misfit == "offsets"):
+        # torch leaves ids after the last bag's end out; the bags here end with the ids
+        starts = np.array([0, *(min(n, ids.size) for n in edges), *([ids.size] if last and edges else [])])
+        last = last and bool(edges)
+    if weighted and (mode == "sum" or misfit == "weights"):
+        weights = np.random.default_rng(1).normal(size=ids.shape).astype(np.float32)
     agree(
         "embedding_bag",
         {"num_embeddings": 7, "embedding_dim": 5, "include_last_offset": last, **attrs},

@@ -144,8 +144,10 @@ def nearest(name: str, candidates: Iterable[str]) -> str | None:
     """The candidate that ``name`` was most likely meant to be, or None if none is near."""
     import difflib
 
-    found = difflib.get_close_matches(name, list(candidates), n=1, cutoff=0.6)
-    return found[0] if found else None
+    candidates = list(candidates)
+    longer = [c for c in candidates if len(name) > 2 and c.startswith(name)]  # an abbreviation: `lin`, `conv`
+    found = longer or difflib.get_close_matches(name, candidates, n=1, cutoff=0.6)
+    return min(found, key=len) if found else None
 
 
 def did_you_mean(name: str, candidates: Iterable[str]) -> str | None:

@@ -23,18 +23,5 @@ def broadcast(what: str, shapes: Sequence[Sequence[Dim]], fixes: Iterable[Fix] =
             wrong.append(f"axis {axis} is {' and '.join(map(str, others))}")
         common[axis] = next(iter(others), 1)
     if wrong:
-        raise RuleError(f"{what} cannot broadcast its inputs: {', '.join(wrong)}\n{_aligned(shapes)}", fixes=fixes)
+        raise RuleError(f"{what} cannot broadcast its inputs: {', '.join(wrong)}", fixes=fixes)
     return tuple(common)
-
-
-def _aligned(shapes: Sequence[Sequence[Dim]]) -> str:
-    """The shapes below each other, axis under axis."""
-    rank = max(map(len, shapes))
-    rows = [[""] * (rank - len(shape)) + [str(size) for size in shape] for shape in shapes]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = []
-    for number, row in enumerate(rows, start=1):
-        cells = [size.rjust(width) for size, width in zip(row, widths, strict=True)]
-        line = "".join(f"{' × ' if i and row[i - 1] else '   ' if i else ''}{cell}" for i, cell in enumerate(cells))
-        lines.append(f"  input {number}: {line or 'scalar'}")
-    return "\n".join(lines)

@@ -206,7 +206,7 @@ class Elaborator:
         value = Value(None, "an earlier error", item.span)
         name = item.data.get("name") if isinstance(item.data, dict) else None
         labels = item.data.get("as") if isinstance(item.data, dict) else None
-        for label in [name, *(labels if isinstance(labels, list) else [])]:
+        for label in [name, *(labels if isinstance(labels, list) else [labels])]:
             if isinstance(label, str):
                 frame.names[label] = Named.single(value, item.span)
         return value
@@ -429,11 +429,12 @@ class Elaborator:
         labels = [port.name for port in op.inputs]
         if len(labels) < len(inputs):
             labels = labels[:-1] + [f"{labels[-1]}[{i}]" for i in range(len(inputs) - len(labels) + 1)]
-        width = max((len(label) for label in labels), default=0)
+        present = [(label, v, v.type) for label, v in zip(labels, inputs, strict=False) if v is not None and v.type]
+        width = max((len(label) for label, _, _ in present), default=0)
+        shown = _aligned([kind for _, _, kind in present])
         related = tuple(
-            Related(f"{label:<{width}}  {value.type} {value.type.dtype}, from {value.name}", value.span)
-            for label, value in zip(labels, inputs, strict=False)
-            if value is not None and value.type is not None
+            Related(f"{label:<{width}}  {shape} {kind.dtype}, from {value.name}", value.span)
+            for (label, value, kind), shape in zip(present, shown, strict=True)
         )
         return Diagnostic(error.code, error.message, span, related, hint=error.hint or self.working_fix(error, inputs))
 
@@ -526,6 +527,20 @@ class Elaborator:
                 outputs.append(value or Value(None, str(here.data)))
         checkpoint = dict(self.checkpoint(block.decl.checkpoint, block.cursor))
         return Body(block.name, tuple(builder.inputs), tuple(builder.nodes), tuple(outputs), checkpoint)
+
+
+def _aligned(types: Sequence[TensorType]) -> list[str]:
+    """The shapes with their sizes axis under axis, counted from the last."""
+    rank = max((t.rank for t in types), default=0)
+    rows = [[""] * (rank - t.rank) + [str(size) for size in t.shape] for t in types]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = []
+    for row in rows:
+        cells = [size.rjust(width) for size, width in zip(row, widths, strict=True)]
+        lines.append(
+            "".join(("×" if i and row[i - 1] else " " if i else "") + c for i, c in enumerate(cells)) or "scalar"
+        )
+    return lines
 
 
 def _bindings(frame: Frame) -> dict[str, str]:

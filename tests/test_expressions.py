@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import math
+import re
 from typing import Any
 
 import pytest
@@ -75,7 +76,9 @@ def test_prints_what_it_means(text: str, scope: dict[str, int]) -> None:
     for printed in (parse(text).pretty(), parse(text).pretty(scope)):
         back = printed.replace("⌊", "floor(").replace("⌋", ")").replace("·", "*").replace("−", "-")
         back = back.replace(" mod ", " % ").replace("≤", "<=").replace("≥", ">=").replace("≠", "!=")
-        again = parse(back.replace(" = ", " == ").replace(",", ", ")).evaluate(scope)
+        back = re.sub(r"(?<=\d),(?=\d)", "", back.replace(" = ", " == "))
+        assume(not re.search(r"\d{100}", back))
+        again = parse(back).evaluate(scope)
         assert again == pytest.approx(value)
 
 

@@ -168,10 +168,13 @@ class Analysis:
         buffer_bytes: Dim = 0
         for param in node.params:
             size = param.elements * ITEMSIZE[dtype_of(param, node, self.program.dtype)]
-            if param.name in node.ties:
+            shared = param.name in node.ties
+            if param.is_buffer:
+                buffers, buffer_bytes = (
+                    (buffers, buffer_bytes) if shared else (buffers + param.elements, buffer_bytes + size)
+                )
+            elif shared:
                 tied = tied + param.elements
-            elif param.is_buffer:
-                buffers, buffer_bytes = buffers + param.elements, buffer_bytes + size
             else:
                 params, weight_bytes = params + param.elements, weight_bytes + size
                 trainable = trainable + (param.elements if param.trainable and not node.frozen else 0)

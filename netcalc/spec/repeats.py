@@ -10,9 +10,11 @@ from netcalc import ops
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.ir import Body, CallNode, OpNode, TensorType, Value, join
 from netcalc.opdef import Operation
+from netcalc.spec.calls import emit_call, prepare_call
 from netcalc.spec.evaluate import evaluate, evaluate_expression, names_in
 from netcalc.spec.inputs import resolve_value
 from netcalc.spec.lines import Line
+from netcalc.spec.operations import elaborate_operation
 from netcalc.spec.ties import tie_call
 from netcalc.spec.wiring import BodyBuilder, Frame, Named, Poisoned
 
@@ -73,7 +75,7 @@ def elaborate_repeat(walk: Elaborator, line: Line, frame: Frame, current: Value 
                 if last is not None and steady and not (shared and done == 1) and _continues(last, body, inputs):
                     last.times += covers
                 else:
-                    last = walk.emit_call(line, frame, base, body, inputs, None if shared else start + done)
+                    last = emit_call(walk, line, frame, base, body, inputs, None if shared else start + done)
                     last.times = covers
                     if shared and done > 0:
                         last.shares = tie_call(last, line, frame, walk.main, to=base)
@@ -178,7 +180,7 @@ def _iteration(
         return _anonymous(walk, line, declared, frame, current, last is None)
     if last is not None and len(carried) > len(last.inputs):
         raise NetcalcError(_unlike(line, last))
-    body, inputs = walk.prepare_call(line, walk.block(target, line), frame, current, carried)
+    body, inputs = prepare_call(walk, line, walk.block(target, line), frame, current, carried)
     if len(body.outputs) > 1 and not _steady(body):
         raise NetcalcError(_unlike(line, CallNode("", body, tuple(inputs), body.outputs)))
     return body, inputs
@@ -204,7 +206,7 @@ def _anonymous(
         result = walk.lines(line.args, Frame(builder, numbered=True), carried)
     else:
         kept = {k: v for k, v in line.modifiers.items() if k == "from" and not isinstance(v.data, str)}
-        result = walk.operation(replace(line, modifiers=kept), declared, Frame(builder), carried, path="")
+        result = elaborate_operation(walk, replace(line, modifiers=kept), declared, Frame(builder), carried, path="")
     if result is None or result.type is None:
         raise Poisoned
     body = Body(line.target, tuple(builder.inputs), tuple(builder.nodes), (result,))

@@ -1,0 +1,95 @@
+"""What a program takes and returns, and where its parameters stand in a reference's checkpoint."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from netcalc.diagnostics import Diagnostic, NetcalcError
+from netcalc.dims import Poly
+from netcalc.ir import CheckpointSource, InputSpec, TensorType, Value
+from netcalc.spec.document import CheckpointDecl, InputDecl
+from netcalc.spec.evaluate import evaluate_expression
+from netcalc.spec.inputs import resolve_value
+from netcalc.spec.source import Cursor
+from netcalc.spec.wiring import Frame, Named
+
+if TYPE_CHECKING:
+    from netcalc.spec.elaborate import Elaborator
+
+__all__ = ["checkpoint_sources", "program_inputs", "program_outputs"]
+
+
+def program_inputs(walk: Elaborator, frame: Frame) -> Iterator[InputSpec]:
+    """The declared inputs that are present; their values are put in sight."""
+    document, cursor = walk.loaded.document, walk.loaded.cursor
+    for name, declared in document.inputs.items():
+        here = cursor["inputs"][name]
+        decl = declared if isinstance(declared, InputDecl) else InputDecl(shape=declared)
+        if decl.when is not None and not walk.guarded(evaluate_expression, here["when"], walk.settings):
+            frame.names[name] = Named.single(None, here.key_span)
+            continue
+        sizes = here["shape"] if isinstance(here.data, dict) else here
+        spec = walk.guarded(_input_spec, walk, name, decl, here, sizes)
+        value = Value(spec.type if spec else None, name, here.key_span)
+        frame.names[name] = Named.single(value, here.key_span)
+        yield spec or InputSpec(name, TensorType(()))
+
+
+def _input_spec(walk: Elaborator, name: str, decl: InputDecl, here: Cursor, sizes: Cursor) -> InputSpec:
+    shape = tuple(_size(evaluate_expression(size, walk.settings, walk.settings), size) for size in sizes.elements())
+    low = high = None
+    if decl.range is not None:
+        low, high = (_number(evaluate_expression(end, walk.settings), end) for end in here["range"].elements())
+        if not low < high:
+            raise NetcalcError(Diagnostic("E104", f"range [{low}, {high}) holds no value", here["range"].span))
+    default = None if decl.default is None else float(decl.default)
+    return InputSpec(name, TensorType(shape, decl.dtype or walk.loaded.document.dtype), low, high, default)
+
+
+def program_outputs(walk: Elaborator, frame: Frame, current: Value | None) -> dict[str, Value]:
+    """The declared outputs, or the last value as `output`."""
+    declared = walk.loaded.document.outputs
+    if declared is None:
+        return {} if current is None else {"output": current}
+    cursor = walk.loaded.cursor["outputs"]
+    pairs = (
+        [(name, cursor[name]) for name in declared]
+        if isinstance(declared, dict)
+        else [(str(item.data), item) for item in cursor.elements()]
+    )
+    outputs: dict[str, Value] = {}
+    for name, here in pairs:
+        value = walk.guarded(resolve_value, str(here.data), here, frame, current)
+        if value is not None:
+            outputs[name] = value
+    return outputs
+
+
+def checkpoint_sources(
+    walk: Elaborator, declared: Mapping[str, CheckpointDecl | str], cursor: Cursor
+) -> Iterator[tuple[str, CheckpointSource]]:
+    for path, decl in declared.items():
+        if isinstance(decl, str):
+            yield path, CheckpointSource(decl)
+            continue
+        index, count = decl.chunk
+        if not 0 <= index < count:
+            where = cursor["checkpoint"][path].at(("chunk",)).span
+            walk.problems.append(Diagnostic("E104", f"chunk [{index}, {count}] is not one of {count}", where))
+            continue
+        yield path, CheckpointSource(decl.name, index, count, decl.axis, decl.transpose)
+
+
+def _size(value: Any, cursor: Cursor) -> Any:
+    if isinstance(value, bool) or not isinstance(value, (int, Poly)) or (isinstance(value, int) and value < 1):
+        raise NetcalcError(
+            Diagnostic("E104", f"a size should be a whole number of at least 1, not {value!r}", cursor.span)
+        )
+    return value
+
+
+def _number(value: Any, cursor: Cursor) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise NetcalcError(Diagnostic("E104", f"should be a number, not {value!r}", cursor.span))
+    return value

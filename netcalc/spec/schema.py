@@ -1,0 +1,137 @@
+"""The JSON Schema of the spec language, made from the document models and the registry of operations."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from netcalc import ops
+from netcalc.opdef import Operation
+from netcalc.spec.document import Document
+from netcalc.spec.library import shipped_blocks
+from netcalc.spec.lines import MODIFIERS
+
+__all__ = ["operation_schema", "spec_schema"]
+
+_EXPRESSION = {"$ref": "#/$defs/expression"}
+_LINES = {"type": "array", "items": {"$ref": "#/$defs/line"}}
+_TEXT = {"type": "string"}
+_FLAG = {"anyOf": [{"type": "boolean"}, _TEXT]}
+
+#: What each modifier may be.
+_MODIFIERS: dict[str, dict[str, Any]] = {
+    "name": _TEXT,
+    "from": {
+        "anyOf": [
+            _TEXT,
+            {"type": "array", "items": {"type": ["string", "null"]}},
+            {"type": "object", "additionalProperties": {"type": ["string", "null"]}},
+        ]
+    },
+    "as": {"anyOf": [_TEXT, {"type": "array", "items": _TEXT}]},
+    "repeat": {
+        "anyOf": [
+            {"type": "integer", "minimum": 0},
+            _TEXT,
+            {
+                "type": "object",
+                "properties": {
+                    "times": {"anyOf": [{"type": "integer", "minimum": 0}, _TEXT]},
+                    "each": {"anyOf": [{"type": "array"}, _TEXT]},
+                    "as": _TEXT,
+                    "index": _TEXT,
+                },
+                "oneOf": [{"required": ["times"]}, {"required": ["each"]}],
+                "additionalProperties": False,
+            },
+        ]
+    },
+    "share": _FLAG,
+    "when": _FLAG,
+    "tie": {"anyOf": [_TEXT, {"type": "object", "additionalProperties": _TEXT}]},
+    "freeze": _FLAG,
+}
+
+
+def spec_schema() -> dict[str, Any]:
+    """The schema of a spec file (JSON Schema 2020-12)."""
+    document = _untitled(Document.model_json_schema(by_alias=True))
+    definitions = document.pop("$defs")
+    document["properties"]["layers"] = {**_LINES, "description": "the network, one operation or block a line"}
+    definitions["BlockDecl"]["properties"]["layers"] = _LINES
+    definitions["expression"] = {
+        "type": "string",
+        "pattern": r"\$\{[^}]*\}",
+        "description": "an expression over dims, vars, arguments and values: ${channels // 2}",
+    }
+    operations = {}
+    for name, declared in ops.every().items():
+        schema = operation_schema(declared)
+        definitions |= schema.pop("$defs", {})
+        operations[name] = schema
+    definitions["line"] = _line(operations)
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "netcalc spec",
+        **document,
+        "$defs": definitions,
+    }
+
+
+def operation_schema(declared: type[Operation]) -> dict[str, Any]:
+    """What may stand behind an operation's name: attributes and branches, or the shorthand's bare value."""
+    model = _untitled(declared.model_json_schema())
+    properties = {name: _or_expression(schema) for name, schema in model["properties"].items()}
+    required = model.get("required", [])
+    whole: dict[str, Any] = {
+        "type": "object",
+        "properties": properties,
+        "additionalProperties": _LINES,  # a branch
+    }
+    if required:
+        whole["required"] = required
+    forms = [whole]
+    if declared.shorthand is not None and set(required) <= {declared.shorthand}:
+        forms.append(properties[declared.shorthand])
+    if not required:
+        forms.append({"type": "null"})
+    if declared.inputs and declared.inputs[0].variadic:
+        forms.append({"type": "array", "items": _LINES})
+    schema = {"description": _first_line(declared), "anyOf": forms}
+    return schema | ({"$defs": model["$defs"]} if "$defs" in model else {})
+
+
+def _line(operations: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """A line: a name alone, or a mapping with one operation or block and modifiers beside it."""
+    blocks = {name: {"description": "a block that ships with netcalc"} for name in shipped_blocks()}
+    modifiers = {name: {"description": text, **_MODIFIERS[name]} for name, text in MODIFIERS.items()}
+    sequence = {"description": "lines one after the other, under one name", **_LINES}
+    return {
+        "anyOf": [
+            {"enum": [*operations, *blocks]},
+            {"type": "string", "description": "a block of this file"},
+            {
+                "type": "object",
+                "properties": {**modifiers, **operations, **blocks, "sequence": sequence},
+                "minProperties": 1,
+            },
+        ]
+    }
+
+
+def _or_expression(schema: dict[str, Any]) -> dict[str, Any]:
+    """The same, or an expression; description and default stay outside."""
+    around = {key: value for key, value in schema.items() if key in ("description", "default")}
+    inner = {key: value for key, value in schema.items() if key not in around}
+    choices = inner["anyOf"] if set(inner) == {"anyOf"} else [inner]
+    return {**around, "anyOf": [*choices, _EXPRESSION]}
+
+
+def _untitled(schema: Any) -> Any:
+    """Without the titles that pydantic makes of field names."""
+    if isinstance(schema, dict):
+        return {k: _untitled(v) for k, v in schema.items() if not (k == "title" and isinstance(v, str))}
+    return [_untitled(item) for item in schema] if isinstance(schema, list) else schema
+
+
+def _first_line(declared: type[Operation]) -> str:
+    return (declared.__doc__ or "").strip().partition("\n")[0]

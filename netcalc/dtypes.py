@@ -6,6 +6,7 @@ wider wins, ``uint8`` with ``int8`` gives ``int16``, and ``float16`` with ``bflo
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from functools import reduce
 from typing import Any, Literal, TypeAlias, get_args
@@ -69,6 +70,25 @@ def result_type(tensors: Iterable[tuple[DType, int]], *numbers: Any) -> DType:
     if ranked is None:
         raise ValueError("arithmetic on nothing")
     return ranked
+
+
+#: The largest finite number of each floating-point type.
+_LARGEST = {"float16": 65504.0, "bfloat16": float.fromhex("0x1.fep127"), "float32": float.fromhex("0x1.fffffep127")}
+
+
+def holds(dtype: DType, number: Any) -> bool:
+    """Whether a number written in a spec has a value in that type, be it a rounded one.
+
+    >>> holds("float16", -1e9), holds("float16", float("-inf")), holds("uint8", -1)
+    (False, True, False)
+    """
+    if dtype in FLOATS:
+        return math.isinf(number) or math.isnan(number) or abs(number) <= _LARGEST.get(dtype, math.inf)
+    if dtype in INTEGERS:
+        bits = 8 * ITEMSIZE[dtype]
+        least, most = (0, 2**bits - 1) if dtype == "uint8" else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+        return math.isfinite(number) and least <= number <= most
+    return True
 
 
 def _kind(dtype: DType) -> int:

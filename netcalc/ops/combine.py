@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import BeforeValidator, WithJsonSchema
 
 from netcalc.dims import Dim, Poly, product
-from netcalc.dtypes import FLOATS, INTEGERS, DType, result_type
+from netcalc.dtypes import FLOATS, INTEGERS, DType, holds, result_type
 from netcalc.ir import TensorType
 from netcalc.opdef import Context, Example, Fix, Kind, Operation, Port, RuleError, Term, attr, operation, ports
 from netcalc.ops.broadcast import broadcast
@@ -60,8 +60,10 @@ class _Elementwise(Operation):
         if operands > 2 and not variadic:
             raise RuleError(f"{self.name} takes a second input or a value, and both are given", code="E303")
         shape = broadcast(self.name, [x.shape for x in tensors], self.fixes(tensors))
-        dtype = self.result(result_type([(x.dtype, x.rank) for x in tensors], *self.numbers()))
-        return TensorType(shape, dtype)
+        dtype, rank = tensors[0].dtype, tensors[0].rank
+        for x in tensors[1:]:
+            dtype, rank = result_type([(dtype, rank), (x.dtype, x.rank)]), max(rank, x.rank)
+        return TensorType(shape, self.result(result_type([(dtype, rank)], *self.numbers())))
 
     def fixes(self, tensors: Sequence[TensorType]) -> Iterator[Fix]:
         """Remedies for shapes that do not fit."""
@@ -392,10 +394,17 @@ class MaskedFill(Operation):
 
     def infer(self, ctx: Context, x: TensorType, mask: TensorType) -> TensorType:
         _require_bool(mask, "masked_fill", "mask")
+        require_held(self.value, x.dtype, self.name)
         return x.with_shape(*broadcast(self.name, [x.shape, mask.shape]))
 
     def cost(self, ctx: Context, inputs: Sequence[TensorType], outputs: Sequence[TensorType]) -> Sequence[Term]:
         return ()
+
+
+def require_held(number: Any, dtype: DType, what: str) -> None:
+    """RuleError (E402) unless the type has that number."""
+    if not isinstance(number, Poly) and not holds(dtype, number):
+        raise RuleError(f"{what}: {number} is out of the range of {dtype}", code="E402")
 
 
 def _require_bool(x: TensorType, what: str, port: str) -> None:

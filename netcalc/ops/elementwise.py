@@ -10,7 +10,7 @@ from pydantic import model_validator
 from netcalc.dtypes import DType, result_type
 from netcalc.ir import TensorType
 from netcalc.opdef import Context, Example, Kind, Operation, RuleError, Term, attr, operation
-from netcalc.ops.combine import Number
+from netcalc.ops.combine import Number, require_held
 
 
 class _Function(Operation):
@@ -166,7 +166,10 @@ class Clamp(_Function):
         return tuple(bound for bound in (self.min, self.max) if bound is not None)
 
     def infer(self, ctx: Context, x: TensorType) -> TensorType:
-        return x.with_dtype(result_type([(x.dtype, x.rank)], *self.bounds()))
+        dtype = result_type([(x.dtype, x.rank)], *self.bounds())
+        for bound in self.bounds():
+            require_held(bound, dtype, self.name)
+        return x.with_dtype(dtype)
 
     def cost(self, ctx: Context, inputs: Sequence[TensorType], outputs: Sequence[TensorType]) -> Sequence[Term]:
         return (Term.of("compare", "clamp", bounds=len(self.bounds()), elements=outputs[0].elements),)

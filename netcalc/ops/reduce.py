@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
-from pydantic import BeforeValidator, WithJsonSchema
+from pydantic import Field
 
 from netcalc.dims import Dim, product
 from netcalc.dtypes import FLOATS, DType
@@ -23,22 +23,7 @@ from netcalc.opdef import (
     operation,
     require_float,
 )
-
-
-def _axes(value: Any) -> Any:
-    items = value if isinstance(value, (list, tuple)) else [value]
-    if value is not None and (not items or any(isinstance(i, bool) or not isinstance(i, int) for i in items)):
-        raise ValueError("should be an axis, a list of axes, or null for all of them")
-    return tuple(value) if isinstance(value, (list, tuple)) else value
-
-
-_INTEGER = {"type": "integer"}
-#: One axis, several, or null for all of them.
-Axes = Annotated[
-    Any,
-    BeforeValidator(_axes),
-    WithJsonSchema({"anyOf": [_INTEGER, {"type": "array", "items": _INTEGER, "minItems": 1}, {"type": "null"}]}),
-]
+from netcalc.ops.lists import Axes
 
 
 class _Reduction(Operation):
@@ -49,18 +34,17 @@ class _Reduction(Operation):
     example: ClassVar[Example] = Example(((2, 3, 4),), {"axis": 1})
     kind: ClassVar[Kind]
 
-    axis: Axes = attr("the axis or axes to reduce; null: all", default=None)
+    axis: Annotated[Axes, Field(min_length=1)] | None = attr("the axis or axes to reduce; null: all", default=None)
     keepdim: bool = attr("keep the reduced axes, with size 1", default=False)
 
     def axes(self, rank: int) -> tuple[int, ...]:
         """The reduced axes, counted from the front; RuleError where the tensor has none of that number."""
         if self.axis is None:
             return tuple(range(rank))
-        given = self.axis if isinstance(self.axis, tuple) else (self.axis,)
         # as in PyTorch, a scalar has an axis 0 to reduce
-        axes = tuple(normal_axis(axis, max(rank, 1), self.name) for axis in given)
+        axes = tuple(normal_axis(axis, max(rank, 1), self.name) for axis in self.axis)
         if len(set(axes)) < len(axes):
-            raise RuleError(f"{self.name}: an axis is given twice in {list(given)}")
+            raise RuleError(f"{self.name}: an axis is given twice in {list(self.axis)}")
         return axes if rank else ()
 
     def sizes(self, x: TensorType) -> tuple[Dim, Dim]:

@@ -205,8 +205,14 @@ def test_experts_refuses() -> None:
 
 @pytest.mark.parametrize(
     "attrs",
-    [{"activation": "softmax"}, {"activation": {"gelu": {"steps": 3}}}, {"activation": 3}]
-    + [{"capacity": 2, "capacity_factor": 1.0}, {"gated": False, "limit": 7.0}, {"limit": 0.0}],
+    [
+        {"activation": "softmax"},
+        {"activation": {"gelu": {"steps": 3}}},
+        {"activation": 3},
+        {"capacity": 2, "capacity_factor": 1.0},
+        {"gated": False, "limit": 7.0},
+        {"limit": 0.0},
+    ],
 )
 def test_attributes_that_contradict(attrs: dict[str, Any]) -> None:
     declared = ops.find("experts")

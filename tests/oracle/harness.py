@@ -69,6 +69,6 @@ def agree(
     wanted = wanted if isinstance(wanted, (tuple, list)) else (wanted,)
     for one, other in zip(got, wanted, strict=False):
         array = other.numpy()
-        assert one.shape == array.shape
+        assert (one.shape, one.dtype) == (array.shape, array.dtype)
         scale = float(np.abs(array[np.isfinite(array)]).max()) if np.isfinite(array).any() else 1.0
         np.testing.assert_allclose(one, array, rtol=tolerance, atol=tolerance * max(scale, 1e-6))

@@ -10,40 +10,45 @@ import numpy as np
 
 from netcalc.dtypes import DType, result_type
 from netcalc.numerics.arrays import dtype_name, numpy_dtype
-from netcalc.numerics.kernels import Array, Run, kernel, wide
+from netcalc.numerics.kernels import Array, Run, kernel, like, wide
 from netcalc.ops.combine import Div, MaskedFill, Pow
 
 
-def _operands(op: Any, arrays: tuple[Array | None, ...], *, least: DType = "bool") -> tuple[list[Array], np.dtype[Any]]:
-    """All operands in the type that the arithmetic is done in, and the type of its result.
+def _operands(op: Any, arrays: tuple[Array | None, ...]) -> list[Any]:
+    """The tensors and numbers in the order in which they are combined."""
+    operands = [*(a for a in arrays if a is not None), *op.numbers()]
+    return operands[::-1] if getattr(op, "reverse", False) else operands
 
-    ``least`` is the type that the result has when all operands are of a lower kind.
+
+def _alike(x: Any, y: Any, *, least: DType = "bool") -> tuple[Array, Array, np.dtype[Any]]:
+    """Two operands in the type that the arithmetic is done in, and the type of its result.
+
+    ``least`` is the type that the result has when both are of a lower kind.
     """
-    given = [a for a in arrays if a is not None]
-    numbers: tuple[Any, ...] = op.numbers() if hasattr(op, "numbers") else ()
-    dtype = result_type([(dtype_name(a.dtype), a.ndim) for a in given], *numbers)
-    dtype = result_type([(dtype, 1), (least, 0)])
-    common = numpy_dtype(dtype)
+    tensors = [a for a in (x, y) if isinstance(a, np.ndarray)]
+    numbers = [a for a in (x, y) if not isinstance(a, np.ndarray)]
+    dtype = result_type([(dtype_name(a.dtype), a.ndim) for a in tensors], *numbers)
+    common = numpy_dtype(result_type([(dtype, 1), (least, 0)]))
     working = wide(np.empty(0, common)).dtype
-    operands = [a.astype(working, copy=False) for a in given] + [np.asarray(n).astype(working) for n in numbers]
-    if getattr(op, "reverse", False):
-        operands.reverse()
-    return operands, common
+    one, other = (np.asanyarray(a).astype(working, copy=False) for a in (x, y))
+    return one, other, common
 
 
 def _register(name: str, ufunc: Callable[..., Any]) -> None:
     @kernel(name)
     def combine(op: Any, run: Run, *arrays: Array | None) -> Array:
-        operands, dtype = _operands(op, arrays)
-        result: Array = reduce(ufunc, operands)
-        return result.astype(dtype, copy=False)
+        def both(x: Any, y: Any) -> Array:
+            x, y, dtype = _alike(x, y)
+            result: Array = np.asanyarray(ufunc(x, y))
+            return result.astype(dtype, copy=False)
+
+        return reduce(both, _operands(op, arrays))
 
 
 def _register_test(name: str, ufunc: Callable[..., Any]) -> None:
     @kernel(name)
     def test(op: Any, run: Run, *arrays: Array | None) -> Array:
-        result: Array = reduce(ufunc, _operands(op, arrays)[0])
-        return result
+        return reduce(lambda x, y: np.asanyarray(ufunc(*_alike(x, y)[:2])), _operands(op, arrays))
 
 
 for _name, _ufunc in {
@@ -75,7 +80,7 @@ def logical_not(op: Any, run: Run, x: Array) -> Array:
 
 @kernel("div")
 def div(op: Div, run: Run, *arrays: Array | None) -> Array:
-    (x, y), dtype = _operands(op, arrays, least="bool" if op.rounding else "float32")
+    x, y, dtype = _alike(*_operands(op, arrays), least="bool" if op.rounding else "float32")
     if op.rounding is None:
         quotient = x / y
     elif op.rounding == "floor":
@@ -89,16 +94,28 @@ def div(op: Div, run: Run, *arrays: Array | None) -> Array:
 
 @kernel("pow")
 def power(op: Pow, run: Run, *arrays: Array | None) -> Array:
-    (x, y), dtype = _operands(op, arrays)
-    if op.multiplications is None:
-        return np.power(x, y).astype(dtype, copy=False)
-    result: Array = reduce(np.multiply, [x] * (op.multiplications + 1))
+    x, y, dtype = _alike(*_operands(op, arrays))
+    result: Array
+    if op.multiplications is not None:
+        result = reduce(np.multiply, [x] * (op.multiplications + 1))
+    elif x.dtype.kind == "f":
+        result = np.power(x, y)
+    else:
+        result = _whole_power(x, y)
     return result.astype(dtype, copy=False)
+
+
+def _whole_power(x: Array, y: Array) -> Array:
+    """Whole numbers to negative powers too, which NumPy refuses: 1 and −1 have them, and for all others it is 0."""
+    base, exponent = np.asarray(x), np.asarray(y)
+    negative = exponent < 0
+    result = np.power(x, like(y, np.where(negative, exponent % 2, exponent)))
+    return np.where(negative & (base != 1) & (base != -1), 0, result)
 
 
 @kernel("where")
 def where(op: Any, run: Run, condition: Array, x: Array, other: Array) -> Array:
-    (x, other), dtype = _operands(op, (x, other))
+    x, other, dtype = _alike(x, other)
     return np.where(condition, x, other).astype(dtype, copy=False)
 
 

@@ -1,0 +1,67 @@
+"""Promotion of element types against torch, for every pair there is."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from netcalc.dtypes import DTYPES, FLOATS, INTEGERS, ITEMSIZE, DType, holds, promote, result_type
+from netcalc.numerics.arrays import dtype_name, numpy_dtype
+
+torch = pytest.importorskip("torch")
+
+
+def name(dtype: object) -> str:
+    return str(dtype).removeprefix("torch.")
+
+
+@pytest.mark.parametrize(("a", "b"), [*product(DTYPES, DTYPES)])
+def test_promote(a: DType, b: DType) -> None:
+    assert promote(a, b) == name(torch.promote_types(getattr(torch, a), getattr(torch, b)))
+
+
+@pytest.mark.parametrize(("a", "b"), [*product(DTYPES, DTYPES)])
+def test_result_type_of_tensors(a: DType, b: DType) -> None:
+    for m, n in product((0, 1), (0, 2)):
+        one = torch.zeros((1,) * m, dtype=getattr(torch, a))
+        other = torch.zeros((1,) * n, dtype=getattr(torch, b))
+        assert result_type([(a, m), (b, n)]) == name(torch.result_type(one, other))
+
+
+@pytest.mark.parametrize(("dtype", "number"), [*product(DTYPES, (True, 3, 0.5))])
+def test_result_type_with_a_number(dtype: DType, number: float) -> None:
+    for rank in (0, 1):
+        tensor = torch.zeros((1,) * rank, dtype=getattr(torch, dtype))
+        assert result_type([(dtype, rank)], number) == name(torch.result_type(tensor, number))
+
+
+def test_nothing_has_no_type() -> None:
+    with pytest.raises(ValueError, match="arithmetic on nothing"):
+        result_type([])
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_names_sizes_and_kinds(dtype: DType) -> None:
+    known = getattr(torch, dtype)
+    assert ITEMSIZE[dtype] == known.itemsize == numpy_dtype(dtype).itemsize
+    assert (dtype in FLOATS) == known.is_floating_point
+    assert (dtype in INTEGERS) == (not known.is_floating_point and dtype != "bool")
+    assert dtype_name(numpy_dtype(dtype)) == dtype
+
+
+def test_an_element_type_that_no_tensor_has() -> None:
+    with pytest.raises(TypeError, match="complex64"):
+        dtype_name(np.dtype("complex64"))
+
+
+@pytest.mark.parametrize("dtype", [d for d in DTYPES if d != "bool"])
+def test_range(dtype: DType) -> None:
+    info = (torch.finfo if dtype in FLOATS else torch.iinfo)(getattr(torch, dtype))
+    assert holds(dtype, info.max)
+    assert holds(dtype, info.min)
+    for beyond in (info.max * 2 + 1, info.min * 2 - 1):
+        assert holds(dtype, beyond) == (beyond in (float("inf"), float("-inf")))
+    assert holds(dtype, float("-inf")) == (dtype in FLOATS)
+    assert holds(dtype, float("nan")) == (dtype in FLOATS)

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from netcalc.diagnostics import NetcalcError
-from netcalc.numerics.initializers import Initializers, draw, generator, parse_init
+from netcalc.inits import parse_init
+from netcalc.numerics.initializers import Initializers, draw, generator
 from netcalc.numerics.weights import Parameters
 from netcalc.opdef import Init
 from tests.numerics.programs import TIED, program
@@ -157,6 +158,18 @@ def test_a_tied_tensor_starts_as_its_owner() -> None:
     values = start(TIED)
     np.testing.assert_array_equal(values["a.weight"], values["b.weight"])
     assert (values["a.bias"] != values["b.bias"]).any()
+
+
+def test_a_tied_tensor_starts_as_its_owner_says() -> None:
+    text = """
+inputs: {ids: {shape: [3], dtype: int64, range: [0, 50]}}
+layers:
+  - {name: embed, embedding: {num_embeddings: 50, embedding_dim: 40}}
+  - {name: head, linear: {out: 50, bias: false}, tie: embed}
+"""
+    values = start(text)
+    np.testing.assert_array_equal(values["head.weight"], values["embed.weight"])
+    assert stats.kstest(values["head.weight"].ravel(), stats.norm(0, 1).cdf).pvalue > 1e-3
 
 
 def test_patterns_must_match_and_fans_need_two_axes() -> None:

@@ -49,7 +49,7 @@ def close(got: np.ndarray, want: np.ndarray) -> None:
         (
             "transformer_mt_prenorm",
             {"vocab": 90, "d_model": 24, "heads": 3, "d_ff": 60, "encoder_layers": 1, "max_length": 30}
-            | {"norm_first": True, "activation": "gelu", "padding_mask": False},
+            | {"norm_first": True, "activation": "gelu"},
         ),
     ],
 )

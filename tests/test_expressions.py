@@ -27,7 +27,9 @@ def combined(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
     operators = ["+", "-", "*", "//", "%", "/", "==", "!=", "<", "<=", ">", ">=", "and", "or"]
     return st.one_of(
         st.builds("{} {} {}".format, inner, st.sampled_from(operators), inner),
-        st.builds("{} ** {}".format, inner, st.sampled_from(["2", "0", "-1", "b"])),
+        # no towers of powers, which Python would take years over
+        st.builds("{} ** {}".format, st.sampled_from(NAMES), st.sampled_from(["2", "0", "-1", "-b", "c"])),
+        st.builds("({}) ** {}".format, inner, st.sampled_from(["2", "0", "-1"])),
         st.builds("-{}".format, inner),
         st.builds("+{}".format, inner),
         st.builds("not {}".format, inner),
@@ -59,15 +61,19 @@ def test_evaluates_as_python(text: str, scope: dict[str, int]) -> None:
     try:
         got = parse(text).evaluate(scope)
     except ExpressionError as error:
-        # stricter than Python: truth values are no numbers
-        assert wanted is None or "is not a number" in error.message
+        # stricter than Python: truth values are no numbers, and numbers are bounded
+        assert wanted is None or "is not a number" in error.message or "over 4,096 bits" in error.message
         return
     assert wanted is not None, f"Python refuses {text}"
     assert got == wanted or (math.isnan(got) and math.isnan(wanted))
     assert type(got) is type(wanted)
 
 
-@given(st.recursive(whole, combined, max_leaves=8), scopes)
+#: Without floats, for which ⌊x/y⌋ and x // y differ now and then.
+whole_texts = st.recursive(whole, combined, max_leaves=8).filter(lambda text: not re.search(r" / |\*\* [^02]", text))
+
+
+@given(whole_texts, scopes)
 def test_prints_what_it_means(text: str, scope: dict[str, int]) -> None:
     try:
         value = parse(text).evaluate(scope)

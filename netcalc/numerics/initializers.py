@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import math
-import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
@@ -16,37 +15,16 @@ from typing import Any
 
 import numpy as np
 
-from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
+from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.dims import value_at
+from netcalc.inits import MODES, parse_init
 from netcalc.ir import Program
 from netcalc.numerics.arrays import numpy_dtype
 from netcalc.numerics.kernels import Array, initial_for
 from netcalc.opdef import Init, Operation, Param
 
-__all__ = ["Initializers", "Rule", "draw", "fans", "gain", "generator", "parse_init"]
+__all__ = ["Initializers", "Rule", "draw", "fans", "gain", "generator"]
 
-#: The ways to write an initialiser, with the names of their arguments in order.
-_ARGUMENTS: dict[str, tuple[str, ...]] = {
-    "kaiming_uniform": ("a", "mode", "nonlinearity"),
-    "kaiming_normal": ("a", "mode", "nonlinearity"),
-    "xavier_uniform": ("gain",),
-    "xavier_normal": ("gain",),
-    "uniform": ("a", "b"),
-    "normal": ("mean", "std"),
-    "truncated_normal": ("mean", "std", "a", "b"),
-    "orthogonal": ("gain",),
-    "constant": ("value",),
-    "zeros": (),
-    "ones": (),
-    "default": (),
-}
-_ALIASES = {
-    "he_uniform": "kaiming_uniform",
-    "he_normal": "kaiming_normal",
-    "glorot_uniform": "xavier_uniform",
-    "glorot_normal": "xavier_normal",
-}
-_MODES = ("fan_in", "fan_out")
 _GAINS: dict[str, Callable[[float], float]] = {
     "linear": lambda a: 1.0,
     "sigmoid": lambda a: 1.0,
@@ -119,7 +97,7 @@ def draw(init: Init, shape: Sequence[int], dtype: str, rng: np.random.Generator)
         case "orthogonal":
             drawn = _orthogonal(rng, shape, args.get("gain", 1.0), working)
         case "kaiming_uniform" | "kaiming_normal":
-            fan = fans(shape)[_MODES.index(args.get("mode", "fan_in"))]
+            fan = fans(shape)[MODES.index(args.get("mode", "fan_in"))]
             scale = gain(args.get("nonlinearity", "leaky_relu"), args.get("a", 0.0))
             drawn = _scaled(rng, shape, scale / math.sqrt(fan) if fan else 0.0, init.kind, working)
         case "xavier_uniform" | "xavier_normal":
@@ -262,73 +240,8 @@ class Initializers:
             raise NetcalcError(Diagnostic("E502", f"{text}: {path}: {error}")) from None
 
 
-def parse_init(text: str) -> Init | None:
-    """One initialiser with its arguments, by position or name; None for ``default``.
-
-    Raises:
-        NetcalcError: E502.
-    """
-    found = re.fullmatch(r"\s*(\w+)\s*(?:\((.*)\))?\s*", text)
-    if not found:
-        raise _refuse("an initialiser is a name, and its arguments in brackets", "for example normal(std=0.02)")
-    name = _ALIASES.get(found[1], found[1])
-    if name not in _ARGUMENTS:
-        raise _refuse(f"no initialiser {found[1]!r}", did_you_mean(found[1], (*_ARGUMENTS, *_ALIASES)))
-    args: dict[str, Any] = {}
-    for position, part in enumerate((found[2] or "").split(",") if (found[2] or "").strip() else ()):
-        key, _, value = part.rpartition("=")
-        key = key.strip() or _positional(name, position)
-        if key not in _ARGUMENTS[name]:
-            raise _refuse(f"{found[1]} has no argument {key!r}", did_you_mean(key, _ARGUMENTS[name]))
-        if key in args:
-            raise _refuse(f"the argument {key!r} is given twice")
-        args[key] = _value(key, value.strip())
-    return _checked(name, args)
-
-
 def _split(text: str) -> tuple[str | None, str]:
     """The pattern and the initialiser; an ``=`` inside the brackets belongs to the initialiser."""
     head, bracket, tail = text.partition("(")
     pattern, equals, name = head.rpartition("=")
     return (pattern.strip(), name + bracket + tail) if equals else (None, text)
-
-
-def _positional(name: str, position: int) -> str:
-    names = _ARGUMENTS[name]
-    if position >= len(names):
-        raise _refuse(f"{name} takes {len(names) or 'no'} argument{'s' if len(names) != 1 else ''}")
-    return names[position]
-
-
-def _value(key: str, value: str) -> float | str:
-    choices = {"mode": _MODES, "nonlinearity": tuple(_GAINS)}.get(key)
-    if choices:
-        if value not in choices:
-            raise _refuse(f"{key} is one of {', '.join(choices)}, not {value!r}")
-        return value
-    try:
-        number = float(value)
-    except ValueError:
-        raise _refuse(f"{key} should be a number, and is {value!r}") from None
-    if not math.isfinite(number):
-        raise _refuse(f"{key} should be finite, and is {value}")
-    return number
-
-
-def _checked(name: str, args: dict[str, Any]) -> Init | None:
-    if name == "default":
-        return None
-    if name in ("zeros", "ones"):
-        return Init.of("constant", value=float(name == "ones"))
-    if name == "constant" and "value" not in args:
-        raise _refuse("constant needs its value", "for example constant(0.1)")
-    if args.get("std", 1.0) < 0 or (name == "truncated_normal" and args.get("std") == 0):
-        raise _refuse("std should be positive")
-    cuts = {"uniform": (0.0, 1.0), "truncated_normal": (-2.0, 2.0)}.get(name)
-    if cuts and not args.get("a", cuts[0]) < args.get("b", cuts[1]):
-        raise _refuse("a should be below b")
-    return Init.of(name, **args)
-
-
-def _refuse(why: str, hint: str | None = None) -> NetcalcError:
-    return NetcalcError(Diagnostic("E502", why, hint=hint))

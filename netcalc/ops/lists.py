@@ -1,17 +1,19 @@
-"""The types of attributes that take one value, or a list of them."""
+"""The types of attributes that hold whole numbers, one or a list of them."""
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, WithJsonSchema
+from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
 
-from netcalc.opdef import Size
+from netcalc.opdef import Size, whole_number
 
-__all__ = ["Axes", "Numbers", "Sizes"]
+__all__ = ["Axes", "Counts", "Extents", "Numbers", "Shape", "Sizes", "Whole", "Wholes", "listed"]
 
 
-def _listed(value: Any) -> Any:
+def listed(value: Any) -> Any:
+    """One value as a list of it."""
     return tuple(value) if isinstance(value, (list, tuple)) else (value,)
 
 
@@ -19,6 +21,30 @@ def _schema(**one: Any) -> WithJsonSchema:
     return WithJsonSchema({"anyOf": [one, {"type": "array", "items": one}]})
 
 
-Sizes = Annotated[tuple[Size, ...], BeforeValidator(_listed), _schema(type="integer", minimum=1)]
-Axes = Annotated[tuple[int, ...], BeforeValidator(_listed), _schema(type="integer")]
-Numbers = Annotated[tuple[float, ...], BeforeValidator(_listed), _schema(type="number")]
+def _extent(value: Any) -> Any:
+    return value if type(value) is int and value == -1 else whole_number(value)
+
+
+def _one_free(sizes: tuple[Any, ...]) -> tuple[Any, ...]:
+    if sizes.count(-1) > 1:
+        raise ValueError("should leave at most one size open with -1")
+    return sizes
+
+
+_Extent = Annotated[Any, BeforeValidator(_extent)]
+_Count = Annotated[Any, BeforeValidator(partial(whole_number, least=0))]
+
+#: A whole number of any sign, which may be symbolic.
+Whole = Annotated[Any, BeforeValidator(partial(whole_number, least=None)), WithJsonSchema({"type": "integer"})]
+
+Sizes = Annotated[tuple[Size, ...], BeforeValidator(listed), _schema(type="integer", minimum=1)]
+Counts = Annotated[tuple[_Count, ...], BeforeValidator(listed), _schema(type="integer", minimum=0)]
+Wholes = Annotated[tuple[Whole, ...], BeforeValidator(listed), _schema(type="integer")]
+#: Sizes, of which any may be -1.
+Extents = Annotated[tuple[_Extent, ...], BeforeValidator(listed), _schema(type="integer", minimum=-1)]
+#: Sizes, of which one may be -1.
+Shape = Annotated[
+    tuple[_Extent, ...], BeforeValidator(listed), AfterValidator(_one_free), _schema(type="integer", minimum=-1)
+]
+Axes = Annotated[tuple[int, ...], BeforeValidator(listed), _schema(type="integer")]
+Numbers = Annotated[tuple[float, ...], BeforeValidator(listed), _schema(type="number")]

@@ -1,0 +1,30 @@
+"""Kernels of :mod:`netcalc.ops.mask`."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from netcalc.numerics.arrays import numpy_dtype
+from netcalc.numerics.kernels import Array, Run, kernel, like
+from netcalc.ops.mask import CausalMask, Tril, Triu
+
+
+@kernel("tril")
+def tril(op: Tril, run: Run, x: Array) -> Array:
+    return like(x, np.tril(np.asarray(x), op.diagonal))
+
+
+@kernel("triu")
+def triu(op: Triu, run: Run, x: Array) -> Array:
+    return like(x, np.triu(np.asarray(x), op.diagonal))
+
+
+@kernel("causal_mask")
+def causal_mask(op: CausalMask, run: Run) -> Array:
+    keys = op.queries if op.keys is None else op.keys
+    shift = keys - op.queries if op.alignment == "lower_right" else 0
+    ahead = np.arange(keys) - np.arange(op.queries)[:, None] - shift
+    seen = ahead <= 0
+    if op.window is not None:
+        seen &= ahead >= -op.window
+    return seen if op.dtype == "bool" else np.where(seen, 0, -np.inf).astype(numpy_dtype(op.dtype))

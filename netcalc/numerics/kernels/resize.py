@@ -1,0 +1,124 @@
+"""Kernels of :mod:`netcalc.ops.resize`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from netcalc.dims import value_at
+from netcalc.ir import TensorType
+from netcalc.numerics.kernels import Array, Run, kernel, wide
+from netcalc.numerics.kernels.adaptive_pool import average
+from netcalc.opdef import Context
+from netcalc.ops.resize import Interpolate
+
+
+@kernel("interpolate")
+def interpolate(op: Interpolate, run: Run, x: Array) -> Array:
+    result = op.infer(Context(), TensorType(x.shape))  # for its shape only
+    if op.mode == "area":
+        pooled: Array = average(op.pooling(result), run, x)
+        return pooled
+    axes = x.ndim - 2
+    sizes = [value_at(size, {}) for size in result.shape[2:]]
+    every = list(zip(range(2, x.ndim), sizes, op.factors(axes), strict=True))
+    if op.mode.startswith("nearest"):
+        for axis, out, factor in every:
+            x = np.take(x, _nearest(op, x.shape[axis], out, factor, axes), axis)
+        return x
+    y = wide(x)
+    for axis, out, factor in reversed(every):
+        y = _weighted(y, axis, *_filter(op, x.shape[axis], out, factor, y.dtype.type))
+    resized: Array = y.astype(x.dtype, copy=False)
+    return resized
+
+
+def _nearest(op: Interpolate, size: int, out: int, factor: float | None, axes: int) -> Array:
+    """The place that each element of the result is taken from, in PyTorch's single precision."""
+    place = np.arange(out)
+    if axes == 2 and op.mode == "nearest" and out in (size, 2 * size):
+        return place * size // out  # PyTorch's kernel for images does not look at the factor here
+    scale = np.float32(size) / np.float32(out) if factor is None else np.float32(1 / factor)
+    if op.mode == "nearest":
+        found = np.floor(place.astype(np.float32) * scale)
+    else:
+        found = np.floor(((place + 0.5) * np.float64(scale)).astype(np.float32))
+    places: Array = np.minimum(found.astype(np.int64), size - 1)
+    return places
+
+
+def _weighted(x: Array, axis: int, places: Array, weights: Array) -> Array:
+    """Along one axis the weighted sums of x at ``places`` (out, taps)."""
+    shape = [1] * x.ndim
+    shape[axis] = len(places)
+    y: Array = np.take(x, places[:, 0], axis) * weights[:, 0].reshape(shape)
+    for tap in range(1, places.shape[1]):
+        y += np.take(x, places[:, tap], axis) * weights[:, tap].reshape(shape)
+    return y
+
+
+def _filter(op: Interpolate, size: int, out: int, factor: float | None, real: type[Any]) -> tuple[Array, Array]:
+    """The places (out, taps) that each element of the result weighs, and the weights; computed in type ``real``."""
+    place = np.arange(out, dtype=real)
+    if op.align_corners:
+        scale = real(size - 1) / real(out - 1) if out > 1 else real(0)
+    elif factor is None or (out == size and (op.antialias or op.mode != "bicubic")):
+        scale = real(size) / real(out)
+    else:
+        scale = real(1 / factor)
+    taps = int(op.taps(size, out, factor))
+    if op.antialias:
+        return _antialiased(op, size, place, scale, taps)
+    at = scale * place if op.align_corners else scale * (place + real(0.5)) - real(0.5)
+    if op.mode != "bicubic":
+        at = np.maximum(at, 0)
+    first = np.minimum(np.floor(at), size - 1)
+    beyond = np.clip(at - first, 0, 1)
+    offsets = np.arange(1 - op.radius, op.radius + 1, dtype=real)
+    places = np.clip(first[:, None] + offsets, 0, size - 1).astype(np.int64)
+    return places, _FILTERS[op.mode](beyond[:, None] - offsets)
+
+
+def _antialiased(op: Interpolate, size: int, place: Array, scale: Any, taps: int) -> tuple[Array, Array]:
+    real = place.dtype.type
+    widening = np.maximum(scale, real(1))
+    center = scale * (place + real(0.5))
+    reach = op.radius * widening
+    start = np.maximum((center - reach + real(0.5)).astype(np.int64), 0)
+    end = np.minimum((center + reach + real(0.5)).astype(np.int64), size)
+    places = start[:, None] + np.arange(taps)
+    name = "antialiased bicubic" if op.mode == "bicubic" else op.mode
+    weights = _FILTERS[name]((places.astype(real) - center[:, None] + real(0.5)) / widening)
+    weights = np.where(places < end[:, None], weights, real(0))
+    return np.minimum(places, size - 1), weights / weights.sum(axis=1, keepdims=True)
+
+
+# -- filters, of the distance in places -------------------------------------------------------------
+
+
+def _hat(x: Array) -> Array:
+    weights: Array = np.maximum(1 - np.abs(x), 0)
+    return weights
+
+
+def _cubic(x: Array, a: float) -> Array:
+    """Keys' cubic convolution (1981)."""
+    x = np.abs(x)
+    near = ((a + 2) * x - (a + 3)) * x * x + 1
+    far = ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
+    return np.where(x < 1, near, np.where(x < 2, far, 0)).astype(x.dtype)
+
+
+def _lanczos(x: Array) -> Array:
+    return np.where(np.abs(x) < 3, np.sinc(x) * np.sinc(x / 3), 0).astype(x.dtype)
+
+
+_FILTERS: dict[str, Callable[[Array], Array]] = {
+    **dict.fromkeys(("linear", "bilinear", "trilinear"), _hat),
+    "bicubic": partial(_cubic, a=-0.75),
+    "antialiased bicubic": partial(_cubic, a=-0.5),
+    "lanczos": _lanczos,
+}

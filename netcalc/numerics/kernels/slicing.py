@@ -1,0 +1,59 @@
+"""Kernels of :mod:`netcalc.ops.slicing`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from netcalc.diagnostics import RuleError
+from netcalc.numerics.kernels import Array, Run, kernel, like
+from netcalc.ops.slicing import Flip, Gather, IndexSelect, Roll, Select, Slice
+
+
+@kernel("slice")
+def slices(op: Slice, run: Run, x: Array) -> Array:
+    index: list[Any] = [slice(None)] * x.ndim
+    for axis, start, stop, step in op.ranges():
+        index[axis] = slice(start, stop, step)
+    part: Array = x[tuple(index)]
+    return part
+
+
+@kernel("select")
+def select(op: Select, run: Run, x: Array) -> Array:
+    part: Array = np.take(x, op.index, op.axis)
+    return part
+
+
+@kernel("gather")
+def gather(op: Gather, run: Run, x: Array, index: Array) -> Array:
+    places = _checked(op.name, index, x.shape[op.axis])
+    axis = op.axis % x.ndim
+    part = x[tuple(slice(None) if other == axis else slice(size) for other, size in enumerate(index.shape))]
+    return like(x, np.take_along_axis(np.asarray(part), places, axis))
+
+
+@kernel("index_select")
+def index_select(op: IndexSelect, run: Run, x: Array, index: Array | None = None) -> Array:
+    places = np.array(op.indices) if index is None else _checked(op.name, index, x.shape[op.axis]).reshape(-1)
+    return np.take(x, places, op.axis)
+
+
+@kernel("roll")
+def roll(op: Roll, run: Run, x: Array) -> Array:
+    return np.roll(x, op.shifts if op.axis else op.shifts[0], op.axis)
+
+
+@kernel("flip")
+def flip(op: Flip, run: Run, x: Array) -> Array:
+    return np.flip(x, op.axis)
+
+
+def _checked(what: str, index: Array, size: int) -> Array:
+    """The index as a plain array; RuleError (E602) where it names a place that is not there."""
+    plain = np.asarray(index)
+    if plain.size and (plain.min() < 0 or plain.max() >= size):
+        wrong = plain.min() if plain.min() < 0 else plain.max()
+        raise RuleError(f"{what}: the index holds {wrong}, and the axis has {size} places", code="E602")
+    return plain

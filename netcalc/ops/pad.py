@@ -1,0 +1,92 @@
+"""Padding and cropping."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import BeforeValidator, WithJsonSchema
+
+from netcalc.dims import Dim, maximum, minimum
+from netcalc.ir import TensorType
+from netcalc.opdef import Context, Example, RuleError, attr, operation, whole_number
+from netcalc.ops._movement import Movement, normal_axes, resized
+from netcalc.ops.lists import Axes
+
+
+def _pairs(value: Any) -> Any:
+    if not isinstance(value, (list, tuple)):
+        raise ValueError("should be a list with an entry for each axis: a number, or [before, after]")
+    return tuple(_pair(entry) for entry in value)
+
+
+def _pair(entry: Any) -> tuple[Any, Any]:
+    sides = entry if isinstance(entry, (list, tuple)) else (entry, entry)
+    if len(sides) != 2:
+        raise ValueError("should be a number or [before, after] for each axis")
+    before, after = (whole_number(side, least=None) for side in sides)
+    return before, after
+
+
+_WHOLE = {"type": "integer"}
+_PAIR = {"anyOf": [_WHOLE, {"type": "array", "items": _WHOLE, "minItems": 2, "maxItems": 2}]}
+_Padding = Annotated[
+    tuple[tuple[Any, Any], ...], BeforeValidator(_pairs), WithJsonSchema({"type": "array", "items": _PAIR})
+]
+
+
+@operation
+class Pad(Movement):
+    """Adds elements before and after along axes; negative numbers take elements away.
+
+    ``padding`` has an entry for each padded axis, in their order: a number for both sides, or [before, after].  The
+    axes are the last ones unless given, so that ``pad: [[3, 0], [1, 2]]`` puts 3 rows above an image, 1 column to its
+    left and 2 to its right (torch.nn.functional.pad lists the last axis first: 1, 2, 3, 0).
+
+    ``constant`` fills with ``value``; ``reflect`` mirrors at the edge, which it does not repeat; ``replicate`` repeats
+    the edge; ``circular`` goes on at the other end, of what is left where one side is cropped.  Unlike torch's, every
+    mode works on any axes.
+    """
+
+    name: ClassVar[str] = "pad"
+    source: ClassVar[str] = "torch.nn.functional.pad"
+    shorthand: ClassVar[str | None] = "padding"
+    shape_rule: ClassVar[str] = "(…, d) → (…, d + before + after)"
+    example: ClassVar[Example] = Example(((1, 2, 4, 4),), {"padding": [[3, 0], [1, 2]], "mode": "reflect"})
+
+    padding: _Padding = attr("for each axis a number or [before, after]")
+    axis: Axes | None = attr("the padded axes; the last ones unless given", default=None)
+    mode: Literal["constant", "reflect", "replicate", "circular"] = attr("what is added", default="constant")
+    value: float = attr("the constant", default=0.0)
+
+    def pads(self, rank: int) -> dict[int, tuple[Any, Any]]:
+        """(before, after) by axis."""
+        count = len(self.padding)
+        if self.axis is None:
+            if count > rank:
+                raise RuleError(f"pad: {count} entries of padding for a tensor of {rank} dimensions")
+            return dict(zip(range(rank - count, rank), self.padding, strict=True))
+        axes = normal_axes(self.axis, rank, "pad")
+        if count != len(axes):
+            raise RuleError(f"pad: {count} entries of padding for {len(axes)} axes")
+        return dict(zip(axes, self.padding, strict=True))
+
+    def infer(self, ctx: Context, x: TensorType) -> TensorType:
+        sizes: dict[int, Dim] = {}
+        for axis, (before, after) in self.pads(x.rank).items():
+            size = x.shape[axis]
+            sizes[axis] = ctx.size(f"axis {axis}", "size + before + after", size=size, before=before, after=after)
+            if sizes[axis] < 1:
+                raise RuleError(f"pad by {before} and {after} leaves nothing of axis {axis} of {x}")
+            self._check_reach(axis, size, before, after)
+        return resized(x, sizes)
+
+    def _check_reach(self, axis: int, size: Dim, before: Dim, after: Dim) -> None:
+        """RuleError where the padding takes more than there is to mirror or to go round."""
+        most = size - 1
+        if self.mode == "circular":
+            most = size + minimum(before, 0) + minimum(after, 0)
+        if self.mode in ("reflect", "circular") and maximum(before, after) > most:
+            raise RuleError(
+                f"pad: {self.mode} can add at most {most} along axis {axis} of {size}, and is to add "
+                f"{maximum(before, after)}"
+            )

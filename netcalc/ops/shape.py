@@ -1,0 +1,177 @@
+"""The same elements in another shape, or with their axes in another order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from pydantic import field_validator
+
+from netcalc.dims import Dim, exact_div, product
+from netcalc.ir import TensorType
+from netcalc.opdef import Context, Example, RuleError, attr, normal_axis, operation
+from netcalc.ops._movement import Movement, normal_axes
+from netcalc.ops.lists import Axes, Shape
+
+
+@operation
+class Reshape(Movement):
+    """The same elements, in row-major order, in another shape.
+
+    One size may be -1: it is what the others leave.  Symbolic sizes must work out by their form: (n, 6·h) has the
+    elements of (n, h, -1), whose last size is 6, and not of (n, 4, -1).
+    """
+
+    name: ClassVar[str] = "reshape"
+    source: ClassVar[str] = "torch.reshape"
+    shorthand: ClassVar[str | None] = "shape"
+    shape_rule: ClassVar[str] = "→ shape, of as many elements"
+    example: ClassVar[Example] = Example(((2, 3, 4),), {"shape": [2, -1]})
+
+    shape: Shape = attr("the new sizes, one of which may be -1")
+
+    def infer(self, ctx: Context, x: TensorType) -> TensorType:
+        return x.with_shape(*filled(ctx, "reshape", self.shape, x.elements, str(x)))
+
+
+@operation
+class Flatten(Movement):
+    """Joins neighbouring axes into one; by default all but the first, the batch.
+
+    The defaults are those of torch.nn.Flatten (torch.flatten joins all axes unless told).
+    """
+
+    name: ClassVar[str] = "flatten"
+    source: ClassVar[str] = "torch.nn.Flatten"
+    shorthand: ClassVar[str | None] = "start_axis"
+    shape_rule: ClassVar[str] = "(N, A, B, …) → (N, A·B·…)"
+    example: ClassVar[Example] = Example(((2, 3, 4, 5),))
+
+    start_axis: int = attr("the first axis that is joined", default=1)
+    end_axis: int = attr("the last axis that is joined", default=-1)
+
+    def infer(self, ctx: Context, x: TensorType) -> TensorType:
+        first, last = (normal_axis(axis, x.rank, "flatten") for axis in (self.start_axis, self.end_axis))
+        if first > last:
+            raise RuleError(
+                f"flatten: the start axis {self.start_axis} comes after the end axis {self.end_axis} of {x}"
+            )
+        joined = {f"d{axis}": x.shape[axis] for axis in range(first, last + 1)}
+        size = ctx.size("flattened", "*".join(joined), **joined)
+        return x.with_shape(*x.shape[:first], size, *x.shape[last + 1 :])
+
+
+@operation
+class Unflatten(Movement):
+    """Splits one axis into several; one of their sizes may be -1, for what the others leave."""
+
+    name: ClassVar[str] = "unflatten"
+    source: ClassVar[str] = "torch.nn.Unflatten"
+    shape_rule: ClassVar[str] = "(…, A·B, …) → (…, A, B, …)"
+    example: ClassVar[Example] = Example(((2, 12),), {"axis": 1, "sizes": [3, -1]})
+
+    axis: int = attr("the axis that is split")
+    sizes: Shape = attr("the sizes it is split into", min_length=1)
+
+    def infer(self, ctx: Context, x: TensorType) -> TensorType:
+        axis = normal_axis(self.axis, x.rank, "unflatten")
+        sizes = filled(ctx, "unflatten", self.sizes, x.shape[axis], f"axis {axis} of {x}")
+        return x.with_shape(*x.shape[:axis], *sizes, *x.shape[axis + 1 :])
+
+
+@operation
+class Squeeze(Movement):
+    """Drops axes of size 1: all of them, or those given.
+
+    As in PyTorch an axis that is given and has another size stays.  A symbolic size counts as 1 where its default is,
+    which is noted as an assumption.
+    """
+
+    name: ClassVar[str] = "squeeze"
+    source: ClassVar[str] = "torch.squeeze"
+    shorthand: ClassVar[str | None] = "axis"
+    shape_rule: ClassVar[str] = "(…, 1, …) → (…, …)"
+    example: ClassVar[Example] = Example(((2, 1, 3, 1),), {"axis": -1})
+
+    axis: Axes | None = attr("the axis, or axes, that go; all of size 1 unless given", default=None)
+
+    def infer(self, ctx: Context, x: TensorType) -> TensorType:
+        named = range(x.rank) if self.axis is None else normal_axes(self.axis, x.rank, "squeeze")
+        return x.with_shape(*(size for axis, size in enumerate(x.shape) if axis not in named or size > 1))
+
+
+@operation
+class Unsqueeze(Movement):
+    """Adds an axis of size 1; a negative position counts from behind in the result."""
+
+    name: ClassVar[str] = "unsqueeze"
+    source: ClassVar[str] = "torch.unsqueeze"
+    shorthand: ClassVar[str | None] = "axis"
+    shape_rule: ClassVar[str] = "(…, …) → (…, 1, …)"
+    example: ClassVar[Example] = Example(((2, 3),), {"axis": 1})
+
+    axis: int = attr("where the new axis stands in the result")
+
+    def infer(self, ctx: Context, x: TensorType) -> TensorType:
+        axis = normal_axis(self.axis, x.rank + 1, "unsqueeze")
+        return x.with_shape(*x.shape[:axis], 1, *x.shape[axis:])
+
+
+@operation
+class Permute(Movement):
+    """The axes in another order: axis i of the result is axis ``axes[i]`` of the input."""
+
+    name: ClassVar[str] = "permute"
+    source: ClassVar[str] = "torch.permute"
+    shorthand: ClassVar[str | None] = "axes"
+    shape_rule: ClassVar[str] = "(d0, d1, …) → (d[axes[0]], d[axes[1]], …)"
+    example: ClassVar[Example] = Example(((1, 3, 4, 5),), {"axes": [0, 2, 3, 1]})
+
+    axes: Axes = attr("every axis of the input once")
+
+    def infer(self, ctx: Context, x: TensorType) -> TensorType:
+        axes = normal_axes(self.axes, x.rank, "permute")
+        if len(axes) != x.rank:
+            raise RuleError(f"permute names {len(axes)} of the {x.rank} axes of {x}, and must name each of them once")
+        return x.with_shape(*(x.shape[axis] for axis in axes))
+
+
+@operation
+class Transpose(Movement):
+    """Two axes swapped."""
+
+    name: ClassVar[str] = "transpose"
+    source: ClassVar[str] = "torch.transpose"
+    shorthand: ClassVar[str | None] = "axes"
+    shape_rule: ClassVar[str] = "(…, a, …, b, …) → (…, b, …, a, …)"
+    example: ClassVar[Example] = Example(((2, 3, 4),), {"axes": [1, 2]})
+
+    axes: Axes = attr("the two axes that are swapped")
+
+    @field_validator("axes")
+    @classmethod
+    def _two(cls, value: Any) -> Any:
+        if len(value) != 2:
+            raise ValueError("should be two axes")
+        return value
+
+    def infer(self, ctx: Context, x: TensorType) -> TensorType:
+        a, b = (normal_axis(axis, x.rank, "transpose") for axis in self.axes)
+        shape = list(x.shape)
+        shape[a], shape[b] = shape[b], shape[a]
+        return x.with_shape(*shape)
+
+
+def filled(ctx: Context, what: str, sizes: Sequence[Any], total: Dim, source: str) -> tuple[Dim, ...]:
+    """``sizes`` with the one that is -1 worked out, so that their product is ``total``; RuleError if it cannot be."""
+    known = product(size for size in sizes if size != -1)
+    shown = "×".join("?" if size == -1 else str(size) for size in sizes) or "a scalar"
+    if -1 not in sizes:
+        if known != total:
+            raise RuleError(f"{what} cannot make {shown}, of {known} elements, from {source}, of {total}")
+        return tuple(sizes)
+    if exact_div(total, known) is None:
+        raise RuleError(f"{what} cannot make {shown} from {source}: {total} elements do not divide by {known}")
+    axis = list(sizes).index(-1)
+    rest: Dim = ctx.size(f"size {axis}", "elements//others", elements=total, others=known)
+    return (*sizes[:axis], rest, *sizes[axis + 1 :])

@@ -86,6 +86,8 @@ FAMILIES: dict[str, tuple[str, ...]] = {
         "pow",
         "minimum",
         "maximum",
+    ),
+    "compare": (
         "equal",
         "not_equal",
         "less",

@@ -1,4 +1,4 @@
-"""Arithmetic, comparison and logic between tensors, element by element, with broadcasting."""
+"""Arithmetic between tensors, element by element, with broadcasting."""
 
 from __future__ import annotations
 
@@ -14,23 +14,17 @@ from netcalc.opdef import Context, Example, Fix, Kind, Operation, Port, RuleErro
 from netcalc.ops.broadcast import broadcast
 
 
-def _number(value: Any) -> Any:
+def number(value: Any) -> Any:
     if isinstance(value, bool) or not isinstance(value, (int, float, Poly)):
         raise ValueError("should be a number")
     return value
 
 
-def _scalar(value: Any) -> Any:
-    return value if isinstance(value, bool) else _number(value)
-
-
 #: A number, which may be symbolic; it broadcasts to every shape and never widens a tensor.
-Number = Annotated[Any, BeforeValidator(_number), WithJsonSchema({"type": "number"})]
-#: A number, true or false.
-Scalar = Annotated[Any, BeforeValidator(_scalar), WithJsonSchema({"type": ["number", "boolean"]})]
+Number = Annotated[Any, BeforeValidator(number), WithJsonSchema({"type": "number"})]
 
 
-class _Elementwise(Operation):
+class Combination(Operation):
     """What all of them share: broadcasting, the type of the result, and one unit of ``kind`` for each element."""
 
     inputs: ClassVar[tuple[Port, ...]] = ports("input", "other?")
@@ -95,7 +89,7 @@ class _Elementwise(Operation):
         return (Term.of(self.kind, self.name, times=times, elements=elements),)
 
 
-class _Variadic(_Elementwise):
+class _Variadic(Combination):
     """An operation that takes any number of tensors, and a number."""
 
     inputs: ClassVar[tuple[Port, ...]] = ports("inputs*")
@@ -105,7 +99,7 @@ class _Variadic(_Elementwise):
     value: Number | None = attr("a number, as one more operand", default=None)
 
 
-class _Pair(_Elementwise):
+class _Pair(Combination):
     """An operation on two tensors, or on a tensor and a number, in this order or the other."""
 
     shorthand: ClassVar[str | None] = "value"
@@ -251,164 +245,7 @@ class Maximum(_Variadic):
     example: ClassVar[Example] = Example(((2, 3), (3,)))
 
 
-class _Comparison(_Elementwise):
-    """A comparison with a second tensor or a number; the result is bool."""
-
-    shorthand: ClassVar[str | None] = "value"
-    example: ClassVar[Example] = Example(((2, 3),), {"value": 0})
-
-    value: Scalar | None = attr("a number, in the second tensor's place", default=None)
-
-    def result(self, dtype: DType) -> DType:
-        return "bool"
-
-
-@operation
-class Equal(_Comparison):
-    """Where input = other, or input = value."""
-
-    name: ClassVar[str] = "equal"
-    source: ClassVar[str] = "torch.eq"
-
-
-@operation
-class NotEqual(_Comparison):
-    """Where input ≠ other, or input ≠ value: a padding mask is ``not_equal: 0`` on token ids."""
-
-    name: ClassVar[str] = "not_equal"
-    source: ClassVar[str] = "torch.ne"
-
-
-@operation
-class Less(_Comparison):
-    """Where input < other, or input < value."""
-
-    name: ClassVar[str] = "less"
-    source: ClassVar[str] = "torch.lt"
-
-
-@operation
-class LessEqual(_Comparison):
-    """Where input ≤ other, or input ≤ value."""
-
-    name: ClassVar[str] = "less_equal"
-    source: ClassVar[str] = "torch.le"
-
-
-@operation
-class Greater(_Comparison):
-    """Where input > other, or input > value."""
-
-    name: ClassVar[str] = "greater"
-    source: ClassVar[str] = "torch.gt"
-
-
-@operation
-class GreaterEqual(_Comparison):
-    """Where input ≥ other, or input ≥ value."""
-
-    name: ClassVar[str] = "greater_equal"
-    source: ClassVar[str] = "torch.ge"
-
-
-class _Logical(_Elementwise):
-    """Logic between tensors of any type, where what is not zero is true; the result is bool."""
-
-    inputs: ClassVar[tuple[Port, ...]] = ports("inputs*")
-    cost_rule: ClassVar[str] = "one an element for each operand after the first"
-    example: ClassVar[Example] = Example((TensorType((2, 3), "bool"), TensorType((3,), "bool")))
-
-    def result(self, dtype: DType) -> DType:
-        return "bool"
-
-
-@operation
-class LogicalAnd(_Logical):
-    """True where all of the inputs are."""
-
-    name: ClassVar[str] = "logical_and"
-    source: ClassVar[str] = "torch.logical_and"
-
-
-@operation
-class LogicalOr(_Logical):
-    """True where one of the inputs is."""
-
-    name: ClassVar[str] = "logical_or"
-    source: ClassVar[str] = "torch.logical_or"
-
-
-@operation
-class LogicalNot(Operation):
-    """True where the input is zero or false."""
-
-    name: ClassVar[str] = "logical_not"
-    source: ClassVar[str] = "torch.logical_not"
-    shape_rule: ClassVar[str] = "as the input"
-    cost_rule: ClassVar[str] = "one an element"
-    example: ClassVar[Example] = Example((TensorType((2, 3), "bool"),))
-
-    def infer(self, ctx: Context, x: TensorType) -> TensorType:
-        return x.with_dtype("bool")
-
-    def cost(self, ctx: Context, inputs: Sequence[TensorType], outputs: Sequence[TensorType]) -> Sequence[Term]:
-        return (Term.of("compare", self.name, elements=outputs[0].elements),)
-
-
-@operation
-class Where(Operation):
-    """Elements of ``input`` where the condition is true, of ``other`` elsewhere; all three broadcast."""
-
-    name: ClassVar[str] = "where"
-    source: ClassVar[str] = "torch.where"
-    inputs: ClassVar[tuple[Port, ...]] = ports("condition", "input", "other")
-    shape_rule: ClassVar[str] = "broadcast: sizes are equal or 1, aligned from the last axis"
-    cost_rule: ClassVar[str] = "none: data is selected"
-    example: ClassVar[Example] = Example((TensorType((2, 3), "bool"), (2, 3), (3,)))
-
-    def infer(self, ctx: Context, condition: TensorType, x: TensorType, other: TensorType) -> TensorType:
-        _require_bool(condition, "where", "condition")
-        shape = broadcast(self.name, [condition.shape, x.shape, other.shape])
-        return TensorType(shape, result_type([(x.dtype, x.rank), (other.dtype, other.rank)]))
-
-    def cost(self, ctx: Context, inputs: Sequence[TensorType], outputs: Sequence[TensorType]) -> Sequence[Term]:
-        return ()
-
-
-@operation
-class MaskedFill(Operation):
-    """``value`` where the mask is true, the input elsewhere; both broadcast.  The input's type stays.
-
-    Attention masks fill with ``-.inf``, which is how YAML writes −∞.
-    """
-
-    name: ClassVar[str] = "masked_fill"
-    source: ClassVar[str] = "torch.masked_fill"
-    inputs: ClassVar[tuple[Port, ...]] = ports("input", "mask")
-    shorthand: ClassVar[str | None] = "value"
-    shape_rule: ClassVar[str] = "broadcast: sizes are equal or 1, aligned from the last axis"
-    cost_rule: ClassVar[str] = "none: data is selected"
-    example: ClassVar[Example] = Example(((2, 3), TensorType((3,), "bool")), {"value": 0.0})
-
-    value: Scalar = attr("what the masked elements become")
-
-    def infer(self, ctx: Context, x: TensorType, mask: TensorType) -> TensorType:
-        _require_bool(mask, "masked_fill", "mask")
-        require_held(self.value, x.dtype, self.name)
-        return x.with_shape(*broadcast(self.name, [x.shape, mask.shape]))
-
-    def cost(self, ctx: Context, inputs: Sequence[TensorType], outputs: Sequence[TensorType]) -> Sequence[Term]:
-        return ()
-
-
-def require_held(number: Any, dtype: DType, what: str) -> None:
+def require_held(value: Any, dtype: DType, what: str) -> None:
     """RuleError (E402) unless the type has that number."""
-    if not isinstance(number, Poly) and not holds(dtype, number):
-        raise RuleError(f"{what}: {number} is out of the range of {dtype}", code="E402")
-
-
-def _require_bool(x: TensorType, what: str, port: str) -> None:
-    if x.dtype != "bool":
-        raise RuleError(
-            f"{what} takes a bool {port}, and this one is {x.dtype}", code="E402", hint="compare it: not_equal: 0"
-        )
+    if not isinstance(value, Poly) and not holds(dtype, value):
+        raise RuleError(f"{what}: {value} is out of the range of {dtype}", code="E402")

@@ -11,16 +11,16 @@ import numpy as np
 from netcalc.dtypes import DType, result_type
 from netcalc.numerics.arrays import dtype_name, numpy_dtype
 from netcalc.numerics.kernels import Array, Run, kernel, like, wide
-from netcalc.ops.combine import Div, MaskedFill, Pow
+from netcalc.ops.combine import Div, Pow
 
 
-def _operands(op: Any, arrays: tuple[Array | None, ...]) -> list[Any]:
+def operands(op: Any, arrays: tuple[Array | None, ...]) -> list[Any]:
     """The tensors and numbers in the order in which they are combined."""
-    operands = [*(a for a in arrays if a is not None), *op.numbers()]
-    return operands[::-1] if getattr(op, "reverse", False) else operands
+    given = [*(a for a in arrays if a is not None), *op.numbers()]
+    return given[::-1] if getattr(op, "reverse", False) else given
 
 
-def _alike(x: Any, y: Any, *, least: DType = "bool") -> tuple[Array, Array, np.dtype[Any]]:
+def alike(x: Any, y: Any, *, least: DType = "bool") -> tuple[Array, Array, np.dtype[Any]]:
     """Two operands in the type that the arithmetic is done in, and the type of its result.
 
     ``least`` is the type that the result has when both are of a lower kind.
@@ -38,17 +38,11 @@ def _register(name: str, ufunc: Callable[..., Any]) -> None:
     @kernel(name)
     def combine(op: Any, run: Run, *arrays: Array | None) -> Array:
         def both(x: Any, y: Any) -> Array:
-            x, y, dtype = _alike(x, y)
+            x, y, dtype = alike(x, y)
             result: Array = np.asanyarray(ufunc(x, y))
             return result.astype(dtype, copy=False)
 
-        return reduce(both, _operands(op, arrays))
-
-
-def _register_test(name: str, ufunc: Callable[..., Any]) -> None:
-    @kernel(name)
-    def test(op: Any, run: Run, *arrays: Array | None) -> Array:
-        return reduce(lambda x, y: np.asanyarray(ufunc(*_alike(x, y)[:2])), _operands(op, arrays))
+        return reduce(both, operands(op, arrays))
 
 
 for _name, _ufunc in {
@@ -60,27 +54,10 @@ for _name, _ufunc in {
 }.items():
     _register(_name, _ufunc)
 
-for _name, _test in {
-    "equal": np.equal,
-    "not_equal": np.not_equal,
-    "less": np.less,
-    "less_equal": np.less_equal,
-    "greater": np.greater,
-    "greater_equal": np.greater_equal,
-    "logical_and": np.logical_and,
-    "logical_or": np.logical_or,
-}.items():
-    _register_test(_name, _test)
-
-
-@kernel("logical_not")
-def logical_not(op: Any, run: Run, x: Array) -> Array:
-    return np.logical_not(wide(x))
-
 
 @kernel("div")
 def div(op: Div, run: Run, *arrays: Array | None) -> Array:
-    x, y, dtype = _alike(*_operands(op, arrays), least="bool" if op.rounding else "float32")
+    x, y, dtype = alike(*operands(op, arrays), least="bool" if op.rounding else "float32")
     if op.rounding is None:
         quotient = x / y
     elif op.rounding == "floor":
@@ -94,7 +71,7 @@ def div(op: Div, run: Run, *arrays: Array | None) -> Array:
 
 @kernel("pow")
 def power(op: Pow, run: Run, *arrays: Array | None) -> Array:
-    x, y, dtype = _alike(*_operands(op, arrays))
+    x, y, dtype = alike(*operands(op, arrays))
     result: Array
     if op.multiplications is not None:
         result = reduce(np.multiply, [x] * (op.multiplications + 1))
@@ -111,14 +88,3 @@ def _whole_power(x: Array, y: Array) -> Array:
     negative = exponent < 0
     result = np.power(x, like(y, np.where(negative, exponent % 2, exponent)))
     return np.where(negative & (base != 1) & (base != -1), 0, result)
-
-
-@kernel("where")
-def where(op: Any, run: Run, condition: Array, x: Array, other: Array) -> Array:
-    x, other, dtype = _alike(x, other)
-    return np.where(condition, x, other).astype(dtype, copy=False)
-
-
-@kernel("masked_fill")
-def masked_fill(op: MaskedFill, run: Run, x: Array, mask: Array) -> Array:
-    return np.where(mask, np.asarray(op.value).astype(x.dtype), x)

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
+from netcalc.cli import main
 from netcalc.spec import elaborate
 from netcalc.spec.library import load_text
 
@@ -47,19 +47,20 @@ def test_python_blocks_run_in_order(page: Path) -> None:
 
 
 @pytest.mark.parametrize(("info", "text"), blocks("console"))
-def test_console_blocks_print_what_they_show(info: str, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    from netcalc.cli import app
-
+def test_console_blocks_print_what_they_show(
+    info: str, text: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.chdir(ROOT)
     monkeypatch.setenv("COLUMNS", "100")
     monkeypatch.setenv("NO_COLOR", "1")
     for command, shown in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", text, re.MULTILINE):
         words = shlex.split(command, comments=True)
         assert words[0] == "netcalc", command
-        result = CliRunner().invoke(app, words[1:])
-        printed = [line.rstrip() for line in result.output.rstrip("\n").split("\n")]
+        main(words[1:])
+        output = capsys.readouterr().out
+        printed = [line.rstrip() for line in output.rstrip("\n").split("\n")]
         wanted = [line.rstrip() for line in shown.rstrip("\n").split("\n")]
-        assert matches(printed, wanted), result.output
+        assert matches(printed, wanted), output
 
 
 def matches(printed: list[str], wanted: list[str]) -> bool:
@@ -68,8 +69,10 @@ def matches(printed: list[str], wanted: list[str]) -> bool:
         return True
     if wanted[0].strip() == "…":
         return any(matches(printed[i:], wanted[1:]) for i in range(len(printed) + 1))
-    return bool(printed) and printed[0] == wanted[0] and (
-        printed[1:] == wanted[1:] or matches(printed[1:], wanted[1:]) if len(wanted) > 1 else len(printed) == 1
+    return (
+        bool(printed)
+        and printed[0] == wanted[0]
+        and (printed[1:] == wanted[1:] or matches(printed[1:], wanted[1:]) if len(wanted) > 1 else len(printed) == 1)
     )
 
 

@@ -1,0 +1,70 @@
+"""The pages of ``docs/`` that are made from declarations: operations by family, and error codes."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from importlib import import_module
+
+from netcalc import ops
+from netcalc.diagnostics import CODES
+from netcalc.render.operations import about, operation_markdown
+
+__all__ = ["generated_pages"]
+
+
+def generated_pages() -> dict[str, str]:
+    """Every generated page by its path under ``docs/``."""
+    pages = {"operations.md": _text(_index()), "errors.md": _text(_errors())}
+    for family in ops.FAMILIES:
+        pages[f"operations/{family}.md"] = _text(_family(family))
+    return pages
+
+
+def _index() -> Iterator[str]:
+    yield "# Operations"
+    yield ""
+    yield "Generated from the declarations; `netcalc ops NAME` prints one, `netcalc ops --search WORD` finds some."
+    yield ""
+    yield "| operation | family | what it is |"
+    yield "|:--|:--|:--|"
+    for name, declared in ops.every().items():
+        family = ops.family(name)
+        link = f"[`{name}`](operations/{family}.md#{name})"
+        yield f"| {link} | {family} | {about(declared)} |"
+
+
+def _family(family: str) -> Iterator[str]:
+    module = import_module(f"netcalc.ops.{family}")
+    yield f"# {family.replace('_', ' ').capitalize()}"
+    yield ""
+    yield inspect.getdoc(module) or ""
+    for name in ops.FAMILIES[family]:
+        declared = ops.find(name)
+        if declared is not None:
+            yield ""
+            yield from operation_markdown(declared, level=2)
+
+
+def _errors() -> Iterator[str]:
+    yield "# Errors and exit codes"
+    yield ""
+    yield "Every diagnostic has a code, one sentence, a place, and where there is a remedy a hint.  `--format json` prints"
+    yield "the same as a record."
+    yield ""
+    yield "| code | what is wrong |"
+    yield "|:--|:--|"
+    for code, title in CODES.items():
+        yield f"| `{code}` | {title} |"
+    yield ""
+    yield "| exit code | meaning |"
+    yield "|:--|:--|"
+    yield "| 0 | fine |"
+    yield "| 1 | a check failed: `netcalc verify` found a difference |"
+    yield "| 2 | bad input: a spec, an option, a file |"
+    yield "| 70 | a bug in netcalc; `netcalc --debug` shows the traceback |"
+    yield "| 130 | interrupted |"
+
+
+def _text(lines: Iterator[str]) -> str:
+    return "\n".join(lines).rstrip() + "\n"

@@ -1,0 +1,113 @@
+"""Every operation has everything: no gap is silent.
+
+Operations × (shape, parameters, terms, explanation, kernel, documentation, example, oracle).
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from pathlib import Path
+
+import pytest
+
+from netcalc import ops
+from netcalc.analysis.conventions import CONVENTIONS
+from netcalc.analysis.explain import explain
+from netcalc.analysis.walk import instances
+from netcalc.dims import value_at
+from netcalc.ir import Body, InputSpec, OpNode, Program, Value
+from netcalc.numerics.kernels import kernel_for
+from netcalc.numerics.verify import verify
+from netcalc.opdef import KINDS, Context, Operation, as_tuple
+from netcalc.spec.lines import MODIFIERS
+
+ORACLES = Path(__file__).parent / "oracle"
+
+#: Operations that no live oracle draws, and why.
+NO_ORACLE: dict[str, str] = {
+    "stochastic_depth": "torchvision has it, and no build without CUDA; its distribution is tested instead",
+    "learned_positions": "PyTorch has no such operation; tested against an embedding",
+    "key_value_cache": "PyTorch has no such operation; tested against attention over the whole",
+    "top_k_router": "PyTorch has no such operation; tested against recorded routers of transformers",
+}
+
+EVERY = ops.every()
+
+
+def example_program(declared: type[Operation]) -> Program:
+    """A program of the operation alone, on its example."""
+    op = declared.model_validate(declared.example.attrs)
+    types = declared.example.types()
+    ctx = Context()
+    values = tuple(Value(t, f"in{i}") for i, t in enumerate(types))
+    given = (*values, *([None] * (len(declared.inputs) - len(values))))
+    given = given if not any(port.variadic for port in declared.inputs) else values
+    known = [None if v is None else v.type for v in given]
+    outputs = tuple(Value(t, "op") for t in as_tuple(op.infer(ctx, *known)))
+    node = OpNode("op", op, given, outputs, tuple(op.params(ctx, *known)))
+    # ids stay below 2, the least number of rows and classes that an example has
+    specs = tuple(
+        InputSpec(v.name, t, 0, 2 if t.dtype.startswith("int") else 1) for v, t in zip(values, types, strict=True)
+    )
+    body = Body("example", values, (node,), outputs)
+    return Program("example", body, specs, tuple(f"out{i}" for i in range(len(outputs))))
+
+
+def test_the_table_of_families_is_what_the_families_declare() -> None:
+    for family, names in ops.FAMILIES.items():
+        for name in names:
+            module = inspect.getmodule(EVERY[name])
+            assert module is not None
+            assert module.__name__ == f"netcalc.ops.{family}", name
+    assert len(EVERY) == sum(map(len, ops.FAMILIES.values()))
+
+
+def test_no_operation_is_called_as_a_modifier() -> None:
+    assert not set(EVERY) & {*MODIFIERS, "sequence"}
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_is_declared_in_full(name: str) -> None:
+    declared = EVERY[name]
+    text = inspect.cleandoc(declared.__doc__ or "")
+    assert text.partition("\n")[0].endswith((".", "…"))
+    for rule in (declared.source, declared.shape_rule, declared.param_rule, declared.cost_rule):
+        assert rule
+    assert all(field.description for field in declared.model_fields.values())
+    if declared.shorthand is not None:
+        assert declared.shorthand in declared.model_fields
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_the_example_is_counted_and_explained(name: str) -> None:
+    program = example_program(EVERY[name])
+    (instance,) = instances(program)
+    terms = instance.node.op.cost(
+        Context(),
+        [None if v is None else v.type for v in instance.node.inputs],
+        [v.type for v in instance.node.outputs if v.type is not None],
+    )
+    for term in terms:
+        assert term.kind in KINDS
+        assert value_at(term.count, {}) >= 0
+    explanation = explain(program, "op", CONVENTIONS["netcalc"])
+    shown = {section.title for section in explanation.sections}
+    assert "shape" in shown
+    assert ("parameters" in shown) == bool(instance.node.params)
+    assert ("work" in shown) == bool(terms)
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_the_example_runs_as_predicted(name: str) -> None:
+    assert kernel_for(name) is not None
+    report = verify(example_program(EVERY[name]))
+    assert report.ok, [check for check in report.checks if not check.ok]
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_has_a_live_oracle(name: str) -> None:
+    text = "\n".join(path.read_text() for path in sorted(ORACLES.glob("test_*.py")))
+    stem = re.sub(r"\dd$", "", name)  # the oracles of pooling go over 1d, 2d and 3d
+    drawn = re.search(rf"\b{name}\b|\b{stem}(?=\{{|\b)", text) is not None
+    assert drawn != (name in NO_ORACLE), NO_ORACLE.get(name, "no oracle draws it")

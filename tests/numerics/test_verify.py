@@ -124,3 +124,22 @@ def test_progress() -> None:
     seen: list[tuple[int, int]] = []
     verify(program(NET), progress=lambda done, total, path: seen.append((done, total)))
     assert seen == [(n, 53) for n in range(1, 54)]
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float64"])
+@pytest.mark.parametrize("training", [False, True])
+def test_every_floating_point_type(dtype: str, training: bool) -> None:
+    text = f"""
+dtype: {dtype}
+inputs: {{ids: {{shape: [2, 5], dtype: int64, range: [0, 9]}}}}
+layers:
+  - {{name: embed, embedding: {{num_embeddings: 9, embedding_dim: 8, scale: 2.5}}}}
+  - {{add: {{side: [{{linear: 8}}, gelu], skip: []}}}}
+  - layer_norm
+  - {{dropout: 0.5}}
+  - {{name: head, linear: {{out: 9, bias: false}}, tie: embed}}
+  - softmax
+"""
+    report = verify(program(text, training=training))
+    assert not report.failures
+    assert any(check.predicted == f"2×5×9 {dtype}" for check in report.checks)

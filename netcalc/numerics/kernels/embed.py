@@ -16,7 +16,7 @@ from netcalc.ops.embed import Embedding, EmbeddingBag, OneHot
 @kernel("embedding")
 def embedding(op: Embedding, run: Run, ids: Array, *, weight: Array) -> Array:
     rows = _rows(op, ids, weight)
-    return rows if op.scale is None else rows * op.scale
+    return rows if op.scale is None else (wide(rows) * op.scale).astype(rows.dtype, copy=False)
 
 
 @kernel("embedding_bag")

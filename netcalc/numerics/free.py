@@ -10,6 +10,7 @@ import psutil
 __all__ = ["free_bytes", "gibibytes"]
 
 _CGROUPS = Path("/sys/fs/cgroup")
+_MEMBERSHIP = Path("/proc/self/cgroup")
 
 
 def free_bytes() -> int:
@@ -35,7 +36,7 @@ def gibibytes(count: int) -> str:
 def _cgroup_rooms() -> Iterator[int]:
     """What is left in each control group that this process is in, files that can be dropped counted as free."""
     try:
-        groups = Path("/proc/self/cgroup").read_text().splitlines()
+        groups = _MEMBERSHIP.read_text().splitlines()
     except OSError:
         return
     for line in groups:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tracemalloc
 import weakref
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from netcalc.analysis.memory import memory
 from netcalc.analysis.walk import Instance
 from netcalc.diagnostics import NetcalcError
 from netcalc.ir import Program
-from netcalc.numerics import run
+from netcalc.numerics import free, run
 from netcalc.numerics.free import free_bytes, gibibytes
 from netcalc.numerics.interpret import interpret
 from netcalc.numerics.run import forward
@@ -197,6 +198,35 @@ def test_free_memory() -> None:
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)),
     )
     assert 0 < int(done.stdout) < limit
+
+
+@pytest.mark.parametrize(
+    ("membership", "root", "limit", "used", "file_key"),
+    [
+        ("0::/job/step", ".", "memory.max", "memory.current", "inactive_file"),
+        (
+            "5:cpu:/\n4:memory:/job/step",
+            "memory",
+            "memory.limit_in_bytes",
+            "memory.usage_in_bytes",
+            "total_inactive_file",
+        ),
+    ],
+)
+def test_control_groups_bound_what_is_free(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, membership: str, root: str, limit: str, used: str, file_key: str
+) -> None:
+    """The job may take 1000 bytes and has 900, of which 50 are files that can be dropped; its step has no limit."""
+    for group, most in {"job": "1000", "job/step": "max"}.items():
+        folder = tmp_path / root / group
+        folder.mkdir(parents=True)
+        (folder / limit).write_text(f"{most}\n")
+        (folder / used).write_text("900\n")
+        (folder / "memory.stat").write_text(f"anon 850\n{file_key} 50\n")
+    (tmp_path / "membership").write_text(membership)
+    monkeypatch.setattr(free, "_CGROUPS", tmp_path)
+    monkeypatch.setattr(free, "_MEMBERSHIP", tmp_path / "membership")
+    assert free_bytes() == 150
 
 
 @pytest.mark.parametrize(("count", "text"), [(5, "5 B"), (2048, "2 KiB"), (6_576_000_000, "6.12 GiB")])

@@ -1,0 +1,54 @@
+"""Counting conventions over the whole operation library."""
+
+from __future__ import annotations
+
+import pytest
+
+from netcalc import ops
+from netcalc.analysis.conventions import CONVENTIONS, Counted
+from netcalc.ir import OpNode, Value
+from netcalc.opdef import Context, as_tuple
+
+
+def counted(name: str, convention: str, *, training: bool = False) -> tuple[Counted, bool]:
+    """What a convention makes of an operation's example, and whether there is any work in it."""
+    declared = ops.find(name)
+    assert declared is not None
+    op, types, ctx = declared(**declared.example.attrs), declared.example.types(), Context(training=training)
+    results = as_tuple(op.infer(ctx, *types))
+    node = OpNode(
+        "",
+        op,
+        tuple(Value(type_, "x") for type_ in types),
+        tuple(Value(type_, "y") for type_ in results),
+        tuple(op.params(ctx, *types)),
+    )
+    terms = op.cost(ctx, types, results)
+    return CONVENTIONS[convention].count(node, terms, training), any(term.count != 0 for term in terms)
+
+
+@pytest.mark.parametrize("training", [False, True], ids=["evaluation", "training"])
+@pytest.mark.parametrize("convention", CONVENTIONS)
+@pytest.mark.parametrize("name", ops.names())
+def test_every_operation_has_a_count_in_whole_numbers(name: str, convention: str, training: bool) -> None:
+    count, works = counted(name, convention, training=training)
+    assert (type(count.macs), type(count.flops)) == (int, int)
+    assert 0 <= count.macs <= count.flops
+    assert count.incomplete == (works and not count.flops)
+
+
+@pytest.mark.parametrize("name", ops.names())
+def test_the_default_leaves_nothing_out(name: str) -> None:
+    count, works = counted(name, "netcalc")
+    assert (count.flops > 0, count.incomplete) == (works, False)
+
+
+@pytest.mark.parametrize("name", ops.names())
+def test_torchvision_counts_what_torch_does_and_halves_it(name: str) -> None:
+    ours, torch = counted(name, "torchvision")[0], counted(name, "torch")[0]
+    assert (ours.macs, 2 * ours.flops, ours.incomplete) == (torch.macs, torch.flops, torch.incomplete)
+
+
+def test_the_rules_are_about_operations_that_there_are() -> None:
+    for convention in CONVENTIONS.values():
+        assert set(convention.rules) <= set(ops.names())

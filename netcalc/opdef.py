@@ -275,6 +275,10 @@ class Operation(BaseModel):
         return self.cost(ctx, inputs, outputs)
 
 
+# pydantic evaluates the annotations of every base anew for each subclass; these are all class variables
+Operation.__annotations__.clear()
+
+
 @dataclass(frozen=True, slots=True)
 class Example:
     """Input shapes and attributes that show the operation at work."""

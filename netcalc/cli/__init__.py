@@ -6,6 +6,7 @@ A reader that goes away (``netcalc ops | head``) is no error.
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Sequence
@@ -23,6 +24,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from netcalc.diagnostics import Diagnostic, NetcalcError
 
     arguments = list(sys.argv[1:] if arguments is None else arguments)
+    gc.set_threshold(100_000, 50, 50)  # a tenth of the start is spent looking for garbage that is not there yet
     _speak_utf8()
     try:
         code = _run(arguments)
@@ -47,7 +49,8 @@ def _run(arguments: list[str]) -> int:
 
     from netcalc.cli.app import app
 
-    usage_error = typer.BadParameter.__bases__[0]  # its name depends on where typer takes click from
+    # where typer takes click from depends on its version
+    usage_error: type[Exception] = typer.BadParameter.__bases__[0]
     try:
         result = typer.main.get_command(app)(arguments, prog_name="netcalc", standalone_mode=False)
     except typer.Abort:
@@ -60,14 +63,22 @@ def _run(arguments: list[str]) -> int:
 
 
 def _sentence(error: Exception) -> str:
-    text = str(getattr(error, "format_message", lambda: error)())
-    text = text.strip().rstrip(".")
+    text = str(getattr(error, "format_message", lambda: error)()).strip().rstrip(".")
     return text[:1].lower() + text[1:]
 
 
 def _help_hint(error: Exception) -> str:
+    """The nearest command or option, and else where to read what there is."""
+    from netcalc.diagnostics import nearest
+
+    near: str | None = next(iter(getattr(error, "possibilities", None) or ()), None)
+    if near is None and "command" in str(error).lower():
+        from netcalc.cli.app import COMMANDS
+
+        near = nearest(str(error).rpartition(" ")[2].strip(".'\""), COMMANDS)
     context = getattr(error, "ctx", None)
-    return f"`{context.command_path if context else 'netcalc'} --help` says what there is"
+    page = f"`{context.command_path if context else 'netcalc'} --help` says what there is"
+    return f"did you mean {near!r}? {page}" if near else page
 
 
 def _refuse(diagnostics: Sequence[object], arguments: Sequence[str]) -> int:
@@ -88,17 +99,17 @@ def _refuse(diagnostics: Sequence[object], arguments: Sequence[str]) -> int:
     return EXIT_INPUT
 
 
-def _apologise(arguments: Sequence[str]) -> int:
+def _apologise(arguments: list[str]) -> int:
     """A bug: a short word, and the traceback for those who ask."""
     kind, value, _ = sys.exc_info()
-    if "--debug" in arguments or os.environ.get("NETCALC_DEBUG"):
+    if arguments[:1] == ["--debug"] or os.environ.get("NETCALC_DEBUG"):
         import traceback
 
         traceback.print_exc()
     else:
         print(f"{kind.__name__ if kind else 'error'}: {value}", file=sys.stderr)
     print(
-        "This is a bug in netcalc. Please report it with the spec and the output of the same command with --debug.",
+        "This is a bug in netcalc. Please report it with the spec and what `netcalc --debug …` prints.",
         file=sys.stderr,
     )
     return EXIT_BUG

@@ -28,4 +28,4 @@ def command(
     explanation = explain(program, path, analyse(program, convention).convention)
     if format_ is options.TextOrJson.JSON:
         return write(json_lines(explanation_record(explanation, program.name)), output)
-    return write([render_explanation(explanation, look_for(output))], output)
+    return write([render_explanation(explanation, program.name, look_for(output))], output)

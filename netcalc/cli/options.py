@@ -60,8 +60,15 @@ Output: TypeAlias = Annotated[
     str | None, typer.Option("--output", "-o", metavar="FILE", help="Write to a file, which is replaced as a whole.")
 ]
 
+Weights: TypeAlias = Annotated[
+    str | None, typer.Option("--weights", "-w", metavar="FILE", help="A checkpoint: .safetensors or .npz.")
+]
+Seed: TypeAlias = Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Of everything that is drawn.")]
 
-def read_program(spec: str, settings: list[str] | None, symbolic: list[str] | None = None, train: bool = False) -> Program:
+
+def read_program(
+    spec: str, settings: list[str] | None, symbolic: list[str] | None = None, train: bool = False
+) -> Program:
     """The program of a spec at the settings of the command line."""
     from netcalc.diagnostics import Diagnostic, NetcalcError
     from netcalc.spec import elaborate, load_document

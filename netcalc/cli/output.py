@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -10,6 +11,8 @@ from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.render.text import PLAIN, Look, look_of
 
 __all__ = ["json_lines", "look_for", "write"]
+
+_WIDTH = 120
 
 
 def look_for(output: str | None) -> Look:
@@ -34,23 +37,47 @@ def write(lines: Iterable[str], output: str | None = None) -> None:
 
 
 def json_lines(record: Mapping[str, Any], rows: str = "") -> Iterator[str]:
-    """A record as indented JSON, with the items of the list at ``rows`` one a line."""
-    import json
-
-    def text(value: Any, indent: int | None = None) -> str:
-        return json.dumps(value, indent=indent, ensure_ascii=False, allow_nan=False)
-
-    if not rows:
-        yield from text(record, 2).split("\n")
-        return
+    """A record as JSON: what fits is put on one line, and so is every item of the list at ``rows``."""
     yield "{"
     for number, (key, value) in enumerate(record.items()):
         comma = "," if number < len(record) - 1 else ""
-        if key != rows:
-            yield f"  {text(key)}: {text(value)}{comma}"
-            continue
-        yield f"  {text(key)}: ["
-        for index, item in enumerate(value):
-            yield f"    {text(item)}{',' if index < len(value) - 1 else ''}"
-        yield f"  ]{comma}"
+        head = f"  {_json(key)}: "
+        if key == rows and value:
+            yield head + "["
+            yield from _separated(f"    {_json(item)}" for item in value)
+            yield f"  ]{comma}"
+        else:
+            *lines, last = _pretty(value, head, "  ")
+            yield from lines
+            yield last + comma
     yield "}"
+
+
+def _pretty(value: Any, head: str, margin: str) -> list[str]:
+    """The lines of a value behind ``head``, broken where they would be too long."""
+    compact = head + _json(value)
+    if len(compact) <= _WIDTH or not isinstance(value, (dict, list)) or not value:
+        return [compact]
+    inner = margin + "  "
+    if isinstance(value, dict):
+        parts = [_pretty(item, f"{inner}{_json(key)}: ", inner) for key, item in value.items()]
+    else:
+        parts = [_pretty(item, inner, inner) for item in value]
+    opening, closing = "{}" if isinstance(value, dict) else "[]"
+    lines = [line for part in parts[:-1] for line in (*part[:-1], part[-1] + ",")]
+    return [head + opening, *lines, *parts[-1], margin + closing]
+
+
+def _separated(items: Iterable[str]) -> Iterator[str]:
+    """The items with a comma after all but the last."""
+    waiting: str | None = None
+    for item in items:
+        if waiting is not None:
+            yield waiting + ","
+        waiting = item
+    if waiting is not None:
+        yield waiting
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False)

@@ -17,9 +17,9 @@ from netcalc.render.text import PLAIN, Look, clean, padded, width_of
 __all__ = ["explanation_record", "render_explanation"]
 
 
-def render_explanation(explanation: Explanation, look: Look = PLAIN) -> str:
+def render_explanation(explanation: Explanation, spec: str, look: Look = PLAIN) -> str:
     """Title, shapes and attributes, then each section with its steps below one another."""
-    return "\n\n".join(["\n".join(_head(explanation, look)), *(_section(s, look) for s in explanation.sections)])
+    return "\n\n".join(["\n".join(_head(explanation, spec, look)), *(_section(s, look) for s in explanation.sections)])
 
 
 def explanation_record(explanation: Explanation, spec: str) -> dict[str, Any]:
@@ -53,11 +53,9 @@ def _shapes(values: Iterable[Value]) -> list[list[int | str]]:
     return [sizes(value.type.shape) for value in values if value.type is not None]
 
 
-def _head(explanation: Explanation, look: Look) -> Iterator[str]:
+def _head(explanation: Explanation, spec: str, look: Look) -> Iterator[str]:
     times = f" ×{explanation.repeat:,}" if explanation.repeat > 1 else ""
-    # the whole network's path is empty, and its name is what it is
-    name = explanation.path or "the whole network"
-    yield look(clean(name) + times, "bold") + f": {explanation.op}"
+    yield look(clean(explanation.path or spec) + times, "bold") + f": {explanation.op}"
     if explanation.about:
         yield clean(explanation.about)
     inputs, outputs = (shapes_text(v.type for v in side) for side in (explanation.inputs, explanation.outputs))

@@ -78,4 +78,3 @@ def csv_lines(titles: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterat
         yield buffer.getvalue()
         buffer.seek(0)
         buffer.truncate()
-

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from netcalc.dims import Dim
 from netcalc.ir import TensorType
 
-__all__ = ["bytes_text", "exact", "measured", "shape_text", "share", "shapes_text", "short", "work"]
+__all__ = ["bytes_text", "exact", "measured", "shape_text", "shapes_text", "share", "short", "work"]
 
 _THOUSANDS = ("", "k", "M", "G", "T", "P", "E", "Z", "Y")
 _BINARY = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
@@ -47,7 +47,7 @@ def work(value: Dim, unit: str) -> str:
     ('3.664 GMAC', '12 FLOP')
     """
     if not isinstance(value, int):
-        return f"{value} {unit}"
+        return f"({value}) {unit}"
     text = short(value, 4)
     return f"{text}{unit}" if " " in text else f"{text} {unit}"
 

@@ -14,7 +14,7 @@ from netcalc.render.grid import Column, grid, markdown
 from netcalc.render.numbers import bytes_text, exact, measured, shape_text, shapes_text, share, work
 from netcalc.render.text import PLAIN, Look, clean, fill
 
-__all__ = ["VIEWS", "View", "markdown_report", "report"]
+__all__ = ["VIEWS", "View", "head_lines", "markdown_report", "note_lines", "report", "total_lines", "tree_table"]
 
 View: TypeAlias = Literal["shapes", "params", "flops", "summary"]
 VIEWS: tuple[View, ...] = ("shapes", "params", "flops", "summary")
@@ -105,6 +105,18 @@ def report(
     layout: str = "nchw",
 ) -> str:
     """The whole page: what the network is, the tree of its layers, totals by operation, and notes."""
+    columns, rows = tree_table(analysis, view, depth=depth, unroll=unroll, layout=layout)
+    parts = ["\n".join(head_lines(analysis, view, look, layout)), grid(columns, rows, look)]
+    if view != "shapes":
+        parts += [_by_operation(analysis, view, look, layout), "\n".join(total_lines(analysis, view, look))]
+    notes = [fill(note, look.width) for note in note_lines(analysis, view, rows)]
+    return "\n\n".join([*parts, *(["\n".join(notes)] if notes else [])])
+
+
+def tree_table(
+    analysis: Analysis, view: View, *, depth: int | None = None, unroll: bool = False, layout: str = "nchw"
+) -> tuple[list[Column], list[list[str]]]:
+    """The columns and cells of the tree of layers."""
     sheet = _sheet(analysis, view, layout)
     fields = _fields(analysis, view)
     if view == "shapes":  # nothing but shapes: none of them is spared
@@ -113,13 +125,7 @@ def report(
         [label, *(field.cell(row, sheet) for field in fields)]
         for label, row in _labelled(analysis.tree(unroll=unroll), depth, "")
     ]
-    columns = [Column("layer"), *(field.column for field in fields)]
-    parts = [_head(analysis, view, look, layout), grid(columns, rows, look)]
-    if view != "shapes":
-        parts += [_by_operation(analysis, sheet, view, look), "\n".join(_total_lines(analysis, view, look))]
-    folded = any(" ×" in row[0] for row in rows)
-    notes = [fill(note, look.width) for note in _notes(analysis, view, folded)]
-    return "\n\n".join([*parts, *(["\n".join(notes)] if notes else [])])
+    return [Column("layer"), *(field.column for field in fields)], rows
 
 
 def markdown_report(
@@ -128,7 +134,7 @@ def markdown_report(
     """The same in Markdown, one row a layer with its full path."""
     sheet = _sheet(analysis, view, layout)
     fields = _fields(analysis, view)
-    yield from _head(analysis, view, PLAIN, layout).split("\n")
+    yield from head_lines(analysis, view, PLAIN, layout)
     yield ""
     rows = [
         [_times(row.path, row.repeat), *(field.cell(row, sheet) for field in fields)]
@@ -137,8 +143,8 @@ def markdown_report(
     yield from markdown([Column("layer"), *(field.column for field in fields)], rows)
     if view != "shapes":
         yield ""
-        yield "  \n".join(_total_lines(analysis, view, PLAIN))
-    for note in _notes(analysis, view, any(" ×" in row[0] for row in rows)):
+        yield "  \n".join(total_lines(analysis, view, PLAIN))
+    for note in note_lines(analysis, view, rows):
         yield ""
         yield note
 
@@ -184,26 +190,26 @@ def _times(label: str, repeat: int) -> str:
     return f"{label} ×{repeat:,}" if repeat > 1 else label
 
 
-def _head(analysis: Analysis, view: View, look: Look, layout: str) -> str:
+def head_lines(analysis: Analysis, view: View, look: Look = PLAIN, layout: str = "nchw") -> Iterator[str]:
+    """What the network is, what goes in and comes out, and how work is counted."""
     program = analysis.program
     about = f": {clean(program.about)}" if program.about else ""
-    inputs = ", ".join(
-        f"{clean(s.name)} {shape_text(s.type.shape, layout)} {s.type.dtype}" for s in program.inputs
-    )
+    inputs = ", ".join(f"{clean(s.name)} {shape_text(s.type.shape, layout)} {s.type.dtype}" for s in program.inputs)
     outputs = ", ".join(
         f"{clean(name)} {shape_text(value.type.shape, layout)} {value.type.dtype}"
         for name, value in zip(program.output_names, program.main.outputs, strict=True)
         if value.type is not None
     )
     mode = " (training mode)" if program.training else ""
-    lines = [look(clean(program.name), "bold") + about, f"{inputs or 'no inputs'} → {outputs}{mode}"]
+    yield look(clean(program.name), "bold") + about
+    yield f"{inputs or 'no inputs'} → {outputs}{mode}"
     if view in ("flops", "summary"):
-        lines.append(f"counted as {analysis.convention.name} does: {analysis.convention.about}")
-    return "\n".join(lines)
+        yield f"counted as {analysis.convention.name} does: {analysis.convention.about}"
 
 
-def _by_operation(analysis: Analysis, sheet: _Sheet, view: View, look: Look) -> str:
+def _by_operation(analysis: Analysis, view: View, look: Look, layout: str) -> str:
     """Totals by operation, the largest share first."""
+    sheet = _sheet(analysis, view, layout)
     found = analysis.by_operation.items()
     value = sheet.counted_by
     order = sorted(found, key=lambda item: _rank(getattr(item[1][1], value)), reverse=True)
@@ -218,9 +224,7 @@ def _by_operation(analysis: Analysis, sheet: _Sheet, view: View, look: Look) -> 
     total = analysis.total
     last = ["total", "", *(_operation_cell(key, "", total, sheet) for key in wanted)]
     columns = [Column("by operation"), Column("executions", right=True)]
-    return grid(
-        [*columns, *(replace(_column(analysis, key), spare=0) for key in wanted)], rows, look, total=last
-    )
+    return grid([*columns, *(replace(_column(analysis, key), spare=0) for key in wanted)], rows, look, total=last)
 
 
 def _operation_cell(key: str, op: str, cost: Cost, sheet: _Sheet) -> str:
@@ -233,20 +237,25 @@ def _rank(value: object) -> int:
     return value if isinstance(value, int) else 0
 
 
-def _total_lines(analysis: Analysis, view: View, look: Look) -> Iterator[str]:
+def total_lines(analysis: Analysis, view: View, look: Look = PLAIN) -> Iterator[str]:
+    """The totals in a few lines, and what the convention leaves out."""
     total, convention = analysis.total, analysis.convention
     if view in ("params", "summary"):
         yield look(f"{measured(total.params)} parameters", "bold") + f", {_trained(total)}{_beside(total)}"
     if view in ("flops", "summary"):
-        if _one_for_each_mac(analysis):
-            counted = work(total.macs, "MAC")
-        elif convention.per_mac == 1:
-            counted = f"{work(total.flops, 'FLOP')} at one for each MAC, {work(total.macs, 'MAC')} among them"
-        else:
-            counted = f"{work(total.macs, 'MAC')}, {work(total.flops, 'FLOP')}"
-        yield look(counted, "bold") + f", counted as {convention.name} does"
+        yield look(_counted(analysis), "bold") + f", counted as {convention.name} does"
         if analysis.uncounted:
             yield f"not counted by {convention.name}: {', '.join(analysis.uncounted)}"
+
+
+def _counted(analysis: Analysis) -> str:
+    total = analysis.total
+    macs, flops = work(total.macs, "MAC"), work(total.flops, "FLOP")
+    if _one_for_each_mac(analysis):
+        return macs
+    if analysis.convention.per_mac == 1:
+        return f"{flops} at one for each MAC, {macs} among them"
+    return f"{macs}, {flops}"
 
 
 def _trained(total: Cost) -> str:
@@ -264,7 +273,9 @@ def _beside(total: Cost) -> str:
     return "".join(f"; {part}" for part in parts)
 
 
-def _notes(analysis: Analysis, view: View, folded: bool) -> Iterator[str]:
+def note_lines(analysis: Analysis, view: View, rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """What a reader of these rows should know beside them."""
+    folded = any(" ×" in row[0] for row in rows)
     if folded and view != "shapes":
         yield "×N: the figures are those of one of the N instances; shares and totals are of all."
     if view != "shapes":

@@ -89,4 +89,3 @@ def fill(text: str, width: int | None, indent: str = "") -> str:
         else:
             line = wider
     return "\n".join(indent + part for part in (*lines, line))
-

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -67,20 +66,20 @@ def load_text(text: str, label: str = "<text>", folder: Path | None = None) -> L
 
 def find_block(name: str, home: Loaded) -> Block | None:
     """A block by name: the file's own, an imported one, or a shipped one."""
-    if name in home.blocks:
-        return home.blocks[name]
-    path = _shipped_block(name)
-    return None if path is None else _load(path, ()).blocks.get(name)
+    return home.blocks[name] if name in home.blocks else _shipped_block(name)
 
 
-def shipped_blocks() -> Iterator[str]:
+@cache
+def shipped_blocks() -> tuple[str, ...]:
     """The names of the blocks that ship."""
-    return (path.stem for path in sorted((specs_dir() / "blocks").glob("*.yaml")))
+    return tuple(sorted(path.stem for path in (specs_dir() / "blocks").glob("*.yaml")))
 
 
-def _shipped_block(name: str) -> Path | None:
-    path = specs_dir() / "blocks" / f"{name}.yaml"
-    return path if name.isidentifier() and path.is_file() else None
+@cache
+def _shipped_block(name: str) -> Block | None:
+    if name not in shipped_blocks():
+        return None
+    return _load(specs_dir() / "blocks" / f"{name}.yaml", ()).blocks.get(name)
 
 
 def _resolve(spec: str) -> Path:

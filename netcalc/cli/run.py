@@ -1,0 +1,106 @@
+"""Inputs that are not given are drawn from the seed within their declared range, and weights from initialisers.
+
+--init takes an initialiser (default, xavier_normal, kaiming_uniform(mode=fan_out, nonlinearity=relu), normal(std=0.02),
+constant(0.1), zeros, …) for all parameters, or PATTERN=INITIALISER for those whose path matches.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from netcalc.cli import options
+
+if TYPE_CHECKING:
+    from netcalc.numerics.run import RunResult
+
+
+def command(
+    spec: options.Spec,
+    set_: options.Set = None,
+    inputs: Annotated[
+        list[str] | None,
+        typer.Option("--input", "-i", metavar="NAME=FILE", help="An input from .npy, .npz or .safetensors."),
+    ] = None,
+    weights: options.Weights = None,
+    init: Annotated[
+        list[str] | None,
+        typer.Option("--init", metavar="[PATTERN=]INITIALISER", help="How weights are drawn; repeatable."),
+    ] = None,
+    seed: options.Seed = 0,
+    trace: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--trace", metavar="PATTERN", help="Statistics of what layers give, as in 'layer1.*'; repeatable."
+        ),
+    ] = None,
+    output: Annotated[
+        str | None,
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="Write outputs and traced tensors to .npz or .safetensors."
+        ),
+    ] = None,
+    format_: options.TextChoice = options.TextOrJson.TEXT,
+    train: options.Train = False,
+) -> None:
+    from netcalc.cli.output import json_lines, look_for, write
+    from netcalc.numerics.run import forward
+    from netcalc.numerics.trace import TraceRow
+    from netcalc.render.progress import Progress
+    from netcalc.render.runs import render_run, run_record
+
+    program = options.read_program(spec, set_, train=train)
+    given = _read_inputs(inputs or [])
+    with Progress() as progress:
+        result = forward(
+            program,
+            given,
+            weights=weights,
+            init=init or "default",
+            seed=seed,
+            trace=trace or (),
+            keep=output is not None,
+            progress=progress,
+        )
+    if output is not None:
+        _save(result, output)
+    outputs = tuple(TraceRow.of(name, "", array) for name, array in result.outputs.items())
+    if format_ is options.TextOrJson.JSON:
+        return write(json_lines(run_record(result, outputs, program.name, seed)))
+    drawn = [i.name for i in program.inputs if i.name not in given and i.default is None]
+    origin = f"{program.name}: " + "; ".join(
+        [
+            *([f"{', '.join(drawn)} drawn with seed {seed}"] if drawn else []),
+            f"weights from {weights}" if weights else f"weights drawn with seed {seed}",
+        ]
+    )
+    return write([render_run(result, outputs, origin, look_for(None))])
+
+
+def _read_inputs(texts: list[str]) -> dict[str, Any]:
+    from netcalc.diagnostics import Diagnostic, NetcalcError
+    from netcalc.numerics.tensors import read_array
+
+    arrays: dict[str, Any] = {}
+    problems: list[Diagnostic] = []
+    for text in texts:
+        name, equals, file = text.partition("=")
+        if not (name and equals and file):
+            hint = "for example --input image=photo.npy"
+            problems.append(Diagnostic("E502", f"--input {text}: should be name=file", hint=hint))
+            continue
+        try:
+            arrays[name] = read_array(file, name)
+        except NetcalcError as error:
+            problems += error.diagnostics
+    if problems:
+        raise NetcalcError(problems)
+    return arrays
+
+
+def _save(result: RunResult, file: str) -> None:
+    from netcalc.numerics.tensors import write_tensors
+
+    traced = {row.path: row.array for row in result.trace if row.array is not None}
+    write_tensors(file, {**traced, **result.outputs})

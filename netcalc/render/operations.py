@@ -1,0 +1,185 @@
+"""The operation reference: a page for each operation, made from its declaration."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from inspect import cleandoc
+from typing import Any
+
+from netcalc import ops
+from netcalc.dims import Poly
+from netcalc.opdef import Context, Operation, Port, as_tuple
+from netcalc.render.grid import Column, markdown
+from netcalc.render.numbers import shapes_text
+from netcalc.render.text import PLAIN, Look
+
+__all__ = ["about", "operation_markdown", "operation_page", "operation_record"]
+
+
+def about(declared: type[Operation]) -> str:
+    """The first line of an operation's documentation."""
+    return cleandoc(declared.__doc__ or "").partition("\n")[0]
+
+
+def operation_record(declared: type[Operation]) -> dict[str, Any]:
+    """An operation's page as plain data."""
+    example = declared.example
+    return {
+        "name": declared.name,
+        "family": ops.family(declared.name),
+        "about": about(declared),
+        "details": cleandoc(declared.__doc__ or "").partition("\n")[2].strip(),
+        "source": declared.source,
+        "inputs": [_port(port) for port in declared.inputs],
+        "outputs": [_port(port) for port in declared.outputs],
+        "shorthand": declared.shorthand,
+        "attributes": list(_attributes(declared)),
+        "shape_rule": declared.shape_rule,
+        "param_rule": declared.param_rule,
+        "cost_rule": declared.cost_rule,
+        "example": {"line": _line(declared), "shapes": _shapes(declared), "attributes": _plain(example.attrs)},
+    }
+
+
+def operation_page(declared: type[Operation], look: Look = PLAIN) -> str:
+    """The page for a terminal."""
+    record = operation_record(declared)
+    parts = [look(record["name"], "bold") + f": {record['about']}"]
+    if record["details"]:
+        parts.append(record["details"])
+    parts.append("\n".join(f"{look(f'{label:<10}', 'dim')}  {text}" for label, text in _facts(record)))
+    parts.append("\n".join(_attribute_list(record, look)) if record["attributes"] else look("no attributes", "dim"))
+    parts.append(f"{look('example', 'dim')}     - {record['example']['line']}\n{'':<10}  {record['example']['shapes']}")
+    return "\n\n".join(parts)
+
+
+def operation_markdown(declared: type[Operation], level: int = 3) -> Iterator[str]:
+    """The page as the lines of a Markdown section."""
+    record = operation_record(declared)
+    yield f"{'#' * level} `{record['name']}`"
+    yield ""
+    yield record["about"]
+    if record["details"]:
+        yield ""
+        yield record["details"].replace("``", "`")
+    yield ""
+    for label, text in _facts(record):
+        yield f"- {label}: {text}"
+    yield ""
+    if record["attributes"]:
+        columns = [Column("attribute"), Column("type"), Column("default"), Column("what it is")]
+        yield from markdown(columns, ([f"`{row[0]}`", *row[1:]] for row in _attribute_rows(record)))
+    else:
+        yield "No attributes."
+    yield ""
+    yield f"Example: `- {record['example']['line']}` takes {record['example']['shapes']}."
+
+
+def _facts(record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    yield "inputs", ", ".join(map(_port_text, record["inputs"])) or "none"
+    if len(record["outputs"]) != 1:
+        yield "outputs", ", ".join(map(_port_text, record["outputs"]))
+    yield "shapes", record["shape_rule"]
+    yield "parameters", record["param_rule"]
+    yield "work", record["cost_rule"]
+    yield "source", record["source"]
+    if record["shorthand"]:
+        yield "shorthand", f"{record['name']}: {record['shorthand'].upper()}"
+
+
+def _attribute_list(record: Mapping[str, Any], look: Look) -> Iterator[str]:
+    yield look("attributes", "dim")
+    width = max(len(item["name"]) for item in record["attributes"])
+    for name, type_, default, text in _attribute_rows(record):
+        limits = type_ if default == "required" else f"{type_}; default {default}"
+        yield f"  {name:<{width}}  {text} " + look(f"({limits})", "dim")
+
+
+def _attribute_rows(record: Mapping[str, Any]) -> Iterator[list[str]]:
+    for item in record["attributes"]:
+        default = "required" if item["required"] else json.dumps(item["default"], ensure_ascii=False)
+        yield [item["name"], item["type"], default, item["description"]]
+
+
+def _port(port: Port) -> dict[str, Any]:
+    return {"name": port.name, "optional": port.optional, "variadic": port.variadic}
+
+
+def _port_text(port: Mapping[str, Any]) -> str:
+    kind = " (optional)" if port["optional"] else " (one or more)" if port["variadic"] else ""
+    return f"{port['name']}{kind}"
+
+
+def _attributes(declared: type[Operation]) -> Iterator[dict[str, Any]]:
+    schema = declared.model_json_schema()
+    for name, field in declared.model_fields.items():
+        yield {
+            "name": name,
+            "type": _type_text(schema["properties"][name], schema.get("$defs", {})),
+            "required": field.is_required(),
+            "default": None if field.is_required() else _plain(field.get_default(call_default_factory=True)),
+            "description": field.description or "",
+        }
+
+
+def _type_text(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> str:
+    """A JSON Schema in a few words: ``int ≥ 1 or 2 of int ≥ 1``."""
+    if "$ref" in schema:
+        return _type_text(definitions[schema["$ref"].rpartition("/")[2]], definitions)
+    if "anyOf" in schema:
+        return " or ".join(dict.fromkeys(_type_text(choice, definitions) for choice in schema["anyOf"]))
+    if "enum" in schema or "const" in schema:
+        return " or ".join(json.dumps(value) for value in schema.get("enum", [schema.get("const")]))
+    kind = schema.get("type", "any")
+    if isinstance(kind, list):
+        return " or ".join(_type_text({"type": one}, definitions) for one in kind)
+    if kind == "array":
+        item = _type_text(schema.get("items", {}), definitions)
+        least, most = schema.get("minItems"), schema.get("maxItems")
+        count = f"{least} of " if least == most and least is not None else "list of "
+        return count + (f"({item})" if " or " in item else item)
+    name = {"integer": "int", "number": "float", "boolean": "bool", "string": "text", "null": "null"}.get(kind, kind)
+    limits = [
+        f"{sign} {schema[key]}"
+        for key, sign in (
+            ("minimum", "≥"),
+            ("exclusiveMinimum", ">"),
+            ("maximum", "≤"),
+            ("exclusiveMaximum", "<"),
+        )
+        if key in schema
+    ]
+    return " and ".join([f"{name} {limits[0]}", *limits[1:]]) if limits else name
+
+
+def _line(declared: type[Operation]) -> str:
+    """The example as a line of a spec."""
+    attrs = _plain(declared.example.attrs)
+    if not attrs:
+        return declared.name
+    inside = ", ".join(f"{name}: {_flow(value)}" for name, value in attrs.items())
+    return f"{declared.name}: {{{inside}}}"
+
+
+def _flow(value: Any) -> str:
+    """A value in YAML's flow style."""
+    if isinstance(value, str) and value.replace("_", "a").isalnum() and value not in ("null", "true", "false"):
+        return value
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _shapes(declared: type[Operation]) -> str:
+    """What the example's shapes become, from the shape rule itself."""
+    example = declared.example
+    types = example.types()
+    outputs = as_tuple(declared(**example.attrs).infer(Context(), *types))
+    return f"{shapes_text(types) or 'nothing'} → {shapes_text(outputs)}"
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    return str(value) if isinstance(value, Poly) else value

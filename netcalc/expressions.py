@@ -94,6 +94,12 @@ def _round(value: Any, digits: int = 0) -> Any:
     return round(value, digits) if digits else round(value)
 
 
+def _make_divisible(value: float, divisor: int = 8) -> int:
+    """The multiple of ``divisor`` nearest to ``value``, but not under nine tenths of it: widths of MobileNets."""
+    nearest = max(divisor, int(value + divisor / 2) // divisor * divisor)
+    return nearest + divisor if nearest < 0.9 * value else nearest
+
+
 def _str(value: Any) -> str:
     if isinstance(value, (list, tuple)):
         raise TypeError("a list has no text")
@@ -123,6 +129,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "ceil": _whole(math.ceil),
     "ceil_div": ceil_div,
     "ceil_log2": ceil_log2,
+    "make_divisible": _make_divisible,
     "int": _whole(int),
     "float": float,
     "str": _str,

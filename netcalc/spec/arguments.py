@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from netcalc.diagnostics import Diagnostic, NetcalcError, Related, did_you_mean
+from netcalc.ir import TensorType
 from netcalc.spec.declarations import Declaration, declare_argument
 from netcalc.spec.evaluate import evaluate
 from netcalc.spec.library import Block
@@ -27,12 +29,18 @@ def declared_arguments(block: Block) -> dict[str, Declaration]:
     return found
 
 
-def bind_arguments(block: Block, line: Line, scope: Mapping[str, Any], known: Iterable[str]) -> dict[str, Any]:
-    """Every argument's value, defaults filled in; NetcalcError with all that do not fit."""
+def bind_arguments(
+    block: Block, line: Line, scope: Mapping[str, Any], known: Iterable[str], inputs: Mapping[str, TensorType | None]
+) -> dict[str, Any]:
+    """Every argument's value, defaults filled in; NetcalcError with all that do not fit.
+
+    A default may refer to arguments before it and to the types of the block's inputs.
+    """
     declared = declared_arguments(block)
     given = _given(block, declared, line)
     problems: list[Diagnostic] = []
     bound: dict[str, Any] = {}
+    inside = ChainMap(bound, {"in": next(iter(inputs.values())), **inputs})
     for name, cursor in given.items():
         if name not in declared:
             hint = did_you_mean(name, declared)
@@ -48,8 +56,7 @@ def bind_arguments(block: Block, line: Line, scope: Mapping[str, Any], known: It
         else:
             at = block.cursor["args"][name]
             default = at["default"] if isinstance(at.data, dict) and "default" in at.data else at
-            # a default may refer to arguments before it
-            value = declaration.default if default.data != declaration.default else evaluate(default, bound, bound)
+            value = declaration.default if default.data != declaration.default else evaluate(default, inside, inside)
         try:
             bound[name] = declaration.check(value)
         except ValueError as why:

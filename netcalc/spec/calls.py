@@ -14,7 +14,7 @@ from netcalc.spec.interface import checkpoint_sources
 from netcalc.spec.library import Block
 from netcalc.spec.lines import Line
 from netcalc.spec.ties import tie_call
-from netcalc.spec.wiring import BodyBuilder, Frame, Named, Poisoned
+from netcalc.spec.wiring import BodyBuilder, Frame, Named, Poisoned, type_of
 
 if TYPE_CHECKING:
     from netcalc.spec.elaborate import Elaborator
@@ -37,12 +37,13 @@ def prepare_call(
     walk: Elaborator, line: Line, block: Block, frame: Frame, current: Value | None, carried: Sequence[Value] = ()
 ) -> tuple[Body, list[Value | None]]:
     """The body of a call and its inputs; ``carried`` values take the first inputs' places."""
-    scope, known = walk.scope(frame)
-    args = bind_arguments(block, line, scope, known)
     inputs = resolve_inputs(line, ports(*block.decl.inputs), frame, current, {}, block.name)
     inputs[: len(carried)] = carried
     if any(value is not None and value.type is None for value in inputs):
         raise Poisoned
+    scope, known = walk.scope(frame)
+    types = {name.rstrip("?"): type_of(value) for name, value in zip(block.decl.inputs, inputs, strict=True)}
+    args = bind_arguments(block, line, scope, known, types)
     return _body(walk, block, args, inputs, line), inputs
 
 

@@ -10,7 +10,7 @@ from netcalc.dims import Poly
 
 __all__ = ["TYPES", "Declaration", "declare_argument", "declare_variable"]
 
-TYPES = ("int", "float", "bool", "str", "list", "list[int]", "list[float]", "list[str]", "any")
+TYPES = ("int", "float", "bool", "str", "op", "list", "list[int]", "list[float]", "list[str]", "any")
 
 _MISSING: Any = object()
 
@@ -118,6 +118,8 @@ def _type_of(value: Any) -> str:
 def _fits(value: Any, kind: str) -> bool:
     if kind == "any":
         return True
+    if kind == "op":
+        return isinstance(value, str) or (isinstance(value, Mapping) and len(value) == 1)
     if kind.startswith("list"):
         items = kind[5:-1] or "any"
         return isinstance(value, (list, tuple)) and all(_fits(item, items) for item in value)
@@ -142,6 +144,7 @@ def _article(kind: str) -> str:
         "float": "a number",
         "bool": "true or false",
         "str": "a word",
+        "op": "an operation or block, by name or as {name: arguments}",
         "list": "a list",
         "list[int]": "a list of whole numbers",
         "list[float]": "a list of numbers",

@@ -157,9 +157,20 @@ class Elaborator:
         if line.modifier("repeat") is not None:
             return elaborate_repeat(self, line, frame, current)
         if not self.holds(line, frame):
-            self.define(line, frame, Named.single(current, cursor.span))
-            return current
+            return self.left_out(line, frame, current)
         return self.once(line, frame, current)
+
+    def left_out(self, line: Line, frame: Frame, current: Value | None) -> Value | None:
+        """What a line whose ``when`` does not hold leaves behind: its input, or nothing if it takes none."""
+        declared = ops.find(line.target)
+        if declared is not None and not declared.inputs:
+            self.define(line, frame, Named.single(None, line.cursor.span), passing=True)
+            return current
+        source = line.modifier("from")
+        if source is not None and isinstance(source.data, str):
+            current = resolve_value(source.data, source, frame, current)
+        self.define(line, frame, Named.single(current, line.cursor.span), passing=True)
+        return current
 
     def holds(self, line: Line, frame: Frame) -> bool:
         when = line.modifier("when")
@@ -186,11 +197,23 @@ class Elaborator:
             )
         return str(name)
 
-    def target(self, line: Line, frame: Frame) -> str:
+    def resolved(self, line: Line, frame: Frame) -> Line:
+        """The line with ``${…}`` in its operation's place replaced by what that stands for.
+
+        That is a name, or a mapping from the name to arguments, which those of the line override.
+        """
         if "${" not in line.target:
-            return line.target
-        holder = Cursor(line.target, line.cursor.path, line.cursor.spans)
-        return str(evaluate(holder, *self.scope(frame)))
+            return line
+        place = line.args or line.cursor
+        value = evaluate(Cursor(line.target, line.cursor.path, line.cursor.spans), *self.scope(frame))
+        target, given = next(iter(value.items())) if isinstance(value, dict) and len(value) == 1 else (value, None)
+        if not isinstance(target, str):
+            message = f"{line.target} should be an operation or block, by name or with arguments, not {value!r}"
+            raise NetcalcError(Diagnostic("E104", message, place.key_span))
+        own = line.args.data if line.args is not None else None
+        merged = {**given, **own} if isinstance(given, dict) and isinstance(own, dict) else own or given
+        args = None if merged is None else Cursor(merged, place.path, place.spans)
+        return replace(line, target=target, args=args)
 
     @contextmanager
     def freezing(self, line: Line, frame: Frame) -> Iterator[None]:
@@ -203,17 +226,18 @@ class Elaborator:
             self.freeze = outer
 
     def once(self, line: Line, frame: Frame, current: Value | None) -> Value | None:
-        target = self.target(line, frame)
+        line = self.resolved(line, frame)
         with self.freezing(line, frame):
-            if target == "sequence":
+            if line.target == "sequence":
                 return self.sequence(line, frame, current)
-            declared = ops.find(target)
+            declared = ops.find(line.target)
             if declared is not None:
                 return elaborate_operation(self, line, declared, frame, current)
-            return elaborate_call(self, line, self.block(target, line), frame, current)
+            return elaborate_call(self, line, self.block(line.target, line), frame, current)
 
     def block(self, target: str, line: Line) -> Block:
-        block = find_block(target, self.home)
+        # what a shipped block is given as an argument may be a block of the spec's own
+        block = find_block(target, self.home) or find_block(target, self.loaded)
         if block is None:
             known = [*ops.names(), *self.home.blocks, *shipped_blocks(), "sequence"]
             span = (line.args or line.cursor).key_span
@@ -222,8 +246,11 @@ class Elaborator:
             )
         return block
 
-    def define(self, line: Line, frame: Frame, named: Named) -> None:
-        """Puts the line's name, and those of ``as``, in sight of the lines that follow."""
+    def define(self, line: Line, frame: Frame, named: Named, *, passing: bool = False) -> None:
+        """Puts the line's name, and those of ``as``, in sight of the lines that follow.
+
+        All of them stand for the one value that a line which is left out is ``passing`` on.
+        """
         name = self.given_name(line, frame)
         if name is not None:
             frame.names[name] = named
@@ -231,10 +258,13 @@ class Elaborator:
         if labels is None:
             return
         words = [labels.data] if isinstance(labels.data, str) else labels.data
-        if not isinstance(words, list) or len(words) > len(named.outputs):
-            count = len(named.outputs)
+        values = list(named.outputs.values())
+        if passing and isinstance(words, list):
+            values *= len(words)
+        if not isinstance(words, list) or len(words) > len(values):
+            count = len(values)
             raise NetcalcError(Diagnostic("E303", f"as: should be at most {count} names, one an output", labels.span))
-        for word, value in zip(words, named.outputs.values(), strict=False):
+        for word, value in zip(words, values, strict=False):
             frame.names[str(word)] = Named.single(value, labels.span)
 
     def claim(self, path: str, line: Line, frame: Frame) -> str:

@@ -49,7 +49,8 @@ class Repetition:
 def elaborate_repeat(walk: Elaborator, line: Line, frame: Frame, current: Value | None) -> Value | None:
     """Elaborates a repeated line; returns the value after its last iteration."""
     repetition = _read(walk, line, frame)
-    target, name = walk.target(line, frame), walk.given_name(line, frame)
+    line = walk.resolved(line, frame)
+    target, name = line.target, walk.given_name(line, frame)
     if target == "sequence" and name is None:
         return _splice(walk, line, repetition, frame, current)
     numbering_on = name is None and frame.numbered

@@ -9,7 +9,7 @@ from typing import Any
 from netcalc.diagnostics import Span
 from netcalc.ir import Node, TensorType, Value, join
 
-__all__ = ["BodyBuilder", "Frame", "Named", "Poisoned", "Scope"]
+__all__ = ["BodyBuilder", "Frame", "Named", "Poisoned", "Scope", "type_of"]
 
 
 class Poisoned(Exception):  # noqa: N818 - no error of its own: one was already reported

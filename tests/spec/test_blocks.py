@@ -6,8 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from netcalc.analysis.walk import instances
 from netcalc.diagnostics import NetcalcError
 from netcalc.ir import CallNode
+from netcalc.ops.activation import GELU
+from netcalc.ops.norm import LayerNorm
 from netcalc.spec.library import load_document
 from tests.spec.harness import params, problems, program, shapes
 
@@ -204,3 +207,64 @@ def test_an_unknown_spec_is_suggested() -> None:
         load_document("resnet43")
     assert caught.value.diagnostics[0].code == "E005"
     assert "resnet34" in (caught.value.diagnostics[0].hint or "")
+
+
+CHOSEN = """
+inputs: {x: [2, 8]}
+blocks:
+  layer:
+    args: {act: op, norm: {type: op?, default: layer_norm}}
+    layers:
+      - {when: norm != null, name: norm, "${norm}": {bias: false}}
+      - "${act}"
+layers:
+"""
+
+
+def test_an_operation_with_arguments_is_an_argument() -> None:
+    found = program(CHOSEN + "  - {name: a, layer: {act: {gelu: tanh}, norm: {layer_norm: {eps: 0.5, bias: true}}}}\n")
+    norm, act = (i.node.op for i in instances(found))
+    assert act == GELU(approximate="tanh")
+    assert norm == LayerNorm(eps=0.5, bias=False)  # the line's own argument overrides
+
+
+def test_an_optional_operation_may_be_null() -> None:
+    assert list(shapes(program(CHOSEN + "  - {name: a, layer: {act: relu, norm: null}}\n"))) == ["a.relu"]
+
+
+@pytest.mark.parametrize("act", ["3", "{relu: {}, tanh: {}}", "[relu]"])
+def test_an_operation_is_a_name_or_one_name_with_arguments(act: str) -> None:
+    (problem,) = problems(CHOSEN + f"  - layer: {{act: {act}}}\n")
+    assert problem.code == "E104"
+    assert "should be an operation or block, by name or as {name: arguments}" in problem.message
+
+
+def test_a_line_that_names_no_operation() -> None:
+    (problem,) = problems("inputs: {x: [2, 8]}\nvars: {act: [relu, tanh]}\nlayers: ['${act}']\n")
+    assert problem.code == "E104"
+
+
+def test_a_shipped_block_takes_a_block_of_the_specs_own() -> None:
+    found = program(
+        """
+        inputs: {x: [2, 5, 8]}
+        blocks: {own: {layers: [{name: scale, linear: {out: "${in.features}"}}]}}
+        layers: [{name: mlp, feed_forward: {hidden: 4, activation: own}}]
+        """
+    )
+    assert "mlp.own.scale" in shapes(found)
+
+
+def test_a_default_may_refer_to_the_inputs() -> None:
+    found = program(
+        """
+        inputs: {x: [2, 8], y: [2, 3]}
+        blocks:
+          wide:
+            args: {hidden: "${4 * in.features}", extra: "${hidden + (0 if y == null else y.features)}"}
+            inputs: [in, y?]
+            layers: [{name: a, linear: "${extra}"}]
+        layers: [{name: p, wide: {}}, {name: q, from: [x, y], wide: {hidden: 2}}]
+        """
+    )
+    assert shapes(found) == {"p.a": "2×32", "q.a": "2×5"}

@@ -193,3 +193,25 @@ def test_shapes_that_do_not_fit_show_both_with_their_origins() -> None:
 def test_a_missing_port_is_named() -> None:
     (problem,) = layer_problems("- scaled_dot_product_attention", shape="[1, 2, 5, 8]")
     assert (problem.code, problem.message) == ("E303", "scaled_dot_product_attention needs key and value")
+
+
+def test_the_input_passes_under_every_name_of_a_line_that_is_left_out() -> None:
+    found = layers(
+        """
+        - {when: false, chunk: 2, as: [left, right]}
+        - {name: a, from: left, linear: 8}
+        - {when: false, name: gone, from: right, linear: 3}
+        - {from: [a, gone], add: {}}
+        """
+    )
+    assert [v.name for v in found.main.nodes[-1].inputs if v] == ["a", "x"]
+
+
+def test_what_takes_no_input_is_absent_when_it_is_left_out() -> None:
+    text = """
+        - {when: CONDITION, name: sinks, parameter: [2]}
+        - {from: {query: x, key: x, value: x, sinks: sinks}, scaled_dot_product_attention: {}}
+        """
+    for condition, given in (("true", True), ("false", False)):
+        found = layers(text.replace("CONDITION", condition), shape="[1, 2, 3, 4]")
+        assert (found.main.nodes[-1].inputs[-1] is not None) is given

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -10,7 +11,7 @@ from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
 from netcalc.dtypes import DType
 from netcalc.spec.source import Cursor
 
-__all__ = ["BlockDecl", "CheckpointDecl", "Document", "InputDecl", "diagnose", "validate"]
+__all__ = ["BlockDecl", "CheckpointDecl", "Document", "InputDecl", "Published", "diagnose", "validate"]
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
 SizeText = int | str
@@ -56,6 +57,46 @@ class BlockDecl(_Part):
     checkpoint: dict[str, CheckpointDecl | str] = {}
 
 
+_UNITS = {"": 0, "k": 3, "M": 6, "G": 9, "B": 9, "T": 12}
+
+
+class Published(_Part):
+    """A figure that the source gives for the network at its default sizes."""
+
+    figure: Literal["params", "macs", "flops"] = Field(description="what is counted; a MAC is a multiply-add")
+    value: Annotated[str, Field(pattern=r"^\d+(\.\d+)? ?[kMGBT]?$")] | Annotated[int, Field(ge=1)] = Field(
+        description="as printed: 117 M, 4.5 G, 25557032"
+    )
+    where: str = Field(description="the table or page that it stands in")
+    note: str = Field("", description="why the network's own figure is another, where it is")
+
+    @property
+    def number(self) -> Decimal:
+        """The value as a number."""
+        digits, power = self._printed
+        return digits.scaleb(power)
+
+    def agrees(self, count: int) -> bool:
+        """Whether ``count`` is the value, to the digits that are printed; zeros that end a whole number are no digits.
+
+        >>> Published(figure="params", value="1.3 B", where="a table").agrees(1_315_723_264)
+        True
+        """
+        if isinstance(self.value, int):
+            return count == self.value
+        digits, power = self._printed
+        last = (digits if "." in self.value else digits.normalize()).as_tuple().exponent
+        assert isinstance(last, int)
+        return abs(count - self.number) * 2 <= Decimal(1).scaleb(last + power)
+
+    @property
+    def _printed(self) -> tuple[Decimal, int]:
+        """The digits, and the power of ten that the unit stands for."""
+        text = str(self.value)
+        digits = text.rstrip(" kMGBT")
+        return Decimal(digits), _UNITS[text[len(digits) :].strip()]
+
+
 class Document(_Part):
     """A spec file."""
 
@@ -64,6 +105,7 @@ class Document(_Part):
     about: str = Field("", description="one line that says what it is")
     source: str = Field("", description="paper or reference implementation")
     family: str = Field("", description="what it is listed under")
+    published: list[Published] = Field(default=[], description="figures that the source gives")
     extends: str | None = Field(None, description="a spec whose dims, vars, inputs, blocks and layers this one changes")
     import_: list[str] = Field(default=[], alias="import", description="files whose blocks are used here")
     dtype: DType = Field("float32", description="type of floating-point tensors")

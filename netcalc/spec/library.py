@@ -195,6 +195,8 @@ def _merge(parent: Cursor, child: Cursor) -> Cursor:
         spans |= {p: s for p, s in child.spans.items() if p[:1] == (key,)}
     _refuse_stray_names(parent, child)
     data.pop("extends", None)
+    if "published" not in child.data:
+        data.pop("published", None)  # figures are of one network
     if "import" in data and "import" not in child.data:
         data.pop("import")  # the parent's imports come with the parent's blocks
     return Cursor(data, (), spans)

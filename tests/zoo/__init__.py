@@ -1,0 +1,1 @@
+"""The specs that ship, against their reference implementations."""

@@ -1,0 +1,93 @@
+"""The facts about the specs that ship, and recorded forward passes of small versions of them."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file
+
+from netcalc.analysis.conventions import CONVENTIONS
+from netcalc.analysis.cost import Analysis
+from netcalc.ir import Program
+from netcalc.numerics.run import forward
+from netcalc.numerics.weights import check_weights
+from netcalc.spec import elaborate, load_document
+
+HERE = Path(__file__).parent
+TRUTH = HERE.parent / "truth"
+
+#: Each file has `source`, `truth` (id, spec, settings, params, flops_torch) and `small` (spec: settings).
+FAMILIES: dict[str, dict[str, Any]] = {path.stem: json.loads(path.read_text()) for path in sorted(HERE.glob("*.json"))}
+
+
+@cache
+def _built(name: str, settings: str) -> Program:
+    return elaborate(load_document(name), json.loads(settings))
+
+
+def built(name: str, **settings: Any) -> Program:
+    """A shipped spec at these settings."""
+    return _built(name, json.dumps(settings))
+
+
+def torch_total(program: Program) -> tuple[int, int]:
+    """Parameters, and FLOPs as torch counts them."""
+    total = Analysis(program, CONVENTIONS["torch"]).total
+    return int(total.params), int(total.flops)
+
+
+def case_file(case: str) -> Path:
+    """The tensors of a case: in tests/truth, or in the folder that NETCALC_TRUTH names."""
+    folders = [TRUTH, *map(Path, filter(None, [os.environ.get("NETCALC_TRUTH")]))]
+    found = next((path for folder in folders if (path := folder / f"{case}.safetensors").is_file()), None)
+    if found is None:
+        pytest.skip(f"{case}.safetensors is too large to ship; NETCALC_TRUTH names the folder that has it")
+    return found
+
+
+def check_case(
+    case: str,
+    spec: str,
+    settings: Mapping[str, Any],
+    *,
+    outputs: Mapping[str, str] | None = None,
+    activations: Mapping[str, str] | None = None,
+    tolerance: float = 1e-5,
+) -> None:
+    """Runs a spec on a case's inputs with its weights; every output and recorded activation is the recorded one.
+
+    Args:
+        outputs: our name of a recorded output, where it is not the recorded one.
+        activations: the same for activations, whose names are paths.
+        tolerance: relative to the largest element.
+    """
+    file = case_file(case)
+    record = json.loads(file.with_suffix(".json").read_text())
+    parts: dict[str, dict[str, np.ndarray]] = {"w": {}, "in": {}, "out": {}, "act": {}}
+    for name, array in load_file(file).items():
+        kind, _, rest = name.partition("/")
+        parts[kind][rest] = array
+    program = built(spec, **settings)
+    assert torch_total(program) == (record["params"], record["flops_torch"]["total"])
+    report = check_weights(program, parts["w"])
+    assert report.ok, report.mismatches
+    result = forward(program, parts["in"], weights=parts["w"], trace=["*"], keep=True)
+    for name, array in parts["out"].items():
+        _close(result.outputs[(outputs or {}).get(name, name)], array, tolerance, name)
+    traced = {row.path: row.array for row in result.trace}
+    for name, array in parts["act"].items():
+        got = traced[(activations or {}).get(name, name)]
+        assert got is not None
+        _close(got, array, tolerance, name)
+
+
+def _close(got: np.ndarray, want: np.ndarray, tolerance: float, name: str) -> None:
+    assert got.shape == want.shape, name
+    assert float(np.abs(got - want).max()) <= tolerance * float(np.abs(want).max()), name

@@ -1,0 +1,33 @@
+"""Every spec that ships is run, the large ones at small settings, and does what was predicted of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from netcalc.numerics.verify import verify
+from netcalc.spec.library import load_document, shipped
+from tests.zoo.harness import FAMILIES, built
+
+SMALL = {spec: settings for family in FAMILIES.values() for spec, settings in family["small"].items()}
+
+
+def test_the_table_has_every_spec() -> None:
+    assert sorted(SMALL) == sorted(shipped())
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_predictions_hold(name: str) -> None:
+    settings: dict[str, Any] = SMALL[name]
+    report = verify(built(name, **settings))
+    assert report.ok, report.failures
+
+
+@pytest.mark.parametrize("name", shipped())
+def test_a_spec_says_what_it_is_and_where_it_is_from(name: str) -> None:
+    document = load_document(name).document
+    assert document.name == name
+    assert document.about
+    assert document.source
+    assert document.family

@@ -140,7 +140,7 @@ class Chunk(Parting):
 
 def equal_pieces(size: Dim, piece: Dim) -> tuple[Dim, ...]:
     """The sizes of pieces of ``piece`` elements, the last of which holds the rest."""
-    count = ceil_div(size, piece)
+    count = exact_div(size, piece) or ceil_div(size, piece)
     if isinstance(count, Poly):
         raise UndecidedError(f"how many pieces of {piece} an axis of {size} gives is open")
     return (piece,) * (count - 1) + (size - piece * (count - 1),)

@@ -81,10 +81,11 @@ class Pad(Movement):
         return resized(x, sizes)
 
     def _check_reach(self, axis: int, size: Dim, before: Dim, after: Dim) -> None:
-        """RuleError where the padding takes more than there is to mirror or to go round."""
-        most = size - 1
-        if self.mode == "circular":
-            most = size + minimum(before, 0) + minimum(after, 0)
+        """RuleError where more is cropped, mirrored or gone round than there is."""
+        left = size + minimum(before, 0) + minimum(after, 0)
+        if self.mode == "constant" and left < 0:
+            raise RuleError(f"pad by {before} and {after} takes more from axis {axis} than its {size} elements")
+        most = left if self.mode == "circular" else size - 1
         if self.mode in ("reflect", "circular") and maximum(before, after) > most:
             raise RuleError(
                 f"pad: {self.mode} can add at most {most} along axis {axis} of {size}, and is to add "

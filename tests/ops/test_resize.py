@@ -92,6 +92,21 @@ def test_keeps_the_element_type(mode: str, dtype: str) -> None:
     execute("interpolate", {"size": 5, "mode": mode}, np.ones((1, 2, 4, 7), dtype))
 
 
+@pytest.mark.parametrize(
+    ("attrs", "taps"),
+    [  # Pillow's filters, which a reduction to a third widens three times
+        ({"mode": "bilinear"}, 2),
+        ({"mode": "bicubic"}, 4),
+        ({"mode": "bilinear", "antialias": True}, 7),
+        ({"mode": "bicubic", "antialias": True}, 13),
+        ({"mode": "lanczos", "antialias": True}, 19),
+    ],
+)
+def test_every_place_of_the_filter_is_work(attrs: dict[str, Any], taps: int) -> None:
+    work = predict("interpolate", {"size": [10, 10], **attrs}, (1, 1, 30, 30)).work
+    assert work == {"mul": taps * (30 * 10 + 10 * 10), "add": (taps - 1) * (30 * 10 + 10 * 10)}
+
+
 def test_integers_go_to_the_nearest() -> None:
     x = np.arange(6).reshape(1, 1, 6)
     assert execute("interpolate", {"scale_factor": 0.5}, x).outputs[0].tolist() == [[[0, 2, 4]]]

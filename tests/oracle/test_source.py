@@ -34,10 +34,10 @@ def test_arange(kind: str, single: bool, data: st.DataObject) -> None:
 @given(
     name=st.sampled_from(["tril", "triu"]),
     shape=st.lists(st.integers(1, 4), min_size=1, max_size=3),
-    diagonal=st.integers(-4, 4),
+    given=st.just({}) | st.fixed_dictionaries({"diagonal": st.integers(-4, 4)}),
 )
-def test_triangles(name: str, shape: list[int], diagonal: int) -> None:
-    agree(name, {"diagonal": diagonal}, [filled(shape)], lambda w, x: getattr(torch, name)(x, diagonal))
+def test_triangles(name: str, shape: list[int], given: dict[str, int]) -> None:
+    agree(name, given, [filled(shape)], lambda w, x: getattr(torch, name)(x, **given))
 
 
 @pytest.mark.filterwarnings("ignore:Lower right causal bias:UserWarning")  # of queries before the first key

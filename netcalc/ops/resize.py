@@ -32,8 +32,8 @@ class Interpolate(Operation):
     Pixels are squares with their values at the centres; ``align_corners`` puts the values at the corners instead, and
     the first and last of input and output on each other.
 
-    ``antialias`` widens the filter by the factor of a reduction, as Pillow does (cubic with a = −0.5; ``lanczos`` has
-    it always): along each axis it spans 2·⌈r·max(1, scale)⌉ + 1 places, where r is 1, 2 or 3 for bilinear, bicubic and
+    ``antialias`` widens the filter by the factor of a reduction, as Pillow does (cubic with a = −0.5; ``lanczos`` is
+    there with it only): along each axis it spans 2·⌈r·max(1, scale)⌉ + 1 places, where r is 1, 2 or 3 for bilinear, bicubic and
     lanczos.
 
     With ``scale_factor`` the size is rounded down, and places are found with the factor as given, unless

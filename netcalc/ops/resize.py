@@ -32,9 +32,9 @@ class Interpolate(Operation):
     Pixels are squares with their values at the centres; ``align_corners`` puts the values at the corners instead, and
     the first and last of input and output on each other.
 
-    ``antialias`` widens the filter by the factor of a reduction, as Pillow does (cubic with a = −0.5; ``lanczos`` is
-    there with it only): along each axis it spans 2·⌈r·max(1, scale)⌉ + 1 places, where r is 1, 2 or 3 for bilinear, bicubic and
-    lanczos.
+    ``antialias`` widens the filter by the factor of a reduction, as Pillow does (cubic with a = −0.5; ``lanczos``, for
+    4 dimensions, is there with it only).  Along each axis the filter then spans 2·⌈r·max(1, scale)⌉ + 1 places, where r
+    is 1, 2 or 3 for bilinear, bicubic and lanczos.
 
     With ``scale_factor`` the size is rounded down, and places are found with the factor as given, unless
     ``recompute_scale_factor`` takes the ratio of the sizes.  Filters are applied axis by axis, the last one first; all

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 from pydantic import model_validator
 
@@ -45,8 +45,8 @@ def terms(work: Work, role: str, **elements: Any) -> tuple[Term, ...]:
 class Elementwise(Operation):
     """A function of each element; ``work`` is what it takes."""
 
-    shape_rule: ClassVar[str] = "unchanged"
-    example: ClassVar[Example] = Example(((2, 8),))
+    shape_rule = "unchanged"
+    example = Example(((2, 8),))
 
     def work(self) -> Work:
         """The work for one element."""
@@ -64,9 +64,9 @@ class Elementwise(Operation):
 class Identity(Elementwise):
     """x itself, of any type; a place holder with a name."""
 
-    name: ClassVar[str] = "identity"
-    source: ClassVar[str] = "torch.nn.Identity"
-    cost_rule: ClassVar[str] = "none"
+    name = "identity"
+    source = "torch.nn.Identity"
+    cost_rule = "none"
 
     def infer(self, ctx: Context, x: TensorType) -> TensorType:
         return x
@@ -79,9 +79,9 @@ class Identity(Elementwise):
 class ReLU(Elementwise):
     """max(x, 0)."""
 
-    name: ClassVar[str] = "relu"
-    source: ClassVar[str] = "torch.nn.ReLU; Nair & Hinton 2010"
-    cost_rule: ClassVar[str] = "1 comparison an element"
+    name = "relu"
+    source = "torch.nn.ReLU; Nair & Hinton 2010"
+    cost_rule = "1 comparison an element"
 
     def infer(self, ctx: Context, x: TensorType) -> TensorType:
         if x.dtype == "bool":
@@ -96,9 +96,9 @@ class ReLU(Elementwise):
 class ReLU6(Elementwise):
     """min(max(x, 0), 6)."""
 
-    name: ClassVar[str] = "relu6"
-    source: ClassVar[str] = "torch.nn.ReLU6; Howard et al. 2017, arXiv:1704.04861"
-    cost_rule: ClassVar[str] = "2 comparisons an element"
+    name = "relu6"
+    source = "torch.nn.ReLU6; Howard et al. 2017, arXiv:1704.04861"
+    cost_rule = "2 comparisons an element"
 
     def work(self) -> Work:
         return {"compare": 2}
@@ -108,10 +108,10 @@ class ReLU6(Elementwise):
 class LeakyReLU(Elementwise):
     """x where positive, negative_slope·x elsewhere."""
 
-    name: ClassVar[str] = "leaky_relu"
-    source: ClassVar[str] = "torch.nn.LeakyReLU; Maas et al. 2013"
-    shorthand: ClassVar[str | None] = "negative_slope"
-    cost_rule: ClassVar[str] = "1 comparison and 1 mul an element"
+    name = "leaky_relu"
+    source = "torch.nn.LeakyReLU; Maas et al. 2013"
+    shorthand = "negative_slope"
+    cost_rule = "1 comparison and 1 mul an element"
 
     negative_slope: float = attr("slope below zero", default=0.01)
 
@@ -126,11 +126,11 @@ class PReLU(Elementwise):
     A tensor of fewer than 2 dimensions has one channel.
     """
 
-    name: ClassVar[str] = "prelu"
-    source: ClassVar[str] = "torch.nn.PReLU; He et al. 2015, arXiv:1502.01852"
-    shorthand: ClassVar[str | None] = "num_parameters"
-    param_rule: ClassVar[str] = "weight num_parameters"
-    cost_rule: ClassVar[str] = "1 comparison and 1 mul an element"
+    name = "prelu"
+    source = "torch.nn.PReLU; He et al. 2015, arXiv:1502.01852"
+    shorthand = "num_parameters"
+    param_rule = "weight num_parameters"
+    cost_rule = "1 comparison and 1 mul an element"
 
     num_parameters: Size = attr("learned slopes: 1, or as many as there are channels", default=1)
     init: float = attr("value that the slopes start from", default=0.25)
@@ -155,10 +155,10 @@ class PReLU(Elementwise):
 class ELU(Elementwise):
     """x where positive, alpha·(exp(x) − 1) elsewhere."""
 
-    name: ClassVar[str] = "elu"
-    source: ClassVar[str] = "torch.nn.ELU; Clevert et al. 2015, arXiv:1511.07289"
-    shorthand: ClassVar[str | None] = "alpha"
-    cost_rule: ClassVar[str] = "1 comparison, 1 exponential and 1 mul an element"
+    name = "elu"
+    source = "torch.nn.ELU; Clevert et al. 2015, arXiv:1511.07289"
+    shorthand = "alpha"
+    cost_rule = "1 comparison, 1 exponential and 1 mul an element"
 
     alpha: float = attr("how far it falls below zero", default=1.0)
 
@@ -170,9 +170,9 @@ class ELU(Elementwise):
 class SELU(Elementwise):
     """scale·elu(x), with the scale and alpha that keep mean 0 and variance 1 through layers."""
 
-    name: ClassVar[str] = "selu"
-    source: ClassVar[str] = "torch.nn.SELU; Klambauer et al. 2017, arXiv:1706.02515"
-    cost_rule: ClassVar[str] = "1 comparison, 1 exponential and 2 muls an element"
+    name = "selu"
+    source = "torch.nn.SELU; Klambauer et al. 2017, arXiv:1706.02515"
+    cost_rule = "1 comparison, 1 exponential and 2 muls an element"
 
     def work(self) -> Work:
         return {"compare": 1, "transcendental": 1, "mul": 2}
@@ -182,10 +182,10 @@ class SELU(Elementwise):
 class CELU(Elementwise):
     """x where positive, alpha·(exp(x/alpha) − 1) elsewhere: an ELU whose slope is continuous."""
 
-    name: ClassVar[str] = "celu"
-    source: ClassVar[str] = "torch.nn.CELU; Barron 2017, arXiv:1704.07483"
-    shorthand: ClassVar[str | None] = "alpha"
-    cost_rule: ClassVar[str] = "1 comparison, 1 div, 1 exponential and 1 mul an element"
+    name = "celu"
+    source = "torch.nn.CELU; Barron 2017, arXiv:1704.07483"
+    shorthand = "alpha"
+    cost_rule = "1 comparison, 1 div, 1 exponential and 1 mul an element"
 
     alpha: float = attr("how far it falls below zero; not 0", default=1.0)
 
@@ -206,10 +206,10 @@ class GELU(Elementwise):
     ``approximate: tanh`` is ½·x·(1 + tanh(√(2/π)·(x + 0.044715·x³))).
     """
 
-    name: ClassVar[str] = "gelu"
-    source: ClassVar[str] = "torch.nn.GELU; Hendrycks & Gimpel 2016, arXiv:1606.08415"
-    shorthand: ClassVar[str | None] = "approximate"
-    cost_rule: ClassVar[str] = "1 erf, 1 add and 3 muls an element; tanh: 1 tanh, 2 adds and 6 muls"
+    name = "gelu"
+    source = "torch.nn.GELU; Hendrycks & Gimpel 2016, arXiv:1606.08415"
+    shorthand = "approximate"
+    cost_rule = "1 erf, 1 add and 3 muls an element; tanh: 1 tanh, 2 adds and 6 muls"
 
     approximate: Literal["none", "tanh"] = attr("the formula: exact, or by tanh", default="none")
 
@@ -221,9 +221,9 @@ class GELU(Elementwise):
 class QuickGELU(Elementwise):
     """x·sigmoid(1.702·x), the GELU of CLIP."""
 
-    name: ClassVar[str] = "quick_gelu"
-    source: ClassVar[str] = "Hendrycks & Gimpel 2016, arXiv:1606.08415; Radford et al. 2021, arXiv:2103.00020"
-    cost_rule: ClassVar[str] = "1 exponential, 2 adds, 1 div and 2 muls an element"
+    name = "quick_gelu"
+    source = "Hendrycks & Gimpel 2016, arXiv:1606.08415; Radford et al. 2021, arXiv:2103.00020"
+    cost_rule = "1 exponential, 2 adds, 1 div and 2 muls an element"
 
     def work(self) -> Work:
         return {**SIGMOID, "mul": 2}
@@ -233,9 +233,9 @@ class QuickGELU(Elementwise):
 class SiLU(Elementwise):
     """x·sigmoid(x), also called swish."""
 
-    name: ClassVar[str] = "silu"
-    source: ClassVar[str] = "torch.nn.SiLU; Elfwing et al. 2017, arXiv:1702.03118"
-    cost_rule: ClassVar[str] = "1 exponential, 2 adds and 1 div an element"
+    name = "silu"
+    source = "torch.nn.SiLU; Elfwing et al. 2017, arXiv:1702.03118"
+    cost_rule = "1 exponential, 2 adds and 1 div an element"
 
     def work(self) -> Work:
         return SILU
@@ -245,9 +245,9 @@ class SiLU(Elementwise):
 class Mish(Elementwise):
     """x·tanh(ln(1 + exp(x)))."""
 
-    name: ClassVar[str] = "mish"
-    source: ClassVar[str] = "torch.nn.Mish; Misra 2019, arXiv:1908.08681"
-    cost_rule: ClassVar[str] = "3 transcendental functions and 1 mul an element"
+    name = "mish"
+    source = "torch.nn.Mish; Misra 2019, arXiv:1908.08681"
+    cost_rule = "3 transcendental functions and 1 mul an element"
 
     def work(self) -> Work:
         return {"transcendental": 3, "mul": 1}
@@ -257,9 +257,9 @@ class Mish(Elementwise):
 class Hardswish(Elementwise):
     """x·relu6(x + 3)/6."""
 
-    name: ClassVar[str] = "hardswish"
-    source: ClassVar[str] = "torch.nn.Hardswish; Howard et al. 2019, arXiv:1905.02244"
-    cost_rule: ClassVar[str] = "1 add, 2 comparisons, 1 mul and 1 div an element"
+    name = "hardswish"
+    source = "torch.nn.Hardswish; Howard et al. 2019, arXiv:1905.02244"
+    cost_rule = "1 add, 2 comparisons, 1 mul and 1 div an element"
 
     def work(self) -> Work:
         return {"add": 1, "compare": 2, "mul": 1, "div": 1}
@@ -269,9 +269,9 @@ class Hardswish(Elementwise):
 class Hardsigmoid(Elementwise):
     """relu6(x + 3)/6."""
 
-    name: ClassVar[str] = "hardsigmoid"
-    source: ClassVar[str] = "torch.nn.Hardsigmoid; Howard et al. 2019, arXiv:1905.02244"
-    cost_rule: ClassVar[str] = "1 add, 2 comparisons and 1 div an element"
+    name = "hardsigmoid"
+    source = "torch.nn.Hardsigmoid; Howard et al. 2019, arXiv:1905.02244"
+    cost_rule = "1 add, 2 comparisons and 1 div an element"
 
     def work(self) -> Work:
         return {"add": 1, "compare": 2, "div": 1}
@@ -281,9 +281,9 @@ class Hardsigmoid(Elementwise):
 class Hardtanh(Elementwise):
     """x held between ``min`` and ``max``."""
 
-    name: ClassVar[str] = "hardtanh"
-    source: ClassVar[str] = "torch.nn.Hardtanh"
-    cost_rule: ClassVar[str] = "2 comparisons an element"
+    name = "hardtanh"
+    source = "torch.nn.Hardtanh"
+    cost_rule = "2 comparisons an element"
 
     min: float = attr("least value (torch: min_val)", default=-1.0)
     max: float = attr("largest value (torch: max_val)", default=1.0)
@@ -302,9 +302,9 @@ class Hardtanh(Elementwise):
 class Sigmoid(Elementwise):
     """1/(1 + exp(−x))."""
 
-    name: ClassVar[str] = "sigmoid"
-    source: ClassVar[str] = "torch.nn.Sigmoid"
-    cost_rule: ClassVar[str] = "1 exponential, 2 adds and 1 div an element"
+    name = "sigmoid"
+    source = "torch.nn.Sigmoid"
+    cost_rule = "1 exponential, 2 adds and 1 div an element"
 
     def work(self) -> Work:
         return SIGMOID
@@ -314,9 +314,9 @@ class Sigmoid(Elementwise):
 class Tanh(Elementwise):
     """The hyperbolic tangent."""
 
-    name: ClassVar[str] = "tanh"
-    source: ClassVar[str] = "torch.nn.Tanh"
-    cost_rule: ClassVar[str] = "1 tanh an element"
+    name = "tanh"
+    source = "torch.nn.Tanh"
+    cost_rule = "1 tanh an element"
 
     def work(self) -> Work:
         return {"transcendental": 1}
@@ -326,9 +326,9 @@ class Tanh(Elementwise):
 class Softplus(Elementwise):
     """ln(1 + exp(beta·x))/beta; x itself where beta·x is above the threshold."""
 
-    name: ClassVar[str] = "softplus"
-    source: ClassVar[str] = "torch.nn.Softplus"
-    cost_rule: ClassVar[str] = "1 mul, 2 transcendental functions, 1 div and 1 comparison an element"
+    name = "softplus"
+    source = "torch.nn.Softplus"
+    cost_rule = "1 mul, 2 transcendental functions, 1 div and 1 comparison an element"
 
     beta: float = attr("sharpness", default=1.0)
     threshold: float = attr("above it the function is taken as x", default=20.0)
@@ -341,9 +341,9 @@ class Softplus(Elementwise):
 class Softsign(Elementwise):
     """x/(1 + |x|)."""
 
-    name: ClassVar[str] = "softsign"
-    source: ClassVar[str] = "torch.nn.Softsign"
-    cost_rule: ClassVar[str] = "1 comparison for |x|, 1 add and 1 div an element"
+    name = "softsign"
+    source = "torch.nn.Softsign"
+    cost_rule = "1 comparison for |x|, 1 add and 1 div an element"
 
     def work(self) -> Work:
         return {"compare": 1, "add": 1, "div": 1}
@@ -353,9 +353,9 @@ class Softsign(Elementwise):
 class SquaredReLU(Elementwise):
     """max(x, 0)²."""
 
-    name: ClassVar[str] = "squared_relu"
-    source: ClassVar[str] = "So et al. 2021, arXiv:2109.08668"
-    cost_rule: ClassVar[str] = "1 comparison and 1 mul an element"
+    name = "squared_relu"
+    source = "So et al. 2021, arXiv:2109.08668"
+    cost_rule = "1 comparison and 1 mul an element"
 
     def work(self) -> Work:
         return {"compare": 1, "mul": 1}

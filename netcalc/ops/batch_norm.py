@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
 
 from netcalc.dims import Dim, product
 from netcalc.ir import TensorType
@@ -89,14 +88,12 @@ class BatchNorm(_Tracking):
     without ``track_running_stats`` the batch's own serve there too.
     """
 
-    name: ClassVar[str] = "batch_norm"
-    source: ClassVar[str] = "torch.nn.BatchNorm1d, BatchNorm2d, BatchNorm3d; Ioffe & Szegedy 2015, arXiv:1502.03167"
-    shape_rule: ClassVar[str] = "(N, C, …) unchanged"
-    param_rule: ClassVar[str] = "weight C, bias C; buffers running_mean C, running_var C, num_batches_tracked 1"
-    cost_rule: ClassVar[str] = (
-        "evaluation: 1 mul and 1 add an element, 6 a channel; training: 4 an element more for the statistics"
-    )
-    example: ClassVar[Example] = Example(((2, 6, 4, 4),))
+    name = "batch_norm"
+    source = "torch.nn.BatchNorm1d, BatchNorm2d, BatchNorm3d; Ioffe & Szegedy 2015, arXiv:1502.03167"
+    shape_rule = "(N, C, …) unchanged"
+    param_rule = "weight C, bias C; buffers running_mean C, running_var C, num_batches_tracked 1"
+    cost_rule = "evaluation: 1 mul and 1 add an element, 6 a channel; training: 4 an element more for the statistics"
+    example = Example(((2, 6, 4, 4),))
 
     def infer(self, ctx: Context, x: TensorType) -> TensorType:
         require_float(x, "batch_norm")
@@ -128,16 +125,12 @@ class InstanceNorm(_Tracking):
     leaves them alone, as PyTorch does), and evaluation normalises by them.
     """
 
-    name: ClassVar[str] = "instance_norm"
-    source: ClassVar[str] = (
-        "torch.nn.InstanceNorm1d, InstanceNorm2d, InstanceNorm3d; Ulyanov et al. 2016, arXiv:1607.08022"
-    )
-    shape_rule: ClassVar[str] = "(N, C, …) unchanged"
-    param_rule: ClassVar[str] = "none; weight C, bias C where affine; running statistics as batch_norm where tracked"
-    cost_rule: ClassVar[str] = (
-        "an element: 2 for the mean and centring, 2 for the variance, 1 to divide, 2 for weight and bias"
-    )
-    example: ClassVar[Example] = Example(((2, 6, 4, 4),), {"affine": True})
+    name = "instance_norm"
+    source = "torch.nn.InstanceNorm1d, InstanceNorm2d, InstanceNorm3d; Ulyanov et al. 2016, arXiv:1607.08022"
+    shape_rule = "(N, C, …) unchanged"
+    param_rule = "none; weight C, bias C where affine; running statistics as batch_norm where tracked"
+    cost_rule = "an element: 2 for the mean and centring, 2 for the variance, 1 to divide, 2 for weight and bias"
+    example = Example(((2, 6, 4, 4),), {"affine": True})
 
     affine: bool = attr("learn a weight for each channel", default=False)
     track_running_stats: bool = attr("keep running statistics, and use them in evaluation", default=False)

@@ -9,7 +9,7 @@ from netcalc.diagnostics import RuleError
 from netcalc.dims import Dim
 from netcalc.dtypes import INTEGERS
 from netcalc.ir import TensorType
-from netcalc.opdef import Context, Example, Port, Term, attr, operation, ports, require_float
+from netcalc.opdef import Context, Example, Term, attr, operation, ports, require_float
 from netcalc.ops.gating import log_softmax_terms
 from netcalc.ops.loss import Loss
 
@@ -22,9 +22,9 @@ def class_axis(rank: int) -> int:
 class _Classes(Loss):
     """A loss at the target's class, one for each position of the other axes."""
 
-    inputs: ClassVar[tuple[Port, ...]] = ports("input", "target", "weight?")
-    shape_rule: ClassVar[str] = "(N, C, …) and classes (N, …) → scalar, or (N, …) unreduced"
-    example: ClassVar[Example] = Example(((4, 5), TensorType((4,), "int64")))
+    inputs = ports("input", "target", "weight?")
+    shape_rule = "(N, C, …) and classes (N, …) → scalar, or (N, …) unreduced"
+    example = Example(((4, 5), TensorType((4,), "int64")))
 
     takes_probabilities: ClassVar[bool] = False
 
@@ -85,9 +85,9 @@ class NLLLoss(_Classes):
     are not ignored, NaN where all are.
     """
 
-    name: ClassVar[str] = "nll_loss"
-    source: ClassVar[str] = "torch.nn.functional.nll_loss"
-    cost_rule: ClassVar[str] = "a position: 1 comparison, 1 negation, 1 mul with weights, and the reduction"
+    name = "nll_loss"
+    source = "torch.nn.functional.nll_loss"
+    cost_rule = "a position: 1 comparison, 1 negation, 1 mul with weights, and the reduction"
 
     def infer(self, ctx: Context, x: TensorType, target: TensorType, weight: TensorType | None = None) -> TensorType:
         return self.checked(x, target, weight)
@@ -107,14 +107,12 @@ class CrossEntropy(_Classes):
     ``label_smoothing`` ε puts 1 − ε on the target and spreads ε evenly over the classes.
     """
 
-    name: ClassVar[str] = "cross_entropy"
-    source: ClassVar[str] = "torch.nn.functional.cross_entropy; Szegedy et al. 2015, arXiv:1512.00567 (label smoothing)"
-    shape_rule: ClassVar[str] = "(N, C, …), and classes (N, …) or probabilities (N, C, …) → scalar, or (N, …) unreduced"
-    cost_rule: ClassVar[str] = (
-        "log_softmax over the classes, then as nll_loss; by probabilities 1 mul and 1 add an element"
-    )
+    name = "cross_entropy"
+    source = "torch.nn.functional.cross_entropy; Szegedy et al. 2015, arXiv:1512.00567 (label smoothing)"
+    shape_rule = "(N, C, …), and classes (N, …) or probabilities (N, C, …) → scalar, or (N, …) unreduced"
+    cost_rule = "log_softmax over the classes, then as nll_loss; by probabilities 1 mul and 1 add an element"
 
-    takes_probabilities: ClassVar[bool] = True
+    takes_probabilities = True
 
     label_smoothing: float = attr("share of the target spread over all classes", default=0.0, ge=0, le=1)
 

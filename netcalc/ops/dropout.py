@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar, Literal
+from typing import Literal
 
 from netcalc.ir import TensorType
 from netcalc.opdef import (
@@ -21,8 +21,8 @@ from netcalc.opdef import (
 class _Drop(Operation):
     """x times a random mask in training, one number of the mask for each of ``groups``; x itself in evaluation."""
 
-    shorthand: ClassVar[str | None] = "p"
-    shape_rule: ClassVar[str] = "unchanged"
+    shorthand = "p"
+    shape_rule = "unchanged"
 
     p: float = attr("probability of dropping", default=0.5, ge=0, le=1)
 
@@ -51,10 +51,10 @@ class Dropout(_Drop):
     With ``channelwise`` whole channels (axis 1) drop together.  Drawing random numbers counts as no work.
     """
 
-    name: ClassVar[str] = "dropout"
-    source: ClassVar[str] = "torch.nn.Dropout, torch.nn.Dropout2d (channelwise); Srivastava et al. 2014, JMLR 15"
-    cost_rule: ClassVar[str] = "none in evaluation; in training one comparison a drawn number, one mul an element"
-    example: ClassVar[Example] = Example(((2, 8),), {"p": 0.1})
+    name = "dropout"
+    source = "torch.nn.Dropout, torch.nn.Dropout2d (channelwise); Srivastava et al. 2014, JMLR 15"
+    cost_rule = "none in evaluation; in training one comparison a drawn number, one mul an element"
+    example = Example(((2, 8),), {"p": 0.1})
 
     channelwise: bool = attr("drop whole channels, the slices of the first two axes", default=False)
 
@@ -74,12 +74,10 @@ class StochasticDepth(_Drop):
     ``mode: row`` decides for each sample (axis 0) by itself, ``batch`` for all together.
     """
 
-    name: ClassVar[str] = "stochastic_depth"
-    source: ClassVar[str] = "torchvision.ops.StochasticDepth; Huang et al. 2016, arXiv:1603.09382"
-    cost_rule: ClassVar[str] = (
-        "none in evaluation; in training one comparison a sample (or one in all), one mul an element"
-    )
-    example: ClassVar[Example] = Example(((2, 8, 4, 4),), {"p": 0.2})
+    name = "stochastic_depth"
+    source = "torchvision.ops.StochasticDepth; Huang et al. 2016, arXiv:1603.09382"
+    cost_rule = "none in evaluation; in training one comparison a sample (or one in all), one mul an element"
+    example = Example(((2, 8, 4, 4),), {"p": 0.2})
 
     mode: Literal["row", "batch"] = attr("what drops together: a sample, or the whole batch", default="row")
 

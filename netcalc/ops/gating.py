@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar, Literal
+from typing import Literal
 
 from netcalc.dims import Dim, exact_div
 from netcalc.ir import TensorType
@@ -22,9 +22,9 @@ from netcalc.ops.activation import GELU_BY, SIGMOID, SILU, Work, terms
 
 
 class _Softmax(Operation):
-    shorthand: ClassVar[str | None] = "axis"
-    shape_rule: ClassVar[str] = "unchanged"
-    example: ClassVar[Example] = Example(((2, 8),))
+    shorthand = "axis"
+    shape_rule = "unchanged"
+    example = Example(((2, 8),))
 
     axis: int = attr("axis along which the values add up to 1", default=-1)
 
@@ -59,11 +59,9 @@ class Softmax(_Softmax):
     A vector that is −∞ throughout (every position masked) gives NaN, as in PyTorch.
     """
 
-    name: ClassVar[str] = "softmax"
-    source: ClassVar[str] = "torch.nn.Softmax"
-    cost_rule: ClassVar[str] = (
-        "an element: 1 exponential, 2 adds, 1 div, 1 comparison; an add and a comparison less a vector"
-    )
+    name = "softmax"
+    source = "torch.nn.Softmax"
+    cost_rule = "an element: 1 exponential, 2 adds, 1 div, 1 comparison; an add and a comparison less a vector"
 
     def cost(self, ctx: Context, inputs: Sequence[TensorType], outputs: Sequence[TensorType]) -> Sequence[Term]:
         vectors, length = self.vectors(inputs[0])
@@ -81,9 +79,9 @@ class Softmax(_Softmax):
 class LogSoftmax(_Softmax):
     """x − max − ln Σ exp(x − max) along an axis, the logarithm of the softmax."""
 
-    name: ClassVar[str] = "log_softmax"
-    source: ClassVar[str] = "torch.nn.LogSoftmax"
-    cost_rule: ClassVar[str] = "an element: 1 exponential, 3 adds, 1 comparison; a logarithm more a vector"
+    name = "log_softmax"
+    source = "torch.nn.LogSoftmax"
+    cost_rule = "an element: 1 exponential, 3 adds, 1 comparison; a logarithm more a vector"
 
     def cost(self, ctx: Context, inputs: Sequence[TensorType], outputs: Sequence[TensorType]) -> Sequence[Term]:
         return log_softmax_terms(*self.vectors(inputs[0]))
@@ -92,8 +90,8 @@ class LogSoftmax(_Softmax):
 class _Gated(Operation):
     """An axis in two halves: an activation of the gate half times the value half."""
 
-    shape_rule: ClassVar[str] = "(…, D, …) → (…, D/2, …)"
-    example: ClassVar[Example] = Example(((2, 8),))
+    shape_rule = "(…, D, …) → (…, D/2, …)"
+    example = Example(((2, 8),))
 
     axis: int = attr("axis that is halved", default=-1)
     gate: Literal["first", "second"] = attr("the half that goes through the activation", default="first")
@@ -120,9 +118,9 @@ class _Gated(Operation):
 class GLU(_Gated):
     """value·sigmoid(gate); the gate is the second half unless ``gate: first``."""
 
-    name: ClassVar[str] = "glu"
-    source: ClassVar[str] = "torch.nn.GLU; Dauphin et al. 2016, arXiv:1612.08083"
-    cost_rule: ClassVar[str] = "an output element: 1 exponential, 2 adds, 1 div and 1 mul"
+    name = "glu"
+    source = "torch.nn.GLU; Dauphin et al. 2016, arXiv:1612.08083"
+    cost_rule = "an output element: 1 exponential, 2 adds, 1 div and 1 mul"
 
     gate: Literal["first", "second"] = attr("the half that goes through the sigmoid", default="second")
 
@@ -134,9 +132,9 @@ class GLU(_Gated):
 class ReGLU(_Gated):
     """relu(gate)·value; the gate is the first half unless ``gate: second``."""
 
-    name: ClassVar[str] = "reglu"
-    source: ClassVar[str] = "Shazeer 2020, arXiv:2002.05202"
-    cost_rule: ClassVar[str] = "an output element: 1 comparison and 1 mul"
+    name = "reglu"
+    source = "Shazeer 2020, arXiv:2002.05202"
+    cost_rule = "an output element: 1 comparison and 1 mul"
 
     def gating(self) -> Work:
         return {"compare": 1}
@@ -146,9 +144,9 @@ class ReGLU(_Gated):
 class GEGLU(_Gated):
     """gelu(gate)·value; the gate is the first half unless ``gate: second``."""
 
-    name: ClassVar[str] = "geglu"
-    source: ClassVar[str] = "Shazeer 2020, arXiv:2002.05202"
-    cost_rule: ClassVar[str] = "an output element: the work of gelu, and 1 mul"
+    name = "geglu"
+    source = "Shazeer 2020, arXiv:2002.05202"
+    cost_rule = "an output element: the work of gelu, and 1 mul"
 
     approximate: Literal["none", "tanh"] = attr("gelu's formula: exact, or by tanh", default="none")
 
@@ -160,9 +158,9 @@ class GEGLU(_Gated):
 class SwiGLU(_Gated):
     """silu(gate)·value; the gate is the first half unless ``gate: second``."""
 
-    name: ClassVar[str] = "swiglu"
-    source: ClassVar[str] = "Shazeer 2020, arXiv:2002.05202"
-    cost_rule: ClassVar[str] = "an output element: 1 exponential, 2 adds, 1 div and 1 mul"
+    name = "swiglu"
+    source = "Shazeer 2020, arXiv:2002.05202"
+    cost_rule = "an output element: 1 exponential, 2 adds, 1 div and 1 mul"
 
     def gating(self) -> Work:
         return SILU

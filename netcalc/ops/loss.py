@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 from netcalc.diagnostics import RuleError
 from netcalc.dims import Dim
@@ -13,7 +13,6 @@ from netcalc.opdef import (
     Context,
     Example,
     Operation,
-    Port,
     Term,
     attr,
     operation,
@@ -44,9 +43,9 @@ class Loss(Operation):
 class _Elementwise(Loss):
     """A loss between tensors of one shape, which are not broadcast: that is nearly always a mistake."""
 
-    inputs: ClassVar[tuple[Port, ...]] = ports("input", "target", "weight?")
-    shape_rule: ClassVar[str] = "two tensors of one shape → scalar, or that shape unreduced"
-    example: ClassVar[Example] = Example(((2, 8), (2, 8)))
+    inputs = ports("input", "target", "weight?")
+    shape_rule = "two tensors of one shape → scalar, or that shape unreduced"
+    example = Example(((2, 8), (2, 8)))
 
     def between(self, x: TensorType, target: TensorType) -> TensorType:
         """The elements' losses; RuleError where the tensors do not fit."""
@@ -86,9 +85,9 @@ class MSELoss(_Distance):
     A ``weight`` multiplies each element's; the mean is then over the sum of the weights.
     """
 
-    name: ClassVar[str] = "mse_loss"
-    source: ClassVar[str] = "torch.nn.functional.mse_loss"
-    cost_rule: ClassVar[str] = "an element: 1 add, 1 mul, and 1 add to reduce"
+    name = "mse_loss"
+    source = "torch.nn.functional.mse_loss"
+    cost_rule = "an element: 1 add, 1 mul, and 1 add to reduce"
 
     def element(self, **elements: Dim) -> Term:
         return Term.of("mul", "square", **elements)
@@ -101,9 +100,9 @@ class L1Loss(_Distance):
     A ``weight`` multiplies each element's; the mean is then over the sum of the weights.
     """
 
-    name: ClassVar[str] = "l1_loss"
-    source: ClassVar[str] = "torch.nn.functional.l1_loss"
-    cost_rule: ClassVar[str] = "an element: 1 add, 1 comparison, and 1 add to reduce"
+    name = "l1_loss"
+    source = "torch.nn.functional.l1_loss"
+    cost_rule = "an element: 1 add, 1 comparison, and 1 add to reduce"
 
     def element(self, **elements: Dim) -> Term:
         return Term.of("compare", "magnitude", **elements)
@@ -129,9 +128,9 @@ class BinaryCrossEntropy(_Binary):
     Logarithms are kept from falling below −100, as PyTorch does; an input outside 0 … 1 gives NaN.
     """
 
-    name: ClassVar[str] = "binary_cross_entropy"
-    source: ClassVar[str] = "torch.nn.functional.binary_cross_entropy"
-    cost_rule: ClassVar[str] = "an element: 2 logarithms, 2 comparisons, 3 adds, 2 muls, and 1 add to reduce"
+    name = "binary_cross_entropy"
+    source = "torch.nn.functional.binary_cross_entropy"
+    cost_rule = "an element: 2 logarithms, 2 comparisons, 3 adds, 2 muls, and 1 add to reduce"
 
     def infer(self, ctx: Context, x: TensorType, target: TensorType, weight: TensorType | None = None) -> TensorType:
         return self.checked(x, target, weight=weight)
@@ -159,12 +158,10 @@ class BinaryCrossEntropyWithLogits(_Binary):
     or an input that broadcasts.
     """
 
-    name: ClassVar[str] = "binary_cross_entropy_with_logits"
-    source: ClassVar[str] = "torch.nn.functional.binary_cross_entropy_with_logits"
-    inputs: ClassVar[tuple[Port, ...]] = ports("input", "target", "weight?", "pos_weight?")
-    cost_rule: ClassVar[str] = (
-        "an element: 1 exponential, 1 logarithm, 2 comparisons, 4 adds, 1 mul, and 1 add to reduce"
-    )
+    name = "binary_cross_entropy_with_logits"
+    source = "torch.nn.functional.binary_cross_entropy_with_logits"
+    inputs = ports("input", "target", "weight?", "pos_weight?")
+    cost_rule = "an element: 1 exponential, 1 logarithm, 2 comparisons, 4 adds, 1 mul, and 1 add to reduce"
 
     pos_weight: Numbers | None = attr("weight of the positive part", default=None)
 
@@ -210,10 +207,10 @@ class KLDiv(_Elementwise):
     elements, as in PyTorch; the divergence of distributions is ``batchmean``, the sum over the size of axis 0.
     """
 
-    name: ClassVar[str] = "kl_div"
-    source: ClassVar[str] = "torch.nn.functional.kl_div"
-    inputs: ClassVar[tuple[Port, ...]] = ports("input", "target")
-    cost_rule: ClassVar[str] = (
+    name = "kl_div"
+    source = "torch.nn.functional.kl_div"
+    inputs = ports("input", "target")
+    cost_rule = (
         "an element: 1 logarithm, 2 muls, 1 add, 1 comparison (log_target: 1 exponential, 1 mul), 1 add to reduce"
     )
 

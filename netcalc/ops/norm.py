@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import ClassVar
 
 from pydantic import model_validator
 
@@ -106,14 +105,12 @@ class LayerNorm(_Trailing):
     ``normalized_shape`` gives their sizes, which are checked.
     """
 
-    name: ClassVar[str] = "layer_norm"
-    source: ClassVar[str] = "torch.nn.LayerNorm; Ba et al. 2016, arXiv:1607.06450"
-    shape_rule: ClassVar[str] = "unchanged"
-    param_rule: ClassVar[str] = "weight and bias of the normalised shape"
-    cost_rule: ClassVar[str] = (
-        "an element: 2 for the mean and centring, 2 for the variance, 1 to divide, 2 for weight and bias"
-    )
-    example: ClassVar[Example] = Example(((2, 5, 12),))
+    name = "layer_norm"
+    source = "torch.nn.LayerNorm; Ba et al. 2016, arXiv:1607.06450"
+    shape_rule = "unchanged"
+    param_rule = "weight and bias of the normalised shape"
+    cost_rule = "an element: 2 for the mean and centring, 2 for the variance, 1 to divide, 2 for weight and bias"
+    example = Example(((2, 5, 12),))
 
     eps: float = attr("added to the variance", default=1e-5, ge=0)
     bias: bool = attr("learn a bias too, where affine", default=True)
@@ -140,12 +137,12 @@ class RMSNorm(_Trailing):
     offset + weight: 1 is Gemma's form, whose stored weights start at zero.
     """
 
-    name: ClassVar[str] = "rms_norm"
-    source: ClassVar[str] = "torch.nn.RMSNorm; Zhang & Sennrich 2019, arXiv:1910.07467"
-    shape_rule: ClassVar[str] = "unchanged"
-    param_rule: ClassVar[str] = "weight of the normalised shape"
-    cost_rule: ClassVar[str] = "an element: 2 for the mean square, 1 to divide, 1 for the weight; 3 a row for the root"
-    example: ClassVar[Example] = Example(((2, 5, 12),), {"eps": 1e-6})
+    name = "rms_norm"
+    source = "torch.nn.RMSNorm; Zhang & Sennrich 2019, arXiv:1910.07467"
+    shape_rule = "unchanged"
+    param_rule = "weight of the normalised shape"
+    cost_rule = "an element: 2 for the mean square, 1 to divide, 1 for the weight; 3 a row for the root"
+    example = Example(((2, 5, 12),), {"eps": 1e-6})
 
     eps: float | None = attr("added to the mean square; null: machine epsilon", default=None, ge=0)
     offset: float = attr("added to the weight", default=0.0)
@@ -176,15 +173,13 @@ class GroupNorm(Operation):
     The channels are axis 1; ``groups`` must divide them.  One group normalises a whole sample.
     """
 
-    name: ClassVar[str] = "group_norm"
-    source: ClassVar[str] = "torch.nn.GroupNorm; Wu & He 2018, arXiv:1803.08494"
-    shorthand: ClassVar[str | None] = "groups"
-    shape_rule: ClassVar[str] = "(N, C, …) unchanged"
-    param_rule: ClassVar[str] = "weight C, bias C"
-    cost_rule: ClassVar[str] = (
-        "an element: 2 for the mean and centring, 2 for the variance, 1 to divide, 2 for weight and bias"
-    )
-    example: ClassVar[Example] = Example(((2, 6, 4, 4),), {"groups": 3})
+    name = "group_norm"
+    source = "torch.nn.GroupNorm; Wu & He 2018, arXiv:1803.08494"
+    shorthand = "groups"
+    shape_rule = "(N, C, …) unchanged"
+    param_rule = "weight C, bias C"
+    cost_rule = "an element: 2 for the mean and centring, 2 for the variance, 1 to divide, 2 for weight and bias"
+    example = Example(((2, 6, 4, 4),), {"groups": 3})
 
     groups: Size = attr("groups of channels (torch: num_groups)")
     eps: float = attr("added to the variance", default=1e-5, ge=0)
@@ -223,12 +218,12 @@ class LocalResponseNorm(Operation):
     work).  The window reaches size//2 channels back and (size − 1)//2 ahead.
     """
 
-    name: ClassVar[str] = "local_response_norm"
-    source: ClassVar[str] = "torch.nn.LocalResponseNorm; Krizhevsky et al. 2012, section 3.3"
-    shorthand: ClassVar[str | None] = "size"
-    shape_rule: ClassVar[str] = "(N, C, …) unchanged"
-    cost_rule: ClassVar[str] = "an element: 1 mul to square, size − 1 adds, 1 mul, 1 add, 1 power, 1 div"
-    example: ClassVar[Example] = Example(((1, 6, 4, 4),), {"size": 5})
+    name = "local_response_norm"
+    source = "torch.nn.LocalResponseNorm; Krizhevsky et al. 2012, section 3.3"
+    shorthand = "size"
+    shape_rule = "(N, C, …) unchanged"
+    cost_rule = "an element: 1 mul to square, size − 1 adds, 1 mul, 1 add, 1 power, 1 div"
+    example = Example(((1, 6, 4, 4),), {"size": 5})
 
     size: int = attr("channels in the window", ge=1)
     alpha: float = attr("weight of the mean square", default=1e-4)
@@ -263,13 +258,11 @@ class Normalize(Operation):
     ``p`` is any number; .inf takes the largest magnitude, -.inf the smallest, 0 counts what is not zero.
     """
 
-    name: ClassVar[str] = "normalize"
-    source: ClassVar[str] = "torch.nn.functional.normalize"
-    shape_rule: ClassVar[str] = "unchanged"
-    cost_rule: ClassVar[str] = (
-        "the p-norm's work (p = 2: a mul and an add an element, a root a vector), a div an element"
-    )
-    example: ClassVar[Example] = Example(((2, 8),))
+    name = "normalize"
+    source = "torch.nn.functional.normalize"
+    shape_rule = "unchanged"
+    cost_rule = "the p-norm's work (p = 2: a mul and an add an element, a root a vector), a div an element"
+    example = Example(((2, 8),))
 
     p: float = attr("order of the norm", default=2.0)
     axis: Axes = attr("axis, or axes, along which the norm is taken", default=(1,))

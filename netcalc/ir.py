@@ -107,7 +107,8 @@ class OpNode:
 class CallNode:
     """A body called ``times`` times in a row, the first ``len(body.outputs)`` inputs fed from the call before.
 
-    Its instances are ``name`` itself, or ``name.start``, ``name.start+1``, … when ``start`` is given.  With
+    Its instances are ``name`` itself, or ``name.start``, ``name.start+1``, … when ``start`` is given; a name that ends
+    in ``_`` takes the numbers without a dot.  With
     ``shares`` every instance uses the weights of the call at that path (relative to the body).
     """
 
@@ -124,8 +125,7 @@ class CallNode:
         """The relative path of one instance."""
         if self.start is None:
             return self.name
-        number = str(self.start + index)
-        return f"{self.name}.{number}" if self.name else number
+        return f"{self._stem}{self.start + index}"
 
     def inside(self, path: str) -> str | None:
         """The rest of ``path`` below one instance of the call, or None where it leads elsewhere."""
@@ -133,12 +133,16 @@ class CallNode:
             if path == self.name:
                 return ""
             return path[len(self.name) + 1 :] if path.startswith(self.name + ".") else None
-        prefix = self.name + "." if self.name else ""
-        if not path.startswith(prefix):
+        if not path.startswith(self._stem):
             return None
-        number, _, rest = path[len(prefix) :].partition(".")
+        number, _, rest = path[len(self._stem) :].partition(".")
         found = number.isdigit() and self.start <= int(number) < self.start + self.times
         return rest if found else None
+
+    @property
+    def _stem(self) -> str:
+        """What stands before the number of each instance."""
+        return self.name + "." if self.name and not self.name.endswith("_") else self.name
 
 
 Node: TypeAlias = OpNode | CallNode

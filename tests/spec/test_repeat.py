@@ -21,6 +21,18 @@ def test_equal_iterations_are_one_call() -> None:
     assert list(shapes(found))[125] == "layers.125"
 
 
+def test_a_name_may_take_the_number_without_a_dot() -> None:
+    found = layers(
+        """
+        - {name: encoder.layer_, repeat: 12, linear: 8}
+        - {name: head, tie: {weight: encoder.layer_11.weight}, linear: 8}
+        """
+    )
+    assert folds(found) == [("encoder.layer_", 0, 12)]
+    assert list(shapes(found))[10:] == ["encoder.layer_10", "encoder.layer_11", "head"]
+    assert params(found)["head.weight"] == "encoder.layer_11.weight"
+
+
 def test_the_first_iteration_may_differ() -> None:
     found = layers('- {name: f, repeat: 4, linear: {out: "${4 if index == 0 else 6}"}}')
     # the second sees other features than those after it

@@ -23,7 +23,8 @@ from netcalc.spec import elaborate, load_document
 HERE = Path(__file__).parent
 TRUTH = HERE.parent / "truth"
 
-#: Each file has `source`, `truth` (id, spec, settings, params, flops_torch) and `small` (spec: settings).
+#: Each file has `source`, `truth` (id, spec, settings, params, flops_torch, params_active where it is another) and
+#: `small` (spec: settings).
 FAMILIES: dict[str, dict[str, Any]] = {path.stem: json.loads(path.read_text()) for path in sorted(HERE.glob("*.json"))}
 
 
@@ -57,6 +58,7 @@ def check_case(
     spec: str,
     settings: Mapping[str, Any],
     *,
+    inputs: Mapping[str, str] | None = None,
     outputs: Mapping[str, str] | None = None,
     activations: Mapping[str, str] | None = None,
     tolerance: float = 1e-5,
@@ -64,7 +66,8 @@ def check_case(
     """Runs a spec on a case's inputs with its weights; every output and recorded activation is the recorded one.
 
     Args:
-        outputs: our name of a recorded output, where it is not the recorded one.
+        inputs: our name of a recorded input, where it is not the recorded one.
+        outputs: the same for outputs.
         activations: the same for activations, whose names are paths.
         tolerance: relative to the largest element.
     """
@@ -78,7 +81,8 @@ def check_case(
     assert torch_total(program) == (record["params"], record["flops_torch"]["total"])
     report = check_weights(program, parts["w"])
     assert report.ok, report.mismatches
-    result = forward(program, parts["in"], weights=parts["w"], trace=["*"], keep=True)
+    given = {(inputs or {}).get(name, name): array for name, array in parts["in"].items()}
+    result = forward(program, given, weights=parts["w"], trace=["*"], keep=True)
     for name, array in parts["out"].items():
         _close(result.outputs[(outputs or {}).get(name, name)], array, tolerance, name)
     traced = {row.path: row.array for row in result.trace}

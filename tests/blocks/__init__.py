@@ -1,0 +1,1 @@
+"""The blocks that ship, in networks built of them and by themselves."""

@@ -3,19 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from math import prod
 
-from netcalc.analysis.cost import Analysis, Row
-from netcalc.ir import Body, CallNode, OpNode
+from netcalc.analysis.cost import Analysis
+from netcalc.ir import Body, CallNode, OpNode, Value
 
-__all__ = ["heavy_layers"]
+__all__ = ["HeavyLayer", "heavy_layers"]
 
 #: A layer is heavy that has this many parameters and at least half of all.
 HEAVY = 100_000_000
 
 
-def heavy_layers(analysis: Analysis) -> Iterator[str]:
-    """A sentence for each linear layer on a flattened image that holds most of the network's parameters."""
+@dataclass(frozen=True, slots=True)
+class HeavyLayer:
+    """A linear layer that holds most of the network's parameters.
+
+    ``sizes`` are those of the image that was flattened into its inputs, in the order height, width, channels; empty
+    where none was.
+    """
+
+    path: str
+    sizes: tuple[int, ...]
+    inputs: int
+    units: int
+    params: int
+
+
+def heavy_layers(analysis: Analysis) -> Iterator[HeavyLayer]:
+    """The linear layers that hold most of the network's parameters."""
     total = analysis.total.params
     if not isinstance(total, int) or total < HEAVY:
         return
@@ -23,22 +39,21 @@ def heavy_layers(analysis: Analysis) -> Iterator[str]:
     for row in analysis.leaves():
         params = row.cost.params
         if row.op == "linear" and isinstance(params, int) and params >= HEAVY and params * 2 >= total:
-            yield f"{row.path}: {_sizes(row, producers)} is {params:,} parameters"
+            source, made = row.inputs[0].type, row.outputs[0].type
+            assert source is not None and made is not None
+            inputs, units = source.shape[-1], made.shape[-1]
+            if isinstance(inputs, int) and isinstance(units, int):
+                yield HeavyLayer(row.path, _sizes(row.inputs[0], inputs, producers), inputs, units, params)
 
 
-def _sizes(row: Row, producers: dict[int, OpNode]) -> str:
-    (source,) = row.inputs
-    assert source.type is not None
-    features = source.type.shape[-1]
-    units = f"{row.outputs[0].type.shape[-1]:,} units" if row.outputs[0].type else "units"
+def _sizes(source: Value, inputs: int, producers: dict[int, OpNode]) -> tuple[int, ...]:
     made = producers.get(id(source))
     flat = made.inputs[0] if made is not None and made.op.name in ("flatten", "reshape") else None
-    if flat is not None and flat.type is not None and flat.type.rank > 2:
-        _, *sizes = flat.type.shape
-        sizes = [*sizes[1:], sizes[0]]  # an image is thought of as height, width, channels
-        if all(isinstance(size, int) for size in sizes) and prod(sizes) == features:
-            return f"{'×'.join(map(str, sizes))} = {features:,} inputs to {units}"
-    return f"{features:,} inputs to {units}"
+    if flat is None or flat.type is None or flat.type.rank < 3:
+        return ()
+    _, channels, *axes = flat.type.shape
+    sizes = tuple(size for size in (*axes, channels) if isinstance(size, int))
+    return sizes if prod(sizes) == inputs else ()
 
 
 def _producers(body: Body) -> Iterator[tuple[int, OpNode]]:
@@ -55,5 +70,3 @@ def _producers(body: Body) -> Iterator[tuple[int, OpNode]]:
                 pending.append(node.body)
             else:
                 yield from ((id(value), node) for value in node.outputs)
-
-

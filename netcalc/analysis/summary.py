@@ -67,7 +67,7 @@ class Layer:
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """The whole network: elements, bytes and operations."""
+    """The whole network: elements, bytes and operations; see :class:`~netcalc.analysis.cost.Cost`."""
 
     params: Dim
     params_trainable: Dim
@@ -75,13 +75,19 @@ class Totals:
     weight_bytes: Dim
     macs: Dim
     flops: Dim
+    params_active: Dim
+    macs_expected: Dim
+    flops_expected: Dim
 
     @classmethod
     def of(cls, cost: Cost) -> Totals:
-        return cls(cost.params, cost.params_trainable, cost.buffers, cost.weight_bytes, cost.macs, cost.flops)
+        return cls(**{name: getattr(cost, name) for name in cls.__slots__})
 
     def as_dict(self) -> dict[str, Any]:
-        return {name: number(getattr(self, name)) for name in self.__slots__}
+        """The totals as JSON; what is active or expected is there only where it is not all."""
+        found = {name: number(getattr(self, name)) for name in self.__slots__}
+        parts = {"params_active": "params", "macs_expected": "macs", "flops_expected": "flops"}
+        return {name: value for name, value in found.items() if name not in parts or value != found[parts[name]]}
 
 
 @dataclass(frozen=True, slots=True)

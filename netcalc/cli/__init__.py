@@ -36,7 +36,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except NetcalcError as error:
         return _refuse(error.diagnostics, arguments)
     except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
         return EXIT_INTERRUPTED
     except RecursionError:
         return _refuse((Diagnostic("E003", "nested too deeply"),), arguments)
@@ -63,7 +62,8 @@ def _run(arguments: list[str]) -> int:
 
 
 def _sentence(error: Exception) -> str:
-    text = str(getattr(error, "format_message", lambda: error)()).strip().rstrip(".")
+    text = str(getattr(error, "format_message", lambda: error)())
+    text = text.partition(" (Possible")[0].replace("Value error, ", "").strip().rstrip(".")
     return text[:1].lower() + text[1:]
 
 

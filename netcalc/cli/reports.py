@@ -23,9 +23,8 @@ FIELDS: dict[str, tuple[str, ...]] = {
 }
 _TOTALS: dict[str, tuple[str, ...]] = {
     "shapes": (),
-    "params": ("params", "params_trainable", "buffers", "weight_bytes"),
-    "flops": ("macs", "flops"),
-    "summary": ("params", "params_trainable", "buffers", "weight_bytes", "macs", "flops"),
+    "params": ("params", "params_active", "params_trainable", "buffers", "weight_bytes"),
+    "flops": ("macs", "flops", "macs_expected", "flops_expected"),
 }
 
 
@@ -65,7 +64,8 @@ def _json(summary: Summary, view: View) -> Iterable[str]:
     from netcalc.cli.output import json_lines
 
     record = summary.as_dict(FIELDS[view])
-    record["totals"] = {name: record["totals"][name] for name in _TOTALS[view]}
+    totals = _TOTALS.get(view, record["totals"])
+    record["totals"] = {name: value for name, value in record["totals"].items() if name in totals}
     if view in ("shapes", "params"):
         del record["convention"]
     if not record["totals"]:

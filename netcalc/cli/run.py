@@ -6,6 +6,7 @@ constant(0.1), zeros, …) for all parameters, or PATTERN=INITIALISER for those 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -13,6 +14,7 @@ import typer
 from netcalc.cli import options
 
 if TYPE_CHECKING:
+    from netcalc.ir import Program
     from netcalc.numerics.run import RunResult
 
 
@@ -68,14 +70,21 @@ def command(
     outputs = tuple(TraceRow.of(name, "", array) for name, array in result.outputs.items())
     if format_ is options.TextOrJson.JSON:
         return write(json_lines(run_record(result, outputs, program.name, seed)))
-    drawn = [i.name for i in program.inputs if i.name not in given and i.default is None]
-    origin = f"{program.name}: " + "; ".join(
-        [
-            *([f"{', '.join(drawn)} drawn with seed {seed}"] if drawn else []),
-            f"weights from {weights}" if weights else f"weights drawn with seed {seed}",
-        ]
-    )
-    return write([render_run(result, outputs, origin, look_for(None))])
+    write([render_run(result, outputs, _origin(program, given, weights, seed), look_for(None))])
+    return None
+
+
+def _origin(program: Program, given: Mapping[str, Any], weights: str | None, seed: int) -> str:
+    """What was drawn and what was read."""
+    from netcalc.analysis.walk import parameters
+
+    drawn = [spec.name for spec in program.inputs if spec.name not in given and spec.default is None]
+    parts = [f"{', '.join(drawn)} drawn with seed {seed}"] if drawn else []
+    if weights:
+        parts.append(f"weights from {weights}")
+    elif next(parameters(program), None) is not None:
+        parts.append(f"weights drawn with seed {seed}")
+    return f"{program.name}: {'; '.join(parts) or 'nothing drawn'}"
 
 
 def _read_inputs(texts: list[str]) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from netcalc.render.text import PLAIN, Look, clean, padded, width_of
 __all__ = ["render_diagnostic", "render_diagnostics"]
 
 _TAB = "    "
+_LONG = 8
 
 
 def render_diagnostics(diagnostics: Sequence[Diagnostic], look: Look = PLAIN) -> str:
@@ -29,7 +30,7 @@ def render_diagnostic(diagnostic: Diagnostic, look: Look = PLAIN) -> str:
     if span is not None:
         lines.append(look(f"{margin}--> ", "place") + clean(str(span)))
         lines += _snippet(span, margin, look)
-    notes = [*_placed(diagnostic.related), *(_told(step) for step in reversed(diagnostic.chain))]
+    notes = [*_placed(diagnostic.related), *_route(diagnostic.chain)]
     if diagnostic.bindings:
         bound = ", ".join(f"{name}={_brief(value)}" for name, value in diagnostic.bindings.items())
         notes.append(f"with {bound}")
@@ -65,6 +66,14 @@ def _placed(related: Sequence[Related]) -> list[str]:
         return [_told(r) for r in related]
     width = max((width_of(clean(r.text)) for r in related if r.span), default=0)
     return [f"{padded(clean(r.text), width)}  {r.span}" if r.span else r.text for r in related]
+
+
+def _route(chain: Sequence[Related]) -> list[str]:
+    """What led here, innermost first; the middle of a long way is left out."""
+    told = [_told(step) for step in reversed(chain)]
+    if len(told) <= _LONG:
+        return told
+    return [*told[:3], f"… and {len(told) - 5} more", *told[-2:]]
 
 
 def _told(step: Related) -> str:

@@ -127,9 +127,16 @@ def _size(size: Dim) -> str:
 
 def _digits(value: int, unit: int, digits: int) -> str:
     """``value / unit`` with that many significant digits, rounded half up in whole numbers."""
-    whole = len(str(abs(value) // unit))
-    places = max(digits - whole, 0)
-    sign = "-" if value < 0 else ""
-    scaled = (abs(value) * 10**places * 2 + unit) // (unit * 2)
+    places = max(digits - len(str(abs(value) // unit)), 0)
+    scaled = _rounded(abs(value), unit, places)
+    if places and len(str(scaled)) > max(digits, places + 1):  # 99.96 became 100.0
+        places -= 1
+        scaled = _rounded(abs(value), unit, places)
     text = str(scaled).rjust(places + 1, "0")
-    return sign + (f"{text[:-places]}.{text[-places:]}" if places else text)
+    return ("-" if value < 0 else "") + (f"{text[:-places]}.{text[-places:]}" if places else text)
+
+
+def _rounded(value: int, unit: int, places: int) -> int:
+    """``value / unit`` in units of the last of so many decimal places."""
+    scale: int = 10**places
+    return (value * scale * 2 + unit) // (unit * 2)

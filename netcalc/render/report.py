@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from netcalc.analysis.cost import Analysis, Cost, Row
 from netcalc.analysis.notes import heavy_layers
 from netcalc.analysis.summary import rows_of
+from netcalc.dims import Dim
 from netcalc.ir import OpNode, Value
 from netcalc.render.grid import Column, grid, markdown
 from netcalc.render.numbers import bytes_text, exact, measured, shape_text, shapes_text, share, work
@@ -70,21 +71,21 @@ def _tensors(row: Row, sheet: _Sheet) -> str:
 
 FIELDS: dict[str, _Field] = {
     "op": _Field(Column("operation"), lambda row, sheet: row.op),
-    "inputs": _Field(Column("input", spare=2), lambda row, sheet: sheet.types(row.inputs)),
-    "outputs": _Field(Column("output", spare=1), lambda row, sheet: sheet.types(row.outputs)),
-    "tensors": _Field(Column("tensors", spare=3), _tensors),
+    "inputs": _Field(Column("input", spare=5), lambda row, sheet: sheet.types(row.inputs)),
+    "outputs": _Field(Column("output", spare=2), lambda row, sheet: sheet.types(row.outputs)),
+    "tensors": _Field(Column("tensors", spare=4), _tensors),
     "params": _Field(Column("parameters", right=True), _params),
     "frozen": _Field(
         Column("frozen", right=True), lambda row, sheet: _some(row.cost.params - row.cost.params_trainable)
     ),
-    "buffers": _Field(Column("buffers", right=True, spare=4), lambda row, sheet: _some(row.cost.buffers)),
+    "buffers": _Field(Column("buffers", right=True, spare=3), lambda row, sheet: _some(row.cost.buffers)),
     "bytes": _Field(
         Column("bytes", right=True, spare=2),
         lambda row, sheet: "" if row.cost.weight_bytes == 0 else bytes_text(row.cost.weight_bytes),
     ),
     "macs": _Field(Column("MACs", right=True), lambda row, sheet: sheet.count(row.op, row.cost, "macs")),
     "flops": _Field(Column("FLOPs", right=True), lambda row, sheet: sheet.count(row.op, row.cost, "flops")),
-    "share": _Field(Column("share", right=True, spare=3), lambda row, sheet: sheet.share(row.total)),
+    "share": _Field(Column("share", right=True, spare=1), lambda row, sheet: sheet.share(row.total)),
 }
 
 _FIELDS: dict[View, tuple[str, ...]] = {
@@ -174,16 +175,21 @@ def _one_for_each_mac(analysis: Analysis) -> bool:
     return analysis.convention.per_mac == 1 and analysis.total.macs == analysis.total.flops
 
 
-def _labelled(rows: Iterable[Row], depth: int | None, margin: str, level: int = 1) -> Iterator[tuple[str, Row]]:
-    """Rows of the tree with their labels, indented below the row that they belong to."""
-    rows = list(rows)
+def _labelled(
+    rows: Sequence[Row], depth: int | None, margin: str, level: int = 1, around: int = 1
+) -> Iterator[tuple[str, Row]]:
+    """Rows of the tree with their labels, indented below the row that they belong to.
+
+    ``repeat`` of a yielded row takes in the repeats around it, so that its total is of all instances.
+    """
     for number, row in enumerate(rows):
         last = number == len(rows) - 1
         branch = "" if level == 1 else "└─ " if last else "├─ "
-        yield margin + branch + _times(row.label, row.repeat), row
+        times = around * row.repeat
+        yield margin + branch + _times(row.label, row.repeat), replace(row, repeat=times)
         if row.children and (depth is None or row.path.count(".") + 1 < depth):
             inner = "" if level == 1 else margin + ("   " if last else "│  ")
-            yield from _labelled(row.children, depth, inner, level + 1)
+            yield from _labelled(row.children, depth, inner, level + 1, times)
 
 
 def _times(label: str, repeat: int) -> str:
@@ -242,15 +248,18 @@ def total_lines(analysis: Analysis, view: View, look: Look = PLAIN) -> Iterator[
     total, convention = analysis.total, analysis.convention
     if view in ("params", "summary"):
         yield look(f"{measured(total.params)} parameters", "bold") + f", {_trained(total)}{_beside(total)}"
+        if total.params_active != total.params:
+            yield f"{measured(total.params_active)} of them active for a token"
     if view in ("flops", "summary"):
-        yield look(_counted(analysis), "bold") + f", counted as {convention.name} does"
+        yield look(_counted(analysis, total.macs, total.flops), "bold") + f", counted as {convention.name} does"
+        if total.flops_expected != total.flops:
+            yield f"{_counted(analysis, total.macs_expected, total.flops_expected)} of that expected to be of use"
         if analysis.uncounted:
             yield f"not counted by {convention.name}: {', '.join(analysis.uncounted)}"
 
 
-def _counted(analysis: Analysis) -> str:
-    total = analysis.total
-    macs, flops = work(total.macs, "MAC"), work(total.flops, "FLOP")
+def _counted(analysis: Analysis, counted_macs: Dim, counted_flops: Dim) -> str:
+    macs, flops = work(counted_macs, "MAC"), work(counted_flops, "FLOP")
     if _one_for_each_mac(analysis):
         return macs
     if analysis.convention.per_mac == 1:
@@ -279,7 +288,10 @@ def note_lines(analysis: Analysis, view: View, rows: Sequence[Sequence[str]]) ->
     if folded and view != "shapes":
         yield "×N: the figures are those of one of the N instances; shares and totals are of all."
     if view != "shapes":
-        for note in heavy_layers(analysis):
-            yield f"note: {note}"
+        for heavy in heavy_layers(analysis):
+            product = f"{'×'.join(map(str, heavy.sizes))} = " if heavy.sizes else ""
+            inputs, units = exact(heavy.inputs), exact(heavy.units)
+            size = measured(heavy.params)
+            yield f"note: {heavy.path}: {product}{inputs} inputs to {units} units is {size} parameters"
     for claim in analysis.program.assumptions:
         yield f"assuming {claim}"

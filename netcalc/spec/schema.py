@@ -66,7 +66,7 @@ def spec_schema() -> dict[str, Any]:
     operations = {}
     for name, declared in ops.every().items():
         schema = operation_schema(declared)
-        definitions |= schema.pop("$defs", {})
+        definitions |= {part: _with_expressions(model) for part, model in schema.pop("$defs", {}).items()}
         operations[name] = schema
     definitions["line"] = _line(operations)
     return {
@@ -119,11 +119,21 @@ def _line(operations: dict[str, dict[str, Any]]) -> dict[str, Any]:
 
 
 def _or_expression(schema: dict[str, Any]) -> dict[str, Any]:
-    """The same, or an expression; description and default stay outside."""
+    """The same, where an expression may stand for the whole and for every part."""
     around = {key: value for key, value in schema.items() if key in ("description", "default")}
     inner = {key: value for key, value in schema.items() if key not in around}
     choices = inner["anyOf"] if set(inner) == {"anyOf"} else [inner]
-    return {**around, "anyOf": [*choices, _EXPRESSION]}
+    return {**around, "anyOf": [*map(_with_expressions, choices), _EXPRESSION]}
+
+
+def _with_expressions(schema: dict[str, Any]) -> dict[str, Any]:
+    """The same, where an expression may stand for every part."""
+    schema = dict(schema)
+    if "items" in schema:
+        schema["items"] = _or_expression(schema["items"])
+    if "properties" in schema:
+        schema["properties"] = {name: _or_expression(part) for name, part in schema["properties"].items()}
+    return schema
 
 
 def _untitled(schema: Any) -> Any:

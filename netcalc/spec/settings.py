@@ -24,6 +24,7 @@ class Settings(Mapping[str, Any]):
         self._symbolic = symbolic
         self._values: dict[str, Any] = {}
         self._pending: list[str] = []
+        self.circular: set[str] = set()  # names of circles that were found
         self.dims = tuple(loaded.document.dims)
         self.vars = tuple(loaded.document.vars)
 
@@ -46,7 +47,9 @@ class Settings(Mapping[str, Any]):
         kind = "dims" if name in self._loaded.document.dims else "vars"
         cursor = self._loaded.cursor[kind][name]
         if name in self._pending:
-            circle = " → ".join([*self._pending[self._pending.index(name) :], name])
+            around = self._pending[self._pending.index(name) :]
+            self.circular |= set(around)
+            circle = " → ".join([*around, name])
             raise NetcalcError(Diagnostic("E204", f"{name!r} is defined through itself: {circle}", cursor.span))
         self._pending.append(name)
         try:
@@ -110,6 +113,8 @@ def resolve_settings(loaded: Loaded, given: Mapping[str, Any], symbolic: Collect
         raise NetcalcError(problems)
     settings = Settings(loaded, given, frozenset(symbolic))
     for name in settings:
+        if name in settings.circular:
+            continue  # reported where the circle was entered
         try:
             settings[name]
         except NetcalcError as error:

@@ -1,0 +1,99 @@
+"""The JSON contract of ``summary --format json``: its keys, and rows that add up, on every spec that ships."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from netcalc.spec.library import shipped
+from tests.conftest import Ran
+
+SMALL = str(Path(__file__).parent.parent / "specs" / "small.yaml")
+KEYS = {"netcalc", "spec", "convention", "inputs", "outputs", "totals", "layers"}
+TOTALS = {"params", "params_trainable", "buffers", "weight_bytes", "macs", "flops"}
+PARTS = {"params_active", "macs_expected", "flops_expected"}  # given where they are not all
+LAYER = {"path", "op", "inputs", "outputs", "params", "buffers", "macs", "flops", "repeat"}
+
+
+def summary(netcalc: Callable[..., Ran], *arguments: str) -> dict[str, Any]:
+    ran = netcalc("summary", *arguments, "--format", "json")
+    assert (ran.code, ran.err) == (0, "")
+    found: dict[str, Any] = json.loads(ran.out)
+    return found
+
+
+@pytest.mark.parametrize("options", [[], ["--unroll"], ["--depth", "1"], ["--depth", "2", "--unroll"]], ids=" ".join)
+@pytest.mark.parametrize("spec", [SMALL, *shipped()])
+def test_rows_add_up(spec: str, options: list[str], netcalc: Callable[..., Ran]) -> None:
+    found = summary(netcalc, spec, *options)
+    assert set(found) == KEYS
+    assert set(found["totals"]) - PARTS == TOTALS
+    for layer in found["layers"]:
+        assert set(layer) == LAYER
+        assert all(isinstance(size, int) for side in ("inputs", "outputs") for shape in layer[side] for size in shape)
+    for figure in ("params", "buffers", "macs", "flops"):
+        rows = sum(layer[figure] * layer["repeat"] for layer in found["layers"])
+        assert rows == found["totals"][figure], figure
+
+
+@pytest.mark.parametrize("convention", ["torch", "torchvision", "fvcore"])
+def test_rows_add_up_under_every_convention(convention: str, netcalc: Callable[..., Ran]) -> None:
+    found = summary(netcalc, "transformer", "--convention", convention)
+    assert sum(layer["flops"] * layer["repeat"] for layer in found["layers"]) == found["totals"]["flops"]
+    assert found["convention"] == convention
+
+
+def test_folded_rows_stand_for_the_unrolled_ones(netcalc: Callable[..., Ran]) -> None:
+    folded, unrolled = summary(netcalc, "resnet34"), summary(netcalc, "resnet34", "--unroll")
+    assert folded["totals"] == unrolled["totals"]
+    paths = [layer["path"] for layer in unrolled["layers"]]
+    assert len(set(paths)) == len(paths) == sum(layer["repeat"] for layer in folded["layers"])
+    assert {layer["repeat"] for layer in unrolled["layers"]} == {1}
+    assert "layer3.4.conv2" in paths
+    by_path = {layer["path"]: layer for layer in unrolled["layers"]}
+    for layer in folded["layers"]:
+        assert by_path[layer["path"]] == {**layer, "repeat": 1}
+
+
+def test_leaves_only_unless_a_depth_is_given(netcalc: Callable[..., Ran]) -> None:
+    leaves = [layer["path"] for layer in summary(netcalc, SMALL)["layers"]]
+    assert leaves[:3] == ["stem", "stage.0.conv", "stage.0.norm"]
+    assert [layer["path"] for layer in summary(netcalc, SMALL, "--depth", "1")["layers"]][:3] == [
+        "stem",
+        "stage",
+        "pool",
+    ]
+    assert [layer["op"] for layer in summary(netcalc, SMALL, "--depth", "2")["layers"]][1] == "residual"
+
+
+def test_layers_stand_in_execution_order_and_shapes_chain(netcalc: Callable[..., Ran]) -> None:
+    layers = summary(netcalc, "plain18", "--unroll")["layers"]  # without branches, each takes what the last gave
+    for before, after in pairwise(layers):
+        assert before["outputs"] == after["inputs"]
+
+
+def test_inputs_outputs_and_the_tied_layer(netcalc: Callable[..., Ran]) -> None:
+    found = summary(netcalc, SMALL, "--set", "batch=2")
+    assert found["inputs"] == {"image": {"shape": [2, 3, 16, 16], "dtype": "float32"}}
+    assert found["outputs"]["logits"] == {"shape": [2, 10], "dtype": "float32"}
+    layers = {layer["path"]: layer for layer in found["layers"]}
+    assert (layers["head"]["params"], layers["again"]["params"]) == (72, 0)
+    assert layers["head"]["macs"] == layers["again"]["macs"] == 2 * 64
+
+
+def test_symbolic_sizes_and_counts_are_text(netcalc: Callable[..., Ran]) -> None:
+    found = summary(netcalc, SMALL, "--symbolic", "batch")
+    assert found["inputs"]["image"]["shape"] == ["batch", 3, 16, 16]
+    assert found["layers"][0]["outputs"] == [["batch", 8, 16, 16]]
+    assert found["totals"]["macs"] == "497872*batch"
+    assert found["totals"]["params"] == 2162
+
+
+def test_every_layer_is_on_a_line_of_its_own(netcalc: Callable[..., Ran]) -> None:
+    lines = netcalc("summary", "resnet34", "--unroll", "--format", "json").out.splitlines()
+    assert sum('"path"' in line for line in lines) == sum(line.startswith('    {"path"') for line in lines) == 125

@@ -1,0 +1,246 @@
+"""The command line as a whole: what it imports, exits, streams, help."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import jsonschema
+import pytest
+from ruamel.yaml import YAML
+
+import netcalc as package
+from netcalc import ops
+from netcalc.cli.app import COMMANDS
+from netcalc.cli.options import read_program
+from netcalc.spec.library import shipped, specs_dir
+from netcalc.spec.lines import MODIFIERS
+from netcalc.spec.schema import spec_schema
+from tests.conftest import Ran
+
+ROOT = Path(__file__).parent.parent.parent
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
+SMALL = str(ROOT / "tests" / "specs" / "small.yaml")
+
+
+def python(code: str) -> str:
+    """What a fresh interpreter prints."""
+    command = [sys.executable, "-c", code]
+    return subprocess.run(command, env=ENVIRONMENT, check=True, capture_output=True, text=True).stdout
+
+
+IMPORTED = """
+import sys, io, contextlib
+with contextlib.redirect_stdout(io.StringIO()):
+    {work}
+print(*sorted({{name.partition(".")[0] for name in sys.modules}}))
+"""
+
+
+@pytest.mark.parametrize("command", ["shapes", "params", "flops", "summary", "explain"])
+def test_questions_that_are_arithmetic_import_no_numpy(command: str) -> None:
+    loaded = set(
+        python(IMPORTED.format(work=f"from netcalc.cli import main; assert main(['{command}', 'mlp']) == 0")).split()
+    )
+    assert "pydantic" in loaded  # the test sees what is imported
+    assert loaded.isdisjoint({"numpy", "scipy", "safetensors", "ml_dtypes", "torch"})
+
+
+def test_importing_netcalc_imports_nothing() -> None:
+    loaded = set(python(IMPORTED.format(work="import netcalc; netcalc.__version__; netcalc.NetcalcError")).split())
+    assert loaded.isdisjoint({"pydantic", "typer", "rich", "ruamel", "numpy"})
+
+
+def test_a_run_is_seen_to_import_numpy() -> None:
+    assert (
+        "numpy"
+        in python(IMPORTED.format(work="from netcalc.cli import main; assert main(['run', 'mlp']) == 0")).split()
+    )
+
+
+def test_a_reader_that_goes_away_is_no_error() -> None:
+    command = f"{sys.executable} -m netcalc summary resnet34 --unroll | head -c 100 >/dev/null; echo ${{PIPESTATUS[0]}}"
+    ran = subprocess.run(["bash", "-c", command], env=ENVIRONMENT, capture_output=True, text=True)
+    assert (ran.stdout, ran.stderr) == ("0\n", "")
+
+
+def test_output_is_utf8_where_the_stream_cannot_write_a_shape() -> None:
+    environment = {**ENVIRONMENT, "PYTHONIOENCODING": "ascii"}
+    command = [sys.executable, "-m", "netcalc", "shapes", "mlp"]
+    assert "1×784" in subprocess.run(command, env=environment, check=True, capture_output=True).stdout.decode()
+
+
+def test_a_spec_on_standard_input() -> None:
+    command = [sys.executable, "-m", "netcalc", "params", "-", "--format", "json"]
+    text = "netcalc: 1\ninputs: {x: [2, 3]}\nlayers: [{linear: 4}]\n"
+    ran = subprocess.run(command, env=ENVIRONMENT, check=True, capture_output=True, text=True, input=text)
+    assert json.loads(ran.stdout)["totals"]["params"] == 16
+
+
+def test_interruption_exits_with_130(netcalc: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("netcalc.cli.options.read_program", interrupt)
+    ran = netcalc("shapes", "mlp")
+    assert (ran.code, ran.out) == (130, "")
+    assert "Traceback" not in ran.err
+
+
+@pytest.mark.parametrize("debug", [False, True])
+def test_a_bug_says_so(debug: bool, netcalc: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise ZeroDivisionError("the bug")
+
+    monkeypatch.setattr("netcalc.cli.options.read_program", fail)
+    ran = netcalc(*(["--debug"] if debug else []), "shapes", "mlp")
+    assert (ran.code, ran.out) == (70, "")
+    assert "ZeroDivisionError: the bug" in ran.err
+    assert "This is a bug in netcalc" in ran.err
+    assert ("Traceback" in ran.err) is debug
+
+
+def test_version_and_help(netcalc: Callable[..., Ran]) -> None:
+    assert netcalc("--version") == Ran(0, f"netcalc {package.__version__}\n", "")
+    for arguments in ([], ["--help"]):
+        ran = netcalc(*arguments)
+        assert (ran.code, ran.err) == (0, "")
+        assert all(command in ran.out for command in COMMANDS)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help(command: str, netcalc: Callable[..., Ran]) -> None:
+    ran = netcalc(command, "--help")
+    assert (ran.code, ran.err) == (0, "")
+    assert COMMANDS[command].split(";")[0] in " ".join(ran.out.split())
+
+
+def test_colours_only_where_they_are_wanted(netcalc: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "\x1b[" not in netcalc("shapes", SMALL).out
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert "\x1b[" not in netcalc("shapes", SMALL).out  # NO_COLOR has the last word
+    monkeypatch.delenv("NO_COLOR")
+    assert "\x1b[1m" in netcalc("shapes", SMALL).out
+    monkeypatch.delenv("FORCE_COLOR")
+    assert "\x1b[" not in netcalc("shapes", SMALL).out  # captured: no terminal
+
+
+# -- reference commands -----------------------------------------------------------------------------
+
+
+def test_specs_lists_what_ships(netcalc: Callable[..., Ran]) -> None:
+    found = {item["name"]: item for item in json.loads(netcalc("specs", "--format", "json").out)["specs"]}
+    assert set(found) == set(shipped())
+    assert all(item["about"] and item["source"] and item["family"] for item in found.values())
+    table = netcalc("specs").out
+    assert all(name in table for name in found)
+
+
+def test_ops_lists_every_operation_and_finds_some(netcalc: Callable[..., Ran]) -> None:
+    listed = [line.split()[0] for line in netcalc("ops").out.splitlines()[2:]]
+    assert listed[: len(ops.names())] == list(ops.names())
+    found = netcalc("ops", "--search", "pool").out
+    assert "max_pool2d" in found
+    assert "linear" not in found.replace("bilinear", "")
+
+
+@pytest.mark.parametrize("name", ops.names())
+def test_every_operation_has_a_page(name: str, netcalc: Callable[..., Ran]) -> None:
+    page = netcalc("ops", name).out
+    record = json.loads(netcalc("ops", name, "--format", "json").out)
+    markdown = netcalc("ops", name, "--format", "markdown").out
+    for text in (record["about"], record["shape_rule"], record["cost_rule"], record["source"]):
+        assert text in page
+        assert text in markdown
+    for attribute in record["attributes"]:
+        assert attribute["description"], attribute["name"]
+        assert attribute["description"] in page
+
+
+def test_the_page_of_conv2d(netcalc: Callable[..., Ran], golden: Callable[[str, str], None]) -> None:
+    golden("ops/conv2d.txt", netcalc("ops", "conv2d").out)
+    golden("ops/conv2d.md", netcalc("ops", "conv2d", "--format", "markdown").out)
+
+
+# -- the schema and the starter ---------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def validator() -> jsonschema.Draft202012Validator:
+    schema = spec_schema()
+    jsonschema.Draft202012Validator.check_schema(schema)
+    return jsonschema.Draft202012Validator(schema)
+
+
+SPEC_FILES = [*sorted(specs_dir().rglob("*.yaml")), Path(SMALL)]
+
+
+@pytest.mark.parametrize("path", SPEC_FILES, ids=lambda path: path.stem)
+def test_shipped_specs_fit_the_schema(path: Path, validator: jsonschema.Draft202012Validator) -> None:
+    validator.validate(YAML(typ="safe", pure=True).load(path.read_text()))
+
+
+@pytest.mark.parametrize(
+    ("line", "fits"),
+    [
+        ("conv2d: {out: 8, kernel: 3}", True),
+        ("conv2d: {out: 8, kernel: [3, 3], padding: same}", True),
+        ('conv2d: {out: "${2 * width}", kernel: ["${k}", 3]}', True),
+        ("conv2d: {out: 8}", False),  # no kernel
+        ("conv2d: {out: 8, kernal: 3, kernel: 3}", False),
+        ("conv2d: {out: many, kernel: 3}", False),
+        ("conv2d: {out: 8, kernel: [1, 2, 3]}", False),
+        ("linear: 4", True),
+        ("relu", True),
+        ("relu: 4", False),
+        ("add: [[relu], []]", True),
+        ("add: {residual: [relu], shortcut: []}", True),
+        ("mine: {anything: goes}", True),  # a block of the file
+        ("{repeat: 3, name: a, relu: {}}", True),
+        ("{repeat: {times: 3, each: [1]}, relu: {}}", False),
+        ("{freeze: [1], relu: {}}", False),
+    ],
+)
+def test_the_schema_knows_lines(line: str, fits: bool, validator: jsonschema.Draft202012Validator) -> None:
+    data = YAML(typ="safe", pure=True).load(f"netcalc: 1\nlayers:\n  - {line}\n")
+    assert validator.is_valid(data) is fits
+
+
+def test_the_schema_command_prints_the_schema(netcalc: Callable[..., Ran]) -> None:
+    printed = json.loads(netcalc("schema").out)
+    assert printed == spec_schema()
+    (line,) = [form for form in printed["$defs"]["line"]["anyOf"] if "properties" in form]
+    assert {*MODIFIERS, *ops.names(), "sequence", "basic_block"} <= set(line["properties"])
+
+
+def test_the_starter_is_a_spec_that_runs(
+    netcalc: Callable[..., Ran],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    validator: jsonschema.Draft202012Validator,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    ran = netcalc("init")
+    assert (ran.code, ran.out) == (0, "")
+    assert "net.yaml" in ran.err
+    text = Path("net.yaml").read_text()
+    validator.validate(YAML(typ="safe", pure=True).load(text))
+    assert netcalc("init", "-").out == text
+    for command in ("summary net.yaml", "explain net.yaml classifier", "run net.yaml --set batch=4", "verify net.yaml"):
+        assert netcalc(*command.split()).code == 0, command
+    assert read_program("net.yaml", ["classes=100"]).main.outputs[0].type.shape == (1, 100)  # type: ignore[union-attr]
+
+
+def test_init_does_not_overwrite_unless_told(
+    netcalc: Callable[..., Ran], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("net.yaml").write_text("mine")
+    assert netcalc("init", "net.yaml").code == 2
+    assert Path("net.yaml").read_text() == "mine"
+    assert netcalc("init", "net.yaml", "--force").code == 0
+    assert Path("net.yaml").read_text() != "mine"

@@ -1,0 +1,125 @@
+"""The reports of ``shapes``, ``params``, ``flops`` and ``summary`` on a small spec, to the letter."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from netcalc.analysis.conventions import CONVENTIONS
+from netcalc.cli.reports import FIELDS
+from tests.conftest import Ran
+
+SMALL = str(Path(__file__).parent.parent / "specs" / "small.yaml")
+
+REPORTS: dict[str, list[str]] = {
+    "shapes": ["shapes", SMALL],
+    "shapes-hwc": ["shapes", SMALL, "--layout", "hwc"],
+    "shapes-symbolic": ["shapes", SMALL, "--symbolic", "batch", "--symbolic", "size", "--depth", "1"],
+    "params": ["params", SMALL],
+    "flops": ["flops", SMALL],
+    "flops-torch": ["flops", SMALL, "--convention", "torch"],
+    "flops-torchvision": ["flops", SMALL, "--convention", "torchvision"],
+    "flops-fvcore": ["flops", SMALL, "--convention", "fvcore"],
+    "summary": ["summary", SMALL],
+    "summary-unrolled": ["summary", SMALL, "--unroll"],
+    "summary-depth-1": ["summary", SMALL, "--depth", "1"],
+    "summary-training": ["summary", SMALL, "--train", "--set", "batch=2"],
+    "summary-markdown": ["summary", SMALL, "--format", "markdown"],
+    "summary-csv": ["summary", SMALL, "--format", "csv"],
+    "summary-json": ["summary", SMALL, "--format", "json"],
+    "shapes-json": ["shapes", SMALL, "--format", "json", "--depth", "1"],
+    "params-json": ["params", SMALL, "--format", "json", "--depth", "1"],
+    "flops-json": ["flops", SMALL, "--format", "json", "--depth", "1"],
+    "explain": ["explain", SMALL],
+    "explain-layer": ["explain", SMALL, "stage.0.conv"],
+    "explain-layer-json": ["explain", SMALL, "stem", "--format", "json"],
+}
+
+
+@pytest.mark.parametrize("name", REPORTS)
+def test_reports(name: str, netcalc: Callable[..., Ran], golden: Callable[[str, str], None]) -> None:
+    ran = netcalc(*REPORTS[name])
+    assert (ran.code, ran.err) == (0, "")
+    golden(f"reports/{name}.txt", ran.out)
+
+
+def test_nothing_is_left_out_where_there_is_no_width(
+    netcalc: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    narrow = netcalc("summary", SMALL).out
+    monkeypatch.delenv("COLUMNS")
+    wide = netcalc("summary", SMALL).out
+    assert "left out for want of width" in narrow
+    assert "left out" not in wide
+    assert {"input", "buffers", "share"} <= set(wide.splitlines()[4].split())
+
+
+@pytest.mark.parametrize("width", [20, 60, 80])
+def test_numbers_and_paths_are_whole_at_any_width(
+    width: int, netcalc: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    out = netcalc("params", SMALL).out
+    for text in ("global_avg_pool2d", "1,776", "72 tied", "224"):
+        assert text in out
+    assert "…" not in out
+
+
+def test_the_famous_number(netcalc: Callable[..., Ran]) -> None:
+    out = netcalc("params", "resnet34").out
+    assert "21,797,672" in out
+    assert "21.8 M" in out
+
+
+def test_torchvision_counts_gmac_and_says_what_it_does_not_count(netcalc: Callable[..., Ran]) -> None:
+    out = netcalc("flops", "resnet34", "--convention", "torchvision").out
+    assert "3.664 GMAC" in out
+    assert "FLOP" not in out
+    (line,) = [line for line in out.splitlines() if line.startswith("not counted by torchvision: ")]
+    assert set(line.partition(": ")[2].split(", ")) == {
+        "batch_norm",
+        "relu",
+        "max_pool2d",
+        "add",
+        "global_avg_pool2d",
+    }
+
+
+def test_heavy_layers_are_pointed_out(netcalc: Callable[..., Ran]) -> None:
+    out = netcalc("params", "seed_cnn").out
+    assert "56×56×128 = 401,408 inputs to 4,096 units is 1,644,171,264 (1.64 G) parameters" in " ".join(out.split())
+    assert "note:" not in netcalc("params", "resnet34").out
+
+
+def test_output_goes_to_the_file_alone(netcalc: Callable[..., Ran], tmp_path: Path) -> None:
+    file = tmp_path / "report.csv"
+    file.write_text("old")
+    ran = netcalc("summary", SMALL, "--format", "csv", "--output", str(file))
+    assert (ran.code, ran.out, ran.err) == (0, "", "")
+    rows = list(csv.DictReader(file.read_text().splitlines()))
+    assert tuple(rows[0]) == FIELDS["summary"]
+    assert rows[0]["outputs"] == "1x8x16x16"
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_a_failing_command_leaves_the_output_file_as_it_was(netcalc: Callable[..., Ran], tmp_path: Path) -> None:
+    file = tmp_path / "report.csv"
+    file.write_text("old")
+    assert netcalc("summary", "renset34", "--output", str(file)).code == 2
+    assert file.read_text() == "old"
+
+
+@pytest.mark.parametrize("convention", CONVENTIONS)
+def test_every_convention_is_named_where_it_counts(convention: str, netcalc: Callable[..., Ran]) -> None:
+    out = netcalc("flops", SMALL, "-c", convention).out
+    assert f"counted as {convention} does" in out
+    assert json.loads(netcalc("flops", SMALL, "-c", convention, "-f", "json").out)["convention"] == convention
+
+
+def test_help_names_every_convention(netcalc: Callable[..., Ran]) -> None:
+    words = netcalc("flops", "--help").out.replace("│", " ").replace(",", " ").split()
+    assert set(CONVENTIONS) <= {word.strip(".") for word in words}

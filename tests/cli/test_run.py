@@ -1,0 +1,114 @@
+"""``run`` and ``verify``: inputs, weights, outputs, traces, exit codes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file, save_file
+
+import netcalc as package
+from netcalc.ops.activation import ReLU
+from tests.conftest import Ran
+
+SPECS = Path(__file__).parent.parent / "specs"
+SMALL = str(SPECS / "small.yaml")
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def test_the_layer_normalisation_example(netcalc: Callable[..., Ran], golden: Callable[[str, str], None]) -> None:
+    np.save("x.npy", np.array([[10, 2, -5, 25]], "float32"))
+    spec = str(SPECS / "layer_norm.yaml")
+    ran = netcalc("run", spec, "--input", "x=x.npy")
+    assert ran.code == 0
+    golden("runs/layer-norm.txt", ran.out)
+    outputs = json.loads(netcalc("run", spec, "--input", "x=x.npy", "--format", "json").out)["outputs"]
+    assert outputs["mean"]["values"] == [8.0]
+    assert outputs["variance"]["values"] == [124.5]
+    assert np.round(outputs["normalised"]["values"], 2).tolist() == [[0.18, -0.54, -1.17, 1.52]]
+
+
+def test_a_run_depends_on_its_seed_alone(netcalc: Callable[..., Ran]) -> None:
+    first, second, other = (netcalc("run", SMALL, "--seed", seed).out for seed in ("1", "1", "2"))
+    assert first == second
+    assert first != other
+
+
+@pytest.mark.parametrize("suffix", ["npz", "safetensors"])
+def test_outputs_and_traced_tensors_are_written(suffix: str, netcalc: Callable[..., Ran]) -> None:
+    file = f"out.{suffix}"
+    assert netcalc("run", SMALL, "--trace", "stage.1.*", "--output", file).code == 0
+    tensors = load_file(file) if suffix == "safetensors" else dict(np.load(file))
+    assert {name: array.shape for name, array in tensors.items()} == {
+        "logits": (1, 10),
+        "features": (1, 8),
+        "stage.1.conv": (1, 8, 16, 16),
+        "stage.1.norm": (1, 8, 16, 16),
+        "stage.1.relu": (1, 8, 16, 16),
+        "stage.1.add": (1, 8, 16, 16),
+    }
+    result = package.load(SMALL).run()
+    np.testing.assert_array_equal(tensors["logits"], result.outputs["logits"])
+
+
+def test_trace_prints_statistics(netcalc: Callable[..., Ran]) -> None:
+    record = json.loads(netcalc("run", SMALL, "--trace", "*.relu", "--format", "json").out)
+    assert [row["path"] for row in record["trace"]] == ["stage.0.relu", "stage.1.relu", "stage.2.relu"]
+    assert all(row["min"] == 0 < row["mean"] < row["max"] for row in record["trace"])
+    assert "stage.1.relu" in netcalc("run", SMALL, "--trace", "*.relu").out
+
+
+def test_a_checkpoint_that_fits(netcalc: Callable[..., Ran]) -> None:
+    save_file({"weight": np.eye(3, dtype="float32"), "bias": np.ones(3, "float32")}, "w.safetensors")
+    Path("net.yaml").write_text("netcalc: 1\nname: net\ninputs: {x: [1, 3]}\nlayers: [{name: fc, linear: 3}]\n")
+    save_file({"fc.weight": 2 * np.eye(3, dtype="float32"), "fc.bias": np.ones(3, "float32")}, "fits.safetensors")
+    np.save("x.npy", np.array([[1, 2, 3]], "float32"))
+    ran = netcalc("run", "net.yaml", "-w", "fits.safetensors", "-i", "x=x.npy", "-f", "json")
+    assert json.loads(ran.out)["outputs"]["output"]["values"] == [[3, 5, 7]]
+    fits = netcalc("verify", "net.yaml", "--weights", "fits.safetensors")
+    assert (fits.code, fits.err) == (0, "")
+    assert "every name, shape and type fits" in fits.out
+
+
+def test_a_checkpoint_that_does_not_fit_is_a_failed_check(netcalc: Callable[..., Ran]) -> None:
+    np.savez("w.npz", **{"head.weight": np.zeros((9, 8), "float32"), "stranger": np.zeros(3, "float32")})
+    ran = netcalc("verify", SMALL, "--weights", "w.npz")
+    assert (ran.code, ran.err) == (1, "")
+    assert "head.weight" in ran.out
+    assert "stranger" in ran.out
+    record = json.loads(netcalc("verify", SMALL, "--weights", "w.npz", "--format", "json").out)
+    assert record["ok"] is False
+    assert {m["name"] for m in record["mismatches"]} >= {"head.weight", "stranger"}
+
+
+def test_verify_says_what_was_checked(netcalc: Callable[..., Ran], golden: Callable[[str, str], None]) -> None:
+    ran = netcalc("verify", SMALL)
+    assert (ran.code, ran.err) == (0, "")
+    golden("runs/verify.txt", ran.out)
+
+
+def test_verify_fails_where_a_prediction_is_wrong(netcalc: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch) -> None:
+    right = ReLU.cost
+    monkeypatch.setattr(ReLU, "cost", lambda self, *args: [*right(self, *args)] * 2)
+    ran = netcalc("verify", SMALL)
+    assert (ran.code, ran.err) == (1, "")
+    assert "stage.0.relu ×3  relu       compare  4,096      2,048" in ran.out
+    assert "3 of 79 predictions were wrong" in ran.out
+    record = json.loads(netcalc("verify", SMALL, "--format", "json").out)
+    assert [check["path"] for check in record["checks"] if not check["ok"]] == ["stage.0.relu"]
+
+
+def test_initialisers_by_pattern(netcalc: Callable[..., Ran]) -> None:
+    ran = netcalc("run", SMALL, "--init", "zeros", "--init", "*.bias=constant(2)", "--format", "json")
+    assert json.loads(ran.out)["outputs"]["logits"]["values"] == [[2.0] * 10]
+
+
+def test_training_mode(netcalc: Callable[..., Ran]) -> None:
+    assert netcalc("run", SMALL, "--set", "batch=4", "--train").out != netcalc("run", SMALL, "--set", "batch=4").out

@@ -1,0 +1,57 @@
+"""What all tests share: the command line in this process, and golden files (``pytest --update`` writes them)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from netcalc.cli import main
+
+GOLDEN = Path(__file__).parent / "golden"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--update", action="store_true", help="write golden files and generated pages anew")
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What a command line gave."""
+
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def netcalc(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Ran]:
+    """Runs a command line as a user at a terminal 100 columns wide would see it, without colours."""
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.delenv("FORCE_COLOR", raising=False)
+
+    def run(*arguments: str) -> Ran:
+        capsys.readouterr()
+        code = main(arguments)
+        captured = capsys.readouterr()
+        return Ran(code, captured.out, captured.err)
+
+    return run
+
+
+@pytest.fixture
+def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
+    """Holds a text against the file of that name under tests/golden/."""
+
+    def check(name: str, text: str) -> None:
+        path = GOLDEN / name
+        if request.config.getoption("--update"):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        assert path.is_file(), f"no {path}: run pytest --update, and read what it writes"
+        assert text == path.read_text(encoding="utf-8")
+
+    return check

@@ -1,0 +1,186 @@
+"""Numbers, tables and lines of text."""
+
+from __future__ import annotations
+
+import io
+import os
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from netcalc.cli.output import json_lines
+from netcalc.diagnostics import Diagnostic, Span
+from netcalc.dims import symbol
+from netcalc.ir import TensorType
+from netcalc.render.diagnostics import render_diagnostic
+from netcalc.render.grid import Column, csv_lines, grid, markdown
+from netcalc.render.numbers import bytes_text, exact, measured, shape_text, shapes_text, share, short, work
+from netcalc.render.progress import Progress
+from netcalc.render.text import Look, clean, fill, look_of, padded, width_of
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0, "0"),
+        (999, "999"),
+        (1000, "1.00 k"),
+        (1005, "1.01 k"),
+        (999_499, "999 k"),
+        (999_500, "1.00 M"),
+        (21_797_672, "21.8 M"),
+        (1_644_171_264, "1.64 G"),
+        (175 * 10**9, "175 G"),
+        (10**27, "1000 Y"),
+        (-1234, "-1.23 k"),
+    ],
+)
+def test_short(value: int, text: str) -> None:
+    assert short(value) == text
+
+
+@given(st.integers(1000, 10**24))
+def test_short_is_within_half_a_unit_of_its_last_digit(value: int) -> None:
+    digits, unit = short(value).split()
+    scale = 1000 ** " kMGTPEZY".index(unit)
+    last = scale // 10 ** len(digits.partition(".")[2])
+    whole = int(digits.replace(".", "")) * last
+    assert abs(whole - value) * 2 <= last
+    assert len(digits.replace(".", "")) in (3, 4 if unit == "Y" else 3)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0, "0 B"), (1023, "1023 B"), (1024, "1.00 KiB"), (87_190_688, "83.2 MiB"), (1024**3 - 1, "1.00 GiB")],
+)
+def test_bytes(value: int, text: str) -> None:
+    assert bytes_text(value) == text
+
+
+def test_symbolic_amounts_are_written_as_formulas() -> None:
+    size = symbol("n") * 4 + 1
+    assert exact(size) == measured(size) == short(size) == "4*n + 1"
+    assert work(size, "MAC") == "(4*n + 1) MAC"
+    assert share(size, 10) == ""
+
+
+def test_work_is_in_four_digits() -> None:
+    assert work(3_663_761_408, "MAC") == "3.664 GMAC"
+    assert work(7, "FLOP") == "7 FLOP"
+
+
+def test_shapes() -> None:
+    n = symbol("n")
+    assert shape_text(()) == "scalar"
+    assert shape_text((n, 3, n * 2 + 1)) == "n×3×(2*n + 1)"
+    assert shape_text((n, 3, 4, 5), "hwc") == "n×4×5×3"
+    assert shape_text((1, 3, 4, 5, 6), "hwc") == "4×5×6×3"
+    assert shape_text((1, 10), "hwc") == "10"
+    assert shapes_text([TensorType((2, 3)), TensorType((2, 3)), TensorType((4,))]) == "2 of 2×3, 4"
+
+
+def test_grid_aligns_and_drops_empty_columns() -> None:
+    columns = [Column("name"), Column("empty"), Column("count", right=True)]
+    assert grid(columns, [["a", "", "1"], ["größer", "", "1,000"]], total=["", "", "1,001"]).splitlines() == [
+        "name    count",
+        "─────────────",
+        "a           1",
+        "größer  1,000",
+        "─────────────",
+        "        1,001",
+    ]
+
+
+def test_grid_gives_up_spare_columns_and_never_cuts() -> None:
+    columns = [Column("name"), Column("first", spare=1), Column("second", spare=2), Column("number", right=True)]
+    rows = [["path.to.layer", "x" * 10, "y" * 10, "123,456,789"]]
+    assert "second" in grid(columns, rows, Look(width=60))
+    assert grid(columns, rows, Look(width=45)).endswith("left out for want of width: second")
+    least = grid(columns, rows, Look(width=5))
+    assert least.endswith("left out for want of width: first, second")
+    assert "path.to.layer  123,456,789" in least
+
+
+def test_wide_characters_keep_columns_straight() -> None:
+    assert [width_of(text) for text in ("abc", "層", "é", "e\u0301", "×")] == [3, 2, 1, 1, 1]
+    assert padded("層", 4) == "層  "
+    lines = grid([Column("a"), Column("b")], [["層", "1"], ["ab", "2"]]).splitlines()
+    assert lines[2:] == ["層  1", "ab  2"]
+
+
+def test_user_text_cannot_reach_the_terminal() -> None:
+    assert clean("a\x1b[31m\r\u202eb") == "a\\x1b[31m\\r\\u202eb"
+    assert "\x1b" not in grid([Column("a")], [["\x1b[2J"]])
+    assert list(markdown([Column("a")], [["x | y"]])) == ["| a |", "|:--|", "| x \\| y |"]
+    assert list(csv_lines(["a"], [['x, "y"']])) == ["a", '"x, ""y"""']
+
+
+def test_paragraphs_break_between_words() -> None:
+    assert fill("one two three", 8) == "one two\nthree"
+    assert fill("one incredibly-long-word", 5, "  ") == "  one\n  incredibly-long-word"
+    assert fill("one two", None) == "one two"
+
+
+def test_looks(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("NO_COLOR", "FORCE_COLOR", "COLUMNS", "TERM"):
+        monkeypatch.delenv(name, raising=False)
+    pipe = io.StringIO()
+    assert look_of(pipe) == Look(False, None)
+    terminal = io.StringIO()
+    terminal.isatty = lambda: True  # type: ignore[method-assign]
+    terminal.fileno = lambda: 1  # type: ignore[method-assign]
+    monkeypatch.setattr(os, "get_terminal_size", lambda _: os.terminal_size((77, 20)))
+    assert look_of(terminal) == Look(True, 77)
+    monkeypatch.setenv("COLUMNS", "120")
+    assert look_of(terminal) == Look(True, 120)
+    monkeypatch.setenv("TERM", "dumb")
+    assert look_of(terminal) == Look(False, 120)
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert look_of(pipe) == Look(True, 120)
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert look_of(terminal) == Look(False, 120)
+
+
+def test_the_caret_stands_under_the_span_behind_tabs_and_wide_characters() -> None:
+    span = Span("f.yaml", 12, 4, 7, "\t層 bad")
+    lines = render_diagnostic(Diagnostic("E104", "no", span)).splitlines()
+    assert lines == ["error[E104]: no", "  --> f.yaml:12:4", "   |", "12 |     層 bad", "   |        ^^^"]
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.text(max_size=30),
+        lambda inner: st.lists(inner, max_size=6) | st.dictionaries(st.text(max_size=8), inner, max_size=6),
+        max_leaves=40,
+    )
+)
+def test_json_is_what_was_given(value: object) -> None:
+    import json
+
+    assert json.loads("\n".join(json_lines({"a": value, "b": [value, value]}, rows="b"))) == {
+        "a": value,
+        "b": [value, value],
+    }
+    assert json.loads("\n".join(json_lines({"rows": iter_list(value)}, rows="rows"))) == {"rows": iter_list(value)}
+
+
+def iter_list(value: object) -> list[object]:
+    return value if isinstance(value, list) else []
+
+
+def test_progress_is_for_terminals_and_leaves_nothing_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = [0.0]
+    monkeypatch.setattr("time.monotonic", lambda: clock[0])
+    quiet, terminal = io.StringIO(), io.StringIO()
+    terminal.isatty = lambda: True  # type: ignore[method-assign]
+    with Progress(quiet) as silent, Progress(terminal) as shown:
+        for done in range(1, 41):
+            clock[0] += 0.05
+            silent(done, 40, f"layer{done}")
+            shown(done, 40, f"layer{done}")
+    assert quiet.getvalue() == ""
+    frames = terminal.getvalue().split("\r")
+    assert "layer20" in frames[1]  # nothing in the first second
+    assert " 50 %" in frames[1]
+    assert frames[-2].strip() == frames[-1] == ""

@@ -1,0 +1,74 @@
+"""The public Python API."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import netcalc
+from netcalc import NetcalcError, Network
+
+SMALL = Path(__file__).parent / "specs" / "small.yaml"
+
+
+def test_what_is_exported() -> None:
+    assert netcalc.__all__ == ["Diagnostic", "NetcalcError", "Network", "Summary", "__version__", "load", "loads"]
+    assert set(netcalc.__all__) <= set(dir(netcalc))
+    for name in netcalc.__all__:
+        assert getattr(netcalc, name) is not None
+    with pytest.raises(AttributeError, match="no attribute 'laod'"):
+        netcalc.laod  # noqa: B018
+
+
+def test_numbers() -> None:
+    net = netcalc.load("resnet34")
+    assert (net.name, net.params, net.macs) == ("resnet34", 21_797_672, 3_663_761_408)
+    assert net.cost("torch").flops == 2 * net.macs
+    assert net.summary("torch").totals.flops == 2 * net.macs
+    assert net.shapes["layer4.2.conv2"].outputs == ((1, 512, 7, 7),)
+    assert list(net.shapes)[:2] == ["conv1", "bn1"]
+    assert repr(net) == "<Network 'resnet34': 21,797,672 parameters>"
+
+
+def test_settings() -> None:
+    assert netcalc.load(SMALL, set={"classes": 3}).summary().outputs["logits"].shape == (1, 3)
+    symbolic = netcalc.load(SMALL, symbolic=["batch"])
+    assert str(symbolic.macs) == "497872*batch"
+    assert "parameters" in repr(symbolic)
+    assert netcalc.load(SMALL, training=True).flops != netcalc.load(SMALL).flops
+    with pytest.raises(NetcalcError, match="did you mean 'classes'"):
+        netcalc.load(SMALL, set={"clases": 3})
+
+
+def test_a_spec_in_a_string(tmp_path: Path) -> None:
+    net = netcalc.loads("netcalc: 1\ninputs: {x: [2, 3]}\nlayers: [{linear: 4}]\n")
+    assert net.params == 16
+    (tmp_path / "base.yaml").write_text(
+        "netcalc: 1\nvars: {out: 4}\ninputs: {x: [2, 3]}\nlayers: [{linear: '${out}'}]\n"
+    )
+    assert netcalc.loads("netcalc: 1\nextends: base\nvars: {out: 5}\n", folder=tmp_path).params == 20
+    with pytest.raises(NetcalcError) as caught:
+        netcalc.loads("netcalc: 1\ninputs: {x: [2, 3]}\nlayers: [lineer, {linear: 0}]\n")
+    assert [d.code for d in caught.value.diagnostics] == ["E102", "E104"]
+
+
+def test_explain_run_and_verify() -> None:
+    net = netcalc.load(SMALL)
+    assert net.explain("stem").op == "conv2d"
+    assert net.run(seed=3).outputs["logits"].shape == (1, 10)
+    assert [row.path for row in net.run(trace=["*.relu"]).trace] == [f"stage.{i}.relu" for i in range(3)]
+    assert net.verify().ok
+
+
+def test_notebooks_show_a_table() -> None:
+    net = netcalc.loads("netcalc: 1\nname: <b>\nabout: 1 < 2\ninputs: {x: [2, 3]}\nlayers: [{linear: 4}]\n")
+    shown = net._repr_mimebundle_()
+    assert shown["text/plain"] == str(net)
+    assert "<table>" in shown["text/html"]
+    assert "&lt;b&gt;: 1 &lt; 2" in shown["text/html"]
+    assert "<b>" not in shown["text/html"]
+
+
+def test_loading_gives_a_network() -> None:
+    assert isinstance(netcalc.load("mlp"), Network)

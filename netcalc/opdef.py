@@ -274,6 +274,10 @@ class Operation(BaseModel):
         """The part of that work which is of use on data as expected; less than ``cost`` where room is kept free."""
         return self.cost(ctx, inputs, outputs)
 
+    def active(self, param: Param, inputs: Sequence[Any]) -> Dim:
+        """How many of a parameter's elements one token uses: all, unless a router chooses among them."""
+        return param.elements
+
 
 # pydantic evaluates the annotations of every base anew for each subclass; these are all class variables
 Operation.__annotations__.clear()

@@ -5,7 +5,7 @@ A body is costed once and multiplied by how often it is called, so that depth co
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -13,7 +13,7 @@ from netcalc.analysis.conventions import Convention, Counted
 from netcalc.analysis.walk import dtype_of
 from netcalc.dims import Dim
 from netcalc.dtypes import ITEMSIZE
-from netcalc.ir import Body, CallNode, Node, OpNode, Program, Value, join
+from netcalc.ir import Body, CallNode, Node, OpNode, Program, TensorType, Value, join
 from netcalc.opdef import Context, Term
 
 __all__ = ["Analysis", "Cost", "Row"]
@@ -24,10 +24,13 @@ class Cost:
     """Elements and bytes of parameters, and operations, of a node or of many.
 
     ``params`` is trainable and frozen together; ``params_tied`` counts uses of parameters that are counted elsewhere.
-    ``macs`` and ``flops`` are what the convention counts; ``work`` is everything, by kind.
+    ``params_active`` is how many of them one token uses, which is fewer where a router chooses among experts.
+    ``macs`` and ``flops`` are what the convention counts; ``work`` is everything, by kind.  This is the work that is
+    done, whatever the data; ``macs_expected`` and ``flops_expected`` are the part of use on data as expected.
     """
 
     params: Dim = 0
+    params_active: Dim = 0
     params_trainable: Dim = 0
     params_tied: Dim = 0
     buffers: Dim = 0
@@ -35,11 +38,14 @@ class Cost:
     buffer_bytes: Dim = 0
     macs: Dim = 0
     flops: Dim = 0
+    macs_expected: Dim = 0
+    flops_expected: Dim = 0
     work: Mapping[str, Dim] = field(default_factory=dict)
 
     def __add__(self, other: Cost) -> Cost:
         return Cost(
             self.params + other.params,
+            self.params_active + other.params_active,
             self.params_trainable + other.params_trainable,
             self.params_tied + other.params_tied,
             self.buffers + other.buffers,
@@ -47,6 +53,8 @@ class Cost:
             self.buffer_bytes + other.buffer_bytes,
             self.macs + other.macs,
             self.flops + other.flops,
+            self.macs_expected + other.macs_expected,
+            self.flops_expected + other.flops_expected,
             {k: self.work.get(k, 0) + other.work.get(k, 0) for k in (*self.work, *other.work)},
         )
 
@@ -56,6 +64,7 @@ class Cost:
             return self
         return Cost(
             self.params * count,
+            self.params_active * count,
             self.params_trainable * count,
             self.params_tied * count,
             self.buffers * count,
@@ -63,12 +72,21 @@ class Cost:
             self.buffer_bytes * count,
             self.macs * count,
             self.flops * count,
+            self.macs_expected * count,
+            self.flops_expected * count,
             {k: v * count for k, v in self.work.items()},
         )
 
     def using_weights_of_another(self) -> Cost:
         """The same work, with no parameters of its own."""
-        return Cost(params_tied=self.params_tied + self.params, macs=self.macs, flops=self.flops, work=self.work)
+        return Cost(
+            params_tied=self.params_tied + self.params,
+            macs=self.macs,
+            flops=self.flops,
+            macs_expected=self.macs_expected,
+            flops_expected=self.flops_expected,
+            work=self.work,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,11 +162,11 @@ class Analysis:
             self._nodes[id(node)] = self._cost(node)
         return self._nodes[id(node)]
 
-    def terms(self, node: OpNode) -> tuple[Term, ...]:
-        """The work of one operation, term by term."""
-        inputs = [None if v is None else v.type for v in node.inputs]
+    def terms(self, node: OpNode, *, expected: bool = False) -> tuple[Term, ...]:
+        """The work of one operation, term by term: all that is done, or the part of use on data as expected."""
         outputs = [v.type for v in node.outputs if v.type is not None]
-        return tuple(node.op.cost(self._ctx, inputs, outputs))
+        rule = node.op.expected_cost if expected else node.op.cost
+        return tuple(rule(self._ctx, _types(node.inputs), outputs))
 
     # -- internals ----------------------------------------------------------------------------------
 
@@ -160,7 +178,10 @@ class Analysis:
         counted: Counted = self.convention.count(node, terms, self._ctx.training)
         if counted.incomplete:
             self._uncounted.setdefault(node.op.name)
+        expected = self.convention.count(node, self.terms(node, expected=True), self._ctx.training)
+        inputs = _types(node.inputs)
         params: Dim = 0
+        active: Dim = 0
         trainable: Dim = 0
         tied: Dim = 0
         buffers: Dim = 0
@@ -177,8 +198,22 @@ class Analysis:
                 tied = tied + param.elements
             else:
                 params, weight_bytes = params + param.elements, weight_bytes + size
+                active = active + node.op.active(param, inputs)
                 trainable = trainable + (param.elements if param.trainable and not node.frozen else 0)
-        return Cost(params, trainable, tied, buffers, weight_bytes, buffer_bytes, counted.macs, counted.flops, work)
+        return Cost(
+            params,
+            active,
+            trainable,
+            tied,
+            buffers,
+            weight_bytes,
+            buffer_bytes,
+            counted.macs,
+            counted.flops,
+            expected.macs,
+            expected.flops,
+            work,
+        )
 
     def _body(self, body: Body) -> Cost:
         if id(body) not in self._bodies:
@@ -234,6 +269,10 @@ class Analysis:
             only = children[0]
             return Row(path, label, only.op, inputs, node.outputs, only.cost, times, (), only.node)
         return Row(path, label, node.body.block, inputs, node.outputs, cost, times, children, node)
+
+
+def _types(values: Sequence[Value | None]) -> list[TensorType | None]:
+    return [None if value is None else value.type for value in values]
 
 
 def _parts(name: str) -> tuple[str, ...]:

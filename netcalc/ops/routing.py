@@ -271,6 +271,10 @@ class Experts(Operation):
             params.append(Param("down_proj_bias", (self.experts, d), uniform(hidden)))
         return params
 
+    def active(self, param: Param, inputs: Sequence[TensorType]) -> Dim:
+        _, weights, _ = inputs
+        return minimum(weights.shape[-1], self.experts) * product(param.shape[1:])
+
     def cost(self, ctx: Context, inputs: Sequence[TensorType], outputs: Sequence[TensorType]) -> Sequence[Term]:
         x, weights, _ = inputs
         if not self.limited:

@@ -63,7 +63,9 @@ _UNITS = {"": 0, "k": 3, "M": 6, "G": 9, "B": 9, "T": 12}
 class Published(_Part):
     """A figure that the source gives for the network at its default sizes."""
 
-    figure: Literal["params", "macs", "flops"] = Field(description="what is counted; a MAC is a multiply-add")
+    figure: Literal["params", "params_active", "macs", "flops"] = Field(
+        description="what is counted; a MAC is a multiply-add, and active is what one token uses"
+    )
     value: Annotated[str, Field(pattern=r"^\d+(\.\d+)? ?[kMGBT]?$")] | Annotated[int, Field(ge=1)] = Field(
         description="as printed: 117 M, 4.5 G, 25557032"
     )

@@ -20,10 +20,15 @@ def test_parameters_and_flops_equal_torch(record: dict[str, Any]) -> None:
     assert torch_total(program) == (record["params"], record["flops_torch"])
 
 
+@pytest.mark.parametrize("record", TRUTH)
+def test_active_parameters_are_all_but_the_experts_that_a_token_does_not_use(record: dict[str, Any]) -> None:
+    total = Analysis(built(record["spec"], **record["settings"]), CONVENTIONS["torch"]).total
+    assert total.params_active == record.get("params_active", record["params"])
+
+
 @pytest.mark.parametrize("name", shipped())
 def test_published_figures_agree_or_say_why_not(name: str) -> None:
     """Multiply-adds and FLOPs without biases, norms and activations, as papers count them."""
     total = Analysis(built(name), CONVENTIONS["torch"]).total
-    ours = {"params": total.params, "macs": total.macs, "flops": total.flops}
     for published in load_document(name).document.published:
-        assert published.agrees(int(ours[published.figure])) != bool(published.note), published
+        assert published.agrees(int(getattr(total, published.figure))) != bool(published.note), published

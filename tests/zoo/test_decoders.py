@@ -1,0 +1,140 @@
+"""Decoders of today: Llama, Mistral, Qwen, Gemma, Phi; and mixtures of experts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from netcalc.analysis.conventions import CONVENTIONS
+from netcalc.analysis.cost import Analysis
+from netcalc.numerics.verify import verify
+from netcalc.spec.library import load_document
+from tests.zoo.harness import FAMILIES, built, check_case, torch_total
+
+LLAMA3 = {
+    "rope_type": "llama3",
+    "factor": 4.0,
+    "low_freq_factor": 1.0,
+    "high_freq_factor": 4.0,
+    "original_max_position_embeddings": 32,
+}
+
+CASES: dict[str, tuple[str, dict[str, Any]]] = {
+    "llama_gqa_l2_d64": (
+        "llama-2-7b",
+        {"batch": 2, "length": 19, "vocab": 256, "d_model": 64, "layers": 2, "heads": 8, "kv_heads": 2, "d_ff": 160},
+    ),
+    "llama3rope_l1": (
+        "llama-3.2-1b",
+        {"length": 36, "vocab": 70, "d_model": 40, "layers": 1, "heads": 4, "kv_heads": 2, "head_dim": 16, "d_ff": 60}
+        | {"rope_theta": 1e5, "rope_scaling": LLAMA3, "eps": 1e-6},
+    ),
+    "mistral_sw_l2": (
+        "mistral-7b",
+        {"length": 20, "vocab": 99, "d_model": 48, "layers": 2, "heads": 4, "kv_heads": 2, "head_dim": 12, "d_ff": 80}
+        | {"window": 6, "eps": 1e-6},
+    ),
+    "qwen2_bias_l2": (
+        "qwen2-0.5b",
+        {"length": 10, "vocab": 70, "d_model": 32, "layers": 2, "heads": 4, "kv_heads": 1, "d_ff": 48}
+        | {"rope_theta": 1e4},
+    ),
+    "qwen3_qknorm_hd12": (
+        "qwen3-8b",
+        {"length": 10, "vocab": 70, "d_model": 36, "layers": 2, "heads": 3, "kv_heads": 1, "head_dim": 12, "d_ff": 50}
+        | {"rope_theta": 1e4},
+    ),
+    "gemma2_softcap_l2": (
+        "gemma-2-2b",
+        {"length": 11, "vocab": 70, "d_model": 32, "layers": 2, "heads": 2, "kv_heads": 1, "head_dim": 16, "d_ff": 64}
+        | {"window": 4, "score_dim": 12, "score_cap": 4.0, "logit_cap": 2.5},
+    ),
+    "mixtral_tiny_e4k2": (
+        "mixtral-8x7b",
+        {"batch": 2, "length": 12, "vocab": 128, "d_model": 48, "layers": 2, "heads": 4, "kv_heads": 2, "d_ff": 64}
+        | {"experts": 4},
+    ),
+    "qwen2moe_e4k2": (
+        "qwen1.5-moe-a2.7b",
+        {"length": 9, "vocab": 60, "d_model": 32, "layers": 2, "heads": 4, "kv_heads": 2, "rope_theta": 1e4}
+        | {"experts": 4, "experts_per_token": 2, "normalize": True, "d_expert": 20, "d_shared": 28},
+    ),
+    "deepseekv3_mla_mini": (
+        "deepseek-v3",
+        {"length": 9, "vocab": 60, "d_model": 32, "layers": 2, "dense_layers": 1, "d_ff": 48, "heads": 2}
+        | {"q_rank": None, "kv_rank": 12, "nope_dim": 8, "rope_dim": 4, "v_dim": 8, "rope_scaling": None, "scale": None}
+        | {"experts": 4, "experts_per_token": 2, "d_expert": 16, "shared_experts": 2}
+        | {
+            "router": {
+                "top_k_router": {
+                    "scoring": "sigmoid",
+                    "correction_bias": True,
+                    "groups": 2,
+                    "group_score": "top2_sum",
+                    "normalize": True,
+                    "eps": 1e-20,
+                    "scale": 2.5,
+                }
+            }
+        },
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_forward_pass_equals_transformers(case: str) -> None:
+    spec, settings = CASES[case]
+    check_case(case, spec, settings)
+
+
+#: Keys that a query sees in each layer, None for all before it.
+WINDOWS: dict[str, list[int | None]] = {
+    "llama-2-7b": [None] * 32,
+    "mistral-7b": [4096] * 32,
+    "gemma-2-2b": [4096, None] * 13,
+    "gemma-3-1b": [512, 512, 512, 512, 512, None] * 4 + [512, 512],
+    "phi-3-mini": [2047] * 32,
+}
+
+
+@pytest.mark.parametrize("spec", WINDOWS)
+@pytest.mark.parametrize("length", [128, 6000])
+def test_sparse_attention_skips_what_the_mask_hides(spec: str, length: int) -> None:
+    """torch counts the full rectangle of scores; ``sparse`` counts the pairs that mask and window leave."""
+    full, sparse = (built(spec, length=length, sparse=sparse) for sparse in (False, True))
+    settings = full.vars
+    pair = 4 * settings["heads"] * settings.get("head_dim", settings["d_model"] // settings["heads"])
+    hidden = sum(
+        length**2 - sum(min(query + 1, window or length) for query in range(length)) for window in WINDOWS[spec]
+    )
+    assert torch_total(full)[1] - torch_total(sparse)[1] == pair * hidden
+
+
+@pytest.mark.parametrize("spec", WINDOWS)
+def test_predictions_hold_for_sparse_attention(spec: str) -> None:
+    settings = next(family["small"][spec] for family in FAMILIES.values() if spec in family["small"])
+    report = verify(built(spec, **settings, sparse=True))
+    assert report.ok, report.failures
+
+
+@pytest.mark.parametrize(("spec", "few"), [("llama-3.1-405b", 1), ("deepseek-v3", 4)])
+def test_the_largest_are_as_quick_as_a_few_of_their_layers(spec: str, few: int) -> None:
+    found, short = (Analysis(built(spec, **settings), CONVENTIONS["torch"]) for settings in ({}, {"layers": few}))
+    assert len(list(found.leaves())) == len(list(short.leaves()))
+
+
+@pytest.mark.parametrize("spec", ["deepseek-v3", "deepseek-v2-lite"])
+def test_deepseek_publishes_active_parameters_without_the_embedding(spec: str) -> None:
+    program = built(spec)
+    active = Analysis(program, CONVENTIONS["torch"]).total.params_active
+    embedding = program.vars["vocab"] * program.vars["d_model"]
+    stated = load_document(spec).document.published[1]
+    assert str(stated.note).startswith(f"{(int(active) - embedding) / 1e9:.{2 if spec.endswith('lite') else 1}f} B")
+
+
+def test_gemma_counts_128_rows_more() -> None:
+    for spec in ("gemma-2b", "gemma-7b", "gemma-2-2b"):
+        (published,) = load_document(spec).document.published
+        params, _ = torch_total(built(spec, vocab=256_128))
+        assert published.agrees(params), spec

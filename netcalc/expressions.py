@@ -34,7 +34,7 @@ MAX_ITEMS = 10_000
 
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>\d+(?:_\d+)*(?:\.\d+)?(?:[eE][+-]?\d+)?)|(?P<name>[A-Za-z_]\w*)"
-    r"|(?P<string>'[^'\\]*'|\"[^\"\\]*\")|(?P<op>//|\*\*|==|!=|<=|>=|[-+*/%<>()\[\],.]))",
+    r"|(?P<string>'[^'\\]*'|\"[^\"\\]*\")|(?P<op>//|\*\*|==|!=|<=|>=|[-+*/%<>()\[\],.:]))",
     re.ASCII,
 )
 _CONSTANTS = {"true": True, "false": False, "null": None, "True": True, "False": False, "None": None, "pi": math.pi}
@@ -233,6 +233,17 @@ class _Index(_Node):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class _Slice(_Node):
+    value: _Node
+    start: _Node | None
+    stop: _Node | None
+
+    def children(self) -> Iterator[_Node]:
+        yield self.value
+        yield from (bound for bound in (self.start, self.stop) if bound is not None)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class _Apply(_Node):
     function: str
     args: tuple[_Node, ...]
@@ -370,9 +381,18 @@ class _Parser:
                     raise ExpressionError("expected a name after '.'", name.column, code="E201")
                 node = _Attribute(opening.column, node, name.text)
             else:
-                node = _Index(opening.column, node, self.expression())
-                self.take("]")
+                node = self.subscript(opening.column, node)
         return node
+
+    def subscript(self, column: int, value: _Node) -> _Node:
+        start = None if self.token.text == ":" else self.expression()
+        if start is not None and self.token.text != ":":
+            self.take("]")
+            return _Index(column, value, start)
+        self.take(":")
+        stop = None if self.token.text == "]" else self.expression()
+        self.take("]")
+        return _Slice(column, value, start, stop)
 
     def atom(self) -> _Node:
         token = self.take()
@@ -520,6 +540,9 @@ def _value(node: _Node, scope: Mapping[str, Any]) -> Any:
             return _attribute(_evaluate(value, scope), name, node.column)
         case _Index(value=value, index=index):
             return _evaluate(value, scope)[_evaluate(index, scope)]
+        case _Slice(value=value, start=start, stop=stop):
+            first, end = (None if bound is None else _evaluate(bound, scope) for bound in (start, stop))
+            return _evaluate(value, scope)[first:end]
         case _Apply(function=function, args=args):
             return _checked(FUNCTIONS[function](*(_evaluate(arg, scope) for arg in args)))
     raise AssertionError(node)
@@ -609,7 +632,7 @@ def _printed(node: _Node, bindings: Mapping[str, Any]) -> tuple[str, int]:
             return _number(value), _ATOM
         case _Name(name=name) if name not in bindings:
             return name, _ATOM
-        case _Name() | _Attribute() | _Index() if _names(node) <= bindings.keys():
+        case _Name() | _Attribute() | _Index() | _Slice() if _names(node) <= bindings.keys():
             return _shown(_evaluate(node, bindings))
         case _List(items=items):
             return "[" + ", ".join(_pretty(i, bindings, 0) for i in items) + "]", _ATOM
@@ -638,6 +661,9 @@ def _printed(node: _Node, bindings: Mapping[str, Any]) -> tuple[str, int]:
             return f"{_pretty(value, bindings, _ATOM)}.{name}", _ATOM
         case _Index(value=value, index=index):
             return f"{_pretty(value, bindings, _ATOM)}[{_pretty(index, bindings, 0)}]", _ATOM
+        case _Slice(value=value, start=start, stop=stop):
+            first, end = ("" if bound is None else _pretty(bound, bindings, 0) for bound in (start, stop))
+            return f"{_pretty(value, bindings, _ATOM)}[{first}:{end}]", _ATOM
         case _Apply(function="ceil_div", args=(left, right)):
             return f"⌈{_pretty(left, bindings, 6)}/{_pretty(right, bindings, 7)}⌉", _ATOM
         case _Apply(function=function, args=args):

@@ -21,7 +21,7 @@ from netcalc.opdef import (
     require_float,
     require_rank,
 )
-from netcalc.ops.norm import affine_params, affine_terms, moments, reciprocal_root
+from netcalc.ops._statistics import affine_params, affine_terms, moments, reciprocal_root
 
 
 class _Tracking(Operation):

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
 from netcalc import ops
 from netcalc.analysis.conventions import CONVENTIONS, Counted
+from netcalc.analysis.cost import Analysis
 from netcalc.ir import OpNode, Value
 from netcalc.opdef import Context, as_tuple
+from netcalc.spec import elaborate, load_document
 
 
 def counted(name: str, convention: str, *, training: bool = False) -> tuple[Counted, bool]:
@@ -52,3 +57,17 @@ def test_torchvision_counts_what_torch_does_and_halves_it(name: str) -> None:
 def test_the_rules_are_about_operations_that_there_are() -> None:
     for convention in CONVENTIONS.values():
         assert set(convention.rules) <= set(ops.names())
+
+
+PAGE = Path(__file__).parent.parent.parent / "docs" / "counting.md"
+_FIGURES = re.compile(r"^\| `(\w+)` \| ([\d,]+) \| ([\d,]+) \| ([\d,]+) \| ([\d,]+) \|$", re.MULTILINE)
+
+
+def test_the_figures_on_the_page() -> None:
+    found = {
+        name: [int(number.replace(",", "")) for number in row] for name, *row in _FIGURES.findall(PAGE.read_text())
+    }
+    specs = [elaborate(load_document(name)) for name in ("resnet34", "transformer")]
+    for name, convention in CONVENTIONS.items():
+        totals = [Analysis(spec, convention).total for spec in specs]
+        assert found[name] == [figure for total in totals for figure in (total.macs, total.flops)], name

@@ -1,0 +1,38 @@
+"""How long a summary of a deep stack takes, against the same stack with one layer.
+
+    python benchmarks/depth.py [REPEATS]
+
+In one process, from the text of the spec to the printed table, the program elaborated anew each time.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from measure import paired, report, summarised
+
+from netcalc.analysis.summary import analyse
+from netcalc.render.report import report as table
+from netcalc.spec import elaborate
+from netcalc.spec.library import load_text
+
+SPECS = Path(__file__).parent.parent / "tests" / "specs"
+DEEP = {"gpt3_stack": 96, "deep": 1_000_000}
+
+
+def summary(name: str, layers: int) -> Callable[[], str]:
+    """What ``netcalc summary tests/specs/NAME.yaml --set layers=LAYERS`` does after its imports."""
+    text = (SPECS / f"{name}.yaml").read_text(encoding="utf-8")
+    return lambda: table(analyse(elaborate(load_text(text), {"layers": layers})), "summary")
+
+
+if __name__ == "__main__":
+    repeats = int(sys.argv[1]) if len(sys.argv) > 1 else 40
+    tasks = {}
+    for name, layers in DEEP.items():
+        one, deep = f"{name}, 1 layer", f"{name}, {layers:,} layers"
+        times = paired({one: summary(name, 1), deep: summary(name, layers)}, repeats=repeats)
+        tasks |= summarised(times, against=one)
+    report("depth", repeats, tasks)

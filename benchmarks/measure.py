@@ -1,0 +1,77 @@
+"""What the benchmarks share: paired timing, a description of the machine, and results as data and as a table."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+from collections.abc import Callable, Mapping, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from statistics import median
+from time import perf_counter
+from typing import Any
+
+RESULTS = Path(__file__).parent / "results"
+PACKAGES = ("numpy", "pydantic", "rich", "ruamel.yaml", "typer")
+
+
+def paired(tasks: Mapping[str, Callable[[], object]], *, repeats: int, warmups: int = 3) -> dict[str, list[float]]:
+    """The seconds of each task, round by round: in every round each runs once, so that all see the same machine.
+
+    The order turns from round to round.
+    """
+    names = list(tasks)
+    times: dict[str, list[float]] = {name: [] for name in names}
+    for turn in range(warmups + repeats):
+        shift = turn % len(names)
+        for name in names[shift:] + names[:shift]:
+            start = perf_counter()
+            tasks[name]()
+            if turn >= warmups:
+                times[name].append(perf_counter() - start)
+    return times
+
+
+def summarised(times: Mapping[str, Sequence[float]], against: str) -> dict[str, Any]:
+    """For each task its median and range in milliseconds, and the median of its ratios to ``against``."""
+    return {
+        name: {
+            "median_ms": round(median(own) * 1e3, 2),
+            "least_ms": round(min(own) * 1e3, 2),
+            "most_ms": round(max(own) * 1e3, 2),
+            "ratio": round(median(a / b for a, b in zip(own, times[against], strict=True)), 3),
+        }
+        for name, own in times.items()
+    }
+
+
+def machine() -> dict[str, Any]:
+    """What the figures depend on; nothing that names the machine."""
+    return {
+        "cpu": _cpu(),
+        "cores": os.cpu_count(),
+        "system": f"{platform.system()} {platform.machine()}",
+        "python": f"{platform.python_implementation()} {platform.python_version()}",
+        "packages": {name: version(name) for name in PACKAGES},
+    }
+
+
+def _cpu() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor() or platform.machine()
+    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), platform.machine())
+
+
+def report(name: str, repeats: int, tasks: Mapping[str, Any], **more: Any) -> None:
+    """Prints the tasks as a table and keeps them with the machine in ``results/NAME.json``."""
+    width = max(map(len, tasks))
+    print(f"{'':{width}}  {'median':>10}  {'least':>10}  {'most':>10}  {'ratio':>7}")
+    for task, found in tasks.items():
+        cells = "  ".join(f"{found[key]:>7.1f} ms" for key in ("median_ms", "least_ms", "most_ms"))
+        print(f"{task:{width}}  {cells}  {found['ratio']:>6.2f}×")
+    record = {"benchmark": name, "repeats": repeats, "tasks": tasks, **more, "machine": machine()}
+    RESULTS.mkdir(exist_ok=True)
+    (RESULTS / f"{name}.json").write_text(json.dumps(record, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")

@@ -1,0 +1,44 @@
+"""How long a cold ``netcalc shapes resnet34`` takes, against a process that only imports the libraries it stands on.
+
+    python benchmarks/startup.py [REPEATS]
+
+Whole processes, one after the other in turn; bytecode is written first, as installing a package does.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tomllib
+from functools import partial
+from pathlib import Path
+
+from measure import paired, report, summarised
+
+ROOT = Path(__file__).parent.parent
+IMPORTS = "import typer, rich, pydantic, ruamel.yaml"
+COMMAND = "netcalc shapes resnet34"
+TARGET = 2.0
+
+
+def script() -> str:
+    """What the installed ``netcalc`` script does."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    module, _, function = project["scripts"]["netcalc"].partition(":")
+    return f"import sys; from {module} import {function}; sys.exit({function}())"
+
+
+def process(arguments: list[str]) -> None:
+    """One cold process, its output thrown away."""
+    environment = {
+        k: v for k, v in os.environ.items() if k not in ("PYTHONDONTWRITEBYTECODE", "PYTHONPROFILEIMPORTTIME")
+    }
+    subprocess.run([sys.executable, *arguments], cwd=ROOT, env=environment, stdout=subprocess.DEVNULL, check=True)
+
+
+if __name__ == "__main__":
+    repeats = int(sys.argv[1]) if len(sys.argv) > 1 else 40
+    commands = {IMPORTS: ["-c", IMPORTS], COMMAND: ["-c", script(), *COMMAND.split()[1:]]}
+    times = paired({name: partial(process, arguments) for name, arguments in commands.items()}, repeats=repeats)
+    report("startup", repeats, summarised(times, against=IMPORTS), target_ratio=TARGET)

@@ -1,0 +1,31 @@
+"""Stacks of many layers are as quick to report on as one layer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from netcalc.analysis.conventions import CONVENTIONS
+from netcalc.analysis.cost import Analysis
+from netcalc.spec import elaborate, load_document
+
+SPECS = Path(__file__).parent.parent / "specs"
+
+
+def analysis(name: str, layers: int | None = None) -> Analysis:
+    settings = {} if layers is None else {"layers": layers}
+    return Analysis(elaborate(load_document(SPECS / f"{name}.yaml"), settings), CONVENTIONS["netcalc"])
+
+
+@pytest.mark.parametrize(("name", "layers"), [("gpt3_stack", 96), ("deep", 1_000_000)])
+def test_a_deep_stack_has_the_rows_of_one_layer(name: str, layers: int) -> None:
+    deep, one = analysis(name), analysis(name, 1)
+    assert len(list(deep.leaves())) == len(list(one.leaves()))
+    assert deep.total == one.total.times(layers)
+
+
+def test_the_stack_is_of_gpt3s_size() -> None:
+    """174.6 billion parameters (arXiv:2005.14165, Table D.1), less the embeddings of 50,257 words and 2,048 places."""
+    embeddings = (50_257 + 2_048) * 12_288
+    assert analysis("gpt3_stack").total.params == pytest.approx(174.6e9 - embeddings, rel=1e-3)

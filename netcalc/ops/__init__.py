@@ -38,7 +38,7 @@ FAMILIES: dict[str, tuple[str, ...]] = {
         "global_max_pool3d",
     ),
     "blur_pool": ("blur_pool2d",),
-    "batch_norm": ("batch_norm", "instance_norm"),
+    "batch_norm": ("batch_norm", "frozen_batch_norm", "instance_norm"),
     "norm": (
         "layer_norm",
         "group_norm",

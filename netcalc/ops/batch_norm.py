@@ -24,6 +24,18 @@ from netcalc.opdef import (
 from netcalc.ops._statistics import affine_params, affine_terms, moments, reciprocal_root
 
 
+def _folded(affine: bool, **elements: Dim) -> tuple[Term, ...]:
+    """Work with given statistics: they and the affine map become one scale and one shift for each channel."""
+    channels = elements["channels"]
+    return (
+        *reciprocal_root(channels=channels),
+        *((Term.of("mul", "folded weight", channels=channels),) if affine else ()),
+        Term.of("mul", "folded mean", channels=channels),
+        Term.of("add", "folded bias", channels=channels),
+        *affine_terms(True, True, **elements),
+    )
+
+
 class _Tracking(Operation):
     """Normalises channels (axis 1), by the input's own statistics or by running ones."""
 
@@ -56,17 +68,6 @@ class _Tracking(Operation):
             Buffer("running_mean", (channels,), ZEROS),
             Buffer("running_var", (channels,), ONES),
             Buffer("num_batches_tracked", (), ZEROS, dtype="int64"),
-        )
-
-    def folded(self, **elements: Dim) -> tuple[Term, ...]:
-        """Work with given statistics: they and the affine map become one scale and one shift for each channel."""
-        channels = elements["channels"]
-        return (
-            *reciprocal_root(channels=channels),
-            *((Term.of("mul", "folded weight", channels=channels),) if self.affine else ()),
-            Term.of("mul", "folded mean", channels=channels),
-            Term.of("add", "folded bias", channels=channels),
-            *affine_terms(True, True, **elements),
         )
 
     def tracked(self, channels: Dim) -> tuple[Term, ...]:
@@ -104,7 +105,7 @@ class BatchNorm(_Tracking):
         batch, channels, *rest = inputs[0].shape
         elements = {"batch": batch, "channels": channels, "positions": product(rest)}
         if not self.own_statistics(ctx.training):
-            return self.folded(**elements)
+            return _folded(self.affine, **elements)
         work = (
             *moments(batch * product(rest), channels=channels),
             *reciprocal_root(channels=channels),
@@ -115,6 +116,37 @@ class BatchNorm(_Tracking):
             return work
         average = (Term.of("div", "cumulative average"),) if self.momentum is None else ()
         return (*work, *self.tracked(channels), Term.of("add", "batches tracked"), *average)
+
+
+@operation
+class FrozenBatchNorm(Operation):
+    """(x − mean)/√(variance + eps) · weight + bias for each channel (axis 1), all four of them fixed.
+
+    A batch_norm as it came out of another training: nothing of it is learned, and training changes nothing.
+    Detectors, whose batches are too small for statistics of their own, keep such norms in their backbone.
+    """
+
+    name = "frozen_batch_norm"
+    source = "torchvision.ops.FrozenBatchNorm2d; Carion et al. 2020, arXiv:2005.12872, section 4"
+    shape_rule = "(N, C, …) unchanged"
+    param_rule = "none; buffers weight C, bias C, running_mean C, running_var C"
+    cost_rule = "1 mul and 1 add an element, 6 a channel"
+    example = Example(((2, 6, 4, 4),))
+
+    eps: float = attr("added to the variance", default=1e-5, ge=0)
+
+    def infer(self, ctx: Context, x: TensorType) -> TensorType:
+        require_float(x, "frozen_batch_norm")
+        require_rank(x, (2, 3, 4, 5), "frozen_batch_norm")
+        return x
+
+    def params(self, ctx: Context, x: TensorType) -> Sequence[Param]:
+        starts = {"weight": ONES, "bias": ZEROS, "running_mean": ZEROS, "running_var": ONES}
+        return tuple(Buffer(name, (x.shape[1],), init) for name, init in starts.items())
+
+    def cost(self, ctx: Context, inputs: Sequence[TensorType], outputs: Sequence[TensorType]) -> Sequence[Term]:
+        batch, channels, *rest = inputs[0].shape
+        return _folded(True, batch=batch, channels=channels, positions=product(rest))
 
 
 @operation
@@ -144,7 +176,7 @@ class InstanceNorm(_Tracking):
         batch, channels, *rest = inputs[0].shape
         elements = {"batch": batch, "channels": channels, "positions": product(rest)}
         if not self.own_statistics(ctx.training):
-            return self.folded(**elements)
+            return _folded(self.affine, **elements)
         work = (
             *moments(product(rest), batch=batch, channels=channels),
             *reciprocal_root(batch=batch, channels=channels),

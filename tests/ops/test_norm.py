@@ -139,7 +139,9 @@ def test_a_single_value_has_no_batch_statistics() -> None:
         op.infer(Context(training=True), x)
 
 
-@pytest.mark.parametrize("name", ["batch_norm", "layer_norm", "group_norm", "instance_norm", "rms_norm", "normalize"])
+@pytest.mark.parametrize(
+    "name", ["batch_norm", "frozen_batch_norm", "layer_norm", "group_norm", "instance_norm", "rms_norm", "normalize"]
+)
 def test_integers_are_refused(name: str) -> None:
     declared = ops.find(name)
     assert declared is not None
@@ -172,6 +174,7 @@ def test_attributes_are_strict(name: str, attrs: dict[str, Any]) -> None:
     ("name", "attrs"),
     [
         ("batch_norm", {}),
+        ("frozen_batch_norm", {}),
         ("layer_norm", {"axes": 3}),
         ("group_norm", {"groups": 2}),
         ("instance_norm", {"track_running_stats": True}),

@@ -74,6 +74,20 @@ def test_batch_norm(shape: list[int], attrs: dict[str, Any], training: bool) -> 
 
 
 @draws
+@given(shape=shapes, eps=eps, training=flags)
+def test_frozen_batch_norm(shape: list[int], eps: float, training: bool) -> None:
+    """A BatchNorm that stays in evaluation."""
+
+    @precisely
+    def reference(state: dict[str, Any], x: Any) -> Any:
+        module = getattr(torch.nn, f"BatchNorm{max(x.dim() - 2, 1)}d")(x.shape[1], eps=eps).double().eval()
+        module.load_state_dict(state | {"num_batches_tracked": torch.tensor(0)})
+        return module(x)
+
+    agree("frozen_batch_norm", {"eps": eps}, [normal(shape)], reference, training=training, tolerance=1e-4)
+
+
+@draws
 @given(shape=st.lists(st.integers(1, 5), min_size=3, max_size=5), attrs=tracking, training=flags)
 def test_instance_norm(shape: list[int], attrs: dict[str, Any], training: bool) -> None:
     steps_as_torch("instance_norm", "InstanceNorm", attrs, shape, training)

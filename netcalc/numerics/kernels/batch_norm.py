@@ -8,7 +8,7 @@ import numpy as np
 
 from netcalc.numerics.kernels import Array, Run, kernel, wide
 from netcalc.numerics.kernels.norm import affine, by_channel, centred, mean, reciprocal_root
-from netcalc.ops.batch_norm import BatchNorm, InstanceNorm
+from netcalc.ops.batch_norm import BatchNorm, FrozenBatchNorm, InstanceNorm
 
 
 @kernel("batch_norm")
@@ -25,7 +25,7 @@ def batch_norm(
 ) -> Array:
     if not op.own_statistics(run.training):
         assert running_mean is not None and running_var is not None
-        return _folded(op, x, weight, bias, running_mean, running_var)
+        return _folded(op.eps, x, weight, bias, running_mean, running_var)
     others = (0, *range(2, x.ndim))
     middle, rest, variance = centred(wide(x), others)
     scale = reciprocal_root(variance, op.eps)
@@ -38,6 +38,13 @@ def batch_norm(
         run.updates["num_batches_tracked"] = np.asanyarray(batches)
         _track(run, momentum, middle, variance, x.size // x.shape[1], running_mean, running_var)
     return y.astype(x.dtype, copy=False)
+
+
+@kernel("frozen_batch_norm")
+def frozen_batch_norm(
+    op: FrozenBatchNorm, run: Run, x: Array, *, weight: Array, bias: Array, running_mean: Array, running_var: Array
+) -> Array:
+    return _folded(op.eps, x, weight, bias, running_mean, running_var)
 
 
 @kernel("instance_norm")
@@ -54,7 +61,7 @@ def instance_norm(
 ) -> Array:
     if not op.own_statistics(run.training):
         assert running_mean is not None and running_var is not None
-        return _folded(op, x, weight, bias, running_mean, running_var)
+        return _folded(op.eps, x, weight, bias, running_mean, running_var)
     middle, rest, variance = centred(wide(x), tuple(range(2, x.ndim)))
     shaped = (None if one is None else by_channel(one, x.ndim) for one in (weight, bias))
     y = affine(rest * reciprocal_root(variance, op.eps), *shaped)
@@ -64,11 +71,9 @@ def instance_norm(
     return y.astype(x.dtype, copy=False)
 
 
-def _folded(
-    op: BatchNorm | InstanceNorm, x: Array, weight: Array | None, bias: Array | None, middle: Array, variance: Array
-) -> Array:
+def _folded(eps: float, x: Array, weight: Array | None, bias: Array | None, middle: Array, variance: Array) -> Array:
     """Given statistics and the affine map as one scale and one shift for each channel."""
-    scale = reciprocal_root(wide(variance), op.eps)
+    scale = reciprocal_root(wide(variance), eps)
     if weight is not None:
         scale = scale * weight
     shift = -(middle * scale) if bias is None else bias - middle * scale

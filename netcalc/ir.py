@@ -164,7 +164,8 @@ class CheckpointSource:
     """Where a parameter stands in the reference checkpoint, when not under its own name.
 
     ``name`` is relative to the body (or absolute with a leading ``/``); chunk ``chunk`` of ``chunks`` along
-    ``axis`` is taken, then the last two axes are swapped if ``transpose``.
+    ``axis`` is taken, then the last two axes are swapped if ``transpose``.  With ``stack`` the parameter is so many
+    tensors along a new first axis, ``{}`` in the name standing for the number of each.
     """
 
     name: str
@@ -172,6 +173,12 @@ class CheckpointSource:
     chunks: int = 1
     axis: int = 0
     transpose: bool = False
+    stack: int | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The tensors that it is made of."""
+        return (self.name,) if self.stack is None else tuple(self.name.replace("{}", str(i)) for i in range(self.stack))
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ into memory together still runs if each of its layers does.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -113,7 +113,7 @@ class Parameters:
         path, owner = join(instance.path, param.name), instance.owners[param.name]
         if self._tensors is not None and not (isinstance(param, Buffer) and not param.persistent):
             source = self._places.get(owner) or CheckpointSource(owner)
-            if source.name in self._tensors.headers:
+            if source.names[0] in self._tensors.headers:
                 return _take(self._tensors, source)
         op, own = instance.node.op, param
         if owner != path:  # a tied tensor starts as its owner says
@@ -154,16 +154,16 @@ def _match(program: Program, tensors: Tensors, *, values: bool = False) -> _Matc
             used.add(parameter.path)  # some checkpoints hold it all the same
             continue
         names = [parameter.source] if parameter.source else []
-        found = next((s for s in (*names, CheckpointSource(parameter.path)) if s.name in headers), None)
+        found = next((s for s in (*names, CheckpointSource(parameter.path)) if s.names[0] in headers), None)
         if found is None:
             if not parameter.tied:
                 missing[parameter.owner] = parameter
             continue
-        used.add(found.name)
-        wrong += _misfits(parameter, found, headers[found.name])
+        used.update(found.names)
+        wrong += _misfits(parameter, found, headers)
         if parameter.tied:
             aliases.setdefault(parameter.owner, []).append(found)
-        elif found.name != parameter.owner or found.chunks > 1 or found.transpose:
+        elif found != CheckpointSource(parameter.owner):
             places[parameter.owner] = found
     for owner, others in aliases.items():
         if owner in missing:
@@ -181,29 +181,39 @@ def _counter(parameter: ParameterInstance) -> bool:
     return parameter.param.is_buffer and not parameter.param.shape and parameter.dtype in INTEGERS
 
 
-def _misfits(parameter: ParameterInstance, source: CheckpointSource, header: Header) -> Iterator[Mismatch]:
+def _misfits(
+    parameter: ParameterInstance, source: CheckpointSource, headers: Mapping[str, Header]
+) -> Iterator[Mismatch]:
     shape = [value_at(size, {}) for size in parameter.param.shape]
+    part = "" if source.name == parameter.path else f" (for {parameter.path})"
+    if source.stack is not None and shape[0] != source.stack:
+        message = f"{source.name!r}{part} are {source.stack} tensors, and the spec has {shape[0]}"
+        yield Mismatch("shape", source.name, message)
+        return
+    if source.stack is not None:
+        del shape[0]
     if source.transpose:
         shape[-2:] = shape[:-3:-1]
     if source.chunks > 1:
         shape[source.axis] *= source.chunks
-    part = "" if source.name == parameter.path else f" (for {parameter.path})"
     wanted = Header(tuple(shape), parameter.dtype)
-    if header.shape != wanted.shape:
-        turned = header.shape == wanted.shape[::-1]
-        message = f"{source.name!r}{part} is {header}, and the spec has {wanted}"
-        yield Mismatch("shape", source.name, message, "it is stored transposed" if turned else None)
-    elif header.dtype != wanted.dtype:
-        yield Mismatch(
-            "dtype", source.name, f"{source.name!r}{part} is {header.dtype}, and the spec has {wanted.dtype}"
-        )
+    for name in source.names:
+        header = headers.get(name)
+        if header is None:
+            yield Mismatch("missing", name, f"the parameter {name!r}{part} is missing")
+        elif header.shape != wanted.shape:
+            turned = header.shape == wanted.shape[::-1]
+            message = f"{name!r}{part} is {header}, and the spec has {wanted}"
+            yield Mismatch("shape", name, message, "it is stored transposed" if turned else None)
+        elif header.dtype != wanted.dtype:
+            yield Mismatch("dtype", name, f"{name!r}{part} is {header.dtype}, and the spec has {wanted.dtype}")
 
 
 def _absent(missing: list[ParameterInstance], unexpected: list[str]) -> Iterator[Mismatch]:
     prefix = _common_prefix(missing, unexpected)
     hinted = unexpected[:_HINTED]
     for number, parameter in enumerate(missing):
-        name = parameter.source.name if parameter.source else parameter.path
+        name = parameter.source.names[0] if parameter.source else parameter.path
         near = nearest(name, hinted) if number < _HINTED and not prefix else None
         hint = f"the file's names begin with {prefix!r}" if prefix else near and f"the file has {near!r}"
         kind = "buffer" if parameter.param.is_buffer else "parameter"
@@ -231,7 +241,9 @@ def _differences(
 
 
 def _take(tensors: Tensors, source: CheckpointSource) -> Array:
-    """The tensor, or the part of a larger one, that ``source`` names."""
+    """The tensor, the part of a larger one, or the stack of several, that ``source`` names."""
+    if source.stack is not None:
+        return np.stack([_take(tensors, replace(source, name=name, stack=None)) for name in source.names])
     array = tensors.load(source.name)
     if source.chunks > 1:
         size = array.shape[source.axis] // source.chunks

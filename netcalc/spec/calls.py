@@ -109,5 +109,5 @@ def _finish(walk: Elaborator, block: Block, builder: BodyBuilder, frame: Frame) 
         for here in block.cursor["outputs"].elements():
             value = walk.guarded(resolve_value, str(here.data), here, frame, current)
             outputs.append(value or Value(None, str(here.data)))
-    checkpoint = dict(checkpoint_sources(walk, block.decl.checkpoint, block.cursor))
+    checkpoint = dict(checkpoint_sources(walk, block.decl.checkpoint, block.cursor, frame))
     return Body(block.name, tuple(builder.inputs), tuple(builder.nodes), tuple(outputs), checkpoint)

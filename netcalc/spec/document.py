@@ -43,6 +43,10 @@ class CheckpointDecl(_Part):
     )
     axis: int = Field(0, description="the axis that is chunked")
     transpose: bool = Field(False, description="stored with the last two axes swapped")
+    stack: int | str | None = Field(
+        None,
+        description="stored as so many tensors, the rows of the first axis; {} in the name is the number of each",
+    )
 
 
 class BlockDecl(_Part):

@@ -77,7 +77,7 @@ class Elaborator:
                 frame.names["in"] = Named.single(current, current.span)
             current = self.lines(cursor["layers"], frame, current)
             outputs = program_outputs(self, frame, current)
-            checkpoint = dict(checkpoint_sources(self, document.checkpoint, cursor))
+            checkpoint = dict(checkpoint_sources(self, document.checkpoint, cursor, frame))
         if self.problems:
             raise NetcalcError(self.problems)
         values = tuple(outputs.values())

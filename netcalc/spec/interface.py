@@ -67,8 +67,9 @@ def program_outputs(walk: Elaborator, frame: Frame, current: Value | None) -> di
 
 
 def checkpoint_sources(
-    walk: Elaborator, declared: Mapping[str, CheckpointDecl | str], cursor: Cursor
+    walk: Elaborator, declared: Mapping[str, CheckpointDecl | str], cursor: Cursor, frame: Frame
 ) -> Iterator[tuple[str, CheckpointSource]]:
+    """For each parameter that stands elsewhere in the reference's checkpoint: where."""
     for path, decl in declared.items():
         if isinstance(decl, str):
             yield path, CheckpointSource(decl)
@@ -78,7 +79,21 @@ def checkpoint_sources(
             where = cursor["checkpoint"][path].at(("chunk",)).span
             walk.problems.append(Diagnostic("E104", f"chunk [{index}, {count}] is not one of {count}", where))
             continue
-        yield path, CheckpointSource(decl.name, index, count, decl.axis, decl.transpose)
+        stack = None
+        if decl.stack is not None:
+            here = cursor["checkpoint"][path]["stack"]
+            stack = walk.guarded(_stack, walk, decl, here, frame)
+            if stack is None:
+                continue
+        yield path, CheckpointSource(decl.name, index, count, decl.axis, decl.transpose, stack)
+
+
+def _stack(walk: Elaborator, decl: CheckpointDecl, cursor: Cursor, frame: Frame) -> int:
+    value = _size(evaluate_expression(cursor, *walk.scope(frame)), cursor)
+    if not isinstance(value, int) or decl.name.count("{}") != 1:
+        hint = "write {} in the name, where the number of each tensor stands"
+        raise NetcalcError(Diagnostic("E104", "stack: should be a number of tensors", cursor.span, hint=hint))
+    return value
 
 
 def _size(value: Any, cursor: Cursor) -> Any:

@@ -144,6 +144,47 @@ def test_fused_and_transposed_tensors() -> None:
     assert report.mismatches[0].message == "'qkv' (for k.weight) is 12×6 float32, and the spec has 18×6 float32"
 
 
+STACKED = """
+inputs: {x: [2, 6]}
+vars: {number: 3}
+checkpoint:
+  experts.up_proj: {name: "expert_{}.wi", stack: "${number}"}
+  experts.down_proj: {name: "expert_{}.wo", stack: "${number}", transpose: true}
+layers:
+  - {name: gate, linear: {out: "${number}", bias: false}}
+  - {top_k_router: 1, as: [weights, indices]}
+  - {name: experts, from: [x, weights, indices], experts: {experts: "${number}", hidden: 4, gated: false}}
+"""
+
+
+def test_tensors_that_are_stacked() -> None:
+    rng = np.random.default_rng(0)
+    given = {"gate.weight": rng.normal(size=(3, 6)).astype(np.float32)}
+    for number in range(3):
+        given[f"expert_{number}.wi"] = rng.normal(size=(4, 6)).astype(np.float32)
+        given[f"expert_{number}.wo"] = rng.normal(size=(4, 6)).astype(np.float32)
+    net = program(STACKED)
+    assert check_weights(net, given).ok
+    values = loaded(net, given)
+    np.testing.assert_array_equal(values["experts.up_proj"][2], given["expert_2.wi"])
+    np.testing.assert_array_equal(values["experts.down_proj"][1], given["expert_1.wo"].T)
+    assert check_weights(net, state(net)).ok
+    assert kinds(net, {k: v for k, v in given.items() if k != "expert_1.wi"}) == {
+        ("missing", "expert_1.wi")
+    }
+    given["expert_2.wo"] = given["expert_2.wo"].T
+    (wrong,) = check_weights(net, given).mismatches
+    assert wrong.message == "'expert_2.wo' (for experts.down_proj) is 6×4 float32, and the spec has 4×6 float32"
+
+
+def test_a_stack_of_another_height() -> None:
+    net = program(STACKED.replace('stack: "${number}"', "stack: 4", 1))
+    given = state(net)
+    up = given.pop("experts.up_proj")
+    given |= {f"expert_{number}.wi": up[number % 3] for number in range(4)}
+    assert kinds(net, given) == {("shape", "expert_{}.wi")}
+
+
 def test_mapped_tensors_may_have_their_own_names() -> None:
     net = program(FUSED)
     assert check_weights(net, state(net)).ok

@@ -1,0 +1,56 @@
+"""The small expression language of ``${…}``, of ``when:`` and of the formulas that rules are written in.
+
+Data only: numbers, strings, lists, names, arithmetic, comparison, ``and``/``or``/``not``, ``a if c else b``,
+indexing, attribute access on tensors, and the functions of :data:`FUNCTIONS`.  Nothing else parses, and length,
+depth and the size of results are bounded.  Division by ``/`` gives a float; sizes want ``//``.
+
+>>> parse("2 if index == 0 else 1").evaluate({"index": 0})
+2
+>>> parse("(H + 2*p - k)//s + 1").pretty()
+'⌊(H + 2·p − k)/s⌋ + 1'
+>>> parse("(H + 2*p - k)//s + 1").pretty({"H": 224, "p": 3, "k": 7, "s": 2})
+'⌊(224 + 2·3 − 7)/2⌋ + 1'
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from netcalc.expressions.evaluation import evaluate
+from netcalc.expressions.functions import FUNCTIONS
+from netcalc.expressions.limits import MAX_LENGTH, ExpressionError
+from netcalc.expressions.parser import Parser
+from netcalc.expressions.tree import Node, names_of
+
+__all__ = ["FUNCTIONS", "MAX_LENGTH", "Expression", "ExpressionError", "parse"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Expression:
+    """A parsed expression: :meth:`evaluate` it, ask for its :meth:`names`, or print it :meth:`pretty`."""
+
+    text: str
+    root: Node
+
+    def evaluate(self, scope: Mapping[str, Any]) -> Any:
+        """The value with names looked up in ``scope``; :class:`ExpressionError` where there is none."""
+        return evaluate(self.root, scope)
+
+    def names(self) -> frozenset[str]:
+        """The names it refers to."""
+        return names_of(self.root)
+
+    def pretty(self, bindings: Mapping[str, Any] | None = None) -> str:
+        """Mathematical notation, with the values of ``bindings`` in the names' places where given."""
+        from netcalc.expressions.printing import pretty  # only explanations need it
+
+        return pretty(self.root, bindings or {}, 0)
+
+
+@lru_cache(maxsize=4096)
+def parse(text: str) -> Expression:
+    """The parsed expression; :class:`ExpressionError` (E201, E202) where it is none."""
+    return Expression(text, Parser(text).whole())

@@ -1,0 +1,66 @@
+"""Operators, with bounds on their results."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from netcalc.dims import Poly
+from netcalc.expressions.limits import limit_bits, limit_items
+
+__all__ = ["ARITHMETIC", "COMPARE", "arithmetic", "checked"]
+
+COMPARE: dict[str, Callable[[Any, Any], Any]] = {
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "in": lambda a, b: a in b,
+    "not in": lambda a, b: a not in b,
+}
+ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+    "//": operator.floordiv,
+    "%": operator.mod,
+    "**": operator.pow,
+}
+
+
+def arithmetic(op: str, left: Any, right: Any) -> Any:
+    """A bounded result, or TypeError or ValueError with the reason."""
+    for one, other in ((left, right), (right, left)):
+        if isinstance(one, bool) or one is None:
+            raise TypeError(f"{'null' if one is None else str(one).lower()} is not a number")
+        if isinstance(one, Poly) and (op == "/" or not isinstance(other, (int, Poly))):
+            raise TypeError(f"{one} is a symbolic size, which takes whole numbers and //")
+        if isinstance(one, str) and op == "%":
+            raise TypeError("a text is not a number")
+        if isinstance(one, (list, tuple, str)) and op == "*" and isinstance(other, int):
+            limit_items(_count(one) * other)
+    if op == "**" and isinstance(left, int) and isinstance(right, int):
+        limit_bits((left.bit_length() - 1) * right)
+    result = ARITHMETIC[op](left, right)
+    if isinstance(result, complex):
+        raise ValueError(f"{left} has no real power {right}")
+    return checked(result)
+
+
+def checked(value: Any) -> Any:
+    """``value``, unless it is too large."""
+    if isinstance(value, int):
+        limit_bits(value.bit_length())
+    limit_items(_count(value))
+    return value
+
+
+def _count(value: Any) -> int:
+    """How many characters or items, those of inner lists included."""
+    if isinstance(value, str):
+        return len(value)
+    return len(value) + sum(map(_count, value)) if isinstance(value, (list, tuple)) else 0

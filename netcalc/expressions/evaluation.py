@@ -1,0 +1,95 @@
+"""Tree to value."""
+
+from __future__ import annotations
+
+import reprlib
+from collections.abc import Mapping
+from typing import Any
+
+from netcalc.dims import UndecidedError
+from netcalc.expressions.arithmetic import COMPARE, arithmetic, checked
+from netcalc.expressions.functions import FUNCTIONS
+from netcalc.expressions.limits import ExpressionError
+from netcalc.expressions.tree import Apply, Attribute, Binary, Choice, Index, List, Literal, Name, Node, Slice, Unary
+
+__all__ = ["evaluate"]
+
+
+def evaluate(node: Node, scope: Mapping[str, Any]) -> Any:
+    try:
+        return _value(node, scope)
+    except ExpressionError:
+        raise
+    except ZeroDivisionError:
+        raise ExpressionError("division by zero", node.column, code="E203") from None
+    except UndecidedError as why:
+        raise ExpressionError(str(why), node.column, code="E404") from None
+    except (TypeError, ValueError, OverflowError, IndexError, KeyError, AttributeError) as why:
+        raise ExpressionError(_reason(node, why), node.column, code="E203") from None
+
+
+def _reason(node: Node, why: Exception) -> str:
+    match node, why:
+        case _, IndexError():
+            return "the index is past the end"
+        case _, KeyError():
+            return f"no entry {why}"
+        case _, OverflowError():
+            return "the result is too large"
+        case ((Unary(op=name) | Binary(op=name)), TypeError()):
+            return f"{name!r} does not take these: {why}"
+        case Apply(function=name), _:
+            return f"{name}: {why}"
+    return str(why)
+
+
+def _value(node: Node, scope: Mapping[str, Any]) -> Any:
+    match node:
+        case Literal(value=value):
+            return value
+        case Name(name=name):
+            if name not in scope:
+                raise ExpressionError(f"unknown name {name!r}", node.column, code="E202", name=name)
+            return scope[name]
+        case List(items=items):
+            return checked([evaluate(item, scope) for item in items])
+        case Unary(op="not", operand=operand):
+            return not evaluate(operand, scope)
+        case Unary(op=op, operand=operand):
+            return arithmetic(op, 0, evaluate(operand, scope))
+        case Binary():
+            return _binary(node, scope)
+        case Choice(then=then, test=test, otherwise=otherwise):
+            return evaluate(then if evaluate(test, scope) else otherwise, scope)
+        case Attribute(value=value, name=name):
+            return _attribute(evaluate(value, scope), name, node.column)
+        case Index(value=value, index=index):
+            return evaluate(value, scope)[evaluate(index, scope)]
+        case Slice(value=value, start=start, stop=stop):
+            first, end = (None if bound is None else evaluate(bound, scope) for bound in (start, stop))
+            return evaluate(value, scope)[first:end]
+        case Apply(function=function, args=args):
+            return checked(FUNCTIONS[function](*(evaluate(arg, scope) for arg in args)))
+    raise AssertionError(node)
+
+
+def _attribute(value: Any, name: str, column: int) -> Any:
+    members = getattr(value, "members", None)
+    if not callable(members):
+        raise ExpressionError(f"{reprlib.repr(value)} has no attribute {name!r}", column, code="E203")
+    found: Mapping[str, Any] = members()
+    if name not in found:
+        raise ExpressionError(f"no attribute {name!r}; there are {', '.join(found)}", column, code="E202", name=name)
+    return found[name]
+
+
+def _binary(node: Binary, scope: Mapping[str, Any]) -> Any:
+    left = evaluate(node.left, scope)
+    if node.op == "and":
+        return left and evaluate(node.right, scope)
+    if node.op == "or":
+        return left or evaluate(node.right, scope)
+    right = evaluate(node.right, scope)
+    if node.op in COMPARE:
+        return COMPARE[node.op](left, right)
+    return arithmetic(node.op, left, right)

@@ -1,0 +1,102 @@
+"""The functions that an expression may call."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import partial, reduce, wraps
+from typing import Any
+
+from netcalc.dims import Poly, ceil_div, ceil_log2, maximum, minimum
+from netcalc.expressions.arithmetic import arithmetic
+from netcalc.expressions.limits import MAX_ITEMS
+
+__all__ = ["FUNCTIONS"]
+
+
+def _range(*bounds: int) -> list[int]:
+    values = range(*bounds)
+    if len(values) > MAX_ITEMS:
+        raise ValueError(f"range of {len(values):,} items (at most {MAX_ITEMS:,})")
+    return list(values)
+
+
+def _fold(pair: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+    def over(*values: Any) -> Any:
+        items = list(values[0]) if len(values) == 1 and isinstance(values[0], (list, tuple)) else list(values)
+        if not items:
+            raise ValueError("nothing to compare")
+        best = items[0]
+        for item in items[1:]:
+            best = pair(best, item)
+        return best
+
+    return over
+
+
+def _smaller(a: Any, b: Any) -> Any:
+    return minimum(a, b) if isinstance(a, Poly) or isinstance(b, Poly) else min(a, b)
+
+
+def _larger(a: Any, b: Any) -> Any:
+    return maximum(a, b) if isinstance(a, Poly) or isinstance(b, Poly) else max(a, b)
+
+
+def _sum(values: list[Any]) -> Any:
+    return reduce(partial(arithmetic, "+"), list(values), 0)
+
+
+def _prod(values: list[Any]) -> Any:
+    return reduce(partial(arithmetic, "*"), list(values), 1)
+
+
+def _round(value: Any, digits: int = 0) -> Any:
+    if abs(digits) > 100:
+        raise ValueError(f"to {digits} digits (at most 100)")
+    return round(value, digits) if digits else round(value)
+
+
+def _make_divisible(value: float, divisor: int = 8) -> int:
+    """The multiple of ``divisor`` nearest to ``value``, but not under nine tenths of it: widths of MobileNets."""
+    nearest = max(divisor, int(value + divisor / 2) // divisor * divisor)
+    return nearest + divisor if nearest < 0.9 * value else nearest
+
+
+def _str(value: Any) -> str:
+    if isinstance(value, (list, tuple)):
+        raise TypeError("a list has no text")
+    return str(value)
+
+
+def _whole(function: Callable[..., Any]) -> Callable[..., Any]:
+    """``function``, which makes whole numbers, and leaves a symbolic size as it is."""
+
+    @wraps(function)
+    def of(value: Any, *rest: Any) -> Any:
+        return value if isinstance(value, Poly) else function(value, *rest)
+
+    return of
+
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "min": _fold(_smaller),
+    "max": _fold(_larger),
+    "sum": _sum,
+    "prod": _prod,
+    "len": len,
+    "range": _range,
+    "abs": abs,
+    "round": _whole(_round),
+    "floor": _whole(math.floor),
+    "ceil": _whole(math.ceil),
+    "ceil_div": ceil_div,
+    "ceil_log2": ceil_log2,
+    "make_divisible": _make_divisible,
+    "int": _whole(int),
+    "float": float,
+    "str": _str,
+    "sqrt": math.sqrt,
+    "log": math.log,
+    "log2": math.log2,
+    "exp": math.exp,
+}

@@ -61,13 +61,14 @@ class SinusoidalPositions(_Positions):
 
     ``layout: halves`` puts all sines before all cosines, as tensor2tensor, fairseq and Whisper do;
     ``downscale_freq_shift: 1`` then divides the exponents by d/2 − 1 for d/2, which those three do too.  The table is
-    the buffer ``pe``, as long as ``max_length`` or, without it, as the input needs.
+    the buffer ``pe``, as long as ``max_length`` or, without it, as the input needs; or, ``as_parameter``, a parameter
+    ``weight`` that is not trained, as transformers keeps those of Whisper and Marian.
     """
 
     name: ClassVar[str] = "sinusoidal_positions"
     source: ClassVar[str] = "Vaswani et al. 2017, arXiv:1706.03762, section 3.5"
     shorthand: ClassVar[str | None] = "max_length"
-    param_rule: ClassVar[str] = "buffer pe max_length·d"
+    param_rule: ClassVar[str] = "buffer pe max_length·d, or weight of that size"
     example: ClassVar[Example] = Example(((1, 6, 8),), {"max_length": 24})
 
     max_length: Size | None = attr("rows of the table; the input's length unless given", default=None)
@@ -75,12 +76,15 @@ class SinusoidalPositions(_Positions):
     layout: Literal["interleaved", "halves"] = attr("sines and cosines by turns, or sines first", default="interleaved")
     downscale_freq_shift: Literal[0, 1] = attr("taken off the exponents' divisor d/2", default=0)
     persistent: bool = attr("keep the table in checkpoints", default=True)
+    as_parameter: bool = attr("keep the table as a parameter that is not trained, not as a buffer", default=False)
 
     def infer(self, ctx: Context, x: TensorType) -> TensorType:
         return self.check(ctx, x, self.max_length)
 
     def params(self, ctx: Context, x: TensorType) -> Sequence[Param]:
         shape = (self.rows(ctx, x) if self.max_length is None else self.max_length, x.shape[-1])
+        if self.as_parameter:
+            return (Param("weight", shape, Init.of("table"), trainable=False),)
         return (Buffer("pe", shape, Init.of("table"), persistent=self.persistent),)
 
 

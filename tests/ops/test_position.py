@@ -94,6 +94,20 @@ def test_a_table_without_a_length_is_as_long_as_needed() -> None:
     assert predict("sinusoidal_positions", {}, (3, length, 8)).params == {"pe": (length, 8)}
 
 
+def test_a_table_kept_as_a_parameter() -> None:
+    """It holds what the buffer would, and is not trained."""
+    op = declared("sinusoidal_positions", max_length=9, as_parameter=True)
+    (weight,) = op.params(Context(), TensorType((3, 6)))
+    assert (weight.name, weight.shape, weight.trainable, weight.is_buffer) == ("weight", (9, 6), False, False)
+    formula = initial_for("sinusoidal_positions")
+    assert formula is not None
+    rows = formula(op, "weight", (9, 6))
+    np.testing.assert_array_equal(rows, table("sinusoidal_positions", TensorType((3, 6)), max_length=9))
+    x = drawn(2, 3, 6)
+    (y,) = execute("sinusoidal_positions", {"max_length": 9, "as_parameter": True}, x, weights={"weight": rows}).outputs
+    np.testing.assert_array_equal(y, x + rows[:3].astype(np.float32))
+
+
 def test_positions_take_a_sequence() -> None:
     with pytest.raises(RuleError, match=r"takes \(…, length, features\)"):
         declared("learned_positions", max_length=4).infer(Context(), TensorType((4,)))

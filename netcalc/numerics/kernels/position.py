@@ -24,8 +24,9 @@ def sinusoids(op: SinusoidalPositions, name: str, shape: tuple[int, ...]) -> Arr
 
 
 @kernel("sinusoidal_positions")
-def sinusoidal_positions(op: SinusoidalPositions, run: Run, x: Array, *, pe: Array) -> Array:
-    return _positions(op, x, pe)
+def sinusoidal_positions(op: SinusoidalPositions, run: Run, x: Array, **tables: Array) -> Array:
+    (table,) = tables.values()
+    return _positions(op, x, table)
 
 
 @kernel("learned_positions")

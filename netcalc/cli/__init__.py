@@ -24,7 +24,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from netcalc.diagnostics import Diagnostic, NetcalcError
 
     arguments = list(sys.argv[1:] if arguments is None else arguments)
-    gc.set_threshold(100_000, 50, 50)  # a tenth of the start is spent looking for garbage that is not there yet
+    # a quick start: no looking for garbage that is not there yet, nor for plugins through every installed package
+    gc.set_threshold(100_000, 50, 50)
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     _speak_utf8()
     try:
         code = _run(arguments)

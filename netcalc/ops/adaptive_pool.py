@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 from netcalc.dims import Dim, Poly, UndecidedError, ceil_div, exact_div, product
 from netcalc.ir import TensorType
-from netcalc.opdef import Context, Example, Port, Term, attr, operation, ports
+from netcalc.opdef import Context, Example, Term, attr, operation, ports
 from netcalc.ops._windows import OptionalSizes, Windowed
 
 
@@ -18,8 +18,8 @@ class AdaptivePooling(Windowed):
     size by one at most, and overlap where out does not divide L.  The input may come without a batch axis.
     """
 
-    shorthand: ClassVar[str | None] = "output_size"
-    shape_rule: ClassVar[str] = "(N, C, L…) → (N, C, output_size…)"
+    shorthand = "output_size"
+    shape_rule = "(N, C, L…) → (N, C, output_size…)"
 
     output_size: OptionalSizes = attr("the size of the result; null keeps the input's")
 
@@ -61,7 +61,7 @@ def _covered(size: Dim, out: Dim) -> Dim:
 class AdaptiveAvgPooling(AdaptivePooling):
     """Base of averages to a given size."""
 
-    cost_rule: ClassVar[str] = "one add less than its window's elements and one division an output element"
+    cost_rule = "one add less than its window's elements and one division an output element"
 
     def cost(self, ctx: Context, inputs: Sequence[TensorType], outputs: Sequence[TensorType]) -> Sequence[Term]:
         (x,), (y,) = inputs, outputs
@@ -72,30 +72,30 @@ class AdaptiveAvgPooling(AdaptivePooling):
 class AdaptiveAvgPool1d(AdaptiveAvgPooling):
     """The mean of as many windows along one axis as the result is to have."""
 
-    axes: ClassVar[int] = 1
-    name: ClassVar[str] = "adaptive_avg_pool1d"
-    source: ClassVar[str] = "torch.nn.AdaptiveAvgPool1d"
-    example: ClassVar[Example] = Example(((2, 4, 10),), {"output_size": 4})
+    axes = 1
+    name = "adaptive_avg_pool1d"
+    source = "torch.nn.AdaptiveAvgPool1d"
+    example = Example(((2, 4, 10),), {"output_size": 4})
 
 
 @operation
 class AdaptiveAvgPool2d(AdaptiveAvgPooling):
     """The mean of as many windows over height and width as the result is to have."""
 
-    axes: ClassVar[int] = 2
-    name: ClassVar[str] = "adaptive_avg_pool2d"
-    source: ClassVar[str] = "torch.nn.AdaptiveAvgPool2d"
-    example: ClassVar[Example] = Example(((1, 4, 10, 13),), {"output_size": [3, 5]})
+    axes = 2
+    name = "adaptive_avg_pool2d"
+    source = "torch.nn.AdaptiveAvgPool2d"
+    example = Example(((1, 4, 10, 13),), {"output_size": [3, 5]})
 
 
 @operation
 class AdaptiveAvgPool3d(AdaptiveAvgPooling):
     """The mean of as many windows over depth, height and width as the result is to have."""
 
-    axes: ClassVar[int] = 3
-    name: ClassVar[str] = "adaptive_avg_pool3d"
-    source: ClassVar[str] = "torch.nn.AdaptiveAvgPool3d"
-    example: ClassVar[Example] = Example(((1, 4, 4, 7, 7),), {"output_size": [None, 1, 1]})
+    axes = 3
+    name = "adaptive_avg_pool3d"
+    source = "torch.nn.AdaptiveAvgPool3d"
+    example = Example(((1, 4, 4, 7, 7),), {"output_size": [None, 1, 1]})
 
 
 # -- maximum ----------------------------------------------------------------------------------------
@@ -108,8 +108,8 @@ class AdaptiveMaxPooling(AdaptivePooling):
     the first of equals.
     """
 
-    outputs: ClassVar[tuple[Port, ...]] = ports("output", "indices?")
-    cost_rule: ClassVar[str] = "one comparison less than its window's elements an output element"
+    outputs = ports("output", "indices?")
+    cost_rule = "one comparison less than its window's elements an output element"
 
     return_indices: bool = attr("also return where each maximum was found", default=False)
 
@@ -125,30 +125,30 @@ class AdaptiveMaxPooling(AdaptivePooling):
 class AdaptiveMaxPool1d(AdaptiveMaxPooling):
     """The largest element of as many windows along one axis as the result is to have."""
 
-    axes: ClassVar[int] = 1
-    name: ClassVar[str] = "adaptive_max_pool1d"
-    source: ClassVar[str] = "torch.nn.AdaptiveMaxPool1d"
-    example: ClassVar[Example] = Example(((2, 4, 10),), {"output_size": 4})
+    axes = 1
+    name = "adaptive_max_pool1d"
+    source = "torch.nn.AdaptiveMaxPool1d"
+    example = Example(((2, 4, 10),), {"output_size": 4})
 
 
 @operation
 class AdaptiveMaxPool2d(AdaptiveMaxPooling):
     """The largest element of as many windows over height and width as the result is to have."""
 
-    axes: ClassVar[int] = 2
-    name: ClassVar[str] = "adaptive_max_pool2d"
-    source: ClassVar[str] = "torch.nn.AdaptiveMaxPool2d"
-    example: ClassVar[Example] = Example(((1, 4, 10, 13),), {"output_size": [3, 5]})
+    axes = 2
+    name = "adaptive_max_pool2d"
+    source = "torch.nn.AdaptiveMaxPool2d"
+    example = Example(((1, 4, 10, 13),), {"output_size": [3, 5]})
 
 
 @operation
 class AdaptiveMaxPool3d(AdaptiveMaxPooling):
     """The largest element of as many windows over depth, height and width as the result is to have."""
 
-    axes: ClassVar[int] = 3
-    name: ClassVar[str] = "adaptive_max_pool3d"
-    source: ClassVar[str] = "torch.nn.AdaptiveMaxPool3d"
-    example: ClassVar[Example] = Example(((1, 4, 4, 7, 7),), {"output_size": [None, 1, 1]})
+    axes = 3
+    name = "adaptive_max_pool3d"
+    source = "torch.nn.AdaptiveMaxPool3d"
+    example = Example(((1, 4, 4, 7, 7),), {"output_size": [None, 1, 1]})
 
 
 # -- over everything --------------------------------------------------------------------------------
@@ -161,7 +161,7 @@ class GlobalPooling(Windowed):
     batch axis.
     """
 
-    shape_rule: ClassVar[str] = "(N, C, L…) → (N, C, 1…), or (N, C) with keepdim: false"
+    shape_rule = "(N, C, L…) → (N, C, 1…), or (N, C) with keepdim: false"
 
     keepdim: bool = attr("keep the pooled axes, as size 1", default=True)
 
@@ -178,8 +178,8 @@ class GlobalPooling(Windowed):
 class GlobalAvgPooling(GlobalPooling):
     """Base of averages over everything."""
 
-    source: ClassVar[str] = "Lin et al. 2013, arXiv:1312.4400; torch.mean over the spatial axes"
-    cost_rule: ClassVar[str] = "L… − 1 adds and one division a channel"
+    source = "Lin et al. 2013, arXiv:1312.4400; torch.mean over the spatial axes"
+    cost_rule = "L… − 1 adds and one division a channel"
 
     def cost(self, ctx: Context, inputs: Sequence[TensorType], outputs: Sequence[TensorType]) -> Sequence[Term]:
         return (
@@ -192,34 +192,34 @@ class GlobalAvgPooling(GlobalPooling):
 class GlobalAvgPool1d(GlobalAvgPooling):
     """The mean of each channel along its one axis."""
 
-    axes: ClassVar[int] = 1
-    name: ClassVar[str] = "global_avg_pool1d"
-    example: ClassVar[Example] = Example(((2, 4, 10),))
+    axes = 1
+    name = "global_avg_pool1d"
+    example = Example(((2, 4, 10),))
 
 
 @operation
 class GlobalAvgPool2d(GlobalAvgPooling):
     """The mean of each channel over height and width."""
 
-    axes: ClassVar[int] = 2
-    name: ClassVar[str] = "global_avg_pool2d"
-    example: ClassVar[Example] = Example(((1, 4, 7, 7),))
+    axes = 2
+    name = "global_avg_pool2d"
+    example = Example(((1, 4, 7, 7),))
 
 
 @operation
 class GlobalAvgPool3d(GlobalAvgPooling):
     """The mean of each channel over depth, height and width."""
 
-    axes: ClassVar[int] = 3
-    name: ClassVar[str] = "global_avg_pool3d"
-    example: ClassVar[Example] = Example(((1, 4, 2, 7, 7),))
+    axes = 3
+    name = "global_avg_pool3d"
+    example = Example(((1, 4, 2, 7, 7),))
 
 
 class GlobalMaxPooling(GlobalPooling):
     """Base of maxima over everything."""
 
-    source: ClassVar[str] = "torch.amax over the spatial axes"
-    cost_rule: ClassVar[str] = "L… − 1 comparisons a channel"
+    source = "torch.amax over the spatial axes"
+    cost_rule = "L… − 1 comparisons a channel"
 
     def cost(self, ctx: Context, inputs: Sequence[TensorType], outputs: Sequence[TensorType]) -> Sequence[Term]:
         return (Term.of("compare", "maximum", **self.joins(inputs[0])),)
@@ -229,24 +229,24 @@ class GlobalMaxPooling(GlobalPooling):
 class GlobalMaxPool1d(GlobalMaxPooling):
     """The largest element of each channel along its one axis."""
 
-    axes: ClassVar[int] = 1
-    name: ClassVar[str] = "global_max_pool1d"
-    example: ClassVar[Example] = Example(((2, 4, 10),))
+    axes = 1
+    name = "global_max_pool1d"
+    example = Example(((2, 4, 10),))
 
 
 @operation
 class GlobalMaxPool2d(GlobalMaxPooling):
     """The largest element of each channel over height and width."""
 
-    axes: ClassVar[int] = 2
-    name: ClassVar[str] = "global_max_pool2d"
-    example: ClassVar[Example] = Example(((1, 4, 7, 7),))
+    axes = 2
+    name = "global_max_pool2d"
+    example = Example(((1, 4, 7, 7),))
 
 
 @operation
 class GlobalMaxPool3d(GlobalMaxPooling):
     """The largest element of each channel over depth, height and width."""
 
-    axes: ClassVar[int] = 3
-    name: ClassVar[str] = "global_max_pool3d"
-    example: ClassVar[Example] = Example(((1, 4, 2, 7, 7),))
+    axes = 3
+    name = "global_max_pool3d"
+    example = Example(((1, 4, 2, 7, 7),))

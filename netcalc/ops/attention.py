@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, WithJsonSchema, model_validator
 
@@ -13,7 +13,6 @@ from netcalc.opdef import (
     Context,
     Example,
     Operation,
-    Port,
     RuleError,
     Term,
     attr,
@@ -62,18 +61,16 @@ class ScaledDotProductAttention(Operation):
     W is ``window: W // 2``.  BigBird's pattern is ``blocks: {size: 64, band: 1, global_blocks: 1, random: 3}``.
     """
 
-    name: ClassVar[str] = "scaled_dot_product_attention"
-    source: ClassVar[str] = (
+    name = "scaled_dot_product_attention"
+    source = (
         "torch.nn.functional.scaled_dot_product_attention; Vaswani et al. 2017, arXiv:1706.03762; windows: "
         "arXiv:2004.05150, blocks: arXiv:2007.14062, softcap: arXiv:2408.00118, sinks: gpt-oss, arXiv:2508.10925"
     )
-    inputs: ClassVar[tuple[Port, ...]] = ports("query", "key", "value", "attn_mask?", "key_padding_mask?", "sinks?")
-    outputs: ClassVar[tuple[Port, ...]] = ports("output", "weights?")
-    shape_rule: ClassVar[str] = "(…, H, L, E), (…, H, S, E), (…, H, S, V) → (…, H, L, V)"
-    cost_rule: ClassVar[str] = (
-        "H·L·S·(E + V) MACs, H·L·S muls for the scale, and the softmax; kept pairs for L·S if sparse"
-    )
-    example: ClassVar[Example] = Example(((1, 2, 5, 8), (1, 2, 5, 8), (1, 2, 5, 8)), {"causal": True})
+    inputs = ports("query", "key", "value", "attn_mask?", "key_padding_mask?", "sinks?")
+    outputs = ports("output", "weights?")
+    shape_rule = "(…, H, L, E), (…, H, S, E), (…, H, S, V) → (…, H, L, V)"
+    cost_rule = "H·L·S·(E + V) MACs, H·L·S muls for the scale, and the softmax; kept pairs for L·S if sparse"
+    example = Example(((1, 2, 5, 8), (1, 2, 5, 8), (1, 2, 5, 8)), {"causal": True})
 
     causal: bool = attr("hide the keys after the query", default=False)
     alignment: Alignment = attr("which corner of the score matrix causal and window start from", default="upper_left")

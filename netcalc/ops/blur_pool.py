@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar, Literal
+from typing import Literal
 
 from netcalc.ir import TensorType
 from netcalc.opdef import Buffer, Context, Example, Init, Param, RuleError, Size, Term, attr, operation
@@ -19,13 +19,13 @@ class BlurPool2d(Windowed):
     ⌊(stride + filt_size − 2)/2⌋ on each side.  Counted as the depthwise convolution that it is.
     """
 
-    axes: ClassVar[int] = 2
-    name: ClassVar[str] = "blur_pool2d"
-    source: ClassVar[str] = "timm.layers.BlurPool2d; Zhang 2019, arXiv:1904.11486"
-    shape_rule: ClassVar[str] = "(N, C, H, W) → (N, C, H', W'), H' = ⌊(H + 2·p − k)/s⌋ + 1, so W'"
-    param_rule: ClassVar[str] = "none; the buffer filt has channels·k·k elements, or k·k without channels"
-    cost_rule: ClassVar[str] = "N·H'·W'·C·k·k MACs"
-    example: ClassVar[Example] = Example(((1, 4, 16, 16),))
+    axes = 2
+    name = "blur_pool2d"
+    source = "timm.layers.BlurPool2d; Zhang 2019, arXiv:1904.11486"
+    shape_rule = "(N, C, H, W) → (N, C, H', W'), H' = ⌊(H + 2·p − k)/s⌋ + 1, so W'"
+    param_rule = "none; the buffer filt has channels·k·k elements, or k·k without channels"
+    cost_rule = "N·H'·W'·C·k·k MACs"
+    example = Example(((1, 4, 16, 16),))
 
     channels: Size | None = attr("channels of the input, for a filter each", default=None)
     filt_size: int = attr("height and width of the filter", default=3, ge=2)

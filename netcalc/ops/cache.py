@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
 
 from netcalc.dims import Dim
 from netcalc.ir import TensorType
@@ -11,7 +10,6 @@ from netcalc.opdef import (
     Context,
     Example,
     Operation,
-    Port,
     RuleError,
     Size,
     Term,
@@ -30,13 +28,13 @@ class KeyValueCache(Operation):
     itself and the window − 1 positions before it.  Attention over the result aligns ``lower_right``.
     """
 
-    name: ClassVar[str] = "key_value_cache"
-    source: ClassVar[str] = "Pope et al. 2022, arXiv:2211.05102; rolling buffer: Mistral 7B, arXiv:2310.06825"
-    inputs: ClassVar[tuple[Port, ...]] = ports("key", "value", "past_key?", "past_value?")
-    outputs: ClassVar[tuple[Port, ...]] = ports("key", "value")
-    shape_rule: ClassVar[str] = "(…, new, E) after (…, past, E) → (…, past + new, E), at most window − 1 + new"
-    cost_rule: ClassVar[str] = "none: keeping moves data"
-    example: ClassVar[Example] = Example(((1, 2, 1, 8), (1, 2, 1, 8), (1, 2, 5, 8), (1, 2, 5, 8)))
+    name = "key_value_cache"
+    source = "Pope et al. 2022, arXiv:2211.05102; rolling buffer: Mistral 7B, arXiv:2310.06825"
+    inputs = ports("key", "value", "past_key?", "past_value?")
+    outputs = ports("key", "value")
+    shape_rule = "(…, new, E) after (…, past, E) → (…, past + new, E), at most window − 1 + new"
+    cost_rule = "none: keeping moves data"
+    example = Example(((1, 2, 1, 8), (1, 2, 1, 8), (1, 2, 5, 8), (1, 2, 5, 8)))
 
     window: Size | None = attr("positions that a query sees, itself included", default=None)
 

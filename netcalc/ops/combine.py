@@ -10,7 +10,7 @@ from pydantic import BeforeValidator, WithJsonSchema
 from netcalc.dims import Dim, Poly, product
 from netcalc.dtypes import FLOATS, INTEGERS, DType, holds, result_type
 from netcalc.ir import TensorType
-from netcalc.opdef import Context, Example, Fix, Kind, Operation, Port, RuleError, Term, attr, operation, ports
+from netcalc.opdef import Context, Example, Fix, Kind, Operation, RuleError, Term, attr, operation, ports
 from netcalc.ops.broadcast import broadcast
 
 
@@ -27,9 +27,9 @@ Number = Annotated[Any, BeforeValidator(number), WithJsonSchema({"type": "number
 class Combination(Operation):
     """What all of them share: broadcasting, the type of the result, and one unit of ``kind`` for each element."""
 
-    inputs: ClassVar[tuple[Port, ...]] = ports("input", "other?")
-    shape_rule: ClassVar[str] = "broadcast: sizes are equal or 1, aligned from the last axis"
-    cost_rule: ClassVar[str] = "one an element of the output"
+    inputs = ports("input", "other?")
+    shape_rule = "broadcast: sizes are equal or 1, aligned from the last axis"
+    cost_rule = "one an element of the output"
     kind: ClassVar[Kind] = "compare"
 
     def numbers(self) -> tuple[Any, ...]:
@@ -92,9 +92,9 @@ class Combination(Operation):
 class _Variadic(Combination):
     """An operation that takes any number of tensors, and a number."""
 
-    inputs: ClassVar[tuple[Port, ...]] = ports("inputs*")
-    shorthand: ClassVar[str | None] = "value"
-    cost_rule: ClassVar[str] = "one an element for each operand after the first"
+    inputs = ports("inputs*")
+    shorthand = "value"
+    cost_rule = "one an element for each operand after the first"
 
     value: Number | None = attr("a number, as one more operand", default=None)
 
@@ -102,7 +102,7 @@ class _Variadic(Combination):
 class _Pair(Combination):
     """An operation on two tensors, or on a tensor and a number, in this order or the other."""
 
-    shorthand: ClassVar[str | None] = "value"
+    shorthand = "value"
 
     value: Number | None = attr("a number, in the second tensor's place", default=None)
     reverse: bool = attr("swap the operands: value − input, input ** other turned round", default=False)
@@ -115,9 +115,9 @@ class Add(_Variadic):
     Tensors are added from left to right.  Bools are added as in PyTorch: the sum of two is their "or".
     """
 
-    name: ClassVar[str] = "add"
-    source: ClassVar[str] = "torch.add"
-    example: ClassVar[Example] = Example(((2, 3, 4), (1, 3, 1)))
+    name = "add"
+    source = "torch.add"
+    example = Example(((2, 3, 4), (1, 3, 1)))
     kind: ClassVar[Kind] = "add"
 
     def fixes(self, tensors: Sequence[TensorType]) -> Iterator[Fix]:
@@ -143,9 +143,9 @@ def _projection(port: int, op: str, attrs: dict[str, Any], goal: tuple[Dim, ...]
 class Sub(_Pair):
     """input − other, or input − value; ``reverse`` gives other − input."""
 
-    name: ClassVar[str] = "sub"
-    source: ClassVar[str] = "torch.sub"
-    example: ClassVar[Example] = Example(((2, 3),), {"value": 1.0, "reverse": True})
+    name = "sub"
+    source = "torch.sub"
+    example = Example(((2, 3),), {"value": 1.0, "reverse": True})
     kind: ClassVar[Kind] = "add"
 
     def infer(self, ctx: Context, *inputs: TensorType | None) -> TensorType:
@@ -158,9 +158,9 @@ class Sub(_Pair):
 class Mul(_Variadic):
     """The product of tensors, and of a number if one is given: gates, scales, masks."""
 
-    name: ClassVar[str] = "mul"
-    source: ClassVar[str] = "torch.mul"
-    example: ClassVar[Example] = Example(((2, 3),), {"value": 0.5})
+    name = "mul"
+    source = "torch.mul"
+    example = Example(((2, 3),), {"value": 0.5})
     kind: ClassVar[Kind] = "mul"
 
 
@@ -171,10 +171,10 @@ class Div(_Pair):
     ``rounding: floor`` rounds the quotient down and ``trunc`` towards zero; both keep whole numbers whole.
     """
 
-    name: ClassVar[str] = "div"
-    source: ClassVar[str] = "torch.div"
-    cost_rule: ClassVar[str] = "one division an element; trunc: 1 add more, of whole numbers 1 division and 1 add more"
-    example: ClassVar[Example] = Example(((2, 3),), {"value": 2.0})
+    name = "div"
+    source = "torch.div"
+    cost_rule = "one division an element; trunc: 1 add more, of whole numbers 1 division and 1 add more"
+    example = Example(((2, 3),), {"value": 2.0})
     kind: ClassVar[Kind] = "div"
 
     rounding: Literal["floor", "trunc"] | None = attr("round the quotient down, or towards zero", default=None)
@@ -203,10 +203,10 @@ class Pow(_Pair):
     A square is one multiplication and a cube two; any other power is a transcendental function.
     """
 
-    name: ClassVar[str] = "pow"
-    source: ClassVar[str] = "torch.pow"
-    cost_rule: ClassVar[str] = "one power an element; exponent 2: 1 multiplication, 3: 2 multiplications"
-    example: ClassVar[Example] = Example(((2, 3),), {"value": 3})
+    name = "pow"
+    source = "torch.pow"
+    cost_rule = "one power an element; exponent 2: 1 multiplication, 3: 2 multiplications"
+    example = Example(((2, 3),), {"value": 3})
     kind: ClassVar[Kind] = "transcendental"
 
     @property
@@ -231,18 +231,18 @@ class Pow(_Pair):
 class Minimum(_Variadic):
     """The smallest of the operands, element by element; NaN where one of them is."""
 
-    name: ClassVar[str] = "minimum"
-    source: ClassVar[str] = "torch.minimum"
-    example: ClassVar[Example] = Example(((2, 3), (3,)))
+    name = "minimum"
+    source = "torch.minimum"
+    example = Example(((2, 3), (3,)))
 
 
 @operation
 class Maximum(_Variadic):
     """The largest of the operands, element by element; NaN where one of them is."""
 
-    name: ClassVar[str] = "maximum"
-    source: ClassVar[str] = "torch.maximum"
-    example: ClassVar[Example] = Example(((2, 3), (3,)))
+    name = "maximum"
+    source = "torch.maximum"
+    example = Example(((2, 3), (3,)))
 
 
 def require_held(value: Any, dtype: DType, what: str) -> None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any
 
 from pydantic import BeforeValidator, WithJsonSchema
 
 from netcalc.dtypes import DType, result_type
 from netcalc.ir import TensorType
-from netcalc.opdef import Context, Example, Operation, Port, RuleError, Term, attr, operation, ports
+from netcalc.opdef import Context, Example, Operation, RuleError, Term, attr, operation, ports
 from netcalc.ops.broadcast import broadcast
 from netcalc.ops.combine import Combination, number, require_held
 
@@ -25,8 +25,8 @@ Scalar = Annotated[Any, BeforeValidator(_scalar), WithJsonSchema({"type": ["numb
 class _Comparison(Combination):
     """A comparison with a second tensor or a number; the result is bool."""
 
-    shorthand: ClassVar[str | None] = "value"
-    example: ClassVar[Example] = Example(((2, 3),), {"value": 0})
+    shorthand = "value"
+    example = Example(((2, 3),), {"value": 0})
 
     value: Scalar | None = attr("a number, in the second tensor's place", default=None)
 
@@ -38,56 +38,56 @@ class _Comparison(Combination):
 class Equal(_Comparison):
     """Where input = other, or input = value."""
 
-    name: ClassVar[str] = "equal"
-    source: ClassVar[str] = "torch.eq"
+    name = "equal"
+    source = "torch.eq"
 
 
 @operation
 class NotEqual(_Comparison):
     """Where input ≠ other, or input ≠ value: a padding mask is ``not_equal: 0`` on token ids."""
 
-    name: ClassVar[str] = "not_equal"
-    source: ClassVar[str] = "torch.ne"
+    name = "not_equal"
+    source = "torch.ne"
 
 
 @operation
 class Less(_Comparison):
     """Where input < other, or input < value."""
 
-    name: ClassVar[str] = "less"
-    source: ClassVar[str] = "torch.lt"
+    name = "less"
+    source = "torch.lt"
 
 
 @operation
 class LessEqual(_Comparison):
     """Where input ≤ other, or input ≤ value."""
 
-    name: ClassVar[str] = "less_equal"
-    source: ClassVar[str] = "torch.le"
+    name = "less_equal"
+    source = "torch.le"
 
 
 @operation
 class Greater(_Comparison):
     """Where input > other, or input > value."""
 
-    name: ClassVar[str] = "greater"
-    source: ClassVar[str] = "torch.gt"
+    name = "greater"
+    source = "torch.gt"
 
 
 @operation
 class GreaterEqual(_Comparison):
     """Where input ≥ other, or input ≥ value."""
 
-    name: ClassVar[str] = "greater_equal"
-    source: ClassVar[str] = "torch.ge"
+    name = "greater_equal"
+    source = "torch.ge"
 
 
 class _Logical(Combination):
     """Logic between tensors of any type, where what is not zero is true; the result is bool."""
 
-    inputs: ClassVar[tuple[Port, ...]] = ports("inputs*")
-    cost_rule: ClassVar[str] = "one an element for each operand after the first"
-    example: ClassVar[Example] = Example((TensorType((2, 3), "bool"), TensorType((3,), "bool")))
+    inputs = ports("inputs*")
+    cost_rule = "one an element for each operand after the first"
+    example = Example((TensorType((2, 3), "bool"), TensorType((3,), "bool")))
 
     def result(self, dtype: DType) -> DType:
         return "bool"
@@ -97,27 +97,27 @@ class _Logical(Combination):
 class LogicalAnd(_Logical):
     """True where all of the inputs are."""
 
-    name: ClassVar[str] = "logical_and"
-    source: ClassVar[str] = "torch.logical_and"
+    name = "logical_and"
+    source = "torch.logical_and"
 
 
 @operation
 class LogicalOr(_Logical):
     """True where one of the inputs is."""
 
-    name: ClassVar[str] = "logical_or"
-    source: ClassVar[str] = "torch.logical_or"
+    name = "logical_or"
+    source = "torch.logical_or"
 
 
 @operation
 class LogicalNot(Operation):
     """True where the input is zero or false."""
 
-    name: ClassVar[str] = "logical_not"
-    source: ClassVar[str] = "torch.logical_not"
-    shape_rule: ClassVar[str] = "as the input"
-    cost_rule: ClassVar[str] = "one an element"
-    example: ClassVar[Example] = Example((TensorType((2, 3), "bool"),))
+    name = "logical_not"
+    source = "torch.logical_not"
+    shape_rule = "as the input"
+    cost_rule = "one an element"
+    example = Example((TensorType((2, 3), "bool"),))
 
     def infer(self, ctx: Context, x: TensorType) -> TensorType:
         return x.with_dtype("bool")
@@ -130,12 +130,12 @@ class LogicalNot(Operation):
 class Where(Operation):
     """Elements of ``input`` where the condition is true, of ``other`` elsewhere; all three broadcast."""
 
-    name: ClassVar[str] = "where"
-    source: ClassVar[str] = "torch.where"
-    inputs: ClassVar[tuple[Port, ...]] = ports("condition", "input", "other")
-    shape_rule: ClassVar[str] = "broadcast: sizes are equal or 1, aligned from the last axis"
-    cost_rule: ClassVar[str] = "none: data is selected"
-    example: ClassVar[Example] = Example((TensorType((2, 3), "bool"), (2, 3), (3,)))
+    name = "where"
+    source = "torch.where"
+    inputs = ports("condition", "input", "other")
+    shape_rule = "broadcast: sizes are equal or 1, aligned from the last axis"
+    cost_rule = "none: data is selected"
+    example = Example((TensorType((2, 3), "bool"), (2, 3), (3,)))
 
     def infer(self, ctx: Context, condition: TensorType, x: TensorType, other: TensorType) -> TensorType:
         _require_bool(condition, "where", "condition")
@@ -153,13 +153,13 @@ class MaskedFill(Operation):
     Attention masks fill with ``-.inf``, which is how YAML writes −∞.
     """
 
-    name: ClassVar[str] = "masked_fill"
-    source: ClassVar[str] = "torch.masked_fill"
-    inputs: ClassVar[tuple[Port, ...]] = ports("input", "mask")
-    shorthand: ClassVar[str | None] = "value"
-    shape_rule: ClassVar[str] = "broadcast: sizes are equal or 1, aligned from the last axis"
-    cost_rule: ClassVar[str] = "none: data is selected"
-    example: ClassVar[Example] = Example(((2, 3), TensorType((3,), "bool")), {"value": 0.0})
+    name = "masked_fill"
+    source = "torch.masked_fill"
+    inputs = ports("input", "mask")
+    shorthand = "value"
+    shape_rule = "broadcast: sizes are equal or 1, aligned from the last axis"
+    cost_rule = "none: data is selected"
+    example = Example(((2, 3), TensorType((3,), "bool")), {"value": 0.0})
 
     value: Scalar = attr("what the masked elements become")
 

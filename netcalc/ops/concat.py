@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any
 
 from pydantic import BeforeValidator, WithJsonSchema
 
 from netcalc.dims import Dim, Poly, UndecidedError, ceil_div, exact_div
 from netcalc.dtypes import promote
 from netcalc.ir import TensorType
-from netcalc.opdef import Context, Example, Port, RuleError, attr, normal_axis, operation, ports, whole_number
+from netcalc.opdef import Context, Example, RuleError, attr, normal_axis, operation, ports, whole_number
 from netcalc.ops._movement import Movement, resized
 
 
@@ -22,11 +22,11 @@ class Concat(Movement):
     batch).  The element type is the one that holds all of theirs.
     """
 
-    name: ClassVar[str] = "concat"
-    source: ClassVar[str] = "torch.cat"
-    inputs: ClassVar[tuple[Port, ...]] = ports("inputs*")
-    shape_rule: ClassVar[str] = "(N, C1, …), (N, C2, …) → (N, C1 + C2, …)"
-    example: ClassVar[Example] = Example(((2, 3, 4), (2, 5, 4)))
+    name = "concat"
+    source = "torch.cat"
+    inputs = ports("inputs*")
+    shape_rule = "(N, C1, …), (N, C2, …) → (N, C1 + C2, …)"
+    example = Example(((2, 3, 4), (2, 5, 4)))
 
     axis: int = attr("the axis that grows", default=1)
 
@@ -45,11 +45,11 @@ class Concat(Movement):
 class Stack(Movement):
     """Puts tensors of one shape side by side along a new axis, 1 unless given (in torch.stack it is 0)."""
 
-    name: ClassVar[str] = "stack"
-    source: ClassVar[str] = "torch.stack"
-    inputs: ClassVar[tuple[Port, ...]] = ports("inputs*")
-    shape_rule: ClassVar[str] = "k × (N, …) → (N, k, …)"
-    example: ClassVar[Example] = Example(((2, 3), (2, 3)))
+    name = "stack"
+    source = "torch.stack"
+    inputs = ports("inputs*")
+    shape_rule = "k × (N, …) → (N, k, …)"
+    example = Example(((2, 3), (2, 3)))
 
     axis: int = attr("where the new axis stands in the result", default=1)
 
@@ -66,7 +66,7 @@ class Stack(Movement):
 class Parting(Movement):
     """Base of what parts a tensor along an axis, 1 unless given (in torch it is 0, the batch)."""
 
-    outputs: ClassVar[tuple[Port, ...]] = ports("outputs*")
+    outputs = ports("outputs*")
 
     axis: int = attr("the axis that is parted", default=1)
 
@@ -98,11 +98,11 @@ class Split(Parting):
     axis is 1 unless given (in torch.split it is 0, the batch).
     """
 
-    name: ClassVar[str] = "split"
-    source: ClassVar[str] = "torch.split"
-    shorthand: ClassVar[str | None] = "sizes"
-    shape_rule: ClassVar[str] = "(N, C1 + C2 + …, …) → (N, C1, …), (N, C2, …), …"
-    example: ClassVar[Example] = Example(((2, 6, 3),), {"sizes": [1, 2, 3]})
+    name = "split"
+    source = "torch.split"
+    shorthand = "sizes"
+    shape_rule = "(N, C1 + C2 + …, …) → (N, C1, …), (N, C2, …), …"
+    example = Example(((2, 6, 3),), {"sizes": [1, 2, 3]})
 
     sizes: _Pieces = attr("the sizes of the pieces, or the size of each")
 
@@ -124,11 +124,11 @@ class Chunk(Parting):
     it is 0, the batch).
     """
 
-    name: ClassVar[str] = "chunk"
-    source: ClassVar[str] = "torch.chunk"
-    shorthand: ClassVar[str | None] = "chunks"
-    shape_rule: ClassVar[str] = "(N, C, …) → k × (N, ⌈C/k⌉, …)"
-    example: ClassVar[Example] = Example(((2, 6, 3),), {"chunks": 2})
+    name = "chunk"
+    source = "torch.chunk"
+    shorthand = "chunks"
+    shape_rule = "(N, C, …) → k × (N, ⌈C/k⌉, …)"
+    example = Example(((2, 6, 3),), {"chunks": 2})
 
     chunks: int = attr("how many pieces", ge=1)
 

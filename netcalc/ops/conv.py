@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import ClassVar
 
 from netcalc.dims import Dim, product
 from netcalc.ir import TensorType
@@ -37,9 +36,9 @@ class Convolution(Windowed):
     anew in every forward pass; ``standardization_eps`` is added to the variance.
     """
 
-    shape_rule: ClassVar[str] = "(N, in, L…) → (N, out, L'…), L' = ⌊(L + 2·p − d·(k − 1) − 1)/s⌋ + 1 for each axis"
-    param_rule: ClassVar[str] = "weight out·(in/groups)·k…, bias out"
-    cost_rule: ClassVar[str] = "N·L'…·out·(in/groups)·k… MACs, N·L'…·out adds for the bias"
+    shape_rule = "(N, in, L…) → (N, out, L'…), L' = ⌊(L + 2·p − d·(k − 1) − 1)/s⌋ + 1 for each axis"
+    param_rule = "weight out·(in/groups)·k…, bias out"
+    cost_rule = "N·L'…·out·(in/groups)·k… MACs, N·L'…·out adds for the bias"
 
     out: Size = attr("output channels")
     kernel: Sizes = attr("size of the kernel")
@@ -128,27 +127,27 @@ _STANDARDIZED = "weight standardisation: Qiao et al. 2019, arXiv:1903.10520 (as 
 class Conv1d(Convolution):
     """Convolution along one axis, of a sequence of channels (N, C, L)."""
 
-    axes: ClassVar[int] = 1
-    name: ClassVar[str] = "conv1d"
-    source: ClassVar[str] = f"torch.nn.Conv1d; {_STANDARDIZED}"
-    example: ClassVar[Example] = Example(((2, 4, 16),), {"out": 8, "kernel": 3, "padding": 1})
+    axes = 1
+    name = "conv1d"
+    source = f"torch.nn.Conv1d; {_STANDARDIZED}"
+    example = Example(((2, 4, 16),), {"out": 8, "kernel": 3, "padding": 1})
 
 
 @operation
 class Conv2d(Convolution):
     """Convolution over height and width, of an image (N, C, H, W)."""
 
-    axes: ClassVar[int] = 2
-    name: ClassVar[str] = "conv2d"
-    source: ClassVar[str] = f"torch.nn.Conv2d; {_STANDARDIZED}"
-    example: ClassVar[Example] = Example(((1, 3, 16, 16),), {"out": 8, "kernel": 7, "stride": 2, "padding": 3})
+    axes = 2
+    name = "conv2d"
+    source = f"torch.nn.Conv2d; {_STANDARDIZED}"
+    example = Example(((1, 3, 16, 16),), {"out": 8, "kernel": 7, "stride": 2, "padding": 3})
 
 
 @operation
 class Conv3d(Convolution):
     """Convolution over depth, height and width, of a volume or a video (N, C, D, H, W)."""
 
-    axes: ClassVar[int] = 3
-    name: ClassVar[str] = "conv3d"
-    source: ClassVar[str] = f"torch.nn.Conv3d; {_STANDARDIZED}"
-    example: ClassVar[Example] = Example(((1, 3, 4, 8, 8),), {"out": 4, "kernel": 3, "padding": 1})
+    axes = 3
+    name = "conv3d"
+    source = f"torch.nn.Conv3d; {_STANDARDIZED}"
+    example = Example(((1, 3, 4, 8, 8),), {"out": 4, "kernel": 3, "padding": 1})

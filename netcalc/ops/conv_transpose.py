@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import ClassVar
 
 from netcalc.dims import Dim, product
 from netcalc.ir import TensorType
@@ -24,11 +23,9 @@ class TransposedConvolution(Windowed):
     those MACs, and is not counted again.
     """
 
-    shape_rule: ClassVar[str] = (
-        "(N, in, L…) → (N, out, L'…), L' = (L − 1)·s − 2·p + d·(k − 1) + 1 + output_padding for each axis"
-    )
-    param_rule: ClassVar[str] = "weight in·(out/groups)·k…, bias out"
-    cost_rule: ClassVar[str] = "N·L…·in·(out/groups)·k… MACs, N·L'…·out adds for the bias"
+    shape_rule = "(N, in, L…) → (N, out, L'…), L' = (L − 1)·s − 2·p + d·(k − 1) + 1 + output_padding for each axis"
+    param_rule = "weight in·(out/groups)·k…, bias out"
+    cost_rule = "N·L…·in·(out/groups)·k… MACs, N·L'…·out adds for the bias"
 
     out: Size = attr("output channels")
     kernel: Sizes = attr("size of the kernel")
@@ -89,27 +86,27 @@ class TransposedConvolution(Windowed):
 class ConvTranspose1d(TransposedConvolution):
     """Transposed convolution along one axis, of a sequence of channels (N, C, L)."""
 
-    axes: ClassVar[int] = 1
-    name: ClassVar[str] = "conv_transpose1d"
-    source: ClassVar[str] = "torch.nn.ConvTranspose1d; Dumoulin and Visin 2016, arXiv:1603.07285"
-    example: ClassVar[Example] = Example(((2, 4, 8),), {"out": 3, "kernel": 4, "stride": 2, "padding": 1})
+    axes = 1
+    name = "conv_transpose1d"
+    source = "torch.nn.ConvTranspose1d; Dumoulin and Visin 2016, arXiv:1603.07285"
+    example = Example(((2, 4, 8),), {"out": 3, "kernel": 4, "stride": 2, "padding": 1})
 
 
 @operation
 class ConvTranspose2d(TransposedConvolution):
     """Transposed convolution over height and width, of an image (N, C, H, W)."""
 
-    axes: ClassVar[int] = 2
-    name: ClassVar[str] = "conv_transpose2d"
-    source: ClassVar[str] = "torch.nn.ConvTranspose2d; Dumoulin and Visin 2016, arXiv:1603.07285"
-    example: ClassVar[Example] = Example(((1, 8, 7, 7),), {"out": 4, "kernel": 4, "stride": 2, "padding": 1})
+    axes = 2
+    name = "conv_transpose2d"
+    source = "torch.nn.ConvTranspose2d; Dumoulin and Visin 2016, arXiv:1603.07285"
+    example = Example(((1, 8, 7, 7),), {"out": 4, "kernel": 4, "stride": 2, "padding": 1})
 
 
 @operation
 class ConvTranspose3d(TransposedConvolution):
     """Transposed convolution over depth, height and width, of a volume or a video (N, C, D, H, W)."""
 
-    axes: ClassVar[int] = 3
-    name: ClassVar[str] = "conv_transpose3d"
-    source: ClassVar[str] = "torch.nn.ConvTranspose3d; Dumoulin and Visin 2016, arXiv:1603.07285"
-    example: ClassVar[Example] = Example(((1, 4, 3, 4, 4),), {"out": 2, "kernel": 2, "stride": 2})
+    axes = 3
+    name = "conv_transpose3d"
+    source = "torch.nn.ConvTranspose3d; Dumoulin and Visin 2016, arXiv:1603.07285"
+    example = Example(((1, 4, 3, 4, 4),), {"out": 2, "kernel": 2, "stride": 2})

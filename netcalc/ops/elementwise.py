@@ -16,9 +16,9 @@ from netcalc.ops.combine import Number, require_held
 class _Function(Operation):
     """A function of each element: the shape stays, and each element costs ``kinds``."""
 
-    shape_rule: ClassVar[str] = "as the input"
-    cost_rule: ClassVar[str] = "one an element"
-    example: ClassVar[Example] = Example(((2, 3),))
+    shape_rule = "as the input"
+    cost_rule = "one an element"
+    example = Example(((2, 3),))
     kinds: ClassVar[tuple[Kind, ...]]
     #: Whether whole numbers become float32, and whether bools are taken.
     to_float: ClassVar[bool] = False
@@ -44,33 +44,33 @@ class _FloatFunction(_Function):
 class Exp(_FloatFunction):
     """eˣ."""
 
-    name: ClassVar[str] = "exp"
-    source: ClassVar[str] = "torch.exp"
+    name = "exp"
+    source = "torch.exp"
 
 
 @operation
 class Log(_FloatFunction):
     """The natural logarithm."""
 
-    name: ClassVar[str] = "log"
-    source: ClassVar[str] = "torch.log"
+    name = "log"
+    source = "torch.log"
 
 
 @operation
 class Sqrt(_FloatFunction):
     """The square root."""
 
-    name: ClassVar[str] = "sqrt"
-    source: ClassVar[str] = "torch.sqrt"
+    name = "sqrt"
+    source = "torch.sqrt"
 
 
 @operation
 class Rsqrt(_FloatFunction):
     """1/√x: a root and a division."""
 
-    name: ClassVar[str] = "rsqrt"
-    source: ClassVar[str] = "torch.rsqrt"
-    cost_rule: ClassVar[str] = "one root and one division an element"
+    name = "rsqrt"
+    source = "torch.rsqrt"
+    cost_rule = "one root and one division an element"
     kinds: ClassVar[tuple[Kind, ...]] = ("transcendental", "div")
 
 
@@ -78,8 +78,8 @@ class Rsqrt(_FloatFunction):
 class Reciprocal(_FloatFunction):
     """1/x."""
 
-    name: ClassVar[str] = "reciprocal"
-    source: ClassVar[str] = "torch.reciprocal"
+    name = "reciprocal"
+    source = "torch.reciprocal"
     kinds: ClassVar[tuple[Kind, ...]] = ("div",)
 
 
@@ -87,24 +87,24 @@ class Reciprocal(_FloatFunction):
 class Sin(_FloatFunction):
     """The sine."""
 
-    name: ClassVar[str] = "sin"
-    source: ClassVar[str] = "torch.sin"
+    name = "sin"
+    source = "torch.sin"
 
 
 @operation
 class Cos(_FloatFunction):
     """The cosine."""
 
-    name: ClassVar[str] = "cos"
-    source: ClassVar[str] = "torch.cos"
+    name = "cos"
+    source = "torch.cos"
 
 
 @operation
 class Square(_Function):
     """x²; the square of a bool is an int64."""
 
-    name: ClassVar[str] = "square"
-    source: ClassVar[str] = "torch.square"
+    name = "square"
+    source = "torch.square"
     kinds: ClassVar[tuple[Kind, ...]] = ("mul",)
 
     def infer(self, ctx: Context, x: TensorType) -> TensorType:
@@ -115,8 +115,8 @@ class Square(_Function):
 class Abs(_Function):
     """|x|."""
 
-    name: ClassVar[str] = "abs"
-    source: ClassVar[str] = "torch.abs"
+    name = "abs"
+    source = "torch.abs"
     kinds: ClassVar[tuple[Kind, ...]] = ("compare",)
     takes_bool: ClassVar[bool] = False
 
@@ -125,8 +125,8 @@ class Abs(_Function):
 class Neg(_Function):
     """−x."""
 
-    name: ClassVar[str] = "neg"
-    source: ClassVar[str] = "torch.neg"
+    name = "neg"
+    source = "torch.neg"
     kinds: ClassVar[tuple[Kind, ...]] = ("add",)
     takes_bool: ClassVar[bool] = False
 
@@ -135,8 +135,8 @@ class Neg(_Function):
 class Sign(_Function):
     """−1, 0 or 1, as the element is negative, zero (or NaN) or positive."""
 
-    name: ClassVar[str] = "sign"
-    source: ClassVar[str] = "torch.sign"
+    name = "sign"
+    source = "torch.sign"
     kinds: ClassVar[tuple[Kind, ...]] = ("compare",)
 
 
@@ -147,10 +147,10 @@ class Clamp(_Function):
     Bounds that are no whole numbers make whole numbers float32, as in any arithmetic with them.
     """
 
-    name: ClassVar[str] = "clamp"
-    source: ClassVar[str] = "torch.clamp"
-    cost_rule: ClassVar[str] = "one comparison an element for each bound"
-    example: ClassVar[Example] = Example(((2, 3),), {"min": 0.0, "max": 6.0})
+    name = "clamp"
+    source = "torch.clamp"
+    cost_rule = "one comparison an element for each bound"
+    example = Example(((2, 3),), {"min": 0.0, "max": 6.0})
 
     min: Number | None = attr("the lower bound", default=None)
     max: Number | None = attr("the upper bound", default=None)
@@ -179,12 +179,12 @@ class Clamp(_Function):
 class Cast(Operation):
     """The same elements in another type: floats lose their fraction, what is not zero becomes true."""
 
-    name: ClassVar[str] = "cast"
-    source: ClassVar[str] = "torch.Tensor.to"
-    shorthand: ClassVar[str | None] = "dtype"
-    shape_rule: ClassVar[str] = "as the input"
-    cost_rule: ClassVar[str] = "none: data is copied"
-    example: ClassVar[Example] = Example(((2, 3),), {"dtype": "float16"})
+    name = "cast"
+    source = "torch.Tensor.to"
+    shorthand = "dtype"
+    shape_rule = "as the input"
+    cost_rule = "none: data is copied"
+    example = Example(((2, 3),), {"dtype": "float16"})
 
     dtype: DType = attr("the type of the elements")
 

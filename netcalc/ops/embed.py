@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 from netcalc.dims import Dim
 from netcalc.dtypes import DType
@@ -15,7 +15,6 @@ from netcalc.opdef import (
     Init,
     Operation,
     Param,
-    Port,
     RuleError,
     Size,
     Term,
@@ -34,8 +33,8 @@ def require_ids(x: TensorType, what: str) -> None:
 class _Table(Operation):
     """A learned table of ``num_embeddings`` rows, looked up by id."""
 
-    shorthand: ClassVar[str | None] = "num_embeddings"
-    param_rule: ClassVar[str] = "weight num_embeddings·embedding_dim"
+    shorthand = "num_embeddings"
+    param_rule = "weight num_embeddings·embedding_dim"
 
     num_embeddings: Size = attr("rows of the table; ids are below it")
     embedding_dim: Size = attr("features of a row")
@@ -83,11 +82,11 @@ class Embedding(_Table):
     stays as it is.  PyTorch's ``sparse`` and ``scale_grad_by_freq`` concern gradients only and have no place here.
     """
 
-    name: ClassVar[str] = "embedding"
-    source: ClassVar[str] = "torch.nn.Embedding; scale √d_model: Vaswani et al. 2017, arXiv:1706.03762, section 3.4"
-    shape_rule: ClassVar[str] = "(…) → (…, embedding_dim)"
-    cost_rule: ClassVar[str] = "none; …·embedding_dim muls for the scale; the norms with max_norm"
-    example: ClassVar[Example] = Example((TensorType((2, 6), "int64"),), {"num_embeddings": 20, "embedding_dim": 16})
+    name = "embedding"
+    source = "torch.nn.Embedding; scale √d_model: Vaswani et al. 2017, arXiv:1706.03762, section 3.4"
+    shape_rule = "(…) → (…, embedding_dim)"
+    cost_rule = "none; …·embedding_dim muls for the scale; the norms with max_norm"
+    example = Example((TensorType((2, 6), "int64"),), {"num_embeddings": 20, "embedding_dim": 16})
 
     scale: float | None = attr("constant factor of the rows, such as √embedding_dim", default=None)
 
@@ -113,15 +112,15 @@ class EmbeddingBag(_Table):
     an empty bag gives zeros.  ``per_sample_weights`` multiply the rows of a sum.
     """
 
-    name: ClassVar[str] = "embedding_bag"
-    source: ClassVar[str] = "torch.nn.EmbeddingBag"
-    inputs: ClassVar[tuple[Port, ...]] = ports("input", "offsets?", "per_sample_weights?")
-    shape_rule: ClassVar[str] = "(bags, ids) → (bags, embedding_dim), or (ids) with offsets (bags)"
-    cost_rule: ClassVar[str] = (
+    name = "embedding_bag"
+    source = "torch.nn.EmbeddingBag"
+    inputs = ports("input", "offsets?", "per_sample_weights?")
+    shape_rule = "(bags, ids) → (bags, embedding_dim), or (ids) with offsets (bags)"
+    cost_rule = (
         "bags·(ids − 1)·embedding_dim adds (or comparisons), a div for the mean, a mul for per-sample weights; one "
         "add an id and feature with offsets; a comparison an id with padding_idx"
     )
-    example: ClassVar[Example] = Example((TensorType((2, 6), "int64"),), {"num_embeddings": 20, "embedding_dim": 6})
+    example = Example((TensorType((2, 6), "int64"),), {"num_embeddings": 20, "embedding_dim": 6})
 
     mode: Literal["sum", "mean", "max"] = attr("how the rows of a bag become one", default="mean")
     include_last_offset: bool = attr("the last offset is the end of the last bag", default=False)
@@ -184,12 +183,12 @@ class EmbeddingBag(_Table):
 class OneHot(Operation):
     """A 1 at the place of each id, along a new last axis of ``num_classes``; zeros elsewhere."""
 
-    name: ClassVar[str] = "one_hot"
-    source: ClassVar[str] = "torch.nn.functional.one_hot"
-    shorthand: ClassVar[str | None] = "num_classes"
-    shape_rule: ClassVar[str] = "(…) → (…, num_classes)"
-    cost_rule: ClassVar[str] = "none: placing ones moves data"
-    example: ClassVar[Example] = Example((TensorType((2, 3), "int64"),), {"num_classes": 5})
+    name = "one_hot"
+    source = "torch.nn.functional.one_hot"
+    shorthand = "num_classes"
+    shape_rule = "(…) → (…, num_classes)"
+    cost_rule = "none: placing ones moves data"
+    example = Example((TensorType((2, 3), "int64"),), {"num_classes": 5})
 
     num_classes: Size = attr("length of the new axis; ids are below it")
     dtype: DType = attr("type of the zeros and ones", default="int64")

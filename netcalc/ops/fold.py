@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 from netcalc.dims import Dim, exact_div, product
 from netcalc.ir import TensorType
@@ -14,7 +14,7 @@ from netcalc.ops._windows import Padding, Sizes, Windowed
 class _Columns(Windowed):
     """Base of what goes between an image and its windows."""
 
-    axes: ClassVar[int] = 2
+    axes = 2
 
     kernel: Sizes = attr("size of a window")
     stride: Sizes = attr("step between windows", default=1)
@@ -33,12 +33,12 @@ class Unfold(_Columns):
     Channels vary slowest within a column, then the rows of the window, then its columns (im2col).
     """
 
-    name: ClassVar[str] = "unfold"
-    source: ClassVar[str] = "torch.nn.Unfold"
-    shorthand: ClassVar[str | None] = "kernel"
-    shape_rule: ClassVar[str] = "(N, C, H, W) → (N, C·k·k, H'·W'), H' = ⌊(H + 2·p − d·(k − 1) − 1)/s⌋ + 1, so W'"
-    cost_rule: ClassVar[str] = "none: data moves"
-    example: ClassVar[Example] = Example(((1, 3, 8, 8),), {"kernel": 2, "stride": 2})
+    name = "unfold"
+    source = "torch.nn.Unfold"
+    shorthand = "kernel"
+    shape_rule = "(N, C, H, W) → (N, C·k·k, H'·W'), H' = ⌊(H + 2·p − d·(k − 1) − 1)/s⌋ + 1, so W'"
+    cost_rule = "none: data moves"
+    example = Example(((1, 3, 8, 8),), {"kernel": 2, "stride": 2})
 
     def infer(self, ctx: Context, x: TensorType) -> TensorType:
         self.require_spatial(x)
@@ -56,11 +56,11 @@ class Fold(_Columns):
     The reverse of ``unfold`` up to the overlaps, which are summed (col2im).
     """
 
-    name: ClassVar[str] = "fold"
-    source: ClassVar[str] = "torch.nn.Fold"
-    shape_rule: ClassVar[str] = "(N, C·k·k, H'·W') → (N, C, H, W), H' = ⌊(H + 2·p − d·(k − 1) − 1)/s⌋ + 1, so W'"
-    cost_rule: ClassVar[str] = "N·C·k·k·H'·W' adds"
-    example: ClassVar[Example] = Example(((1, 12, 16),), {"output_size": 8, "kernel": 2, "stride": 2})
+    name = "fold"
+    source = "torch.nn.Fold"
+    shape_rule = "(N, C·k·k, H'·W') → (N, C, H, W), H' = ⌊(H + 2·p − d·(k − 1) − 1)/s⌋ + 1, so W'"
+    cost_rule = "N·C·k·k·H'·W' adds"
+    example = Example(((1, 12, 16),), {"output_size": 8, "kernel": 2, "stride": 2})
 
     output_size: Sizes = attr("height and width of the image")
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import ClassVar
 
 from netcalc.dims import product
 from netcalc.ir import TensorType
@@ -14,7 +13,6 @@ from netcalc.opdef import (
     Init,
     Operation,
     Param,
-    Port,
     RuleError,
     Size,
     Term,
@@ -29,13 +27,13 @@ from netcalc.opdef import (
 class Linear(Operation):
     """y = x·Wᵀ + b on the last axis; all axes before it are batch."""
 
-    name: ClassVar[str] = "linear"
-    source: ClassVar[str] = "torch.nn.Linear"
-    shorthand: ClassVar[str | None] = "out"
-    shape_rule: ClassVar[str] = "(…, in) → (…, out)"
-    param_rule: ClassVar[str] = "weight out·in, bias out"
-    cost_rule: ClassVar[str] = "…·out·in MACs, …·out adds for the bias"
-    example: ClassVar[Example] = Example(((2, 8),), {"out": 4})
+    name = "linear"
+    source = "torch.nn.Linear"
+    shorthand = "out"
+    shape_rule = "(…, in) → (…, out)"
+    param_rule = "weight out·in, bias out"
+    cost_rule = "…·out·in MACs, …·out adds for the bias"
+    example = Example(((2, 8),), {"out": 4})
 
     out: Size = attr("output features")
     bias: bool = attr("add a learned bias", default=True)
@@ -64,14 +62,14 @@ class Linear(Operation):
 class Bilinear(Operation):
     """y = x₁·A·x₂ + b, one matrix A for each output feature; the axes before the last are batch and equal in both."""
 
-    name: ClassVar[str] = "bilinear"
-    source: ClassVar[str] = "torch.nn.Bilinear"
-    inputs: ClassVar[tuple[Port, ...]] = ports("input1", "input2")
-    shorthand: ClassVar[str | None] = "out"
-    shape_rule: ClassVar[str] = "(…, in1), (…, in2) → (…, out)"
-    param_rule: ClassVar[str] = "weight out·in1·in2, bias out"
-    cost_rule: ClassVar[str] = "…·out·in2·in1 MACs for x₁·A, …·out·in2 MACs for ·x₂, …·out adds for the bias"
-    example: ClassVar[Example] = Example(((3, 5), (3, 6)), {"out": 4})
+    name = "bilinear"
+    source = "torch.nn.Bilinear"
+    inputs = ports("input1", "input2")
+    shorthand = "out"
+    shape_rule = "(…, in1), (…, in2) → (…, out)"
+    param_rule = "weight out·in1·in2, bias out"
+    cost_rule = "…·out·in2·in1 MACs for x₁·A, …·out·in2 MACs for ·x₂, …·out adds for the bias"
+    example = Example(((3, 5), (3, 6)), {"out": 4})
 
     out: Size = attr("output features")
     bias: bool = attr("add a learned bias", default=True)

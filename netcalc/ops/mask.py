@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import Literal
 
 from netcalc.dtypes import FLOATS, DType
 from netcalc.ir import TensorType
-from netcalc.opdef import Context, Example, Port, RuleError, Size, attr, operation
+from netcalc.opdef import Context, Example, RuleError, Size, attr, operation
 from netcalc.ops._movement import Movement
 from netcalc.ops.lists import Whole
 
 
 class _Triangle(Movement):
-    shorthand: ClassVar[str | None] = "diagonal"
-    shape_rule: ClassVar[str] = "unchanged"
-    example: ClassVar[Example] = Example(((4, 5),), {"diagonal": 1})
+    shorthand = "diagonal"
+    shape_rule = "unchanged"
+    example = Example(((4, 5),), {"diagonal": 1})
 
     diagonal: Whole = attr("the diagonal where the triangle ends: 0 the main one, 1 above it, -1 below", default=0)
 
@@ -28,16 +28,16 @@ class _Triangle(Movement):
 class Tril(_Triangle):
     """The lower triangle of the last two axes, up to a diagonal; zeros elsewhere."""
 
-    name: ClassVar[str] = "tril"
-    source: ClassVar[str] = "torch.tril"
+    name = "tril"
+    source = "torch.tril"
 
 
 @operation
 class Triu(_Triangle):
     """The upper triangle of the last two axes, from a diagonal on; zeros elsewhere."""
 
-    name: ClassVar[str] = "triu"
-    source: ClassVar[str] = "torch.triu"
+    name = "triu"
+    source = "torch.triu"
 
 
 @operation
@@ -51,12 +51,12 @@ class CausalMask(Movement):
     scaled_dot_product_attention has all of this as attributes; the mask is for what is made of other operations.
     """
 
-    name: ClassVar[str] = "causal_mask"
-    source: ClassVar[str] = "torch.nn.attention.bias; Transformer.generate_square_subsequent_mask"
-    inputs: ClassVar[tuple[Port, ...]] = ()
-    shorthand: ClassVar[str | None] = "queries"
-    shape_rule: ClassVar[str] = "→ (queries, keys)"
-    example: ClassVar[Example] = Example((), {"queries": 4})
+    name = "causal_mask"
+    source = "torch.nn.attention.bias; Transformer.generate_square_subsequent_mask"
+    inputs = ()
+    shorthand = "queries"
+    shape_rule = "→ (queries, keys)"
+    example = Example((), {"queries": 4})
 
     queries: Size = attr("how many queries")
     keys: Size | None = attr("how many keys; as many as queries unless given", default=None)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
 
 from netcalc.dims import Dim, ceil_log2, product
 from netcalc.ir import TensorType
@@ -11,7 +10,6 @@ from netcalc.opdef import (
     Context,
     Example,
     Operation,
-    Port,
     RuleError,
     Size,
     Term,
@@ -32,10 +30,10 @@ def selection(n: Dim, k: Dim) -> Dim:
 
 
 class _Arg(Operation):
-    shorthand: ClassVar[str | None] = "axis"
-    shape_rule: ClassVar[str] = "without the axis; with keepdim it is 1; int64"
-    cost_rule: ClassVar[str] = "n − 1 comparisons among n elements"
-    example: ClassVar[Example] = Example(((2, 3),), {"axis": 1})
+    shorthand = "axis"
+    shape_rule = "without the axis; with keepdim it is 1; int64"
+    cost_rule = "n − 1 comparisons among n elements"
+    example = Example(((2, 3),), {"axis": 1})
 
     axis: int | None = attr(
         "the axis to search; null: the whole tensor, for an index into all its elements", default=None
@@ -66,16 +64,16 @@ class _Arg(Operation):
 class Argmax(_Arg):
     """The index of the largest element, the first of them if there are several; NaN counts as largest."""
 
-    name: ClassVar[str] = "argmax"
-    source: ClassVar[str] = "torch.argmax"
+    name = "argmax"
+    source = "torch.argmax"
 
 
 @operation
 class Argmin(_Arg):
     """The index of the smallest element, the first of them if there are several; NaN counts as smallest."""
 
-    name: ClassVar[str] = "argmin"
-    source: ClassVar[str] = "torch.argmin"
+    name = "argmin"
+    source = "torch.argmin"
 
 
 @operation
@@ -85,13 +83,13 @@ class Topk(Operation):
     They come in order, equal ones by their index; ``sorted: false`` promises no order and is the same here.
     """
 
-    name: ClassVar[str] = "topk"
-    source: ClassVar[str] = "torch.topk"
-    outputs: ClassVar[tuple[Port, ...]] = ports("values", "indices")
-    shorthand: ClassVar[str | None] = "k"
-    shape_rule: ClassVar[str] = "the axis has size k; the indices are int64"
-    cost_rule: ClassVar[str] = "n − 1 + (k − 1)·(⌈log₂ n⌉ − 1) comparisons for n elements along the axis"
-    example: ClassVar[Example] = Example(((2, 5),), {"k": 2})
+    name = "topk"
+    source = "torch.topk"
+    outputs = ports("values", "indices")
+    shorthand = "k"
+    shape_rule = "the axis has size k; the indices are int64"
+    cost_rule = "n − 1 + (k − 1)·(⌈log₂ n⌉ − 1) comparisons for n elements along the axis"
+    example = Example(((2, 5),), {"k": 2})
 
     k: Size = attr("how many elements")
     axis: int = attr("the axis to select along", default=-1)
@@ -119,12 +117,12 @@ class Sort(Operation):
     Equal elements keep their order, as with torch's ``stable=True``.
     """
 
-    name: ClassVar[str] = "sort"
-    source: ClassVar[str] = "torch.sort"
-    outputs: ClassVar[tuple[Port, ...]] = ports("values", "indices")
-    shape_rule: ClassVar[str] = "as the input; the indices are int64"
-    cost_rule: ClassVar[str] = "(n − 1)·⌈log₂ n⌉ comparisons for n elements along the axis"
-    example: ClassVar[Example] = Example(((2, 5),))
+    name = "sort"
+    source = "torch.sort"
+    outputs = ports("values", "indices")
+    shape_rule = "as the input; the indices are int64"
+    cost_rule = "(n − 1)·⌈log₂ n⌉ comparisons for n elements along the axis"
+    example = Example(((2, 5),))
 
     axis: int = attr("the axis to sort along", default=-1)
     descending: bool = attr("the largest first", default=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, WithJsonSchema
 
@@ -47,11 +47,11 @@ class Pad(Movement):
     mode works on any axes.
     """
 
-    name: ClassVar[str] = "pad"
-    source: ClassVar[str] = "torch.nn.functional.pad"
-    shorthand: ClassVar[str | None] = "padding"
-    shape_rule: ClassVar[str] = "(…, d) → (…, d + before + after)"
-    example: ClassVar[Example] = Example(((1, 2, 4, 4),), {"padding": [[3, 0], [1, 2]], "mode": "reflect"})
+    name = "pad"
+    source = "torch.nn.functional.pad"
+    shorthand = "padding"
+    shape_rule = "(…, d) → (…, d + before + after)"
+    example = Example(((1, 2, 4, 4),), {"padding": [[3, 0], [1, 2]], "mode": "reflect"})
 
     padding: _Padding = attr("for each axis a number or [before, after]")
     axis: Axes | None = attr("the padded axes; the last ones unless given", default=None)

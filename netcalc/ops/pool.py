@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 from pydantic import field_validator
 
 from netcalc.dims import Dim, product
 from netcalc.ir import TensorType
-from netcalc.opdef import Context, Example, Port, RuleError, Term, attr, operation, ports
+from netcalc.opdef import Context, Example, RuleError, Term, attr, operation, ports
 from netcalc.ops._windows import AXES, Offsets, OptionalSizes, Sizes, Windowed
 
 
 class Pooling(Windowed):
     """Base of pooling with a window; ``padding`` and ``dilation`` are 0 and 1 where an operation lacks them."""
 
-    shorthand: ClassVar[str | None] = "kernel"
-    shape_rule: ClassVar[str] = "(N, C, L…) → (N, C, L'…), L' = ⌊(L + 2·p − d·(k − 1) − 1)/s⌋ + 1 for each axis"
+    shorthand = "kernel"
+    shape_rule = "(N, C, L…) → (N, C, L'…), L' = ⌊(L + 2·p − d·(k − 1) − 1)/s⌋ + 1 for each axis"
 
     kernel: Sizes = attr("size of the window")
     stride: OptionalSizes = attr("step between windows; the size of the window unless given", default=None)
@@ -71,8 +71,8 @@ class MaxPooling(Pooling):
     batch axis.
     """
 
-    outputs: ClassVar[tuple[Port, ...]] = ports("output", "indices?")
-    cost_rule: ClassVar[str] = "k… − 1 comparisons an output element"
+    outputs = ports("output", "indices?")
+    cost_rule = "k… − 1 comparisons an output element"
 
     padding: Offsets = attr("elements added on both sides, at most half of the window", default=0)
     dilation: Sizes = attr("step between the taps of a window", default=1)
@@ -98,30 +98,30 @@ class MaxPooling(Pooling):
 class MaxPool1d(MaxPooling):
     """The largest element of each window along one axis, channel by channel."""
 
-    axes: ClassVar[int] = 1
-    name: ClassVar[str] = "max_pool1d"
-    source: ClassVar[str] = "torch.nn.MaxPool1d"
-    example: ClassVar[Example] = Example(((2, 4, 16),), {"kernel": 2})
+    axes = 1
+    name = "max_pool1d"
+    source = "torch.nn.MaxPool1d"
+    example = Example(((2, 4, 16),), {"kernel": 2})
 
 
 @operation
 class MaxPool2d(MaxPooling):
     """The largest element of each window over height and width, channel by channel."""
 
-    axes: ClassVar[int] = 2
-    name: ClassVar[str] = "max_pool2d"
-    source: ClassVar[str] = "torch.nn.MaxPool2d"
-    example: ClassVar[Example] = Example(((1, 4, 16, 16),), {"kernel": 3, "stride": 2, "padding": 1})
+    axes = 2
+    name = "max_pool2d"
+    source = "torch.nn.MaxPool2d"
+    example = Example(((1, 4, 16, 16),), {"kernel": 3, "stride": 2, "padding": 1})
 
 
 @operation
 class MaxPool3d(MaxPooling):
     """The largest element of each window over depth, height and width, channel by channel."""
 
-    axes: ClassVar[int] = 3
-    name: ClassVar[str] = "max_pool3d"
-    source: ClassVar[str] = "torch.nn.MaxPool3d"
-    example: ClassVar[Example] = Example(((1, 4, 4, 8, 8),), {"kernel": 2})
+    axes = 3
+    name = "max_pool3d"
+    source = "torch.nn.MaxPool3d"
+    example = Example(((1, 4, 4, 8, 8),), {"kernel": 2})
 
 
 # -- average ----------------------------------------------------------------------------------------
@@ -135,7 +135,7 @@ class AvgPooling(Pooling):
     divides by a fixed number instead.  The input may come without a batch axis.
     """
 
-    cost_rule: ClassVar[str] = "k… − 1 adds and one division an output element"
+    cost_rule = "k… − 1 adds and one division an output element"
 
     padding: Offsets = attr("zeros added on both sides, at most half of the window", default=0)
     count_include_pad: bool = attr("count padding in the average", default=True)
@@ -164,30 +164,30 @@ class AvgPooling(Pooling):
 class AvgPool1d(AvgPooling):
     """The mean of each window along one axis, channel by channel."""
 
-    axes: ClassVar[int] = 1
-    name: ClassVar[str] = "avg_pool1d"
-    source: ClassVar[str] = "torch.nn.AvgPool1d"
-    example: ClassVar[Example] = Example(((2, 4, 16),), {"kernel": 2})
+    axes = 1
+    name = "avg_pool1d"
+    source = "torch.nn.AvgPool1d"
+    example = Example(((2, 4, 16),), {"kernel": 2})
 
 
 @operation
 class AvgPool2d(AvgPooling):
     """The mean of each window over height and width, channel by channel."""
 
-    axes: ClassVar[int] = 2
-    name: ClassVar[str] = "avg_pool2d"
-    source: ClassVar[str] = "torch.nn.AvgPool2d"
-    example: ClassVar[Example] = Example(((1, 4, 16, 16),), {"kernel": 2})
+    axes = 2
+    name = "avg_pool2d"
+    source = "torch.nn.AvgPool2d"
+    example = Example(((1, 4, 16, 16),), {"kernel": 2})
 
 
 @operation
 class AvgPool3d(AvgPooling):
     """The mean of each window over depth, height and width, channel by channel."""
 
-    axes: ClassVar[int] = 3
-    name: ClassVar[str] = "avg_pool3d"
-    source: ClassVar[str] = "torch.nn.AvgPool3d"
-    example: ClassVar[Example] = Example(((1, 4, 4, 8, 8),), {"kernel": 2})
+    axes = 3
+    name = "avg_pool3d"
+    source = "torch.nn.AvgPool3d"
+    example = Example(((1, 4, 4, 8, 8),), {"kernel": 2})
 
 
 # -- power average ----------------------------------------------------------------------------------
@@ -201,9 +201,7 @@ class LPPooling(Pooling):
     that ``ceil_mode`` lets reach past the end is scaled as if it were full.  The input may come without a batch axis.
     """
 
-    cost_rule: ClassVar[str] = (
-        "one power an input element; k… − 1 adds and one root an output element, with ceil_mode one mul"
-    )
+    cost_rule = "one power an input element; k… − 1 adds and one root an output element, with ceil_mode one mul"
 
     norm_type: float = attr("the power p", gt=0, allow_inf_nan=False)
 
@@ -223,27 +221,27 @@ class LPPooling(Pooling):
 class LPPool1d(LPPooling):
     """The p-norm of each window along one axis, channel by channel."""
 
-    axes: ClassVar[int] = 1
-    name: ClassVar[str] = "lp_pool1d"
-    source: ClassVar[str] = "torch.nn.LPPool1d"
-    example: ClassVar[Example] = Example(((2, 4, 16),), {"norm_type": 2, "kernel": 2})
+    axes = 1
+    name = "lp_pool1d"
+    source = "torch.nn.LPPool1d"
+    example = Example(((2, 4, 16),), {"norm_type": 2, "kernel": 2})
 
 
 @operation
 class LPPool2d(LPPooling):
     """The p-norm of each window over height and width, channel by channel."""
 
-    axes: ClassVar[int] = 2
-    name: ClassVar[str] = "lp_pool2d"
-    source: ClassVar[str] = "torch.nn.LPPool2d"
-    example: ClassVar[Example] = Example(((1, 4, 16, 16),), {"norm_type": 2, "kernel": 2})
+    axes = 2
+    name = "lp_pool2d"
+    source = "torch.nn.LPPool2d"
+    example = Example(((1, 4, 16, 16),), {"norm_type": 2, "kernel": 2})
 
 
 @operation
 class LPPool3d(LPPooling):
     """The p-norm of each window over depth, height and width, channel by channel."""
 
-    axes: ClassVar[int] = 3
-    name: ClassVar[str] = "lp_pool3d"
-    source: ClassVar[str] = "torch.nn.LPPool3d"
-    example: ClassVar[Example] = Example(((1, 4, 4, 8, 8),), {"norm_type": 2, "kernel": 2})
+    axes = 3
+    name = "lp_pool3d"
+    source = "torch.nn.LPPool3d"
+    example = Example(((1, 4, 4, 8, 8),), {"norm_type": 2, "kernel": 2})

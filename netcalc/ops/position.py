@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar, Literal
+from typing import Literal
 
 from netcalc.dims import Dim
 from netcalc.ir import TensorType
@@ -26,8 +26,8 @@ from netcalc.opdef import (
 class _Positions(Operation):
     """A table of positions, its rows from ``offset`` on added to x of (…, length, features)."""
 
-    shape_rule: ClassVar[str] = "(…, L, d) → unchanged; (L, d) without add"
-    cost_rule: ClassVar[str] = "one add an element; none without add"
+    shape_rule = "(…, L, d) → unchanged; (L, d) without add"
+    cost_rule = "one add an element; none without add"
 
     offset: int = attr("row of the table that the first position takes", default=0, ge=0)
     add: bool = attr("add the rows to the input; otherwise they are the output", default=True)
@@ -65,11 +65,11 @@ class SinusoidalPositions(_Positions):
     ``weight`` that is not trained, as transformers keeps those of Whisper and Marian.
     """
 
-    name: ClassVar[str] = "sinusoidal_positions"
-    source: ClassVar[str] = "Vaswani et al. 2017, arXiv:1706.03762, section 3.5"
-    shorthand: ClassVar[str | None] = "max_length"
-    param_rule: ClassVar[str] = "buffer pe max_length·d, or weight of that size"
-    example: ClassVar[Example] = Example(((1, 6, 8),), {"max_length": 24})
+    name = "sinusoidal_positions"
+    source = "Vaswani et al. 2017, arXiv:1706.03762, section 3.5"
+    shorthand = "max_length"
+    param_rule = "buffer pe max_length·d, or weight of that size"
+    example = Example(((1, 6, 8),), {"max_length": 24})
 
     max_length: Size | None = attr("rows of the table; the input's length unless given", default=None)
     base: float = attr("ratio of the longest to the shortest wavelength", default=10_000.0, gt=0)
@@ -96,11 +96,11 @@ class LearnedPositions(_Positions):
     two rows more than positions.
     """
 
-    name: ClassVar[str] = "learned_positions"
-    source: ClassVar[str] = "torch.nn.Embedding over positions; Gehring et al. 2017, arXiv:1705.03122"
-    shorthand: ClassVar[str | None] = "max_length"
-    param_rule: ClassVar[str] = "weight max_length·d"
-    example: ClassVar[Example] = Example(((1, 6, 8),), {"max_length": 24})
+    name = "learned_positions"
+    source = "torch.nn.Embedding over positions; Gehring et al. 2017, arXiv:1705.03122"
+    shorthand = "max_length"
+    param_rule = "weight max_length·d"
+    example = Example(((1, 6, 8),), {"max_length": 24})
 
     max_length: Size = attr("rows of the table")
 

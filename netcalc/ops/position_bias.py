@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 from pydantic import model_validator
 
@@ -16,7 +16,6 @@ from netcalc.opdef import (
     Init,
     Operation,
     Param,
-    Port,
     RuleError,
     Size,
     Term,
@@ -31,7 +30,7 @@ from netcalc.ops.lists import Sizes
 class _Bias(Operation):
     """A bias that only sizes and parameters decide: looking it up, or scaling fixed distances, is no work."""
 
-    cost_rule: ClassVar[str] = "none: looked up in a table; adding it is attention's work"
+    cost_rule = "none: looked up in a table; adding it is attention's work"
 
     num_heads: Size = attr("attention heads")
 
@@ -48,15 +47,15 @@ class RelativePositionBias(_Bias):
     BEiT.
     """
 
-    name: ClassVar[str] = "relative_position_bias"
-    source: ClassVar[str] = "Liu et al. 2021, arXiv:2103.14030; torchvision.models.swin_transformer"
-    inputs: ClassVar[tuple[Port, ...]] = ()
-    shape_rule: ClassVar[str] = "→ (num_heads, N, N), N = product of window_size (+ 1 with class_token)"
-    param_rule: ClassVar[str] = (
+    name = "relative_position_bias"
+    source = "Liu et al. 2021, arXiv:2103.14030; torchvision.models.swin_transformer"
+    inputs = ()
+    shape_rule = "→ (num_heads, N, N), N = product of window_size (+ 1 with class_token)"
+    param_rule = (
         "relative_position_bias_table Π(2·w − 1)·num_heads (3 rows more with class_token), "
         "buffer relative_position_index N²"
     )
-    example: ClassVar[Example] = Example((), {"window_size": [2, 3], "num_heads": 4})
+    example = Example((), {"window_size": [2, 3], "num_heads": 4})
 
     window_size: Sizes = attr("places along each axis of the window", min_length=1)
     class_token: bool = attr("one more place, in front of the window", default=False)
@@ -84,7 +83,7 @@ class RelativePositionBias(_Bias):
 class _Distance(_Bias):
     """A bias by the distance of query and key; the lengths are those of (…, length, features)."""
 
-    inputs: ClassVar[tuple[Port, ...]] = ports("query", "key?")
+    inputs = ports("query", "key?")
 
     alignment: Literal["upper_left", "lower_right"] = attr(
         "query i stands at key i, or the last query at the last key (keys from a cache)", default="upper_left"
@@ -107,11 +106,11 @@ class T5PositionBias(_Distance):
     ``bidirectional`` (an encoder); otherwise all are for keys before it (a decoder).
     """
 
-    name: ClassVar[str] = "t5_position_bias"
-    source: ClassVar[str] = "Raffel et al. 2019, arXiv:1910.10683, section 2.1; transformers T5Attention"
-    shape_rule: ClassVar[str] = "(…, L, _), (…, S, _) → (1, num_heads, L, S)"
-    param_rule: ClassVar[str] = "weight num_buckets·num_heads"
-    example: ClassVar[Example] = Example(((1, 5, 8),), {"num_heads": 2})
+    name = "t5_position_bias"
+    source = "Raffel et al. 2019, arXiv:1910.10683, section 2.1; transformers T5Attention"
+    shape_rule = "(…, L, _), (…, S, _) → (1, num_heads, L, S)"
+    param_rule = "weight num_buckets·num_heads"
+    example = Example(((1, 5, 8),), {"num_heads": 2})
 
     num_buckets: int = attr("rows of the table", default=32, ge=2)
     max_distance: int = attr("distance from which on all share the last bucket", default=128, ge=2)
@@ -147,10 +146,10 @@ class AlibiBias(_Distance):
     head counts between powers of two, those of the power below, then every other one of the power above.
     """
 
-    name: ClassVar[str] = "alibi_bias"
-    source: ClassVar[str] = "Press et al. 2021, arXiv:2108.12409; transformers build_alibi_tensor"
-    shape_rule: ClassVar[str] = "(…, L, _), (…, S, _) → (num_heads, L, S), or (num_heads, 1, S)"
-    example: ClassVar[Example] = Example(((1, 5, 8),), {"num_heads": 2})
+    name = "alibi_bias"
+    source = "Press et al. 2021, arXiv:2108.12409; transformers build_alibi_tensor"
+    shape_rule = "(…, L, _), (…, S, _) → (num_heads, L, S), or (num_heads, 1, S)"
+    example = Example(((1, 5, 8),), {"num_heads": 2})
 
     max_bias: float = attr("exponent of the last slope", default=8.0, gt=0)
     per_query: bool = attr("distances from each query; otherwise the keys' own positions", default=True)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import ClassVar
 
 from netcalc.dims import product
 from netcalc.ir import TensorType
-from netcalc.opdef import Context, Example, Operation, Port, RuleError, Term, attr, operation, ports
+from netcalc.opdef import Context, Example, Operation, RuleError, Term, attr, operation, ports
 from netcalc.ops.broadcast import broadcast
 from netcalc.ops.contraction import Labels, pairings, read
 
@@ -20,12 +19,12 @@ class Matmul(Operation):
     the output.
     """
 
-    name: ClassVar[str] = "matmul"
-    source: ClassVar[str] = "torch.matmul"
-    inputs: ClassVar[tuple[Port, ...]] = ports("input", "other")
-    shape_rule: ClassVar[str] = "(…, rows, inner) · (…, inner, columns) → (…, rows, columns)"
-    cost_rule: ClassVar[str] = "…·rows·columns·inner MACs"
-    example: ClassVar[Example] = Example(((2, 4, 8), (8, 5)))
+    name = "matmul"
+    source = "torch.matmul"
+    inputs = ports("input", "other")
+    shape_rule = "(…, rows, inner) · (…, inner, columns) → (…, rows, columns)"
+    cost_rule = "…·rows·columns·inner MACs"
+    example = Example(((2, 4, 8), (8, 5)))
 
     def infer(self, ctx: Context, x: TensorType, other: TensorType) -> TensorType:
         _require_alike("matmul", (x, other))
@@ -61,13 +60,13 @@ class Einsum(Operation):
     each combination of all labels of the pair; where nothing is, the pair is multiplied element by element.
     """
 
-    name: ClassVar[str] = "einsum"
-    source: ClassVar[str] = "torch.einsum"
-    inputs: ClassVar[tuple[Port, ...]] = ports("inputs*")
-    shorthand: ClassVar[str | None] = "equation"
-    shape_rule: ClassVar[str] = "the sizes of the output's labels"
-    cost_rule: ClassVar[str] = "for each pair, from the left, the product of all its labels' sizes in MACs"
-    example: ClassVar[Example] = Example(((2, 3, 5, 4), (2, 3, 6, 4)), {"equation": "bhid,bhjd->bhij"})
+    name = "einsum"
+    source = "torch.einsum"
+    inputs = ports("inputs*")
+    shorthand = "equation"
+    shape_rule = "the sizes of the output's labels"
+    cost_rule = "for each pair, from the left, the product of all its labels' sizes in MACs"
+    example = Example(((2, 3, 5, 4), (2, 3, 6, 4)), {"equation": "bhid,bhjd->bhij"})
 
     equation: str = attr("labels of the inputs' axes and, after ->, of the output's")
 

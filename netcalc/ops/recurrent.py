@@ -13,7 +13,6 @@ from netcalc.opdef import (
     Init,
     Operation,
     Param,
-    Port,
     RuleError,
     Size,
     Term,
@@ -30,7 +29,7 @@ from netcalc.ops.dropout import Dropout
 class _Recurrent(Operation):
     """What a layer and a cell of one kind share.  ``gates`` is how many vectors of ``hidden`` a step computes."""
 
-    shorthand: ClassVar[str | None] = "hidden"
+    shorthand = "hidden"
     gates: ClassVar[int]
     #: The tensors that a step hands on to the next.
     states: ClassVar[tuple[str, ...]] = ("h",)
@@ -123,9 +122,9 @@ class _Gated(_Recurrent):
 class _Layers(_Recurrent):
     """A stack of layers run over a sequence."""
 
-    inputs: ClassVar[tuple[Port, ...]] = ports("input", "h_0?", "lengths?")
-    outputs: ClassVar[tuple[Port, ...]] = ports("output", "h_n")
-    shape_rule: ClassVar[str] = (
+    inputs = ports("input", "h_0?", "lengths?")
+    outputs = ports("output", "h_n")
+    shape_rule = (
         "(length, batch, in) → output (length, batch, directions·hidden), h_n (layers·directions, batch, hidden)"
     )
 
@@ -210,11 +209,11 @@ class RNN(_Layers, _Elman):
     every step, the padded ones too.
     """
 
-    name: ClassVar[str] = "rnn"
-    source: ClassVar[str] = "torch.nn.RNN; Elman 1990, doi:10.1207/s15516709cog1402_1"
-    param_rule: ClassVar[str] = "for each layer and direction: hidden·in + hidden² + 2·hidden"
-    cost_rule: ClassVar[str] = "for each step, layer and direction: the weights in MACs, 3·hidden adds, hidden tanh"
-    example: ClassVar[Example] = Example(((5, 2, 8),), {"hidden": 4})
+    name = "rnn"
+    source = "torch.nn.RNN; Elman 1990, doi:10.1207/s15516709cog1402_1"
+    param_rule = "for each layer and direction: hidden·in + hidden² + 2·hidden"
+    cost_rule = "for each step, layer and direction: the weights in MACs, 3·hidden adds, hidden tanh"
+    example = Example(((5, 2, 8),), {"hidden": 4})
 
 
 @operation
@@ -226,19 +225,19 @@ class LSTM(_Layers, _Memory):
     states and ``lengths`` are as for rnn.
     """
 
-    name: ClassVar[str] = "lstm"
-    source: ClassVar[str] = (
+    name = "lstm"
+    source = (
         "torch.nn.LSTM; Hochreiter & Schmidhuber 1997, doi:10.1162/neco.1997.9.8.1735; "
         "projection: Sak et al. 2014, arXiv:1402.1128"
     )
-    inputs: ClassVar[tuple[Port, ...]] = ports("input", "h_0?", "c_0?", "lengths?")
-    outputs: ClassVar[tuple[Port, ...]] = ports("output", "h_n", "c_n")
-    param_rule: ClassVar[str] = "for each layer and direction: 4·(hidden·in + hidden² + 2·hidden)"
-    cost_rule: ClassVar[str] = (
+    inputs = ports("input", "h_0?", "c_0?", "lengths?")
+    outputs = ports("output", "h_n", "c_n")
+    param_rule = "for each layer and direction: 4·(hidden·in + hidden² + 2·hidden)"
+    cost_rule = (
         "for each step, layer and direction: the weights in MACs, 19·hidden adds, 5·hidden transcendental functions, "
         "3·hidden divs and 3·hidden muls"
     )
-    example: ClassVar[Example] = Example(((5, 2, 8),), {"hidden": 4})
+    example = Example(((5, 2, 8),), {"hidden": 4})
 
     proj_size: Size | None = attr("size that the state is projected to, below hidden", default=None)
 
@@ -272,14 +271,14 @@ class GRU(_Layers, _Gated):
     weights in the order r, z, n.  Axes, the initial state and ``lengths`` are as for rnn.
     """
 
-    name: ClassVar[str] = "gru"
-    source: ClassVar[str] = "torch.nn.GRU; Cho et al. 2014, arXiv:1406.1078"
-    param_rule: ClassVar[str] = "for each layer and direction: 3·(hidden·in + hidden² + 2·hidden)"
-    cost_rule: ClassVar[str] = (
+    name = "gru"
+    source = "torch.nn.GRU; Cho et al. 2014, arXiv:1406.1078"
+    param_rule = "for each layer and direction: 3·(hidden·in + hidden² + 2·hidden)"
+    cost_rule = (
         "for each step, layer and direction: the weights in MACs, 15·hidden adds, 3·hidden transcendental functions, "
         "2·hidden divs and 2·hidden muls"
     )
-    example: ClassVar[Example] = Example(((5, 2, 8),), {"hidden": 4})
+    example = Example(((5, 2, 8),), {"hidden": 4})
 
 
 # -- cells ------------------------------------------------------------------------------------------
@@ -288,9 +287,9 @@ class GRU(_Layers, _Gated):
 class _Cell(_Recurrent):
     """One step of one layer in one direction."""
 
-    inputs: ClassVar[tuple[Port, ...]] = ports("input", "h_0?")
-    outputs: ClassVar[tuple[Port, ...]] = ports("h_1")
-    shape_rule: ClassVar[str] = "(batch, in), or (in) → (batch, hidden), or (hidden)"
+    inputs = ports("input", "h_0?")
+    outputs = ports("h_1")
+    shape_rule = "(batch, in), or (in) → (batch, hidden), or (hidden)"
 
     def infer(self, ctx: Context, x: TensorType, *others: TensorType | None) -> tuple[TensorType, ...]:
         require_float(x, self.name)
@@ -311,38 +310,38 @@ class _Cell(_Recurrent):
 class RNNCell(_Cell, _Elman):
     """One step of an rnn: h_1 from the input and ``h_0`` (zeros when absent)."""
 
-    name: ClassVar[str] = "rnn_cell"
-    source: ClassVar[str] = "torch.nn.RNNCell; Elman 1990, doi:10.1207/s15516709cog1402_1"
-    param_rule: ClassVar[str] = "hidden·in + hidden² + 2·hidden"
-    cost_rule: ClassVar[str] = "for each sample: the weights in MACs, 3·hidden adds, hidden tanh"
-    example: ClassVar[Example] = Example(((2, 8),), {"hidden": 4})
+    name = "rnn_cell"
+    source = "torch.nn.RNNCell; Elman 1990, doi:10.1207/s15516709cog1402_1"
+    param_rule = "hidden·in + hidden² + 2·hidden"
+    cost_rule = "for each sample: the weights in MACs, 3·hidden adds, hidden tanh"
+    example = Example(((2, 8),), {"hidden": 4})
 
 
 @operation
 class LSTMCell(_Cell, _Memory):
     """One step of an lstm: h_1 and c_1 from the input, ``h_0`` and ``c_0`` (zeros when absent)."""
 
-    name: ClassVar[str] = "lstm_cell"
-    source: ClassVar[str] = "torch.nn.LSTMCell; Hochreiter & Schmidhuber 1997, doi:10.1162/neco.1997.9.8.1735"
-    inputs: ClassVar[tuple[Port, ...]] = ports("input", "h_0?", "c_0?")
-    outputs: ClassVar[tuple[Port, ...]] = ports("h_1", "c_1")
-    param_rule: ClassVar[str] = "4·(hidden·in + hidden² + 2·hidden)"
-    cost_rule: ClassVar[str] = (
+    name = "lstm_cell"
+    source = "torch.nn.LSTMCell; Hochreiter & Schmidhuber 1997, doi:10.1162/neco.1997.9.8.1735"
+    inputs = ports("input", "h_0?", "c_0?")
+    outputs = ports("h_1", "c_1")
+    param_rule = "4·(hidden·in + hidden² + 2·hidden)"
+    cost_rule = (
         "for each sample: the weights in MACs, 19·hidden adds, 5·hidden transcendental functions, 3·hidden divs and "
         "3·hidden muls"
     )
-    example: ClassVar[Example] = Example(((2, 8),), {"hidden": 4})
+    example = Example(((2, 8),), {"hidden": 4})
 
 
 @operation
 class GRUCell(_Cell, _Gated):
     """One step of a gru: h_1 from the input and ``h_0`` (zeros when absent)."""
 
-    name: ClassVar[str] = "gru_cell"
-    source: ClassVar[str] = "torch.nn.GRUCell; Cho et al. 2014, arXiv:1406.1078"
-    param_rule: ClassVar[str] = "3·(hidden·in + hidden² + 2·hidden)"
-    cost_rule: ClassVar[str] = (
+    name = "gru_cell"
+    source = "torch.nn.GRUCell; Cho et al. 2014, arXiv:1406.1078"
+    param_rule = "3·(hidden·in + hidden² + 2·hidden)"
+    cost_rule = (
         "for each sample: the weights in MACs, 15·hidden adds, 3·hidden transcendental functions, 2·hidden divs and "
         "2·hidden muls"
     )
-    example: ClassVar[Example] = Example(((2, 8),), {"hidden": 4})
+    example = Example(((2, 8),), {"hidden": 4})

@@ -29,9 +29,9 @@ from netcalc.ops.lists import Axes
 class _Reduction(Operation):
     """What reductions share: the axes they take away."""
 
-    shorthand: ClassVar[str | None] = "axis"
-    shape_rule: ClassVar[str] = "without the reduced axes; with keepdim they are 1"
-    example: ClassVar[Example] = Example(((2, 3, 4),), {"axis": 1})
+    shorthand = "axis"
+    shape_rule = "without the reduced axes; with keepdim they are 1"
+    example = Example(((2, 3, 4),), {"axis": 1})
     kind: ClassVar[Kind]
 
     axis: Annotated[Axes, Field(min_length=1)] | None = attr("the axis or axes to reduce; null: all", default=None)
@@ -85,9 +85,9 @@ class _Total(_Reduction):
 class Sum(_Total):
     """The sum over axes; whole numbers and bools add up as int64."""
 
-    name: ClassVar[str] = "sum"
-    source: ClassVar[str] = "torch.sum"
-    cost_rule: ClassVar[str] = "n − 1 adds for each sum of n elements"
+    name = "sum"
+    source = "torch.sum"
+    cost_rule = "n − 1 adds for each sum of n elements"
     kind: ClassVar[Kind] = "add"
 
 
@@ -95,9 +95,9 @@ class Sum(_Total):
 class Prod(_Total):
     """The product over axes (torch.prod takes one axis or all); whole numbers and bools multiply as int64."""
 
-    name: ClassVar[str] = "prod"
-    source: ClassVar[str] = "torch.prod"
-    cost_rule: ClassVar[str] = "n − 1 multiplications for each product of n elements"
+    name = "prod"
+    source = "torch.prod"
+    cost_rule = "n − 1 multiplications for each product of n elements"
     kind: ClassVar[Kind] = "mul"
 
 
@@ -105,9 +105,9 @@ class Prod(_Total):
 class Mean(_Total):
     """The mean over axes, of floating-point numbers; whole numbers want a ``dtype``."""
 
-    name: ClassVar[str] = "mean"
-    source: ClassVar[str] = "torch.mean"
-    cost_rule: ClassVar[str] = "n − 1 adds and one division for each mean of n elements"
+    name = "mean"
+    source = "torch.mean"
+    cost_rule = "n − 1 adds and one division for each mean of n elements"
 
     def result(self, dtype: DType) -> DType:
         found = self.dtype or dtype
@@ -125,9 +125,9 @@ class Mean(_Total):
 class Max(_Reduction):
     """The largest element over axes, its value alone (torch.amax); argmax and topk tell where it is."""
 
-    name: ClassVar[str] = "max"
-    source: ClassVar[str] = "torch.amax"
-    cost_rule: ClassVar[str] = "n − 1 comparisons for each maximum of n elements"
+    name = "max"
+    source = "torch.amax"
+    cost_rule = "n − 1 comparisons for each maximum of n elements"
     kind: ClassVar[Kind] = "compare"
 
 
@@ -135,9 +135,9 @@ class Max(_Reduction):
 class Min(_Reduction):
     """The smallest element over axes, its value alone (torch.amin); argmin and topk tell where it is."""
 
-    name: ClassVar[str] = "min"
-    source: ClassVar[str] = "torch.amin"
-    cost_rule: ClassVar[str] = "n − 1 comparisons for each minimum of n elements"
+    name = "min"
+    source = "torch.amin"
+    cost_rule = "n − 1 comparisons for each minimum of n elements"
     kind: ClassVar[Kind] = "compare"
 
 
@@ -155,9 +155,9 @@ class Var(_FloatReduction):
     normalisation layers want it.
     """
 
-    name: ClassVar[str] = "var"
-    source: ClassVar[str] = "torch.var"
-    cost_rule: ClassVar[str] = "n subtractions, n squares, 2·(n − 1) adds and 2 divisions for each variance"
+    name = "var"
+    source = "torch.var"
+    cost_rule = "n subtractions, n squares, 2·(n − 1) adds and 2 divisions for each variance"
 
     correction: float = attr("subtracted from the number of elements in the divisor", default=1.0)
 
@@ -179,9 +179,9 @@ class VectorNorm(_FloatReduction):
     ``ord`` ``.inf`` and ``-.inf`` give the largest and the smallest |x|, 0 the number of elements that are not 0.
     """
 
-    name: ClassVar[str] = "vector_norm"
-    source: ClassVar[str] = "torch.linalg.vector_norm"
-    cost_rule: ClassVar[str] = "ord 2: n squares, n − 1 adds and one root for each norm of n elements"
+    name = "vector_norm"
+    source = "torch.linalg.vector_norm"
+    cost_rule = "ord 2: n squares, n − 1 adds and one root for each norm of n elements"
 
     ord: float = attr("the order of the norm", default=2.0)
 
@@ -202,9 +202,9 @@ class VectorNorm(_FloatReduction):
 class Logsumexp(_Reduction):
     """log Σ eˣ over axes, about the largest element so that nothing overflows; whole numbers become float32."""
 
-    name: ClassVar[str] = "logsumexp"
-    source: ClassVar[str] = "torch.logsumexp"
-    cost_rule: ClassVar[str] = "for n elements: n − 1 comparisons, 2·n adds, n exponentials, one logarithm"
+    name = "logsumexp"
+    source = "torch.logsumexp"
+    cost_rule = "for n elements: n − 1 comparisons, 2·n adds, n exponentials, one logarithm"
 
     def result(self, dtype: DType) -> DType:
         return dtype if dtype in FLOATS else "float32"
@@ -224,12 +224,12 @@ class Logsumexp(_Reduction):
 class Cumsum(Operation):
     """The running sum along an axis; whole numbers and bools add up as int64."""
 
-    name: ClassVar[str] = "cumsum"
-    source: ClassVar[str] = "torch.cumsum"
-    shorthand: ClassVar[str | None] = "axis"
-    shape_rule: ClassVar[str] = "as the input"
-    cost_rule: ClassVar[str] = "n − 1 adds for n elements along the axis"
-    example: ClassVar[Example] = Example(((2, 3),), {"axis": 1})
+    name = "cumsum"
+    source = "torch.cumsum"
+    shorthand = "axis"
+    shape_rule = "as the input"
+    cost_rule = "n − 1 adds for n elements along the axis"
+    example = Example(((2, 3),), {"axis": 1})
 
     axis: int = attr("the axis to sum along")
     dtype: DType | None = attr("the type to compute in and return", default=None)

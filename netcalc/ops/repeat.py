@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from netcalc.dims import Dim
 from netcalc.ir import TensorType
 from netcalc.opdef import Context, Example, RuleError, attr, normal_axis, operation
@@ -18,11 +16,11 @@ class Expand(Movement):
     A class token of shape 1×1×768 meets a batch by ``expand: ["${image.batch}", -1, -1]``.
     """
 
-    name: ClassVar[str] = "expand"
-    source: ClassVar[str] = "torch.Tensor.expand"
-    shorthand: ClassVar[str | None] = "shape"
-    shape_rule: ClassVar[str] = "→ shape, aligned from the last axis"
-    example: ClassVar[Example] = Example(((1, 1, 4),), {"shape": [2, -1, -1]})
+    name = "expand"
+    source = "torch.Tensor.expand"
+    shorthand = "shape"
+    shape_rule = "→ shape, aligned from the last axis"
+    example = Example(((1, 1, 4),), {"shape": [2, -1, -1]})
 
     shape: Extents = attr("the new sizes; -1 keeps that of the input")
 
@@ -51,11 +49,11 @@ class Tile(Movement):
     Repeats are aligned from the last axis: missing ones are 1, and more of them than axes add axes in front.
     """
 
-    name: ClassVar[str] = "tile"
-    source: ClassVar[str] = "torch.tile"
-    shorthand: ClassVar[str | None] = "repeats"
-    shape_rule: ClassVar[str] = "(d…) → (repeats·d…)"
-    example: ClassVar[Example] = Example(((2, 3),), {"repeats": [2, 1]})
+    name = "tile"
+    source = "torch.tile"
+    shorthand = "repeats"
+    shape_rule = "(d…) → (repeats·d…)"
+    example = Example(((2, 3),), {"repeats": [2, 1]})
 
     repeats: Sizes = attr("how often, for each axis")
 
@@ -78,11 +76,11 @@ class RepeatInterleave(Movement):
     A list of ``repeats`` gives each place along the axis its own number, which may be 0.
     """
 
-    name: ClassVar[str] = "repeat_interleave"
-    source: ClassVar[str] = "torch.repeat_interleave"
-    shorthand: ClassVar[str | None] = "repeats"
-    shape_rule: ClassVar[str] = "(…, d, …) → (…, repeats·d, …); (repeats·elements) without axis"
-    example: ClassVar[Example] = Example(((1, 2, 5),), {"repeats": 3, "axis": 1})
+    name = "repeat_interleave"
+    source = "torch.repeat_interleave"
+    shorthand = "repeats"
+    shape_rule = "(…, d, …) → (…, repeats·d, …); (repeats·elements) without axis"
+    example = Example(((1, 2, 5),), {"repeats": 3, "axis": 1})
 
     repeats: Counts = attr("how often, for all places or for each", min_length=1)
     axis: int | None = attr("the axis; null: the flattened tensor", default=None)

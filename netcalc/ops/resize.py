@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Sequence
 from math import ceil, inf
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 from pydantic import field_validator, model_validator
 
@@ -41,15 +41,15 @@ class Interpolate(Operation):
     places that a filter spans count as work, also those that fall on the border or have weight 0.
     """
 
-    name: ClassVar[str] = "interpolate"
-    source: ClassVar[str] = "torch.nn.functional.interpolate, torch.nn.Upsample"
-    shorthand: ClassVar[str | None] = "scale_factor"
-    shape_rule: ClassVar[str] = "(N, C, L…) → (N, C, size…), or (N, C, ⌊L·scale_factor⌋…)"
-    cost_rule: ClassVar[str] = (
+    name = "interpolate"
+    source = "torch.nn.functional.interpolate, torch.nn.Upsample"
+    shorthand = "scale_factor"
+    shape_rule = "(N, C, L…) → (N, C, size…), or (N, C, ⌊L·scale_factor⌋…)"
+    cost_rule = (
         "for each axis k muls and k − 1 adds an element of the result so far, k the places the filter spans; "
         "nearest none; area as adaptive_avg_pool"
     )
-    example: ClassVar[Example] = Example(((1, 2, 7, 6),), {"size": [11, 9], "mode": "bilinear"})
+    example = Example(((1, 2, 7, 6),), {"size": [11, 9], "mode": "bilinear"})
 
     size: Sizes | None = attr("the size of the result, for all spatial axes or for each", default=None)
     scale_factor: Numbers | None = attr("the factor of the size, for all spatial axes or for each", default=None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any, ClassVar, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -14,7 +14,6 @@ from netcalc.opdef import (
     Context,
     Example,
     Operation,
-    Port,
     RuleError,
     Size,
     Term,
@@ -97,15 +96,15 @@ class RotaryEmbedding(Operation):
     The cosines and sines are a fixed table that is looked up, so only the turning counts as work.
     """
 
-    name: ClassVar[str] = "rotary_embedding"
-    source: ClassVar[str] = (
+    name = "rotary_embedding"
+    source = (
         "Su et al. 2021, arXiv:2104.09864; yarn: arXiv:2309.00071, linear: arXiv:2306.15595, "
         "llama3: arXiv:2407.21783, longrope: arXiv:2402.13753; transformers.modeling_rope_utils"
     )
-    inputs: ClassVar[tuple[Port, ...]] = ports("input", "positions?")
-    shape_rule: ClassVar[str] = "unchanged"
-    cost_rule: ClassVar[str] = "two muls and one add for each feature that turns"
-    example: ClassVar[Example] = Example(((1, 2, 9, 12),))
+    inputs = ports("input", "positions?")
+    shape_rule = "unchanged"
+    cost_rule = "two muls and one add for each feature that turns"
+    example = Example(((1, 2, 9, 12),))
 
     theta: float = attr("base of the angles", default=10_000.0, gt=0)
     rotary_dim: Size | None = attr("features that turn, from the first; all unless given", default=None)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, PlainSerializer, ValidationError, WithJsonSchema, model_validator
 
@@ -23,7 +23,6 @@ from netcalc.opdef import (
     Init,
     Operation,
     Param,
-    Port,
     RuleError,
     Size,
     Term,
@@ -52,17 +51,15 @@ class TopKRouter(Operation):
     The weights come largest choice first, equal ones by the index of their expert.
     """
 
-    name: ClassVar[str] = "top_k_router"
-    source: ClassVar[str] = (
-        "Shazeer et al. 2017, arXiv:1701.06538; DeepSeek-AI 2024, arXiv:2405.04434, arXiv:2412.19437"
-    )
-    inputs: ClassVar[tuple[Port, ...]] = ports("logits")
-    outputs: ClassVar[tuple[Port, ...]] = ports("weights", "indices")
-    shorthand: ClassVar[str | None] = "k"
-    shape_rule: ClassVar[str] = "(…, experts) → (…, k) weights, (…, k) indices in int64"
-    param_rule: ClassVar[str] = "none; with correction_bias a buffer of one number an expert"
-    cost_rule: ClassVar[str] = "a token: the scores, n − 1 + (k − 1)·(⌈log₂ n⌉ − 1) comparisons among n experts"
-    example: ClassVar[Example] = Example(((3, 8),), {"k": 2, "normalize": True})
+    name = "top_k_router"
+    source = "Shazeer et al. 2017, arXiv:1701.06538; DeepSeek-AI 2024, arXiv:2405.04434, arXiv:2412.19437"
+    inputs = ports("logits")
+    outputs = ports("weights", "indices")
+    shorthand = "k"
+    shape_rule = "(…, experts) → (…, k) weights, (…, k) indices in int64"
+    param_rule = "none; with correction_bias a buffer of one number an expert"
+    cost_rule = "a token: the scores, n − 1 + (k − 1)·(⌈log₂ n⌉ − 1) comparisons among n experts"
+    example = Example(((3, 8),), {"k": 2, "normalize": True})
 
     k: Size = attr("experts for each token")
     scoring: Literal["softmax", "sigmoid"] = attr("how logits become weights", default="softmax")
@@ -186,17 +183,13 @@ class Experts(Operation):
     pairs which find a place when experts are chosen evenly.  ``capacity_factor`` c gives ⌈c·k·tokens/experts⌉ places.
     """
 
-    name: ClassVar[str] = "experts"
-    source: ClassVar[str] = "Jiang et al. 2024, arXiv:2401.04088; capacity: Fedus et al. 2021, arXiv:2101.03961"
-    inputs: ClassVar[tuple[Port, ...]] = ports("input", "weights", "indices")
-    shape_rule: ClassVar[str] = "(…, d), (…, k), (…, k) → (…, d)"
-    param_rule: ClassVar[str] = "experts × (3·hidden·d gated, 2·hidden·d plain; bias 2·hidden + d, hidden + d)"
-    cost_rule: ClassVar[str] = (
-        "tokens·k MLPs (with a capacity: experts·places MLPs), k·d products and (k − 1)·d adds a token"
-    )
-    example: ClassVar[Example] = Example(
-        ((3, 8), (3, 2), TensorType((3, 2), "int64")), {"experts": 4, "hidden": 16, "activation": "silu"}
-    )
+    name = "experts"
+    source = "Jiang et al. 2024, arXiv:2401.04088; capacity: Fedus et al. 2021, arXiv:2101.03961"
+    inputs = ports("input", "weights", "indices")
+    shape_rule = "(…, d), (…, k), (…, k) → (…, d)"
+    param_rule = "experts × (3·hidden·d gated, 2·hidden·d plain; bias 2·hidden + d, hidden + d)"
+    cost_rule = "tokens·k MLPs (with a capacity: experts·places MLPs), k·d products and (k − 1)·d adds a token"
+    example = Example(((3, 8), (3, 2), TensorType((3, 2), "int64")), {"experts": 4, "hidden": 16, "activation": "silu"})
 
     experts: Size = attr("number of experts")
     hidden: Size = attr("hidden features of an expert")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 from netcalc.dims import Dim
 from netcalc.dtypes import promote
@@ -12,7 +12,6 @@ from netcalc.opdef import (
     Context,
     Example,
     Operation,
-    Port,
     RuleError,
     Term,
     attr,
@@ -38,16 +37,16 @@ class SelectiveScan(Operation):
     The state is kept in float32 at least, and ``output`` has the type of u.
     """
 
-    name: ClassVar[str] = "selective_scan"
-    source: ClassVar[str] = "Gu & Dao 2023, arXiv:2312.00752, algorithm 2; mamba_ssm's selective_scan_ref"
-    inputs: ClassVar[tuple[Port, ...]] = ports("u", "delta", "A", "B", "C", "D?", "z?", "delta_bias?", "initial_state?")
-    outputs: ClassVar[tuple[Port, ...]] = ports("output", "last_state")
-    shape_rule: ClassVar[str] = "(batch, channels, length) → output unchanged, last_state (batch, channels, state)"
-    cost_rule: ClassVar[str] = (
+    name = "selective_scan"
+    source = "Gu & Dao 2023, arXiv:2312.00752, algorithm 2; mamba_ssm's selective_scan_ref"
+    inputs = ports("u", "delta", "A", "B", "C", "D?", "z?", "delta_bias?", "initial_state?")
+    outputs = ports("output", "last_state")
+    shape_rule = "(batch, channels, length) → output unchanged, last_state (batch, channels, state)"
+    cost_rule = (
         "for each step and channel, state times: 1 MAC, 3 muls, 1 add and 1 exponential; and 1 mul, with what D, z, "
         "delta_bias and delta_softplus take"
     )
-    example: ClassVar[Example] = Example(((2, 8, 5), (2, 8, 5), (8, 4), (2, 5, 4), (2, 5, 4)))
+    example = Example(((2, 8, 5), (2, 8, 5), (8, 4), (2, 5, 4), (2, 5, 4)))
 
     delta_softplus: bool = attr("pass delta (after its bias) through softplus", default=False)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 from pydantic import field_validator
 
@@ -22,11 +22,11 @@ class Reshape(Movement):
     elements of (n, h, -1), whose last size is 6, and not of (n, 4, -1).
     """
 
-    name: ClassVar[str] = "reshape"
-    source: ClassVar[str] = "torch.reshape"
-    shorthand: ClassVar[str | None] = "shape"
-    shape_rule: ClassVar[str] = "→ shape, of as many elements"
-    example: ClassVar[Example] = Example(((2, 3, 4),), {"shape": [2, -1]})
+    name = "reshape"
+    source = "torch.reshape"
+    shorthand = "shape"
+    shape_rule = "→ shape, of as many elements"
+    example = Example(((2, 3, 4),), {"shape": [2, -1]})
 
     shape: Shape = attr("the new sizes, one of which may be -1")
 
@@ -41,11 +41,11 @@ class Flatten(Movement):
     The defaults are those of torch.nn.Flatten (torch.flatten joins all axes unless told).
     """
 
-    name: ClassVar[str] = "flatten"
-    source: ClassVar[str] = "torch.nn.Flatten"
-    shorthand: ClassVar[str | None] = "start_axis"
-    shape_rule: ClassVar[str] = "(N, A, B, …) → (N, A·B·…)"
-    example: ClassVar[Example] = Example(((2, 3, 4, 5),))
+    name = "flatten"
+    source = "torch.nn.Flatten"
+    shorthand = "start_axis"
+    shape_rule = "(N, A, B, …) → (N, A·B·…)"
+    example = Example(((2, 3, 4, 5),))
 
     start_axis: int = attr("the first axis that is joined", default=1)
     end_axis: int = attr("the last axis that is joined", default=-1)
@@ -65,10 +65,10 @@ class Flatten(Movement):
 class Unflatten(Movement):
     """Splits one axis into several; one of their sizes may be -1, for what the others leave."""
 
-    name: ClassVar[str] = "unflatten"
-    source: ClassVar[str] = "torch.nn.Unflatten"
-    shape_rule: ClassVar[str] = "(…, A·B, …) → (…, A, B, …)"
-    example: ClassVar[Example] = Example(((2, 12),), {"axis": 1, "sizes": [3, -1]})
+    name = "unflatten"
+    source = "torch.nn.Unflatten"
+    shape_rule = "(…, A·B, …) → (…, A, B, …)"
+    example = Example(((2, 12),), {"axis": 1, "sizes": [3, -1]})
 
     axis: int = attr("the axis that is split")
     sizes: Shape = attr("the sizes it is split into", min_length=1)
@@ -87,11 +87,11 @@ class Squeeze(Movement):
     which is noted as an assumption.
     """
 
-    name: ClassVar[str] = "squeeze"
-    source: ClassVar[str] = "torch.squeeze"
-    shorthand: ClassVar[str | None] = "axis"
-    shape_rule: ClassVar[str] = "(…, 1, …) → (…, …)"
-    example: ClassVar[Example] = Example(((2, 1, 3, 1),), {"axis": -1})
+    name = "squeeze"
+    source = "torch.squeeze"
+    shorthand = "axis"
+    shape_rule = "(…, 1, …) → (…, …)"
+    example = Example(((2, 1, 3, 1),), {"axis": -1})
 
     axis: Axes | None = attr("the axis, or axes, that go; all of size 1 unless given", default=None)
 
@@ -104,11 +104,11 @@ class Squeeze(Movement):
 class Unsqueeze(Movement):
     """Adds an axis of size 1; a negative position counts from behind in the result."""
 
-    name: ClassVar[str] = "unsqueeze"
-    source: ClassVar[str] = "torch.unsqueeze"
-    shorthand: ClassVar[str | None] = "axis"
-    shape_rule: ClassVar[str] = "(…, …) → (…, 1, …)"
-    example: ClassVar[Example] = Example(((2, 3),), {"axis": 1})
+    name = "unsqueeze"
+    source = "torch.unsqueeze"
+    shorthand = "axis"
+    shape_rule = "(…, …) → (…, 1, …)"
+    example = Example(((2, 3),), {"axis": 1})
 
     axis: int = attr("where the new axis stands in the result")
 
@@ -121,11 +121,11 @@ class Unsqueeze(Movement):
 class Permute(Movement):
     """The axes in another order: axis i of the result is axis ``axes[i]`` of the input."""
 
-    name: ClassVar[str] = "permute"
-    source: ClassVar[str] = "torch.permute"
-    shorthand: ClassVar[str | None] = "axes"
-    shape_rule: ClassVar[str] = "(d0, d1, …) → (d[axes[0]], d[axes[1]], …)"
-    example: ClassVar[Example] = Example(((1, 3, 4, 5),), {"axes": [0, 2, 3, 1]})
+    name = "permute"
+    source = "torch.permute"
+    shorthand = "axes"
+    shape_rule = "(d0, d1, …) → (d[axes[0]], d[axes[1]], …)"
+    example = Example(((1, 3, 4, 5),), {"axes": [0, 2, 3, 1]})
 
     axes: Axes = attr("every axis of the input once")
 
@@ -140,11 +140,11 @@ class Permute(Movement):
 class Transpose(Movement):
     """Two axes swapped."""
 
-    name: ClassVar[str] = "transpose"
-    source: ClassVar[str] = "torch.transpose"
-    shorthand: ClassVar[str | None] = "axes"
-    shape_rule: ClassVar[str] = "(…, a, …, b, …) → (…, b, …, a, …)"
-    example: ClassVar[Example] = Example(((2, 3, 4),), {"axes": [1, 2]})
+    name = "transpose"
+    source = "torch.transpose"
+    shorthand = "axes"
+    shape_rule = "(…, a, …, b, …) → (…, b, …, a, …)"
+    example = Example(((2, 3, 4),), {"axes": [1, 2]})
 
     axes: Axes = attr("the two axes that are swapped")
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from netcalc.dims import Dim, exact_div
 from netcalc.ir import TensorType
 from netcalc.opdef import Context, Example, RuleError, Size, attr, operation
@@ -14,11 +12,11 @@ from netcalc.ops._movement import Movement
 class PixelShuffle(Movement):
     """Makes an image r times as high and wide from the r² groups of its channels (sub-pixel convolution)."""
 
-    name: ClassVar[str] = "pixel_shuffle"
-    source: ClassVar[str] = "torch.nn.PixelShuffle; Shi et al. 2016, arXiv:1609.05158"
-    shorthand: ClassVar[str | None] = "upscale_factor"
-    shape_rule: ClassVar[str] = "(…, C·r², H, W) → (…, C, H·r, W·r)"
-    example: ClassVar[Example] = Example(((1, 8, 4, 5),), {"upscale_factor": 2})
+    name = "pixel_shuffle"
+    source = "torch.nn.PixelShuffle; Shi et al. 2016, arXiv:1609.05158"
+    shorthand = "upscale_factor"
+    shape_rule = "(…, C·r², H, W) → (…, C, H·r, W·r)"
+    example = Example(((1, 8, 4, 5),), {"upscale_factor": 2})
 
     upscale_factor: Size = attr("the factor r of height and width")
 
@@ -39,11 +37,11 @@ class PixelShuffle(Movement):
 class PixelUnshuffle(Movement):
     """Packs each square of r × r pixels into channels: the inverse of pixel_shuffle, space to depth."""
 
-    name: ClassVar[str] = "pixel_unshuffle"
-    source: ClassVar[str] = "torch.nn.PixelUnshuffle; Shi et al. 2016, arXiv:1609.05158"
-    shorthand: ClassVar[str | None] = "downscale_factor"
-    shape_rule: ClassVar[str] = "(…, C, H·r, W·r) → (…, C·r², H, W)"
-    example: ClassVar[Example] = Example(((1, 2, 8, 10),), {"downscale_factor": 2})
+    name = "pixel_unshuffle"
+    source = "torch.nn.PixelUnshuffle; Shi et al. 2016, arXiv:1609.05158"
+    shorthand = "downscale_factor"
+    shape_rule = "(…, C, H·r, W·r) → (…, C·r², H, W)"
+    example = Example(((1, 2, 8, 10),), {"downscale_factor": 2})
 
     downscale_factor: Size = attr("the factor r that height and width are divided by")
 
@@ -68,11 +66,11 @@ class ChannelShuffle(Movement):
     Channel c of group g goes to place c·groups + g.
     """
 
-    name: ClassVar[str] = "channel_shuffle"
-    source: ClassVar[str] = "torch.nn.ChannelShuffle; Zhang et al. 2018, arXiv:1707.01083"
-    shorthand: ClassVar[str | None] = "groups"
-    shape_rule: ClassVar[str] = "unchanged"
-    example: ClassVar[Example] = Example(((1, 8, 3, 3),), {"groups": 2})
+    name = "channel_shuffle"
+    source = "torch.nn.ChannelShuffle; Zhang et al. 2018, arXiv:1707.01083"
+    shorthand = "groups"
+    shape_rule = "unchanged"
+    example = Example(((1, 8, 3, 3),), {"groups": 2})
 
     groups: Size = attr("how many groups, which divide the channels")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any
 
 from pydantic import BeforeValidator, WithJsonSchema
 
@@ -12,7 +12,6 @@ from netcalc.ir import TensorType
 from netcalc.opdef import (
     Context,
     Example,
-    Port,
     RuleError,
     attr,
     normal_axis,
@@ -43,10 +42,10 @@ class Slice(Movement):
     value for all of them.
     """
 
-    name: ClassVar[str] = "slice"
-    source: ClassVar[str] = "basic slicing of torch.Tensor"
-    shape_rule: ClassVar[str] = "(…, d, …) → (…, ⌈(stop − start)/step⌉, …)"
-    example: ClassVar[Example] = Example(((2, 10),), {"axis": 1, "start": 1, "step": 2})
+    name = "slice"
+    source = "basic slicing of torch.Tensor"
+    shape_rule = "(…, d, …) → (…, ⌈(stop − start)/step⌉, …)"
+    example = Example(((2, 10),), {"axis": 1, "start": 1, "step": 2})
 
     axis: Axes = attr("the axis, or axes")
     start: Wholes = attr("the first place", default=0)
@@ -85,10 +84,10 @@ def _place(place: Dim, size: Dim) -> Dim:
 class Select(Movement):
     """One place along an axis, which goes; a negative place counts from behind."""
 
-    name: ClassVar[str] = "select"
-    source: ClassVar[str] = "torch.select"
-    shape_rule: ClassVar[str] = "(…, d, …) → (…, …)"
-    example: ClassVar[Example] = Example(((2, 5, 4),), {"axis": 1, "index": 0})
+    name = "select"
+    source = "torch.select"
+    shape_rule = "(…, d, …) → (…, …)"
+    example = Example(((2, 5, 4),), {"axis": 1, "index": 0})
 
     axis: int = attr("the axis")
     index: Whole = attr("the place")
@@ -107,11 +106,11 @@ class Gather(Movement):
     the others longer than there, and gives the result its shape.
     """
 
-    name: ClassVar[str] = "gather"
-    source: ClassVar[str] = "torch.gather"
-    inputs: ClassVar[tuple[Port, ...]] = ports("input", "index")
-    shape_rule: ClassVar[str] = "(…), index (…) → as the index"
-    example: ClassVar[Example] = Example(((2, 5), TensorType((2, 3), "int64")), {"axis": 1})
+    name = "gather"
+    source = "torch.gather"
+    inputs = ports("input", "index")
+    shape_rule = "(…), index (…) → as the index"
+    example = Example(((2, 5), TensorType((2, 3), "int64")), {"axis": 1})
 
     axis: int = attr("the axis that the index points along")
 
@@ -133,11 +132,11 @@ class IndexSelect(Movement):
     The list is ``indices``, in which a negative place counts from behind, or the vector ``index``.
     """
 
-    name: ClassVar[str] = "index_select"
-    source: ClassVar[str] = "torch.index_select"
-    inputs: ClassVar[tuple[Port, ...]] = ports("input", "index?")
-    shape_rule: ClassVar[str] = "(…, d, …), index (k) → (…, k, …)"
-    example: ClassVar[Example] = Example(((2, 5),), {"axis": 1, "indices": [0, 2, -1]})
+    name = "index_select"
+    source = "torch.index_select"
+    inputs = ports("input", "index?")
+    shape_rule = "(…, d, …), index (k) → (…, k, …)"
+    example = Example(((2, 5),), {"axis": 1, "indices": [0, 2, -1]})
 
     axis: int = attr("the axis")
     indices: Wholes | None = attr("the places; null: they are the input index", default=None)
@@ -163,10 +162,10 @@ class IndexSelect(Movement):
 class Roll(Movement):
     """Shifts the elements along axes; what leaves at one end comes in at the other."""
 
-    name: ClassVar[str] = "roll"
-    source: ClassVar[str] = "torch.roll"
-    shape_rule: ClassVar[str] = "unchanged"
-    example: ClassVar[Example] = Example(((2, 5),), {"shifts": 1, "axis": 1})
+    name = "roll"
+    source = "torch.roll"
+    shape_rule = "unchanged"
+    example = Example(((2, 5),), {"shifts": 1, "axis": 1})
 
     shifts: Wholes = attr("by how many places, towards the end; one for each axis")
     axis: Axes | None = attr("the axis, or axes; null: the flattened tensor", default=None)
@@ -185,11 +184,11 @@ class Roll(Movement):
 class Flip(Movement):
     """Turns axes round: the last element comes first."""
 
-    name: ClassVar[str] = "flip"
-    source: ClassVar[str] = "torch.flip"
-    shorthand: ClassVar[str | None] = "axis"
-    shape_rule: ClassVar[str] = "unchanged"
-    example: ClassVar[Example] = Example(((2, 5),), {"axis": 1})
+    name = "flip"
+    source = "torch.flip"
+    shorthand = "axis"
+    shape_rule = "unchanged"
+    example = Example(((2, 5),), {"axis": 1})
 
     axis: Axes = attr("the axis, or axes")
 

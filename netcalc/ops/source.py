@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any
 
 from pydantic import BeforeValidator, WithJsonSchema
 
@@ -12,14 +12,14 @@ from netcalc.dims import Poly
 from netcalc.dtypes import FLOATS, ITEMSIZE, DType, promote, scalar_dtype
 from netcalc.inits import parse_init
 from netcalc.ir import TensorType
-from netcalc.opdef import Buffer, Context, Example, Init, Param, Port, RuleError, attr, operation
+from netcalc.opdef import Buffer, Context, Example, Init, Param, RuleError, attr, operation
 from netcalc.ops._movement import Movement
 from netcalc.ops.combine import Number
 from netcalc.ops.lists import Sizes
 
 
 class _Source(Movement):
-    inputs: ClassVar[tuple[Port, ...]] = ()
+    inputs = ()
 
 
 def _init(value: Any) -> Init:
@@ -53,12 +53,12 @@ class Parameter(_Source):
     batch it is expanded, or broadcasts.
     """
 
-    name: ClassVar[str] = "parameter"
-    source: ClassVar[str] = "torch.nn.Parameter"
-    shorthand: ClassVar[str | None] = "shape"
-    shape_rule: ClassVar[str] = "→ shape"
-    param_rule: ClassVar[str] = "the tensor itself"
-    example: ClassVar[Example] = Example((), {"shape": [1, 1, 8]})
+    name = "parameter"
+    source = "torch.nn.Parameter"
+    shorthand = "shape"
+    shape_rule = "→ shape"
+    param_rule = "the tensor itself"
+    example = Example((), {"shape": [1, 1, 8]})
 
     shape: Sizes = attr("the sizes; [] is a scalar")
     init: _Init = attr("how it is drawn when no weights are given", default="normal(std=0.02)")
@@ -143,12 +143,12 @@ class BufferTensor(_Written):
     checkpoints.
     """
 
-    name: ClassVar[str] = "buffer"
-    source: ClassVar[str] = "torch.nn.Module.register_buffer"
-    shorthand: ClassVar[str | None] = "shape"
-    shape_rule: ClassVar[str] = "→ shape"
-    param_rule: ClassVar[str] = "the buffer itself"
-    example: ClassVar[Example] = Example((), {"value": [[1.0, 2.0], [3.0, 4.0]]})
+    name = "buffer"
+    source = "torch.nn.Module.register_buffer"
+    shorthand = "shape"
+    shape_rule = "→ shape"
+    param_rule = "the buffer itself"
+    example = Example((), {"value": [[1.0, 2.0], [3.0, 4.0]]})
 
     value: _Content = attr("what it holds at first: a number, or lists of them", default=0.0)
     dtype: DType | None = attr("the element type; the program's unless given", default=None)
@@ -170,11 +170,11 @@ class Constant(_Written):
     Without ``dtype`` it is as in torch.tensor: bool for true and false, int64 for whole numbers, else float32.
     """
 
-    name: ClassVar[str] = "constant"
-    source: ClassVar[str] = "torch.tensor, torch.full"
-    shorthand: ClassVar[str | None] = "value"
-    shape_rule: ClassVar[str] = "→ shape, or that of the value"
-    example: ClassVar[Example] = Example((), {"value": [1, 2, 3]})
+    name = "constant"
+    source = "torch.tensor, torch.full"
+    shorthand = "value"
+    shape_rule = "→ shape, or that of the value"
+    example = Example((), {"value": [1, 2, 3]})
 
     value: _Content = attr("a number, or lists of them")
     dtype: DType | None = attr("the element type; the value's unless given", default=None)
@@ -187,11 +187,11 @@ class Constant(_Written):
 class Arange(_Source):
     """The numbers from ``start`` to ``stop``, which is not among them, in steps of ``step``."""
 
-    name: ClassVar[str] = "arange"
-    source: ClassVar[str] = "torch.arange"
-    shorthand: ClassVar[str | None] = "stop"
-    shape_rule: ClassVar[str] = "→ (⌈(stop − start)/step⌉)"
-    example: ClassVar[Example] = Example((), {"stop": 6})
+    name = "arange"
+    source = "torch.arange"
+    shorthand = "stop"
+    shape_rule = "→ (⌈(stop − start)/step⌉)"
+    example = Example((), {"stop": 6})
 
     start: Number = attr("the first number", default=0)
     stop: Number = attr("the number where it ends")

@@ -161,15 +161,22 @@ class Elaborator:
         return self.once(line, frame, current)
 
     def left_out(self, line: Line, frame: Frame, current: Value | None) -> Value | None:
-        """What a line whose ``when`` does not hold leaves behind: its input, or nothing if it takes none."""
+        """Names for a line whose ``when`` does not hold: those that no line before has stand for its input.
+
+        What takes no input is absent.
+        """
         declared = ops.find(line.target)
-        if declared is not None and not declared.inputs:
-            self.define(line, frame, Named.single(None, line.cursor.span), passing=True)
-            return current
         source = line.modifier("from")
-        if source is not None and isinstance(source.data, str):
-            current = resolve_value(source.data, source, frame, current)
-        self.define(line, frame, Named.single(current, line.cursor.span), passing=True)
+        passed = current
+        if declared is not None and not declared.inputs:
+            passed = None
+        elif source is not None and isinstance(source.data, str):
+            passed = resolve_value(source.data, source, frame, current)
+        labels = line.modifier("as")
+        words = [labels.data] if labels is not None and isinstance(labels.data, str) else labels and labels.data
+        for name in (self.given_name(line, frame), *(words if isinstance(words, list) else ())):
+            if name is not None:
+                frame.names.setdefault(str(name), Named.single(passed, line.cursor.span))
         return current
 
     def holds(self, line: Line, frame: Frame) -> bool:
@@ -246,11 +253,8 @@ class Elaborator:
             )
         return block
 
-    def define(self, line: Line, frame: Frame, named: Named, *, passing: bool = False) -> None:
-        """Puts the line's name, and those of ``as``, in sight of the lines that follow.
-
-        All of them stand for the one value that a line which is left out is ``passing`` on.
-        """
+    def define(self, line: Line, frame: Frame, named: Named) -> None:
+        """Puts the line's name, and those of ``as``, in sight of the lines that follow."""
         name = self.given_name(line, frame)
         if name is not None:
             frame.names[name] = named
@@ -258,13 +262,10 @@ class Elaborator:
         if labels is None:
             return
         words = [labels.data] if isinstance(labels.data, str) else labels.data
-        values = list(named.outputs.values())
-        if passing and isinstance(words, list):
-            values *= len(words)
-        if not isinstance(words, list) or len(words) > len(values):
-            count = len(values)
+        if not isinstance(words, list) or len(words) > len(named.outputs):
+            count = len(named.outputs)
             raise NetcalcError(Diagnostic("E303", f"as: should be at most {count} names, one an output", labels.span))
-        for word, value in zip(words, values, strict=False):
+        for word, value in zip(words, named.outputs.values(), strict=False):
             frame.names[str(word)] = Named.single(value, labels.span)
 
     def claim(self, path: str, line: Line, frame: Frame) -> str:

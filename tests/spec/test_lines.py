@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from netcalc.analysis.walk import instances
 from tests.spec.harness import layer_problems, layers, params, program, shapes
 
 
@@ -195,16 +196,33 @@ def test_a_missing_port_is_named() -> None:
     assert (problem.code, problem.message) == ("E303", "scaled_dot_product_attention needs key and value")
 
 
-def test_the_input_passes_under_every_name_of_a_line_that_is_left_out() -> None:
+def test_every_name_of_a_line_that_is_left_out_stands_for_its_input() -> None:
     found = layers(
         """
         - {when: false, chunk: 2, as: [left, right]}
         - {name: a, from: left, linear: 8}
         - {when: false, name: gone, from: right, linear: 3}
-        - {from: [a, gone], add: {}}
+        - {name: b, linear: 8}
+        - {from: [b, gone], add: {}}
         """
     )
-    assert [v.name for v in found.main.nodes[-1].inputs if v] == ["a", "x"]
+    assert [v.name for v in found.main.nodes[1].inputs if v] == ["a"]  # as if the line before were not there
+    assert [v.name for v in found.main.nodes[-1].inputs if v] == ["b", "x"]
+
+
+def test_of_two_lines_with_one_name_the_one_that_holds_has_it() -> None:
+    text = """
+        - {name: a, linear: 8}
+        - {when: FIRST, name: h, from: x, linear: 8, as: out}
+        - {when: not FIRST, name: h, from: a, relu: {}, as: out}
+        - {name: b, from: out, linear: 2}
+        """
+    for first, operation in (("true", "linear"), ("false", "relu")):
+        found = layers(text.replace("FIRST", first))
+        (taken,) = found.main.nodes[-1].inputs
+        (h,) = [i for i in instances(found) if i.path == "h"]
+        assert h.node.op.name == operation
+        assert taken is h.node.outputs[0]
 
 
 def test_what_takes_no_input_is_absent_when_it_is_left_out() -> None:

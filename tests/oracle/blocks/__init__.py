@@ -1,0 +1,1 @@
+"""The blocks that ship against modules of torch and transformers."""

@@ -1,0 +1,80 @@
+"""A block and a torch module with the same weights on the same inputs."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+
+from netcalc.analysis.conventions import CONVENTIONS
+from netcalc.analysis.cost import Analysis
+from netcalc.numerics.run import forward
+from netcalc.spec import elaborate
+from netcalc.spec.library import find_block, load_text
+
+torch = pytest.importorskip("torch")
+flop_counter = pytest.importorskip("torch.utils.flop_counter")
+
+
+def agree(block: str, args: dict[str, Any], module: Any, *inputs: Any, call: Any = None, buffers: bool = True) -> None:
+    """Runs ``block`` here and ``module`` in torch: one state_dict, and equal parameters, FLOPs, shapes and values.
+
+    Args:
+        inputs: arrays for the block's inputs in order; None for an optional one that is absent.
+        call: what runs the module on the tensors; the module itself unless given.
+        buffers: whether to compare buffers too (transformers keeps tables of positions in some).
+    """
+    holder = _settled(module)
+    given = {f"i{n}": array for n, array in enumerate(inputs) if array is not None}
+    ports = [f"i{n}" if array is not None else None for n, array in enumerate(inputs)]
+    spec = {
+        "netcalc": 1,
+        "inputs": {n: {"shape": list(a.shape), "dtype": str(a.dtype)} for n, a in given.items()},
+        "layers": [{"name": "b", "from": ports, block: args}],
+        "outputs": _outputs(block),
+    }
+    program = elaborate(load_text(json.dumps(spec)))
+    tensors = [None if array is None else torch.from_numpy(array.copy()) for array in inputs]
+    counter = flop_counter.FlopCounterMode(display=False)
+    with torch.no_grad(), counter:
+        wanted = (call or module)(*tensors)
+    wanted = wanted if isinstance(wanted, (list, tuple)) else [wanted]
+    total = Analysis(program, CONVENTIONS["torch"]).total
+    assert total.params == sum(p.numel() for p in module.parameters())
+    assert total.flops == counter.get_total_flops()
+    if buffers:
+        assert total.buffers == sum(b.numel() for b in module.buffers())
+    weights = {name: tensor.numpy() for name, tensor in holder.state_dict().items()}
+    result = forward(program, given, weights=weights)
+    for one, other in zip(result.outputs.values(), wanted, strict=True):
+        array = other.numpy()
+        assert one.shape == array.shape
+        assert float(np.abs(one - array).max()) <= 1e-5 * float(np.abs(array).max())
+
+
+def image(*shape: int, seed: int = 0) -> np.ndarray:
+    """Drawn values, the same for the same seed."""
+    return np.random.default_rng(seed).normal(size=shape).astype("float32")
+
+
+def _settled(module: Any) -> Any:
+    """A holder that has the module as ``b``, in evaluation mode, with weights and statistics that all matter."""
+    torch.manual_seed(0)
+    with torch.no_grad():
+        for name, tensor in module.state_dict().items():
+            if name.endswith("running_var"):
+                tensor.uniform_(0.5, 2.0)
+            elif tensor.is_floating_point() and not name.endswith("inv_freq"):
+                tensor.normal_(0.0, 1.0 if tensor.dim() < 2 else tensor[0].numel() ** -0.5)
+    holder = torch.nn.Module()
+    holder.b = module.eval()
+    return holder
+
+
+def _outputs(block: str) -> list[str]:
+    found = find_block(block, load_text("netcalc: 1"))
+    assert found is not None
+    declared = found.decl.outputs
+    return ["b"] if declared is None else [f"b.{name}" for name in declared]

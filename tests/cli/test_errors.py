@@ -22,7 +22,7 @@ SPECS: dict[tuple[str, str], str] = {
     ("E001", "empty"): "# nothing\n",
     ("E002", "duplicate-key"): HEAD + "layers:\n  - linear: {out: 4, out: 5}\n",
     ("E003", "tag"): HEAD + "layers:\n  - !!python/object/apply:os.system [ls]\n",
-    ("E005", "extends"): "netcalc: 1\nextends: resnet35\n",
+    ("E005", "extends"): "netcalc: 1\nextends: resnet-34\n",
     ("E006", "extends-itself"): "netcalc: 1\nextends: spec\n",
     ("E101", "key"): HEAD + "layer:\n  - relu\nlayers:\n  - relu\n",
     ("E101", "modifier"): HEAD + "layers:\n  - {nam: a, relu: {}}\n",

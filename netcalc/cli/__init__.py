@@ -6,6 +6,7 @@ A reader that goes away (``netcalc ops | head``) is no error.
 
 from __future__ import annotations
 
+import atexit
 import gc
 import os
 import sys
@@ -24,8 +25,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from netcalc.diagnostics import Diagnostic, NetcalcError
 
     arguments = list(sys.argv[1:] if arguments is None else arguments)
-    # a quick start: no looking for garbage that is not there yet, nor for plugins through every installed package
+    # a quick start and end: no looking for garbage that is not there yet, for plugins through every installed package,
+    # or for what could be freed just before the process goes
     gc.set_threshold(100_000, 50, 50)
+    atexit.register(gc.freeze)
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     _speak_utf8()
     try:

@@ -30,6 +30,8 @@ FAMILIES: dict[str, tuple[str, ...]] = {
         "adaptive_max_pool1d",
         "adaptive_max_pool2d",
         "adaptive_max_pool3d",
+    ),
+    "global_pool": (
         "global_avg_pool1d",
         "global_avg_pool2d",
         "global_avg_pool3d",

@@ -10,13 +10,7 @@ import numpy as np
 
 from netcalc.numerics.kernels import Array, Run, kernel, like, wide
 from netcalc.numerics.kernels._windows import Index
-from netcalc.ops.adaptive_pool import (
-    AdaptiveAvgPooling,
-    AdaptiveMaxPooling,
-    GlobalAvgPooling,
-    GlobalMaxPooling,
-    GlobalPooling,
-)
+from netcalc.ops.adaptive_pool import AdaptiveAvgPooling, AdaptiveMaxPooling
 
 
 def _gather(sizes: Sequence[int], targets: Sequence[int]) -> tuple[Index, Array]:
@@ -68,22 +62,3 @@ def maximum(op: AdaptiveMaxPooling, run: Run, x: Array) -> Array | tuple[Array, 
     positions = np.broadcast_to(np.ravel_multi_index(index[1:], sizes), windows.shape).reshape(flat.shape)
     found = np.take_along_axis(positions, best, -1)[..., 0]
     return like(x, np.take_along_axis(np.asarray(flat), best, -1)[..., 0]), like(x, found)
-
-
-def _kept(op: GlobalPooling, y: Array) -> Array:
-    return y.reshape(*y.shape, *(1,) * (op.axes if op.keepdim else 0))
-
-
-@kernel("global_avg_pool1d")
-@kernel("global_avg_pool2d")
-@kernel("global_avg_pool3d")
-def global_average(op: GlobalAvgPooling, run: Run, x: Array) -> Array:
-    y = np.add.reduce(wide(x), axis=tuple(range(-op.axes, 0))) / math.prod(x.shape[-op.axes :])
-    return _kept(op, y.astype(x.dtype, copy=False))
-
-
-@kernel("global_max_pool1d")
-@kernel("global_max_pool2d")
-@kernel("global_max_pool3d")
-def global_maximum(op: GlobalMaxPooling, run: Run, x: Array) -> Array:
-    return _kept(op, np.maximum.reduce(x, axis=tuple(range(-op.axes, 0))))

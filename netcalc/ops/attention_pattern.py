@@ -34,7 +34,7 @@ def banded_with_globals(
     """A window, joined by all pairs with one of the first ``tokens`` positions, less what lies in the future."""
     left, right = window
     everything = band(queries, keys, shift, None, 0 if causal else None)
-    rows, columns = queries - minimum(tokens, queries), keys - minimum(tokens, keys)
+    rows, columns = minimum(queries, maximum(queries + shift - tokens, 0)), keys - minimum(tokens, keys)
     inner = shift + columns - keys + queries - rows
     ordinary = band(rows, columns, inner, None, 0 if causal else None)
     local = band(rows, columns, inner, left, 0 if causal else right)

@@ -147,6 +147,16 @@ def test_pairs_of_a_window_by_hand() -> None:
         assert predict(NAME, {**attrs, "sparse": False}, shape, shape, shape).work["mac"] == 36 * 20
 
 
+def test_global_tokens_are_places_of_the_sequence() -> None:
+    """Queries that stand at the last keys: of places 2 to 5 none is among the first two, of 1 to 5 one is."""
+    keys = drawn(1, 1, 6, 4)
+    for queries in (4, 5):
+        attrs = {"window": 0, "global_tokens": 2, "alignment": "lower_right", "return_weights": True}
+        _, shares = attend(attrs, keys[:, :, -queries:], keys, keys)
+        places = range(6 - queries, 6)
+        assert ((shares[0, 0] > 0) == [[i < 2 or j < 2 or j == i for j in range(6)] for i in places]).all()
+
+
 def test_window_of_mistral() -> None:
     """A query sees itself and the window − 1 keys before it (arXiv:2310.06825, section 2)."""
     x = drawn(1, 1, 7, 4)

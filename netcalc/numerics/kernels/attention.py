@@ -92,7 +92,7 @@ def _visible(op: ScaledDotProductAttention, queries: int, keys: int) -> Array | 
             visible &= column >= place - left
         if right is not None:
             visible &= column <= place + right
-        visible |= (row < op.global_tokens) | (column < op.global_tokens)
+        visible |= (place < op.global_tokens) | (column < op.global_tokens)
     if op.causal:
         visible &= column <= place
     if op.blocks is not None:

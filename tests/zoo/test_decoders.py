@@ -1,13 +1,16 @@
-"""Decoders of today: Llama, Mistral, Qwen, Gemma, Phi; and mixtures of experts."""
+"""Decoders: Llama, Mistral, Qwen, Gemma, Phi, GPT-NeoX; and mixtures of experts."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from netcalc.analysis.conventions import CONVENTIONS
 from netcalc.analysis.cost import Analysis
+from netcalc.analysis.walk import parameters
+from netcalc.numerics.run import forward
 from netcalc.numerics.verify import verify
 from netcalc.spec.library import load_document
 from tests.zoo.harness import FAMILIES, built, check_case, torch_total
@@ -59,6 +62,10 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
         "qwen1.5-moe-a2.7b",
         {"length": 9, "vocab": 60, "d_model": 32, "layers": 2, "heads": 4, "kv_heads": 2, "rope_theta": 1e4}
         | {"experts": 4, "experts_per_token": 2, "normalize": True, "d_expert": 20, "d_shared": 28},
+    ),
+    "gptneox_l1_d40": (
+        "pythia-1b",
+        {"length": 11, "vocab": 90, "d_model": 40, "layers": 1, "heads": 2, "d_ff": 80, "rotary_dim": 10},
     ),
     "deepseekv3_mla_mini": (
         "deepseek-v3",
@@ -116,6 +123,24 @@ def test_predictions_hold_for_sparse_attention(spec: str) -> None:
     settings = next(family["small"][spec] for family in FAMILIES.values() if spec in family["small"])
     report = verify(built(spec, **settings, sparse=True))
     assert report.ok, report.failures
+
+
+def test_fused_projections_are_those_of_mistral_joined() -> None:
+    """Phi-3 keeps queries, keys and values in one tensor, and gate and up in another, in this order."""
+    sizes = {"length": 9, "vocab": 50, "d_model": 32, "heads": 4, "kv_heads": 2, "d_ff": 24, "layers": 2, "window": 4}
+    apart, fused = built("mistral-7b", **sizes, head_dim=8), built("phi-3-mini", **sizes)
+    rng = np.random.default_rng(0)
+    given = {p.path: rng.normal(size=p.param.shape).astype(np.float32) / 6 for p in parameters(apart)}
+    joined = dict(given)
+    for layer in ("model.layers.0.", "model.layers.1."):
+        for whole, parts in {
+            "self_attn.qkv_proj": [f"self_attn.{part}_proj" for part in "qkv"],
+            "mlp.gate_up_proj": ["mlp.gate_proj", "mlp.up_proj"],
+        }.items():
+            joined[f"{layer}{whole}.weight"] = np.concatenate([joined.pop(f"{layer}{part}.weight") for part in parts])
+    ids = {"input_ids": rng.integers(0, 50, (1, 9))}
+    one, other = (forward(net, ids, weights=w).outputs["logits"] for net, w in ((apart, given), (fused, joined)))
+    np.testing.assert_allclose(one, other, rtol=0, atol=1e-6 * np.abs(one).max())
 
 
 @pytest.mark.parametrize(("spec", "few"), [("llama-3.1-405b", 1), ("deepseek-v3", 4)])

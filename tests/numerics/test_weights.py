@@ -169,9 +169,7 @@ def test_tensors_that_are_stacked() -> None:
     np.testing.assert_array_equal(values["experts.up_proj"][2], given["expert_2.wi"])
     np.testing.assert_array_equal(values["experts.down_proj"][1], given["expert_1.wo"].T)
     assert check_weights(net, state(net)).ok
-    assert kinds(net, {k: v for k, v in given.items() if k != "expert_1.wi"}) == {
-        ("missing", "expert_1.wi")
-    }
+    assert kinds(net, {k: v for k, v in given.items() if k != "expert_1.wi"}) == {("missing", "expert_1.wi")}
     given["expert_2.wo"] = given["expert_2.wo"].T
     (wrong,) = check_weights(net, given).mismatches
     assert wrong.message == "'expert_2.wo' (for experts.down_proj) is 6×4 float32, and the spec has 4×6 float32"

@@ -153,7 +153,7 @@ class Elaborator:
         return value
 
     def line(self, cursor: Cursor, frame: Frame, current: Value | None) -> Value | None:
-        line = read_line(cursor, [*ops.names(), *self.home.blocks, *shipped_blocks(), "sequence"])
+        line = read_line(cursor, self.targets)
         if line.modifier("repeat") is not None:
             return elaborate_repeat(self, line, frame, current)
         if not self.holds(line, frame):
@@ -246,12 +246,17 @@ class Elaborator:
         # what a shipped block is given as an argument may be a block of the spec's own
         block = find_block(target, self.home) or find_block(target, self.loaded)
         if block is None:
-            known = [*ops.names(), *self.home.blocks, *shipped_blocks(), "sequence"]
             span = (line.args or line.cursor).key_span
             raise NetcalcError(
-                Diagnostic("E102", f"unknown operation or block {target!r}", span, hint=did_you_mean(target, known))
+                Diagnostic(
+                    "E102", f"unknown operation or block {target!r}", span, hint=did_you_mean(target, self.targets())
+                )
             )
         return block
+
+    def targets(self) -> list[str]:
+        """Whatever a line may name here."""
+        return [*ops.names(), *self.home.blocks, *shipped_blocks(), "sequence"]
 
     def define(self, line: Line, frame: Frame, named: Named) -> None:
         """Puts the line's name, and those of ``as``, in sight of the lines that follow."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from dataclasses import dataclass, field
 from functools import cache
@@ -46,10 +47,10 @@ def specs_dir() -> Path:
 
 @cache
 def shipped() -> dict[str, Path]:
-    """The specs that ship, by name; shared blocks are not among them."""
+    """The specs that ship, by name, in folders by family; shared blocks are not among them."""
     root = specs_dir()
-    found = (path for path in sorted(root.rglob("*.yaml")) if path.relative_to(root).parts[0] != "blocks")
-    return {path.stem: path for path in found}
+    found = (*sorted(root.glob("*.yaml")), *sorted(root.glob("*/*.yaml")))
+    return {path.stem: path for path in found if path.parent.name != "blocks"}
 
 
 def load_document(spec: str | Path) -> Loaded:
@@ -77,19 +78,26 @@ def shipped_blocks() -> tuple[str, ...]:
 
 @cache
 def _shipped_block(name: str) -> Block | None:
-    if name not in shipped_blocks():
-        return None
-    return _load(specs_dir() / "blocks" / f"{name}.yaml", ()).blocks.get(name)
+    path = specs_dir() / "blocks" / f"{name}.yaml"
+    return _load(path, ()).blocks.get(name) if name.isidentifier() and path.is_file() else None
+
+
+@cache
+def _shipped_file(name: str) -> Path | None:
+    """The file of a shipped spec, without listing them all."""
+    folders = (entry.path for entry in os.scandir(specs_dir()) if entry.is_dir() and entry.name != "blocks")
+    candidates = (Path(folder) / f"{name}.yaml" for folder in (specs_dir(), *folders))
+    return next((path for path in candidates if path.is_file()), None) if "/" not in name else None
 
 
 def _resolve(spec: str) -> Path:
     path = Path(spec)
     if path.suffix in (".yaml", ".yml") or path.is_file() or "/" in spec:
         return path
-    known = shipped()
-    if spec in known:
-        return known[spec]
-    hint = did_you_mean(spec, known)
+    found = _shipped_file(spec)
+    if found is not None:
+        return found
+    hint = did_you_mean(spec, shipped())
     raise NetcalcError(
         Diagnostic(
             "E005",
@@ -161,7 +169,7 @@ def _follow(name: str, cursor: Cursor, folder: Path, chain: tuple[Path, ...]) ->
     """The file that ``extends`` or ``import`` names: beside this one, or among the shipped ones."""
     stem = name if name.endswith((".yaml", ".yml")) else f"{name}.yaml"
     candidates = [folder / stem, specs_dir() / stem]
-    path = next((c for c in candidates if c.is_file()), shipped().get(name))
+    path = next((c for c in candidates if c.is_file()), _shipped_file(name))
     if path is None:
         raise NetcalcError(
             Diagnostic(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
@@ -37,8 +37,11 @@ class Line:
         return self.modifiers.get(name)
 
 
-def read_line(cursor: Cursor, known: Iterable[str] = ()) -> Line:
-    """The line at ``cursor``; NetcalcError (E107) where it is no line."""
+def read_line(cursor: Cursor, known: Callable[[], Iterable[str]]) -> Line:
+    """The line at ``cursor``; NetcalcError (E107) where it is no line.
+
+    ``known`` lists the operations and blocks, when a line names too many things to be one.
+    """
     data = cursor.data
     if isinstance(data, str):
         return Line(data, cursor, None, {})
@@ -59,13 +62,13 @@ def read_line(cursor: Cursor, known: Iterable[str] = ()) -> Line:
     return Line(targets[0], cursor, None if args.data is None else args, modifiers)
 
 
-def _miscounted(cursor: Cursor, targets: list[str], known: Iterable[str]) -> Diagnostic:
+def _miscounted(cursor: Cursor, targets: list[str], known: Callable[[], Iterable[str]]) -> Diagnostic:
     if not targets:
         return Diagnostic(
             "E107", "this line names no operation or block", cursor.span, hint="add one, as in `relu: {}`"
         )
-    known = set(known)
-    stray = [t for t in targets if t not in known]
+    there = set(known())
+    stray = [t for t in targets if t not in there]
     if len(targets) - len(stray) == 1:
         hint = did_you_mean(stray[0], MODIFIERS)
         return Diagnostic("E101", f"unknown modifier {stray[0]!r}", cursor[stray[0]].key_span, hint=hint)

@@ -108,8 +108,8 @@ class CallNode:
     """A body called ``times`` times in a row, the first ``len(body.outputs)`` inputs fed from the call before.
 
     Its instances are ``name`` itself, or ``name.start``, ``name.start+1``, … when ``start`` is given; a name that ends
-    in ``_`` takes the numbers without a dot.  With
-    ``shares`` every instance uses the weights of the call at that path (relative to the body).
+    in ``_`` or ``-`` takes the numbers without a dot.  With ``shares`` every instance uses the weights of the call at
+    that path (relative to the body).
     """
 
     name: str
@@ -142,7 +142,7 @@ class CallNode:
     @property
     def _stem(self) -> str:
         """What stands before the number of each instance."""
-        return self.name + "." if self.name and not self.name.endswith("_") else self.name
+        return self.name + "." if self.name and not self.name.endswith(("_", "-")) else self.name
 
 
 Node: TypeAlias = OpNode | CallNode

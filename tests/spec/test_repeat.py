@@ -21,16 +21,17 @@ def test_equal_iterations_are_one_call() -> None:
     assert list(shapes(found))[125] == "layers.125"
 
 
-def test_a_name_may_take_the_number_without_a_dot() -> None:
+@pytest.mark.parametrize("name", ["encoder.layer_", "encoder.layer1-"])
+def test_a_name_may_take_the_number_without_a_dot(name: str) -> None:
     found = layers(
-        """
-        - {name: encoder.layer_, repeat: 12, linear: 8}
-        - {name: head, tie: {weight: encoder.layer_11.weight}, linear: 8}
+        f"""
+        - {{name: {name}, repeat: 12, linear: 8}}
+        - {{name: head, tie: {{weight: {name}11.weight}}, linear: 8}}
         """
     )
-    assert folds(found) == [("encoder.layer_", 0, 12)]
-    assert list(shapes(found))[10:] == ["encoder.layer_10", "encoder.layer_11", "head"]
-    assert params(found)["head.weight"] == "encoder.layer_11.weight"
+    assert folds(found) == [(name, 0, 12)]
+    assert list(shapes(found))[10:] == [f"{name}10", f"{name}11", "head"]
+    assert params(found)["head.weight"] == f"{name}11.weight"
 
 
 def test_the_first_iteration_may_differ() -> None:

@@ -274,7 +274,7 @@ class Up(nn.Module):  # type: ignore[name-defined,misc]
         self.crop = crop
         if bilinear:
             self.up = nn.Upsample(scale_factor=2, mode="bilinear", align_corners=True)
-            self.conv = DoubleConv(inputs + skipped, outputs, inputs // 2, not crop, 0 if crop else 1)
+            self.conv = DoubleConv(inputs + skipped, outputs, (inputs + skipped) // 2, not crop, 0 if crop else 1)
         else:
             self.up = nn.ConvTranspose2d(inputs, inputs // 2, 2, stride=2)
             self.conv = DoubleConv(inputs // 2 + skipped, outputs, outputs, not crop, 0 if crop else 1)

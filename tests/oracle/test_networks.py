@@ -1,0 +1,99 @@
+"""Networks that no library ships, written in torch and held against their specs, parameter for parameter."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from netcalc.numerics.run import forward
+from netcalc.numerics.weights import check_weights
+from tests.zoo.harness import built, torch_total
+
+torch = pytest.importorskip("torch")
+
+
+def check(module: Any, spec: str, settings: dict[str, Any], *inputs: Any) -> None:
+    """Both give the same, on weights that torch draws, and torch counts the same."""
+    from torch.utils.flop_counter import FlopCounterMode
+
+    module = module.eval()
+    program = built(spec, **settings)
+    whole = torch.backends.mkldnn.flags(enabled=False, allow_tf32=None)  # the counter sees no fused LSTM
+    with torch.no_grad(), whole, FlopCounterMode(display=False) as counter:
+        wanted = module(*inputs).numpy()
+    weights = {name: tensor.numpy() for name, tensor in module.state_dict().items()}
+    assert check_weights(program, weights).ok
+    assert torch_total(program) == (sum(w.size for w in weights.values()), counter.get_total_flops())
+    given = {declared.name: x.numpy() for declared, x in zip(program.inputs, inputs, strict=True)}
+    (got,) = forward(program, given, weights=weights).outputs.values()
+    np.testing.assert_allclose(got, wanted, atol=2e-6)
+
+
+def test_graph_convolution() -> None:
+    class Convolution(torch.nn.Module):  # type: ignore[misc, name-defined]
+        def __init__(self, features: int, out: int) -> None:
+            super().__init__()
+            self.lin = torch.nn.Linear(features, out, bias=False)
+            self.bias = torch.nn.Parameter(torch.randn(out))
+
+        def forward(self, x: Any, adjacency: Any) -> Any:
+            return adjacency @ self.lin(x) + self.bias
+
+    class Network(torch.nn.Module):  # type: ignore[misc, name-defined]
+        def __init__(self) -> None:
+            super().__init__()
+            self.conv1, self.conv2 = Convolution(11, 5), Convolution(5, 3)
+
+        def forward(self, x: Any, adjacency: Any) -> Any:
+            return self.conv2(torch.relu(self.conv1(x, adjacency)), adjacency)
+
+    torch.manual_seed(0)
+    links = torch.rand(9, 9) < 0.3
+    neighbours = (links | links.T | torch.eye(9, dtype=torch.bool)).float()
+    root = neighbours.sum(1).rsqrt()
+    sizes = {"nodes": 9, "features": 11, "hidden": 5, "classes": 3}
+    check(Network(), "gcn", sizes, torch.randn(9, 11), root[:, None] * neighbours * root)
+
+
+def test_recurrent_translation_with_attention() -> None:
+    class Network(torch.nn.Module):  # type: ignore[misc, name-defined]
+        def __init__(self, vocab: int, size: int) -> None:
+            super().__init__()
+            self.source_embed, self.target_embed = torch.nn.Embedding(vocab, size), torch.nn.Embedding(vocab, size)
+            self.encoder = torch.nn.LSTM(size, size, 2, batch_first=True)
+            self.decoder = torch.nn.LSTM(size, size, 2, batch_first=True)
+            self.score = torch.nn.Linear(size, size, bias=False)
+            self.combine = torch.nn.Linear(2 * size, size, bias=False)
+            self.head = torch.nn.Linear(size, vocab, bias=False)
+
+        def forward(self, source: Any, target: Any, mask: Any) -> Any:
+            memory, state = self.encoder(self.source_embed(source))
+            decoded, _ = self.decoder(self.target_embed(target), state)
+            scores = decoded @ self.score(memory).transpose(1, 2)
+            weights = scores.masked_fill(mask[:, None] == 0, -torch.inf).softmax(-1)
+            return self.head(torch.tanh(self.combine(torch.cat([weights @ memory, decoded], -1))))
+
+    torch.manual_seed(0)
+    mask = torch.ones(2, 6, dtype=torch.int64)
+    mask[1, 4:] = 0
+    sizes = {"batch": 2, "source": 6, "target": 4, "vocab": 30, "hidden": 8, "layers": 2}
+    source, target = torch.randint(30, (2, 6)), torch.randint(30, (2, 4))
+    check(Network(30, 8), "seq2seq-attention", sizes, source, target, mask)
+
+
+def test_recurrent_language_model() -> None:
+    class Network(torch.nn.Module):  # type: ignore[misc, name-defined]
+        def __init__(self, vocab: int, size: int) -> None:
+            super().__init__()
+            self.embed = torch.nn.Embedding(vocab, size)
+            self.rnn = torch.nn.LSTM(size, size, 2, batch_first=True)
+            self.head = torch.nn.Linear(size, vocab)
+
+        def forward(self, ids: Any) -> Any:
+            return self.head(self.rnn(self.embed(ids))[0])
+
+    torch.manual_seed(0)
+    sizes = {"batch": 2, "length": 5, "vocab": 30, "hidden": 8}
+    check(Network(30, 8), "lstm-lm-ptb-small", sizes, torch.randint(30, (2, 5)))

@@ -401,7 +401,7 @@ def _floor_div(a: Dim, b: Dim) -> Dim:
     common = _common_factor(rest, b)
     if common != 1:  # ⌊k·r / k·b⌋ = ⌊r/b⌋
         return whole + _floor_div(_exactly(rest, common), _exactly(b, common))
-    return whole + Poly({((_Call("//", rest, b), 1),): 1})
+    return whole + _quotient(rest, b)
 
 
 def _floor_div_int(a: Dim, b: int) -> Dim:
@@ -418,7 +418,14 @@ def _floor_div_int(a: Dim, b: int) -> Dim:
         (floor,) = floors
         others = rest - Poly({((floor, 1),): 1})
         return whole + _floor_div(floor.left + others * floor.right, floor.right * b)
-    return whole + Poly({((_Call("//", rest, b), 1),): 1})
+    return whole + _quotient(rest, b)
+
+
+def _quotient(a: Dim, b: Dim) -> Dim:
+    """The atom ⌊a/b⌋, or a number where the bounds leave but one: ⌊−1/a⌋ is −1 at every size."""
+    atom = Poly({((_Call("//", a, b), 1),): 1})
+    low, high = _bounds(atom)
+    return low if isinstance(low, int) and low == high else atom
 
 
 def _common_factor(*dims: Dim) -> Dim:

@@ -85,8 +85,9 @@ def _shipped_block(name: str) -> Block | None:
 @cache
 def _shipped_file(name: str) -> Path | None:
     """The file of a shipped spec, without listing them all."""
-    folders = (entry.path for entry in os.scandir(specs_dir()) if entry.is_dir() and entry.name != "blocks")
-    candidates = (Path(folder) / f"{name}.yaml" for folder in (specs_dir(), *folders))
+    root = specs_dir()
+    folders = (Path(entry) for entry in os.scandir(root) if entry.is_dir() and entry.name != "blocks")
+    candidates = (folder / f"{name}.yaml" for folder in (root, *folders))
     return next((path for path in candidates if path.is_file()), None) if "/" not in name else None
 
 

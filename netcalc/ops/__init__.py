@@ -77,7 +77,13 @@ FAMILIES: dict[str, tuple[str, ...]] = {
     "attention": ("scaled_dot_product_attention",),
     "position": ("sinusoidal_positions", "learned_positions"),
     "rotary": ("rotary_embedding",),
-    "position_bias": ("relative_position_bias", "t5_position_bias", "alibi_bias"),
+    "position_bias": (
+        "relative_position_bias",
+        "relative_position_lookup",
+        "relative_coordinates",
+        "t5_position_bias",
+        "alibi_bias",
+    ),
     "cache": ("key_value_cache",),
     "embed": ("embedding", "embedding_bag", "one_hot"),
     "combine": (

@@ -27,19 +27,40 @@ from netcalc.opdef import (
 from netcalc.ops.lists import Sizes
 
 
-class _Bias(Operation):
-    """A bias that only sizes and parameters decide: looking it up, or scaling fixed distances, is no work."""
+class _Table(Operation):
+    """What only sizes and parameters decide: looking it up, or scaling fixed distances, is no work."""
 
-    cost_rule = "none: looked up in a table; adding it is attention's work"
-
-    num_heads: Size = attr("attention heads")
+    cost_rule = "none: looked up in a table; adding a bias is attention's work"
 
     def cost(self, ctx: Context, inputs: Sequence[Any], outputs: Sequence[TensorType]) -> Sequence[Term]:
         return ()
 
 
+class _Window(_Table):
+    """Something for each pair of places in a window, found by an index into a table with a row for each offset."""
+
+    window_size: Sizes = attr("places along each axis of the window", min_length=1)
+    class_token: bool = attr("one more place, in front of the window", default=False)
+    persistent: bool = attr("keep the index in checkpoints, as torchvision does", default=True)
+
+    @property
+    def rows(self) -> Dim:
+        """Rows of the table."""
+        return product(2 * side - 1 for side in self.window_size) + 3 * self.class_token
+
+    @property
+    def places(self) -> Dim:
+        """Places of the window."""
+        return product(self.window_size) + int(self.class_token)
+
+    def index(self) -> Buffer:
+        """The row of each pair of places."""
+        shape = (self.places * self.places,)
+        return Buffer("relative_position_index", shape, Init.of("table"), "int64", persistent=self.persistent)
+
+
 @operation
-class RelativePositionBias(_Bias):
+class RelativePositionBias(_Window):
     """A learned bias for each head and each offset between two places of a window, as in Swin.
 
     The window has any number of axes (Swin has 2, Video Swin 3); its N places count row by row.  The output is
@@ -57,27 +78,73 @@ class RelativePositionBias(_Bias):
     )
     example = Example((), {"window_size": [2, 3], "num_heads": 4})
 
-    window_size: Sizes = attr("places along each axis of the window", min_length=1)
-    class_token: bool = attr("one more place, in front of the window", default=False)
-    persistent: bool = attr("keep the index in checkpoints, as torchvision does", default=True)
+    num_heads: Size = attr("attention heads")
 
     def infer(self, ctx: Context) -> TensorType:
-        places = self._places()
-        return TensorType((self.num_heads, places, places), ctx.dtype)
+        return TensorType((self.num_heads, self.places, self.places), ctx.dtype)
 
     def params(self, ctx: Context) -> Sequence[Param]:
-        rows = product(2 * side - 1 for side in self.window_size) + 3 * self.class_token
         init = Init.of("truncated_normal", mean=0.0, std=0.02, a=-2.0, b=2.0)
-        places = self._places()
-        return (
-            Param("relative_position_bias_table", (rows, self.num_heads), init, ctx.dtype),
-            Buffer(
-                "relative_position_index", (places * places,), Init.of("table"), "int64", persistent=self.persistent
-            ),
-        )
+        return (Param("relative_position_bias_table", (self.rows, self.num_heads), init, ctx.dtype), self.index())
 
-    def _places(self) -> Dim:
-        return product(self.window_size) + int(self.class_token)
+
+@operation
+class RelativePositionLookup(_Window):
+    """relative_position_bias from a table that is computed, and not learned itself: Swin V2's.
+
+    The table has a row for each offset, the last axis of each row being the heads.
+    """
+
+    name = "relative_position_lookup"
+    source = "Liu et al. 2021, arXiv:2111.09883, section 3.3; torchvision ShiftedWindowAttentionV2"
+    inputs = ports("table")
+    shape_rule = "(Π(2·w − 1), num_heads) → (num_heads, N, N), N = product of window_size (+ 1 with class_token)"
+    param_rule = "buffer relative_position_index N²"
+    example = Example(((15, 4),), {"window_size": [2, 3]})
+
+    def infer(self, ctx: Context, table: TensorType) -> TensorType:
+        if table.rank != 2 or table.shape[0] != self.rows:
+            raise RuleError(f"{self.name} takes a table of {self.rows} rows, and this one is {table}")
+        return table.with_shape(table.shape[1], self.places, self.places)
+
+    def params(self, ctx: Context, table: TensorType) -> Sequence[Param]:
+        return (self.index(),)
+
+
+@operation
+class RelativeCoordinates(_Table):
+    """The offsets between two places of a window, on a logarithmic scale: what Swin V2 computes its bias from.
+
+    An offset d along an axis of w places is 8·d/(w − 1), between −8 and 8, and of that sign·log₂(1 + |·|)/3.  With
+    ``pretrained_window_size`` w is what it was in an earlier training, so that a larger window goes on from there.
+    """
+
+    name = "relative_coordinates"
+    source = "Liu et al. 2021, arXiv:2111.09883, section 3.3; torchvision ShiftedWindowAttentionV2"
+    inputs = ()
+    shape_rule = "→ (1, 2·w₁ − 1, 2·w₂ − 1, …, axes)"
+    param_rule = "buffer relative_coords_table"
+    example = Example((), {"window_size": [2, 3]})
+
+    window_size: Sizes = attr("places along each axis of the window", min_length=1)
+    pretrained_window_size: Sizes | None = attr("those of an earlier training, at least 2", default=None)
+    persistent: bool = attr("keep the table in checkpoints, as torchvision does", default=True)
+
+    def infer(self, ctx: Context) -> TensorType:
+        axes, earlier = len(self.window_size), self.pretrained_window_size
+        if earlier is not None and len(earlier) != axes:
+            raise RuleError(f"{self.name}: the window has {axes} axes, and the earlier one {len(earlier)}")
+        if earlier is not None and any(side < 2 for side in earlier):
+            raise RuleError(f"{self.name}: a window of one place along an axis has learned no offsets along it")
+        return TensorType((1, *(2 * side - 1 for side in self.window_size), axes), ctx.dtype)
+
+    def params(self, ctx: Context) -> Sequence[Param]:
+        shape = self.infer(ctx).shape
+        return (Buffer("relative_coords_table", shape, Init.of("table"), ctx.dtype, persistent=self.persistent),)
+
+
+class _Bias(_Table):
+    num_heads: Size = attr("attention heads")
 
 
 class _Distance(_Bias):

@@ -241,6 +241,24 @@ def test_relative_index_is_one_row_for_each_offset(window: list[int], class_toke
     np.testing.assert_array_equal(y[1, 0], weights["relative_position_bias_table"][index[0], 1])
 
 
+def test_a_table_may_be_computed() -> None:
+    window, rows = [2, 3], drawn(15, 4)
+    index = table("relative_position_lookup", TensorType((15, 4)), window_size=window)
+    own = {"relative_position_index": index}
+    looked_up = execute("relative_position_lookup", {"window_size": window}, rows, weights=own).outputs
+    own["relative_position_bias_table"] = rows
+    learned = execute("relative_position_bias", {"window_size": window, "num_heads": 4}, weights=own).outputs
+    np.testing.assert_array_equal(looked_up, learned)
+    with pytest.raises(RuleError, match="takes a table of 15 rows, and this one is 14×4"):
+        predict("relative_position_lookup", {"window_size": window}, (14, 4))
+
+
+@pytest.mark.parametrize(("earlier", "message"), [([7], "2 axes, and the earlier one 1"), ([7, 1], "no offsets")])
+def test_coordinates_of_no_earlier_window(earlier: list[int], message: str) -> None:
+    with pytest.raises(RuleError, match=message):
+        predict("relative_coordinates", {"window_size": [8, 8], "pretrained_window_size": earlier})
+
+
 def test_swin_index_of_a_window_of_two_by_two() -> None:
     """As the code of Swin builds it: rows of the table count offsets from (+1, +1) … down, row by row."""
     index = table("relative_position_bias", window_size=[2, 2], num_heads=1).reshape(4, 4)

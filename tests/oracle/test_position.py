@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -221,9 +222,22 @@ def test_alibi_of_bloom(heads: int, length: int) -> None:
 def test_index_of_swin(window: tuple[int, int]) -> None:
     from transformers.models.swin.modeling_swin import SwinRelativePositionBias
 
-    index = table("relative_position_bias", {"window_size": list(window), "num_heads": 2})
-    wanted = SwinRelativePositionBias(2, window).relative_position_index
-    np.testing.assert_array_equal(index, wanted.flatten().numpy())
+    wanted = SwinRelativePositionBias(2, window).relative_position_index.flatten().numpy()
+    np.testing.assert_array_equal(
+        table("relative_position_bias", {"window_size": list(window), "num_heads": 2}), wanted
+    )
+    rows = TensorType((math.prod(2 * side - 1 for side in window), 2))
+    np.testing.assert_array_equal(table("relative_position_lookup", {"window_size": list(window)}, rows), wanted)
+
+
+@pytest.mark.parametrize(("window", "earlier"), [((1, 1), None), ((2, 3), None), ((7, 7), None), ((8, 4), (7, 2))])
+def test_coordinates_of_swin_v2(window: tuple[int, int], earlier: tuple[int, int] | None) -> None:
+    from transformers import Swinv2Config
+    from transformers.models.swinv2.modeling_swinv2 import Swinv2SelfAttention
+
+    found = table("relative_coordinates", {"window_size": window, "pretrained_window_size": earlier})
+    module = Swinv2SelfAttention(Swinv2Config(), 4, 2, window, earlier or (0, 0))
+    np.testing.assert_allclose(found, module.relative_coords_table.numpy(), rtol=1e-6)
 
 
 @pytest.mark.parametrize("window", [(2, 3), (4, 4)])

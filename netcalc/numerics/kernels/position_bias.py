@@ -7,11 +7,20 @@ import math
 import numpy as np
 
 from netcalc.numerics.kernels import Array, Run, initial, kernel, like
-from netcalc.ops.position_bias import AlibiBias, RelativePositionBias, T5PositionBias
+from netcalc.ops.position_bias import (
+    AlibiBias,
+    RelativeCoordinates,
+    RelativePositionBias,
+    RelativePositionLookup,
+    T5PositionBias,
+)
 
 
 @initial("relative_position_bias")
-def relative_position_index(op: RelativePositionBias, name: str, shape: tuple[int, ...]) -> Array:
+@initial("relative_position_lookup")
+def relative_position_index(
+    op: RelativePositionBias | RelativePositionLookup, name: str, shape: tuple[int, ...]
+) -> Array:
     """The row of the table for each pair of places, flat."""
     sides = np.array(op.window_size)
     places = np.indices(op.window_size).reshape(len(sides), -1)
@@ -28,9 +37,39 @@ def relative_position_index(op: RelativePositionBias, name: str, shape: tuple[in
 def relative_position_bias(
     op: RelativePositionBias, run: Run, *, relative_position_bias_table: Array, relative_position_index: Array
 ) -> Array:
-    places = math.isqrt(relative_position_index.size)
-    rows: Array = relative_position_bias_table[np.asarray(relative_position_index)]
-    return rows.reshape(places, places, op.num_heads).transpose(2, 0, 1)
+    return _looked_up(relative_position_bias_table, relative_position_index)
+
+
+@kernel("relative_position_lookup")
+def relative_position_lookup(
+    op: RelativePositionLookup, run: Run, table: Array, *, relative_position_index: Array
+) -> Array:
+    return _looked_up(table, relative_position_index)
+
+
+def _looked_up(table: Array, index: Array) -> Array:
+    """The row of each pair of places, heads first."""
+    places = math.isqrt(index.size)
+    rows: Array = table[np.asarray(index)]
+    return rows.reshape(places, places, -1).transpose(2, 0, 1)
+
+
+@initial("relative_coordinates")
+def relative_coords_table(op: RelativeCoordinates, name: str, shape: tuple[int, ...]) -> Array:
+    """In float32 throughout, as in the reference implementation."""
+    scales = op.window_size if op.pretrained_window_size is None else op.pretrained_window_size
+    steps = [
+        np.arange(1 - side, side, dtype=np.float32) / np.float32(max(scale - 1, 1))
+        for side, scale in zip(op.window_size, scales, strict=True)
+    ]
+    offsets = np.stack(np.meshgrid(*steps, indexing="ij"), axis=-1)[None] * np.float32(8)
+    table: Array = np.sign(offsets) * np.log2(np.abs(offsets) + np.float32(1)) / np.float32(3)
+    return table
+
+
+@kernel("relative_coordinates")
+def relative_coordinates(op: RelativeCoordinates, run: Run, *, relative_coords_table: Array) -> Array:
+    return relative_coords_table
 
 
 @kernel("t5_position_bias")

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from netcalc.analysis.summary import Summary
     from netcalc.diagnostics import Diagnostic, NetcalcError
-    from netcalc.network import Network, load, loads
+    from netcalc.network import Network, compare, load, loads
 
 __version__ = "0.1.0"
 
-__all__ = ["Diagnostic", "NetcalcError", "Network", "Summary", "__version__", "load", "loads"]
+__all__ = ["Diagnostic", "NetcalcError", "Network", "Summary", "__version__", "compare", "load", "loads"]
 
 #: Where each name is found when it is first asked for, so that importing netcalc costs nothing.
 _HOMES = {
@@ -24,6 +24,7 @@ _HOMES = {
     "NetcalcError": "netcalc.diagnostics",
     "Network": "netcalc.network",
     "Summary": "netcalc.analysis.summary",
+    "compare": "netcalc.network",
     "load": "netcalc.network",
     "loads": "netcalc.network",
 }

@@ -7,6 +7,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from netcalc.analysis.compare import Comparison
+from netcalc.analysis.compare import compare as compare_analyses
 from netcalc.analysis.cost import Analysis, Cost
 from netcalc.analysis.summary import Summary, analyse, summarise
 from netcalc.analysis.walk import instances
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
     from netcalc.numerics.run import RunResult
     from netcalc.numerics.verify import VerifyReport
 
-__all__ = ["LayerShapes", "Network", "load", "loads"]
+__all__ = ["LayerShapes", "Network", "compare", "load", "loads"]
 
 
 class LayerShapes(NamedTuple):
@@ -63,6 +65,19 @@ def loads(
     """The network of a spec in a string; ``folder`` is where its ``extends`` and ``import`` look."""
     loaded = load_text(text, folder=None if folder is None else Path(folder))
     return _network(loaded, set, symbolic, training)
+
+
+def compare(
+    first: Network | str | Path, second: Network | str | Path, *more: Network | str | Path, convention: str = "netcalc"
+) -> Comparison:
+    """Networks, or specs by name or file, side by side: totals, operations, and layers where their paths match.
+
+    >>> import netcalc
+    >>> [row.path for row in netcalc.compare("resnet34", "resnet18").rows()]
+    ['layer1.2', 'layer2.2', 'layer3.2', 'layer4.2']
+    """
+    networks = [found if isinstance(found, Network) else load(found) for found in (first, second, *more)]
+    return compare_analyses([network.analysis(convention) for network in networks])
 
 
 def _network(loaded: Loaded, settings: Mapping[str, Any] | None, symbolic: Collection[str], training: bool) -> Network:

@@ -18,6 +18,7 @@ COMMANDS: dict[str, str] = {
     "params": "Parameters and buffers by layer and by operation.",
     "flops": "Multiply-adds and operations of one forward pass, under a counting convention.",
     "summary": "Shapes, parameters and work together; --format json is a stable contract.",
+    "compare": "Specs side by side, and layer against layer.",
     "explain": "The working behind the numbers of one layer, or of the whole network.",
     "run": "A forward pass in NumPy.",
     "verify": "Run the network and check every prediction against what happened.",

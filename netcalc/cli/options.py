@@ -70,8 +70,15 @@ def read_program(
     spec: str, settings: list[str] | None, symbolic: list[str] | None = None, train: bool = False
 ) -> Program:
     """The program of a spec at the settings of the command line."""
-    from netcalc.diagnostics import Diagnostic, NetcalcError
     from netcalc.spec import elaborate, load_document
+
+    given = read_settings(settings)
+    return elaborate(load_document(spec), given, symbolic=symbolic or (), training=train)
+
+
+def read_settings(settings: list[str] | None) -> dict[str, object]:
+    """The values of ``--set`` by name; NetcalcError with every one that is none."""
+    from netcalc.diagnostics import Diagnostic, NetcalcError
     from netcalc.spec.settings import parse_assignment
 
     given: dict[str, object] = {}
@@ -85,4 +92,4 @@ def read_program(
             given[name] = value
     if problems:
         raise NetcalcError(problems)
-    return elaborate(load_document(spec), given, symbolic=symbolic or (), training=train)
+    return given

@@ -56,7 +56,7 @@ def grid(
     if total is not None:
         lines += [rule, look(line(cells[-1]), "bold")]
     if dropped:
-        names = ", ".join(columns[i].title.lower() for i in sorted(dropped))
+        names = ", ".join(dict.fromkeys(columns[i].title for i in sorted(dropped)))
         lines.append(look(f"left out for want of width: {names}", "dim"))
     return "\n".join(lines)
 

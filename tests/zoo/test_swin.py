@@ -11,11 +11,16 @@ from tests.zoo.harness import check_case
 TINY = {"batch": 2, "height": 32, "width": 32, "d_model": 24, "window": 4, "mlp_ratio": 2.0, "classes": 10}
 # windows that do not fit, and an odd image to merge
 PADDED = {"height": 40, "width": 28, "d_model": 16, "window": 3, "mlp_ratio": 3.0, "classes": 5}
+V2 = {"height": 48, "width": 48, "d_model": 16, "window": 4, "mlp_ratio": 2.0, "classes": 5}
 
 
 @pytest.mark.parametrize(
     ("case", "spec", "settings"),
-    [("swin_tiny_custom_32", "swin_t", TINY), ("swin_pad_w3_40x28", "swin_t", PADDED)],
+    [
+        ("swin_tiny_custom_32", "swin_t", TINY),
+        ("swin_pad_w3_40x28", "swin_t", PADDED),
+        ("swinv2_w4_48", "swin_v2_t", V2),
+    ],
 )
 def test_a_forward_pass_equals_torchvision(case: str, spec: str, settings: dict[str, Any]) -> None:
     check_case(

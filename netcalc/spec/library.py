@@ -108,20 +108,18 @@ def _resolve(spec: str) -> Path:
     )
 
 
+_READ: dict[tuple[Path, Path, int], Loaded] = {}
+
+
 def _load(path: Path, chain: tuple[Path, ...]) -> Loaded:
     real = path.resolve()
     try:
         stamp = real.stat().st_mtime_ns
     except OSError as error:
         raise NetcalcError(_unreadable(path, error)) from None
-    if chain:
-        return _read(path, real, chain)
-    return _read_once(path, real, stamp)
-
-
-@cache
-def _read_once(path: Path, real: Path, stamp: int) -> Loaded:
-    return _read(path, real, ())
+    if (path, real, stamp) not in _READ:  # what has been read does not lead back to itself
+        _READ[path, real, stamp] = _read(path, real, chain)
+    return _READ[path, real, stamp]
 
 
 def _read(path: Path, real: Path, chain: tuple[Path, ...]) -> Loaded:

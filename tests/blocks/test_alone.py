@@ -1,0 +1,78 @@
+"""Blocks by themselves: those that no shipped spec uses run and do what was predicted; sizes may be symbolic."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from netcalc.analysis.walk import instances
+from netcalc.numerics.verify import verify
+from netcalc.spec.library import find_block, load_text, shipped_blocks, specs_dir
+from tests.spec.harness import program, shapes
+
+IMAGES = "{c2: [B, 4, 16, 24], c3: [B, 6, 8, 12], c4: [B, 8, 4, 6], c5: [B, 10, 2, 3]}"
+
+#: block: (inputs, arguments)
+ALONE = {
+    "feature_pyramid": (IMAGES, "{channels: 6, norm: {group_norm: 3}}"),
+    "fused_mbconv": ("{x: [B, 8, 9, 8]}", "{channels: 8, expand_ratio: 4, stochastic_depth: 0.2}"),
+    "gpt_layer": ("{x: [B, 5, 12]}", "{heads: 3, norm_first: false}"),
+    "patch_embedding": ("{x: [B, 3, 32, 16]}", "{features: 12, patch: [8, 4], dropout: 0.1}"),
+    "retina_pyramid": (IMAGES.replace("c2: [B, 4, 16, 24], ", ""), "{channels: 6}"),
+}
+
+
+def spec(block: str) -> str:
+    inputs, args = ALONE[block]
+    names = ", ".join(re.findall(r"(\w+): \[", inputs))
+    return f"dims: {{B: 2}}\ninputs: {inputs}\nlayers:\n  - {{name: b, from: [{names}], {block}: {args}}}\n"
+
+
+def test_every_block_is_used_or_stands_here() -> None:
+    texts = {path: path.read_text() for path in specs_dir().rglob("*.yaml")}
+    unused = {
+        block
+        for block in shipped_blocks()
+        if not any(re.search(rf"\b{block}\b", text) for path, text in texts.items() if path.stem != block)
+    }
+    assert unused <= set(ALONE)
+
+
+@pytest.mark.parametrize("block", shipped_blocks())
+def test_a_block_says_what_it_is(block: str) -> None:
+    found = find_block(block, load_text("netcalc: 1"))
+    assert found is not None
+    assert found.decl.about
+
+
+@pytest.mark.parametrize("block", ALONE)
+def test_predictions_hold(block: str) -> None:
+    report = verify(program(spec(block)))
+    assert report.ok, report.failures
+
+
+@pytest.mark.parametrize("block", ALONE)
+def test_the_batch_may_be_symbolic(block: str) -> None:
+    symbolic = shapes(program(spec(block), symbolic=("B",)))
+    assert {path: shape.replace("B", "2") for path, shape in symbolic.items()} == shapes(program(spec(block)))
+
+
+@pytest.mark.parametrize(("size", "rolls"), [([14, 14], 2), ([7, 14], 2), ([7, 7], 0), ([5, 6], 0)])
+def test_windows_shift_only_where_there_are_several(size: list[int], rolls: int) -> None:
+    height, width = size
+    found = program(
+        f"inputs: {{x: [1, {height}, {width}, 12]}}\nlayers:\n"
+        "  - {name: a, window_attention: {heads: 3, window: [7, 7], shift: [3, 3]}}\n"
+    )
+    assert [i.node.op.name for i in instances(found)].count("roll") == rolls
+    (output,) = found.main.outputs
+    assert output.type is not None
+    assert output.type.shape == (1, height, width, 12)
+
+
+def test_patches_without_class_token_and_positions() -> None:
+    text = "inputs: {x: [2, 3, 64, 32]}\nlayers:\n  - {name: p, patch_embedding: {features: 24, patch: [16, 8]OTHER}}\n"
+    bare = program(text.replace("OTHER", ", class_token: false, positions: false"))
+    assert list(shapes(bare).values())[-1] == "2×16×24"
+    assert list(shapes(program(text.replace("OTHER", ""))).values())[-1] == "2×17×24"

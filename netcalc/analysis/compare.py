@@ -185,7 +185,7 @@ def _innermost(matches: Iterable[Match], depth: int | None, all_: bool) -> Itera
     for match in matches:
         if match.children and (depth is None or match.path.count(".") + 1 < depth):
             yield from _innermost(match.children, depth, all_)
-        elif all_ or match.differs:
+        elif all_ or match.differs or None in match.layers:
             yield match
 
 

@@ -257,7 +257,7 @@ def _flat(matches: Sequence[Match], depth: int | None, all_: bool, prefix: str, 
         path = join(prefix, match.label)
         if match.children and (depth is None or match.path.count(".") + 1 < depth):
             yield from _flat(match.children, depth, all_, path, around)
-        elif all_ or match.differs:
+        elif all_ or match.differs or None in match.layers:
             yield _times(path, match.repeat), match, around
 
 

@@ -1,0 +1,114 @@
+"""Comparisons: rows that add up to the totals, runs of repeats cut where another network's end, nothing unrolled."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+import netcalc
+from netcalc.analysis.compare import Comparison, Match
+
+STACK = """
+netcalc: 1
+name: stack
+vars: {n: 5, wide: 8}
+inputs: {x: [1, 8]}
+layers:
+  - {name: layers, repeat: "${n}", sequence: [{name: up, linear: "${wide}"}, relu, {name: down, linear: 8}]}
+  - {name: head, linear: 2}
+"""
+
+
+def stacks(*settings: dict[str, int]) -> Comparison:
+    return netcalc.compare(*(netcalc.loads(STACK, set=each) for each in settings))
+
+
+def labels(matches: tuple[Match, ...]) -> list[tuple[str, int, list[bool]]]:
+    return [(m.label, m.repeat, [layer is not None for layer in m.layers]) for m in matches]
+
+
+@pytest.mark.parametrize("depth", [None, 1, 2, 3])
+@pytest.mark.parametrize(
+    "specs",
+    [
+        ("resnet34", "resnet18"),
+        ("resnet18", "resnet34"),
+        ("albert-base", "bert-base"),
+        ("transformer", "transformer-big", "mlp"),
+        ("swin_t", "swin_s", "vit_b_16"),
+        ("llama-3-8b", "llama-3-70b"),
+    ],
+    ids=" ".join,
+)
+def test_rows_add_up_to_the_totals(specs: tuple[str, ...], depth: int | None) -> None:
+    comparison = netcalc.compare(*specs, convention="torch")
+    rows = list(comparison.rows(depth=depth, all=True))
+    different = list(comparison.rows(depth=depth))
+    assert 0 < len(different) <= len(rows)
+    for name in ("params", "buffers", "macs", "flops"):
+        first, *others = (getattr(totals, name) for totals in comparison.totals)
+        for place, total in enumerate([first, *others]):
+            assert sum((row.figures(name)[place] or 0) * row.repeat for row in rows) == total
+            assert (
+                sum(((row.figures(name)[place] or 0) - (row.figures(name)[0] or 0)) * row.repeat for row in different)
+                == total - first
+            )
+
+
+def test_a_network_is_the_same_as_itself() -> None:
+    comparison = netcalc.compare("resnet34", "resnet34")
+    assert comparison.same
+    assert not list(comparison.rows())
+    assert comparison.names == ("resnet34 (1)", "resnet34 (2)")
+
+
+def test_runs_are_cut_where_another_ends() -> None:
+    (layers, head) = stacks({"n": 5}, {"n": 3}, {"n": 9}).layers
+    assert labels(layers.children) == [
+        ("0–2", 3, [True, True, True]),
+        ("3–4", 2, [True, False, True]),
+        ("5–8", 4, [False, False, True]),
+    ]
+    assert [child.differs for child in layers.children] == [False, True, True]
+    assert not head.differs
+
+
+def test_what_differs_inside_a_run_is_said_once() -> None:
+    (layers, _) = stacks({"wide": 8}, {"wide": 16}).layers
+    (run,) = layers.children
+    assert (run.label, run.repeat) == ("0–4", 5)
+    assert [(child.path, child.repeat) for child in run.children if child.differs] == [
+        ("layers.0.up", 5),
+        ("layers.0.0", 5),
+        ("layers.0.down", 5),
+    ]
+    assert run.children[0].attributes == {"out": ("8", "16")}
+    assert run.children[0].figures("params") == (72, 144)
+
+
+def test_rows_that_are_the_same_in_all_are_folded_again() -> None:
+    varied = STACK.replace(
+        'sequence: [{name: up, linear: "${wide}"}', 'sequence: [{name: up, linear: "${wide + index}"}'
+    )
+    comparison = netcalc.compare(netcalc.loads(STACK, set={"n": 6}), netcalc.loads(varied, set={"n": 2}))
+    assert labels(comparison.layers[0].children) == [
+        ("0", 1, [True, True]),
+        ("1", 1, [True, True]),
+        ("2–5", 4, [True, False]),
+    ]
+
+
+def test_millions_of_layers_take_no_time() -> None:
+    networks = [netcalc.loads(STACK, set={"n": n}) for n in (3_000_000, 1_000_000)]
+    start = time.process_time()
+    comparison = netcalc.compare(*networks)
+    assert time.process_time() - start < 1
+    assert [row.repeat for row in comparison.rows()] == [2_000_000]
+
+
+def test_an_inside_that_a_network_lacks_makes_one_difference() -> None:
+    comparison = netcalc.compare("resnet34", "resnet34", "mlp")
+    layer1 = next(match for match in comparison.layers if match.path == "layer1")
+    assert layer1.differs
+    assert not any(child.differs for child in layer1.children)

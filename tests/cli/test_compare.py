@@ -1,0 +1,72 @@
+"""What `netcalc compare` prints, in every format, and what it refuses."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable
+
+import pytest
+
+from tests.conftest import Ran
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("two", ["resnet34", "resnet18"]),
+        ("all", ["mlp", "mlp", "--set", "2:batch=4", "--all"]),
+        ("three", ["plain18", "resnet18", "resnet34", "--depth", "1", "--convention", "torchvision"]),
+        ("same", ["mlp", "mlp"]),
+    ],
+)
+@pytest.mark.parametrize("format_", ["table", "markdown"])
+def test_pages(
+    name: str, arguments: list[str], format_: str, netcalc: Callable[..., Ran], golden: Callable[[str, str], None]
+) -> None:
+    ran = netcalc("compare", *arguments, "--format", format_)
+    assert (ran.code, ran.err) == (0, "")
+    golden(f"compare/{name}.{'txt' if format_ == 'table' else 'md'}", ran.out)
+
+
+def test_json_and_csv_say_the_same(netcalc: Callable[..., Ran]) -> None:
+    arguments = ["compare", "resnet34", "resnet18", "--all"]
+    record = json.loads(netcalc(*arguments, "--format", "json").out)
+    rows = list(csv.DictReader(io.StringIO(netcalc(*arguments, "--format", "csv").out)))
+    assert record["totals"]["params"] == {
+        "values": [21797672, 11689512],
+        "difference": [-10108160],
+        "ratio": [11689512 / 21797672],
+    }
+    assert [row["path"] for row in rows] == [row["path"] for row in record["layers"]]
+    for figure in ("params", "buffers", "macs", "flops"):
+        differences = [row["difference"][figure][0] for row in record["layers"]]
+        assert [int(row[f"resnet18 {figure} difference"]) for row in rows] == differences
+        total = sum(row["repeat"] * row["difference"][figure][0] for row in record["layers"])
+        assert total == record["totals"][figure]["difference"][0]
+
+
+def test_settings_go_to_all_that_have_them_or_to_one(netcalc: Callable[..., Ran]) -> None:
+    found = netcalc("compare", "mlp", "resnet18", "-s", "height=64", "-s", "batch=2", "-s", "1:batch=3", "-f", "json")
+    first, second = json.loads(found.out)["inputs"]
+    assert next(iter(first.values()))["shape"][0] == 3
+    assert second["image"]["shape"] == [2, 3, 64, 224]
+
+
+@pytest.mark.parametrize(
+    ("code", "arguments"),
+    [
+        ("E502", ["mlp"]),
+        ("E502", ["-", "-"]),
+        ("E005", ["mlp", "mpl"]),
+        ("E501", ["mlp", "mlp", "--set", "hieght=3"]),
+        ("E501", ["mlp", "mlp", "--set", "3:batch=3"]),
+        ("E501", ["mlp", "mlp", "--set", "2:bach=3"]),
+        ("E701", ["mlp", "mlp", "--convention", "keras"]),
+    ],
+)
+def test_refusals(code: str, arguments: list[str], netcalc: Callable[..., Ran]) -> None:
+    ran = netcalc("compare", *arguments)
+    assert (ran.code, ran.out) == (2, "")
+    assert f"error[{code}]" in ran.err

@@ -83,6 +83,43 @@ def test_recurrent_translation_with_attention() -> None:
     check(Network(30, 8), "seq2seq-attention", sizes, source, target, mask)
 
 
+def test_translation_that_looks_at_the_source_before_every_word() -> None:
+    class Network(torch.nn.Module):  # type: ignore[misc, name-defined]
+        def __init__(self, vocab: int, words: int, size: int, maxout: int) -> None:
+            super().__init__()
+            linear = torch.nn.Linear
+            self.source_embed, self.target_embed = torch.nn.Embedding(vocab, words), torch.nn.Embedding(vocab, words)
+            self.encoder = torch.nn.GRU(words, size, bidirectional=True, batch_first=True)
+            self.attention = torch.nn.ModuleDict({"key": linear(2 * size, size)})
+            self.bridge = linear(size, size)
+            query, v = linear(size, size, bias=False), linear(size, 1, bias=False)
+            looking = torch.nn.ModuleDict({"query": query, "v": v})
+            decoder = torch.nn.GRUCell(words + 2 * size, size)
+            self.step = torch.nn.ModuleDict({"attention": looking, "decoder": decoder})
+            self.output, self.head = linear(3 * size + words, 2 * maxout), linear(maxout, vocab)
+
+        def forward(self, source: Any, target: Any, mask: Any) -> Any:
+            memory, (_, back) = self.encoder(self.source_embed(source))
+            keys, state = self.attention["key"](memory), torch.tanh(self.bridge(back))
+            look, decoder = self.step["attention"], self.step["decoder"]
+            words = []
+            for word in self.target_embed(target).unbind(1):
+                scores = look["v"](torch.tanh(look["query"](state)[:, None] + keys))[..., 0]
+                weights = scores.masked_fill(mask == 0, -torch.inf).softmax(-1)
+                context = (weights[:, None] @ memory)[:, 0]
+                words.append(torch.cat([state, word, context], -1))
+                state = decoder(torch.cat([word, context], -1), state)
+            pairs = self.output(torch.stack(words, 1)).unflatten(-1, (-1, 2))
+            return self.head(pairs.amax(-1))
+
+    torch.manual_seed(0)
+    mask = torch.ones(2, 6, dtype=torch.int64)
+    mask[1, 4:] = 0
+    sizes = {"batch": 2, "source": 6, "target": 4, "vocab": 30, "embedding_size": 7, "hidden": 8, "maxout": 5}
+    source, target = torch.randint(30, (2, 6)), torch.randint(30, (2, 4))
+    check(Network(30, 7, 8, 5), "rnnsearch-50", sizes, source, target, mask)
+
+
 def test_recurrent_language_model() -> None:
     class Network(torch.nn.Module):  # type: ignore[misc, name-defined]
         def __init__(self, vocab: int, size: int) -> None:

@@ -18,6 +18,8 @@ TRUTH = [pytest.param(record, id=record["id"]) for family in FAMILIES.values() f
 def test_parameters_and_flops_equal_torch(record: dict[str, Any]) -> None:
     program = built(record["spec"], **record["settings"])
     assert torch_total(program) == (record["params"], record["flops_torch"])
+    if "buffers" in record:
+        assert Analysis(program, CONVENTIONS["torch"]).total.buffers == record["buffers"]
 
 
 @pytest.mark.parametrize("record", TRUTH)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 import shlex
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from netcalc.cli import main
+from netcalc.diagnostics import NetcalcError
 from netcalc.spec import elaborate
 from netcalc.spec.library import load_text
 
@@ -19,23 +21,28 @@ _FENCE = re.compile(r"^```(\S+)?[ ]?(.*)\n((?:.*\n)*?)```$", re.MULTILINE)
 
 
 def blocks(language: str) -> list[Any]:
-    """(page, words after the language, text) of every block in a language."""
+    """(words after the language, text, files above it) of every block in a language; ``file=NAME`` makes a file."""
     found = []
     for page in PAGES:
+        files: dict[str, str] = {}
         for number, match in enumerate(_FENCE.finditer(page.read_text())):
+            info = match[2].strip()
             if match[1] == language:
                 label = f"{page.relative_to(ROOT)}#{number}"
-                found.append(pytest.param(match[2].strip(), match[3], id=label))
+                found.append(pytest.param(info, match[3], dict(files), id=label))
+            if info.startswith("file="):
+                files[info.split()[0].removeprefix("file=")] = match[3]
     return found
 
 
-@pytest.mark.parametrize(("info", "text"), blocks("yaml"))
-def test_yaml_blocks_elaborate(info: str, text: str) -> None:
+@pytest.mark.parametrize(("info", "text", "files"), blocks("yaml"))
+def test_yaml_blocks_elaborate(info: str, text: str, files: dict[str, str]) -> None:
     if info.startswith("layers"):
         name, _, shape = info.split()[1].partition("=")
         lines = text.replace("\n", "\n  ")
         text = f"netcalc: 1\ninputs: {{{name}: {shape}}}\nlayers:\n  {lines}"
-    elaborate(load_text(text))
+    with pytest.raises(NetcalcError) if info.endswith("fails") else nullcontext():
+        elaborate(load_text(text))
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -46,18 +53,26 @@ def test_python_blocks_run_in_order(page: Path) -> None:
             exec(compile(match[3], str(page), "exec", dont_inherit=True), namespace)
 
 
-@pytest.mark.parametrize(("info", "text"), blocks("console"))
+@pytest.mark.parametrize(("info", "text", "files"), blocks("console"))
 def test_console_blocks_print_what_they_show(
-    info: str, text: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    info: str,
+    text: str,
+    files: dict[str, str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.chdir(ROOT)
+    monkeypatch.chdir(tmp_path if files else ROOT)
+    for name, content in files.items():
+        Path(name).write_text(content, encoding="utf-8")
     monkeypatch.setenv("COLUMNS", "100")
     monkeypatch.setenv("NO_COLOR", "1")
     for command, shown in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", text, re.MULTILINE):
         words = shlex.split(command, comments=True)
         assert words[0] == "netcalc", command
         main(words[1:])
-        output = capsys.readouterr().out
+        captured = capsys.readouterr()
+        output = captured.out + captured.err
         printed = [line.rstrip() for line in output.rstrip("\n").split("\n")]
         wanted = [line.rstrip() for line in shown.rstrip("\n").split("\n")]
         assert matches(printed, wanted), output

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import doctest
-
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from netcalc import dims
 from netcalc.dims import (
     Dim,
     Poly,
@@ -264,7 +261,3 @@ def test_names_and_products() -> None:
 )
 def test_printing(size: Dim, text: str) -> None:
     assert str(size) == text
-
-
-def test_examples_in_the_documentation() -> None:
-    assert doctest.testmod(dims).failed == 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 import math
 import re
 from typing import Any
@@ -11,7 +10,6 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from netcalc import expressions
 from netcalc.dims import Poly, symbol
 from netcalc.expressions import FUNCTIONS, MAX_LENGTH, ExpressionError, parse
 from netcalc.ir import TensorType
@@ -403,7 +401,3 @@ def test_a_symbolic_size_too_long_to_parse_is_printed_as_it_stands() -> None:
     total = sum((symbol(f"n{i}") for i in range(300)), start=symbol("n"))
     assert isinstance(total, Poly)
     assert parse("2*n").pretty({"n": total}) == f"2·({total})"
-
-
-def test_examples_in_the_documentation() -> None:
-    assert doctest.testmod(expressions).failed == 0

@@ -49,8 +49,8 @@ def _family(family: str) -> Iterator[str]:
 def _errors() -> Iterator[str]:
     yield "# Errors and exit codes"
     yield ""
-    yield "Every diagnostic has a code, one sentence, a place, and where there is a remedy a hint.  `--format json` prints"
-    yield "the same as a record."
+    yield "Every diagnostic has a code, one sentence, a place, and where there is a remedy a hint."
+    yield "`--format json` prints the same as a record."
     yield ""
     yield "| code | what is wrong |"
     yield "|:--|:--|"

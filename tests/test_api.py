@@ -13,7 +13,16 @@ SMALL = Path(__file__).parent / "specs" / "small.yaml"
 
 
 def test_what_is_exported() -> None:
-    assert netcalc.__all__ == ["Diagnostic", "NetcalcError", "Network", "Summary", "__version__", "load", "loads"]
+    assert netcalc.__all__ == [
+        "Diagnostic",
+        "NetcalcError",
+        "Network",
+        "Summary",
+        "__version__",
+        "compare",
+        "load",
+        "loads",
+    ]
     assert set(netcalc.__all__) <= set(dir(netcalc))
     for name in netcalc.__all__:
         assert getattr(netcalc, name) is not None

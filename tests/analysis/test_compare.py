@@ -112,3 +112,13 @@ def test_an_inside_that_a_network_lacks_makes_one_difference() -> None:
     layer1 = next(match for match in comparison.layers if match.path == "layer1")
     assert layer1.differs
     assert not any(child.differs for child in layer1.children)
+
+
+def test_weights_shared_by_repeats_count_once_and_work_in_every_turn() -> None:
+    shared = STACK.replace("repeat: ", "share: true, repeat: ")
+    one, two = (netcalc.loads(shared, set={"n": n}) for n in (2, 6))
+    comparison = netcalc.compare(one, two)
+    (layers, head) = comparison.layers
+    assert layers.figures("params") == (144, 144)
+    assert layers.figures("macs") == (2 * 128, 6 * 128)
+    assert not head.differs

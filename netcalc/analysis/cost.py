@@ -6,15 +6,16 @@ A body is costed once and multiplied by how often it is called, so that depth co
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
+from operator import add, attrgetter
 
 from netcalc.analysis.conventions import Convention, Counted
 from netcalc.analysis.walk import dtype_of
 from netcalc.dims import Dim
 from netcalc.dtypes import ITEMSIZE
 from netcalc.ir import Body, CallNode, Node, OpNode, Program, TensorType, Value, join
-from netcalc.opdef import Context, Term
+from netcalc.opdef import Context, Param, Term
 
 __all__ = ["Analysis", "Cost", "Row"]
 
@@ -43,39 +44,15 @@ class Cost:
     work: Mapping[str, Dim] = field(default_factory=dict)
 
     def __add__(self, other: Cost) -> Cost:
-        return Cost(
-            self.params + other.params,
-            self.params_active + other.params_active,
-            self.params_trainable + other.params_trainable,
-            self.params_tied + other.params_tied,
-            self.buffers + other.buffers,
-            self.weight_bytes + other.weight_bytes,
-            self.buffer_bytes + other.buffer_bytes,
-            self.macs + other.macs,
-            self.flops + other.flops,
-            self.macs_expected + other.macs_expected,
-            self.flops_expected + other.flops_expected,
-            {k: self.work.get(k, 0) + other.work.get(k, 0) for k in (*self.work, *other.work)},
-        )
+        work = {k: self.work.get(k, 0) + other.work.get(k, 0) for k in (*self.work, *other.work)}
+        return Cost(*map(add, _figures(self), _figures(other)), work=work)
 
     def times(self, count: int) -> Cost:
         """``count`` of these."""
         if count == 1:
             return self
-        return Cost(
-            self.params * count,
-            self.params_active * count,
-            self.params_trainable * count,
-            self.params_tied * count,
-            self.buffers * count,
-            self.weight_bytes * count,
-            self.buffer_bytes * count,
-            self.macs * count,
-            self.flops * count,
-            self.macs_expected * count,
-            self.flops_expected * count,
-            {k: v * count for k, v in self.work.items()},
-        )
+        work = {k: v * count for k, v in self.work.items()}
+        return Cost(*(figure * count for figure in _figures(self)), work=work)
 
     def using_weights_of_another(self) -> Cost:
         """The same work, with no parameters of its own."""
@@ -87,6 +64,10 @@ class Cost:
             flops_expected=self.flops_expected,
             work=self.work,
         )
+
+
+#: Every field of a cost but ``work``, which stands last.
+_figures = attrgetter(*(figure.name for figure in fields(Cost)[:-1]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,40 +160,28 @@ class Analysis:
         if counted.incomplete:
             self._uncounted.setdefault(node.op.name)
         expected = self.convention.count(node, self.terms(node, expected=True), self._ctx.training)
-        inputs = _types(node.inputs)
-        params: Dim = 0
-        active: Dim = 0
-        trainable: Dim = 0
-        tied: Dim = 0
-        buffers: Dim = 0
-        weight_bytes: Dim = 0
-        buffer_bytes: Dim = 0
-        for param in node.params:
-            size = param.elements * ITEMSIZE[dtype_of(param, node, self.program.dtype)]
-            shared = param.name in node.ties
-            if param.is_buffer:
-                buffers, buffer_bytes = (
-                    (buffers, buffer_bytes) if shared else (buffers + param.elements, buffer_bytes + size)
-                )
-            elif shared:
-                tied = tied + param.elements
-            else:
-                params, weight_bytes = params + param.elements, weight_bytes + size
-                active = active + node.op.active(param, inputs)
-                trainable = trainable + (param.elements if param.trainable and not node.frozen else 0)
+        done = Cost(
+            macs=counted.macs,
+            flops=counted.flops,
+            macs_expected=expected.macs,
+            flops_expected=expected.flops,
+            work=work,
+        )
+        return sum((self._param(param, node) for param in node.params), done)
+
+    def _param(self, param: Param, node: OpNode) -> Cost:
+        """What one parameter of an operation adds; buffers of another count there alone."""
+        elements = param.elements
+        if param.name in node.ties:
+            return Cost() if param.is_buffer else Cost(params_tied=elements)
+        size = elements * ITEMSIZE[dtype_of(param, node, self.program.dtype)]
+        if param.is_buffer:
+            return Cost(buffers=elements, buffer_bytes=size)
         return Cost(
-            params,
-            active,
-            trainable,
-            tied,
-            buffers,
-            weight_bytes,
-            buffer_bytes,
-            counted.macs,
-            counted.flops,
-            expected.macs,
-            expected.flops,
-            work,
+            params=elements,
+            params_active=node.op.active(param, _types(node.inputs)),
+            params_trainable=elements if param.trainable and not node.frozen else 0,
+            weight_bytes=size,
         )
 
     def _body(self, body: Body) -> Cost:
@@ -305,14 +274,4 @@ def _cut(rows: tuple[Row, ...], depth: int, repeat: int) -> Iterator[Row]:
         if row.children and row.path.count(".") + 1 < depth:
             yield from _cut(row.children, depth, repeat * row.repeat)
         else:
-            yield Row(
-                row.path,
-                row.label,
-                row.op,
-                row.inputs,
-                row.outputs,
-                row.cost,
-                row.repeat * repeat,
-                row.children,
-                row.node,
-            )
+            yield replace(row, repeat=row.repeat * repeat)

@@ -17,7 +17,7 @@ MODIFIERS: dict[str, str] = {
     "as": "names for its outputs, in order",
     "repeat": "how often: a number, or {times, index}, or {each: list, as: name, index: name}",
     "share": "with repeat: every iteration uses the weights of the first",
-    "when": "a condition; where it does not hold the line is left out and its input passes through",
+    "when": "a condition; where it does not hold the line is left out, and its names stand for its input",
     "tie": "whose weights it uses: the path of a layer, or a mapping from parameter to path",
     "freeze": "its parameters are not trained",
 }

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from operator import add, attrgetter
 
 from netcalc.analysis.conventions import Convention, Counted
 from netcalc.analysis.walk import dtype_of
@@ -45,14 +44,14 @@ class Cost:
 
     def __add__(self, other: Cost) -> Cost:
         work = {k: self.work.get(k, 0) + other.work.get(k, 0) for k in (*self.work, *other.work)}
-        return Cost(*map(add, _figures(self), _figures(other)), work=work)
+        return Cost(**{name: getattr(self, name) + getattr(other, name) for name in _FIGURES}, work=work)
 
     def times(self, count: int) -> Cost:
         """``count`` of these."""
         if count == 1:
             return self
         work = {k: v * count for k, v in self.work.items()}
-        return Cost(*(figure * count for figure in _figures(self)), work=work)
+        return Cost(**{name: getattr(self, name) * count for name in _FIGURES}, work=work)
 
     def using_weights_of_another(self) -> Cost:
         """The same work, with no parameters of its own."""
@@ -66,8 +65,7 @@ class Cost:
         )
 
 
-#: Every field of a cost but ``work``, which stands last.
-_figures = attrgetter(*(figure.name for figure in fields(Cost)[:-1]))
+_FIGURES = tuple(figure.name for figure in fields(Cost) if figure.name != "work")
 
 
 @dataclass(frozen=True, slots=True)

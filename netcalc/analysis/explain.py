@@ -268,4 +268,4 @@ def _product(sizes: Sequence[Dim]) -> str:
 
 
 def _number(size: Dim) -> str:
-    return f"{size:,}" if isinstance(size, int) and size > 99_999 else str(size)
+    return f"{size:,}" if isinstance(size, int) and size > 9_999 else str(size)

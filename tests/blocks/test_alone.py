@@ -16,7 +16,6 @@ IMAGES = "{c2: [B, 4, 16, 24], c3: [B, 6, 8, 12], c4: [B, 8, 4, 6], c5: [B, 10, 
 #: block: (inputs, arguments)
 ALONE = {
     "feature_pyramid": (IMAGES, "{channels: 6, norm: {group_norm: 3}}"),
-    "fused_mbconv": ("{x: [B, 8, 9, 8]}", "{channels: 8, expand_ratio: 4, stochastic_depth: 0.2}"),
     "gpt_layer": ("{x: [B, 5, 12]}", "{heads: 3, norm_first: false}"),
     "patch_embedding": ("{x: [B, 3, 32, 16]}", "{features: 12, patch: [8, 4], dropout: 0.1}"),
     "retina_pyramid": (IMAGES.replace("c2: [B, 4, 16, 24], ", ""), "{channels: 6}"),

@@ -23,8 +23,8 @@ from netcalc.spec import elaborate, load_document
 HERE = Path(__file__).parent
 TRUTH = HERE.parent / "truth"
 
-#: Each file has `source`, `truth` (id, spec, settings, params, flops_torch; buffers, params_active where it is another) and
-#: `small` (spec: settings).
+#: Each file has `source`, `truth` (id, spec, settings, params, flops_torch; buffers, and params_active where it is
+#: another) and `small` (spec: settings).
 FAMILIES: dict[str, dict[str, Any]] = {path.stem: json.loads(path.read_text()) for path in sorted(HERE.glob("*.json"))}
 
 

@@ -1,31 +1,5 @@
 """A tied parameter counts where it is first used, and is shown as tied elsewhere."""
 
-from __future__ import annotations
+from netcalc.cli.reports import report_command
 
-from netcalc.cli import options
-from netcalc.cli.reports import write_report
-
-
-def command(
-    spec: options.Spec,
-    set_: options.Set = None,
-    symbolic: options.Symbolic = None,
-    unroll: options.Unroll = False,
-    depth: options.Depth = None,
-    layout: options.LayoutChoice = options.Layout.NCHW,
-    format_: options.FormatChoice = options.Format.TABLE,
-    output: options.Output = None,
-    train: options.Train = False,
-) -> None:
-    write_report(
-        "params",
-        spec,
-        set_,
-        symbolic,
-        train,
-        unroll=unroll,
-        depth=depth,
-        layout=layout,
-        format_=format_,
-        output=output,
-    )
+command = report_command("params")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from inspect import signature
 from typing import TYPE_CHECKING
 
 from netcalc.cli import options
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
     from netcalc.analysis.summary import Summary
     from netcalc.render.report import View
 
-__all__ = ["FIELDS", "write_report"]
+__all__ = ["FIELDS", "report_command"]
 
 #: What a layer gives as JSON and CSV in each view.
 FIELDS: dict[str, tuple[str, ...]] = {
@@ -26,38 +27,43 @@ _TOTALS: dict[str, tuple[str, ...]] = {
     "params": ("params", "params_active", "params_trainable", "buffers", "weight_bytes"),
     "flops": ("macs", "flops", "macs_expected", "flops_expected"),
 }
+#: Views that show no work, and so have no convention to choose.
+_UNCOUNTED = ("shapes", "params")
 
 
-def write_report(
-    view: View,
-    spec: str,
-    settings: list[str] | None,
-    symbolic: list[str] | None,
-    train: bool,
-    *,
-    unroll: bool,
-    depth: int | None,
-    layout: options.Layout,
-    format_: Format,
-    output: str | None,
-    convention: str = "netcalc",
-) -> None:
-    """Reads the spec, analyses it and writes the view."""
-    from netcalc.analysis.summary import analyse, summarise
-    from netcalc.cli.output import look_for, write
+def report_command(view: View) -> Callable[..., None]:
+    """The command that reads a spec, analyses it and writes a view of it."""
 
-    analysis = analyse(options.read_program(spec, settings, symbolic, train), convention)
-    if format_ is Format.TABLE:
-        from netcalc.render.report import report
+    def command(
+        spec: options.Spec,
+        set_: options.Set = None,
+        symbolic: options.Symbolic = None,
+        unroll: options.Unroll = False,
+        depth: options.Depth = None,
+        layout: options.LayoutChoice = options.Layout.NCHW,
+        convention: options.Convention = "netcalc",
+        format_: options.FormatChoice = Format.TABLE,
+        output: options.Output = None,
+        train: options.Train = False,
+    ) -> None:
+        from netcalc.analysis.summary import analyse, summarise
+        from netcalc.cli.output import look_for, write
+        from netcalc.render.report import markdown_report, report
 
-        text = report(analysis, view, look_for(output), depth=depth, unroll=unroll, layout=layout.value)
-        return write([text], output)
-    if format_ is Format.MARKDOWN:
-        from netcalc.render.report import markdown_report
+        analysis = analyse(options.read_program(spec, set_, symbolic, train), convention)
+        if format_ is Format.TABLE:
+            text = report(analysis, view, look_for(output), depth=depth, unroll=unroll, layout=layout.value)
+            return write([text], output)
+        if format_ is Format.MARKDOWN:
+            return write(markdown_report(analysis, view, depth=depth, unroll=unroll, layout=layout.value), output)
+        summary = summarise(analysis, depth=depth, unroll=unroll)
+        return write(_json(summary, view) if format_ is Format.JSON else _csv(summary, view, layout.value), output)
 
-        return write(markdown_report(analysis, view, depth=depth, unroll=unroll, layout=layout.value), output)
-    summary = summarise(analysis, depth=depth, unroll=unroll)
-    return write(_json(summary, view) if format_ is Format.JSON else _csv(summary, view, layout.value), output)
+    if view in _UNCOUNTED:
+        known = signature(command, eval_str=True)
+        kept = [option for name, option in known.parameters.items() if name != "convention"]
+        command.__dict__["__signature__"] = known.replace(parameters=kept)
+    return command
 
 
 def _json(summary: Summary, view: View) -> Iterable[str]:
@@ -66,7 +72,7 @@ def _json(summary: Summary, view: View) -> Iterable[str]:
     record = summary.as_dict(FIELDS[view])
     totals = _TOTALS.get(view, record["totals"])
     record["totals"] = {name: value for name, value in record["totals"].items() if name in totals}
-    if view in ("shapes", "params"):
+    if view in _UNCOUNTED:
         del record["convention"]
     if not record["totals"]:
         del record["totals"]

@@ -63,6 +63,7 @@ class Span:
         return f"{self.file}:{self.line}:{self.column}"
 
     def as_dict(self) -> dict[str, Any]:
+        """The place as JSON, without the source line."""
         return {"file": self.file, "line": self.line, "column": self.column, "end": self.end}
 
 

@@ -27,14 +27,17 @@ class TensorType:
 
     @property
     def rank(self) -> int:
+        """How many axes it has; 0 for a scalar."""
         return len(self.shape)
 
     @property
     def elements(self) -> Dim:
+        """How many elements it has; 1 for a scalar."""
         return product(self.shape)
 
     @property
     def is_float(self) -> bool:
+        """Whether its elements are floating-point numbers."""
         return self.dtype in FLOATS
 
     def with_shape(self, *shape: Dim) -> TensorType:

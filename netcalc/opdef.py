@@ -113,6 +113,7 @@ class Param:
 
     @property
     def elements(self) -> Dim:
+        """How many numbers it holds."""
         return product(self.shape)
 
 
@@ -143,6 +144,7 @@ class Term:
 
     @property
     def count(self) -> Dim:
+        """How much work it is: the product of the factors."""
         return product(size for _, size in self.factors)
 
 
@@ -291,6 +293,7 @@ class Example:
     attrs: dict[str, Any] = field(default_factory=dict)
 
     def types(self) -> tuple[TensorType, ...]:
+        """The inputs as types; float32 where none is said."""
         return tuple(i if isinstance(i, TensorType) else TensorType(i) for i in self.inputs)
 
 

@@ -81,6 +81,7 @@ class Totals:
 
     @classmethod
     def of(cls, cost: Cost) -> Totals:
+        """The totals that a cost comes to."""
         return cls(**{name: getattr(cost, name) for name in cls.__slots__})
 
     def as_dict(self) -> dict[str, Any]:

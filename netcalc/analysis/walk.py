@@ -40,6 +40,7 @@ class ParameterInstance:
 
     @property
     def tied(self) -> bool:
+        """Whether the tensor is another path's."""
         return self.owner != self.path
 
 

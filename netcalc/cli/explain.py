@@ -19,6 +19,7 @@ def command(
     output: options.Output = None,
     train: options.Train = False,
 ) -> None:
+    """Explains one layer, a block, or the whole network."""
     from netcalc.analysis.explain import explain
     from netcalc.analysis.summary import analyse
     from netcalc.cli.output import json_lines, look_for, write

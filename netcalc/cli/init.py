@@ -11,6 +11,7 @@ def command(
     file: Annotated[str, typer.Argument(help="Where to write it; - for standard output.")] = "net.yaml",
     force: Annotated[bool, typer.Option("--force", help="Replace a file that is there already.")] = False,
 ) -> None:
+    """Writes the starter; NetcalcError (E502) where a file would be lost."""
     import sys
     from pathlib import Path
 

@@ -21,6 +21,7 @@ def command(
     format_: options.FormatChoice = options.Format.TABLE,
     output: options.Output = None,
 ) -> None:
+    """Lists operations, or shows the page of one."""
     from netcalc.cli.output import look_for, write
 
     found = _one(name) if name else _matching(search)

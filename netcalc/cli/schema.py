@@ -6,6 +6,7 @@ from netcalc.cli import options
 
 
 def command(output: options.Output = None) -> None:
+    """Writes the JSON Schema of specs."""
     from netcalc.cli.output import json_lines, write
     from netcalc.spec.schema import spec_schema
 

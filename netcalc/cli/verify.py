@@ -20,6 +20,7 @@ def command(
     output: options.Output = None,
     train: options.Train = False,
 ) -> None:
+    """Runs and checks the network, or checks a file of weights alone."""
     from netcalc.cli import EXIT_CHECK
     from netcalc.cli.output import json_lines, look_for, write
 

@@ -31,14 +31,17 @@ class ExpressionError(Exception):
 
 
 def too_deep(column: int) -> ExpressionError:
+    """The error of an expression nested beyond the limit."""
     return ExpressionError(f"nested deeper than {MAX_DEPTH}", column, code="E201")
 
 
 def limit_bits(bits: int) -> None:
+    """ValueError where a number would have more bits than allowed."""
     if bits > MAX_BITS:
         raise ValueError(f"a number of over {MAX_BITS:,} bits")
 
 
 def limit_items(items: int) -> None:
+    """ValueError where a list or text would have more items than allowed."""
     if items > MAX_ITEMS:
         raise ValueError(f"over {MAX_ITEMS:,} items")

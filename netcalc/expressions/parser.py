@@ -76,9 +76,11 @@ class Parser:
 
     @property
     def token(self) -> _Token:
+        """The next token."""
         return self.tokens[self.at]
 
     def take(self, text: str | None = None) -> _Token:
+        """Goes past the next token, which has to be ``text`` if that is given."""
         token = self.token
         if text is not None and token.text != text:
             found = repr(token.text) if token.kind != "end" else "the end"
@@ -87,12 +89,14 @@ class Parser:
         return token
 
     def whole(self) -> Node:
+        """The tree of the whole text; ExpressionError (E201, E202) where it is no expression."""
         node = self.expression()
         if self.token.kind != "end":
             raise ExpressionError(f"unexpected {self.token.text!r}", self.token.column, code="E201")
         return node
 
     def expression(self) -> Node:
+        """``a if test else b``, or what binds more."""
         self.depth += 1
         if self.depth > MAX_DEPTH:
             raise too_deep(self.token.column)
@@ -106,6 +110,7 @@ class Parser:
         return node
 
     def binary(self, least: int) -> Node:
+        """Operators that bind at least so much, with their operands."""
         self.depth += 1
         if self.depth > MAX_DEPTH:
             raise too_deep(self.token.column)
@@ -132,6 +137,7 @@ class Parser:
         return node
 
     def unary(self, least: int) -> Node:
+        """A value, or a prefix before what it applies to."""
         token = self.token
         if token.text in ("-", "+") and token.kind == "op":
             self.take()
@@ -144,6 +150,7 @@ class Parser:
         return self.postfix(self.atom())
 
     def postfix(self, node: Node) -> Node:
+        """The attributes and subscripts behind a value."""
         while self.token.kind == "op" and self.token.text in (".", "["):
             opening = self.take()
             if opening.text == ".":
@@ -156,6 +163,7 @@ class Parser:
         return node
 
     def subscript(self, column: int, value: Node) -> Node:
+        """``index]`` or ``start:stop]``, the bracket being open."""
         start = None if self.token.text == ":" else self.expression()
         if start is not None and self.token.text != ":":
             self.take("]")
@@ -166,6 +174,7 @@ class Parser:
         return Slice(column, value, start, stop)
 
     def atom(self) -> Node:
+        """A literal, a name, a call, a list, or an expression in parentheses."""
         token = self.take()
         if token.kind == "number":
             digits = token.text.replace("_", "")
@@ -198,6 +207,7 @@ class Parser:
         raise ExpressionError(f"expected a value, found {found}", token.column, code="E201")
 
     def items(self, closing: str) -> tuple[Node, ...]:
+        """Expressions with commas between and after, up to the closing bracket."""
         items: list[Node] = []
         while self.token.text != closing:
             items.append(self.expression())

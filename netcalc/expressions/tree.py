@@ -12,6 +12,8 @@ from netcalc.expressions.limits import MAX_DEPTH, too_deep
 # Equality is identity: parse() remembers the trees it made.
 @dataclass(frozen=True, slots=True, eq=False)
 class Node:
+    """An expression or a part of one; ``column`` is where it starts, ``height`` how deep it is."""
+
     column: int
     height: int = field(init=False, repr=False)
 
@@ -22,21 +24,28 @@ class Node:
         object.__setattr__(self, "height", height)
 
     def children(self) -> Iterator[Node]:
+        """The parts, in the order written."""
         yield from ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Literal(Node):
+    """A number, a string, a truth value or null."""
+
     value: Any
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Name(Node):
+    """A name, looked up in the scope."""
+
     name: str
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class List(Node):
+    """``[a, b]``."""
+
     items: tuple[Node, ...]
 
     def children(self) -> Iterator[Node]:
@@ -45,6 +54,8 @@ class List(Node):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Unary(Node):
+    """A prefix: ``-``, ``+`` or ``not``."""
+
     op: str
     operand: Node
 
@@ -54,6 +65,8 @@ class Unary(Node):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Binary(Node):
+    """Arithmetic, comparison, ``and`` or ``or``."""
+
     op: str
     left: Node
     right: Node
@@ -65,6 +78,8 @@ class Binary(Node):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Choice(Node):
+    """``then if test else otherwise``."""
+
     then: Node
     test: Node
     otherwise: Node
@@ -77,6 +92,8 @@ class Choice(Node):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Attribute(Node):
+    """``value.name``."""
+
     value: Node
     name: str
 
@@ -86,6 +103,8 @@ class Attribute(Node):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Index(Node):
+    """``value[index]``."""
+
     value: Node
     index: Node
 
@@ -96,6 +115,8 @@ class Index(Node):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Slice(Node):
+    """``value[start:stop]``; either end may be left out."""
+
     value: Node
     start: Node | None
     stop: Node | None
@@ -107,6 +128,8 @@ class Slice(Node):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Apply(Node):
+    """``function(args)``."""
+
     function: str
     args: tuple[Node, ...]
 
@@ -115,5 +138,6 @@ class Apply(Node):
 
 
 def names_of(node: Node) -> frozenset[str]:
+    """The names that occur in the expression."""
     own = {node.name} if isinstance(node, Name) else set()
     return frozenset(own.union(*(names_of(child) for child in node.children())))

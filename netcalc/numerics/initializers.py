@@ -175,6 +175,7 @@ class Rule:
     is_option: bool
 
     def applies(self, path: str, param: Param) -> bool:
+        """Whether the parameter at this path starts by this rule."""
         if self.pattern is None:
             return len(param.shape) >= 2
         return fnmatchcase(path, self.pattern)

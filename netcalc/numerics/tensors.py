@@ -82,6 +82,7 @@ class Arrays:
         self.headers = {n: Header(a.shape, a.dtype.name) for n, a in self._arrays.items()}
 
     def load(self, name: str) -> Array:
+        """The array of that name itself, not a copy."""
         return self._arrays[name]
 
 

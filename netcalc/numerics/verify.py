@@ -48,6 +48,7 @@ class Check:
 
     @property
     def ok(self) -> bool:
+        """Whether it happened as predicted."""
         return self.predicted == self.executed
 
 
@@ -60,6 +61,7 @@ class VerifyReport:
 
     @property
     def ok(self) -> bool:
+        """Whether every prediction held."""
         return not self.failures
 
     @property

@@ -53,6 +53,7 @@ class WeightsReport:
 
     @property
     def ok(self) -> bool:
+        """Whether the checkpoint fits."""
         return not self.mismatches
 
     @property

@@ -59,7 +59,9 @@ def emit_call(
     """Adds the call to the body under construction; with ``start`` its instances are numbered from there."""
     span = (line.args or line.cursor).key_span
     outputs = tuple(Value(value.type, path, span) for value in body.outputs)
-    if not outputs or outputs[0].type is None:
+    if not outputs:
+        raise NetcalcError(Diagnostic("E303", f"{body.block} has no input and no lines", span))
+    if outputs[0].type is None:
         raise Poisoned
     node = CallNode(path, body, tuple(inputs), outputs, 1, start, None, span)
     node.shares = tie_call(node, line, frame, walk.main)

@@ -30,6 +30,7 @@ class Declaration:
 
     @property
     def required(self) -> bool:
+        """Whether a call must give it, as there is no default."""
         return self.default is _MISSING
 
     def check(self, value: Any) -> Any:
@@ -84,6 +85,9 @@ def _from_mapping(name: str, value: Mapping[str, Any]) -> Declaration:
     choices = value.get("choices") or ()
     if not isinstance(choices, (list, tuple)):
         raise ValueError("choices should be a list")
+    for limit in ("min", "max"):
+        if not _fits(value.get(limit, 0), "float"):
+            raise ValueError(f"{limit} should be a number, not {_shown(value[limit])}")
     return Declaration(
         name,
         kind,

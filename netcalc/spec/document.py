@@ -56,7 +56,9 @@ class BlockDecl(_Part):
     source: str = ""
     args: dict[Name, Any] = Field(default={}, description="name: type (required), default, or {type, default, …}")
     inputs: list[str] = Field(default=["in"], min_length=1, description="names; a trailing ? makes one optional")
-    outputs: list[str] | None = Field(None, description="values it returns; the last line's if not given")
+    outputs: Annotated[list[str], Field(min_length=1)] | None = Field(
+        None, description="values it returns; the last line's if not given"
+    )
     layers: list[Any]
     checkpoint: dict[str, CheckpointDecl | str] = {}
 
@@ -142,31 +144,68 @@ def validate(cursor: Cursor) -> Document:
 def diagnose(error: ValidationError, cursor: Cursor, model: type[BaseModel], what: str = "key") -> list[Diagnostic]:
     """Pydantic's errors as diagnostics, each at its place, one for each place."""
     found: dict[tuple[str | int, ...], Diagnostic] = {}
+    unions: set[tuple[str | int, ...]] = set()
     for item in error.errors(include_url=False):
-        loc = item["loc"]
+        loc = _within(cursor, item)
+        union = len(loc) < len(item["loc"])
         at = cursor.at(loc)
-        depth = len(at.path) - len(cursor.path)
+        place = (*at.path, loc[-1]) if item["type"] == "missing" else at.path
         # a union reports each of its members: the first at a place says enough
-        found.setdefault(
-            at.path if item["type"] != "missing" else (*at.path, str(loc[depth])), _one(item, at, model, what)
-        )
-    return list(found.values())
+        if place not in found:
+            found[place] = _one(item, loc, at, model, what)
+            unions |= {place} if union else set()
+    misspelt = {d.hint for d in found.values() if d.hint is not None}
+    return [
+        diagnostic
+        for place, diagnostic in found.items()
+        # of a union the member that came furthest is meant, and a misspelt key is not missing too
+        if not (place in unions and any(p[: len(place)] == place and p != place for p in found))
+        and not (diagnostic.code == "E105" and f"did you mean {str(place[-1])!r}?" in misspelt)
+    ]
 
 
-def _one(item: Any, at: Cursor, model: type[BaseModel], what: str) -> Diagnostic:
-    name = str(item["loc"][-1]) if item["loc"] else ""
+def _within(cursor: Cursor, item: Any) -> tuple[str | int, ...]:
+    """Where an error is, without the names that pydantic gives to the members of unions."""
+    loc: tuple[str | int, ...] = item["loc"]
+    own = 1 if item["type"] == "missing" else 0  # what is missing is not there to be found
+    kept: list[str | int] = []
+    for part in loc[: len(loc) - own]:
+        here = cursor.at(tuple(kept)).data
+        if (isinstance(here, dict) and part in here) or (isinstance(here, list) and isinstance(part, int)):
+            kept.append(part)
+    return (*kept, *loc[len(loc) - own :])
+
+
+def _one(item: Any, loc: tuple[str | int, ...], at: Cursor, model: type[BaseModel], what: str) -> Diagnostic:
+    name = str(loc[-1]) if loc else ""
     attribute = what != "key"
     if item["type"] == "extra_forbidden":
         near = did_you_mean(name, _fields_at(model, item["loc"][:-1]))
         return Diagnostic("E103" if attribute else "E101", f"unknown {what} {name!r}", at.key_span, hint=near)
+    if item["loc"][-1:] == ("[key]",):
+        message = f"{name!r} should be a name of letters, digits and '_' that starts with no digit"
+        return Diagnostic("E104", message, at.key_span)
     if item["type"] == "missing":
         return Diagnostic("E105", f"the {what} {name!r} is missing", at.key_span)
-    message = item["msg"]
-    message = message.removeprefix("Value error, ").removeprefix("Input ")
+    message = _PLAIN.get(item["type"]) or item["msg"].removeprefix("Value error, ").removeprefix("Input ")
     shown = at.data if isinstance(at.data, (str, int, float, bool, type(None), list)) else None
     given = f", not {shown!r}" if shown is not None and not attribute else ""
-    owner = ".".join(str(p) for p in item["loc"] if not str(p).startswith(("function-", "tagged-"))) or name
+    owner = ".".join(map(str, loc)) or name
     return Diagnostic("E104", f"{what} {owner!r}: {message}{given}", at.span)
+
+
+#: What pydantic says in its own terms, in plain ones.
+_PLAIN = {
+    "model_type": "should be a mapping",
+    "dict_type": "should be a mapping",
+    "list_type": "should be a list",
+    "string_type": "should be text",
+    "string_pattern_mismatch": "is not written as it should be",
+    "int_type": "should be a whole number",
+    "bool_type": "should be true or false",
+    "too_short": "has too few entries",
+    "too_long": "has too many entries",
+}
 
 
 def _fields_at(model: type[BaseModel], loc: tuple[str | int, ...]) -> list[str]:

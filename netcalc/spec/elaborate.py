@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from netcalc import ops
 from netcalc.diagnostics import Diagnostic, NetcalcError, Related, did_you_mean
 from netcalc.dims import assumptions
-from netcalc.ir import Body, Program, Value, join
+from netcalc.ir import Body, Program, TensorType, Value, join
 from netcalc.opdef import Context
 from netcalc.spec.calls import elaborate_call
 from netcalc.spec.evaluate import evaluate, evaluate_expression
@@ -27,11 +27,13 @@ from netcalc.spec.operations import elaborate_operation
 from netcalc.spec.repeats import elaborate_repeat
 from netcalc.spec.settings import Settings, resolve_settings
 from netcalc.spec.source import Cursor
-from netcalc.spec.wiring import BodyBuilder, Frame, Named, Poisoned, Scope
+from netcalc.spec.wiring import BodyBuilder, Frame, Named, Poisoned, Scope, TooLargeError
 
 __all__ = ["elaborate"]
 
 _T = TypeVar("_T")
+
+MAX_LINES = 50_000
 
 
 def elaborate(
@@ -60,11 +62,13 @@ class Elaborator:
         self.chain: list[Related] = []
         self.home = loaded
         self.freeze = False
+        self.walked = 0
         self.main = BodyBuilder(loaded.document.name or "main")
 
     # -- the whole ----------------------------------------------------------------------------------
 
     def program(self) -> Program:
+        """The whole program; NetcalcError with every problem found."""
         document, cursor = self.loaded.document, self.loaded.cursor
         with assumptions() as assumed:
             frame = Frame(self.main)
@@ -100,6 +104,7 @@ class Elaborator:
     # -- errors -------------------------------------------------------------------------------------
 
     def report(self, error: NetcalcError, bindings: Mapping[str, str]) -> None:
+        """Keeps what an error says, with the chain that led here and the arguments in force where it has none."""
         chain = tuple(self.chain)
         self.problems += (
             replace(d, chain=d.chain or chain, bindings=d.bindings or bindings) for d in error.diagnostics
@@ -134,8 +139,11 @@ class Elaborator:
             if isinstance(item.data, dict) and isinstance(item.data.get("name"), str):
                 frame.later.setdefault(item.data["name"], item["name"].span)
         for item in cursor.elements():
+            self.spend(1, item)
             try:
                 current = self.line(item, frame, current)
+            except TooLargeError:
+                raise
             except NetcalcError as error:
                 self.report(error, _bindings(frame))
                 current = self.poison(item, frame)
@@ -143,7 +151,16 @@ class Elaborator:
                 current = self.poison(item, frame)
         return current
 
+    def spend(self, lines: int, cursor: Cursor) -> None:
+        """Keeps an account of the lines walked; TooLargeError where they are more than any network needs."""
+        self.walked += lines
+        if self.walked > MAX_LINES:
+            message = f"the spec comes to over {MAX_LINES:,} lines that cannot be folded"
+            hint = "iterations fold where the repeat has a name and they do not differ by its index"
+            raise TooLargeError(Diagnostic("E003", message, cursor.span, chain=tuple(self.chain), hint=hint))
+
     def poison(self, item: Cursor, frame: Frame) -> Value:
+        """A value of no type in the place of a line with an error, under the names that the line would have defined."""
         value = Value(None, "an earlier error", item.span)
         name = item.data.get("name") if isinstance(item.data, dict) else None
         labels = item.data.get("as") if isinstance(item.data, dict) else None
@@ -153,7 +170,13 @@ class Elaborator:
         return value
 
     def line(self, cursor: Cursor, frame: Frame, current: Value | None) -> Value | None:
+        """Elaborates one line; returns the value that the next is fed."""
         line = read_line(cursor, self.targets)
+        if "share" in line.modifiers and "repeat" not in line.modifiers:
+            hint = "to use the weights of an earlier line, say `tie:`"
+            raise NetcalcError(
+                Diagnostic("E107", "share: goes with repeat", line.modifiers["share"].key_span, hint=hint)
+            )
         if line.modifier("repeat") is not None:
             return elaborate_repeat(self, line, frame, current)
         if not self.holds(line, frame):
@@ -180,6 +203,7 @@ class Elaborator:
         return current
 
     def holds(self, line: Line, frame: Frame) -> bool:
+        """Whether the line's ``when`` allows it."""
         when = line.modifier("when")
         if when is None:
             return True
@@ -193,14 +217,19 @@ class Elaborator:
         return scope, scope
 
     def given_name(self, line: Line, frame: Frame) -> str | None:
+        """The line's own name, evaluated; NetcalcError (E104) where it can be none."""
         cursor = line.modifier("name")
         if cursor is None:
             return None
         name = evaluate(cursor, *self.scope(frame))
         parts = str(name).split(".")
-        if isinstance(name, bool) or not all(p.replace("_", "a").replace("-", "a").isalnum() for p in parts):
+        plain = isinstance(name, (str, int, float)) and not isinstance(name, bool)
+        if not plain or not all(p.replace("_", "a").replace("-", "a").isalnum() for p in parts):
+            shown = name if isinstance(name, TensorType) else repr(name)
             raise NetcalcError(
-                Diagnostic("E104", f"name: should be made of letters, digits, '_' and '.', not {name!r}", cursor.span)
+                Diagnostic(
+                    "E104", f"name: should be made of letters, digits, '_', '-' and '.', not {shown}", cursor.span
+                )
             )
         return str(name)
 
@@ -233,6 +262,7 @@ class Elaborator:
             self.freeze = outer
 
     def once(self, line: Line, frame: Frame, current: Value | None) -> Value | None:
+        """Elaborates one iteration of a line: a sequence, an operation or a block."""
         line = self.resolved(line, frame)
         with self.freezing(line, frame):
             if line.target == "sequence":
@@ -243,6 +273,7 @@ class Elaborator:
             return elaborate_call(self, line, self.block(line.target, line), frame, current)
 
     def block(self, target: str, line: Line) -> Block:
+        """The block of that name; NetcalcError (E102) where there is none."""
         # what a shipped block is given as an argument may be a block of the spec's own
         block = find_block(target, self.home) or find_block(target, self.loaded)
         if block is None:
@@ -269,7 +300,16 @@ class Elaborator:
         words = [labels.data] if isinstance(labels.data, str) else labels.data
         if not isinstance(words, list) or len(words) > len(named.outputs):
             count = len(named.outputs)
-            raise NetcalcError(Diagnostic("E303", f"as: should be at most {count} names, one an output", labels.span))
+            raise NetcalcError(
+                Diagnostic(
+                    "E303",
+                    f"as: should be at most {count} {'name' if count == 1 else 'names'}, one an output",
+                    labels.span,
+                )
+            )
+        twice = next((word for i, word in enumerate(words) if word in words[:i]), None)
+        if twice is not None:
+            raise NetcalcError(Diagnostic("E106", f"as: the name {twice!r} is given twice", labels.span))
         for word, value in zip(words, named.outputs.values(), strict=False):
             frame.names[str(word)] = Named.single(value, labels.span)
 
@@ -287,6 +327,7 @@ class Elaborator:
     # -- sequences ----------------------------------------------------------------------------------
 
     def sequence(self, line: Line, frame: Frame, current: Value | None) -> Value | None:
+        """Elaborates a nested list of lines; a named one makes a level of paths."""
         if line.args is None or not isinstance(line.args.data, list):
             raise NetcalcError(Diagnostic("E107", "sequence: should be a list of lines", line.cursor.span))
         source = line.modifier("from")

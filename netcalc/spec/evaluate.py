@@ -13,6 +13,8 @@ from netcalc.spec.source import Cursor, within
 __all__ = ["evaluate", "evaluate_expression", "names_in"]
 
 _HOLE = re.compile(r"\$\{([^}]*)\}")
+#: Modifiers of a line that hold an expression without ``${}``.
+_BARE = frozenset({"when", "repeat", "share", "freeze"})
 
 
 def evaluate(cursor: Cursor, scope: Mapping[str, Any], known: Iterable[str] = ()) -> Any:
@@ -52,9 +54,9 @@ def names_in(data: Any, *, bare: bool = False) -> frozenset[str]:
                 continue  # reported when it is evaluated
         return found
     if isinstance(data, list):
-        return frozenset().union(*(names_in(item) for item in data))
+        return frozenset().union(*(names_in(item, bare=bare) for item in data))
     if isinstance(data, dict):
-        own = (names_in(value, bare=key == "when") for key, value in data.items())
+        own = (names_in(value, bare=bare or key in _BARE) for key, value in data.items())
         return frozenset().union(*own, *(names_in(key) for key in data))
     return frozenset()
 

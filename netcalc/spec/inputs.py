@@ -60,6 +60,9 @@ def resolve_inputs(
     """
     source = line.modifier("from")
     names = [port.name for port in declared]
+    if branches and source is not None and isinstance(source.data, list):
+        message = "branches start from one value: from: should be a name"
+        raise NetcalcError(Diagnostic("E303", message, source.span))
     if branches and any(label in names for label in branches):
         given: dict[str, Value | None] = _by_port(branches, declared, line, what)
         if isinstance(source and source.data, dict):

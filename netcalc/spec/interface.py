@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from math import isfinite, trunc
 from typing import TYPE_CHECKING, Any
 
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.dims import Poly
+from netcalc.dtypes import FLOATS, DType, holds
 from netcalc.ir import CheckpointSource, InputSpec, TensorType, Value
 from netcalc.spec.document import CheckpointDecl, InputDecl
 from netcalc.spec.evaluate import evaluate_expression
@@ -26,11 +28,14 @@ def program_inputs(walk: Elaborator, frame: Frame) -> Iterator[InputSpec]:
     for name, declared in document.inputs.items():
         here = cursor["inputs"][name]
         decl = declared if isinstance(declared, InputDecl) else InputDecl(shape=declared)
-        if decl.when is not None and not walk.guarded(evaluate_expression, here["when"], walk.settings):
+        present: bool | None = True
+        if decl.when is not None:
+            present = walk.guarded(lambda at: bool(evaluate_expression(at, walk.settings, walk.settings)), here["when"])
+        if present is False:
             frame.names[name] = Named.single(None, here.key_span)
             continue
         sizes = here["shape"] if isinstance(here.data, dict) else here
-        spec = walk.guarded(_input_spec, walk, name, decl, here, sizes)
+        spec = walk.guarded(_input_spec, walk, name, decl, here, sizes) if present else None
         value = Value(spec.type if spec else None, name, here.key_span)
         frame.names[name] = Named.single(value, here.key_span)
         yield spec or InputSpec(name, TensorType(()))
@@ -43,13 +48,30 @@ def _input_spec(walk: Elaborator, name: str, decl: InputDecl, here: Cursor, size
         low, high = (_number(evaluate_expression(end, walk.settings), end) for end in here["range"].elements())
         if not low < high:
             raise NetcalcError(Diagnostic("E104", f"range [{low}, {high}) holds no value", here["range"].span))
+    dtype = decl.dtype or walk.loaded.document.dtype
+    if (
+        low is not None
+        and high is not None
+        and not (isfinite(high - low) and _fits(dtype, low, high - (dtype not in FLOATS)))
+    ):
+        message = f"range [{low}, {high}) does not fit {dtype}"
+        raise NetcalcError(Diagnostic("E104", message, here["range"].span))
     default = None if decl.default is None else float(decl.default)
-    return InputSpec(name, TensorType(shape, decl.dtype or walk.loaded.document.dtype), low, high, default)
+    if default is not None and not _fits(dtype, default):
+        raise NetcalcError(Diagnostic("E104", f"default {decl.default} does not fit {dtype}", here["default"].span))
+    return InputSpec(name, TensorType(shape, dtype), low, high, default)
+
+
+def _fits(dtype: DType, *numbers: float) -> bool:
+    """Whether an element type has these values: those that are no floating-point type, whole numbers only."""
+    return all(holds(dtype, n) and (dtype in FLOATS or n == trunc(n)) for n in numbers)
 
 
 def program_outputs(walk: Elaborator, frame: Frame, current: Value | None) -> dict[str, Value]:
     """The declared outputs, or the last value as `output`."""
     declared = walk.loaded.document.outputs
+    if declared is not None and not declared:
+        raise NetcalcError(Diagnostic("E104", "outputs: should name a value", walk.loaded.cursor["outputs"].span))
     if declared is None:
         return {} if current is None else {"output": current}
     cursor = walk.loaded.cursor["outputs"]

@@ -9,8 +9,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from netcalc import ops
 from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
 from netcalc.spec.document import BlockDecl, Document, validate
+from netcalc.spec.lines import MODIFIERS
 from netcalc.spec.source import Cursor, parse_yaml
 
 __all__ = ["Block", "Loaded", "find_block", "load_document", "load_text", "shipped", "specs_dir"]
@@ -160,6 +162,10 @@ def _assemble(cursor: Cursor, label: str, folder: Path, chain: tuple[Path, ...])
     document = validate(cursor) if own.extends is not None else own
     loaded = Loaded(document, cursor, label, imported)
     for name, decl in document.blocks.items():
+        if name in MODIFIERS or name == "sequence" or ops.find(name) is not None:
+            kind = "a modifier" if name in MODIFIERS else "an operation"
+            message = f"a block may not be called {name!r}, which is {kind}"
+            raise NetcalcError(Diagnostic("E106", message, cursor["blocks"][name].key_span))
         loaded.blocks[name] = Block(name, decl, cursor["blocks"][name], loaded)
     return loaded
 

@@ -38,6 +38,7 @@ class Repetition:
 
     @property
     def times(self) -> int:
+        """How many iterations there are."""
         return len(self.indices)
 
     def variables(self, turn: int) -> dict[str, Any]:
@@ -63,9 +64,11 @@ def elaborate_repeat(walk: Elaborator, line: Line, frame: Frame, current: Value 
     shared = _shared(walk, line, frame)
     last: CallNode | None = None
     done = 0
-    with walk.freezing(line, frame):
-        while done < repetition.times:
-            inner = Frame(frame.builder, frame.prefix, parent=frame, variables=repetition.variables(done))
+    if repetition.varies:
+        walk.spend(repetition.times, line.modifiers["repeat"])
+    while done < repetition.times:
+        inner = Frame(frame.builder, frame.prefix, parent=frame, variables=repetition.variables(done))
+        with walk.freezing(line, inner):
             with walk.inside(f"in iteration {done} of {repetition.times:,}", line.cursor, walk.home):
                 body, inputs = _iteration(walk, line, target, inner, current, last)
                 steady = _steady(body)
@@ -127,6 +130,10 @@ def _read(walk: Elaborator, line: Line, frame: Frame) -> Repetition:
         if unknown or ("times" in cursor.data) == ("each" in cursor.data):
             hint = "repeat: 3, or {times: 3, index: i}, or {each: [64, 128], as: width}"
             raise NetcalcError(Diagnostic("E107", "repeat: should say times or each", cursor.span, hint=hint))
+        for key in ("as", "index"):
+            if not str(cursor.data.get(key, key)).isidentifier() or isinstance(cursor.data.get(key), bool):
+                message = f"{key}: should be a name of letters, digits and '_'"
+                raise NetcalcError(Diagnostic("E104", message, cursor[key].span))
         index = str(cursor.data.get("index", "index"))
         if "each" in cursor.data:
             items = evaluate_expression(cursor["each"], scope, known)
@@ -150,6 +157,7 @@ def _where_it_holds(walk: Elaborator, line: Line, frame: Frame, repetition: Repe
         return repetition
     if not names_in(when.data, bare=True) & {repetition.index, repetition.item}:
         return repetition if walk.holds(line, frame) else replace(repetition, indices=())
+    walk.spend(repetition.times, when)
     kept = [
         turn
         for turn in range(repetition.times)
@@ -219,10 +227,15 @@ def _splice(walk: Elaborator, line: Line, repetition: Repetition, frame: Frame, 
     """An unnamed repeated sequence: its lines once for each iteration, in the parent's place."""
     if line.args is None or not isinstance(line.args.data, list):
         raise NetcalcError(Diagnostic("E107", "sequence: should be a list of lines", line.cursor.span))
+    walk.spend(repetition.times, line.modifiers["repeat"])
+    known = len(walk.problems)
     for turn in range(repetition.times):
         variables = repetition.variables(turn)
         inner = Frame(frame.builder, frame.prefix, frame.numbered, frame, {}, variables, {}, frame.counter)
-        current = walk.lines(line.args, inner, current)
+        with walk.freezing(line, inner):
+            current = walk.lines(line.args, inner, current)
+        if len(walk.problems) > known:  # what is wrong with one is wrong with the next
+            raise Poisoned
     return current
 
 

@@ -6,7 +6,7 @@ depth of nesting are bounded.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -19,7 +19,21 @@ Path: TypeAlias = tuple[str | int, ...]
 MAX_NODES = 200_000
 MAX_DEPTH = 60
 
+MAX_DIGITS = 1_000
+
 _TAG = "tag:yaml.org,2002:"
+
+
+def _whole(text: str) -> int:
+    return int(text, 0) if text.lstrip("+-")[:2] in ("0x", "0o", "0b") else int(text)
+
+
+#: How a plain scalar in lower case and without underscores is read.
+_READERS: dict[str, Callable[[str], Any]] = {
+    _TAG + "bool": {"true": True, "false": False}.__getitem__,
+    _TAG + "int": _whole,
+    _TAG + "float": lambda text: float(text.replace(".inf", "inf").replace(".nan", "nan")),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,13 +159,13 @@ class _Builder:
             return text
         if tag == _TAG + "null":
             return None
-        if tag == _TAG + "bool":
-            return text.lower() == "true"
-        if tag == _TAG + "int":
-            digits = text.replace("_", "")
-            return int(digits, 0) if digits.lstrip("+-")[:2].lower() in ("0x", "0o", "0b") else int(digits)
-        if tag == _TAG + "float":
-            return float(text.replace("_", "").replace(".inf", "inf").replace(".nan", "nan").replace(".Inf", "inf"))
+        if tag in _READERS:
+            if len(text) > MAX_DIGITS:
+                raise NetcalcError(Diagnostic("E003", f"a number of over {MAX_DIGITS:,} characters", span))
+            try:
+                return _READERS[tag](text.replace("_", "").lower())
+            except (KeyError, ValueError):
+                raise NetcalcError(Diagnostic("E001", f"{text!r} is not what {_short(tag)} says", span)) from None
         if tag == _TAG + "timestamp":
             return text
         raise NetcalcError(Diagnostic("E003", f"the tag {_short(tag)} is not allowed: a spec is plain data", span))

@@ -21,6 +21,9 @@ def tie_operation(node: OpNode, line: Line, frame: Frame, main: BodyBuilder) -> 
     if cursor is None:
         return {}
     mine = {param.name: param for param in node.params}
+    if cursor.data is None or isinstance(cursor.data, (list, bool)):
+        message = "tie: should be the path of a layer, or a mapping from parameter to path"
+        raise NetcalcError(Diagnostic("E107", message, cursor.span))
     if isinstance(cursor.data, dict):
         pairs = [(name, str(item.data), item) for name, item in cursor.items()]
     else:
@@ -42,6 +45,10 @@ def tie_operation(node: OpNode, line: Line, frame: Frame, main: BodyBuilder) -> 
 def tie_call(node: CallNode, line: Line, frame: Frame, main: BodyBuilder, *, to: str | None = None) -> Tie | None:
     """Whose weights a call uses as a whole, or None; ``to`` names the call within the same body."""
     if to is not None:
+        first = _find_call(frame.builder.nodes, to)
+        if first is not None and _signature(first.body) != _signature(node.body):
+            message = "share: the iterations have parameters of different names or shapes"
+            raise NetcalcError(Diagnostic("E304", message, line.modifiers["share"].key_span))
         return Tie(to)
     cursor = line.modifier("tie")
     if cursor is None:

@@ -6,14 +6,18 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from netcalc.diagnostics import Span
+from netcalc.diagnostics import NetcalcError, Span
 from netcalc.ir import Node, TensorType, Value, join
 
-__all__ = ["BodyBuilder", "Frame", "Named", "Poisoned", "Scope", "type_of"]
+__all__ = ["BodyBuilder", "Frame", "Named", "Poisoned", "Scope", "TooLargeError", "type_of"]
 
 
 class Poisoned(Exception):  # noqa: N818 - no error of its own: one was already reported
     """Raised when an expression asks for the type of a value that an earlier error left unknown."""
+
+
+class TooLargeError(NetcalcError):
+    """Ends the walk at once, where other errors let it go on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +29,7 @@ class Named:
 
     @property
     def first(self) -> Value | None:
+        """The value of the first port."""
         return next(iter(self.outputs.values()))
 
     @classmethod
@@ -41,6 +46,7 @@ class BodyBuilder:
     inputs: list[Value | None] = field(default_factory=list)
     nodes: list[Node] = field(default_factory=list)
     paths: dict[str, Span | None] = field(default_factory=dict)
+    numbers: dict[str, int] = field(default_factory=dict)  # from where to look for a free number
     outer: Frame | None = None
     captured: dict[str, tuple[Value, Value]] = field(default_factory=dict)
 
@@ -56,9 +62,10 @@ class BodyBuilder:
         """``path``, or with the first free number where it is taken."""
         if path not in self.paths:
             return path
-        number = 1
+        number = self.numbers.get(path, 1)
         while f"{path}_{number}" in self.paths:
             number += 1
+        self.numbers[path] = number
         return f"{path}_{number}"
 
 

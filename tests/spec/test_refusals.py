@@ -1,0 +1,89 @@
+"""What would be passed over in silence, or go on for ever, is refused with a word on why."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.spec.harness import layer_problems, layers, params, problems, program
+
+ONE = "inputs: {x: [2, 8]}\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "marked"),
+    [
+        ("vars: {a: !!int abc}\n", "E001", "!!int abc"),
+        ("vars: {a: !!bool maybe}\n", "E001", "!!bool maybe"),
+        (f"vars: {{a: {'9' * 5000}}}\n", "E003", "9" * 5000),
+        ("dims: {a: 2.5}\n", "E104", "2.5"),
+        ("vars: {é: 1}\n", "E104", "é"),
+        ("vars: {a: {default: 3, max: high}}\n", "E104", "{default: 3, max: high}"),
+        ("inputs: {x: [2, 1.5]}\n", "E104", "1.5"),
+        ("inputs: {x: {shape: [2], dtype: float31}}\n", "E104", "float31"),
+        ("inputs: {x: {shpe: [2]}}\n", "E101", "shpe"),
+        ("inputs: {x: {shape: [2], dtype: int64, range: [0.2, 0.7]}}\n", "E104", "[0.2, 0.7]"),
+        ("inputs: {x: {shape: [2], dtype: uint8, range: [0, 257]}}\n", "E104", "[0, 257]"),
+        ("inputs: {x: {shape: [2], range: [0, .inf]}}\n", "E104", "[0, .inf]"),
+        ("inputs: {x: {shape: [2], dtype: int64, default: 0.5}}\n", "E104", "0.5"),
+        ("inputs: {x: {shape: [2], when: nothing}}\n", "E202", "nothing"),
+        (ONE + "outputs: []\n", "E104", "[]"),
+        (ONE + "outputs: [3]\n", "E104", "3"),
+        (ONE + "blocks: {linear: {layers: [relu]}}\n", "E106", "linear"),
+        (ONE + "blocks: {b: {outputs: [], layers: [relu]}}\n", "E104", "[]"),
+    ],
+)
+def test_one_word_at_the_right_place(text: str, code: str, marked: str) -> None:
+    (found,) = problems(text + "layers: [relu]\n")
+    assert found.code == code
+    assert found.span is not None
+    assert found.span.text[found.span.column - 1 :].startswith(marked)
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("- {name: null, linear: 3}", "E104"),
+        ("- {share: true, linear: 8}", "E107"),
+        ("- {name: a, repeat: 3, share: true, linear: '${8 + index}'}", "E304"),
+        ("- {name: a, linear: 8}\n- {tie: [a], linear: 8}", "E107"),
+        ("- {chunk: {chunks: 2, axis: -1}, as: [a, a]}", "E106"),
+        ("- {repeat: {each: [1, 2], as: [w]}, linear: 3}", "E104"),
+        ("- {name: p, linear: 8}\n- {from: [x, p], add: {left: [], right: [{linear: 8}]}}", "E303"),
+        ("- {repeat: 3, sequence: [{name: a, linear: 8}]}", "E106"),
+        ("- linear: {uot: 3}", "E103"),
+    ],
+)
+def test_a_line_has_one_error_for_one_cause(text: str, code: str) -> None:
+    assert [found.code for found in layer_problems(text)] == [code]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "- {repeat: 1000000, sequence: [{linear: 8}]}",
+        "- {name: a, repeat: 1000000, linear: '${8 + 0 * index}'}",
+        "- {name: a, repeat: 1000000, when: index < 3, linear: 8}",
+    ],
+)
+def test_a_million_iterations_that_may_differ(text: str) -> None:
+    (found,) = layer_problems(text)
+    assert found.code == "E003"
+    assert "cannot be folded" in found.message
+
+
+@pytest.mark.parametrize("inner", ["repeat: index + 1", "repeat: {times: index + 1}", "when: index > 0, repeat: 3"])
+def test_expressions_without_braces_make_iterations_differ(inner: str) -> None:
+    found = layers(f"- {{name: s, repeat: 3, sequence: [{{name: a, {inner}, linear: 8}}]}}")
+    assert sum(name.endswith("weight") for name in params(found)) == 6
+
+
+def test_freeze_sees_the_index() -> None:
+    from netcalc.analysis.walk import parameters
+
+    found = layers("- {name: a, repeat: 4, freeze: index < 2, linear: 8}")
+    assert [p.path for p in parameters(found) if p.frozen and p.path.endswith("weight")] == ["a.0.weight", "a.1.weight"]
+
+
+def test_a_default_that_fits_its_type() -> None:
+    text = "inputs: {x: [2, 8], mask: {shape: [2, 8], dtype: bool, default: false}}\nlayers: [relu]"
+    assert program(text).inputs[1].default == 0.0

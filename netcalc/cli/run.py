@@ -7,7 +7,7 @@ constant(0.1), zeros, …) for all parameters, or PATTERN=INITIALISER for those 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
@@ -18,34 +18,37 @@ if TYPE_CHECKING:
     from netcalc.numerics.run import RunResult
 
 
+Inputs: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option("--input", "-i", metavar="NAME=FILE", help="An input from .npy, .npz or .safetensors."),
+]
+Init: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option("--init", metavar="[PATTERN=]INITIALISER", help="How weights are drawn; repeatable."),
+]
+Trace: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option("--trace", metavar="PATTERN", help="Statistics of what layers give, as in 'layer1.*'; repeatable."),
+]
+Tensors: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--output", "-o", metavar="FILE", help="Write outputs and traced tensors to .npz or .safetensors."),
+]
+
+
 def command(
     spec: options.Spec,
     set_: options.Set = None,
-    inputs: Annotated[
-        list[str] | None,
-        typer.Option("--input", "-i", metavar="NAME=FILE", help="An input from .npy, .npz or .safetensors."),
-    ] = None,
+    inputs: Inputs = None,
     weights: options.Weights = None,
-    init: Annotated[
-        list[str] | None,
-        typer.Option("--init", metavar="[PATTERN=]INITIALISER", help="How weights are drawn; repeatable."),
-    ] = None,
+    init: Init = None,
     seed: options.Seed = 0,
-    trace: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--trace", metavar="PATTERN", help="Statistics of what layers give, as in 'layer1.*'; repeatable."
-        ),
-    ] = None,
-    output: Annotated[
-        str | None,
-        typer.Option(
-            "--output", "-o", metavar="FILE", help="Write outputs and traced tensors to .npz or .safetensors."
-        ),
-    ] = None,
+    trace: Trace = None,
+    output: Tensors = None,
     format_: options.TextChoice = options.TextOrJson.TEXT,
     train: options.Train = False,
 ) -> None:
+    """Runs the network and tells what came out; writes tensors where asked to."""
     from netcalc.cli.output import json_lines, look_for, write
     from netcalc.numerics.run import forward
     from netcalc.numerics.trace import TraceRow

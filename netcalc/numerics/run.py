@@ -85,11 +85,7 @@ def forward(
         }
         run = Run(training=program.training, rng=rng)
         try:
-            outputs = apply(node.op, run, tuple(given), params)
-        except RuleError as error:  # what only the numbers show: an id that is in no row
-            raise NetcalcError(
-                Diagnostic(error.code, f"{instance.path}: {error.message}", node.span, hint=error.hint)
-            ) from None
+            outputs = _apply(instance, run, given, params)
         except MemoryError:
             raise NetcalcError(_too_large(program, required, free_bytes())) from None
         buffers.update((owners[name], array) for name, array in run.updates.items())
@@ -105,6 +101,17 @@ def forward(
 
     outputs = interpret(program, arrays, evaluate, leave if trace else None)
     return RunResult(dict(zip(program.output_names, outputs, strict=True)), tuple(tracer.rows), buffers, required)
+
+
+def _apply(
+    instance: Instance, run: Run, inputs: Sequence[Array | None], params: Mapping[str, Array]
+) -> tuple[Array, ...]:
+    """One operation's outputs; NetcalcError for what only the numbers show, such as an id that is in no row."""
+    try:
+        return apply(instance.node.op, run, tuple(inputs), params)
+    except RuleError as error:
+        message = f"{instance.path}: {error.message}"
+        raise NetcalcError(Diagnostic(error.code, message, instance.node.span, hint=error.hint)) from None
 
 
 def prepare(program: Program) -> Memory:

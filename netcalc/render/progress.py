@@ -2,49 +2,48 @@
 
 from __future__ import annotations
 
+import math
 import sys
-import time
-from types import TracebackType
-from typing import TextIO
+from contextlib import ExitStack
+from time import monotonic
+from typing import TYPE_CHECKING, TextIO
 
-from netcalc.render.text import clean, width_of
+from netcalc.render.text import clean
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as Bar
 
 __all__ = ["Progress"]
 
-_PATIENCE = 1.0  # seconds before anything is shown
+_PATIENCE = 1.0  # seconds before anything is shown, or rich imported
 _PACE = 0.1
-_BAR = 24
 
 
-class Progress:
+class Progress(ExitStack):
     """Called after each operation with how many are done, how many there are, and the path of the last."""
 
     def __init__(self, stream: TextIO | None = None) -> None:
+        super().__init__()
         self._stream = stream or sys.stderr
-        self._on = self._stream.isatty()
-        self._next = time.monotonic() + _PATIENCE
-        self._shown = 0
+        self._next = monotonic() + _PATIENCE if self._stream.isatty() else math.inf
+        self._bar: Bar | None = None
 
     def __call__(self, done: int, total: int, path: str) -> None:
-        now = time.monotonic()
-        if not self._on or now < self._next:
+        now = monotonic()
+        if now < self._next:
             return
         self._next = now + _PACE
-        full = _BAR * done // max(total, 1)
-        self._print(f"{'█' * full}{'░' * (_BAR - full)} {100 * done // max(total, 1):3} %  {clean(path)[:48]}")
+        if self._bar is None:
+            self._bar = _bar(self._stream, total)
+            self.enter_context(self._bar)
+        self._bar.update(self._bar.task_ids[0], completed=done, description=clean(path), refresh=True)
 
-    def __enter__(self) -> Progress:
-        return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._shown:
-            self._print("")
-            self._stream.write("\r")
-            self._stream.flush()
+def _bar(stream: TextIO, total: int) -> Bar:
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
-    def _print(self, text: str) -> None:
-        self._stream.write("\r" + text + " " * max(self._shown - width_of(text), 0))
-        self._stream.flush()
-        self._shown = width_of(text)
+    columns = BarColumn(), TaskProgressColumn(), TextColumn("{task.description}", markup=False)
+    bar = Progress(*columns, console=Console(file=stream), auto_refresh=False, transient=True, redirect_stdout=False)
+    bar.add_task("", total=total)
+    return bar

@@ -171,16 +171,17 @@ def iter_list(value: object) -> list[object]:
 
 def test_progress_is_for_terminals_and_leaves_nothing_behind(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = [0.0]
-    monkeypatch.setattr("time.monotonic", lambda: clock[0])
+    monkeypatch.setattr("netcalc.render.progress.monotonic", lambda: clock[0])
     quiet, terminal = io.StringIO(), io.StringIO()
     terminal.isatty = lambda: True  # type: ignore[method-assign]
     with Progress(quiet) as silent, Progress(terminal) as shown:
         for done in range(1, 41):
             clock[0] += 0.05
-            silent(done, 40, f"layer{done}")
-            shown(done, 40, f"layer{done}")
+            silent(done, 40, f"[b]layer{done}")
+            shown(done, 40, f"[b]layer{done}")
     assert quiet.getvalue() == ""
-    frames = terminal.getvalue().split("\r")
-    assert "layer20" in frames[1]  # nothing in the first second
-    assert " 50 %" in frames[1]
-    assert frames[-2].strip() == frames[-1] == ""
+    erase = "\x1b[2K"
+    _, *frames, last = terminal.getvalue().split(erase)
+    assert "19" not in "".join(frames)  # nothing in the first second
+    assert any("[b]layer20" in frame and " 50%" in frame for frame in frames)
+    assert last == ""

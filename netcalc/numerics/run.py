@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 from netcalc.analysis.memory import Memory, memory
 from netcalc.analysis.walk import Instance, instances
 from netcalc.diagnostics import Diagnostic, NetcalcError, RuleError
-from netcalc.ir import Body, CallNode, OpNode, Program
+from netcalc.ir import Body, OpNode, Program
 from netcalc.numerics.free import free_bytes, gibibytes
 from netcalc.numerics.initializers import generator
 from netcalc.numerics.inputs import require_sizes, run_inputs
@@ -95,11 +95,7 @@ def forward(
             progress(done, total, instance.path)
         return outputs
 
-    def leave(path: str, call: CallNode, outputs: Sequence[Array]) -> None:
-        if not any(node.name == "" for node in call.body.nodes):  # else the operation has the path of its call
-            tracer.see(path, call.body.block, outputs)
-
-    outputs = interpret(program, arrays, evaluate, leave if trace else None)
+    outputs = interpret(program, arrays, evaluate, tracer.leave if trace else None)
     return RunResult(dict(zip(program.output_names, outputs, strict=True)), tuple(tracer.rows), buffers, required)
 
 

@@ -70,6 +70,11 @@ class Tracer:
             name = path if len(outputs) == 1 else f"{path}.{number}"
             self.rows.append(TraceRow.of(name, op, array, keep=self._keep))
 
+    def leave(self, path: str, call: CallNode, outputs: Sequence[Array]) -> None:
+        """Notes what a call returned, unless it is that of a repeated operation, which has the path of its call."""
+        if not any(node.name == "" for node in call.body.nodes):
+            self.see(path, call.body.block, outputs)
+
     def _require(self, program: Program) -> None:
         idle = list(self._patterns)
         seen: list[str] = []

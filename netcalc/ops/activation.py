@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import model_validator
 
@@ -43,21 +43,18 @@ def terms(work: Work, role: str, **elements: Any) -> tuple[Term, ...]:
 
 
 class Elementwise(Operation):
-    """A function of each element; ``work`` is what it takes."""
+    """A function of each element; ``work`` is what each takes."""
 
     shape_rule = "unchanged"
     example = Example(((2, 8),))
-
-    def work(self) -> Work:
-        """The work for one element."""
-        raise NotImplementedError(self.name)
+    work: ClassVar[Work]
 
     def infer(self, ctx: Context, x: TensorType) -> TensorType:
         require_float(x, self.name)
         return x
 
     def cost(self, ctx: Context, inputs: Sequence[TensorType], outputs: Sequence[TensorType]) -> Sequence[Term]:
-        return terms(self.work(), self.name, elements=inputs[0].elements)
+        return terms(self.work, self.name, elements=inputs[0].elements)
 
 
 @operation
@@ -67,12 +64,10 @@ class Identity(Elementwise):
     name = "identity"
     source = "torch.nn.Identity"
     cost_rule = "none"
+    work = {}
 
     def infer(self, ctx: Context, x: TensorType) -> TensorType:
         return x
-
-    def work(self) -> Work:
-        return {}
 
 
 @operation
@@ -82,14 +77,12 @@ class ReLU(Elementwise):
     name = "relu"
     source = "torch.nn.ReLU; Nair & Hinton 2010"
     cost_rule = "1 comparison an element"
+    work = {"compare": 1}
 
     def infer(self, ctx: Context, x: TensorType) -> TensorType:
         if x.dtype == "bool":
             raise RuleError("relu takes numbers, and its input is bool", code="E402")
         return x
-
-    def work(self) -> Work:
-        return {"compare": 1}
 
 
 @operation
@@ -99,9 +92,7 @@ class ReLU6(Elementwise):
     name = "relu6"
     source = "torch.nn.ReLU6; Howard et al. 2017, arXiv:1704.04861"
     cost_rule = "2 comparisons an element"
-
-    def work(self) -> Work:
-        return {"compare": 2}
+    work = {"compare": 2}
 
 
 @operation
@@ -112,11 +103,9 @@ class LeakyReLU(Elementwise):
     source = "torch.nn.LeakyReLU; Maas et al. 2013"
     shorthand = "negative_slope"
     cost_rule = "1 comparison and 1 mul an element"
+    work = {"compare": 1, "mul": 1}
 
     negative_slope: float = attr("slope below zero", default=0.01)
-
-    def work(self) -> Work:
-        return {"compare": 1, "mul": 1}
 
 
 @operation
@@ -131,6 +120,7 @@ class PReLU(Elementwise):
     shorthand = "num_parameters"
     param_rule = "weight num_parameters"
     cost_rule = "1 comparison and 1 mul an element"
+    work = {"compare": 1, "mul": 1}
 
     num_parameters: Size = attr("learned slopes: 1, or as many as there are channels", default=1)
     init: float = attr("value that the slopes start from", default=0.25)
@@ -147,9 +137,6 @@ class PReLU(Elementwise):
     def params(self, ctx: Context, x: TensorType) -> Sequence[Param]:
         return (Param("weight", (self.num_parameters,), Init.of("constant", value=self.init)),)
 
-    def work(self) -> Work:
-        return {"compare": 1, "mul": 1}
-
 
 @operation
 class ELU(Elementwise):
@@ -159,11 +146,9 @@ class ELU(Elementwise):
     source = "torch.nn.ELU; Clevert et al. 2015, arXiv:1511.07289"
     shorthand = "alpha"
     cost_rule = "1 comparison, 1 exponential and 1 mul an element"
+    work = {"compare": 1, "transcendental": 1, "mul": 1}
 
     alpha: float = attr("how far it falls below zero", default=1.0)
-
-    def work(self) -> Work:
-        return {"compare": 1, "transcendental": 1, "mul": 1}
 
 
 @operation
@@ -173,9 +158,7 @@ class SELU(Elementwise):
     name = "selu"
     source = "torch.nn.SELU; Klambauer et al. 2017, arXiv:1706.02515"
     cost_rule = "1 comparison, 1 exponential and 2 muls an element"
-
-    def work(self) -> Work:
-        return {"compare": 1, "transcendental": 1, "mul": 2}
+    work = {"compare": 1, "transcendental": 1, "mul": 2}
 
 
 @operation
@@ -186,6 +169,7 @@ class CELU(Elementwise):
     source = "torch.nn.CELU; Barron 2017, arXiv:1704.07483"
     shorthand = "alpha"
     cost_rule = "1 comparison, 1 div, 1 exponential and 1 mul an element"
+    work = {"compare": 1, "div": 1, "transcendental": 1, "mul": 1}
 
     alpha: float = attr("how far it falls below zero; not 0", default=1.0)
 
@@ -194,9 +178,6 @@ class CELU(Elementwise):
         if self.alpha == 0:
             raise ValueError("alpha should not be 0")
         return self
-
-    def work(self) -> Work:
-        return {"compare": 1, "div": 1, "transcendental": 1, "mul": 1}
 
 
 @operation
@@ -213,8 +194,8 @@ class GELU(Elementwise):
 
     approximate: Literal["none", "tanh"] = attr("the formula: exact, or by tanh", default="none")
 
-    def work(self) -> Work:
-        return GELU_BY[self.approximate]
+    def cost(self, ctx: Context, inputs: Sequence[TensorType], outputs: Sequence[TensorType]) -> Sequence[Term]:
+        return terms(GELU_BY[self.approximate], self.name, elements=inputs[0].elements)
 
 
 @operation
@@ -224,9 +205,7 @@ class QuickGELU(Elementwise):
     name = "quick_gelu"
     source = "Hendrycks & Gimpel 2016, arXiv:1606.08415; Radford et al. 2021, arXiv:2103.00020"
     cost_rule = "1 exponential, 2 adds, 1 div and 2 muls an element"
-
-    def work(self) -> Work:
-        return {**SIGMOID, "mul": 2}
+    work = {**SIGMOID, "mul": 2}
 
 
 @operation
@@ -236,9 +215,7 @@ class SiLU(Elementwise):
     name = "silu"
     source = "torch.nn.SiLU; Elfwing et al. 2017, arXiv:1702.03118"
     cost_rule = "1 exponential, 2 adds and 1 div an element"
-
-    def work(self) -> Work:
-        return SILU
+    work = SILU
 
 
 @operation
@@ -248,9 +225,7 @@ class Mish(Elementwise):
     name = "mish"
     source = "torch.nn.Mish; Misra 2019, arXiv:1908.08681"
     cost_rule = "3 transcendental functions and 1 mul an element"
-
-    def work(self) -> Work:
-        return {"transcendental": 3, "mul": 1}
+    work = {"transcendental": 3, "mul": 1}
 
 
 @operation
@@ -260,9 +235,7 @@ class Hardswish(Elementwise):
     name = "hardswish"
     source = "torch.nn.Hardswish; Howard et al. 2019, arXiv:1905.02244"
     cost_rule = "1 add, 2 comparisons, 1 mul and 1 div an element"
-
-    def work(self) -> Work:
-        return {"add": 1, "compare": 2, "mul": 1, "div": 1}
+    work = {"add": 1, "compare": 2, "mul": 1, "div": 1}
 
 
 @operation
@@ -272,9 +245,7 @@ class Hardsigmoid(Elementwise):
     name = "hardsigmoid"
     source = "torch.nn.Hardsigmoid; Howard et al. 2019, arXiv:1905.02244"
     cost_rule = "1 add, 2 comparisons and 1 div an element"
-
-    def work(self) -> Work:
-        return {"add": 1, "compare": 2, "div": 1}
+    work = {"add": 1, "compare": 2, "div": 1}
 
 
 @operation
@@ -284,6 +255,7 @@ class Hardtanh(Elementwise):
     name = "hardtanh"
     source = "torch.nn.Hardtanh"
     cost_rule = "2 comparisons an element"
+    work = {"compare": 2}
 
     min: float = attr("least value (torch: min_val)", default=-1.0)
     max: float = attr("largest value (torch: max_val)", default=1.0)
@@ -294,9 +266,6 @@ class Hardtanh(Elementwise):
             raise ValueError("min should not be above max")
         return self
 
-    def work(self) -> Work:
-        return {"compare": 2}
-
 
 @operation
 class Sigmoid(Elementwise):
@@ -305,9 +274,7 @@ class Sigmoid(Elementwise):
     name = "sigmoid"
     source = "torch.nn.Sigmoid"
     cost_rule = "1 exponential, 2 adds and 1 div an element"
-
-    def work(self) -> Work:
-        return SIGMOID
+    work = SIGMOID
 
 
 @operation
@@ -317,9 +284,7 @@ class Tanh(Elementwise):
     name = "tanh"
     source = "torch.nn.Tanh"
     cost_rule = "1 tanh an element"
-
-    def work(self) -> Work:
-        return {"transcendental": 1}
+    work = {"transcendental": 1}
 
 
 @operation
@@ -329,12 +294,10 @@ class Softplus(Elementwise):
     name = "softplus"
     source = "torch.nn.Softplus"
     cost_rule = "1 mul, 2 transcendental functions, 1 div and 1 comparison an element"
+    work = {"mul": 1, "transcendental": 2, "div": 1, "compare": 1}
 
     beta: float = attr("sharpness", default=1.0)
     threshold: float = attr("above it the function is taken as x", default=20.0)
-
-    def work(self) -> Work:
-        return {"mul": 1, "transcendental": 2, "div": 1, "compare": 1}
 
 
 @operation
@@ -344,9 +307,7 @@ class Softsign(Elementwise):
     name = "softsign"
     source = "torch.nn.Softsign"
     cost_rule = "1 comparison for |x|, 1 add and 1 div an element"
-
-    def work(self) -> Work:
-        return {"compare": 1, "add": 1, "div": 1}
+    work = {"compare": 1, "add": 1, "div": 1}
 
 
 @operation
@@ -356,6 +317,4 @@ class SquaredReLU(Elementwise):
     name = "squared_relu"
     source = "So et al. 2021, arXiv:2109.08668"
     cost_rule = "1 comparison and 1 mul an element"
-
-    def work(self) -> Work:
-        return {"compare": 1, "mul": 1}
+    work = {"compare": 1, "mul": 1}

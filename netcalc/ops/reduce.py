@@ -88,7 +88,7 @@ class Sum(_Total):
     name = "sum"
     source = "torch.sum"
     cost_rule = "n − 1 adds for each sum of n elements"
-    kind: ClassVar[Kind] = "add"
+    kind = "add"
 
 
 @operation
@@ -98,7 +98,7 @@ class Prod(_Total):
     name = "prod"
     source = "torch.prod"
     cost_rule = "n − 1 multiplications for each product of n elements"
-    kind: ClassVar[Kind] = "mul"
+    kind = "mul"
 
 
 @operation
@@ -128,7 +128,7 @@ class Max(_Reduction):
     name = "max"
     source = "torch.amax"
     cost_rule = "n − 1 comparisons for each maximum of n elements"
-    kind: ClassVar[Kind] = "compare"
+    kind = "compare"
 
 
 @operation
@@ -138,7 +138,7 @@ class Min(_Reduction):
     name = "min"
     source = "torch.amin"
     cost_rule = "n − 1 comparisons for each minimum of n elements"
-    kind: ClassVar[Kind] = "compare"
+    kind = "compare"
 
 
 class _FloatReduction(_Reduction):

@@ -107,7 +107,7 @@ class SelectiveScan(Operation):
         if "delta_bias" in given:
             work.append(Term.of("add", "delta bias", **each))
         if self.delta_softplus:
-            work += terms(Softplus().work(), "softplus", **each)
+            work += terms(Softplus.work, "softplus", **each)
         if "D" in given:
             work += [Term.of("mul", "skip", **each), Term.of("add", "skip", **each)]
         if "z" in given:

@@ -22,8 +22,6 @@ EXIT_INTERRUPTED = 130
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command that the arguments name."""
-    from netcalc.diagnostics import Diagnostic, NetcalcError
-
     arguments = list(sys.argv[1:] if arguments is None else arguments)
     # a quick start and end: no looking for garbage that is not there yet, for plugins through every installed package,
     # or for what could be freed just before the process goes
@@ -32,12 +30,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     _speak_utf8()
     try:
+        return _answer(arguments)
+    except BrokenPipeError:
+        _close_quietly()
+        return 0
+
+
+def _answer(arguments: list[str]) -> int:
+    """The exit code of a command, whatever becomes of it; what is written may find that the reader went away."""
+    from netcalc.diagnostics import Diagnostic, NetcalcError
+
+    try:
         code = _run(arguments)
         sys.stdout.flush()
         return code
     except BrokenPipeError:
-        _close_quietly()
-        return 0
+        raise
     except NetcalcError as error:
         return _refuse(error.diagnostics, arguments)
     except KeyboardInterrupt:
@@ -68,7 +76,13 @@ def _run(arguments: list[str]) -> int:
 
 def _sentence(error: Exception) -> str:
     text = str(getattr(error, "format_message", lambda: error)())
-    text = text.partition(" (Possible")[0].replace("Value error, ", "").strip().rstrip(".")
+    text = (
+        text.partition(" (Possible")[0]
+        .replace("Value error, ", "")
+        .replace("Input should", "should")
+        .strip()
+        .rstrip(".")
+    )
     return text[:1].lower() + text[1:]
 
 
@@ -94,7 +108,7 @@ def _refuse(diagnostics: Sequence[object], arguments: Sequence[str]) -> int:
         from netcalc import __version__
 
         record = {"netcalc": __version__, "errors": [d.as_dict() for d in diagnostics]}  # type: ignore[attr-defined]
-        print(json.dumps(record, indent=2, ensure_ascii=False))
+        print(json.dumps(record, indent=2, ensure_ascii=False), flush=True)
     else:
         from netcalc.render.diagnostics import render_diagnostics
         from netcalc.render.text import look_of

@@ -6,6 +6,7 @@ depth of nesting are bounded.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
@@ -92,7 +93,8 @@ def parse_yaml(text: str, file: str) -> Cursor:
     from ruamel.yaml import YAML
     from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
-    lines = text.splitlines()
+    # YAML 1.2 breaks lines at these only, which splitlines does not
+    lines = re.split(r"\r\n?|\n", re.sub(r"(\r\n?|\n)\Z", "", text))
     try:
         node = YAML(typ="safe", pure=True).compose(text)
     except MarkedYAMLError as error:

@@ -244,3 +244,9 @@ def test_init_does_not_overwrite_unless_told(
     assert Path("net.yaml").read_text() == "mine"
     assert netcalc("init", "net.yaml", "--force").code == 0
     assert Path("net.yaml").read_text() != "mine"
+
+
+def test_a_reader_that_went_away_before_an_error_was_told() -> None:
+    command = f"{sys.executable} -m netcalc shapes nothing --format json | true"
+    ran = subprocess.run(["bash", "-c", f"{command}; exit ${{PIPESTATUS[0]}}"], capture_output=True, text=True)
+    assert (ran.returncode in (0, 2), ran.stderr) == (True, "")

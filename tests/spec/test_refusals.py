@@ -87,3 +87,9 @@ def test_freeze_sees_the_index() -> None:
 def test_a_default_that_fits_its_type() -> None:
     text = "inputs: {x: [2, 8], mask: {shape: [2, 8], dtype: bool, default: false}}\nlayers: [relu]"
     assert program(text).inputs[1].default == 0.0
+
+
+def test_a_break_that_is_none_in_yaml_leaves_the_lines_as_they_are() -> None:
+    (found,) = problems("about: one\u2028line\ninputs: {x: [1]}\nlayers: [relux]\n")
+    assert found.span is not None
+    assert (found.span.line, found.span.text) == (4, "layers: [relux]")

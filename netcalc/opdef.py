@@ -22,7 +22,7 @@ A rule never sees whether sizes are ints or symbolic, and never knows where in a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Annotated, Any, ClassVar, Literal, TypeAlias, TypeVar, get_args
@@ -312,7 +312,7 @@ def registered() -> dict[str, type[Operation]]:
     return _registry
 
 
-# -- helpers that many rules share ------------------------------------------------------------------
+# -- what many rules do -----------------------------------------------------------------------------
 
 
 def as_tuple(result: TensorType | tuple[TensorType, ...]) -> tuple[TensorType, ...]:
@@ -339,6 +339,3 @@ def normal_axis(axis: int, rank: int, what: str) -> int:
     if not -rank <= axis < rank:
         raise RuleError(f"{what}: no axis {axis} in a tensor of {rank} dimensions")
     return axis % rank
-
-
-Rule: TypeAlias = Callable[..., Any]

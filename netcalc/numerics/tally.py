@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 
-from netcalc.numerics.kernels import Array
 from netcalc.opdef import Kind
 
 #: The kind of work that one application of a ufunc is; None for what moves or tests data without arithmetic.
@@ -113,8 +112,3 @@ def _count(ufunc: np.ufunc, method: str, inputs: list[Any], kwargs: dict[str, An
     else:
         raise NotImplementedError(f"the tally does not know {ufunc.__name__}.{method}")
     note(kind, times)
-
-
-def untallied(array: Array) -> Array:
-    """The same data as a plain array."""
-    return np.asarray(array)

@@ -29,7 +29,7 @@ def elaborate_call(walk: Elaborator, line: Line, block: Block, frame: Frame, cur
     body, inputs = prepare_call(walk, line, block, frame, current)
     path = walk.claim(frame.take_name(walk.given_name(line, frame), block.name), line, frame)
     node = emit_call(walk, line, frame, path, body, inputs)
-    walk.define(line, frame, _call_outputs(walk, block, node))
+    walk.define(line, frame, _call_outputs(block, node))
     return node.outputs[0]
 
 
@@ -69,7 +69,7 @@ def emit_call(
     return node
 
 
-def _call_outputs(walk: Elaborator, block: Block, node: CallNode) -> Named:
+def _call_outputs(block: Block, node: CallNode) -> Named:
     names = block.decl.outputs or ["output"]
     return Named(dict(zip([n.split(".")[-1] for n in names], node.outputs, strict=False)), node.span)
 

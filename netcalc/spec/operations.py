@@ -35,11 +35,11 @@ def elaborate_operation(
     path: str | None = None,
 ) -> Value | None:
     """Elaborates an operation; returns its first output.  ``path`` is its place in the body, if not to be derived."""
-    attributes, branches = _split_arguments(walk, line, declared)
+    attributes, branches = _split_arguments(line, declared)
     values = _branch_values(walk, branches, line, frame, current)
     inputs = resolve_inputs(line, declared.inputs, frame, current, values, declared.name)
     attrs = {k: evaluate(v, *walk.scope(frame)) for k, v in attributes.items()}
-    op = _instantiate(walk, declared, attrs, line)
+    op = _instantiate(declared, attrs, line)
     name = walk.given_name(line, frame)
     if path is None or branches:
         numbered = frame.numbered and not branches and path is None
@@ -57,9 +57,7 @@ def elaborate_operation(
     return outputs[0]
 
 
-def _split_arguments(
-    walk: Elaborator, line: Line, declared: type[Operation]
-) -> tuple[dict[str, Cursor], dict[str, Cursor]]:
+def _split_arguments(line: Line, declared: type[Operation]) -> tuple[dict[str, Cursor], dict[str, Cursor]]:
     """(attributes, branches): a list of lines under a key that is no attribute is a branch."""
     if line.args is None:
         return {}, {}
@@ -104,7 +102,7 @@ def _branch_values(
     return values
 
 
-def _instantiate(walk: Elaborator, declared: type[Operation], attrs: Mapping[str, Any], line: Line) -> Operation:
+def _instantiate(declared: type[Operation], attrs: Mapping[str, Any], line: Line) -> Operation:
     try:
         return declared.model_validate(attrs)
     except ValidationError as error:

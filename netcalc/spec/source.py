@@ -101,7 +101,7 @@ def parse_yaml(text: str, file: str) -> Cursor:
         mark = error.problem_mark or error.context_mark
         span = _mark_span(file, lines, mark.line, mark.column) if mark else None
         message = " ".join(part for part in (error.context, error.problem) if part)
-        raise NetcalcError(Diagnostic("E001", message, span, hint=_yaml_hint(lines, message, span))) from None
+        raise NetcalcError(Diagnostic("E001", message, span, hint=_yaml_hint(message, span))) from None
     except YAMLError as error:
         raise NetcalcError(Diagnostic("E001", str(error).strip().splitlines()[0], Span(file, 1, 1, 2))) from None
     if node is None:
@@ -201,7 +201,7 @@ def _mark_span(file: str, lines: list[str], line: int, column: int) -> Span:
     return Span(file, line + 1, column + 1, column + 2, lines[line] if lines else "")
 
 
-def _yaml_hint(lines: list[str], message: str, span: Span | None) -> str | None:
+def _yaml_hint(message: str, span: Span | None) -> str | None:
     if span is not None and "\t" in span.text[: span.column]:
         return "indent with spaces; YAML does not allow tabs"
     if "mapping values are not allowed" in message:

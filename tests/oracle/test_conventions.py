@@ -262,7 +262,7 @@ def _has_multiply_adds(name: str) -> bool:
 @given(
     batch=st.integers(1, 2),
     groups=st.integers(1, 2),
-    size=st.tuples(st.integers(4, 8), st.integers(4, 8)),
+    size=st.tuples(st.integers(5, 8), st.integers(5, 8)),
     kernel=st.integers(1, 3),
     stride=st.integers(1, 3),
     padding=st.integers(0, 2),

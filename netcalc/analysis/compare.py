@@ -57,6 +57,7 @@ class OperationMatch:
 
     @property
     def differs(self) -> bool:
+        """Whether the networks differ in how often it is executed, or at what cost."""
         return len({*self.executions}) > 1 or any(cost != self.costs[0] for cost in self.costs)
 
 

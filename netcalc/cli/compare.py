@@ -31,6 +31,7 @@ def command(
     output: options.Output = None,
     train: options.Train = False,
 ) -> None:
+    """Compares the specs, each at its own settings."""
     from netcalc.analysis.compare import compare
     from netcalc.analysis.summary import analyse
     from netcalc.cli.output import json_lines, look_for, write

@@ -46,6 +46,7 @@ def command(
     format_: options.FormatChoice = options.Format.TABLE,
     output: options.Output = None,
 ) -> None:
+    """Lists the specs that ship."""
     from netcalc.cli.output import json_lines, look_for, write
     from netcalc.render.grid import csv_lines
 

@@ -6,9 +6,8 @@ counted, so an explanation cannot say anything else than the tables do.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
 from netcalc.analysis.conventions import Convention
 from netcalc.analysis.cost import Analysis, Row
@@ -18,8 +17,6 @@ from netcalc.ir import Body, CallNode, OpNode, Program, Tie, Value
 from netcalc.opdef import KINDS, Context, Operation, Param, Step, Term
 
 __all__ = ["Explanation", "Section", "explain"]
-
-_Pick: TypeAlias = Callable[[Row], Dim]
 
 #: How each kind of work is called in running text.
 KIND_NAMES = {
@@ -60,24 +57,14 @@ class Explanation:
 def explain(program: Program, path: str | None, convention: Convention) -> Explanation:
     """The working of the layer or part at ``path``, or of the whole program without one.
 
-    Raises NetcalcError (E503) where the program has nothing at ``path``.
+    Raises:
+        NetcalcError: E503 where the program has nothing at ``path``.
     """
     analysis = Analysis(program, convention)
     if not path:
-        return _part(
-            analysis,
-            Row(
-                "",
-                program.name,
-                "network",
-                _inputs(program.main),
-                program.main.outputs,
-                analysis.total,
-                1,
-                analysis.tree(),
-                None,
-            ),
-        )
+        inputs, outputs = _inputs(program.main), program.main.outputs
+        whole = Row("", program.name, "network", inputs, outputs, analysis.total, children=analysis.tree())
+        return _part(analysis, whole)
     row = _find(analysis.tree(), path)
     if row is None:
         raise NetcalcError(_no_such(analysis, path))
@@ -164,10 +151,10 @@ def _counted(analysis: Analysis, row: Row) -> Iterator[Step]:
 
 def _part(analysis: Analysis, row: Row) -> Explanation:
     sections = [
-        _sum("parameters", row, lambda child: child.total.params, row.cost.params),
-        _sum("buffers", row, lambda child: child.total.buffers, row.cost.buffers),
-        _sum("MACs", row, lambda child: child.total.macs, row.cost.macs),
-        _sum("FLOPs", row, lambda child: child.total.flops, row.cost.flops, _convention(analysis.convention)),
+        _sum("parameters", row, "params"),
+        _sum("buffers", row, "buffers"),
+        _sum("MACs", row, "macs"),
+        _sum("FLOPs", row, "flops", _convention(analysis.convention)),
     ]
     program = analysis.program
     whole = row.node is None and not row.path
@@ -185,23 +172,20 @@ def _part(analysis: Analysis, row: Row) -> Explanation:
     )
 
 
-def _sum(title: str, row: Row, of: _Pick, total: Dim, rule: str = "") -> Section:
-    counted = [(child, of(child)) for child in row.children]
-    steps = [
-        Step(
-            f"{child.path or child.label} ×{child.repeat:,}" if child.repeat > 1 else child.path or child.label,
-            "",
-            f"{child.repeat:,}·{_number(_each(size, child.repeat))}" if child.repeat > 1 else "",
-            size,
-        )
-        for child, size in counted
-        if size != 0
-    ]
-    return Section(title, (*steps, Step("sum", "", "", total)) if steps else (), rule)
-
-
-def _each(size: Dim, count: int) -> Dim:
-    return size // count
+def _sum(title: str, row: Row, figure: str, rule: str = "") -> Section:
+    """One figure of a part, as the sum of what the rows below it have of it."""
+    steps: list[Step] = []
+    for child in row.children:
+        each, label = getattr(child.cost, figure), child.path or child.label
+        if each == 0:
+            continue
+        times, working = "", ""
+        if child.repeat > 1:
+            times, working = f" ×{child.repeat:,}", f"{child.repeat:,}·{_number(each)}"
+        steps.append(Step(label + times, "", working, each * child.repeat))
+    if steps:
+        steps.append(Step("sum", "", "", getattr(row.cost, figure)))
+    return Section(title, tuple(steps), rule)
 
 
 # -- finding ----------------------------------------------------------------------------------------

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
 
 from netcalc.dims import Dim
 from netcalc.ir import TensorType
@@ -13,7 +12,7 @@ from netcalc.opdef import Context, Operation, RuleError, Term, normal_axis
 class Movement(Operation):
     """Base of operations that move data, or make it from nothing, without arithmetic; any element type goes."""
 
-    cost_rule: ClassVar[str] = "no arithmetic"
+    cost_rule = "no arithmetic"
 
     def cost(self, ctx: Context, inputs: Sequence[TensorType], outputs: Sequence[TensorType]) -> Sequence[Term]:
         return ()

@@ -118,7 +118,7 @@ class Add(_Variadic):
     name = "add"
     source = "torch.add"
     example = Example(((2, 3, 4), (1, 3, 1)))
-    kind: ClassVar[Kind] = "add"
+    kind = "add"
 
     def fixes(self, tensors: Sequence[TensorType]) -> Iterator[Fix]:
         """A projection that brings one side of a residual join to the shape of the other."""
@@ -146,7 +146,7 @@ class Sub(_Pair):
     name = "sub"
     source = "torch.sub"
     example = Example(((2, 3),), {"value": 1.0, "reverse": True})
-    kind: ClassVar[Kind] = "add"
+    kind = "add"
 
     def infer(self, ctx: Context, *inputs: TensorType | None) -> TensorType:
         if any(x is not None and x.dtype == "bool" for x in inputs):
@@ -161,7 +161,7 @@ class Mul(_Variadic):
     name = "mul"
     source = "torch.mul"
     example = Example(((2, 3),), {"value": 0.5})
-    kind: ClassVar[Kind] = "mul"
+    kind = "mul"
 
 
 @operation
@@ -175,7 +175,7 @@ class Div(_Pair):
     source = "torch.div"
     cost_rule = "one division an element; trunc: 1 add more, of whole numbers 1 division and 1 add more"
     example = Example(((2, 3),), {"value": 2.0})
-    kind: ClassVar[Kind] = "div"
+    kind = "div"
 
     rounding: Literal["floor", "trunc"] | None = attr("round the quotient down, or towards zero", default=None)
 
@@ -207,7 +207,7 @@ class Pow(_Pair):
     source = "torch.pow"
     cost_rule = "one power an element; exponent 2: 1 multiplication, 3: 2 multiplications"
     example = Example(((2, 3),), {"value": 3})
-    kind: ClassVar[Kind] = "transcendental"
+    kind = "transcendental"
 
     @property
     def multiplications(self) -> int | None:

@@ -37,7 +37,7 @@ class _FloatFunction(_Function):
     """A function whose values are no whole numbers: int and bool tensors become float32."""
 
     kinds: ClassVar[tuple[Kind, ...]] = ("transcendental",)
-    to_float: ClassVar[bool] = True
+    to_float = True
 
 
 @operation
@@ -71,7 +71,7 @@ class Rsqrt(_FloatFunction):
     name = "rsqrt"
     source = "torch.rsqrt"
     cost_rule = "one root and one division an element"
-    kinds: ClassVar[tuple[Kind, ...]] = ("transcendental", "div")
+    kinds = ("transcendental", "div")
 
 
 @operation
@@ -80,7 +80,7 @@ class Reciprocal(_FloatFunction):
 
     name = "reciprocal"
     source = "torch.reciprocal"
-    kinds: ClassVar[tuple[Kind, ...]] = ("div",)
+    kinds = ("div",)
 
 
 @operation
@@ -105,7 +105,7 @@ class Square(_Function):
 
     name = "square"
     source = "torch.square"
-    kinds: ClassVar[tuple[Kind, ...]] = ("mul",)
+    kinds = ("mul",)
 
     def infer(self, ctx: Context, x: TensorType) -> TensorType:
         return x.with_dtype("int64") if x.dtype == "bool" else x
@@ -117,8 +117,8 @@ class Abs(_Function):
 
     name = "abs"
     source = "torch.abs"
-    kinds: ClassVar[tuple[Kind, ...]] = ("compare",)
-    takes_bool: ClassVar[bool] = False
+    kinds = ("compare",)
+    takes_bool = False
 
 
 @operation
@@ -127,8 +127,8 @@ class Neg(_Function):
 
     name = "neg"
     source = "torch.neg"
-    kinds: ClassVar[tuple[Kind, ...]] = ("add",)
-    takes_bool: ClassVar[bool] = False
+    kinds = ("add",)
+    takes_bool = False
 
 
 @operation
@@ -137,7 +137,7 @@ class Sign(_Function):
 
     name = "sign"
     source = "torch.sign"
-    kinds: ClassVar[tuple[Kind, ...]] = ("compare",)
+    kinds = ("compare",)
 
 
 @operation

@@ -84,7 +84,7 @@ class _Recurrent(Operation):
 
 
 class _Elman(_Recurrent):
-    gates: ClassVar[int] = 1
+    gates = 1
 
     nonlinearity: Literal["tanh", "relu"] = attr("function of the new state", default="tanh")
 
@@ -93,8 +93,8 @@ class _Elman(_Recurrent):
 
 
 class _Memory(_Recurrent):
-    gates: ClassVar[int] = 4
-    states: ClassVar[tuple[str, ...]] = ("h", "c")
+    gates = 4
+    states = ("h", "c")
 
     def gating(self, **units: Dim) -> Iterator[Term]:
         yield from terms(SIGMOID, "sigmoid", **units, gates=3)
@@ -106,7 +106,7 @@ class _Memory(_Recurrent):
 
 
 class _Gated(_Recurrent):
-    gates: ClassVar[int] = 3
+    gates = 3
 
     def gating(self, **units: Dim) -> Iterator[Term]:
         yield from terms(SIGMOID, "sigmoid", **units, gates=2)

@@ -81,13 +81,10 @@ def _json(summary: Summary, view: View) -> Iterable[str]:
 
 def _csv(summary: Summary, view: View, layout: str) -> Iterable[str]:
     from netcalc.render.grid import csv_lines
-    from netcalc.render.numbers import shape_text
+    from netcalc.render.numbers import plain_shapes
 
     def cell(value: object) -> object:
-        if not isinstance(value, tuple):
-            return value
-        # a plain x, which every spreadsheet reads
-        return " ".join(shape_text(type_.shape, layout).replace("×", "x") for type_ in value)
+        return plain_shapes(value, layout) if isinstance(value, tuple) else value
 
     fields = FIELDS[view]
     return csv_lines(fields, ([cell(getattr(layer, name)) for name in fields] for layer in summary.layers))

@@ -9,9 +9,9 @@ from netcalc.analysis.compare import Comparison, Match, OperationMatch, change, 
 from netcalc.analysis.conventions import CONVENTIONS
 from netcalc.analysis.summary import Layer
 from netcalc.dims import Dim
-from netcalc.ir import TensorType, join
+from netcalc.ir import join
 from netcalc.render.grid import Column, csv_lines, grid, markdown
-from netcalc.render.numbers import exact, shape_text, shapes_text
+from netcalc.render.numbers import exact, plain_shapes, repeated, shape_text, shapes_text, some
 from netcalc.render.text import PLAIN, Look, clean, fill
 
 __all__ = ["comparison_csv", "comparison_markdown", "render_comparison"]
@@ -87,14 +87,15 @@ def _record(match: Match) -> list[object]:
         if layer is None:
             cells += [""] * (3 + len(_FIGURES))
         else:
-            cells += [layer.op, _plain(layer.inputs), _plain(layer.outputs), *(getattr(layer, f) for f in _FIGURES)]
+            cells += [
+                layer.op,
+                plain_shapes(layer.inputs),
+                plain_shapes(layer.outputs),
+                *(getattr(layer, f) for f in _FIGURES),
+            ]
         if place:
             cells += [change(match.figures(field)[0], match.figures(field)[place]) for field in _FIGURES]
     return cells
-
-
-def _plain(types: Sequence[TensorType]) -> str:
-    return " ".join(shape_text(type_.shape).replace("×", "x") for type_ in types)
 
 
 # -- parts ------------------------------------------------------------------------------------------
@@ -136,9 +137,9 @@ def _operations(comparison: Comparison, found: Sequence[OperationMatch]) -> tupl
         columns += _figure_columns(comparison, title, spare)
     rows = []
     for match in sorted(found, key=_most, reverse=True):
-        row = [match.op, *_figure_cells(match.executions, _some)]
+        row = [match.op, *_figure_cells(match.executions, some)]
         for key in figures:
-            row += _figure_cells([getattr(cost, key) for cost in match.costs], exact if key == "macs" else _some)
+            row += _figure_cells([getattr(cost, key) for cost in match.costs], exact if key == "macs" else some)
         rows.append(row)
     return columns, rows
 
@@ -164,7 +165,7 @@ def _layers(
             _each(match, lambda layer: shapes_text(layer.outputs)),
         ]
         for key in figures:
-            row += _figure_cells(match.figures(key), exact if key == "macs" else _some)
+            row += _figure_cells(match.figures(key), exact if key == "macs" else some)
         rows.append(row)
     return columns, rows
 
@@ -245,7 +246,7 @@ def _tree(matches: Sequence[Match], depth: int | None, all_: bool, margin: str, 
     for number, match in enumerate(shown):
         top, last = "." not in match.path, number == len(shown) - 1
         branch = "" if top else "└─ " if last else "├─ "
-        yield margin + branch + _times(match.label, match.repeat), match, around
+        yield margin + branch + repeated(match.label, match.repeat), match, around
         if depth is None or match.path.count(".") + 1 < depth:
             inner = "" if top else margin + ("   " if last else "│  ")
             yield from _tree(match.children, depth, all_, inner, [layer is not None for layer in match.layers])
@@ -258,21 +259,13 @@ def _flat(matches: Sequence[Match], depth: int | None, all_: bool, prefix: str, 
         if match.children and (depth is None or match.path.count(".") + 1 < depth):
             yield from _flat(match.children, depth, all_, path, around)
         elif all_ or match.differs or None in match.layers:
-            yield _times(path, match.repeat), match, around
+            yield repeated(path, match.repeat), match, around
 
 
 def _filled(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> tuple[list[Column], list[list[str]]]:
     """Without the columns that are empty throughout."""
     kept = [place for place, _ in enumerate(columns) if place == 0 or any(row[place] for row in rows)]
     return [columns[place] for place in kept], [[row[place] for place in kept] for row in rows]
-
-
-def _times(label: str, repeat: int) -> str:
-    return f"{label} ×{repeat:,}" if repeat > 1 else label
-
-
-def _some(value: Dim) -> str:
-    return "" if value == 0 else exact(value)
 
 
 def _signed(value: Dim) -> str:

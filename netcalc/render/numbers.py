@@ -7,7 +7,19 @@ from collections.abc import Iterable, Sequence
 from netcalc.dims import Dim
 from netcalc.ir import TensorType
 
-__all__ = ["bytes_text", "exact", "measured", "shape_text", "shapes_text", "share", "short", "work"]
+__all__ = [
+    "bytes_text",
+    "exact",
+    "measured",
+    "plain_shapes",
+    "repeated",
+    "shape_text",
+    "shapes_text",
+    "share",
+    "short",
+    "some",
+    "work",
+]
 
 _THOUSANDS = ("", "k", "M", "G", "T", "P", "E", "Z", "Y")
 _BINARY = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
@@ -20,6 +32,16 @@ def exact(value: Dim) -> str:
     '21,797,672'
     """
     return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def some(value: Dim) -> str:
+    """Every digit, and nothing for none."""
+    return "" if value == 0 else exact(value)
+
+
+def repeated(label: str, times: int) -> str:
+    """``label ×N`` for what stands for several."""
+    return f"{label} ×{times:,}" if times > 1 else label
 
 
 def short(value: Dim, digits: int = 3) -> str:
@@ -117,6 +139,11 @@ def shapes_text(types: Iterable[TensorType | None], layout: str = "nchw") -> str
         else:
             groups.append((text, 1))
     return ", ".join(text if count == 1 else f"{count} of {text}" for text, count in groups)
+
+
+def plain_shapes(types: Iterable[TensorType], layout: str = "nchw") -> str:
+    """Shapes with a plain x, which every spreadsheet reads."""
+    return " ".join(shape_text(type_.shape, layout).replace("×", "x") for type_ in types)
 
 
 def _size(size: Dim) -> str:

@@ -12,7 +12,7 @@ from netcalc.analysis.summary import rows_of
 from netcalc.dims import Dim
 from netcalc.ir import OpNode, Value
 from netcalc.render.grid import Column, grid, markdown
-from netcalc.render.numbers import bytes_text, exact, measured, shape_text, shapes_text, share, work
+from netcalc.render.numbers import bytes_text, exact, measured, repeated, shape_text, shapes_text, share, some, work
 from netcalc.render.text import PLAIN, Look, clean, fill
 
 __all__ = ["VIEWS", "View", "head_lines", "markdown_report", "note_lines", "report", "total_lines", "tree_table"]
@@ -51,16 +51,12 @@ class _Field:
     cell: Callable[[Row, _Sheet], str]
 
 
-def _some(value: object) -> str:
-    return "" if value == 0 else exact(value)  # type: ignore[arg-type]
-
-
 def _params(row: Row, sheet: _Sheet) -> str:
     """The parameters; tied ones are counted where they were first used, and said to be tied."""
     cost = row.cost
     if row.node is not None and cost.params == 0 and cost.params_tied != 0:
         return f"{exact(cost.params_tied)} tied"
-    return _some(cost.params)
+    return some(cost.params)
 
 
 def _tensors(row: Row, sheet: _Sheet) -> str:
@@ -69,16 +65,16 @@ def _tensors(row: Row, sheet: _Sheet) -> str:
     return ", ".join(f"{p.name} {shape_text(p.shape)}" for p in row.node.params if not p.is_buffer)
 
 
-FIELDS: dict[str, _Field] = {
+_FIELDS: dict[str, _Field] = {
     "op": _Field(Column("operation"), lambda row, sheet: row.op),
     "inputs": _Field(Column("input", spare=5), lambda row, sheet: sheet.types(row.inputs)),
     "outputs": _Field(Column("output", spare=2), lambda row, sheet: sheet.types(row.outputs)),
     "tensors": _Field(Column("tensors", spare=4), _tensors),
     "params": _Field(Column("parameters", right=True), _params),
     "frozen": _Field(
-        Column("frozen", right=True), lambda row, sheet: _some(row.cost.params - row.cost.params_trainable)
+        Column("frozen", right=True), lambda row, sheet: some(row.cost.params - row.cost.params_trainable)
     ),
-    "buffers": _Field(Column("buffers", right=True, spare=3), lambda row, sheet: _some(row.cost.buffers)),
+    "buffers": _Field(Column("buffers", right=True, spare=3), lambda row, sheet: some(row.cost.buffers)),
     "bytes": _Field(
         Column("bytes", right=True, spare=2),
         lambda row, sheet: "" if row.cost.weight_bytes == 0 else bytes_text(row.cost.weight_bytes),
@@ -88,7 +84,7 @@ FIELDS: dict[str, _Field] = {
     "share": _Field(Column("share", right=True, spare=1), lambda row, sheet: sheet.share(row.total)),
 }
 
-_FIELDS: dict[View, tuple[str, ...]] = {
+_SHOWN: dict[View, tuple[str, ...]] = {
     "shapes": ("op", "inputs", "outputs"),
     "params": ("op", "tensors", "params", "frozen", "buffers", "bytes", "share"),
     "flops": ("op", "outputs", "macs", "flops", "share"),
@@ -138,7 +134,7 @@ def markdown_report(
     yield from head_lines(analysis, view, PLAIN, layout)
     yield ""
     rows = [
-        [_times(row.path, row.repeat), *(field.cell(row, sheet) for field in fields)]
+        [repeated(row.path, row.repeat), *(field.cell(row, sheet) for field in fields)]
         for row in rows_of(analysis, depth=depth, unroll=unroll)
     ]
     yield from markdown([Column("layer"), *(field.column for field in fields)], rows)
@@ -158,7 +154,7 @@ def _sheet(analysis: Analysis, view: View, layout: str) -> _Sheet:
 
 
 def _fields(analysis: Analysis, view: View) -> list[_Field]:
-    fields = [(key, FIELDS[key]) for key in _FIELDS[view]]
+    fields = [(key, _FIELDS[key]) for key in _SHOWN[view]]
     if _one_for_each_mac(analysis):  # then FLOPs are MACs by another name
         fields = [(key, field) for key, field in fields if key != "flops"]
     return [replace(field, column=_column(analysis, key)) for key, field in fields]
@@ -168,7 +164,7 @@ def _column(analysis: Analysis, key: str) -> Column:
     convention = analysis.convention
     if key == "flops" and convention.per_mac == 1:  # not what others call FLOPs
         return Column(f"{convention.name} FLOPs", right=True)
-    return FIELDS[key].column
+    return _FIELDS[key].column
 
 
 def _one_for_each_mac(analysis: Analysis) -> bool:
@@ -186,14 +182,10 @@ def _labelled(
         last = number == len(rows) - 1
         branch = "" if level == 1 else "└─ " if last else "├─ "
         times = around * row.repeat
-        yield margin + branch + _times(row.label, row.repeat), replace(row, repeat=times)
+        yield margin + branch + repeated(row.label, row.repeat), replace(row, repeat=times)
         if row.children and (depth is None or row.path.count(".") + 1 < depth):
             inner = "" if level == 1 else margin + ("   " if last else "│  ")
             yield from _labelled(row.children, depth, inner, level + 1, times)
-
-
-def _times(label: str, repeat: int) -> str:
-    return f"{label} ×{repeat:,}" if repeat > 1 else label
 
 
 def head_lines(analysis: Analysis, view: View, look: Look = PLAIN, layout: str = "nchw") -> Iterator[str]:
@@ -221,7 +213,7 @@ def _by_operation(analysis: Analysis, view: View, look: Look, layout: str) -> st
     order = sorted(found, key=lambda item: _rank(getattr(item[1][1], value)), reverse=True)
     if view == "params":
         order = [item for item in order if item[1][1].params != 0 or item[1][1].buffers != 0]
-    wanted = [key for key in _FIELDS[view] if key in ("params", "buffers", "macs", "flops", "share")]
+    wanted = [key for key in _SHOWN[view] if key in ("params", "buffers", "macs", "flops", "share")]
     if _one_for_each_mac(analysis):
         wanted = [key for key in wanted if key != "flops"]
     rows = [
@@ -236,7 +228,7 @@ def _by_operation(analysis: Analysis, view: View, look: Look, layout: str) -> st
 def _operation_cell(key: str, op: str, cost: Cost, sheet: _Sheet) -> str:
     if key == "share":
         return sheet.share(cost)
-    return sheet.count(op, cost, key) if key in ("macs", "flops") else _some(getattr(cost, key))
+    return sheet.count(op, cost, key) if key in ("macs", "flops") else some(getattr(cost, key))
 
 
 def _rank(value: object) -> int:

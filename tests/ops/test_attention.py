@@ -147,6 +147,14 @@ def test_pairs_of_a_window_by_hand() -> None:
         assert predict(NAME, {**attrs, "sparse": False}, shape, shape, shape).work["mac"] == 36 * 20
 
 
+def test_a_query_before_the_first_key_is_no_global_token() -> None:
+    """Two queries at one key's end: the first stands before it, and a window of 0 leaves it nothing."""
+    query, key = drawn(1, 1, 2, 4), drawn(1, 1, 1, 4)
+    attrs = {"window": 0, "alignment": "lower_right", "return_weights": True, "sparse": True}
+    _, shares = attend(attrs, query, key, key)
+    assert shares[0, 0].tolist() == [[0], [1]]
+
+
 def test_global_tokens_are_places_of_the_sequence() -> None:
     """Queries that stand at the last keys: of places 2 to 5 none is among the first two, of 1 to 5 one is."""
     keys = drawn(1, 1, 6, 4)

@@ -92,7 +92,8 @@ def _visible(op: ScaledDotProductAttention, queries: int, keys: int) -> Array | 
             visible &= column >= place - left
         if right is not None:
             visible &= column <= place + right
-        visible |= (place < op.global_tokens) | (column < op.global_tokens)
+        if op.global_tokens:  # without any, a query that stands before the first key is none either
+            visible |= (place < op.global_tokens) | (column < op.global_tokens)
     if op.causal:
         visible &= column <= place
     if op.blocks is not None:

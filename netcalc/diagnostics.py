@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 #: Every code that netcalc emits, with what it stands for.  ``docs/errors.md`` is generated from it.
 CODES: dict[str, str] = {
@@ -49,8 +49,7 @@ CODES: dict[str, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(NamedTuple):
     """A place in a source text: ``line`` and ``column`` count from 1, ``end`` is the column after the last."""
 
     file: str
@@ -67,8 +66,7 @@ class Span:
         return {"file": self.file, "line": self.line, "column": self.column, "end": self.end}
 
 
-@dataclass(frozen=True, slots=True)
-class Related:
+class Related(NamedTuple):
     """A second place or fact that a diagnostic refers to, with what it has to do with it."""
 
     text: str

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from netcalc.diagnostics import Span
 from netcalc.dims import Dim, product
@@ -84,8 +84,7 @@ class Value:
     span: Span | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Tie:
+class Tie(NamedTuple):
     """Whose parameter this is: a path from the body that holds the node, or from the program's root."""
 
     target: str
@@ -162,8 +161,7 @@ class Body:
     checkpoint: Mapping[str, CheckpointSource] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class CheckpointSource:
+class CheckpointSource(NamedTuple):
     """Where a parameter stands in the reference checkpoint, when not under its own name.
 
     ``name`` is relative to the body (or absolute with a leading ``/``); chunk ``chunk`` of ``chunks`` along
@@ -184,8 +182,7 @@ class CheckpointSource:
         return (self.name,) if self.stack is None else tuple(self.name.replace("{}", str(i)) for i in range(self.stack))
 
 
-@dataclass(frozen=True, slots=True)
-class InputSpec:
+class InputSpec(NamedTuple):
     """A program input: its type, the range its values are drawn from, or the constant it is by default."""
 
     name: str

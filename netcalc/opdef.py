@@ -25,7 +25,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Annotated, Any, ClassVar, Literal, TypeAlias, TypeVar, get_args
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, TypeAlias, TypeVar, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
@@ -66,8 +66,7 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 # -- what rules return ------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Init:
+class Init(NamedTuple):
     """How a parameter is drawn when no weights are given (``kind`` as in torch.nn.init), with its arguments.
 
     ``fan_in_uniform(fan_in)`` is PyTorch's default for biases: uniform on ±1/√fan_in.  ``normal`` may name a
@@ -148,8 +147,7 @@ class Term:
         return product(size for _, size in self.factors)
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(NamedTuple):
     """One line of working: ``label = formula = substituted = value``."""
 
     label: str
@@ -221,8 +219,7 @@ def attr(description: str, *, default: Any = ..., **constraints: Any) -> Any:
     return Field(default, description=description, validate_default=default is not ..., **constraints)
 
 
-@dataclass(frozen=True, slots=True)
-class Port:
+class Port(NamedTuple):
     """A named input or output; a variadic port takes one or more."""
 
     name: str

@@ -18,8 +18,7 @@ from netcalc.opdef import Term
 __all__ = ["CONVENTIONS", "Convention", "Counted", "Tally"]
 
 
-@dataclass(frozen=True, slots=True)
-class Counted:
+class Counted(NamedTuple):
     """What a convention makes of one operation; ``incomplete`` when it leaves out all the work that is done."""
 
     macs: Dim

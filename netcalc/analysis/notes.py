@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from math import prod
+from typing import NamedTuple
 
 from netcalc.analysis.cost import Analysis
 from netcalc.ir import Body, CallNode, OpNode, Value
@@ -15,8 +15,7 @@ __all__ = ["HeavyLayer", "heavy_layers"]
 HEAVY = 100_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class HeavyLayer:
+class HeavyLayer(NamedTuple):
     """A linear layer that holds most of the network's parameters.
 
     ``sizes`` are those of the image that was flattened into its inputs, in the order height, width, channels; empty

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from netcalc.dtypes import FLOATS, DType
 from netcalc.ir import Body, CheckpointSource, OpNode, Program, Tie, join
@@ -12,8 +12,7 @@ from netcalc.opdef import Param
 __all__ = ["Instance", "ParameterInstance", "dtype_of", "instances", "parameters"]
 
 
-@dataclass(frozen=True, slots=True)
-class Instance:
+class Instance(NamedTuple):
     """One operation of the unrolled program.
 
     ``owners`` gives, for each of its parameters by name, the path of the tensor that it uses: its own path, or that of
@@ -26,8 +25,7 @@ class Instance:
     sources: Mapping[str, CheckpointSource]
 
 
-@dataclass(frozen=True, slots=True)
-class ParameterInstance:
+class ParameterInstance(NamedTuple):
     """One parameter or buffer of the unrolled program; tied when ``owner`` is another path."""
 
     path: str
@@ -44,8 +42,7 @@ class ParameterInstance:
         return self.owner != self.path
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
+class _Place(NamedTuple):
     """Where the walk is: the prefix of names, and the prefix under which parameters are owned."""
 
     prefix: str
@@ -128,5 +125,5 @@ def _source(path: str, place: _Place) -> CheckpointSource | None:
         if relative in checkpoint:
             source = checkpoint[relative]
             name = source.name[1:] if source.name.startswith("/") else join(prefix, source.name)
-            return replace(source, name=name)
+            return source._replace(name=name)
     return None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -80,4 +79,6 @@ def _separated(items: Iterable[str]) -> Iterator[str]:
 
 
 def _json(value: Any) -> str:
+    import json  # tables need none of it
+
     return json.dumps(value, ensure_ascii=False, allow_nan=False)

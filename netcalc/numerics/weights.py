@@ -7,7 +7,7 @@ into memory together still runs if each of its layers does.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -244,7 +244,7 @@ def _differences(
 def _take(tensors: Tensors, source: CheckpointSource) -> Array:
     """The tensor, the part of a larger one, or the stack of several, that ``source`` names."""
     if source.stack is not None:
-        return np.stack([_take(tensors, replace(source, name=name, stack=None)) for name in source.names])
+        return np.stack([_take(tensors, source._replace(name=name, stack=None)) for name in source.names])
     array = tensors.load(source.name)
     if source.chunks > 1:
         size = array.shape[source.axis] // source.chunks

@@ -5,8 +5,8 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import chain
+from typing import NamedTuple
 
 from netcalc.render.text import PLAIN, Look, clean, padded, width_of
 
@@ -15,8 +15,7 @@ __all__ = ["Column", "csv_lines", "grid", "markdown"]
 _GAP = "  "
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(NamedTuple):
     """A column's title and side.  Where a terminal is too narrow, the one with the highest ``spare`` goes first."""
 
     title: str

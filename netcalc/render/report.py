@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from netcalc.analysis.cost import Analysis, Cost, Row
 from netcalc.analysis.notes import heavy_layers
@@ -43,8 +43,7 @@ class _Sheet:
         return share(getattr(cost, self.counted_by), getattr(self.analysis.total, self.counted_by))
 
 
-@dataclass(frozen=True, slots=True)
-class _Field:
+class _Field(NamedTuple):
     """A column by layer: how a row fills it."""
 
     column: Column
@@ -117,7 +116,7 @@ def tree_table(
     sheet = _sheet(analysis, view, layout)
     fields = _fields(analysis, view)
     if view == "shapes":  # nothing but shapes: none of them is spared
-        fields = [replace(f, column=replace(f.column, spare=0)) for f in fields]
+        fields = [f._replace(column=f.column._replace(spare=0)) for f in fields]
     rows = [
         [label, *(field.cell(row, sheet) for field in fields)]
         for label, row in _labelled(analysis.tree(unroll=unroll), depth, "")
@@ -157,7 +156,7 @@ def _fields(analysis: Analysis, view: View) -> list[_Field]:
     fields = [(key, _FIELDS[key]) for key in _SHOWN[view]]
     if _one_for_each_mac(analysis):  # then FLOPs are MACs by another name
         fields = [(key, field) for key, field in fields if key != "flops"]
-    return [replace(field, column=_column(analysis, key)) for key, field in fields]
+    return [field._replace(column=_column(analysis, key)) for key, field in fields]
 
 
 def _column(analysis: Analysis, key: str) -> Column:
@@ -222,7 +221,7 @@ def _by_operation(analysis: Analysis, view: View, look: Look, layout: str) -> st
     total = analysis.total
     last = ["total", "", *(_operation_cell(key, "", total, sheet) for key in wanted)]
     columns = [Column("by operation"), Column("executions", right=True)]
-    return grid([*columns, *(replace(_column(analysis, key), spare=0) for key in wanted)], rows, look, total=last)
+    return grid([*columns, *(_column(analysis, key)._replace(spare=0) for key in wanted)], rows, look, total=last)
 
 
 def _operation_cell(key: str, op: str, cost: Cost, sheet: _Sheet) -> str:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from netcalc.dims import Poly
 
@@ -15,8 +14,7 @@ TYPES = ("int", "float", "bool", "str", "op", "list", "list[int]", "list[float]"
 _MISSING: Any = object()
 
 
-@dataclass(frozen=True, slots=True)
-class Declaration:
+class Declaration(NamedTuple):
     """A name's type, default and limits; :meth:`check` holds a value against them."""
 
     name: str

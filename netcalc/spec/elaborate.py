@@ -249,7 +249,7 @@ class Elaborator:
         own = line.args.data if line.args is not None else None
         merged = {**given, **own} if isinstance(given, dict) and isinstance(own, dict) else own or given
         args = None if merged is None else Cursor(merged, place.path, place.spans)
-        return replace(line, target=target, args=args)
+        return line._replace(target=target, args=args)
 
     @contextmanager
     def freezing(self, line: Line, frame: Frame) -> Iterator[None]:

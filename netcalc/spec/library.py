@@ -7,7 +7,7 @@ import sys
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from netcalc import ops
 from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
@@ -20,8 +20,7 @@ __all__ = ["Block", "Loaded", "find_block", "load_document", "load_text", "shipp
 _MERGED = ("dims", "vars", "inputs", "blocks", "init", "checkpoint")
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
+class Block(NamedTuple):
     """A block's declaration, where it stands, and the file whose other blocks it may use."""
 
     name: str

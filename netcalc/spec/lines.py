@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
 from netcalc.spec.source import Cursor
@@ -23,8 +23,7 @@ MODIFIERS: dict[str, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(NamedTuple):
     """A line taken apart; every part keeps its cursor."""
 
     target: str

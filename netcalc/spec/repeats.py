@@ -215,7 +215,7 @@ def _anonymous(
         result = walk.lines(line.args, Frame(builder, numbered=True), carried)
     else:
         kept = {k: v for k, v in line.modifiers.items() if k == "from" and not isinstance(v.data, str)}
-        result = elaborate_operation(walk, replace(line, modifiers=kept), declared, Frame(builder), carried, path="")
+        result = elaborate_operation(walk, line._replace(modifiers=kept), declared, Frame(builder), carried, path="")
     if result is None or result.type is None:
         raise Poisoned
     body = Body(line.target, tuple(builder.inputs), tuple(builder.nodes), (result,))

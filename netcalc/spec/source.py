@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from netcalc.diagnostics import Diagnostic, NetcalcError, Span
@@ -193,7 +193,7 @@ def within(span: Span | None, text: str, column: int, length: int = 1) -> Span |
     at = span.text.find(text, span.column - 1)
     if at < 0:
         return span
-    return replace(span, column=at + column + 1, end=at + column + 1 + max(length, 1))
+    return span._replace(column=at + column + 1, end=at + column + 1 + max(length, 1))
 
 
 def _mark_span(file: str, lines: list[str], line: int, column: int) -> Span:

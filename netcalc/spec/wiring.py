@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from netcalc.diagnostics import NetcalcError, Span
 from netcalc.ir import Node, TensorType, Value, join
@@ -20,8 +20,7 @@ class TooLargeError(NetcalcError):
     """Ends the walk at once, where other errors let it go on."""
 
 
-@dataclass(frozen=True, slots=True)
-class Named:
+class Named(NamedTuple):
     """What a name stands for: one or more values by port, None for an optional input that is absent."""
 
     outputs: Mapping[str, Value | None]

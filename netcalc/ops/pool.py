@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from pydantic import field_validator
 
@@ -18,6 +18,9 @@ class Pooling(Windowed):
 
     shorthand = "kernel"
     shape_rule = "(N, C, L…) → (N, C, L'…), L' = ⌊(L + 2·p − d·(k − 1) − 1)/s⌋ + 1 for each axis"
+
+    #: Whether a window must fit the input even without its padding.
+    fits_bare: ClassVar[bool] = False
 
     kernel: Sizes = attr("size of the window")
     stride: OptionalSizes = attr("step between windows; the size of the window unless given", default=None)
@@ -43,6 +46,13 @@ class Pooling(Windowed):
                     f"{self.name}: padding must be at most half of the kernel; "
                     f"along the {axis} it is {offset}, and the kernel {kernel}"
                 )
+        if self.fits_bare:
+            for axis, kernel, size in zip(AXES[self.axes], self.kernel, sizes, strict=True):
+                if kernel > size:
+                    raise RuleError(
+                        f"{self.name}: the kernel must fit the input without its padding; "
+                        f"along the {axis} it is {kernel}, and the input {size}"
+                    )
         pads = tuple((offset, offset) for offset in self.offsets)
         return self.window_counts(ctx, sizes, self.kernel, self.strides, pads, self.dilations, ceil_mode=self.ceil_mode)
 
@@ -182,9 +192,13 @@ class AvgPool2d(AvgPooling):
 
 @operation
 class AvgPool3d(AvgPooling):
-    """The mean of each window over depth, height and width, channel by channel."""
+    """The mean of each window over depth, height and width, channel by channel.
+
+    As in PyTorch the kernel may not be larger than the input is without its padding.
+    """
 
     axes = 3
+    fits_bare = True
     name = "avg_pool3d"
     source = "torch.nn.AvgPool3d"
     example = Example(((1, 4, 4, 8, 8),), {"kernel": 2})
@@ -239,9 +253,13 @@ class LPPool2d(LPPooling):
 
 @operation
 class LPPool3d(LPPooling):
-    """The p-norm of each window over depth, height and width, channel by channel."""
+    """The p-norm of each window over depth, height and width, channel by channel.
+
+    As in PyTorch the kernel may not be larger than the input, also with ``ceil_mode``.
+    """
 
     axes = 3
+    fits_bare = True
     name = "lp_pool3d"
     source = "torch.nn.LPPool3d"
     example = Example(((1, 4, 4, 8, 8),), {"norm_type": 2, "kernel": 2})

@@ -86,7 +86,7 @@ def test_pos_weight_is_an_attribute_or_an_input() -> None:
 @pytest.mark.parametrize("wrong", [4, -1, 100])
 def test_a_class_that_is_not_there_is_an_error(wrong: int) -> None:
     op = ops.find("cross_entropy")()  # type: ignore[misc]
-    with pytest.raises(ValueError, match=f"holds class {wrong}, and there are 4 classes"):
+    with pytest.raises(RuleError, match=f"holds class {wrong}, and there are 4 classes"):
         apply(op, Run(), (LOGITS, np.array([0, 1, 2, 3, 0, wrong])), {})
 
 
@@ -205,3 +205,13 @@ def test_symbolic_sizes_agree_with_integers(name: str) -> None:
 
     pairs = zip(terms(n, c), terms(6, 4), strict=True)
     assert all(value_at(one.count, {"n": 6, "c": 4}) == other.count for one, other in pairs)
+
+
+@pytest.mark.parametrize("place", ["input", "target"])
+@pytest.mark.parametrize("wrong", [-0.1, 1.1])
+def test_cross_entropy_of_what_is_no_probability(place: str, wrong: float) -> None:
+    """PyTorch refuses it too, when it sees the numbers."""
+    arrays = {"input": np.full((2, 3), 0.5, np.float32), "target": np.full((2, 3), 0.5, np.float32)}
+    arrays[place][1, 2] = wrong
+    with pytest.raises(RuleError, match=f"the {place} holds numbers outside 0 … 1"):
+        execute("binary_cross_entropy", {}, arrays["input"], arrays["target"])

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tests.ops.harness import execute
@@ -46,7 +46,7 @@ def leading(draw: st.DrawFn) -> list[tuple[int, ...]]:
     dims=st.tuples(st.integers(1, 5), st.integers(1, 5)),
     mismatch=st.integers(0, 9).map(lambda n: n == 0),
     causal=flags,
-    scale=st.sampled_from([None, 0.01, 0.3, 1, -0.5]),  # torch multiplies −∞ by a scale of 0
+    scale=st.sampled_from([None, 0, 0.3, 1, -0.5]),
 )
 def test_broadcast_causal_scale(
     before: list[tuple[int, ...]],
@@ -57,6 +57,7 @@ def test_broadcast_causal_scale(
     causal: bool,
     scale: float | None,
 ) -> None:
+    assume(not (causal and scale == 0))  # torch multiplies the hidden scores' −∞ by it, which is NaN
     head, value = dims
     arrays = [
         normal(*before[0], queries, head),

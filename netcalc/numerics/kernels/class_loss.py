@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from netcalc.diagnostics import RuleError
 from netcalc.numerics.kernels import Array, Run, kernel, like, wide
 from netcalc.numerics.kernels.activation import select
 from netcalc.numerics.kernels.gating import log_softmax_along
@@ -30,7 +31,8 @@ def _at_class(op: CrossEntropy | NLLLoss, x: Array, target: Array, weight: Array
     classes = select(kept, target, np.zeros_like(target)).astype(np.intp)
     wrong = np.asarray(classes)[(np.asarray(classes) < 0) | (np.asarray(classes) >= x.shape[axis])]
     if wrong.size:
-        raise ValueError(f"{op.name}: the target holds class {wrong.flat[0]}, and there are {x.shape[axis]} classes")
+        message = f"{op.name}: the target holds class {wrong.flat[0]}, and there are {x.shape[axis]} classes"
+        raise RuleError(message, code="E602")
     losses = -like(x, np.take_along_axis(x, np.expand_dims(classes, axis), axis).squeeze(axis))
     if weight is not None:
         losses = losses * weight[classes]

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from netcalc.diagnostics import RuleError
 from netcalc.dtypes import promote
 from netcalc.numerics.arrays import dtype_name, numpy_dtype
 from netcalc.numerics.kernels import Array, Run, kernel, wide
@@ -38,6 +39,13 @@ def distance(op: MSELoss | L1Loss, run: Run, x: Array, target: Array, weight: Ar
 def binary_cross_entropy(
     op: BinaryCrossEntropy, run: Run, x: Array, target: Array, weight: Array | None = None
 ) -> Array:
+    for what, plain in (("input", np.asarray(x)), ("target", np.asarray(target))):
+        if np.any((plain < 0) | (plain > 1)):
+            raise RuleError(
+                f"binary_cross_entropy: the {what} holds numbers outside 0 … 1",
+                code="E602",
+                hint="binary_cross_entropy_with_logits takes any input" if what == "input" else None,
+            )
     x, target, dtype = _alike(x, target)
     no, yes = np.maximum(np.log1p(-x), -100), np.maximum(np.log(x), -100)
     losses = (target - 1) * no - target * yes

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from measure import paired, report, summarised
 
-from netcalc.analysis.summary import analyse
+from netcalc.analysis.cost import analyse
 from netcalc.render.report import report as table
 from netcalc.spec import elaborate
 from netcalc.spec.library import load_text

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from netcalc.analysis.compare import Comparison
 from netcalc.analysis.compare import compare as compare_analyses
-from netcalc.analysis.cost import Analysis, Cost
-from netcalc.analysis.summary import Summary, analyse, summarise
+from netcalc.analysis.cost import Analysis, Cost, analyse
+from netcalc.analysis.summary import Summary, summarise
 from netcalc.analysis.walk import instances
 from netcalc.dims import Dim
 from netcalc.ir import Program, Value

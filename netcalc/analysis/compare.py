@@ -316,7 +316,8 @@ def _match(run: _Run, sides: Sequence[_Side | None], asked: Sequence[bool], pref
 
 def _layer(side: _Side, path: str) -> Layer:
     """One instance of the row, with all the turns that share its weights."""
-    return Layer.of(replace(side.row, path=path, cost=side.row.cost.times(side.turns), repeat=1))
+    cost = side.row.cost.times(side.turns)
+    return Layer.of(side.row._replace(path=path, reckon=lambda: cost, repeat=1))
 
 
 def _attributes(rows: Sequence[Row | None]) -> dict[str, tuple[str | None, ...]]:

@@ -8,7 +8,6 @@ tests hold each against the tool).  What a convention does not count is reported
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
 from netcalc.dims import Dim
@@ -37,8 +36,7 @@ class Tally(NamedTuple):
 Rule: TypeAlias = Callable[[OpNode, Dim, bool], Tally]
 
 
-@dataclass(frozen=True, slots=True)
-class Convention:
+class Convention(NamedTuple):
     """A way of counting.
 
     ``per_mac`` is how many FLOPs a multiply-add makes, ``per_other`` any other operation.  ``rules`` are for the
@@ -52,7 +50,7 @@ class Convention:
     per_other: int
     rules: Mapping[str, Rule]
 
-    def count(self, node: OpNode, terms: Sequence[Term], training: bool) -> Counted:
+    def counts(self, node: OpNode, terms: Sequence[Term], training: bool) -> Counted:
         """What this convention makes of an operation with these terms."""
         macs: Dim = 0
         others: Dim = 0

@@ -1,22 +1,25 @@
 """Parameters and work of a program, by layer and by operation, under a counting convention.
 
-A body is costed once and multiplied by how often it is called, so that depth costs nothing.
+A body is costed once and multiplied by how often it is called, so that depth costs nothing; and nothing is costed
+before it is asked for, so that shapes alone cost nothing either.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
-from functools import cached_property
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from functools import cache, cached_property, partial
+from typing import NamedTuple
 
-from netcalc.analysis.conventions import Convention, Counted
+from netcalc.analysis.conventions import CONVENTIONS, Convention, Counted
 from netcalc.analysis.walk import dtype_of
+from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
 from netcalc.dims import Dim
 from netcalc.dtypes import ITEMSIZE
 from netcalc.ir import Body, CallNode, Node, OpNode, Program, TensorType, Value, join
 from netcalc.opdef import Context, Param, Term
 
-__all__ = ["Analysis", "Cost", "Row"]
+__all__ = ["Analysis", "Cost", "Row", "analyse"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +71,11 @@ class Cost:
 _FIGURES = tuple(figure.name for figure in fields(Cost) if figure.name != "work")
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(NamedTuple):
     """One line of a report: an operation, a call, or the lines under one name.
 
-    ``cost`` is that of one instance, ``repeat`` says how many it stands for.  ``path`` is the first instance's;
-    ``label`` its last part, or the range of instances.
+    ``reckon`` gives the cost of one instance, ``repeat`` says how many it stands for.  ``path`` is the first
+    instance's; ``label`` its last part, or the range of instances.
     """
 
     path: str
@@ -81,10 +83,15 @@ class Row:
     op: str
     inputs: tuple[Value, ...]
     outputs: tuple[Value, ...]
-    cost: Cost
+    reckon: Callable[[], Cost]
     repeat: int = 1
     children: tuple[Row, ...] = ()
     node: Node | None = None
+
+    @property
+    def cost(self) -> Cost:
+        """The cost of one instance."""
+        return self.reckon()
 
     @property
     def total(self) -> Cost:
@@ -123,6 +130,10 @@ class Analysis:
             found[row.op] = (count + row.repeat, cost + row.total)
         return found
 
+    def rows(self, *, depth: int | None = None, unroll: bool = False) -> Iterable[Row]:
+        """The rows that add up to the totals: the operations, or at a depth what stands there."""
+        return self.leaves(unroll=unroll) if depth is None else self.frontier(depth, unroll=unroll)
+
     def leaves(self, *, unroll: bool = False) -> Iterator[Row]:
         """Every operation in order of execution; rows of repeated blocks stand for all instances unless unrolled."""
         yield from self._leaves(self.program.main, "", 1, unroll, shared=False)
@@ -154,10 +165,10 @@ class Analysis:
         work: dict[str, Dim] = {}
         for term in terms:
             work[term.kind] = work.get(term.kind, 0) + term.count
-        counted: Counted = self.convention.count(node, terms, self._ctx.training)
+        counted: Counted = self.convention.counts(node, terms, self._ctx.training)
         if counted.incomplete:
             self._uncounted.setdefault(node.op.name)
-        expected = self.convention.count(node, self.terms(node, expected=True), self._ctx.training)
+        expected = self.convention.counts(node, self.terms(node, expected=True), self._ctx.training)
         done = Cost(
             macs=counted.macs,
             flops=counted.flops,
@@ -205,10 +216,14 @@ class Analysis:
                 yield from self._leaves(node.body, path, repeat * (1 if unroll else node.times), unroll, shared=inner)
 
     def _leaf(self, node: OpNode, path: str, repeat: int, shared: bool) -> Row:
-        cost = self.node(node)
-        cost = cost.using_weights_of_another() if shared else cost
         inputs = tuple(v for v in node.inputs if v is not None)
-        return Row(path, path.rpartition(".")[2], node.op.name, inputs, node.outputs, cost, repeat, (), node)
+        reckon = cache(partial(self._one, node, shared))
+        return Row(path, path.rpartition(".")[2], node.op.name, inputs, node.outputs, reckon, repeat, (), node)
+
+    def _one(self, node: Node, shared: bool) -> Cost:
+        """The cost of an operation, or of one turn of a call."""
+        cost = self.node(node) if isinstance(node, OpNode) else self._body(node.body)
+        return cost.using_weights_of_another() if shared else cost
 
     def _tree(self, body: Body, prefix: str, unroll: bool, *, shared: bool) -> tuple[Row, ...]:
         rows: list[tuple[tuple[str, ...], Row]] = []
@@ -224,8 +239,6 @@ class Analysis:
         path = join(prefix, node.instance(turn))
         borrowed = shared or node.shares is not None
         children = self._tree(node.body, path, unroll, shared=borrowed)
-        cost = self._body(node.body)
-        cost = cost.using_weights_of_another() if borrowed else cost
         times = 1 if unroll else node.times
         first = path.rpartition(".")[2]
         last = node.instance(node.times - 1).rpartition(".")[2]
@@ -234,8 +247,17 @@ class Analysis:
         # a repeated operation is its own only line
         if len(children) == 1 and children[0].path == path:
             only = children[0]
-            return Row(path, label, only.op, inputs, node.outputs, only.cost, times, (), only.node)
-        return Row(path, label, node.body.block, inputs, node.outputs, cost, times, children, node)
+            return Row(path, label, only.op, inputs, node.outputs, only.reckon, times, (), only.node)
+        reckon = cache(partial(self._one, node, borrowed))
+        return Row(path, label, node.body.block, inputs, node.outputs, reckon, times, children, node)
+
+
+def analyse(program: Program, convention: str = "netcalc") -> Analysis:
+    """The costs of a program; NetcalcError (E701) where there is no such convention."""
+    if convention not in CONVENTIONS:
+        hint = did_you_mean(convention, CONVENTIONS)
+        raise NetcalcError(Diagnostic("E701", f"there is no counting convention {convention!r}", hint=hint))
+    return Analysis(program, CONVENTIONS[convention])
 
 
 def _types(values: Sequence[Value | None]) -> list[TensorType | None]:
@@ -260,11 +282,15 @@ def _grouped(rows: list[tuple[tuple[str, ...], Row]], prefix: str) -> tuple[Row,
         here = [(parts, row) for parts, row in members if len(parts) == 1]
         below = [(parts[1:], row) for parts, row in members if len(parts) > 1]
         children = (*(row for _, row in here), *_grouped(below, path))
-        cost = sum((row.total for row in children), Cost())
+        reckon = cache(partial(_summed, children))
         result.append(
-            Row(path, name, "sequence", members[0][1].inputs, members[-1][1].outputs, cost, 1, children, None)
+            Row(path, name, "sequence", members[0][1].inputs, members[-1][1].outputs, reckon, 1, children, None)
         )
     return tuple(result)
+
+
+def _summed(rows: Iterable[Row]) -> Cost:
+    return sum((row.total for row in rows), Cost())
 
 
 def _cut(rows: tuple[Row, ...], depth: int, repeat: int) -> Iterator[Row]:
@@ -272,4 +298,4 @@ def _cut(rows: tuple[Row, ...], depth: int, repeat: int) -> Iterator[Row]:
         if row.children and row.path.count(".") + 1 < depth:
             yield from _cut(row.children, depth, repeat * row.repeat)
         else:
-            yield replace(row, repeat=row.repeat * repeat)
+            yield row._replace(repeat=row.repeat * repeat)

@@ -63,7 +63,7 @@ def explain(program: Program, path: str | None, convention: Convention) -> Expla
     analysis = Analysis(program, convention)
     if not path:
         inputs, outputs = _inputs(program.main), program.main.outputs
-        whole = Row("", program.name, "network", inputs, outputs, analysis.total, children=analysis.tree())
+        whole = Row("", program.name, "network", inputs, outputs, lambda: analysis.total, children=analysis.tree())
         return _part(analysis, whole)
     row = _find(analysis.tree(), path)
     if row is None:

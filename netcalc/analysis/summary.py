@@ -11,13 +11,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from netcalc import __version__
-from netcalc.analysis.conventions import CONVENTIONS
 from netcalc.analysis.cost import Analysis, Cost, Row
-from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
 from netcalc.dims import Dim, Poly
-from netcalc.ir import Program, TensorType, Value
+from netcalc.ir import TensorType, Value
 
-__all__ = ["CONTRACT", "Layer", "Summary", "Totals", "analyse", "number", "rows_of", "sizes", "summarise", "tensor"]
+__all__ = ["CONTRACT", "Layer", "Summary", "Totals", "number", "sizes", "summarise", "tensor"]
 
 
 #: What a layer gives in the JSON contract.
@@ -116,25 +114,12 @@ class Summary:
         }
 
 
-def analyse(program: Program, convention: str = "netcalc") -> Analysis:
-    """The costs of a program; NetcalcError (E701) where there is no such convention."""
-    if convention not in CONVENTIONS:
-        hint = did_you_mean(convention, CONVENTIONS)
-        raise NetcalcError(Diagnostic("E701", f"there is no counting convention {convention!r}", hint=hint))
-    return Analysis(program, CONVENTIONS[convention])
-
-
-def rows_of(analysis: Analysis, *, depth: int | None = None, unroll: bool = False) -> Iterable[Row]:
-    """The rows that add up to the totals: the operations, or at a depth what stands there."""
-    return analysis.leaves(unroll=unroll) if depth is None else analysis.frontier(depth, unroll=unroll)
-
-
 def summarise(analysis: Analysis, *, depth: int | None = None, unroll: bool = False) -> Summary:
     """The summary of an analysed program, leaves only unless a depth is given."""
     program = analysis.program
     inputs = {spec.name: spec.type for spec in program.inputs}
     outputs = dict(zip(program.output_names, _types(program.main.outputs), strict=True))
-    layers = tuple(Layer.of(row) for row in rows_of(analysis, depth=depth, unroll=unroll))
+    layers = tuple(Layer.of(row) for row in analysis.rows(depth=depth, unroll=unroll))
     return Summary(program.name, analysis.convention.name, inputs, outputs, Totals.of(analysis.total), layers)
 
 

@@ -33,7 +33,7 @@ def command(
 ) -> None:
     """Compares the specs, each at its own settings."""
     from netcalc.analysis.compare import compare
-    from netcalc.analysis.summary import analyse
+    from netcalc.analysis.cost import analyse
     from netcalc.cli.output import json_lines, look_for, write
     from netcalc.diagnostics import Diagnostic, NetcalcError
     from netcalc.render.compare import comparison_csv, comparison_markdown, render_comparison

@@ -20,8 +20,8 @@ def command(
     train: options.Train = False,
 ) -> None:
     """Explains one layer, a block, or the whole network."""
+    from netcalc.analysis.cost import analyse
     from netcalc.analysis.explain import explain
-    from netcalc.analysis.summary import analyse
     from netcalc.cli.output import json_lines, look_for, write
     from netcalc.render.explanation import explanation_record, render_explanation
 

@@ -46,7 +46,7 @@ def report_command(view: View) -> Callable[..., None]:
         output: options.Output = None,
         train: options.Train = False,
     ) -> None:
-        from netcalc.analysis.summary import analyse, summarise
+        from netcalc.analysis.cost import analyse
         from netcalc.cli.output import look_for, write
         from netcalc.render.report import markdown_report, report
 
@@ -56,6 +56,8 @@ def report_command(view: View) -> Callable[..., None]:
             return write([text], output)
         if format_ is Format.MARKDOWN:
             return write(markdown_report(analysis, view, depth=depth, unroll=unroll, layout=layout.value), output)
+        from netcalc.analysis.summary import summarise
+
         summary = summarise(analysis, depth=depth, unroll=unroll)
         return write(_json(summary, view) if format_ is Format.JSON else _csv(summary, view, layout.value), output)
 

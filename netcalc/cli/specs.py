@@ -96,7 +96,7 @@ def _all(families: dict[str, dict[str, Loaded]], convention: str) -> Iterator[_F
 
 
 def _figures(specs: dict[str, Loaded], convention: str) -> Iterator[_Figures]:
-    from netcalc.analysis.summary import analyse
+    from netcalc.analysis.cost import analyse
     from netcalc.spec import elaborate
 
     for name, loaded in specs.items():

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple, TypeAlias
 
 from netcalc.analysis.cost import Analysis, Cost, Row
 from netcalc.analysis.notes import heavy_layers
-from netcalc.analysis.summary import rows_of
 from netcalc.dims import Dim
 from netcalc.ir import OpNode, Value
 from netcalc.render.grid import Column, grid, markdown
@@ -21,8 +19,7 @@ View: TypeAlias = Literal["shapes", "params", "flops", "summary"]
 VIEWS: tuple[View, ...] = ("shapes", "params", "flops", "summary")
 
 
-@dataclass(frozen=True, slots=True)
-class _Sheet:
+class _Sheet(NamedTuple):
     """What cells need to know beyond their row."""
 
     analysis: Analysis
@@ -32,7 +29,7 @@ class _Sheet:
     def types(self, values: Sequence[Value]) -> str:
         return shapes_text((value.type for value in values), self.layout)
 
-    def count(self, op: str, cost: Cost, field: str) -> str:
+    def work(self, op: str, cost: Cost, field: str) -> str:
         """Work, or a dash where the operation works and the convention does not count it."""
         value = getattr(cost, field)
         if value == 0:
@@ -78,8 +75,8 @@ _FIELDS: dict[str, _Field] = {
         Column("bytes", right=True, spare=2),
         lambda row, sheet: "" if row.cost.weight_bytes == 0 else bytes_text(row.cost.weight_bytes),
     ),
-    "macs": _Field(Column("MACs", right=True), lambda row, sheet: sheet.count(row.op, row.cost, "macs")),
-    "flops": _Field(Column("FLOPs", right=True), lambda row, sheet: sheet.count(row.op, row.cost, "flops")),
+    "macs": _Field(Column("MACs", right=True), lambda row, sheet: sheet.work(row.op, row.cost, "macs")),
+    "flops": _Field(Column("FLOPs", right=True), lambda row, sheet: sheet.work(row.op, row.cost, "flops")),
     "share": _Field(Column("share", right=True, spare=1), lambda row, sheet: sheet.share(row.total)),
 }
 
@@ -134,7 +131,7 @@ def markdown_report(
     yield ""
     rows = [
         [repeated(row.path, row.repeat), *(field.cell(row, sheet) for field in fields)]
-        for row in rows_of(analysis, depth=depth, unroll=unroll)
+        for row in analysis.rows(depth=depth, unroll=unroll)
     ]
     yield from markdown([Column("layer"), *(field.column for field in fields)], rows)
     if view != "shapes":
@@ -181,7 +178,7 @@ def _labelled(
         last = number == len(rows) - 1
         branch = "" if level == 1 else "└─ " if last else "├─ "
         times = around * row.repeat
-        yield margin + branch + repeated(row.label, row.repeat), replace(row, repeat=times)
+        yield margin + branch + repeated(row.label, row.repeat), row._replace(repeat=times)
         if row.children and (depth is None or row.path.count(".") + 1 < depth):
             inner = "" if level == 1 else margin + ("   " if last else "│  ")
             yield from _labelled(row.children, depth, inner, level + 1, times)
@@ -227,7 +224,7 @@ def _by_operation(analysis: Analysis, view: View, look: Look, layout: str) -> st
 def _operation_cell(key: str, op: str, cost: Cost, sheet: _Sheet) -> str:
     if key == "share":
         return sheet.share(cost)
-    return sheet.count(op, cost, key) if key in ("macs", "flops") else some(getattr(cost, key))
+    return sheet.work(op, cost, key) if key in ("macs", "flops") else some(getattr(cost, key))
 
 
 def _rank(value: object) -> int:

@@ -29,7 +29,7 @@ def counted(name: str, convention: str, *, training: bool = False) -> tuple[Coun
         tuple(op.params(ctx, *types)),
     )
     terms = op.cost(ctx, types, results)
-    return CONVENTIONS[convention].count(node, terms, training), any(term.count != 0 for term in terms)
+    return CONVENTIONS[convention].counts(node, terms, training), any(term.count != 0 for term in terms)
 
 
 @pytest.mark.parametrize("training", [False, True], ids=["evaluation", "training"])

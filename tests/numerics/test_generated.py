@@ -10,7 +10,8 @@ import numpy as np
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from netcalc.analysis.summary import analyse, summarise
+from netcalc.analysis.cost import analyse
+from netcalc.analysis.summary import summarise
 from netcalc.ir import Program
 from netcalc.numerics.run import forward
 from netcalc.numerics.verify import verify

@@ -9,7 +9,7 @@ from functools import cache
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from netcalc.analysis.summary import analyse
+from netcalc.analysis.cost import analyse
 from netcalc.diagnostics import NetcalcError
 from netcalc.spec import elaborate
 from netcalc.spec.library import load_text, shipped, specs_dir

@@ -7,7 +7,6 @@ A :class:`Diagnostic` is plain data; ``render`` prints it for people and ``as_di
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 #: Every code that netcalc emits, with what it stands for.  ``docs/errors.md`` is generated from it.
@@ -73,8 +72,7 @@ class Related(NamedTuple):
     span: Span | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Diagnostic:
+class Diagnostic(NamedTuple):
     """One thing wrong: code, sentence, place, what led there, the bindings in force, and a hint."""
 
     code: str
@@ -82,7 +80,7 @@ class Diagnostic:
     span: Span | None = None
     related: tuple[Related, ...] = ()
     chain: tuple[Related, ...] = ()  # blocks and repeats that led here, outermost first
-    bindings: Mapping[str, str] = field(default_factory=dict)
+    bindings: Mapping[str, str] = {}
     hint: str | None = None
 
     def as_dict(self) -> dict[str, Any]:
@@ -128,8 +126,7 @@ class RuleError(Exception):
         self.fixes = tuple(fixes)
 
 
-@dataclass(frozen=True, slots=True)
-class Fix:
+class Fix(NamedTuple):
     """A remedy, kept only if it works: operation ``op`` with ``attrs`` on input ``port`` must give ``shape``."""
 
     hint: str

@@ -22,8 +22,8 @@ A rule never sees whether sizes are ints or symbolic, and never knows where in a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple, TypeAlias, TypeVar, get_args
 
@@ -282,12 +282,11 @@ class Operation(BaseModel):
 Operation.__annotations__.clear()
 
 
-@dataclass(frozen=True, slots=True)
-class Example:
+class Example(NamedTuple):
     """Input shapes and attributes that show the operation at work."""
 
     inputs: tuple[tuple[int, ...] | TensorType, ...]
-    attrs: dict[str, Any] = field(default_factory=dict)
+    attrs: Mapping[str, Any] = {}
 
     def types(self) -> tuple[TensorType, ...]:
         """The inputs as types; float32 where none is said."""

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from netcalc.dims import intervals
 from netcalc.dims.intervals import Interval
@@ -30,8 +29,7 @@ def bounds_of(dim: Dim) -> Interval:
     return (dim, dim) if isinstance(dim, int) else dim.bounds()
 
 
-@dataclass(frozen=True, slots=True)
-class Symbol:
+class Symbol(NamedTuple):
     """A named size; ``default`` is its value where none is given."""
 
     name: str
@@ -57,8 +55,7 @@ class Symbol:
         return 1, math.inf
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(NamedTuple):
     """A function of two sizes: ``//``, ``min`` or ``max``."""
 
     function: str
@@ -90,8 +87,7 @@ class Call:
         return pick(left[0], right[0]), pick(left[1], right[1])
 
 
-@dataclass(frozen=True, slots=True)
-class CeilLog2:
+class CeilLog2(NamedTuple):
     """The number of times that a size is halved until one is left."""
 
     size: Poly

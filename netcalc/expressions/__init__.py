@@ -15,9 +15,8 @@ depth and the size of results are bounded.  Division by ``/`` gives a float; siz
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from netcalc.expressions.evaluation import evaluate
 from netcalc.expressions.functions import FUNCTIONS
@@ -28,8 +27,7 @@ from netcalc.expressions.tree import Node, names_of
 __all__ = ["FUNCTIONS", "MAX_LENGTH", "Expression", "ExpressionError", "parse"]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Expression:
+class Expression(NamedTuple):
     """A parsed expression: :meth:`evaluate` it, ask for its :meth:`names`, or print it :meth:`pretty`."""
 
     text: str

@@ -2,142 +2,129 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Any
 
 from netcalc.expressions.limits import MAX_DEPTH, too_deep
 
 
 # Equality is identity: parse() remembers the trees it made.
-@dataclass(frozen=True, slots=True, eq=False)
 class Node:
-    """An expression or a part of one; ``column`` is where it starts, ``height`` how deep it is."""
+    """An expression or a part of one.
 
-    column: int
-    height: int = field(init=False, repr=False)
+    ``column`` is where it starts, ``children`` its parts in the order written, ``height`` how deep it is.
+    """
 
-    def __post_init__(self) -> None:
-        height = 1 + max((child.height for child in self.children()), default=0)
-        if height > MAX_DEPTH:
-            raise too_deep(self.column)
-        object.__setattr__(self, "height", height)
+    __slots__ = ("children", "column", "height")
 
-    def children(self) -> Iterator[Node]:
-        """The parts, in the order written."""
-        yield from ()
+    def __init__(self, column: int, *children: Node) -> None:
+        self.column = column
+        self.children = children
+        self.height: int = 1 + max((child.height for child in children), default=0)
+        if self.height > MAX_DEPTH:
+            raise too_deep(column)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class Literal(Node):
     """A number, a string, a truth value or null."""
 
-    value: Any
+    __slots__ = ("value",)
+
+    def __init__(self, column: int, value: Any) -> None:
+        super().__init__(column)
+        self.value = value
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class Name(Node):
     """A name, looked up in the scope."""
 
-    name: str
+    __slots__ = ("name",)
+
+    def __init__(self, column: int, name: str) -> None:
+        super().__init__(column)
+        self.name = name
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class List(Node):
     """``[a, b]``."""
 
-    items: tuple[Node, ...]
+    __slots__ = ("items",)
 
-    def children(self) -> Iterator[Node]:
-        yield from self.items
+    def __init__(self, column: int, items: tuple[Node, ...]) -> None:
+        super().__init__(column, *items)
+        self.items = items
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class Unary(Node):
     """A prefix: ``-``, ``+`` or ``not``."""
 
-    op: str
-    operand: Node
+    __slots__ = ("op", "operand")
 
-    def children(self) -> Iterator[Node]:
-        yield self.operand
+    def __init__(self, column: int, op: str, operand: Node) -> None:
+        super().__init__(column, operand)
+        self.op, self.operand = op, operand
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class Binary(Node):
     """Arithmetic, comparison, ``and`` or ``or``."""
 
-    op: str
-    left: Node
-    right: Node
+    __slots__ = ("left", "op", "right")
 
-    def children(self) -> Iterator[Node]:
-        yield self.left
-        yield self.right
+    def __init__(self, column: int, op: str, left: Node, right: Node) -> None:
+        super().__init__(column, left, right)
+        self.op, self.left, self.right = op, left, right
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class Choice(Node):
     """``then if test else otherwise``."""
 
-    then: Node
-    test: Node
-    otherwise: Node
+    __slots__ = ("otherwise", "test", "then")
 
-    def children(self) -> Iterator[Node]:
-        yield self.then
-        yield self.test
-        yield self.otherwise
+    def __init__(self, column: int, then: Node, test: Node, otherwise: Node) -> None:
+        super().__init__(column, then, test, otherwise)
+        self.then, self.test, self.otherwise = then, test, otherwise
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class Attribute(Node):
     """``value.name``."""
 
-    value: Node
-    name: str
+    __slots__ = ("name", "value")
 
-    def children(self) -> Iterator[Node]:
-        yield self.value
+    def __init__(self, column: int, value: Node, name: str) -> None:
+        super().__init__(column, value)
+        self.value, self.name = value, name
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class Index(Node):
     """``value[index]``."""
 
-    value: Node
-    index: Node
+    __slots__ = ("index", "value")
 
-    def children(self) -> Iterator[Node]:
-        yield self.value
-        yield self.index
+    def __init__(self, column: int, value: Node, index: Node) -> None:
+        super().__init__(column, value, index)
+        self.value, self.index = value, index
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class Slice(Node):
     """``value[start:stop]``; either end may be left out."""
 
-    value: Node
-    start: Node | None
-    stop: Node | None
+    __slots__ = ("start", "stop", "value")
 
-    def children(self) -> Iterator[Node]:
-        yield self.value
-        yield from (bound for bound in (self.start, self.stop) if bound is not None)
+    def __init__(self, column: int, value: Node, start: Node | None, stop: Node | None) -> None:
+        super().__init__(column, value, *(bound for bound in (start, stop) if bound is not None))
+        self.value, self.start, self.stop = value, start, stop
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class Apply(Node):
     """``function(args)``."""
 
-    function: str
-    args: tuple[Node, ...]
+    __slots__ = ("args", "function")
 
-    def children(self) -> Iterator[Node]:
-        yield from self.args
+    def __init__(self, column: int, function: str, args: tuple[Node, ...]) -> None:
+        super().__init__(column, *args)
+        self.function, self.args = function, args
 
 
 def names_of(node: Node) -> frozenset[str]:
     """The names that occur in the expression."""
     own = {node.name} if isinstance(node, Name) else set()
-    return frozenset(own.union(*(names_of(child) for child in node.children())))
+    return frozenset(own.union(*(names_of(child) for child in node.children)))

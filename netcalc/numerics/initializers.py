@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -212,7 +212,7 @@ class Initializers:
             try:
                 rules.append(Rule(parse_init(text), pattern, shown, where == "--init"))
             except NetcalcError as error:
-                wrong += [replace(d, message=f"{shown}: {d.message}") for d in error.diagnostics]
+                wrong += [d._replace(message=f"{shown}: {d.message}") for d in error.diagnostics]
         if wrong:
             raise NetcalcError(wrong)
         return cls(tuple(rules))

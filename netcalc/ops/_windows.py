@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal, TypeAlias
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, TypeAlias
 
 from pydantic import GetJsonSchemaHandler, ValidationInfo, field_validator
 from pydantic.json_schema import JsonSchemaValue
@@ -22,8 +21,7 @@ Pads: TypeAlias = tuple[tuple[Any, Any], ...]
 PadMode: TypeAlias = Literal["zeros", "reflect", "replicate", "circular"]
 
 
-@dataclass(frozen=True, slots=True)
-class PerAxis:
+class PerAxis(NamedTuple):
     """Marks an attribute that holds one item for each spatial axis; a single item stands for all of them.
 
     An item is a whole number, or null where ``optional``.  With ``pairs`` it is kept as (before, after) and may be

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
-from typing import TextIO
+from typing import NamedTuple, TextIO
 from unicodedata import category, combining, east_asian_width
 
 __all__ = ["PLAIN", "Look", "clean", "fill", "look_of", "padded", "width_of"]
@@ -21,8 +20,7 @@ _STYLES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Look:
+class Look(NamedTuple):
     """How a stream is written to: whether it shows colours, and its width where it has one."""
 
     color: bool = False

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any, TypeVar
 
 from netcalc import ops
@@ -107,7 +106,7 @@ class Elaborator:
         """Keeps what an error says, with the chain that led here and the arguments in force where it has none."""
         chain = tuple(self.chain)
         self.problems += (
-            replace(d, chain=d.chain or chain, bindings=d.bindings or bindings) for d in error.diagnostics
+            d._replace(chain=d.chain or chain, bindings=d.bindings or bindings) for d in error.diagnostics
         )
 
     def guarded(self, work: Callable[..., _T], *args: Any) -> _T | None:

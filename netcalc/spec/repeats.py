@@ -26,7 +26,7 @@ __all__ = ["elaborate_repeat", "same_body"]
 MAX_TIMES = 100_000_000
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False, slots=True)
 class Repetition:
     """How often, what the loop variables are called, and whether the iterations can differ by them."""
 

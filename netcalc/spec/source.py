@@ -37,7 +37,7 @@ _READERS: dict[str, Callable[[str], Any]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False, slots=True)
 class Cursor:
     """A value in a parsed document, with its path and the spans of everything in it."""
 

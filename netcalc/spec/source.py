@@ -90,13 +90,14 @@ class Cursor:
 
 def parse_yaml(text: str, file: str) -> Cursor:
     """The document's data and spans; NetcalcError (E001, E002, E003) where it is not sound."""
-    from ruamel.yaml import YAML
     from ruamel.yaml.error import MarkedYAMLError, YAMLError
+
+    from netcalc.spec.nodes import compose
 
     # YAML 1.2 breaks lines at these only, which splitlines does not
     lines = re.split(r"\r\n?|\n", re.sub(r"(\r\n?|\n)\Z", "", text))
     try:
-        node = YAML(typ="safe", pure=True).compose(text)
+        node = compose(text)
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         span = _mark_span(file, lines, mark.line, mark.column) if mark else None

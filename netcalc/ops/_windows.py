@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Sequence
+from functools import cache
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple, TypeAlias
 
 from pydantic import GetJsonSchemaHandler, ValidationInfo, field_validator
@@ -99,6 +100,7 @@ class Windowed(Operation):
         return marker.read(value, cls.axes) if marker else value
 
     @classmethod
+    @cache
     def _markers(cls) -> dict[str, PerAxis]:
         return {
             name: marker

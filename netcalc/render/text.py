@@ -57,14 +57,14 @@ def clean(text: str) -> str:
     >>> clean("a\\x1b[31mb\\n")
     'a\\\\x1b[31mb\\\\n'
     """
-    if text.isascii() and text.isprintable():
+    if text.isprintable():
         return text
     return "".join(c if category(c)[0] != "C" else c.encode("unicode_escape").decode() for c in text)
 
 
 def width_of(text: str) -> int:
     """How many columns a text without styles takes."""
-    if text.isascii():
+    if not text or max(text) < "\u0300":  # below, nothing combines and nothing is wide
         return len(text)
     return sum(0 if combining(c) else 2 if east_asian_width(c) in "WF" else 1 for c in text)
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import os
 import platform
-from collections.abc import Callable, Mapping, Sequence
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from statistics import median
@@ -14,6 +15,9 @@ from typing import Any
 
 RESULTS = Path(__file__).parent / "results"
 PACKAGES = ("numpy", "pydantic", "rich", "ruamel.yaml", "typer")
+#: Where libraries of arithmetic take the number of threads from, and the beginnings of all their settings.
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+SETTINGS = ("OMP_", "GOMP_", "KMP_", "OPENBLAS_", "MKL_", "ONEDNN_", "DNNL_", "ATEN_")
 
 
 def paired(tasks: Mapping[str, Callable[[], object]], *, repeats: int, warmups: int = 3) -> dict[str, list[float]]:
@@ -46,14 +50,32 @@ def summarised(times: Mapping[str, Sequence[float]], against: str) -> dict[str, 
     }
 
 
-def machine() -> dict[str, Any]:
+def environment(threads: int | None = None) -> dict[str, str]:
+    """The environment of a process that computes: as libraries are without settings, but for the number of threads."""
+    own = {name: value for name, value in os.environ.items() if not name.startswith(SETTINGS)}
+    return own if threads is None else own | dict.fromkeys(THREADS, str(threads))
+
+
+def peak_memory() -> int:
+    """The most bytes that this process has held."""
+    try:
+        lines = Path("/proc/self/status").read_text().splitlines()
+    except OSError:
+        import resource
+
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+    # ru_maxrss would begin with what the parent held when it started this process
+    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM"))
+
+
+def machine(packages: Iterable[str] = PACKAGES) -> dict[str, Any]:
     """What the figures depend on; nothing that names the machine."""
     return {
         "cpu": _cpu(),
         "cores": os.cpu_count(),
         "system": f"{platform.system()} {platform.machine()}",
         "python": f"{platform.python_implementation()} {platform.python_version()}",
-        "packages": {name: version(name) for name in PACKAGES},
+        "packages": {name: version(name) for name in packages},
     }
 
 

@@ -11,6 +11,7 @@ import os
 import subprocess
 import sys
 import tomllib
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
@@ -37,12 +38,10 @@ def script() -> str:
     return f"import sys; from {module} import {function}; sys.exit({function}())"
 
 
-def process(arguments: list[str]) -> None:
+def process(arguments: list[str], environment: Mapping[str, str] = os.environ) -> None:
     """One cold process, its output thrown away."""
-    environment = {
-        k: v for k, v in os.environ.items() if k not in ("PYTHONDONTWRITEBYTECODE", "PYTHONPROFILEIMPORTTIME")
-    }
-    subprocess.run([sys.executable, *arguments], cwd=ROOT, env=environment, stdout=subprocess.DEVNULL, check=True)
+    own = {k: v for k, v in environment.items() if k not in ("PYTHONDONTWRITEBYTECODE", "PYTHONPROFILEIMPORTTIME")}
+    subprocess.run([sys.executable, *arguments], cwd=ROOT, env=own, stdout=subprocess.DEVNULL, check=True)
 
 
 if __name__ == "__main__":

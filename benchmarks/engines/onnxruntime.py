@@ -1,0 +1,16 @@
+"""onnxruntime on the CPU, with the graph optimisations that it has by default."""
+
+from __future__ import annotations
+
+from models import Case
+from onnxruntime import InferenceSession, SessionOptions
+
+from engines import Runner
+
+
+def load(case: Case, threads: int) -> Runner:
+    options = SessionOptions()
+    options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
+    session = InferenceSession(case.onnx, options, providers=["CPUExecutionProvider"])
+    names = [output.name for output in session.get_outputs()]
+    return lambda inputs: dict(zip(names, session.run(names, inputs), strict=True))

@@ -1,0 +1,22 @@
+"""PyTorch, eager."""
+
+from __future__ import annotations
+
+import torch
+from models import Case
+from peers import torch_module
+
+from engines import Arrays, Runner
+
+
+def load(case: Case, threads: int) -> Runner:
+    torch.set_num_threads(threads)
+    module, names = torch_module(case), case.output_names
+
+    @torch.inference_mode()
+    def run(inputs: Arrays) -> Arrays:
+        found = module(*map(torch.from_numpy, inputs.values()))
+        outputs = found if isinstance(found, tuple) else (found,)
+        return {name: output.numpy() for name, output in zip(names, outputs, strict=True)}
+
+    return run

@@ -1,60 +1,18 @@
-"""Activations that work on each element by itself; :mod:`netcalc.ops.gating` has softmax and the gated units."""
+"""Activations that work on each element by itself.
+
+:mod:`netcalc.ops.rectifier` has relu and its kin, :mod:`netcalc.ops.gating` softmax and the gated units.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Literal
+from typing import Literal
 
 from pydantic import model_validator
 
 from netcalc.ir import TensorType
-from netcalc.opdef import (
-    Context,
-    Example,
-    Init,
-    Kind,
-    Operation,
-    Param,
-    RuleError,
-    Size,
-    Term,
-    attr,
-    operation,
-    require_float,
-)
-
-#: Work for one element: how many of each kind.
-Work = dict[Kind, int]
-
-# what operations of several families do
-SIGMOID: Work = {"add": 2, "transcendental": 1, "div": 1}  # 1/(1 + exp(−x))
-SILU: Work = {"add": 2, "transcendental": 1, "div": 1}  # x/(1 + exp(−x))
-GELU_BY: dict[str, Work] = {
-    "none": {"mul": 3, "add": 1, "transcendental": 1},  # ½·x·(1 + erf(x·√½))
-    "tanh": {"mul": 6, "add": 2, "transcendental": 1},  # ½·x·(1 + tanh(√(2/π)·x·(1 + 0.044715·x²)))
-}
-
-
-def terms(work: Work, role: str, **elements: Any) -> tuple[Term, ...]:
-    """``work`` on each of the elements."""
-    return tuple(
-        Term.of(kind, role, **elements, **({"each": times} if times > 1 else {})) for kind, times in work.items()
-    )
-
-
-class Elementwise(Operation):
-    """A function of each element; ``work`` is what each takes."""
-
-    shape_rule = "unchanged"
-    example = Example(((2, 8),))
-    work: ClassVar[Work]
-
-    def infer(self, ctx: Context, x: TensorType) -> TensorType:
-        require_float(x, self.name)
-        return x
-
-    def cost(self, ctx: Context, inputs: Sequence[TensorType], outputs: Sequence[TensorType]) -> Sequence[Term]:
-        return terms(self.work, self.name, elements=inputs[0].elements)
+from netcalc.opdef import Context, Term, attr, operation
+from netcalc.ops._activation import GELU_BY, SIGMOID, SILU, Elementwise, terms
 
 
 @operation
@@ -68,74 +26,6 @@ class Identity(Elementwise):
 
     def infer(self, ctx: Context, x: TensorType) -> TensorType:
         return x
-
-
-@operation
-class ReLU(Elementwise):
-    """max(x, 0)."""
-
-    name = "relu"
-    source = "torch.nn.ReLU; Nair & Hinton 2010"
-    cost_rule = "1 comparison an element"
-    work = {"compare": 1}
-
-    def infer(self, ctx: Context, x: TensorType) -> TensorType:
-        if x.dtype == "bool":
-            raise RuleError("relu takes numbers, and its input is bool", code="E402")
-        return x
-
-
-@operation
-class ReLU6(Elementwise):
-    """min(max(x, 0), 6)."""
-
-    name = "relu6"
-    source = "torch.nn.ReLU6; Howard et al. 2017, arXiv:1704.04861"
-    cost_rule = "2 comparisons an element"
-    work = {"compare": 2}
-
-
-@operation
-class LeakyReLU(Elementwise):
-    """x where positive, negative_slope·x elsewhere."""
-
-    name = "leaky_relu"
-    source = "torch.nn.LeakyReLU; Maas et al. 2013"
-    shorthand = "negative_slope"
-    cost_rule = "1 comparison and 1 mul an element"
-    work = {"compare": 1, "mul": 1}
-
-    negative_slope: float = attr("slope below zero", default=0.01)
-
-
-@operation
-class PReLU(Elementwise):
-    """x where positive, weight·x elsewhere; the slope is learned, one for all or one for each channel (axis 1).
-
-    A tensor of fewer than 2 dimensions has one channel.
-    """
-
-    name = "prelu"
-    source = "torch.nn.PReLU; He et al. 2015, arXiv:1502.01852"
-    shorthand = "num_parameters"
-    param_rule = "weight num_parameters"
-    cost_rule = "1 comparison and 1 mul an element"
-    work = {"compare": 1, "mul": 1}
-
-    num_parameters: Size = attr("learned slopes: 1, or as many as there are channels", default=1)
-    init: float = attr("value that the slopes start from", default=0.25)
-
-    def infer(self, ctx: Context, x: TensorType) -> TensorType:
-        channels = x.shape[1] if x.rank > 1 else 1
-        if self.num_parameters != 1 and self.num_parameters != channels:
-            raise RuleError(
-                f"prelu has {self.num_parameters} slopes for {channels} channels",
-                hint=f"num_parameters is 1 or {channels}",
-            )
-        return super().infer(ctx, x)
-
-    def params(self, ctx: Context, x: TensorType) -> Sequence[Param]:
-        return (Param("weight", (self.num_parameters,), Init.of("constant", value=self.init)),)
 
 
 @operation
@@ -308,13 +198,3 @@ class Softsign(Elementwise):
     source = "torch.nn.Softsign"
     cost_rule = "1 comparison for |x|, 1 add and 1 div an element"
     work = {"compare": 1, "add": 1, "div": 1}
-
-
-@operation
-class SquaredReLU(Elementwise):
-    """max(x, 0)²."""
-
-    name = "squared_relu"
-    source = "So et al. 2021, arXiv:2109.08668"
-    cost_rule = "1 comparison and 1 mul an element"
-    work = {"compare": 1, "mul": 1}

@@ -18,7 +18,7 @@ from netcalc.opdef import (
     operation,
     require_float,
 )
-from netcalc.ops.activation import GELU_BY, SIGMOID, SILU, Work, terms
+from netcalc.ops._activation import GELU_BY, SIGMOID, SILU, Work, terms
 
 
 class _Softmax(Operation):

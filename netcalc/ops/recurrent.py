@@ -22,7 +22,7 @@ from netcalc.opdef import (
     require_float,
     require_rank,
 )
-from netcalc.ops.activation import SIGMOID, terms
+from netcalc.ops._activation import SIGMOID, terms
 from netcalc.ops.dropout import Dropout
 
 

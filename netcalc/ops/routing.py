@@ -139,7 +139,7 @@ def _activation(value: Any) -> Any:
     if isinstance(value, Operation):
         return value
     name, attrs = next(iter(value.items())) if isinstance(value, Mapping) and len(value) == 1 else (value, {})
-    known = ops.FAMILIES["activation"]
+    known = (*ops.FAMILIES["rectifier"], *ops.FAMILIES["activation"])
     if name not in known:
         raise ValueError(f"should be an activation: {', '.join(known)}")
     declared = ops.find(name)

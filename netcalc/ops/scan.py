@@ -20,7 +20,8 @@ from netcalc.opdef import (
     require_float,
     require_rank,
 )
-from netcalc.ops.activation import SILU, Softplus, terms
+from netcalc.ops._activation import SILU, terms
+from netcalc.ops.activation import Softplus
 
 
 @operation

@@ -1,17 +1,15 @@
-"""The same elements in another shape, or with their axes in another order."""
+"""The same elements in another shape; :mod:`netcalc.ops.axes` has the operations on whole axes."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from pydantic import field_validator
-
 from netcalc.dims import Dim, exact_div, product
 from netcalc.ir import TensorType
 from netcalc.opdef import Context, Example, RuleError, attr, normal_axis, operation
-from netcalc.ops._movement import Movement, normal_axes
-from netcalc.ops.lists import Axes, Shape
+from netcalc.ops._movement import Movement
+from netcalc.ops.lists import Shape
 
 
 @operation
@@ -77,89 +75,6 @@ class Unflatten(Movement):
         axis = normal_axis(self.axis, x.rank, "unflatten")
         sizes = filled(ctx, "unflatten", self.sizes, x.shape[axis], f"axis {axis} of {x}")
         return x.with_shape(*x.shape[:axis], *sizes, *x.shape[axis + 1 :])
-
-
-@operation
-class Squeeze(Movement):
-    """Drops axes of size 1: all of them, or those given.
-
-    As in PyTorch an axis that is given and has another size stays.  A symbolic size counts as 1 where its default is,
-    which is noted as an assumption.
-    """
-
-    name = "squeeze"
-    source = "torch.squeeze"
-    shorthand = "axis"
-    shape_rule = "(…, 1, …) → (…, …)"
-    example = Example(((2, 1, 3, 1),), {"axis": -1})
-
-    axis: Axes | None = attr("the axis, or axes, that go; all of size 1 unless given", default=None)
-
-    def infer(self, ctx: Context, x: TensorType) -> TensorType:
-        named = range(x.rank) if self.axis is None else normal_axes(self.axis, x.rank, "squeeze")
-        return x.with_shape(*(size for axis, size in enumerate(x.shape) if axis not in named or size > 1))
-
-
-@operation
-class Unsqueeze(Movement):
-    """Adds an axis of size 1; a negative position counts from behind in the result."""
-
-    name = "unsqueeze"
-    source = "torch.unsqueeze"
-    shorthand = "axis"
-    shape_rule = "(…, …) → (…, 1, …)"
-    example = Example(((2, 3),), {"axis": 1})
-
-    axis: int = attr("where the new axis stands in the result")
-
-    def infer(self, ctx: Context, x: TensorType) -> TensorType:
-        axis = normal_axis(self.axis, x.rank + 1, "unsqueeze")
-        return x.with_shape(*x.shape[:axis], 1, *x.shape[axis:])
-
-
-@operation
-class Permute(Movement):
-    """The axes in another order: axis i of the result is axis ``axes[i]`` of the input."""
-
-    name = "permute"
-    source = "torch.permute"
-    shorthand = "axes"
-    shape_rule = "(d0, d1, …) → (d[axes[0]], d[axes[1]], …)"
-    example = Example(((1, 3, 4, 5),), {"axes": [0, 2, 3, 1]})
-
-    axes: Axes = attr("every axis of the input once")
-
-    def infer(self, ctx: Context, x: TensorType) -> TensorType:
-        axes = normal_axes(self.axes, x.rank, "permute")
-        if len(axes) != x.rank:
-            raise RuleError(f"permute names {len(axes)} of the {x.rank} axes of {x}, and must name each of them once")
-        return x.with_shape(*(x.shape[axis] for axis in axes))
-
-
-@operation
-class Transpose(Movement):
-    """Two axes swapped."""
-
-    name = "transpose"
-    source = "torch.transpose"
-    shorthand = "axes"
-    shape_rule = "(…, a, …, b, …) → (…, b, …, a, …)"
-    example = Example(((2, 3, 4),), {"axes": [1, 2]})
-
-    axes: Axes = attr("the two axes that are swapped")
-
-    @field_validator("axes")
-    @classmethod
-    def _two(cls, value: Any) -> Any:
-        if len(value) != 2:
-            raise ValueError("should be two axes")
-        return value
-
-    def infer(self, ctx: Context, x: TensorType) -> TensorType:
-        a, b = (normal_axis(axis, x.rank, "transpose") for axis in self.axes)
-        shape = list(x.shape)
-        shape[a], shape[b] = shape[b], shape[a]
-        return x.with_shape(*shape)
 
 
 def filled(ctx: Context, what: str, sizes: Sequence[Any], total: Dim, source: str) -> tuple[Dim, ...]:

@@ -11,7 +11,7 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 import netcalc as package
-from netcalc.ops.activation import ReLU
+from netcalc.ops.rectifier import ReLU
 from tests.conftest import Ran
 
 SPECS = Path(__file__).parent.parent / "specs"

@@ -24,7 +24,7 @@ ATTRS: dict[str, tuple[str, dict[str, Any]]] = {
     "prelu": ("prelu", {"num_parameters": 8}),
 }
 
-EVERY = (*ops.FAMILIES["activation"], *ops.FAMILIES["gating"])
+EVERY = (*ops.FAMILIES["rectifier"], *ops.FAMILIES["activation"], *ops.FAMILIES["gating"])
 
 
 @pytest.mark.parametrize("case_id", case_ids("op_act"))

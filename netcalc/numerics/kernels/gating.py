@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from netcalc.numerics.kernels import Array, Kernel, Run, kernel, wide
-from netcalc.numerics.kernels.activation import gelu, relu, sigmoid, silu
+from netcalc.numerics.kernels.activation import gelu, sigmoid, silu
+from netcalc.numerics.kernels.rectifier import relu
 from netcalc.ops.gating import LogSoftmax, Softmax
 
 

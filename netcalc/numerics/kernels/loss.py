@@ -10,7 +10,7 @@ from netcalc.diagnostics import RuleError
 from netcalc.dtypes import promote
 from netcalc.numerics.arrays import dtype_name, numpy_dtype
 from netcalc.numerics.kernels import Array, Run, kernel, wide
-from netcalc.numerics.kernels.activation import select
+from netcalc.numerics.kernels._activation import select
 from netcalc.ops.loss import BinaryCrossEntropy, BinaryCrossEntropyWithLogits, KLDiv, L1Loss, Loss, MSELoss
 
 

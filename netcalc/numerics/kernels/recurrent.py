@@ -9,7 +9,9 @@ import numpy as np
 
 from netcalc.diagnostics import RuleError
 from netcalc.numerics.kernels import Array, Run, apply, kernel, like, wide
-from netcalc.numerics.kernels.activation import relu, select, sigmoid
+from netcalc.numerics.kernels._activation import select
+from netcalc.numerics.kernels.activation import sigmoid
+from netcalc.numerics.kernels.rectifier import relu
 from netcalc.ops.dropout import Dropout
 from netcalc.ops.recurrent import GRU, LSTM, RNN, GRUCell, LSTMCell, RNNCell
 

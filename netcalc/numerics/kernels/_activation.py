@@ -1,0 +1,34 @@
+"""What kernels of activations share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from netcalc.numerics.kernels import Array, Kernel, Run, kernel, like, wide
+from netcalc.ops._activation import Elementwise
+
+
+def select(condition: Array, then: Any, otherwise: Array) -> Array:
+    """``then`` where the condition holds; picking is no work."""
+    return like(otherwise, np.where(condition, then, otherwise))
+
+
+def clamp(x: Array, low: float, high: float) -> Array:
+    """``x`` held between two numbers."""
+    return np.minimum(np.maximum(x, low), high)
+
+
+def register(formulas: Mapping[str, Callable[[Any, Array], Array]]) -> None:
+    """Makes the kernels of operations, by name, from what each gives for its attributes and the elements."""
+    for name, formula in formulas.items():
+        kernel(name)(_elementwise(formula))
+
+
+def _elementwise(formula: Callable[[Any, Array], Array]) -> Kernel:
+    def run_formula(op: Elementwise, run: Run, x: Array) -> Array:
+        return formula(op, wide(x)).astype(x.dtype, copy=False)
+
+    return run_formula

@@ -1,0 +1,80 @@
+"""Average pooling with a sliding window."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from pydantic import field_validator
+
+from netcalc.ir import TensorType
+from netcalc.opdef import Context, Example, Term, attr, operation
+from netcalc.ops._pooling import Pooling
+from netcalc.ops._windows import Offsets
+
+
+class AvgPooling(Pooling):
+    """Base of average pooling.
+
+    The sum of a window is divided by the number of its elements; padding is zeros, which count unless
+    ``count_include_pad`` is off.  What ``ceil_mode`` lets reach past the padding never counts.  ``divisor_override``
+    divides by a fixed number instead.  The input may come without a batch axis.
+    """
+
+    cost_rule = "k… − 1 adds and one division an output element"
+
+    padding: Offsets = attr("zeros added on both sides, at most half of the window", default=0)
+    count_include_pad: bool = attr("count padding in the average", default=True)
+    divisor_override: int | None = attr("divide by this instead of the count", default=None)
+
+    @field_validator("divisor_override")
+    @classmethod
+    def _not_zero(cls, value: Any) -> Any:
+        if value == 0:
+            raise ValueError("should not be zero")
+        return value
+
+    @property
+    def offsets(self) -> tuple[Any, ...]:
+        return self.padding
+
+    def cost(self, ctx: Context, inputs: Sequence[TensorType], outputs: Sequence[TensorType]) -> Sequence[Term]:
+        results = self.results(outputs[0])
+        return (
+            Term.of("add", "sum", **results, taps_less_one=self.joins()),
+            Term.of("div", "mean", **results),
+        )
+
+
+@operation
+class AvgPool1d(AvgPooling):
+    """The mean of each window along one axis, channel by channel."""
+
+    axes = 1
+    name = "avg_pool1d"
+    source = "torch.nn.AvgPool1d"
+    example = Example(((2, 4, 16),), {"kernel": 2})
+
+
+@operation
+class AvgPool2d(AvgPooling):
+    """The mean of each window over height and width, channel by channel."""
+
+    axes = 2
+    name = "avg_pool2d"
+    source = "torch.nn.AvgPool2d"
+    example = Example(((1, 4, 16, 16),), {"kernel": 2})
+
+
+@operation
+class AvgPool3d(AvgPooling):
+    """The mean of each window over depth, height and width, channel by channel.
+
+    As in PyTorch the kernel may not be larger than the input is without its padding.
+    """
+
+    axes = 3
+    fits_bare = True
+    name = "avg_pool3d"
+    source = "torch.nn.AvgPool3d"
+    example = Example(((1, 4, 4, 8, 8),), {"kernel": 2})

@@ -1,0 +1,67 @@
+"""Power-average pooling with a sliding window."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from netcalc.ir import TensorType
+from netcalc.opdef import Context, Example, Term, attr, operation
+from netcalc.ops._pooling import Pooling
+
+
+class LPPooling(Pooling):
+    """Base of power-average pooling.
+
+    (Σ xᵖ)^(1/p) over each window, with p = ``norm_type``: the sum at p = 1, near the maximum for a large p.  As in
+    PyTorch no absolute value is taken, so that odd powers of negative numbers can leave no real root (NaN).  A window
+    that ``ceil_mode`` lets reach past the end is scaled as if it were full.  The input may come without a batch axis.
+    """
+
+    cost_rule = "one power an input element; k… − 1 adds and one root an output element, with ceil_mode one mul"
+
+    norm_type: float = attr("the power p", gt=0, allow_inf_nan=False)
+
+    def cost(self, ctx: Context, inputs: Sequence[TensorType], outputs: Sequence[TensorType]) -> Sequence[Term]:
+        results = self.results(outputs[0])
+        terms = [
+            Term.of("transcendental", "power", elements=inputs[0].elements),
+            Term.of("add", "sum", **results, taps_less_one=self.joins()),
+            Term.of("transcendental", "root", **results),
+        ]
+        if self.ceil_mode:
+            terms.append(Term.of("mul", "scale", **results))
+        return terms
+
+
+@operation
+class LPPool1d(LPPooling):
+    """The p-norm of each window along one axis, channel by channel."""
+
+    axes = 1
+    name = "lp_pool1d"
+    source = "torch.nn.LPPool1d"
+    example = Example(((2, 4, 16),), {"norm_type": 2, "kernel": 2})
+
+
+@operation
+class LPPool2d(LPPooling):
+    """The p-norm of each window over height and width, channel by channel."""
+
+    axes = 2
+    name = "lp_pool2d"
+    source = "torch.nn.LPPool2d"
+    example = Example(((1, 4, 16, 16),), {"norm_type": 2, "kernel": 2})
+
+
+@operation
+class LPPool3d(LPPooling):
+    """The p-norm of each window over depth, height and width, channel by channel.
+
+    As in PyTorch the kernel may not be larger than the input, also with ``ceil_mode``.
+    """
+
+    axes = 3
+    fits_bare = True
+    name = "lp_pool3d"
+    source = "torch.nn.LPPool3d"
+    example = Example(((1, 4, 4, 8, 8),), {"norm_type": 2, "kernel": 2})

@@ -1,0 +1,73 @@
+"""Maximum pooling with a sliding window."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from netcalc.ir import TensorType
+from netcalc.opdef import Context, Example, Term, attr, operation, ports
+from netcalc.ops._pooling import Pooling
+from netcalc.ops._windows import Offsets, Sizes
+
+
+class MaxPooling(Pooling):
+    """Base of maximum pooling.
+
+    Padding never wins: it counts as −∞.  With ``ceil_mode`` a last window that starts inside the input (or in the
+    padding before it) stays although it reaches past the end.  ``return_indices`` adds a second output, the position
+    of each maximum in the flattened spatial axes of its channel, the first of equals.  The input may come without a
+    batch axis.
+    """
+
+    outputs = ports("output", "indices?")
+    cost_rule = "k… − 1 comparisons an output element"
+
+    padding: Offsets = attr("elements added on both sides, at most half of the window", default=0)
+    dilation: Sizes = attr("step between the taps of a window", default=1)
+    return_indices: bool = attr("also return where each maximum was found", default=False)
+
+    @property
+    def offsets(self) -> tuple[Any, ...]:
+        return self.padding
+
+    @property
+    def dilations(self) -> tuple[Any, ...]:
+        return self.dilation
+
+    def infer(self, ctx: Context, x: TensorType) -> TensorType | tuple[TensorType, ...]:
+        y = super().infer(ctx, x)
+        return (y, y.with_dtype("int64")) if self.return_indices and isinstance(y, TensorType) else y
+
+    def cost(self, ctx: Context, inputs: Sequence[TensorType], outputs: Sequence[TensorType]) -> Sequence[Term]:
+        return (Term.of("compare", "maximum", **self.results(outputs[0]), taps_less_one=self.joins()),)
+
+
+@operation
+class MaxPool1d(MaxPooling):
+    """The largest element of each window along one axis, channel by channel."""
+
+    axes = 1
+    name = "max_pool1d"
+    source = "torch.nn.MaxPool1d"
+    example = Example(((2, 4, 16),), {"kernel": 2})
+
+
+@operation
+class MaxPool2d(MaxPooling):
+    """The largest element of each window over height and width, channel by channel."""
+
+    axes = 2
+    name = "max_pool2d"
+    source = "torch.nn.MaxPool2d"
+    example = Example(((1, 4, 16, 16),), {"kernel": 3, "stride": 2, "padding": 1})
+
+
+@operation
+class MaxPool3d(MaxPooling):
+    """The largest element of each window over depth, height and width, channel by channel."""
+
+    axes = 3
+    name = "max_pool3d"
+    source = "torch.nn.MaxPool3d"
+    example = Example(((1, 4, 4, 8, 8),), {"kernel": 2})

@@ -1,0 +1,87 @@
+"""The rectifier, max(x, 0), and its kin."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from netcalc.ir import TensorType
+from netcalc.opdef import Context, Init, Param, RuleError, Size, attr, operation
+from netcalc.ops._activation import Elementwise
+
+
+@operation
+class ReLU(Elementwise):
+    """max(x, 0)."""
+
+    name = "relu"
+    source = "torch.nn.ReLU; Nair & Hinton 2010"
+    cost_rule = "1 comparison an element"
+    work = {"compare": 1}
+
+    def infer(self, ctx: Context, x: TensorType) -> TensorType:
+        if x.dtype == "bool":
+            raise RuleError("relu takes numbers, and its input is bool", code="E402")
+        return x
+
+
+@operation
+class ReLU6(Elementwise):
+    """min(max(x, 0), 6)."""
+
+    name = "relu6"
+    source = "torch.nn.ReLU6; Howard et al. 2017, arXiv:1704.04861"
+    cost_rule = "2 comparisons an element"
+    work = {"compare": 2}
+
+
+@operation
+class LeakyReLU(Elementwise):
+    """x where positive, negative_slope·x elsewhere."""
+
+    name = "leaky_relu"
+    source = "torch.nn.LeakyReLU; Maas et al. 2013"
+    shorthand = "negative_slope"
+    cost_rule = "1 comparison and 1 mul an element"
+    work = {"compare": 1, "mul": 1}
+
+    negative_slope: float = attr("slope below zero", default=0.01)
+
+
+@operation
+class PReLU(Elementwise):
+    """x where positive, weight·x elsewhere; the slope is learned, one for all or one for each channel (axis 1).
+
+    A tensor of fewer than 2 dimensions has one channel.
+    """
+
+    name = "prelu"
+    source = "torch.nn.PReLU; He et al. 2015, arXiv:1502.01852"
+    shorthand = "num_parameters"
+    param_rule = "weight num_parameters"
+    cost_rule = "1 comparison and 1 mul an element"
+    work = {"compare": 1, "mul": 1}
+
+    num_parameters: Size = attr("learned slopes: 1, or as many as there are channels", default=1)
+    init: float = attr("value that the slopes start from", default=0.25)
+
+    def infer(self, ctx: Context, x: TensorType) -> TensorType:
+        channels = x.shape[1] if x.rank > 1 else 1
+        if self.num_parameters != 1 and self.num_parameters != channels:
+            raise RuleError(
+                f"prelu has {self.num_parameters} slopes for {channels} channels",
+                hint=f"num_parameters is 1 or {channels}",
+            )
+        return super().infer(ctx, x)
+
+    def params(self, ctx: Context, x: TensorType) -> Sequence[Param]:
+        return (Param("weight", (self.num_parameters,), Init.of("constant", value=self.init)),)
+
+
+@operation
+class SquaredReLU(Elementwise):
+    """max(x, 0)²."""
+
+    name = "squared_relu"
+    source = "So et al. 2021, arXiv:2109.08668"
+    cost_rule = "1 comparison and 1 mul an element"
+    work = {"compare": 1, "mul": 1}

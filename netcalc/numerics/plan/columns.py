@@ -1,0 +1,104 @@
+"""Convolution as a product: the windows of a strip of the image are copied into rows, which the filters multiply."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import partial
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+
+from netcalc.numerics.kernels import Array
+from netcalc.numerics.plan.convolution import Convolving, Region, filled, regions, shaped
+from netcalc.numerics.plan.epilogue import Pass, sequence
+from netcalc.numerics.plan.lowering import Lowering
+from netcalc.numerics.plan.step import Job, Scratch, Step, cuts
+
+__all__ = ["emit_columns"]
+
+#: Elements of the copied windows of a strip: half a megabyte of float32.
+_COLUMNS = 1 << 17
+#: The least and the most rows of a product.
+_LEAST, _MOST = 64, 1024
+
+
+def emit_columns(low: Lowering, conv: Convolving) -> None:
+    """A step that copies windows and multiplies them, strip by strip."""
+    share, outs = conv.channels // conv.groups, conv.outs // conv.groups
+    depth = share * math.prod(conv.kernel)
+    width = math.prod(conv.counts[1:])
+    rows = conv.batch * conv.counts[0] * width
+    pixels = max(_LEAST, min(_MOST, _COLUMNS // depth))
+    by_rows = low.threads if rows >= low.threads * _LEAST else 1
+    tiles = regions(conv.batch, conv.counts[0], width, pixels, by_rows)
+    blocks = cuts(conv.outs, low.threads) if conv.groups == 1 and len(tiles) < low.threads else [(0, conv.outs)]
+    jobs = [(tile, block) for block in blocks for tile in tiles]
+
+    # (groups, kernel… × in/groups, out/groups): a filter is a column, in the order of the bytes of a window
+    def load() -> Array:
+        moved = np.moveaxis(conv.filters(), 1, -1)
+        return moved.reshape(conv.groups, outs, depth).swapaxes(1, 2)
+
+    weight = low.made((conv.groups, depth, outs), conv.x.dtype, load)
+    images, height = max(t.images for t in tiles), max(t.height for t in tiles)
+    bare = not any(map(any, conv.pads)) and conv.x.strides[-1] == conv.x.dtype.itemsize
+    slab = _slab(conv, images, height)
+    scratch: list[Scratch] = [*conv.epilogue.scratch, ((images * height * width * depth,), conv.x.dtype)]
+    scratch += [] if bare else [((math.prod(slab),), conv.x.dtype)]
+    narrow = conv.out.dtype != conv.x.dtype
+    scratch += [((images * height * width * conv.outs,), conv.x.dtype)] if narrow else []
+    own = len(conv.epilogue.scratch)
+
+    def bind(index: int, arrays: Sequence[Array]) -> Job:
+        tile, (left, right) = jobs[index]
+        passes: list[Pass] = []
+        x = conv.x.array()
+        if bare:
+            start = tile.top * conv.stride[0]
+            under = x[tile.first : tile.end, start : start + conv.reach(tile.height)]
+        else:
+            under = shaped(arrays[own + 1], _slab(conv, tile.images, tile.height))
+            passes += filled(conv, x, tile, under)
+        place = tile.rows(conv)
+        goal = conv.out_rows.array()[place, left:right]
+        y = shaped(arrays[-1], goal.shape) if narrow else goal
+        count = place.stop - place.start
+        for group in range(conv.groups):
+            windows = _windows(conv, under, tile, group)
+            if math.prod(conv.kernel) == 1 and windows.flags.c_contiguous:
+                columns = windows.reshape(count, depth)
+            else:
+                columns = shaped(arrays[own], (count, depth))
+                passes.append(partial(np.copyto, columns.reshape(windows.shape), windows))
+            block = weight.array()[group, :, left:right] if conv.groups == 1 else weight.array()[group]
+            target = y if conv.groups == 1 else y[:, group * outs : (group + 1) * outs]
+            passes.append(partial(np.matmul, columns, block, target))
+        passes += conv.epilogue.bind(y, place, slice(left, right), arrays)
+        if narrow:
+            passes.append(partial(np.copyto, goal, y, casting="unsafe"))
+        return sequence(passes)
+
+    reads = (conv.x, weight, *conv.epilogue.reads)
+    low.emit(Step(conv.node, reads, (conv.out,), len(jobs), bind, scratch))
+
+
+def _slab(conv: Convolving, images: int, height: int) -> tuple[int, ...]:
+    """The shape of the padded input under so many rows of so many images."""
+    others = (conv.reach(count, axis) for axis, count in enumerate(conv.counts) if axis)
+    return (images, conv.reach(height), *others, conv.channels)
+
+
+def _windows(conv: Convolving, slab: Array, tile: Region, group: int) -> Array:
+    """A view (images, rows…, kernel…, channels of the group) of the windows over a slab."""
+    share = conv.channels // conv.groups
+    part = slab[..., group * share : (group + 1) * share]
+    steps = part.strides[1:-1]
+    shape = (tile.images, tile.height, *conv.counts[1:], *conv.kernel, share)
+    strides = (
+        part.strides[0],
+        *(n * s for n, s in zip(steps, conv.stride, strict=True)),
+        *(n * d for n, d in zip(steps, conv.dilation, strict=True)),
+        part.strides[-1],
+    )
+    return as_strided(part, shape, strides, writeable=False)

@@ -1,0 +1,84 @@
+"""Convolutions: which way each is computed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from netcalc.numerics.kernels import Array, wide
+from netcalc.numerics.plan.columns import emit_columns
+from netcalc.numerics.plan.convolution import Convolving
+from netcalc.numerics.plan.depthwise import emit_depthwise
+from netcalc.numerics.plan.epilogue import Epilogue, statistics
+from netcalc.numerics.plan.fuse import NORMALISING
+from netcalc.numerics.plan.graph import Node, Tensor
+from netcalc.numerics.plan.lowering import Lowering, lowering, wide_dtype
+from netcalc.numerics.plan.products import emit_product
+from netcalc.numerics.plan.storage import Slot
+from netcalc.numerics.plan.winograd import emit_winograd, pays
+
+
+@lowering("conv1d", "conv2d", "conv3d")
+def convolution(low: Lowering, node: Node) -> bool:
+    """Images as rows of channels, so that a window is few runs of bytes and a product gives whole rows."""
+    op, source, result = node.op, node.inputs[0], node.result
+    assert source is not None
+    if op.padding_mode != "zeros" or op.weight_standardization or 0 in (*source.shape, *result.shape):
+        return False
+    shape = source.shape
+    pads = tuple((int(a), int(b)) for a, b in op.pads(shape[-op.axes :]))
+    lead = len(shape) - op.axes - 1  # 1 with a batch, 0 without
+    order = (*range(lead), *range(lead + 1, len(shape)), lead)
+    filters, bias, last, stages = _folded(low, node)
+    epilogue = Epilogue(low, node, last, stages, order, bias)
+    x, out = low.wide(node, low.slot(source)).permuted(order), low.new(result, order).permuted(order)
+    if not lead:
+        x, out = _batched(x), _batched(out)
+    conv = Convolving(node, x, out, op.kernel, op.stride, op.dilation, pads, op.groups, filters, epilogue)
+    if conv.groups > 1 and conv.groups == conv.channels == conv.outs:
+        emit_depthwise(low, conv)
+    elif conv.groups == 1 and not any(map(any, pads)) and math.prod(op.kernel) == 1:
+        _pointwise(low, conv)
+    elif pays(conv):
+        emit_winograd(low, conv)
+    else:
+        emit_columns(low, conv)
+    return True
+
+
+def _folded(low: Lowering, node: Node) -> tuple[Callable[[], Array], Slot | None, Tensor, list[Node]]:
+    """The filters and the bias, with a normalisation that comes first in them; what they give; the stages left."""
+    op, stages = node.op, node.after
+    work = wide_dtype(node.outputs[0].dtype)
+    biased = low.param(node, "bias") is not None
+    if not stages or stages[0].op.name not in NORMALISING:
+        bias = low.made((op.out,), work, lambda: wide(low.fetch(node, "bias"))) if biased else None
+        return lambda: wide(low.fetch(node, "weight")), bias, node.outputs[0], stages
+    scale, shift = statistics(low, stages[0])
+
+    def filters() -> Array:
+        weight = low.fetch(node, "weight")
+        return (weight * scale().reshape(-1, *(1,) * (weight.ndim - 1))).astype(work, copy=False)
+
+    def moved() -> Array:
+        return shift() + low.fetch(node, "bias") * scale() if biased else shift()
+
+    return filters, low.made((op.out,), work, moved), stages[0].outputs[0], stages[1:]
+
+
+def _batched(image: Slot) -> Slot:
+    view = image.reshaped((1, *image.shape))
+    assert view is not None
+    return view
+
+
+def _pointwise(low: Lowering, conv: Convolving) -> None:
+    """Filters of one tap: a product with the pixels that the stride leaves, in place where they lie in order."""
+    x = conv.x
+    for axis, (count, step) in enumerate(zip(conv.counts, conv.stride, strict=True)):
+        x = x.part(axis + 1, 0, count, step)
+    rows = low.rows(conv.node, x, range(len(x.shape)))
+    weight = low.made(
+        (conv.channels, conv.outs), rows.dtype, lambda: conv.filters().reshape(conv.outs, conv.channels).T
+    )
+    emit_product(low, conv.node, rows, weight, conv.out_rows, conv.epilogue)

@@ -1,0 +1,180 @@
+"""Turning nodes into steps: what every lowering needs, and the table of lowerings by operation."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from importlib import import_module
+from typing import Any, TypeAlias
+
+import ml_dtypes
+import numpy as np
+
+from netcalc.analysis.walk import dtype_of
+from netcalc.dims import value_at
+from netcalc.ir import Program
+from netcalc.numerics.arrays import numpy_dtype
+from netcalc.numerics.kernels import Array
+from netcalc.numerics.plan.graph import Node, Tensor
+from netcalc.numerics.plan.step import Constant, Step, cuts
+from netcalc.numerics.plan.storage import Slot, Store, dense
+from netcalc.numerics.weights import Parameters
+from netcalc.opdef import Param
+
+__all__ = ["Lower", "Lowering", "lowering", "lowering_for", "wide_dtype"]
+
+#: Elements from which on a copy is shared among threads.
+_SHARED = 1 << 15
+_HALVES = (np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16))
+
+
+def wide_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The type that arithmetic on this one is done in: float32 for the halves, as PyTorch does."""
+    return np.dtype(np.float32) if dtype in _HALVES else dtype
+
+
+class Lowering:
+    """Where tensors lie so far, and the steps and constants so far."""
+
+    def __init__(self, program: Program, threads: int, nodes: Iterable[Node]) -> None:
+        self.threads = threads
+        self.steps: list[Step] = []
+        self.constants: list[Constant] = []
+        #: Stores of what is computed once, from constants alone.
+        self.kept: list[Store] = []
+        #: Stores whose content is the same in every run.
+        self.fixed: set[Store] = set()
+        self._slots: dict[Tensor, Slot] = {}
+        self._program = program
+        self._parameters: Parameters | None = None
+        self._weights: dict[str, Slot] = {}
+        self._users = Counter(owner for node in nodes for owner in node.instance.owners.values())
+
+    # -- tensors ------------------------------------------------------------------------------------
+
+    def slot(self, tensor: Tensor) -> Slot:
+        """Where a tensor lies."""
+        return self._slots[tensor]
+
+    def new(self, tensor: Tensor, order: Sequence[int] | None = None) -> Slot:
+        """A place in the arena for a tensor, its axes in this order in memory."""
+        self._slots[tensor] = self.room(tensor.shape, tensor.dtype, order)
+        return self._slots[tensor]
+
+    def room(self, shape: tuple[int, ...], dtype: np.dtype[Any], order: Sequence[int] | None = None) -> Slot:
+        """A place in the arena for something that only steps know of."""
+        store = Store(math.prod(shape) * dtype.itemsize)
+        return Slot(store, shape, dense(shape, dtype.itemsize, order), dtype)
+
+    def place(self, tensor: Tensor, slot: Slot) -> None:
+        """Says that a tensor is a view of what lies elsewhere."""
+        self._slots[tensor] = slot
+
+    def keep(self, tensor: Tensor) -> Slot:
+        """A place of its own for a tensor that is computed once."""
+        slot = self.new(tensor)
+        self.kept.append(slot.store)
+        self.fixed.add(slot.store)
+        return slot
+
+    # -- parameters ---------------------------------------------------------------------------------
+
+    def bind(self, parameters: Parameters) -> None:
+        """Says where parameters come from."""
+        self._parameters = parameters
+
+    def param(self, node: Node, name: str) -> Param | None:
+        """A parameter's declaration; None if the operation has none of this name."""
+        return next((p for p in node.instance.node.params if p.name == name), None)
+
+    def fetch(self, node: Node, name: str) -> Array:
+        """A parameter's numbers, once :meth:`bind` has said where they come from."""
+        param = self.param(node, name)
+        assert param is not None and self._parameters is not None
+        return self._parameters.fetch(node.instance, param)
+
+    def shared(self, node: Node, name: str) -> bool:
+        """Whether other operations use the same parameter."""
+        return self._users[node.instance.owners[name]] > 1
+
+    def stored(self, node: Node, name: str) -> Slot:
+        """A parameter as it is; a tied one lies in one place."""
+        param = self.param(node, name)
+        assert param is not None
+        key = node.instance.owners[name]
+        if key not in self._weights:
+            shape = tuple(value_at(size, {}) for size in param.shape)
+            dtype = numpy_dtype(dtype_of(param, node.instance.node, self._program.dtype))
+            self._weights[key] = self.made(shape, dtype, lambda: self.fetch(node, name))
+        return self._weights[key]
+
+    def made(self, shape: tuple[int, ...], dtype: np.dtype[Any], load: Callable[[], Array]) -> Slot:
+        """An array that is made once."""
+        store = Store(math.prod(shape) * dtype.itemsize)
+        slot = Slot(store, shape, dense(shape, dtype.itemsize), dtype)
+        self.constants.append(Constant(slot, load))
+        self.fixed.add(store)
+        return slot
+
+    # -- steps --------------------------------------------------------------------------------------
+
+    def emit(self, step: Step) -> None:
+        """Appends a step."""
+        self.steps.append(step)
+
+    def rows(self, node: Node, slot: Slot, order: Sequence[int]) -> Slot:
+        """The tensor as (rows, columns), the last of ``order`` being the columns; copied where its bytes lie otherwise."""
+        turned = slot.permuted(order)
+        columns = turned.shape[-1] if turned.shape else 1
+        wanted = (turned.elements // max(columns, 1), columns)
+        flat = turned.reshaped(wanted)
+        if flat is None or (columns > 1 and flat.strides[1] != slot.dtype.itemsize):
+            flat = self.copied(node, turned).reshaped(wanted)
+            assert flat is not None
+        return flat
+
+    def wide(self, node: Node, slot: Slot) -> Slot:
+        """The tensor in the type that arithmetic is done in."""
+        dtype = wide_dtype(slot.dtype)
+        return slot if dtype == slot.dtype else self.copied(node, slot, dtype)
+
+    def copied(self, node: Node, slot: Slot, dtype: np.dtype[Any] | None = None) -> Slot:
+        """A copy without gaps, the axes in their own order; in another type where one is given."""
+        target = self.room(slot.shape, dtype or slot.dtype)
+        axis = next((axis for axis, size in enumerate(slot.shape) if size > 1), None)
+        pieces = self.threads if slot.elements >= _SHARED else 1
+        ranges = [(0, 1)] if axis is None else cuts(slot.shape[axis], pieces)
+
+        def bind(index: int, scratch: Sequence[Array]) -> Callable[[], None]:
+            source, goal = slot.array(), target.array()
+            if axis is not None:
+                part = (slice(None),) * axis + (slice(*ranges[index]),)
+                source, goal = source[part], goal[part]
+            return lambda: np.copyto(goal, source)
+
+        self.emit(Step(node, (slot,), (target,), len(ranges), bind, what="copy"))
+        return target
+
+
+Lower: TypeAlias = Callable[[Lowering, Node], bool]
+_lowerings: dict[str, Lower] = {}
+_MODULES = ("conv", "elementwise", "linear", "views")
+
+
+def lowering(*names: str) -> Callable[[Lower], Lower]:
+    """Registers the lowering of operations: it emits steps and returns True, or declines the node with False."""
+
+    def register(function: Lower) -> Lower:
+        _lowerings.update(dict.fromkeys(names, function))
+        return function
+
+    return register
+
+
+def lowering_for(name: str) -> Lower | None:
+    """The lowering of an operation; None where only its kernel runs it."""
+    if not _lowerings:
+        for module in _MODULES:
+            import_module(f"netcalc.numerics.plan.{module}")
+    return _lowerings.get(name)

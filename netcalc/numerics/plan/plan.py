@@ -1,0 +1,92 @@
+"""Plans: what will be done, where everything lies, and what it takes, before anything is read or allocated."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from netcalc.ir import Program
+from netcalc.numerics.plan.arena import arrange
+from netcalc.numerics.plan.fuse import fuse, simplify
+from netcalc.numerics.plan.graph import flatten
+from netcalc.numerics.plan.kernel import emit_kernel
+from netcalc.numerics.plan.lowering import Lowering, lowering_for
+from netcalc.numerics.plan.step import Constant, Step
+from netcalc.numerics.plan.storage import Slot, Store
+
+__all__ = ["Plan", "PlanMemory"]
+
+
+class PlanMemory(NamedTuple):
+    """Bytes that a plan holds while it runs.
+
+    ``weights`` are the parameters in the form that the steps take; ``arena`` is where inputs and intermediate tensors
+    lie; ``scratch`` is what the jobs of all threads write to for themselves; ``temporary`` is the most that one
+    reference kernel allocates for its results.
+    """
+
+    weights: int
+    arena: int
+    scratch: int
+    temporary: int
+
+    @property
+    def activations(self) -> int:
+        """All but the weights."""
+        return self.arena + self.scratch + self.temporary
+
+    @property
+    def peak(self) -> int:
+        """All of it."""
+        return self.weights + self.activations
+
+
+class Plan:
+    """The steps of a program in evaluation mode on ``threads`` threads.
+
+    Raises:
+        UndecidedError: where a symbolic size has no value.
+    """
+
+    def __init__(self, program: Program, threads: int = 1) -> None:
+        graph = flatten(program)
+        simplify(graph)
+        fuse(graph)
+        low = Lowering(program, threads, graph.nodes)
+        self.inputs: list[Slot] = [low.new(tensor) for tensor in graph.inputs]
+        for node in graph.nodes:
+            lower = lowering_for(node.op.name)
+            if lower is None or not lower(low, node):
+                emit_kernel(low, node)
+        self.program = program
+        self.threads = threads
+        self.outputs: list[Slot] = [low.slot(tensor) for tensor in graph.outputs]
+        #: Done once, when the parameters are there.
+        self.prelude: list[Step] = [step for step in low.steps if step.constant]
+        self.steps: list[Step] = [step for step in low.steps if not step.constant]
+        self.constants: list[Constant] = low.constants
+        #: Stores that keep what the prelude computes.
+        self.kept: list[Store] = low.kept
+        self.offsets, arena = arrange(_living(self.steps, self.inputs, self.outputs, low.fixed))
+        self.memory = PlanMemory(
+            weights=sum(c.slot.store.nbytes for c in low.constants) + sum(s.nbytes for s in low.kept),
+            arena=arena,
+            scratch=threads * max((step.scratch_bytes for step in low.steps), default=0),
+            temporary=max((step.temporary for step in low.steps), default=0),
+        )
+        self.bind = low.bind
+
+
+def _living(steps: Sequence[Step], inputs: Sequence[Slot], outputs: Sequence[Slot], fixed: set[Store]) -> list[Store]:
+    """The stores of the arena, with the first and the last step between which each is in use."""
+    living: dict[Store, None] = {}
+    places = [(-1, inputs), *((i, (*s.reads, *s.writes)) for i, s in enumerate(steps)), (len(steps), outputs)]
+    for position, slots in places:
+        for store in (slot.store for slot in slots):
+            if store in fixed:
+                continue
+            if store not in living:
+                living[store] = None
+                store.first = position
+            store.last = position
+    return list(living)

@@ -1,0 +1,69 @@
+"""Rows times a matrix, tile by tile, with an epilogue on each tile."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+import numpy as np
+
+from netcalc.numerics.kernels import Array
+from netcalc.numerics.plan.epilogue import Epilogue, Pass, sequence
+from netcalc.numerics.plan.graph import Node
+from netcalc.numerics.plan.lowering import Lowering
+from netcalc.numerics.plan.step import Job, Scratch, Step, cuts
+from netcalc.numerics.plan.storage import Slot
+
+__all__ = ["Tile", "emit_product", "grid"]
+
+#: Elements of a tile of the result, for the last-level cache; what needs a nearer one is done strip by strip.
+_TILE = 1 << 20
+#: Fewer rows than this make a product wait for its matrix.
+_ROWS = 64
+
+Tile = tuple[tuple[int, int], tuple[int, int]]
+
+
+def grid(rows: int, columns: int, threads: int) -> list[Tile]:
+    """Tiles ((first row, end), (first column, end)), a multiple of ``threads`` of them, of much the same size.
+
+    Rows are cut first, unless that leaves too few in a tile: a matrix is packed anew for every tile of rows.
+    """
+    by_rows = threads if rows >= threads * _ROWS else 1
+    by_columns = 1 if by_rows == threads else min(threads, columns)
+    while (rows // by_rows) * (columns // by_columns) > _TILE:
+        if rows // by_rows >= 4 * _ROWS:
+            by_rows += threads if by_columns == 1 else 1
+        elif columns // by_columns >= 512:
+            by_columns += threads if by_rows == 1 else 1
+        else:
+            break
+    return [(r, c) for c in cuts(columns, by_columns) for r in cuts(rows, by_rows)]
+
+
+def emit_product(
+    low: Lowering, node: Node, x: Slot, weight: Slot, out: Slot, epilogue: Epilogue, turned: bool = False
+) -> None:
+    """A step that computes ``x``·``weight``ᵀ, or ``x``·``weight`` unless ``turned``, of (rows, depth) each."""
+    rows, columns = out.shape
+    depth = x.shape[1]
+    x, weight = low.wide(node, x), low.wide(node, weight)
+    tiles = grid(rows, columns, low.threads if rows * columns * depth > 1 << 18 else 1)
+    scratch: list[Scratch] = list(epilogue.scratch)
+    narrow = out.dtype != x.dtype
+    if narrow:
+        height, width = (max(end - start for start, end in sides) for sides in zip(*tiles, strict=True))
+        scratch.append(((height * width,), x.dtype))
+
+    def bind(index: int, arrays: Sequence[Array]) -> Job:
+        (top, bottom), (left, right) = tiles[index]
+        goal = out.array()[top:bottom, left:right]
+        y = arrays[-1][: goal.size].reshape(goal.shape) if narrow else goal
+        block = weight.array()[left:right].T if turned else weight.array()[:, left:right]
+        passes: list[Pass] = [partial(np.matmul, x.array()[top:bottom], block, y)]
+        passes += epilogue.bind(y, slice(top, bottom), slice(left, right), arrays)
+        if narrow:
+            passes.append(partial(np.copyto, goal, y, casting="unsafe"))
+        return sequence(passes)
+
+    low.emit(Step(node, (x, weight, *epilogue.reads), (out,), len(tiles), bind, scratch))

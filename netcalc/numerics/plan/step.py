@@ -1,0 +1,74 @@
+"""What a plan consists of: steps, cut into jobs that may run side by side."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from netcalc.numerics.kernels import Array
+from netcalc.numerics.plan.arena import ALIGNMENT
+from netcalc.numerics.plan.graph import Node
+from netcalc.numerics.plan.storage import Slot
+
+__all__ = ["Bind", "Constant", "Job", "Scratch", "Step", "cuts"]
+
+#: A part of a step, all of whose arrays are at hand.
+Job: TypeAlias = Callable[[], None]
+#: Makes the job of that number, given its thread's scratch arrays; called once, when there is memory.
+Bind: TypeAlias = Callable[[int, Sequence[Array]], Job]
+#: Shape and type of an array that a job may write to and nobody reads afterwards.
+Scratch: TypeAlias = tuple[tuple[int, ...], np.dtype[Any]]
+
+
+@dataclass(eq=False, slots=True)
+class Constant:
+    """An array that is made once, from parameters, before the first run."""
+
+    slot: Slot
+    load: Callable[[], Array]
+
+
+@dataclass(eq=False, slots=True)
+class Step:
+    """One step: ``jobs`` parts, none of which depends on another."""
+
+    node: Node
+    reads: Sequence[Slot]
+    writes: Sequence[Slot]
+    jobs: int
+    bind: Bind
+    scratch: Sequence[Scratch] = ()
+    #: Bytes that its kernel allocates for itself.
+    temporary: int = 0
+    #: Run once, when the parameters are loaded.
+    constant: bool = False
+    what: str = field(default="")
+
+    @property
+    def scratch_bytes(self) -> int:
+        """The scratch of one thread."""
+        return sum(_padded(spec) for spec in self.scratch)
+
+    def scratch_arrays(self, memory: Array) -> list[Array]:
+        """The scratch arrays in a thread's memory."""
+        arrays, start = [], 0
+        for shape, dtype in self.scratch:
+            arrays.append(np.ndarray(shape, dtype, memory, start))
+            start += _padded((shape, dtype))
+        return arrays
+
+
+def _padded(spec: Scratch) -> int:
+    shape, dtype = spec
+    return -(-math.prod(shape) * dtype.itemsize // ALIGNMENT) * ALIGNMENT
+
+
+def cuts(total: int, pieces: int) -> list[tuple[int, int]]:
+    """(start, stop) of that many pieces of ``range(total)``, nearly equal, none of them empty."""
+    pieces = max(1, min(pieces, total))
+    ends = [total * i // pieces for i in range(pieces + 1)]
+    return list(zip(ends, ends[1:], strict=False))

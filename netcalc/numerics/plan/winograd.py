@@ -1,0 +1,176 @@
+"""Convolution with 3×3 filters by Winograd's minimal filtering F(2×2, 3×3): 16 products where there were 36.
+
+Lavin & Gray 2016, "Fast Algorithms for Convolutional Neural Networks", arXiv:1509.09308.  Tiles of 4×4 pixels that
+overlap by two are transformed (additions alone), multiplied with transformed filters place by place, which is 16
+products of (tiles, channels) with (channels, filters), and transformed back to 2×2 pixels.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from functools import partial
+from itertools import product
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+
+from netcalc.numerics.kernels import Array
+from netcalc.numerics.plan.convolution import Convolving, Region, regions, shaped
+from netcalc.numerics.plan.epilogue import Pass, sequence
+from netcalc.numerics.plan.lowering import Lowering
+from netcalc.numerics.plan.step import Job, Scratch, Step, cuts
+
+__all__ = ["emit_winograd", "pays"]
+
+#: The transform of a filter: G·g·Gᵀ.
+_FILTER = np.array([[1, 0, 0], [0.5, 0.5, 0.5], [0.5, -0.5, 0.5], [0, 0, 1]])
+#: Elements of the transformed tiles of a strip, before and after the product.
+_STRIP = 1 << 19
+#: What else costs time, in units of a multiply-add of a product: an element of a matrix that is read and packed, and
+#: an element of a pass over an array.
+_PACKING, _PASS = 16, 6
+#: Transformed filters take 16/9 of the memory; beyond so many channels squared that is no longer worth it.
+_LARGEST = 256 * 256
+
+
+def pays(conv: Convolving) -> bool:
+    """Whether this convolution can be done so, and is likely to be faster."""
+    if conv.kernel != (3, 3) or conv.stride != (1, 1) or conv.dilation != (1, 1) or conv.groups != 1:
+        return False
+    if conv.channels * conv.outs > _LARGEST:
+        return False
+    pixels = conv.batch * math.prod(conv.counts)
+    tiles = conv.batch * math.prod(-(-count // 2) for count in conv.counts)
+    filters = conv.channels * conv.outs
+    direct = 9 * filters * (pixels + _PACKING) + _PASS * 9 * pixels * conv.channels
+    minimal = 16 * filters * (tiles + _PACKING) + _PASS * tiles * (32 * conv.channels + 24 * conv.outs)
+    return minimal < direct
+
+
+def emit_winograd(low: Lowering, conv: Convolving) -> None:
+    """A step that transforms, multiplies and transforms back, strip by strip of tiles."""
+    channels, outs = conv.channels, conv.outs
+    down, across = (-(-count // 2) for count in conv.counts)
+
+    def load() -> Array:
+        # in float64, since the sums of three weights are rounded once
+        turned = np.einsum("ia,kcab,jb->ijck", _FILTER, conv.filters().astype(np.float64), _FILTER)
+        return np.asarray(turned.reshape(16, channels, outs))
+
+    weight = low.made((16, channels, outs), conv.x.dtype, load)
+    count = max(32, _STRIP // (16 * (channels + outs)))
+    threads = low.threads if conv.batch * down * across >= 32 * low.threads else 1
+    tiles = regions(conv.batch, down, across, count, threads)
+    blocks = cuts(outs, low.threads) if len(tiles) < low.threads else [(0, outs)]
+    jobs = [(tile, block) for block in blocks for tile in tiles]
+    most = max(tile.images * tile.height for tile in tiles)
+    slab = max(math.prod(_slab(tile, across, channels)) for tile in tiles)
+    lines = max(math.prod(_lines(tile, across, channels)) for tile in tiles)
+    first = max(lines, 16 * most * across * outs)
+    second = most * across * max(16 * channels, 14 * outs)
+    narrow = conv.out.dtype != conv.x.dtype
+    sizes = [slab, first, second, *([4 * most * across * outs] if narrow else [])]
+    own = len(conv.epilogue.scratch)
+    scratch: list[Scratch] = [*conv.epilogue.scratch, *(((size,), conv.x.dtype) for size in sizes)]
+
+    def bind(index: int, arrays: Sequence[Array]) -> Job:
+        tile, (left, right) = jobs[index]
+        pixels = tile._replace(top=2 * tile.top, bottom=min(2 * tile.bottom, conv.counts[0]))
+        under = shaped(arrays[own], _slab(tile, across, channels))
+        shape = (tile.images, tile.height, across)
+        tiled = shaped(arrays[own + 2], (4, 4, *shape, channels))
+        passes: list[Pass] = [
+            *_filled(conv, conv.x.array(), pixels, under),
+            *_forth(under, shaped(arrays[own + 1], _lines(tile, across, channels)), tiled),
+        ]
+        products = shaped(arrays[own + 1], (16, math.prod(shape), right - left))
+        flat = tiled.reshape(16, -1, channels)
+        passes.append(partial(np.matmul, flat, weight.array()[:, :, left:right], products))
+
+        place = pixels.rows(conv)
+        goal = conv.out_rows.array()[place, left:right]
+        y = shaped(arrays[own + 3], goal.shape) if narrow else goal
+        image = _unflattened(y, (tile.images, pixels.height, *conv.counts[1:], right - left))
+        passes += _back(products.reshape(4, 4, *shape, -1), shaped(arrays[own + 2], (14, *shape, right - left)), image)
+        passes += conv.epilogue.bind(y, place, slice(left, right), arrays)
+        if narrow:
+            passes.append(partial(np.copyto, goal, y, casting="unsafe"))
+        return sequence(passes)
+
+    reads = (conv.x, weight, *conv.epilogue.reads)
+    low.emit(Step(conv.node, reads, (conv.out,), len(jobs), bind, scratch))
+
+
+def _slab(tile: Region, across: int, channels: int) -> tuple[int, ...]:
+    """(images, even and odd rows, rows, even and odd columns, columns, channels): a stride is a run of bytes."""
+    return (tile.images, 2, tile.height + 1, 2, across + 1, channels)
+
+
+def _lines(tile: Region, across: int, channels: int) -> tuple[int, ...]:
+    """(places in a tile's row, images, even and odd rows, rows, tiles across, channels)."""
+    return (4, tile.images, 2, tile.height + 1, across, channels)
+
+
+def _filled(conv: Convolving, x: Array, pixels: Region, slab: Array) -> Iterator[Pass]:
+    """Passes that fill a slab with the padded input."""
+    heights, widths = (
+        _phases(conv.sizes[0], conv.pads[0][0] - pixels.top, slab.shape[2]),
+        _phases(conv.sizes[1], conv.pads[1][0], slab.shape[4]),
+    )
+    yield partial(slab.fill, 0)
+    for (row, down, above), (column, across, before) in product(_numbered(heights), _numbered(widths)):
+        yield partial(np.copyto, slab[:, row, down, column, across], x[pixels.first : pixels.end, above, before])
+
+
+def _phases(size: int, pad: int, room: int) -> list[tuple[slice, slice]]:
+    """For the even and the odd places of a padded axis: which of them the input covers, and with what."""
+    found = []
+    for phase in range(2):
+        first = max((phase - pad) % 2, phase - pad)  # the first of the input in this phase, from the slab's start on
+        start = (first + pad - phase) // 2
+        count = max(0, min(len(range(first, size, 2)), room - start))
+        found.append((slice(start, start + count), slice(first, first + max(0, 2 * count - 1), 2)))
+    return found
+
+
+def _numbered(phases: list[tuple[slice, slice]]) -> list[tuple[int, slice, slice]]:
+    return [(phase, *slices) for phase, slices in enumerate(phases)]
+
+
+def _forth(slab: Array, lines: Array, tiles: Array) -> Iterator[Pass]:
+    """Bᵀ·d·B of every tile d: first along its rows, then along its columns."""
+    across, height = lines.shape[4], tiles.shape[3]
+    columns = [slab[:, :, :, j % 2, j // 2 : j // 2 + across] for j in range(4)]
+    rows = [lines[:, :, i % 2, i // 2 : i // 2 + height] for i in range(4)]
+    for one, goals in ((columns, lines), (rows, tiles)):
+        yield partial(np.subtract, one[0], one[2], goals[0])
+        yield partial(np.add, one[1], one[2], goals[1])
+        yield partial(np.subtract, one[2], one[1], goals[2])
+        yield partial(np.subtract, one[1], one[3], goals[3])
+
+
+def _back(products: Array, room: Array, image: Array) -> Iterator[Pass]:
+    """Aᵀ·m·A of every tile m, into the image; what reaches past its end is dropped."""
+    sums, pair, pixels = (room[a:b].reshape(2, -1, *room.shape[1:]) for a, b in ((0, 8), (8, 10), (10, 14)))
+    yield partial(np.add, products[1], products[2], sums[0])
+    yield partial(np.subtract, products[1], products[2], sums[1])
+    yield partial(np.add, sums[0], products[0], sums[0])
+    yield partial(np.subtract, sums[1], products[3], sums[1])
+    for row in range(2):
+        yield partial(np.add, sums[row, 1], sums[row, 2], pair[row, 0])
+        yield partial(np.subtract, sums[row, 1], sums[row, 2], sums[row, 1])
+        yield partial(np.add, sums[row, 0], pair[row, 0], pixels[row, 0])
+        yield partial(np.subtract, sums[row, 1], sums[row, 3], pixels[row, 1])
+        for column in range(2):
+            goal = image[:, row::2, column::2]
+            yield partial(np.copyto, goal, pixels[row, column, :, : goal.shape[1], : goal.shape[2]])
+
+
+def _unflattened(rows: Array, shape: tuple[int, ...]) -> Array:
+    """Rows of pixels as an image, in place even where they are part of wider rows."""
+    step, strides = rows.strides[0], [rows.strides[1]]
+    for size in reversed(shape[1:-1]):
+        strides.insert(0, step)
+        step *= size
+    return as_strided(rows, shape, (step, *strides))

@@ -4,8 +4,6 @@ A :class:`Diagnostic` is plain data; ``render`` prints it for people and ``as_di
 :class:`RuleError` without a place; whoever walks the spec adds the place once.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
@@ -112,6 +110,16 @@ class NetcalcError(Exception):
         super().__init__("\n".join(map(str, self.diagnostics)))
 
 
+class Fix(NamedTuple):
+    """A remedy, kept only if it works: operation ``op`` with ``attrs`` on input ``port`` must give ``shape``."""
+
+    hint: str
+    op: str
+    attrs: Mapping[str, Any]
+    port: int
+    shape: tuple[Any, ...]
+
+
 class RuleError(Exception):
     """Raised by an operation's rule, without a place.
 
@@ -124,16 +132,6 @@ class RuleError(Exception):
         self.code = code
         self.hint = hint
         self.fixes = tuple(fixes)
-
-
-class Fix(NamedTuple):
-    """A remedy, kept only if it works: operation ``op`` with ``attrs`` on input ``port`` must give ``shape``."""
-
-    hint: str
-    op: str
-    attrs: Mapping[str, Any]
-    port: int
-    shape: tuple[Any, ...]
 
 
 def nearest(name: str, candidates: Iterable[str]) -> str | None:

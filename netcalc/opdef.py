@@ -20,12 +20,10 @@
 A rule never sees whether sizes are ints or symbolic, and never knows where in a file it was written.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple, TypeAlias, TypeVar, get_args
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self, TypeAlias, TypeVar, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
@@ -90,7 +88,7 @@ class Init(NamedTuple):
     args: tuple[tuple[str, Any], ...] = ()
 
     @classmethod
-    def of(cls, kind: Any, **args: Any) -> Init:
+    def of(cls, kind: Any, **args: Any) -> Self:
         """``Init.of("uniform", bound=0.1)``."""
         return cls(kind, tuple(args.items()))
 
@@ -137,7 +135,7 @@ class Term:
     role: str
 
     @classmethod
-    def of(cls, kind: Kind, role: str, **factors: Dim) -> Term:
+    def of(cls, kind: Kind, role: str, **factors: Dim) -> Self:
         """``Term.of("add", "bias", positions=n, channels=c)``."""
         return cls(kind, tuple(factors.items()), role)
 
@@ -232,6 +230,17 @@ def ports(*names: str) -> tuple[Port, ...]:
     return tuple(Port(name.rstrip("?*"), optional=name.endswith("?"), variadic=name.endswith("*")) for name in names)
 
 
+class Example(NamedTuple):
+    """Input shapes and attributes that show the operation at work."""
+
+    inputs: tuple[tuple[int, ...] | TensorType, ...]
+    attrs: Mapping[str, Any] = {}
+
+    def types(self) -> tuple[TensorType, ...]:
+        """The inputs as types; float32 where none is said."""
+        return tuple(i if isinstance(i, TensorType) else TensorType(i) for i in self.inputs)
+
+
 class Operation(BaseModel):
     """The base of every operation: a strict, frozen model whose fields are the attributes.
 
@@ -280,17 +289,6 @@ class Operation(BaseModel):
 
 # pydantic evaluates the annotations of every base anew for each subclass; these are all class variables
 Operation.__annotations__.clear()
-
-
-class Example(NamedTuple):
-    """Input shapes and attributes that show the operation at work."""
-
-    inputs: tuple[tuple[int, ...] | TensorType, ...]
-    attrs: Mapping[str, Any] = {}
-
-    def types(self) -> tuple[TensorType, ...]:
-        """The inputs as types; float32 where none is said."""
-        return tuple(i if isinstance(i, TensorType) else TensorType(i) for i in self.inputs)
 
 
 _Declared = TypeVar("_Declared", bound=type[Operation])

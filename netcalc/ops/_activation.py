@@ -1,7 +1,5 @@
 """What activations share: work by the element, and operations that do nothing else."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, ClassVar
 

@@ -1,7 +1,5 @@
 """What operations share that only move elements, and join or part them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from netcalc.dims import Dim

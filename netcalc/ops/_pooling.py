@@ -1,7 +1,5 @@
 """What pooling with a sliding window shares, whatever becomes of the elements in it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, ClassVar
 

@@ -1,7 +1,5 @@
 """What operations that slide a window over spatial axes share: attributes, padding, and the size of the result."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Sequence
 from functools import cache

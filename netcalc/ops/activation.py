@@ -3,10 +3,8 @@
 :mod:`netcalc.ops.rectifier` has relu and its kin, :mod:`netcalc.ops.gating` softmax and the gated units.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from typing import Literal
+from typing import Literal, Self
 
 from pydantic import model_validator
 
@@ -64,7 +62,7 @@ class CELU(Elementwise):
     alpha: float = attr("how far it falls below zero; not 0", default=1.0)
 
     @model_validator(mode="after")
-    def _divides(self) -> CELU:
+    def _divides(self) -> Self:
         if self.alpha == 0:
             raise ValueError("alpha should not be 0")
         return self
@@ -151,7 +149,7 @@ class Hardtanh(Elementwise):
     max: float = attr("largest value (torch: max_val)", default=1.0)
 
     @model_validator(mode="after")
-    def _ordered(self) -> Hardtanh:
+    def _ordered(self) -> Self:
         if self.min > self.max:
             raise ValueError("min should not be above max")
         return self

@@ -1,7 +1,5 @@
 """Pooling to a given size."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

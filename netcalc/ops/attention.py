@@ -1,9 +1,7 @@
 """Scaled dot-product attention, as one operation, since fused kernels never store the scores."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, WithJsonSchema, model_validator
 
@@ -87,7 +85,7 @@ class ScaledDotProductAttention(Operation):
     return_weights: bool = attr("also return the softmax's weights", default=False)
 
     @model_validator(mode="after")
-    def _globals_need_a_window(self) -> ScaledDotProductAttention:
+    def _globals_need_a_window(self) -> Self:
         if self.global_tokens and self.window is None:
             raise ValueError("global_tokens are exempt from a window, and there is no window")
         return self

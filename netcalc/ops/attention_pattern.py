@@ -1,9 +1,7 @@
 """Which query–key pairs a fixed attention pattern keeps, counted in closed form for any lengths."""
 
-from __future__ import annotations
-
 import random
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, WithJsonSchema, model_validator
 
@@ -86,7 +84,7 @@ class Blocks(BaseModel):
     seed: int = attr("seed of the random blocks", default=0)
 
     @model_validator(mode="after")
-    def _one_description(self) -> Blocks:
+    def _one_description(self) -> Self:
         described = self.band is not None or any(self.global_blocks) or self.random > 0
         if described == (self.pairs is not None):
             raise ValueError("takes either pairs, or some of band, global_blocks and random")

@@ -1,7 +1,5 @@
 """Average pooling with a sliding window."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

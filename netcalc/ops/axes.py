@@ -1,7 +1,5 @@
 """The same elements with more axes, fewer, or the same in another order."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from pydantic import field_validator

@@ -1,7 +1,5 @@
 """Normalisation by channel, with running statistics for evaluation."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from netcalc.dims import Dim, product

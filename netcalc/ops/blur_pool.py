@@ -1,7 +1,5 @@
 """Anti-aliased subsampling."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Literal
 

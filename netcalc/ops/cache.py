@@ -1,7 +1,5 @@
 """Keys and values kept from one step of generation to the next."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from netcalc.dims import Dim

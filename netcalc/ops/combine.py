@@ -1,7 +1,5 @@
 """Arithmetic between tensors, element by element, with broadcasting."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Any, ClassVar, Literal
 

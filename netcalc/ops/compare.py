@@ -1,7 +1,5 @@
 """Comparison and logic between tensors, element by element, and choosing by their outcome."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Annotated, Any
 

@@ -1,7 +1,5 @@
 """Tensors joined into one along an axis, and one parted into several."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Annotated, Any
 

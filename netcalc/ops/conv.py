@@ -1,7 +1,5 @@
 """Convolutions over one, two or three axes."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """Regularisation by dropping: the identity in evaluation."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Literal
 

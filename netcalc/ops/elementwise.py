@@ -1,9 +1,7 @@
 """Functions of one tensor, element by element."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from pydantic import model_validator
 
@@ -156,7 +154,7 @@ class Clamp(_Function):
     max: Number | None = attr("the upper bound", default=None)
 
     @model_validator(mode="after")
-    def _bounded(self) -> Clamp:
+    def _bounded(self) -> Self:
         if not self.bounds():
             raise ValueError("clamp needs min, max or both")
         return self

@@ -1,7 +1,5 @@
 """Look-ups: rows of a table by whole-number ids."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from typing import Any, Literal

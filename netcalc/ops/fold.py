@@ -1,7 +1,5 @@
 """Windows of an image as columns, and back."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

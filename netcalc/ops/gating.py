@@ -1,7 +1,5 @@
 """Activations along an axis: softmax, and units that gate one half of it by the other."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Literal
 

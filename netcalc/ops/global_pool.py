@@ -1,7 +1,5 @@
 """Pooling over everything: one number for each channel."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from netcalc.dims import Dim, product

@@ -1,7 +1,5 @@
 """Linear maps on the last axis."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

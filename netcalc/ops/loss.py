@@ -1,7 +1,5 @@
 """Losses of numbers against numbers; :mod:`netcalc.ops.class_loss` has those against classes."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, Literal
 

@@ -1,7 +1,5 @@
 """Power-average pooling with a sliding window."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from netcalc.ir import TensorType

@@ -1,7 +1,5 @@
 """Triangles: of a tensor, and as attention masks."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from netcalc.dtypes import FLOATS, DType

@@ -1,7 +1,5 @@
 """Maximum pooling with a sliding window."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

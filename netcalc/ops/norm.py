@@ -1,9 +1,8 @@
 """Normalisation by the statistics of each sample; :mod:`netcalc.ops.batch_norm` has those that keep running ones."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
+from typing import Self
 
 from pydantic import model_validator
 
@@ -35,7 +34,7 @@ class _Trailing(Operation):
     affine: bool = attr("learn a weight for each normalised position (torch: elementwise_affine)", default=True)
 
     @model_validator(mode="after")
-    def _said_once(self) -> _Trailing:
+    def _said_once(self) -> Self:
         if self.axes is not None and self.normalized_shape is not None:
             raise ValueError("takes axes or normalized_shape, not both")
         if self.normalized_shape == ():

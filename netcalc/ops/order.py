@@ -1,7 +1,5 @@
 """Operations that find where elements stand in order: the largest, the k largest, all of them sorted."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from netcalc.dims import Dim, ceil_log2, product

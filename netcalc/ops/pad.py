@@ -1,7 +1,5 @@
 """Padding and cropping."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, WithJsonSchema

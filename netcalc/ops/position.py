@@ -1,7 +1,5 @@
 """Position embeddings that are added to a sequence."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Literal
 

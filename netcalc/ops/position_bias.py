@@ -1,9 +1,7 @@
 """Positions as a bias of the attention scores, for ``attn_mask``."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from pydantic import model_validator
 
@@ -189,7 +187,7 @@ class T5PositionBias(_Distance):
         return self.num_buckets // (4 if self.bidirectional else 2)
 
     @model_validator(mode="after")
-    def _enough_buckets(self) -> T5PositionBias:
+    def _enough_buckets(self) -> Self:
         if not 1 <= self.exact < self.max_distance:
             raise ValueError(
                 f"{self.num_buckets} buckets keep {self.exact} exact distances; "

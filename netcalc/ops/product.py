@@ -1,7 +1,5 @@
 """Products of tensors: matrix multiplication and Einstein summation."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 from netcalc.dims import product

@@ -1,7 +1,5 @@
 """The rectifier, max(x, 0), and its kin."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from netcalc.ir import TensorType

@@ -1,7 +1,5 @@
 """Recurrent layers over a sequence, and their cells for one step."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar, Literal
 

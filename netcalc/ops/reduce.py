@@ -1,7 +1,5 @@
 """Reductions over axes, and the running sum."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Annotated, ClassVar

@@ -1,7 +1,5 @@
 """The same elements several times."""
 
-from __future__ import annotations
-
 from netcalc.dims import Dim
 from netcalc.ir import TensorType
 from netcalc.opdef import Context, Example, RuleError, attr, normal_axis, operation

@@ -1,11 +1,9 @@
 """Resizing by interpolation."""
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Sequence
 from math import ceil, inf
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from pydantic import field_validator, model_validator
 
@@ -68,7 +66,7 @@ class Interpolate(Operation):
         return value
 
     @model_validator(mode="after")
-    def _consistent(self) -> Interpolate:
+    def _consistent(self) -> Self:
         if (self.size is None) == (self.scale_factor is None):
             raise ValueError("takes either size or scale_factor")
         if self.recompute_scale_factor and self.size is not None:

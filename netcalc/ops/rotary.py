@@ -1,7 +1,5 @@
 """Rotary position embedding and the ways of stretching it to longer contexts."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal, TypeAlias
 

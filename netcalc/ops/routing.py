@@ -3,11 +3,9 @@
 Experts that every token uses (shared experts) are an MLP beside these, added to their output.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, PlainSerializer, ValidationError, WithJsonSchema, model_validator
 
@@ -204,7 +202,7 @@ class Experts(Operation):
     capacity_factor: float | None = attr("the same, as a multiple of an even share", default=None, gt=0)
 
     @model_validator(mode="after")
-    def _consistent(self) -> Experts:
+    def _consistent(self) -> Self:
         if self.capacity is not None and self.capacity_factor is not None:
             raise ValueError("capacity and capacity_factor say the same thing; give one of them")
         if not self.gated and (self.interleaved or self.limit is not None or self.up_shift):

@@ -1,7 +1,5 @@
 """State-space recurrences over a sequence."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

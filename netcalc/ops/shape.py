@@ -1,7 +1,5 @@
 """The same elements in another shape; :mod:`netcalc.ops.axes` has the operations on whole axes."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Channels traded for pixels, and channels mixed between groups."""
 
-from __future__ import annotations
-
 from netcalc.dims import Dim, exact_div
 from netcalc.ir import TensorType
 from netcalc.opdef import Context, Example, RuleError, Size, attr, operation

@@ -1,7 +1,5 @@
 """Parts of a tensor by place: ranges, single places, places from a list or another tensor; and shifts and turns."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Annotated, Any
 

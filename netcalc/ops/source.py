@@ -1,7 +1,5 @@
 """Tensors that come from no other tensor: learned, kept beside the weights, or written in the spec."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Any
 

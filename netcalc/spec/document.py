@@ -1,7 +1,5 @@
 """The parts of a spec file, as pydantic models; lines of layers stay plain data for the elaborator."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 from typing import Annotated, Any, Literal
 

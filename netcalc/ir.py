@@ -215,6 +215,14 @@ def join(prefix: str, name: str) -> str:
     return f"{prefix}.{name}" if prefix and name else prefix or name
 
 
+def dtype_of(param: Param, node: OpNode, default: DType) -> DType:
+    """The element type of a parameter: its own, that of the first floating-point input, or the program's."""
+    if param.dtype is not None:
+        return param.dtype
+    types = (value.type for value in node.inputs if value is not None)
+    return next((t.dtype for t in types if t is not None and t.dtype in FLOATS), default)
+
+
 def parameter_at(nodes: Sequence[Node], path: str) -> tuple[OpNode, Param] | None:
     """The parameter at a path relative to these nodes, with the operation that holds it; None if there is none."""
     for node in nodes:

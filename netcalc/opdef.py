@@ -154,16 +154,16 @@ class Step(NamedTuple):
     value: Any
 
 
-@dataclass(slots=True)
 class Context:
     """What a rule may know beyond its inputs; collects the working when ``steps`` is a list.
 
     ``dtype`` is the program's floating-point type, for what no input decides (the output of an embedding).
     """
 
-    training: bool = False
-    dtype: DType = "float32"
-    steps: list[Step] | None = None
+    def __init__(self, *, training: bool = False, dtype: DType = "float32", steps: list[Step] | None = None) -> None:
+        self.training = training
+        self.dtype: DType = dtype
+        self.steps = steps
 
     def size(self, label: str, formula: str, **values: Any) -> Any:
         """The value of ``formula`` (see :mod:`netcalc.expressions`) with these values; noted as working.

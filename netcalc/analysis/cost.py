@@ -12,11 +12,10 @@ from functools import cache, cached_property, partial
 from typing import NamedTuple
 
 from netcalc.analysis.conventions import CONVENTIONS, Convention, Counted
-from netcalc.analysis.walk import dtype_of
 from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
 from netcalc.dims import Dim
 from netcalc.dtypes import ITEMSIZE
-from netcalc.ir import Body, CallNode, Node, OpNode, Program, TensorType, Value, join
+from netcalc.ir import Body, CallNode, Node, OpNode, Program, TensorType, Value, dtype_of, join
 from netcalc.opdef import Context, Param, Term
 
 __all__ = ["Analysis", "Cost", "Row", "analyse"]

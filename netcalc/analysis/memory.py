@@ -13,10 +13,9 @@ from dataclasses import dataclass
 from netcalc.analysis.conventions import CONVENTIONS
 from netcalc.analysis.cost import Analysis
 from netcalc.analysis.liveness import dying
-from netcalc.analysis.walk import dtype_of
 from netcalc.dims import value_at
 from netcalc.dtypes import ITEMSIZE
-from netcalc.ir import Body, CallNode, OpNode, Program, Value, join
+from netcalc.ir import Body, CallNode, OpNode, Program, Value, dtype_of, join
 
 __all__ = ["Memory", "memory"]
 

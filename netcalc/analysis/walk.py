@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from netcalc.dtypes import FLOATS, DType
-from netcalc.ir import Body, CheckpointSource, OpNode, Program, Tie, join
+from netcalc.dtypes import DType
+from netcalc.ir import Body, CheckpointSource, OpNode, Program, Tie, dtype_of, join
 from netcalc.opdef import Param
 
 __all__ = ["Instance", "ParameterInstance", "dtype_of", "instances", "parameters"]
@@ -74,14 +74,6 @@ def parameters(program: Program) -> Iterator[ParameterInstance]:
                 instance.sources.get(param.name),
                 instance.node.op.name,
             )
-
-
-def dtype_of(param: Param, node: OpNode, default: DType) -> DType:
-    """The element type of a parameter: its own, that of the first floating-point input, or the program's."""
-    if param.dtype is not None:
-        return param.dtype
-    types = (value.type for value in node.inputs if value is not None)
-    return next((t.dtype for t in types if t is not None and t.dtype in FLOATS), default)
 
 
 def _walk(body: Body, place: _Place, owners: dict[str, str]) -> Iterator[Instance]:

@@ -15,9 +15,9 @@ import numpy as np
 
 from netcalc.analysis.conventions import CONVENTIONS
 from netcalc.analysis.cost import Analysis
-from netcalc.analysis.walk import Instance, dtype_of
+from netcalc.analysis.walk import Instance
 from netcalc.dims import value_at
-from netcalc.ir import OpNode, Program, TensorType
+from netcalc.ir import OpNode, Program, TensorType, dtype_of
 from netcalc.numerics.arrays import numpy_dtype
 from netcalc.numerics.initializers import generator
 from netcalc.numerics.inputs import run_inputs

@@ -13,11 +13,11 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from netcalc.analysis.walk import Instance, ParameterInstance, dtype_of, parameters
+from netcalc.analysis.walk import Instance, ParameterInstance, parameters
 from netcalc.diagnostics import Diagnostic, NetcalcError, nearest
 from netcalc.dims import value_at
 from netcalc.dtypes import INTEGERS
-from netcalc.ir import CheckpointSource, Program, join, parameter_at
+from netcalc.ir import CheckpointSource, Program, dtype_of, join, parameter_at
 from netcalc.numerics.initializers import Initializers
 from netcalc.numerics.kernels import Array
 from netcalc.numerics.tensors import Arrays, Header, Tensors, open_tensors

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
 from netcalc.analysis.cost import Analysis, Cost, Row
-from netcalc.analysis.notes import heavy_layers
 from netcalc.dims import Dim
 from netcalc.ir import OpNode, Value
 from netcalc.render.grid import Column, grid, markdown
@@ -276,6 +275,8 @@ def note_lines(analysis: Analysis, view: View, rows: Sequence[Sequence[str]]) ->
     if folded and view != "shapes":
         yield "×N: the figures are those of one of the N instances; shares and totals are of all."
     if view != "shapes":
+        from netcalc.analysis.notes import heavy_layers
+
         for heavy in heavy_layers(analysis):
             product = f"{'×'.join(map(str, heavy.sizes))} = " if heavy.sizes else ""
             inputs, units = exact(heavy.inputs), exact(heavy.units)

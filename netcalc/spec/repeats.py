@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from netcalc import ops
 from netcalc.diagnostics import Diagnostic, NetcalcError
@@ -26,13 +25,12 @@ __all__ = ["elaborate_repeat", "same_body"]
 MAX_TIMES = 100_000_000
 
 
-@dataclass(eq=False, slots=True)
-class Repetition:
+class Repetition(NamedTuple):
     """How often, what the loop variables are called, and whether the iterations can differ by them."""
 
     indices: Sequence[int]
-    index: str
-    item: str | None
+    index_name: str
+    item_name: str | None
     items: Sequence[Any]
     varies: bool
 
@@ -44,7 +42,7 @@ class Repetition:
     def variables(self, turn: int) -> dict[str, Any]:
         """The loop variables of one iteration."""
         index = self.indices[turn]
-        return {self.index: index} | ({self.item: self.items[index]} if self.item else {})
+        return {self.index_name: index} | ({self.item_name: self.items[index]} if self.item_name else {})
 
 
 def elaborate_repeat(walk: Elaborator, line: Line, frame: Frame, current: Value | None) -> Value | None:
@@ -155,15 +153,15 @@ def _where_it_holds(walk: Elaborator, line: Line, frame: Frame, repetition: Repe
     when = line.modifier("when")
     if when is None:
         return repetition
-    if not names_in(when.data, bare=True) & {repetition.index, repetition.item}:
-        return repetition if walk.holds(line, frame) else replace(repetition, indices=())
+    if not names_in(when.data, bare=True) & {repetition.index_name, repetition.item_name}:
+        return repetition if walk.holds(line, frame) else repetition._replace(indices=())
     walk.spend(repetition.times, when)
     kept = [
         turn
         for turn in range(repetition.times)
         if walk.holds(line, Frame(frame.builder, parent=frame, variables=repetition.variables(turn)))
     ]
-    return replace(repetition, indices=kept)
+    return repetition._replace(indices=kept)
 
 
 def _times(value: Any, line: Line) -> int:

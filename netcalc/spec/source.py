@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from netcalc.diagnostics import Diagnostic, NetcalcError, Span
@@ -37,13 +36,15 @@ _READERS: dict[str, Callable[[str], Any]] = {
 }
 
 
-@dataclass(eq=False, slots=True)
 class Cursor:
     """A value in a parsed document, with its path and the spans of everything in it."""
 
-    data: Any
-    path: Path
-    spans: Mapping[Path, tuple[Span | None, Span]]  # path -> (span of the key, span of the value)
+    __slots__ = ("data", "path", "spans")
+
+    def __init__(self, data: Any, path: Path, spans: Mapping[Path, tuple[Span | None, Span]]) -> None:
+        self.data = data
+        self.path = path
+        self.spans = spans  # path -> (span of the key, span of the value)
 
     def __getitem__(self, key: str | int) -> Cursor:
         return Cursor(self.data[key], (*self.path, key), self.spans)

@@ -1,7 +1,5 @@
 """``python -m netcalc``."""
 
-import sys
+from netcalc.cli import script
 
-from netcalc.cli import main
-
-sys.exit(main())
+script()

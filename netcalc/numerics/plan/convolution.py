@@ -107,7 +107,7 @@ def regions(batch: int, height: int, width: int, pixels: int, threads: int) -> l
 
 
 def covered(conv: Convolving, region: Region, extents: Sequence[int]) -> tuple[list[slice], list[slice]]:
-    """Which part of a padded slab of these extents, along the first axes, the input covers; and which part of it does."""
+    """Which part of a padded slab of these extents, along the first axes, the input covers, and with which of its own."""
     places, sources = [], []
     for axis, extent in enumerate(extents):
         start = (region.top * conv.stride[0] if axis == 0 else 0) - conv.pads[axis][0]

@@ -40,7 +40,8 @@ UFUNCS: dict[str, Callable[..., Any]] = {
 class Epilogue:
     """The stages that follow on ``tensor``, each in place on a tile of (rows, columns).
 
-    ``order`` is that of the axes in memory; the columns are the last of it.  ``bias`` comes first.
+    ``order`` is that of the axes in memory.  The channels are the columns, or with ``channels_first`` the rows.
+    ``bias`` comes first.
     """
 
     def __init__(
@@ -51,19 +52,22 @@ class Epilogue:
         stages: Sequence[Node],
         order: Sequence[int],
         bias: Slot | None = None,
+        channels_first: bool = False,
     ) -> None:
         self.reads: list[Slot] = []
         self._dtype = wide_dtype(tensor.dtype)
         self._strips = False
         self._stages: list[Stage] = []
+        self._lead = 1 if channels_first else -1
+        across = _down if channels_first else _across
         if bias is not None:
-            self._stages.append(partial(_across, np.add, bias))
+            self._stages.append(partial(across, np.add, bias))
         for stage in stages:
             name = stage.op.name
             if name in NORMALISING:
                 channels = (tensor.shape[1],)
                 scale, shift = (low.made(channels, self._dtype, load) for load in statistics(low, stage))
-                self._stages += [partial(_across, np.multiply, scale), partial(_across, np.add, shift)]
+                self._stages += [partial(across, np.multiply, scale), partial(across, np.add, shift)]
             elif name in COMBINING:
                 self._stages.append(self._combining(low, node, stage, tensor, order))
             elif (ends := limits(stage.op)) is not None:
@@ -83,7 +87,7 @@ class Epilogue:
         other = second if first is tensor else first
         if other is tensor:
             return partial(_combine, ufunc, None, turned)
-        rows = low.rows(node, low.slot(other), order)
+        rows = low.rows(node, low.slot(other), order, self._lead)
         self.reads.append(rows)
         return partial(_combine, ufunc, rows, turned != (first is not tensor))
 
@@ -145,6 +149,13 @@ def _across(
     yield partial(ufunc, x, values, x)
 
 
+def _down(
+    ufunc: Callable[..., Any], vector: Slot, x: Array, rows: slice, columns: slice, scratch: Sequence[Array]
+) -> Iterator[Pass]:
+    """``x`` with a number for each row."""
+    yield partial(ufunc, x, vector.array()[rows, None], x)
+
+
 def _repeats(x: Array) -> int:
     """How many rows may be taken as one."""
     if not x.flags.c_contiguous:
@@ -200,7 +211,7 @@ def _ordered(x: Array, other: Any, turned: bool) -> tuple[Any, Any]:
 def _curve(op: Any, x: Array, rows: slice, columns: slice, scratch: Sequence[Array]) -> Iterator[Pass]:
     function = curve(op, x.dtype)
     for strip in _strips(x):
-        one, other = (array[: strip.size].reshape(strip.shape) for array in scratch)
+        one, other = (array[: strip.size].reshape(strip.shape) for array in scratch[:2])
         yield from function(strip, strip, one, other)
 
 

@@ -25,9 +25,14 @@ class Tensor:
     dtype: np.dtype[Any]
 
     @property
+    def elements(self) -> int:
+        """How many elements it has."""
+        return math.prod(self.shape)
+
+    @property
     def nbytes(self) -> int:
         """The bytes of its elements."""
-        return math.prod(self.shape) * self.dtype.itemsize
+        return self.elements * self.dtype.itemsize
 
 
 @dataclass(eq=False, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any, TypeAlias
 
@@ -16,7 +16,7 @@ from netcalc.dims import value_at
 from netcalc.ir import Program
 from netcalc.numerics.arrays import numpy_dtype
 from netcalc.numerics.kernels import Array
-from netcalc.numerics.plan.graph import Node, Tensor
+from netcalc.numerics.plan.graph import Graph, Node, Tensor
 from netcalc.numerics.plan.step import Constant, Step, cuts
 from netcalc.numerics.plan.storage import Slot, Store, dense
 from netcalc.numerics.weights import Parameters
@@ -37,8 +37,10 @@ def wide_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
 class Lowering:
     """Where tensors lie so far, and the steps and constants so far."""
 
-    def __init__(self, program: Program, threads: int, nodes: Iterable[Node]) -> None:
+    def __init__(self, program: Program, threads: int, graph: Graph) -> None:
         self.threads = threads
+        #: What the program returns, which is handed out in the order of its axes.
+        self.outputs = set(graph.outputs)
         self.steps: list[Step] = []
         self.constants: list[Constant] = []
         #: Stores of what is computed once, from constants alone.
@@ -49,7 +51,7 @@ class Lowering:
         self._program = program
         self._parameters: Parameters | None = None
         self._weights: dict[str, Slot] = {}
-        self._users = Counter(owner for node in nodes for owner in node.instance.owners.values())
+        self._users = Counter(owner for node in graph.nodes for owner in node.instance.owners.values())
 
     # -- tensors ------------------------------------------------------------------------------------
 
@@ -88,6 +90,12 @@ class Lowering:
         """A parameter's declaration; None if the operation has none of this name."""
         return next((p for p in node.instance.node.params if p.name == name), None)
 
+    def shape(self, node: Node, name: str) -> tuple[int, ...]:
+        """The shape of a parameter."""
+        param = self.param(node, name)
+        assert param is not None
+        return tuple(value_at(size, {}) for size in param.shape)
+
     def fetch(self, node: Node, name: str) -> Array:
         """A parameter's numbers, once :meth:`bind` has said where they come from."""
         param = self.param(node, name)
@@ -104,7 +112,7 @@ class Lowering:
         assert param is not None
         key = node.instance.owners[name]
         if key not in self._weights:
-            shape = tuple(value_at(size, {}) for size in param.shape)
+            shape = self.shape(node, name)
             dtype = numpy_dtype(dtype_of(param, node.instance.node, self._program.dtype))
             self._weights[key] = self.made(shape, dtype, lambda: self.fetch(node, name))
         return self._weights[key]
@@ -123,10 +131,13 @@ class Lowering:
         """Appends a step."""
         self.steps.append(step)
 
-    def rows(self, node: Node, slot: Slot, order: Sequence[int]) -> Slot:
-        """The tensor as (rows, columns), the last of ``order`` being the columns; copied where its bytes lie otherwise."""
+    def rows(self, node: Node, slot: Slot, order: Sequence[int], lead: int = -1) -> Slot:
+        """The tensor as (rows, columns), a copy where its bytes lie otherwise.
+
+        The first ``lead`` axes of ``order`` are the rows, the others the columns; by default the columns are the last.
+        """
         turned = slot.permuted(order)
-        columns = turned.shape[-1] if turned.shape else 1
+        columns = math.prod(turned.shape[lead:])
         wanted = (turned.elements // max(columns, 1), columns)
         flat = turned.reshaped(wanted)
         if flat is None or (columns > 1 and flat.strides[1] != slot.dtype.itemsize):
@@ -159,7 +170,7 @@ class Lowering:
 
 Lower: TypeAlias = Callable[[Lowering, Node], bool]
 _lowerings: dict[str, Lower] = {}
-_MODULES = ("conv", "elementwise", "linear", "views")
+_MODULES = ("attention", "conv", "elementwise", "linear", "recurrent", "pool", "views")
 
 
 def lowering(*names: str) -> Callable[[Lower], Lower]:

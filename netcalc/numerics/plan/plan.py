@@ -52,7 +52,7 @@ class Plan:
         graph = flatten(program)
         simplify(graph)
         fuse(graph)
-        low = Lowering(program, threads, graph.nodes)
+        low = Lowering(program, threads, graph)
         self.inputs: list[Slot] = [low.new(tensor) for tensor in graph.inputs]
         for node in graph.nodes:
             lower = lowering_for(node.op.name)

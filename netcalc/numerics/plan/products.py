@@ -41,13 +41,11 @@ def grid(rows: int, columns: int, threads: int) -> list[Tile]:
     return [(r, c) for c in cuts(columns, by_columns) for r in cuts(rows, by_rows)]
 
 
-def emit_product(
-    low: Lowering, node: Node, x: Slot, weight: Slot, out: Slot, epilogue: Epilogue, turned: bool = False
-) -> None:
-    """A step that computes ``x``·``weight``ᵀ, or ``x``·``weight`` unless ``turned``, of (rows, depth) each."""
+def emit_product(low: Lowering, node: Node, x: Slot, other: Slot, out: Slot, epilogue: Epilogue) -> None:
+    """A step that computes ``x``·``other``, of (rows, depth) and (depth, columns)."""
     rows, columns = out.shape
     depth = x.shape[1]
-    x, weight = low.wide(node, x), low.wide(node, weight)
+    x, other = low.wide(node, x), low.wide(node, other)
     tiles = grid(rows, columns, low.threads if rows * columns * depth > 1 << 18 else 1)
     scratch: list[Scratch] = list(epilogue.scratch)
     narrow = out.dtype != x.dtype
@@ -59,11 +57,10 @@ def emit_product(
         (top, bottom), (left, right) = tiles[index]
         goal = out.array()[top:bottom, left:right]
         y = arrays[-1][: goal.size].reshape(goal.shape) if narrow else goal
-        block = weight.array()[left:right].T if turned else weight.array()[:, left:right]
-        passes: list[Pass] = [partial(np.matmul, x.array()[top:bottom], block, y)]
+        passes: list[Pass] = [partial(np.matmul, x.array()[top:bottom], other.array()[:, left:right], y)]
         passes += epilogue.bind(y, slice(top, bottom), slice(left, right), arrays)
         if narrow:
             passes.append(partial(np.copyto, goal, y, casting="unsafe"))
         return sequence(passes)
 
-    low.emit(Step(node, (x, weight, *epilogue.reads), (out,), len(tiles), bind, scratch))
+    low.emit(Step(node, (x, other, *epilogue.reads), (out,), len(tiles), bind, scratch))

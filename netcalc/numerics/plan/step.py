@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -71,4 +72,4 @@ def cuts(total: int, pieces: int) -> list[tuple[int, int]]:
     """(start, stop) of that many pieces of ``range(total)``, nearly equal, none of them empty."""
     pieces = max(1, min(pieces, total))
     ends = [total * i // pieces for i in range(pieces + 1)]
-    return list(zip(ends, ends[1:], strict=False))
+    return list(pairwise(ends))

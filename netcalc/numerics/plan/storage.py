@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -71,6 +72,13 @@ class Slot:
         keep = [other for other in range(len(self.shape)) if other != axis]
         return self.permuted(keep)
 
+    def inserted(self, axis: int) -> Slot:
+        """One more axis, of one place."""
+        shape, strides = list(self.shape), list(self.strides)
+        shape.insert(axis, 1)
+        strides.insert(axis, 0)
+        return replace(self, shape=tuple(shape), strides=tuple(strides))
+
     def expanded(self, shape: Shape) -> Slot:
         """Broadcast to a shape of as many axes or more."""
         lead = len(shape) - len(self.shape)
@@ -126,7 +134,7 @@ def _reshaped(shape: Shape, strides: Shape, wanted: Shape) -> Shape | None:
                 target *= wanted[stop]
                 stop += 1
         group = old[start:end]
-        if any(outer[1] != inner[0] * inner[1] for outer, inner in zip(group, group[1:], strict=False)):
+        if any(outer[1] != inner[0] * inner[1] for outer, inner in pairwise(group)):
             return None
         part, step = [], group[-1][1]
         for size in reversed(wanted[position:stop]):

@@ -51,9 +51,9 @@ class Workers:
         except BaseException as error:
             errors.append(error)
         errors += [self._done.get() for _ in parts[1:]]
-        for error in errors:
-            if error is not None:
-                raise error
+        first = next((error for error in errors if error is not None), None)
+        if first is not None:
+            raise first
 
 
 def _work(queue: SimpleQueue[Part | None], done: SimpleQueue[BaseException | None]) -> None:

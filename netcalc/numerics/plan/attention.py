@@ -1,0 +1,232 @@
+"""Attention block by block: of the scores only some queries' rows are ever held, for one head at a time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from netcalc.numerics.kernels import Array
+from netcalc.numerics.plan.convolution import shaped
+from netcalc.numerics.plan.epilogue import Pass, sequence
+from netcalc.numerics.plan.graph import Node, Tensor
+from netcalc.numerics.plan.lowering import Lowering, lowering, wide_dtype
+from netcalc.numerics.plan.step import Job, Scratch, Step, cuts
+from netcalc.numerics.plan.storage import Slot
+from netcalc.ops.attention import ScaledDotProductAttention
+
+__all__ = ["Block"]
+
+#: Scores that are held at a time: half a megabyte of float32.
+_SCORES = 1 << 17
+#: The fewest queries of a block, however many keys there are.
+_QUERIES = 16
+
+
+class Block(NamedTuple):
+    """Queries ``top`` to ``bottom`` and the keys ``left`` to ``right``, which are all that any of them sees."""
+
+    top: int
+    bottom: int
+    left: int
+    right: int
+
+
+@lowering("scaled_dot_product_attention")
+def attention(low: Lowering, node: Node) -> bool:
+    """Softmax(Q·Kᵀ)·V for blocks of queries, the division last, on as few columns as there are."""
+    op: ScaledDotProductAttention = node.op
+    query, key, value, *rest = [*node.inputs, None, None, None][:6]
+    assert query is not None and key is not None and value is not None
+    if op.return_weights or op.blocks is not None or 0 in (*query.shape, *key.shape, *value.shape):
+        return False
+    result = node.outputs[0]
+    lead, (queries, depth) = result.shape[:-2], result.shape[-2:]
+    keys = key.shape[-2]
+    if _joined(op, query, key) != lead:
+        return False  # values for more heads than have scores
+    attn_mask, padding, sinks = rest
+    heads = [
+        _headed(low.wide(node, low.slot(t)), lead, t.shape[-3] if op.enable_gqa and t is not query else None)
+        for t in (query, key, value)
+    ]
+    work = heads[0][0].dtype
+    mask = None if attn_mask is None else low.wide(node, low.slot(attn_mask)).expanded((*lead, queries, keys))
+    hidden = _hidden_keys(low, node, padding, (*lead, queries, keys))
+    sunk = None if sinks is None else low.wide(node, low.slot(sinks)).expanded(lead)
+    order = (*range(len(lead)), len(lead), len(lead) + 1)
+    if len(query.shape) == len(result.shape) and low.slot(query).order[-1] == len(lead) + 1:
+        order = low.slot(query).order
+    out = low.new(result, order)
+
+    blocks = _blocks(op, queries, keys)
+    jobs = [(index, block) for index in np.ndindex(*lead) for block in blocks]
+    most = max((block.bottom - block.top) * (block.right - block.left) for block in blocks)
+    height = max(block.bottom - block.top for block in blocks)
+    scratch: list[Scratch] = [
+        ((most,), work),
+        ((height * query.shape[-1],), work),
+        ((height * depth,), work),
+        ((2 * height,), work),
+        ((most if mask is not None and mask.dtype == np.bool_ else 0,), np.dtype(np.bool_)),
+    ]
+    patterns: dict[bytes, Array] = {}
+
+    def bind(number: int, arrays: Sequence[Array]) -> Job:
+        index, block = jobs[number]
+        rows, columns = slice(block.top, block.bottom), slice(block.left, block.right)
+        goal = out.array()[index][rows]
+        if block.left >= block.right:
+            return partial(goal.fill, 0)
+        q, k, v = (_of_head(*head, index) for head in heads)
+        y = goal if goal.dtype == work else shaped(arrays[2], goal.shape)
+        scores = shaped(arrays[0], (block.bottom - block.top, block.right - block.left))
+        passes: list[Pass] = list(_scored(op, q[rows], k[columns], shaped(arrays[1], q[rows].shape), scores))
+        if mask is not None:
+            passes += _mask(scores, mask.array()[index][rows, columns], shaped(arrays[4], scores.shape))
+        if hidden is not None:
+            passes.append(partial(np.add, scores, hidden.array()[index][:, columns], scores))
+        passes += _pattern(op, block, keys - queries, scores, patterns)
+        sink = None if sunk is None else sunk.array()[index]
+        passes += _softmax(scores, arrays[3].reshape(2, -1, 1)[:, : len(scores)], sink)
+        passes.append(partial(np.matmul, scores, v[columns], y))
+        passes.append(partial(np.divide, y, arrays[3].reshape(2, -1, 1)[1, : len(scores)], y))
+        if y is not goal:
+            passes.append(partial(np.copyto, goal, y, casting="unsafe"))
+        return sequence(passes)
+
+    reads = [slot for slot in (*(slot for slot, _ in heads), mask, hidden, sunk) if slot is not None]
+    low.emit(Step(node, reads, (out,), len(jobs), bind, scratch))
+    return True
+
+
+def _joined(op: ScaledDotProductAttention, query: Tensor, key: Tensor) -> tuple[int, ...]:
+    """The leading axes of the scores."""
+    shape = key.shape[:-2]
+    if op.enable_gqa:
+        shape = (*shape[:-1], query.shape[-3])
+    return np.broadcast_shapes(query.shape[:-2], shape)
+
+
+def _headed(slot: Slot, lead: tuple[int, ...], heads: int | None) -> tuple[Slot, int]:
+    """Queries, keys or values for every head of the result, and how many heads in a row share one."""
+    length, depth = slot.shape[-2:]
+    if heads is None or heads == lead[-1]:
+        return slot.expanded((*lead, length, depth)), 1
+    return slot.expanded((*lead[:-1], heads, length, depth)), lead[-1] // heads
+
+
+def _of_head(slot: Slot, shared: int, index: tuple[int, ...]) -> Array:
+    if index:
+        index = (*index[:-1], index[-1] // shared)
+    array: Array = slot.array()[index]
+    return array
+
+
+def _hidden_keys(low: Lowering, node: Node, padding: Tensor | None, shape: tuple[int, ...]) -> Slot | None:
+    """Zero for a key and −∞ for padding, as a row to add to the scores of a batch."""
+    if padding is None:
+        return None
+    source = low.slot(padding)
+    if len(shape) > 2:  # (…, batch, keys) to (…, batch, heads, queries, keys)
+        spread = source.reshaped((*source.shape[:-1], 1, 1, source.shape[-1]))
+    else:
+        spread = source.reshaped((1, source.shape[-1]) if len(source.shape) == 1 else source.shape)
+    target = low.room(padding.shape, wide_dtype(node.outputs[0].dtype))
+
+    def bind(number: int, arrays: Sequence[Array]) -> Job:
+        goal, given = target.array(), source.array()
+        return sequence([partial(goal.fill, 0), partial(np.copyto, goal, -np.inf, where=given)])
+
+    low.emit(Step(node, (source,), (target,), 1, bind, what="mask"))
+    wide = target.reshaped(spread.shape) if spread is not None else None
+    assert wide is not None
+    return wide.expanded((*shape[:-2], 1, shape[-1]))
+
+
+def _blocks(op: ScaledDotProductAttention, queries: int, keys: int) -> list[Block]:
+    """The queries in blocks, each with the range of keys that a window and the order leave it."""
+    height = max(_QUERIES, _SCORES // keys)
+    offset = keys - queries if op.alignment == "lower_right" else 0
+    blocks = []
+    for top, bottom in cuts(queries, -(-queries // height)):
+        left, right = 0, keys
+        if op.causal:
+            right = min(right, bottom + offset)
+        if op.window is not None and not op.global_tokens:
+            before, after = op.window
+            left = left if before is None else max(left, top + offset - before)
+            right = right if after is None else min(right, bottom + offset + after)
+        blocks.append(Block(top, bottom, left, max(right, left)))
+    return blocks
+
+
+def _scored(op: ScaledDotProductAttention, q: Array, k: Array, scaled: Array, scores: Array) -> Iterator[Pass]:
+    """The scores, the queries being scaled beforehand, which are fewer."""
+    scale = 1 / math.sqrt(q.shape[-1]) if op.scale is None else op.scale
+    yield partial(np.multiply, q, q.dtype.type(scale), scaled)
+    yield partial(np.matmul, scaled, k.T, scores)
+    if op.softcap is not None:
+        yield partial(np.multiply, scores, q.dtype.type(1 / op.softcap), scores)
+        yield partial(np.tanh, scores, scores)
+        yield partial(np.multiply, scores, q.dtype.type(op.softcap), scores)
+
+
+def _mask(scores: Array, mask: Array, hidden: Array) -> Iterator[Pass]:
+    if mask.dtype == np.bool_:
+        yield partial(np.logical_not, mask, hidden)
+        yield partial(np.copyto, scores, -np.inf, where=hidden)
+    else:
+        yield partial(np.add, scores, mask, scores)
+
+
+def _pattern(
+    op: ScaledDotProductAttention, block: Block, offset: int, scores: Array, known: dict[bytes, Array]
+) -> Iterator[Pass]:
+    """Hides what the order and the window hide of the block, by adding −∞ to the columns where that is anything."""
+    if not op.causal and op.window is None:
+        return
+    place = np.arange(block.top, block.bottom)[:, None] + (offset if op.alignment == "lower_right" else 0)
+    column = np.arange(block.left, block.right)
+    visible = np.ones(scores.shape, bool)
+    if op.window is not None:
+        before, after = op.window
+        if before is not None:
+            visible &= column >= place - before
+        if after is not None:
+            visible &= column <= place + after
+        if op.global_tokens:
+            visible |= (place < op.global_tokens) | (column < op.global_tokens)
+    if op.causal:
+        visible &= column <= place
+    (partly,) = np.nonzero(~visible.all(axis=0))
+    if not partly.size:
+        return
+    span = slice(partly[0], partly[-1] + 1)
+    shown = visible[:, span]
+    key = shown.tobytes() + bytes(str(shown.shape), "ascii")
+    if key not in known:
+        known[key] = np.where(shown, scores.dtype.type(0), scores.dtype.type(-np.inf))
+    yield partial(np.add, scores[:, span], known[key], scores[:, span])
+
+
+def _softmax(scores: Array, sums: Array, sink: Array | None) -> Iterator[Pass]:
+    """The exponentials in place, and in ``sums[1]`` what they are to be divided by; 0 over anything is 0."""
+    top, total = sums
+    number = scores.dtype.type
+    ones = np.ones((scores.shape[1], 1), scores.dtype)
+    yield partial(np.maximum.reduce, scores, 1, None, top, True)
+    if sink is not None:
+        yield partial(np.maximum, top, sink, out=top)
+    yield partial(np.maximum, top, np.finfo(scores.dtype).min, out=top)  # where all is hidden
+    yield partial(np.subtract, scores, top, scores)
+    yield partial(np.exp, scores, scores)
+    yield partial(np.matmul, scores, ones, total)
+    if sink is not None:
+        yield partial(np.subtract, sink, top, top)
+        yield partial(np.exp, top, top)
+        yield partial(np.add, total, top, total)
+    yield partial(np.maximum, total, np.finfo(number).tiny, out=total)

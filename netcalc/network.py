@@ -20,7 +20,8 @@ from netcalc.spec.library import Loaded, load_text
 
 if TYPE_CHECKING:
     from netcalc.analysis.explain import Explanation
-    from netcalc.numerics.run import RunResult
+    from netcalc.numerics.compiled import Compiled
+    from netcalc.numerics.run import PlanName, RunResult
     from netcalc.numerics.verify import VerifyReport
 
 __all__ = ["LayerShapes", "Network", "compare", "load", "loads"]
@@ -154,13 +155,45 @@ class Network:
         trace: Sequence[str] = (),
         keep: bool = False,
         progress: Callable[[int, int, str], None] | None = None,
+        plan: PlanName = "fast",
+        threads: int | None = None,
+        profiled: bool = False,
     ) -> RunResult:
         """A forward pass in NumPy; see :func:`netcalc.numerics.run.forward`."""
         from netcalc.numerics.run import forward
 
         return forward(
-            self.program, inputs, weights=weights, init=init, seed=seed, trace=trace, keep=keep, progress=progress
+            self.program,
+            inputs,
+            weights=weights,
+            init=init,
+            seed=seed,
+            trace=trace,
+            keep=keep,
+            progress=progress,
+            plan=plan,
+            threads=threads,
+            profiled=profiled,
         )
+
+    def compile(
+        self,
+        weights: str | Path | Mapping[str, Any] | None = None,
+        *,
+        init: str | Iterable[str] = "default",
+        seed: int = 0,
+        threads: int | None = None,
+    ) -> Compiled:
+        """The network planned and loaded, to be run again and again; see :class:`netcalc.numerics.compiled.Compiled`.
+
+        >>> import netcalc, numpy
+        >>> session = netcalc.load("mlp").compile(seed=1)
+        >>> session(x=numpy.zeros((1, 784), "float32"))["output"].shape
+        (1, 10)
+        """
+        from netcalc.numerics.compiled import Compiled
+
+        return Compiled(self.program, weights, init=init, seed=seed, threads=threads)
 
     def verify(
         self,

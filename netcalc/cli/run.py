@@ -2,11 +2,16 @@
 
 --init takes an initialiser (default, xavier_normal, kaiming_uniform(mode=fan_out, nonlinearity=relu), normal(std=0.02),
 constant(0.1), zeros, …) for all parameters, or PATTERN=INITIALISER for those whose path matches.
+
+The run is planned as a whole: fused, cut into jobs for all threads, with all weights in memory. --plan reference runs
+one operation after the other by its plain kernel; so do --trace and --train. --profile says where the time of a planned
+run goes, and what memory it takes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
@@ -16,6 +21,13 @@ from netcalc.cli import options
 if TYPE_CHECKING:
     from netcalc.ir import Program
     from netcalc.numerics.run import RunResult
+
+
+class PlanChoice(StrEnum):
+    """How a run goes about its work."""
+
+    FAST = "fast"
+    REFERENCE = "reference"
 
 
 Inputs: TypeAlias = Annotated[
@@ -34,6 +46,15 @@ Tensors: TypeAlias = Annotated[
     str | None,
     typer.Option("--output", "-o", metavar="FILE", help="Write outputs and traced tensors to .npz or .safetensors."),
 ]
+Plan: TypeAlias = Annotated[
+    PlanChoice, typer.Option("--plan", help="Planned as a whole, or one operation after the other.")
+]
+Threads: TypeAlias = Annotated[
+    int | None, typer.Option("--threads", metavar="N", min=1, help="Of a planned run; all cores if not given.")
+]
+Profile: TypeAlias = Annotated[
+    bool, typer.Option("--profile", help="Time further passes, and show where time and memory go.")
+]
 
 
 def command(
@@ -47,6 +68,9 @@ def command(
     output: Tensors = None,
     format_: options.TextChoice = options.TextOrJson.TEXT,
     train: options.Train = False,
+    plan: Plan = PlanChoice.FAST,
+    threads: Threads = None,
+    profile: Profile = False,
 ) -> None:
     """Runs the network and tells what came out; writes tensors where asked to."""
     from netcalc.cli.output import json_lines, look_for, write
@@ -67,6 +91,9 @@ def command(
             trace=trace or (),
             keep=output is not None,
             progress=progress,
+            plan=plan.value,
+            threads=threads,
+            profiled=profile,
         )
     if output is not None:
         _save(result, output)

@@ -4,23 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
-from netcalc.analysis.memory import Memory, memory
-from netcalc.analysis.walk import Instance, instances
-from netcalc.diagnostics import Diagnostic, NetcalcError, RuleError
-from netcalc.ir import Body, OpNode, Program
-from netcalc.numerics.free import free_bytes, gibibytes
+from netcalc.analysis.memory import Memory
+from netcalc.analysis.walk import Instance
+from netcalc.diagnostics import Diagnostic, NetcalcError, RuleError, did_you_mean
+from netcalc.ir import Program
+from netcalc.numerics.free import free_bytes
 from netcalc.numerics.initializers import generator
-from netcalc.numerics.inputs import require_sizes, run_inputs
+from netcalc.numerics.inputs import run_inputs
 from netcalc.numerics.interpret import interpret, operations
-from netcalc.numerics.kernels import Array, Run, apply, kernel_for
+from netcalc.numerics.kernels import Array, Run, apply
+from netcalc.numerics.plan.plan import PlanMemory
+from netcalc.numerics.plan.session import Session, Watch
+from netcalc.numerics.plan.step import Step
+from netcalc.numerics.prepare import prepare, prepare_plan, thread_count, too_large, unplanned
+from netcalc.numerics.profile import Profile, profile
+from netcalc.numerics.resident import Growth
 from netcalc.numerics.trace import Tracer, TraceRow
 from netcalc.numerics.weights import Parameters, Weights
 
-__all__ = ["Progress", "RunResult", "forward", "prepare"]
+__all__ = ["PLANS", "PlanName", "Progress", "RunResult", "forward", "prepare"]
 
-#: Told after each operation: how many are done, how many there are, the path of the last.
+#: How a run goes about its work: planned as a whole, or operation by operation.
+PlanName: TypeAlias = Literal["fast", "reference"]
+PLANS: tuple[PlanName, ...] = get_args(PlanName)
+
+#: Told after each step: how many are done, how many there are, the path of the last.
 Progress: TypeAlias = Callable[[int, int, str], None]
 
 
@@ -29,13 +39,15 @@ class RunResult:
     """What a forward pass gave.
 
     ``outputs`` by name; ``trace`` in order of execution; ``buffers`` holds the buffers that training updated, by path;
-    ``memory`` is what the pass was predicted to take.
+    ``memory`` is what the pass was predicted to take, in the form of the ``plan`` that was followed.
     """
 
     outputs: Mapping[str, Array]
     trace: tuple[TraceRow, ...]
     buffers: Mapping[str, Array]
-    memory: Memory
+    memory: Memory | PlanMemory
+    plan: PlanName
+    profile: Profile | None = None
 
 
 def forward(
@@ -49,6 +61,9 @@ def forward(
     keep: bool = False,
     training: bool | None = None,
     progress: Progress | None = None,
+    plan: PlanName = "fast",
+    threads: int | None = None,
+    profiled: bool = False,
 ) -> RunResult:
     """Runs the program once.
 
@@ -60,17 +75,78 @@ def forward(
         trace: patterns of paths whose outputs are looked at; ``keep`` keeps their arrays too, which the prediction of
             memory does not include.
         training: the mode of dropout and batch statistics; the program's own when None.
-        progress: called after each operation.
+        progress: called after each step.
+        plan: ``"reference"`` runs one operation after the other by its plain kernel, one layer's weights in memory at a
+            time.  So does ``"fast"`` where there is something that a plan does not keep or do: a trace, training mode,
+            more operations than :data:`~netcalc.numerics.prepare.MOST_PLANNED`.
+        threads: of a planned run; as many as there are cores that this process may use, when None.
+        profiled: times a few more passes of a planned run.
 
     Raises:
-        NetcalcError: E404 symbolic sizes; E502 bad ``init``; E503 a trace that matches nothing; E601 weights and E602
-            inputs that do not fit; E603 not enough memory; E604 no kernel; E605 unreadable files.
+        NetcalcError: E404 symbolic sizes; E502 bad ``init``, ``plan`` or ``threads``, or a profile of what is not
+            planned; E503 a trace that matches nothing; E601 weights and E602 inputs that do not fit; E603 not enough
+            memory; E604 no kernel; E605 unreadable files.
     """
     if training is not None:
         program = replace(program, training=training)
+    if plan not in PLANS:
+        hint = did_you_mean(plan, PLANS)
+        raise NetcalcError(Diagnostic("E502", f"there is no plan {plan!r}; plans are {' and '.join(PLANS)}", hint=hint))
+    thread_count(threads)
+    why = "the reference path was asked for" if plan == "reference" else "a trace was asked for" if trace else None
+    why = why or unplanned(program)
+    if profiled and why is not None:
+        raise NetcalcError(Diagnostic("E502", f"only a planned run has a profile, and {why}"))
+    if why is None:
+        return _planned(program, inputs, weights, init, seed, threads, progress, profiled)
+    return _stepwise(program, inputs, weights, init, seed, Tracer(program, trace, keep=keep), progress)
+
+
+def _planned(
+    program: Program,
+    inputs: Mapping[str, Any] | None,
+    weights: Weights | None,
+    init: str | Iterable[str],
+    seed: int,
+    threads: int | None,
+    progress: Progress | None,
+    profiled: bool,
+) -> RunResult:
+    """The program as a whole, by a plan."""
+    growth = Growth.start()
+    plan = prepare_plan(program, threads)
+    parameters = Parameters(program, weights, init=init, seed=seed)
+    arrays = run_inputs(program, inputs, seed)
+    try:
+        session = Session(plan, parameters)
+        outputs = session(arrays, progress and _told(progress, len(plan.steps)))
+        times = profile(session, arrays, growth) if profiled else None
+    except MemoryError:
+        raise NetcalcError(too_large(program, plan.memory, free_bytes())) from None
+    return RunResult(dict(zip(program.output_names, outputs, strict=True)), (), {}, plan.memory, "fast", times)
+
+
+def _told(progress: Progress, total: int) -> Watch:
+    """What tells of a planned run's progress."""
+
+    def watch(number: int, step: Step, seconds: float) -> None:
+        progress(number + 1, total, step.node.instance.path)
+
+    return watch
+
+
+def _stepwise(
+    program: Program,
+    inputs: Mapping[str, Any] | None,
+    weights: Weights | None,
+    init: str | Iterable[str],
+    seed: int,
+    tracer: Tracer,
+    progress: Progress | None,
+) -> RunResult:
+    """Operation by operation, each by its plain kernel."""
     required = prepare(program)
     parameters = Parameters(program, weights, init=init, seed=seed)
-    tracer = Tracer(program, trace, keep=keep)
     arrays: list[Array | None] = [*run_inputs(program, inputs, seed)]
     total, done = operations(program), 0
     rng = generator(seed, "/run")
@@ -87,7 +163,7 @@ def forward(
         try:
             outputs = _apply(instance, run, given, params)
         except MemoryError:
-            raise NetcalcError(_too_large(program, required, free_bytes())) from None
+            raise NetcalcError(too_large(program, required, free_bytes())) from None
         buffers.update((owners[name], array) for name, array in run.updates.items())
         done += 1
         tracer.see(instance.path, node.op.name, outputs)
@@ -95,8 +171,9 @@ def forward(
             progress(done, total, instance.path)
         return outputs
 
-    outputs = interpret(program, arrays, evaluate, tracer.leave if trace else None)
-    return RunResult(dict(zip(program.output_names, outputs, strict=True)), tuple(tracer.rows), buffers, required)
+    outputs = interpret(program, arrays, evaluate, tracer.leave if tracer.patterns else None)
+    named = dict(zip(program.output_names, outputs, strict=True))
+    return RunResult(named, tuple(tracer.rows), buffers, required, "reference")
 
 
 def _apply(
@@ -108,52 +185,3 @@ def _apply(
     except RuleError as error:
         message = f"{instance.path}: {error.message}"
         raise NetcalcError(Diagnostic(error.code, message, instance.node.span, hint=error.hint)) from None
-
-
-def prepare(program: Program) -> Memory:
-    """What a run of the program takes, once it is sure that it can run.
-
-    Raises:
-        NetcalcError: E404 symbolic sizes, E604 an operation without kernel, E603 not enough memory.
-    """
-    require_sizes(program)
-    _require_kernels(program)
-    required, free = memory(program), free_bytes()
-    if required.peak > free:
-        raise NetcalcError(_too_large(program, required, free))
-    return required
-
-
-def _too_large(program: Program, required: Memory, free: int) -> Diagnostic:
-    message = (
-        f"a run of {program.name!r} takes {gibibytes(required.peak)} of memory, at {required.peak_at!r}, and "
-        f"{gibibytes(free)} are free (weights {gibibytes(required.weights)} in all, values up to "
-        f"{gibibytes(required.activations)})"
-    )
-    return Diagnostic("E603", message, hint="smaller sizes (--set) take less, and shapes, params and flops take none")
-
-
-def _require_kernels(program: Program) -> None:
-    without = sorted({op for op in _operations(program.main, set()) if kernel_for(op) is None})
-    if without:
-        first: dict[str, Instance] = {}
-        for instance in instances(program):
-            if instance.node.op.name in without:
-                first.setdefault(instance.node.op.name, instance)
-                if len(first) == len(without):
-                    break
-        raise NetcalcError(
-            Diagnostic("E604", f"{instance.path}: {name} has no kernel, so it cannot be run", instance.node.span)
-            for name, instance in first.items()
-        )
-
-
-def _operations(body: Body, seen: set[Body]) -> Iterable[str]:
-    if body in seen:
-        return
-    seen.add(body)
-    for node in body.nodes:
-        if isinstance(node, OpNode):
-            yield node.op.name
-        else:
-            yield from _operations(node.body, seen)

@@ -58,13 +58,13 @@ class Tracer:
 
     def __init__(self, program: Program, patterns: Sequence[str], *, keep: bool = False) -> None:
         self.rows: list[TraceRow] = []
-        self._patterns = tuple(patterns)
+        self.patterns = tuple(patterns)
         self._keep = keep
         self._require(program)
 
     def see(self, path: str, op: str, outputs: Sequence[Array]) -> None:
         """Notes the outputs of an operation or block."""
-        if not any(fnmatchcase(path, pattern) for pattern in self._patterns):
+        if not any(fnmatchcase(path, pattern) for pattern in self.patterns):
             return
         for number, array in enumerate(outputs):
             name = path if len(outputs) == 1 else f"{path}.{number}"
@@ -76,7 +76,7 @@ class Tracer:
             self.see(path, call.body.block, outputs)
 
     def _require(self, program: Program) -> None:
-        idle = list(self._patterns)
+        idle = list(self.patterns)
         seen: list[str] = []
         walk = _paths(program.main, "")
         while idle and (path := next(walk, None)) is not None:

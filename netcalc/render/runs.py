@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from netcalc import __version__
 from netcalc.render.grid import Column, grid
 from netcalc.render.numbers import bytes_text, shape_text
+from netcalc.render.profile import profile_parts, profile_record
 from netcalc.render.text import PLAIN, Look, clean
 
 if TYPE_CHECKING:
@@ -31,7 +32,10 @@ def render_run(result: RunResult, outputs: tuple[TraceRow, ...], origin: str, lo
         parts.append(_statistics("trace", result.trace, look))
     parts.append(_statistics("output", outputs, look))
     parts += (f"{clean(name)} =\n{_numbers(array)}" for name, array in result.outputs.items() if array.size <= _FEW)
-    parts.append(look(f"predicted memory: {bytes_text(result.memory.peak)} at the most", "dim"))
+    if result.profile is not None:
+        parts += profile_parts(result.profile, look)
+    else:
+        parts.append(look(_memory(result), "dim"))
     return "\n\n".join(parts)
 
 
@@ -46,13 +50,13 @@ def run_record(result: RunResult, outputs: tuple[TraceRow, ...], spec: str, seed
             for row, array in zip(outputs, result.outputs.values(), strict=True)
         },
         "trace": [{"path": row.path, "op": row.op} | _row_record(row) for row in result.trace],
+        "plan": result.plan,
         "memory": {
             "weights": result.memory.weights,
-            "buffers": result.memory.buffers,
             "activations": result.memory.activations,
             "peak": result.memory.peak,
         },
-    }
+    } | ({} if result.profile is None else {"profile": profile_record(result.profile)})
 
 
 def render_verification(report: VerifyReport, spec: str, look: Look = PLAIN) -> str:
@@ -128,6 +132,13 @@ def weights_record(report: WeightsReport, spec: str) -> dict[str, Any]:
             {"kind": m.kind, "name": m.name, "message": m.message, "hint": m.hint} for m in report.mismatches
         ],
     }
+
+
+def _memory(result: RunResult) -> str:
+    """What was predicted; the reference path has no more than one operation's weights in memory."""
+    memory = result.memory
+    of = f", {bytes_text(memory.weights)} of it for weights" if result.plan == "fast" and memory.weights else ""
+    return f"predicted memory: {bytes_text(memory.peak)} at the most{of}"
 
 
 def _statistics(title: str, rows: tuple[TraceRow, ...], look: Look) -> str:

@@ -17,10 +17,10 @@ from netcalc.analysis.memory import memory
 from netcalc.analysis.walk import Instance
 from netcalc.diagnostics import NetcalcError
 from netcalc.ir import Program
-from netcalc.numerics import free, run
+from netcalc.numerics import free, prepare, run
 from netcalc.numerics.free import free_bytes, gibibytes
 from netcalc.numerics.interpret import interpret
-from netcalc.numerics.run import forward
+from netcalc.numerics.run import PlanName, forward
 from tests.numerics.programs import program
 
 BLOCKS = """
@@ -124,10 +124,10 @@ layers: [{scaled_dot_product_attention: {}, from: [q, q, q]}]
 def test_a_run_takes_no_more_than_predicted(name: str) -> None:
     """By NumPy's own account of what it allocated."""
     net = program(NETS[name])
-    forward(net)  # what is imported and cached on first use
+    forward(net, plan="reference")  # what is imported and cached on first use
     tracemalloc.start()
     try:
-        predicted = forward(net).memory.peak
+        predicted = forward(net, plan="reference").memory.peak
         _, taken = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
@@ -156,25 +156,37 @@ def test_weights_are_counted_once_and_the_largest_layer_is_named() -> None:
     assert predicted.peak_at == "c.0.fc"
 
 
-def test_too_large_a_network_is_refused_before_anything_is_allocated(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("plan", "place"), [("fast", ""), ("reference", ", at 'fc1'")])
+def test_too_large_a_network_is_refused_before_anything_is_allocated(
+    plan: PlanName, place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     net = program("inputs: {x: [1, 401408]}\nlayers: [{name: fc1, linear: 4096}]")
-    monkeypatch.setattr(run, "free_bytes", lambda: 3 << 30)
+    monkeypatch.setattr(prepare, "free_bytes", lambda: 3 << 30)
     monkeypatch.setattr(run, "Parameters", None)  # not even asked for
     with pytest.raises(NetcalcError) as caught:
-        forward(net)
+        forward(net, plan=plan)
     found = caught.value.diagnostics[0]
     assert found.code == "E603"
-    assert "takes 6.13 GiB of memory, at 'fc1', and 3.00 GiB are free (weights 6.13 GiB" in found.message
-    assert found.hint
+    assert f"takes 6.13 GiB of memory{place}, and 3.00 GiB are free (weights 6.13 GiB" in found.message
+    assert found.hint and "--plan" not in found.hint
+
+
+def test_the_reference_path_is_offered_where_it_takes_less(monkeypatch: pytest.MonkeyPatch) -> None:
+    net = program("inputs: {x: [1, 1000]}\nlayers: [{name: a, repeat: 20, linear: {out: 1000, bias: false}}]")
+    monkeypatch.setattr(prepare, "free_bytes", lambda: 10_000_000)
+    with pytest.raises(
+        NetcalcError, match=r"takes 76\.\d MiB of memory, and 9\.54 MiB are free.*--plan reference.*3\.8"
+    ):
+        forward(net)
 
 
 def test_a_layer_at_a_time_needs_no_room_for_all_weights(monkeypatch: pytest.MonkeyPatch) -> None:
     net = program("inputs: {x: [1, 1000]}\nlayers: [{name: a, repeat: 20, linear: {out: 1000, bias: false}}]")
     assert memory(net).weights == 80_000_000
-    monkeypatch.setattr(run, "free_bytes", lambda: 10_000_000)
+    monkeypatch.setattr(prepare, "free_bytes", lambda: 10_000_000)
     tracemalloc.start()
     try:
-        forward(net)
+        forward(net, plan="reference")
         assert tracemalloc.get_traced_memory()[1] < 10_000_000
     finally:
         tracemalloc.stop()

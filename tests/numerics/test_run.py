@@ -59,7 +59,7 @@ def test_shared_repeats_use_one_tensor() -> None:
 def test_the_walk_and_the_run_go_the_same_way() -> None:
     net = program(STACK)
     seen: list[str] = []
-    forward(net, progress=lambda done, total, path: seen.append(f"{done}/{total} {path}"))
+    forward(net, progress=lambda done, total, path: seen.append(f"{done}/{total} {path}"), plan="reference")
     paths = [i.path for i in instances(net)]
     assert operations(net) == len(paths)
     assert seen == [f"{n}/{len(paths)} {path}" for n, path in enumerate(paths, 1)]

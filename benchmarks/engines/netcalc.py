@@ -1,21 +1,20 @@
-"""netcalc's NumPy backend."""
+"""netcalc's NumPy backend, planned and loaded once."""
 
 from __future__ import annotations
 
 from models import Case
-from safetensors.numpy import load_file
 
 from engines import Runner
 from netcalc.analysis.memory import memory
-from netcalc.numerics.run import forward
+from netcalc.numerics.plan.plan import Plan
 
 
 def load(case: Case, threads: int) -> Runner:
-    program, weights = case.network.program, load_file(case.weights)
-    return lambda inputs: dict(forward(program, inputs, weights=weights).outputs)
+    return case.network.compile(case.weights, threads=threads)
 
 
 def predicted(case: Case, threads: int) -> tuple[int, int]:
-    """Bytes of the weights, and the most that values take at one time."""
-    found = memory(case.network.program)
-    return found.weights + found.buffers, found.activations
+    """Bytes of the network's weights, and of what the plan takes beside its own form of them."""
+    program = case.network.program
+    found = memory(program)
+    return found.weights + found.buffers, Plan(program, threads).memory.activations

@@ -63,7 +63,7 @@ def embedding_bag(
 
 @kernel("one_hot")
 def one_hot(op: OneHot, run: Run, ids: Array) -> Array:
-    places = _checked(ids, op.num_classes, "num_classes")
+    places = checked(ids, op.num_classes, "num_classes")
     y = np.zeros((*ids.shape, op.num_classes), numpy_dtype(op.dtype))
     np.put_along_axis(y, places[..., None], 1, axis=-1)
     return like(ids, y)
@@ -71,7 +71,7 @@ def one_hot(op: OneHot, run: Run, ids: Array) -> Array:
 
 def _rows(op: Embedding | EmbeddingBag, ids: Array, weight: Array) -> Array:
     """The rows of the ids, none of a norm above ``max_norm``."""
-    rows: Array = weight[_checked(ids, op.num_embeddings, "num_embeddings")]
+    rows: Array = weight[checked(ids, op.num_embeddings, "num_embeddings")]
     if op.max_norm is None:
         return rows
     norm = _norm(wide(rows), op.norm_type)
@@ -91,7 +91,7 @@ def _norm(x: Array, p: float) -> Array:
     return np.power(np.add.reduce(np.power(size, p), axis=-1, keepdims=True), 1 / p)
 
 
-def _checked(ids: Array, limit: int, what: str) -> Array:
+def checked(ids: Array, limit: int, what: str) -> Array:
     """The ids as a plain array; RuleError (E602) where one is no place in a table of ``limit`` rows."""
     plain = np.asarray(ids)
     if plain.size and not (plain.min() >= 0 and plain.max() < limit):

@@ -12,11 +12,9 @@ from netcalc.numerics.plan.epilogue import UFUNCS, Epilogue, Pass, sequence
 from netcalc.numerics.plan.fuse import COMBINING, NORMALISING, UNARY, is_elementwise
 from netcalc.numerics.plan.graph import Node
 from netcalc.numerics.plan.lowering import Lowering, lowering, wide_dtype
-from netcalc.numerics.plan.step import Job, Scratch, Step, cuts
+from netcalc.numerics.plan.step import Job, Scratch, Step
 from netcalc.numerics.plan.storage import Slot, is_dense
-
-#: Elements of a strip.
-_STRIP = 1 << 16
+from netcalc.numerics.plan.strips import strips
 
 
 @lowering(*COMBINING)
@@ -61,13 +59,13 @@ def emit_rows(low: Lowering, node: Node, x: Slot, out: Slot, epilogue: Epilogue)
     height, width = x.shape
     work = wide_dtype(out.dtype)
     narrow = work != out.dtype
-    strips = _strips(height, x.elements, low.threads)
-    most = max(end - start for start, end in strips)
+    parts = strips(height, x.elements, low.threads)
+    most = max(end - start for start, end in parts)
     own = len(epilogue.scratch)
     scratch: list[Scratch] = [*epilogue.scratch, *([((most * width,), work)] if narrow else [])]
 
     def bind(index: int, arrays: Sequence[Array]) -> Job:
-        rows = slice(*strips[index])
+        rows = slice(*parts[index])
         goal = out.array()[rows]
         y = arrays[own][: goal.size].reshape(goal.shape) if narrow else goal
         passes: list[Pass] = [partial(np.copyto, y, x.array()[rows])]
@@ -76,7 +74,7 @@ def emit_rows(low: Lowering, node: Node, x: Slot, out: Slot, epilogue: Epilogue)
             passes.append(partial(np.copyto, goal, y, casting="unsafe"))
         return sequence(passes)
 
-    low.emit(Step(node, (x, *epilogue.reads), (out,), len(strips), bind, scratch))
+    low.emit(Step(node, (x, *epilogue.reads), (out,), len(parts), bind, scratch))
 
 
 def _broadcast(low: Lowering, node: Node) -> bool:
@@ -97,14 +95,12 @@ def _broadcast(low: Lowering, node: Node) -> bool:
     rows = out.reshaped((out.elements // out.shape[-1], out.shape[-1]))
     assert rows is not None
     each = inner // out.shape[-1]  # rows to a place along the axis
-    strips = (
-        _strips(out.shape[axis], out.elements, low.threads) if axis < len(out.shape) - 1 else [(0, out.shape[axis])]
-    )
+    parts = strips(out.shape[axis], out.elements, low.threads) if axis < len(out.shape) - 1 else [(0, out.shape[axis])]
     ufunc = UFUNCS[node.op.name]
     turned = getattr(node.op, "reverse", False)
 
     def bind(index: int, arrays: Sequence[Array]) -> Job:
-        start, end = strips[index]
+        start, end = parts[index]
         part = (slice(None),) * axis + (slice(start, end),)
         operands = [slot.array()[part] for slot in ((other, one) if turned else (one, other))]
         passes: list[Pass] = [partial(ufunc, *operands, out=out.array()[part])]
@@ -112,13 +108,5 @@ def _broadcast(low: Lowering, node: Node) -> bool:
         passes += epilogue.bind(rows.array()[place], place, slice(0, out.shape[-1]), arrays)
         return sequence(passes)
 
-    low.emit(Step(node, (one, other, *epilogue.reads), (out,), len(strips), bind, epilogue.scratch))
+    low.emit(Step(node, (one, other, *epilogue.reads), (out,), len(parts), bind, epilogue.scratch))
     return True
-
-
-def _strips(count: int, elements: int, threads: int) -> list[tuple[int, int]]:
-    """(start, end) of strips along an axis."""
-    pieces = -(-elements // _STRIP)
-    if elements >= _STRIP // 2:
-        pieces = -(-pieces // threads) * threads
-    return cuts(count, pieces)

@@ -15,13 +15,12 @@ from netcalc.numerics.plan.graph import Node, Tensor
 from netcalc.numerics.plan.lowering import Lowering, wide_dtype
 from netcalc.numerics.plan.step import Job, Scratch
 from netcalc.numerics.plan.storage import Slot
+from netcalc.numerics.plan.strips import across, repeats
 
 __all__ = ["Epilogue", "sequence", "statistics"]
 
 #: Elements of a strip: several of them fit the second-level cache beside the tile that they are cut from.
 _STRIP = 1 << 14
-#: Elements that a row vector is repeated to, so that the loops over it are long.
-_PATTERN = 1 << 12
 
 Pass: TypeAlias = Callable[[], object]
 #: A stage on the tile ``x`` at these rows and columns of the whole, with two strips of scratch.
@@ -59,15 +58,15 @@ class Epilogue:
         self._strips = False
         self._stages: list[Stage] = []
         self._lead = 1 if channels_first else -1
-        across = _down if channels_first else _across
+        each = _down if channels_first else _across
         if bias is not None:
-            self._stages.append(partial(across, np.add, bias))
+            self._stages.append(partial(each, np.add, bias))
         for stage in stages:
             name = stage.op.name
             if name in NORMALISING:
                 channels = (tensor.shape[1],)
                 scale, shift = (low.made(channels, self._dtype, load) for load in statistics(low, stage))
-                self._stages += [partial(across, np.multiply, scale), partial(across, np.add, shift)]
+                self._stages += [partial(each, np.multiply, scale), partial(each, np.add, shift)]
             elif name in COMBINING:
                 self._stages.append(self._combining(low, node, stage, tensor, order))
             elif (ends := limits(stage.op)) is not None:
@@ -141,12 +140,7 @@ def _across(
     ufunc: Callable[..., Any], vector: Slot, x: Array, rows: slice, columns: slice, scratch: Sequence[Array]
 ) -> Iterator[Pass]:
     """``x`` with a number for each column."""
-    values = vector.array()[columns]
-    count = _repeats(x)
-    if count > 1:
-        x = x.reshape(-1, count * x.shape[1])
-        values = np.tile(values, count)
-    yield partial(ufunc, x, values, x)
+    yield across(ufunc, x, vector.array()[columns])
 
 
 def _down(
@@ -156,19 +150,11 @@ def _down(
     yield partial(ufunc, x, vector.array()[rows, None], x)
 
 
-def _repeats(x: Array) -> int:
-    """How many rows may be taken as one."""
-    if not x.flags.c_contiguous:
-        return 1
-    most = max(1, _PATTERN // x.shape[1])
-    return next(count for count in range(most, 0, -1) if len(x) % count == 0)
-
-
 def _clip(
     low: float | None, high: float | None, x: Array, rows: slice, columns: slice, scratch: Sequence[Array]
 ) -> Iterator[Pass]:
     """A whole row of limits: NumPy compares arrays with vectors, and a number one by one."""
-    count = _repeats(x)
+    count = repeats(x)
     if count > 1:
         x = x.reshape(-1, count * x.shape[1])
     for ufunc, limit in ((np.maximum, low), (np.minimum, high)):

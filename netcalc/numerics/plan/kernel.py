@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 import numpy as np
 
@@ -12,7 +13,18 @@ from netcalc.numerics.plan.graph import Node
 from netcalc.numerics.plan.lowering import Lowering
 from netcalc.numerics.plan.step import Job, Step
 
-__all__ = ["emit_kernel"]
+__all__ = ["blaming", "emit_kernel"]
+
+
+@contextmanager
+def blaming(node: Node) -> Iterator[None]:
+    """What only the numbers show, such as an id that is in no row, is said of this node."""
+    try:
+        yield
+    except RuleError as error:
+        instance = node.instance
+        message = f"{instance.path}: {error.message}"
+        raise NetcalcError(Diagnostic(error.code, message, instance.node.span, hint=error.hint)) from None
 
 
 def emit_kernel(low: Lowering, node: Node) -> None:
@@ -21,7 +33,6 @@ def emit_kernel(low: Lowering, node: Node) -> None:
     params = {p.name: low.stored(node, p.name) for p in node.instance.node.params}
     once = all(slot is None or slot.store in low.fixed for slot in inputs)
     outputs = [low.keep(t) if once else low.new(t) for t in node.outputs]
-    instance = node.instance
 
     def bind(index: int, arrays: Sequence[Array]) -> Job:
         given = tuple(None if slot is None else slot.array() for slot in inputs)
@@ -29,11 +40,8 @@ def emit_kernel(low: Lowering, node: Node) -> None:
         goals = [slot.array() for slot in outputs]
 
         def job() -> None:
-            try:
+            with blaming(node):
                 results = apply(node.op, Run(), given, named)
-            except RuleError as error:
-                message = f"{instance.path}: {error.message}"
-                raise NetcalcError(Diagnostic(error.code, message, instance.node.span, hint=error.hint)) from None
             for goal, result in zip(goals, results, strict=True):
                 np.copyto(goal, result)
 

@@ -170,7 +170,20 @@ class Lowering:
 
 Lower: TypeAlias = Callable[[Lowering, Node], bool]
 _lowerings: dict[str, Lower] = {}
-_MODULES = ("attention", "conv", "elementwise", "linear", "recurrent", "pool", "views")
+_MODULES = (
+    "attention",
+    "concat",
+    "conv",
+    "elementwise",
+    "embedding",
+    "global_pool",
+    "linear",
+    "norm",
+    "pool",
+    "recurrent",
+    "softmax",
+    "views",
+)
 
 
 def lowering(*names: str) -> Callable[[Lower], Lower]:

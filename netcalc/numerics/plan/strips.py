@@ -1,0 +1,47 @@
+"""Rows in strips for the cache and the threads, and short rows taken together for long loops."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+
+from netcalc.numerics.kernels import Array
+from netcalc.numerics.plan.step import cuts
+
+__all__ = ["across", "long", "repeats", "strips"]
+
+#: Elements of a strip.
+_STRIP = 1 << 16
+#: Elements that a row vector is repeated to, so that the loops over it are long.
+_PATTERN = 1 << 12
+
+
+def strips(count: int, elements: int, threads: int) -> list[tuple[int, int]]:
+    """(start, end) of strips of ``count`` places that have so many elements in all."""
+    pieces = -(-elements // _STRIP)
+    if elements >= _STRIP // 2:
+        pieces = -(-pieces // threads) * threads
+    return cuts(count, pieces)
+
+
+def long(width: int) -> int:
+    """How many rows of this width make a long loop."""
+    return max(1, _PATTERN // width)
+
+
+def repeats(x: Array) -> int:
+    """How many rows may be taken as one."""
+    if not x.flags.c_contiguous:
+        return 1
+    return next(count for count in range(long(x.shape[1]), 0, -1) if len(x) % count == 0)
+
+
+def across(ufunc: Callable[..., object], x: Array, values: Array) -> Callable[[], object]:
+    """A pass over ``x``, in place, with a number for each column."""
+    count = repeats(x)
+    if count > 1:
+        x = x.reshape(-1, count * x.shape[1])
+        values = np.tile(values, count)
+    return partial(ufunc, x, values, x)

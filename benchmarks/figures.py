@@ -10,6 +10,8 @@ __all__ = ["PEERS", "Record", "aims", "means", "show", "title"]
 
 PEERS = ("torch", "onnxruntime", "reference")
 MIB = 1 << 20
+#: Of its best speed, what GEMM usually has on a machine that does nothing else.
+QUIET = 0.85
 
 #: A case, or an engine in a case, as it is kept.
 Record: TypeAlias = dict[str, Any]
@@ -84,7 +86,10 @@ def show(records: Sequence[Record]) -> None:
     heads = ("median", "GFLOP/s", "of GEMM", "netcalc is", "peak memory", "with imports", "difference")
     print(f"{'':15}" + "".join(f"{head:>13}" for head in heads))
     for record in records:
-        print(f"\n{title(record)} (GEMM: {record['gemm_gflops']:.0f} GFLOP/s)")
+        gemm = record["gemm_gflops"]
+        best = max(r["gemm_best_gflops"] for r in records if r["threads"] == record["threads"])
+        doubt = f", at best {best:.0f}: the machine was busy" if gemm < QUIET * best else ""
+        print(f"\n{title(record)} (GEMM: {gemm:.0f} GFLOP/s{doubt})")
         for name, found in record["engines"].items():
             print(f"  {name:13}" + (f"  {found['error']}" if "error" in found else _cells(record, name)))
     if found := means(records):

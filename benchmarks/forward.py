@@ -88,6 +88,7 @@ def measured(case: Case, threads: int, engines: Sequence[str], repeats: int) -> 
         "threads": threads,
         "flops": flops,
         "gemm_gflops": round(GEMM_FLOPS / median(gemm) / 1e9, 1),
+        "gemm_best_gflops": round(GEMM_FLOPS / min(gemm) / 1e9, 1),
         "engines": {name: workers[name].known | timed(seconds.get(name, []), gemm, flops) for name in engines},
     }
     if own := seconds.get("netcalc"):

@@ -43,8 +43,8 @@ def stacked(low: Lowering, node: Node) -> bool:
 
 def _emit(low: Lowering, node: Node, slots: Sequence[Slot], axis: int) -> None:
     """A step that copies tensors one after the other, the axes in the order that the largest of them has."""
-    largest = max(slots, key=lambda slot: slot.elements)
-    out = low.new(node.outputs[0], largest.order)
+    largest = max((slot for slot in slots if 0 not in slot.strides), key=lambda slot: slot.elements, default=None)
+    out = low.new(node.outputs[0], None if largest is None else largest.order)
     *starts, _ = accumulate((slot.shape[axis] for slot in slots), initial=0)
     # along which axis the threads share the work
     outer = next((a for a in out.order if a != axis and out.shape[a] >= low.threads), None)

@@ -177,6 +177,7 @@ _MODULES = (
     "elementwise",
     "embedding",
     "global_pool",
+    "group_norm",
     "linear",
     "norm",
     "pool",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from netcalc.numerics.kernels import Array
 from netcalc.numerics.plan.step import cuts
 
-__all__ = ["across", "long", "repeats", "strips"]
+__all__ = ["across", "along", "long", "repeats", "strips"]
 
 #: Elements of a strip.
 _STRIP = 1 << 16
@@ -45,3 +45,13 @@ def across(ufunc: Callable[..., object], x: Array, values: Array) -> Callable[[]
         x = x.reshape(-1, count * x.shape[1])
         values = np.tile(values, count)
     return partial(ufunc, x, values, x)
+
+
+def along(
+    ufunc: Callable[..., object], x: Array, y: Array, values: Callable[[], Array], scratch: Array
+) -> Iterator[Callable[[], object]]:
+    """Passes that give ``y``, which is ``x`` with a number for each column that is known only then."""
+    count, width = min(repeats(x), repeats(y)), y.shape[1]
+    pattern = scratch[: count * width]
+    yield lambda: np.copyto(pattern.reshape(count, width), values())
+    yield partial(ufunc, x.reshape(-1, count * width), pattern, y.reshape(-1, count * width))

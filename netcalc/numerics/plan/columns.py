@@ -13,7 +13,7 @@ from netcalc.numerics.kernels import Array
 from netcalc.numerics.plan.convolution import Convolving, Region, filled, regions, shaped
 from netcalc.numerics.plan.epilogue import Pass, sequence
 from netcalc.numerics.plan.lowering import Lowering
-from netcalc.numerics.plan.step import Job, Scratch, Step, cuts
+from netcalc.numerics.plan.step import Job, Scratch, Step
 
 __all__ = ["emit_columns"]
 
@@ -28,12 +28,8 @@ def emit_columns(low: Lowering, conv: Convolving) -> None:
     share, outs = conv.channels // conv.groups, conv.outs // conv.groups
     depth = share * math.prod(conv.kernel)
     width = math.prod(conv.counts[1:])
-    rows = conv.batch * conv.counts[0] * width
     pixels = max(_LEAST, min(_MOST, _COLUMNS // depth))
-    by_rows = low.threads if rows >= low.threads * _LEAST else 1
-    tiles = regions(conv.batch, conv.counts[0], width, pixels, by_rows)
-    blocks = cuts(conv.outs, low.threads) if conv.groups == 1 and len(tiles) < low.threads else [(0, conv.outs)]
-    jobs = [(tile, block) for block in blocks for tile in tiles]
+    tiles = regions(conv.batch, conv.counts[0], width, pixels)
 
     # (groups, kernel… × in/groups, out/groups): a filter is a column, in the order of the bytes of a window
     def load() -> Array:
@@ -51,7 +47,7 @@ def emit_columns(low: Lowering, conv: Convolving) -> None:
     own = len(conv.epilogue.scratch)
 
     def bind(index: int, arrays: Sequence[Array]) -> Job:
-        tile, (left, right) = jobs[index]
+        tile = tiles[index]
         passes: list[Pass] = []
         x = conv.x.array()
         if bare:
@@ -61,7 +57,7 @@ def emit_columns(low: Lowering, conv: Convolving) -> None:
             under = shaped(arrays[own + 1], _slab(conv, tile.images, tile.height))
             passes += filled(conv, x, tile, under)
         place = tile.rows(conv)
-        goal = conv.out_rows.array()[place, left:right]
+        goal = conv.out_rows.array()[place]
         y = shaped(arrays[-1], goal.shape) if narrow else goal
         count = place.stop - place.start
         for group in range(conv.groups):
@@ -71,16 +67,16 @@ def emit_columns(low: Lowering, conv: Convolving) -> None:
             else:
                 columns = shaped(arrays[own], (count, depth))
                 passes.append(partial(np.copyto, columns.reshape(windows.shape), windows))
-            block = weight.array()[group, :, left:right] if conv.groups == 1 else weight.array()[group]
+            block = weight.array()[group]
             target = y if conv.groups == 1 else y[:, group * outs : (group + 1) * outs]
             passes.append(partial(np.matmul, columns, block, target))
-        passes += conv.epilogue.bind(y, place, slice(left, right), arrays)
+        passes += conv.epilogue.bind(y, place, slice(0, conv.outs), arrays)
         if narrow:
             passes.append(partial(np.copyto, goal, y, casting="unsafe"))
         return sequence(passes)
 
     reads = (conv.x, weight, *conv.epilogue.reads)
-    low.emit(Step(conv.node, reads, (conv.out,), len(jobs), bind, scratch))
+    low.emit(Step(conv.node, reads, (conv.out,), len(tiles), bind, scratch, products=True))
 
 
 def _slab(conv: Convolving, images: int, height: int) -> tuple[int, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 
 from netcalc.numerics.kernels import Array, wide
 from netcalc.numerics.plan.columns import emit_columns
@@ -13,6 +14,7 @@ from netcalc.numerics.plan.epilogue import Epilogue, statistics
 from netcalc.numerics.plan.fuse import NORMALISING
 from netcalc.numerics.plan.graph import Node, Tensor
 from netcalc.numerics.plan.lowering import Lowering, lowering, wide_dtype
+from netcalc.numerics.plan.planes import emit_planes, narrow_windows
 from netcalc.numerics.plan.products import emit_product
 from netcalc.numerics.plan.storage import Slot
 from netcalc.numerics.plan.winograd import emit_winograd, pays
@@ -36,11 +38,13 @@ def convolution(low: Lowering, node: Node) -> bool:
         x, out = _batched(x), _batched(out)
     conv = Convolving(node, x, out, op.kernel, op.stride, op.dilation, pads, op.groups, filters, epilogue)
     if conv.groups > 1 and conv.groups == conv.channels == conv.outs:
-        emit_depthwise(low, conv)
+        emit_depthwise(low, conv if len(conv.kernel) > 1 else _as_image(conv))
     elif conv.groups == 1 and not any(map(any, pads)) and math.prod(op.kernel) == 1:
         _pointwise(low, conv)
     elif pays(conv):
         emit_winograd(low, conv)
+    elif narrow_windows(conv):
+        emit_planes(low, conv)
     else:
         emit_columns(low, conv)
     return True
@@ -64,6 +68,20 @@ def _folded(low: Lowering, node: Node) -> tuple[Callable[[], Array], Slot | None
         return shift() + low.fetch(node, "bias") * scale() if biased else shift()
 
     return filters, low.made((op.out,), work, moved), stages[0].outputs[0], stages[1:]
+
+
+def _as_image(conv: Convolving) -> Convolving:
+    """A sequence as an image one pixel wide."""
+    return replace(
+        conv,
+        x=conv.x.inserted(2),
+        out=conv.out.inserted(2),
+        kernel=(*conv.kernel, 1),
+        stride=(*conv.stride, 1),
+        dilation=(*conv.dilation, 1),
+        pads=(*conv.pads, (0, 0)),
+        filters=lambda: conv.filters()[..., None],
+    )
 
 
 def _batched(image: Slot) -> Slot:

@@ -90,7 +90,7 @@ class Region(NamedTuple):
         return slice(start, start + self.images * self.height * wide)
 
 
-def regions(batch: int, height: int, width: int, pixels: int, threads: int) -> list[Region]:
+def regions(batch: int, height: int, width: int, pixels: int, threads: int = 1) -> list[Region]:
     """The whole in regions of about so many pixels, whole images or parts of one; a multiple of ``threads`` of them.
 
     There may be fewer where that would leave very little in each.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import partial
 from itertools import product
 from typing import Any, TypeAlias
@@ -11,9 +11,10 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from netcalc.numerics.kernels import Array
-from netcalc.numerics.plan.convolution import Convolving, Region, covered, regions, shaped
+from netcalc.numerics.plan.convolution import Convolving, Region, regions, shaped
 from netcalc.numerics.plan.epilogue import Pass, sequence
 from netcalc.numerics.plan.lowering import Lowering
+from netcalc.numerics.plan.phases import phased, phased_shape
 from netcalc.numerics.plan.step import Job, Scratch, Step
 
 __all__ = ["emit_depthwise"]
@@ -37,7 +38,7 @@ def emit_depthwise(low: Lowering, conv: Convolving) -> None:
     pixels = max(1, _STRIP // conv.channels)
     tiles = regions(conv.batch, conv.counts[0], math.prod(conv.counts[1:]), pixels, low.threads)
     narrow = conv.out.dtype != conv.x.dtype
-    slab = max(math.prod(_slab(conv, tile)) for tile in tiles)
+    slab = max(math.prod(phased_shape(conv, tile)) for tile in tiles)
     result = max(tile.images * tile.height for tile in tiles) * math.prod(conv.counts[1:]) * conv.channels
     own = len(conv.epilogue.scratch)
     sizes = [slab, result, *([result] if narrow else [])]
@@ -45,8 +46,8 @@ def emit_depthwise(low: Lowering, conv: Convolving) -> None:
 
     def bind(index: int, arrays: Sequence[Array]) -> Job:
         tile = tiles[index]
-        under = shaped(arrays[own], _slab(conv, tile))
-        passes: list[Pass] = list(_filled(conv, conv.x.array(), tile, under))
+        under = shaped(arrays[own], phased_shape(conv, tile))
+        passes: list[Pass] = list(phased(conv, conv.x.array(), tile, under))
         place = tile.rows(conv)
         goal = conv.out_rows.array()[place]
         y = shaped(arrays[own + 2], goal.shape) if narrow else goal
@@ -67,30 +68,6 @@ def emit_depthwise(low: Lowering, conv: Convolving) -> None:
 
     reads = (conv.x, weight, *conv.epilogue.reads)
     low.emit(Step(conv.node, reads, (conv.out,), len(tiles), bind, scratch))
-
-
-def _slab(conv: Convolving, tile: Region) -> tuple[int, ...]:
-    """(images, rows…, phases, columns of a phase, channels): columns that a stride takes together lie together."""
-    step = conv.stride[-1]
-    reach = [conv.reach(tile.height if axis == 0 else count, axis) for axis, count in enumerate(conv.counts)]
-    return (tile.images, *reach[:-1], step, -(-reach[-1] // step), conv.channels)
-
-
-def _filled(conv: Convolving, x: Array, tile: Region, slab: Array) -> Iterator[Pass]:
-    """Passes that fill a slab with the padded input under a region of the result."""
-    if any(map(any, conv.pads)):
-        yield partial(slab.fill, 0)
-    images = slice(tile.first, tile.end)
-    places, sources = covered(conv, tile, slab.shape[1:-3])
-    step, columns, before = conv.stride[-1], conv.sizes[-1], conv.pads[-1][0]
-    for phase in range(step):
-        first = (phase - before) % step  # the first column of the input that falls into this phase
-        start = (first + before) // step
-        count = min(len(range(first, columns, step)), slab.shape[-2] - start)
-        if count > 0:
-            place: Index = (slice(None), *places, phase, slice(start, start + count))
-            target = slab[place]
-            yield partial(np.copyto, target, x[(images, *sources, slice(first, first + (count - 1) * step + 1, step))])
 
 
 def _seen(conv: Convolving, tile: Region, slab: Array, tap: Sequence[int]) -> Array:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from netcalc.ir import Program
 from netcalc.numerics.plan.arena import arrange
 from netcalc.numerics.plan.fuse import fuse, simplify
-from netcalc.numerics.plan.graph import flatten
+from netcalc.numerics.plan.graph import Node, flatten
 from netcalc.numerics.plan.kernel import emit_kernel
 from netcalc.numerics.plan.lowering import Lowering, lowering_for
 from netcalc.numerics.plan.step import Constant, Step
@@ -55,9 +55,7 @@ class Plan:
         low = Lowering(program, threads, graph)
         self.inputs: list[Slot] = [low.new(tensor) for tensor in graph.inputs]
         for node in graph.nodes:
-            lower = lowering_for(node.op.name)
-            if lower is None or not lower(low, node):
-                emit_kernel(low, node)
+            _lower(low, node)
         self.program = program
         self.threads = threads
         self.outputs: list[Slot] = [low.slot(tensor) for tensor in graph.outputs]
@@ -68,13 +66,29 @@ class Plan:
         #: Stores that keep what the prelude computes.
         self.kept: list[Store] = low.kept
         self.offsets, arena = arrange(_living(self.steps, self.inputs, self.outputs, low.fixed))
+        #: The bytes of each thread's scratch.
+        self.scratch = [
+            max((step.scratch_bytes for step in low.steps if step.threads(threads) > thread), default=0)
+            for thread in range(threads)
+        ]
         self.memory = PlanMemory(
             weights=sum(c.slot.store.nbytes for c in low.constants) + sum(s.nbytes for s in low.kept),
             arena=arena,
-            scratch=threads * max((step.scratch_bytes for step in low.steps), default=0),
+            scratch=sum(self.scratch),
             temporary=max((step.temporary for step in low.steps), default=0),
         )
         self.bind = low.bind
+
+
+def _lower(low: Lowering, node: Node) -> None:
+    """The steps of a node; by its kernel alone, and then what was fused onto it, where no lowering takes it."""
+    lower = lowering_for(node.op.name)
+    if lower is not None and lower(low, node):
+        return
+    stages, node.after = node.after, []
+    emit_kernel(low, node)
+    for stage in stages:
+        _lower(low, stage)
 
 
 def _living(steps: Sequence[Step], inputs: Sequence[Slot], outputs: Sequence[Slot], fixed: set[Store]) -> list[Store]:

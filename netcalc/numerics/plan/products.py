@@ -24,18 +24,17 @@ _ROWS = 64
 Tile = tuple[tuple[int, int], tuple[int, int]]
 
 
-def grid(rows: int, columns: int, threads: int) -> list[Tile]:
-    """Tiles ((first row, end), (first column, end)), a multiple of ``threads`` of them, of much the same size.
+def grid(rows: int, columns: int) -> list[Tile]:
+    """Tiles ((first row, end), (first column, end)) of much the same size.
 
     Rows are cut first, unless that leaves too few in a tile: a matrix is packed anew for every tile of rows.
     """
-    by_rows = threads if rows >= threads * _ROWS else 1
-    by_columns = 1 if by_rows == threads else min(threads, columns)
+    by_rows = by_columns = 1
     while (rows // by_rows) * (columns // by_columns) > _TILE:
         if rows // by_rows >= 4 * _ROWS:
-            by_rows += threads if by_columns == 1 else 1
-        elif columns // by_columns >= 512:
-            by_columns += threads if by_rows == 1 else 1
+            by_rows += 1
+        elif columns // by_columns >= 8 * _ROWS:
+            by_columns += 1
         else:
             break
     return [(r, c) for c in cuts(columns, by_columns) for r in cuts(rows, by_rows)]
@@ -46,7 +45,7 @@ def emit_product(low: Lowering, node: Node, x: Slot, other: Slot, out: Slot, epi
     rows, columns = out.shape
     depth = x.shape[1]
     x, other = low.wide(node, x), low.wide(node, other)
-    tiles = grid(rows, columns, low.threads if rows * columns * depth > 1 << 18 else 1)
+    tiles = grid(rows, columns)
     scratch: list[Scratch] = list(epilogue.scratch)
     narrow = out.dtype != x.dtype
     if narrow:
@@ -63,4 +62,4 @@ def emit_product(low: Lowering, node: Node, x: Slot, other: Slot, out: Slot, epi
             passes.append(partial(np.copyto, goal, y, casting="unsafe"))
         return sequence(passes)
 
-    low.emit(Step(node, (x, other, *epilogue.reads), (out,), len(tiles), bind, scratch))
+    low.emit(Step(node, (x, other, *epilogue.reads), (out,), len(tiles), bind, scratch, products=True))

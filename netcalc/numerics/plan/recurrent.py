@@ -1,7 +1,7 @@
 """Recurrent layers: one product for the inputs of many steps, then step by step a product with the state.
 
 States lie as (features, batch), so that the gates are runs of bytes and the product with a few states is weight ·
-state.  Layers of one direction run side by side on several threads, each a stretch of steps behind the one below.
+state.
 """
 
 from __future__ import annotations
@@ -17,15 +17,13 @@ from netcalc.numerics.plan.convolution import shaped
 from netcalc.numerics.plan.gates import advance, arranged
 from netcalc.numerics.plan.graph import Node
 from netcalc.numerics.plan.lowering import Lowering, lowering, wide_dtype
-from netcalc.numerics.plan.step import Job, Scratch, Step, cuts
+from netcalc.numerics.plan.step import Job, Scratch, Step
 from netcalc.numerics.plan.storage import Slot
 
 __all__ = ["layers"]
 
 #: Elements of the inputs' products that are held at a time.
 _PRODUCTS = 1 << 20
-#: Stretches of steps for each thread: with more of them the threads wait less at both ends.
-_STRETCHES = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,8 +97,8 @@ def layers(low: Lowering, node: Node) -> bool:
     elif op.batch_first:
         x = x.permuted((1, 0, 2))
     low.place(node.outputs[0], x)
-    for stretches in _waves(low, levels, steps):
-        _emit(low, node, stretches)
+    for level in levels:
+        _emit(low, node, level)
     return True
 
 
@@ -136,56 +134,29 @@ def _weights(low: Lowering, node: Node, suffix: str) -> _Weights:
     )
 
 
-_Stretch = tuple[_Layer, int, int]
-
-
-def _waves(low: Lowering, levels: list[list[_Layer]], steps: int) -> list[list[_Stretch]]:
-    """What may run side by side, in order: stretches of steps of layers, none of which needs another of its wave."""
-    if len(levels[0]) > 1 or len(levels) == 1 or low.threads == 1:
-        return [[(layer, 0, steps) for layer in level] for level in levels]
-    stretches = cuts(steps, _STRETCHES * low.threads)
-    return [
-        [
-            (levels[depth][0], *stretches[wave - depth])
-            for depth in range(len(levels))
-            if 0 <= wave - depth < len(stretches)
-        ]
-        for wave in range(len(levels) + len(stretches) - 1)
-    ]
-
-
-def _emit(low: Lowering, node: Node, stretches: Sequence[_Stretch]) -> None:
-    layer = stretches[0][0]
-    batch, dtype = layer.out.shape[2], layer.out.dtype
-    wide = layer.op.gates * layer.op.hidden
-    features = max(layer.x.shape[2] for layer, _, _ in stretches)
-    longest = max(end - start for _, start, end in stretches)
-    length = max(1, min(longest, _PRODUCTS // (batch * wide)))
-    sizes = [
-        length * batch * features,
-        length * batch * wide,
-        wide * batch,
-        layer.op.hidden * batch,
-        layer.op.hidden * batch,
-    ]
-    scratch: list[Scratch] = [((size,), dtype) for size in sizes]
+def _emit(low: Lowering, node: Node, level: Sequence[_Layer]) -> None:
+    """A step for a layer, each direction a job."""
+    op, (steps, batch, features), out = node.op, level[0].x.shape, level[0].out
+    gates = op.gates * op.hidden
+    length = max(1, min(steps, _PRODUCTS // (batch * gates)))
+    sizes = [length * batch * features, length * batch * gates, gates * batch, op.hidden * batch, op.hidden * batch]
+    scratch: list[Scratch] = [((size,), out.dtype) for size in sizes]
 
     def bind(number: int, arrays: Sequence[Array]) -> Job:
-        layer, start, end = stretches[number]
-        parts = [(a, min(a + length, end)) for a in range(start, end, length)]
-        return lambda: _run(layer, parts, arrays)
+        parts = [(start, min(start + length, steps)) for start in range(0, steps, length)]
+        return lambda: _run(level[number], parts, arrays)
 
-    reads = [slot for layer, _, _ in stretches for slot in layer.slots()]
-    low.emit(Step(node, reads, (layer.out,), len(stretches), bind, scratch))
+    reads = [slot for layer in level for slot in layer.slots()]
+    low.emit(Step(node, reads, (out,), len(level), bind, scratch, products=True))
 
 
 def _run(layer: _Layer, parts: Sequence[tuple[int, int]], arrays: Sequence[Array]) -> None:
-    """Some steps of a layer; ``parts`` are counted from where it begins."""
+    """All steps of a layer, the inputs of so many of them at a time multiplied at once."""
     op, weights = layer.op, layer.weights
     out, x = layer.out.array(), layer.x.array()
     if layer.backwards:
         out, x = out[::-1], x[::-1]
-    steps, batch, features = x.shape
+    _, batch, features = x.shape
     ih, hh = weights.ih.array(), weights.hh.array()
     bias = None if weights.bias is None else weights.bias.array()
     bias_hn = None if weights.bias_hn is None else weights.bias_hn.array()
@@ -194,12 +165,9 @@ def _run(layer: _Layer, parts: Sequence[tuple[int, int]], arrays: Sequence[Array
     z = shaped(arrays[2], (len(hh), batch))
     spare, unprojected = (shaped(array, (op.hidden, batch)) for array in arrays[3:5])
     step = advance(op)
-    if parts[0][0] == 0:
-        before = np.zeros(out.shape[1:], out.dtype) if layer.start is None else layer.start.array()
-        if cell is not None:
-            cell[...] = 0 if layer.cell_start is None else layer.cell_start.array()
-    else:
-        before = out[parts[0][0] - 1]
+    before = np.zeros(out.shape[1:], out.dtype) if layer.start is None else layer.start.array()
+    if cell is not None:
+        cell[...] = 0 if layer.cell_start is None else layer.cell_start.array()
     for start, end in parts:
         rows = shaped(arrays[0], (end - start, batch, features))
         np.copyto(rows, x[start:end])
@@ -215,5 +183,4 @@ def _run(layer: _Layer, parts: Sequence[tuple[int, int]], arrays: Sequence[Array
                 step(z, given, before, unprojected, cell, spare, bias_hn)
                 np.matmul(hr, unprojected, after)
             before = after
-    if parts[-1][1] == steps:
-        layer.final.array()[...] = before
+    layer.final.array()[...] = before

@@ -40,7 +40,7 @@ class Session:
         arena = aligned(plan.memory.arena)
         for store, offset in plan.offsets.items():
             store.memory = arena[offset : offset + store.nbytes]
-        self._scratch = [aligned(plan.memory.scratch // plan.threads) for _ in range(plan.threads)]
+        self._scratch = [aligned(nbytes) for nbytes in plan.scratch]
         self._run([self._parts(step) for step in plan.prelude], plan.prelude, None)
         self._steps = [self._parts(step) for step in plan.steps]
         self._inputs, self._outputs = ([slot.array() for slot in slots] for slots in (plan.inputs, plan.outputs))
@@ -57,21 +57,23 @@ class Session:
         return [array.copy() for array in self._outputs]
 
     def _parts(self, step: Step) -> list[Part]:
-        """What each thread does of a step."""
+        """What each thread does of a step; one part where BLAS has all of them."""
         parts = []
-        for (start, end), scratch in zip(cuts(step.jobs, self.plan.threads), self._scratch, strict=False):
+        shares = cuts(step.jobs, step.threads(self.plan.threads))
+        for (start, end), scratch in zip(shares, self._scratch, strict=False):
             arrays = step.scratch_arrays(scratch)
             parts.append(_in_turn([step.bind(number, arrays) for number in range(start, end)]))
         return parts
 
     def _run(self, parts: Sequence[list[Part]], steps: Sequence[Step], watch: Watch | None) -> None:
-        with self._blas.limit(limits=1, user_api="blas"), quick_loops():
+        with self._blas.limit(limits=self.plan.threads, user_api="blas"), quick_loops():
             for number, of_step in enumerate(parts):
                 start = perf_counter()
                 if len(of_step) == 1:
                     of_step[0]()
                 else:
-                    self._workers.run(of_step)
+                    with self._blas.limit(limits=1, user_api="blas"):
+                        self._workers.run(of_step)
                 if watch is not None:
                     watch(number, steps[number], perf_counter() - start)
 

@@ -17,6 +17,9 @@ from netcalc.numerics.plan.storage import Slot
 
 __all__ = ["Bind", "Constant", "Job", "Scratch", "Step", "cuts"]
 
+#: Elements of a result from which on threads that wake up are worth the wait.
+_SHARED = 1 << 19
+
 #: A part of a step, all of whose arrays are at hand.
 Job: TypeAlias = Callable[[], None]
 #: Makes the job of that number, given its thread's scratch arrays; called once, when there is memory.
@@ -43,11 +46,19 @@ class Step:
     jobs: int
     bind: Bind
     scratch: Sequence[Scratch] = ()
+    #: Whether the jobs are products, within which BLAS shares the work among its own threads, which wait for each other
+    #: for a few microseconds where Python's take tens: then they are done in turn.
+    products: bool = False
     #: Bytes that its kernel allocates for itself.
     temporary: int = 0
     #: Run once, when the parameters are loaded.
     constant: bool = False
     what: str = field(default="")
+
+    def threads(self, most: int) -> int:
+        """Among how many threads, of ``most``, its jobs are shared."""
+        large = sum(slot.elements for slot in self.writes) >= _SHARED
+        return min(most, self.jobs) if large and not self.products else 1
 
     @property
     def scratch_bytes(self) -> int:

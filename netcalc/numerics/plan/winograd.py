@@ -19,7 +19,7 @@ from netcalc.numerics.kernels import Array
 from netcalc.numerics.plan.convolution import Convolving, Region, regions, shaped
 from netcalc.numerics.plan.epilogue import Pass, sequence
 from netcalc.numerics.plan.lowering import Lowering
-from netcalc.numerics.plan.step import Job, Scratch, Step, cuts
+from netcalc.numerics.plan.step import Job, Scratch, Step
 
 __all__ = ["emit_winograd", "pays"]
 
@@ -60,10 +60,7 @@ def emit_winograd(low: Lowering, conv: Convolving) -> None:
 
     weight = low.made((16, channels, outs), conv.x.dtype, load)
     count = max(32, _STRIP // (16 * (channels + outs)))
-    threads = low.threads if conv.batch * down * across >= 32 * low.threads else 1
-    tiles = regions(conv.batch, down, across, count, threads)
-    blocks = cuts(outs, low.threads) if len(tiles) < low.threads else [(0, outs)]
-    jobs = [(tile, block) for block in blocks for tile in tiles]
+    tiles = regions(conv.batch, down, across, count)
     most = max(tile.images * tile.height for tile in tiles)
     slab = max(math.prod(_slab(tile, across, channels)) for tile in tiles)
     lines = max(math.prod(_lines(tile, across, channels)) for tile in tiles)
@@ -75,7 +72,7 @@ def emit_winograd(low: Lowering, conv: Convolving) -> None:
     scratch: list[Scratch] = [*conv.epilogue.scratch, *(((size,), conv.x.dtype) for size in sizes)]
 
     def bind(index: int, arrays: Sequence[Array]) -> Job:
-        tile, (left, right) = jobs[index]
+        tile = tiles[index]
         pixels = tile._replace(top=2 * tile.top, bottom=min(2 * tile.bottom, conv.counts[0]))
         under = shaped(arrays[own], _slab(tile, across, channels))
         shape = (tile.images, tile.height, across)
@@ -84,22 +81,22 @@ def emit_winograd(low: Lowering, conv: Convolving) -> None:
             *_filled(conv, conv.x.array(), pixels, under),
             *_forth(under, shaped(arrays[own + 1], _lines(tile, across, channels)), tiled),
         ]
-        products = shaped(arrays[own + 1], (16, math.prod(shape), right - left))
+        products = shaped(arrays[own + 1], (16, math.prod(shape), outs))
         flat = tiled.reshape(16, -1, channels)
-        passes.append(partial(np.matmul, flat, weight.array()[:, :, left:right], products))
+        passes.append(partial(np.matmul, flat, weight.array(), products))
 
         place = pixels.rows(conv)
-        goal = conv.out_rows.array()[place, left:right]
+        goal = conv.out_rows.array()[place]
         y = shaped(arrays[own + 3], goal.shape) if narrow else goal
-        image = _unflattened(y, (tile.images, pixels.height, *conv.counts[1:], right - left))
-        passes += _back(products.reshape(4, 4, *shape, -1), shaped(arrays[own + 2], (14, *shape, right - left)), image)
-        passes += conv.epilogue.bind(y, place, slice(left, right), arrays)
+        image = _unflattened(y, (tile.images, pixels.height, *conv.counts[1:], outs))
+        passes += _back(products.reshape(4, 4, *shape, -1), shaped(arrays[own + 2], (14, *shape, outs)), image)
+        passes += conv.epilogue.bind(y, place, slice(0, outs), arrays)
         if narrow:
             passes.append(partial(np.copyto, goal, y, casting="unsafe"))
         return sequence(passes)
 
     reads = (conv.x, weight, *conv.epilogue.reads)
-    low.emit(Step(conv.node, reads, (conv.out,), len(jobs), bind, scratch))
+    low.emit(Step(conv.node, reads, (conv.out,), len(tiles), bind, scratch, products=True))
 
 
 def _slab(tile: Region, across: int, channels: int) -> tuple[int, ...]:

@@ -86,7 +86,7 @@ def attention(low: Lowering, node: Node) -> bool:
         scores = shaped(arrays[0], (block.bottom - block.top, block.right - block.left))
         passes: list[Pass] = list(_scored(op, q[rows], k[columns], shaped(arrays[1], q[rows].shape), scores))
         if mask is not None:
-            passes += _mask(scores, mask.array()[index][rows, columns], shaped(arrays[4], scores.shape))
+            passes += _mask(scores, mask.array()[index][rows, columns], arrays[4])
         if hidden is not None:
             passes.append(partial(np.add, scores, hidden.array()[index][:, columns], scores))
         passes += _pattern(op, block, keys - queries, scores, patterns)
@@ -175,8 +175,9 @@ def _scored(op: ScaledDotProductAttention, q: Array, k: Array, scaled: Array, sc
         yield partial(np.multiply, scores, q.dtype.type(op.softcap), scores)
 
 
-def _mask(scores: Array, mask: Array, hidden: Array) -> Iterator[Pass]:
+def _mask(scores: Array, mask: Array, scratch: Array) -> Iterator[Pass]:
     if mask.dtype == np.bool_:
+        hidden = shaped(scratch, scores.shape)
         yield partial(np.logical_not, mask, hidden)
         yield partial(np.copyto, scores, -np.inf, where=hidden)
     else:

@@ -104,9 +104,15 @@ def _host(node: Node, uses: dict[Tensor, int], place: dict[Tensor, int], ends: d
     others = [t for t in tensors if t is not joined]
     if any(place.get(t, -1) >= position or not _alike(t, joined) for t in others):
         return None
-    if node.op.name in NORMALISING and host.op.name == "linear" and len(joined.shape) != 2:
-        return None  # its channels are no columns of the product
+    if node.op.name in NORMALISING and host.op.name in _PRODUCTS and _channels(host, joined) != 1:
+        return None  # the channels that it means are no columns of the product
     return host
+
+
+def _channels(product: Node, result: Tensor) -> int:
+    """Which axis of a product's result holds its columns; there may be no batch."""
+    rank = len(result.shape)
+    return rank - 1 if product.op.name == "linear" else rank - 1 - int(product.op.axes)
 
 
 def is_elementwise(node: Node) -> bool:

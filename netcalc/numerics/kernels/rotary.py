@@ -23,17 +23,27 @@ def rotary_embedding(op: RotaryEmbedding, run: Run, x: Array, positions: Array |
     places = np.arange(op.offset, op.offset + x.shape[-2]) if positions is None else np.asarray(positions)
     if places.ndim == 2:  # (batch, length), with the axes between
         places = places.reshape(len(places), *(1,) * (x.ndim - 3), places.shape[1])
-    frequencies, factor = _frequencies(op, turned, int(places.max()) + 1)
-    angles = places[..., None] * frequencies
-    cos, sin = (like(x, (table * factor).astype(wide(x).dtype)) for table in (np.cos(angles), np.sin(angles)))
-
-    half = turned // 2
-    first, second = (slice(0, turned, 2), slice(1, turned, 2)) if op.interleaved else (slice(half), slice(half, turned))
+    cos, sin = (like(x, table.astype(wide(x).dtype)) for table in tables(op, turned, places))
+    first, second = halves(op, turned)
     a, b = wide(x[..., first]), wide(x[..., second])
     y = x.copy()
     y[..., first] = a * cos - b * sin
     y[..., second] = b * cos + a * sin
     return y
+
+
+def halves(op: RotaryEmbedding, turned: int) -> tuple[slice, slice]:
+    """The first of each pair of features, and the second."""
+    if op.interleaved:
+        return slice(0, turned, 2), slice(1, turned, 2)
+    return slice(turned // 2), slice(turned // 2, turned)
+
+
+def tables(op: RotaryEmbedding, turned: int, places: Array) -> tuple[Array, Array]:
+    """The cosines and the sines (…, places, pairs)."""
+    frequencies, factor = _frequencies(op, turned, int(places.max()) + 1)
+    angles = places[..., None] * frequencies
+    return np.cos(angles) * factor, np.sin(angles) * factor
 
 
 def _frequencies(op: RotaryEmbedding, turned: int, length: int) -> tuple[Array, float]:

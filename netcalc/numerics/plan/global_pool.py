@@ -49,7 +49,7 @@ def _pool(low: Lowering, node: Node, mean: bool) -> bool:
         x = turned.permuted((0, 2, 1))
     out = low.new(result).reshaped((batch, channels))
     assert out is not None
-    ones = low.made((pixels,), work, lambda: np.ones(pixels, work))
+    ones = low.ones(pixels, work)
     threads = low.threads if x.elements >= _SHARED else 1
     by_image = cuts(batch, threads)
     jobs = [(i, c) for i in by_image for c in cuts(channels, -(-threads // len(by_image)))]

@@ -39,7 +39,7 @@ def grouped(low: Lowering, node: Node) -> bool:
     parts = strips(pixels, pixels * channels, -(-low.threads // batch))
     jobs = [(image, number) for image in range(batch) for number in range(len(parts))]
     most = max(end - start for start, end in parts)
-    ones = low.made((most,), work, lambda: np.ones(most, work))
+    ones = low.ones(most, work)
     weight, bias = (affine(low, node, name, channels) for name in ("weight", "bias"))
     sums, squares = (low.room((batch, len(parts), channels), work) for _ in range(2))
     each = pixels * (channels // groups)

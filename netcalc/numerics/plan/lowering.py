@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from importlib import import_module
 from typing import Any, TypeAlias
 
@@ -51,6 +51,7 @@ class Lowering:
         self._program = program
         self._parameters: Parameters | None = None
         self._weights: dict[str, Slot] = {}
+        self._made: dict[Hashable, Slot] = {}
         self._users = Counter(owner for node in graph.nodes for owner in node.instance.owners.values())
 
     # -- tensors ------------------------------------------------------------------------------------
@@ -117,13 +118,23 @@ class Lowering:
             self._weights[key] = self.made(shape, dtype, lambda: self.fetch(node, name))
         return self._weights[key]
 
-    def made(self, shape: tuple[int, ...], dtype: np.dtype[Any], load: Callable[[], Array]) -> Slot:
-        """An array that is made once."""
+    def made(
+        self, shape: tuple[int, ...], dtype: np.dtype[Any], load: Callable[[], Array], key: Hashable = None
+    ) -> Slot:
+        """An array that is made once; those of one ``key`` are one."""
+        if key is not None and key in self._made:
+            return self._made[key]
         store = Store(math.prod(shape) * dtype.itemsize)
         slot = Slot(store, shape, dense(shape, dtype.itemsize), dtype)
         self.constants.append(Constant(slot, load))
         self.fixed.add(store)
+        if key is not None:
+            self._made[key] = slot
         return slot
+
+    def ones(self, count: int, dtype: np.dtype[Any]) -> Slot:
+        """So many ones."""
+        return self.made((count,), dtype, lambda: np.ones(count, dtype), key=("ones", count, dtype))
 
     # -- steps --------------------------------------------------------------------------------------
 
@@ -172,16 +183,17 @@ Lower: TypeAlias = Callable[[Lowering, Node], bool]
 _lowerings: dict[str, Lower] = {}
 _MODULES = (
     "attention",
-    "concat",
     "conv",
     "elementwise",
     "embedding",
     "global_pool",
     "group_norm",
     "linear",
+    "moves",
     "norm",
     "pool",
     "recurrent",
+    "rotary",
     "softmax",
     "views",
 )

@@ -58,7 +58,7 @@ def normalised(low: Lowering, node: Node) -> bool:
 def _emit_rows(low: Lowering, node: Node, x: Slot, out: Slot) -> None:
     width = x.shape[1]
     work = wide_dtype(x.dtype)
-    ones = low.made((width,), work, lambda: np.ones(width, work))
+    ones = low.ones(width, work)
     weight, bias = (affine(low, node, name, width) for name in ("weight", "bias"))
     parts = strips(x.shape[0], x.elements, low.threads)
     most = max(end - start for start, end in parts)
@@ -95,7 +95,7 @@ def _emit_rows(low: Lowering, node: Node, x: Slot, out: Slot) -> None:
 def _emit_columns(low: Lowering, node: Node, x: Slot, out: Slot) -> None:
     width, count = x.shape
     work = wide_dtype(x.dtype)
-    ones = low.made((width,), work, lambda: np.ones(width, work))
+    ones = low.ones(width, work)
     weight, bias = (affine(low, node, name, width) for name in ("weight", "bias"))
     wanted = max(low.threads, -(-x.elements // _STRIP))
     parts = cuts(count, min(wanted, count // _COLUMNS))

@@ -32,7 +32,7 @@ def softmax(low: Lowering, node: Node) -> bool:
     x = slot.reshaped(shape) or low.copied(node, slot).reshaped(shape)
     out = low.new(result).reshaped(shape)
     assert x is not None and out is not None
-    ones = low.made((length,), work, lambda: np.ones(length, work))
+    ones = low.ones(length, work)
     along = 0 if shape[0] >= low.threads or shape[0] >= inner else 2  # the axis that is cut
     parts = strips(shape[along], x.elements, low.threads)
     most = max(end - start for start, end in parts)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -159,7 +159,12 @@ def _clip(
         x = x.reshape(-1, count * x.shape[1])
     for ufunc, limit in ((np.maximum, low), (np.minimum, high)):
         if limit is not None:
-            yield partial(ufunc, x, np.full(x.shape[1], limit, x.dtype), out=x)
+            yield partial(ufunc, x, _limits(x.shape[1], limit, x.dtype), out=x)
+
+
+@lru_cache(64)
+def _limits(width: int, limit: float, dtype: np.dtype[Any]) -> Array:
+    return np.full(width, limit, dtype)
 
 
 def _combine(

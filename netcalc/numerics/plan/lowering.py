@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Any, TypeAlias
 
@@ -83,9 +84,14 @@ class Lowering:
 
     # -- parameters ---------------------------------------------------------------------------------
 
-    def bind(self, parameters: Parameters) -> None:
-        """Says where parameters come from."""
+    @contextmanager
+    def reading(self, parameters: Parameters) -> Iterator[None]:
+        """Says where parameters come from, as long as they are read."""
         self._parameters = parameters
+        try:
+            yield
+        finally:
+            self._parameters = None
 
     def param(self, node: Node, name: str) -> Param | None:
         """A parameter's declaration; None if the operation has none of this name."""
@@ -98,7 +104,7 @@ class Lowering:
         return tuple(value_at(size, {}) for size in param.shape)
 
     def fetch(self, node: Node, name: str) -> Array:
-        """A parameter's numbers, once :meth:`bind` has said where they come from."""
+        """A parameter's numbers, while :meth:`reading` says where they come from."""
         param = self.param(node, name)
         assert param is not None and self._parameters is not None
         return self._parameters.fetch(node.instance, param)
@@ -115,18 +121,24 @@ class Lowering:
         if key not in self._weights:
             shape = self.shape(node, name)
             dtype = numpy_dtype(dtype_of(param, node.instance.node, self._program.dtype))
-            self._weights[key] = self.made(shape, dtype, lambda: self.fetch(node, name))
+            self._weights[key] = self.made(shape, dtype, lambda: self.fetch(node, name), stored=True)
         return self._weights[key]
 
     def made(
-        self, shape: tuple[int, ...], dtype: np.dtype[Any], load: Callable[[], Array], key: Hashable = None
+        self,
+        shape: tuple[int, ...],
+        dtype: np.dtype[Any],
+        load: Callable[[], Array],
+        key: Hashable = None,
+        *,
+        stored: bool = False,
     ) -> Slot:
-        """An array that is made once; those of one ``key`` are one."""
+        """An array that is made once (see :class:`~netcalc.numerics.plan.step.Constant`); those of one key are one."""
         if key is not None and key in self._made:
             return self._made[key]
         store = Store(math.prod(shape) * dtype.itemsize)
         slot = Slot(store, shape, dense(shape, dtype.itemsize), dtype)
-        self.constants.append(Constant(slot, load))
+        self.constants.append(Constant(slot, load, stored))
         self.fixed.add(store)
         if key is not None:
             self._made[key] = slot

@@ -77,7 +77,8 @@ class Plan:
             scratch=sum(self.scratch),
             temporary=max((step.temporary for step in low.steps), default=0),
         )
-        self.bind = low.bind
+        self.reading = low.reading
+        low.steps, low.constants = [], []  # they know the lowering, and memory in a circle would be freed late
 
 
 def _lower(low: Lowering, node: Node) -> None:

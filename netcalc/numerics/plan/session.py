@@ -12,7 +12,7 @@ from threadpoolctl import ThreadpoolController
 from netcalc.numerics.kernels import Array
 from netcalc.numerics.plan.arena import aligned
 from netcalc.numerics.plan.plan import Plan
-from netcalc.numerics.plan.step import Job, Step, cuts
+from netcalc.numerics.plan.step import Constant, Job, Step, cuts
 from netcalc.numerics.plan.workers import Part, Workers, quick_loops
 from netcalc.numerics.weights import Parameters
 
@@ -32,9 +32,10 @@ class Session:
         self.plan = plan
         self._workers = Workers(plan.threads)
         self._blas = ThreadpoolController()
-        plan.bind(parameters)
-        for constant in plan.constants:
-            constant.slot.store.memory = _bytes(constant.load(), constant.slot.dtype)
+        with plan.reading(parameters):
+            for constant in plan.constants:
+                _load(constant)
+        plan.bind(None)  # lets go of their file
         for store in plan.kept:
             store.memory = aligned(store.nbytes)
         arena = aligned(plan.memory.arena)
@@ -78,8 +79,14 @@ class Session:
                     watch(number, steps[number], perf_counter() - start)
 
 
-def _bytes(array: Array, dtype: np.dtype[np.generic]) -> Array:
-    return np.ascontiguousarray(array, dtype).reshape(-1).view(np.uint8)
+def _load(constant: Constant) -> None:
+    slot = constant.slot
+    array = constant.load()
+    if constant.stored:
+        slot.store.memory = np.ascontiguousarray(array, slot.dtype).reshape(-1).view(np.uint8)
+    else:
+        slot.store.memory = aligned(slot.store.nbytes)
+        np.copyto(slot.array().reshape(array.shape), array, casting="same_kind")
 
 
 def _in_turn(jobs: Sequence[Job]) -> Part:

@@ -30,10 +30,15 @@ Scratch: TypeAlias = tuple[tuple[int, ...], np.dtype[Any]]
 
 @dataclass(eq=False, slots=True)
 class Constant:
-    """An array that is made once, from parameters, before the first run."""
+    """An array that is made once, from parameters, before the first run.
+
+    ``load`` gives its elements in their order, whatever the shape.  A parameter as it is stays where it was loaded;
+    what is made of one is copied, so that nothing keeps the pieces alive that it was made from.
+    """
 
     slot: Slot
     load: Callable[[], Array]
+    stored: bool = False
 
 
 @dataclass(eq=False, slots=True)

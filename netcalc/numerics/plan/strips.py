@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -16,6 +17,9 @@ __all__ = ["across", "along", "long", "repeats", "strips"]
 _STRIP = 1 << 16
 #: Elements that a row vector is repeated to, so that the loops over it are long.
 _PATTERN = 1 << 12
+
+#: Repeated vectors, as long as a step has them.
+_patterns: WeakValueDictionary[tuple[int, str, int, int], Array] = WeakValueDictionary()
 
 
 def strips(count: int, elements: int, threads: int) -> list[tuple[int, int]]:
@@ -43,8 +47,17 @@ def across(ufunc: Callable[..., object], x: Array, values: Array) -> Callable[[]
     count = repeats(x)
     if count > 1:
         x = x.reshape(-1, count * x.shape[1])
-        values = np.tile(values, count)
+        values = _repeated(values, count)
     return partial(ufunc, x, values, x)
+
+
+def _repeated(values: Array, count: int) -> Array:
+    """A vector so many times in a row; the same array wherever the same constant is repeated."""
+    key = (values.ctypes.data, values.dtype.char, values.size, count)
+    found = _patterns.get(key)
+    if found is None:
+        _patterns[key] = found = np.tile(values, count)
+    return found
 
 
 def along(

@@ -86,15 +86,24 @@ class Arrays:
         return self._arrays[name]
 
 
+#: Pages of a mapped file stay in memory until it is closed; after so many bytes it is mapped anew.
+_MAPPED = 1 << 22
+
+
 class _Safetensors:
     def __init__(self, path: Path) -> None:
+        self.name = str(path)
+        self._path = path
+        with path.open("rb"):  # the plain errors of the system, where there are any
+            self._open()
+        self.headers = {name: self._header(name) for name in self._file.keys()}  # noqa: SIM118 - it is no mapping
+
+    def _open(self) -> None:
         from safetensors import safe_open
 
-        self.name = str(path)
         opened: Any = safe_open
-        with path.open("rb"):  # the plain errors of the system, where there are any
-            self._file = opened(path, framework="numpy")
-        self.headers = {name: self._header(name) for name in self._file.keys()}  # noqa: SIM118 - it is no mapping
+        self._file = opened(self._path, framework="numpy")
+        self._touched = 0
 
     def _header(self, name: str) -> Header:
         part = self._file.get_slice(name)
@@ -103,7 +112,10 @@ class _Safetensors:
 
     def load(self, name: str) -> Array:
         with _reading(self.name):
+            if self._touched > _MAPPED:
+                self._open()
             array: Array = self._file.get_tensor(name)
+        self._touched += array.nbytes
         return array
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy.special import erf
 
 from netcalc.numerics.kernels import Array
 from netcalc.numerics.kernels._activation import clamp, register, select
@@ -28,6 +27,8 @@ def gelu(x: Array, approximate: str) -> Array:
     if approximate == "tanh":
         share: Array = np.tanh(math.sqrt(2 / math.pi) * x * (1 + 0.044715 * (x * x)))
     else:
+        from scipy.special import erf  # no other activation needs SciPy
+
         share = erf(x * math.sqrt(0.5))
     y: Array = 0.5 * x * (1 + share)
     return y

@@ -33,8 +33,8 @@ def emit_columns(low: Lowering, conv: Convolving) -> None:
 
     # (groups, kernel… × in/groups, out/groups): a filter is a column, in the order of the bytes of a window
     def load() -> Array:
-        moved = np.moveaxis(conv.filters(), 1, -1)
-        return moved.reshape(conv.groups, outs, depth).swapaxes(1, 2)
+        filters = conv.filters()
+        return np.moveaxis(filters.reshape(conv.groups, outs, *filters.shape[1:]), (1, 2), (-1, -2))
 
     weight = low.made((conv.groups, depth, outs), conv.x.dtype, load)
     images, height = max(t.images for t in tiles), max(t.height for t in tiles)

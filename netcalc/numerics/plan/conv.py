@@ -6,6 +6,8 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 
+import numpy as np
+
 from netcalc.numerics.kernels import Array, wide
 from netcalc.numerics.plan.columns import emit_columns
 from netcalc.numerics.plan.convolution import Convolving
@@ -61,8 +63,8 @@ def _folded(low: Lowering, node: Node) -> tuple[Callable[[], Array], Slot | None
     scale, shift = statistics(low, stages[0])
 
     def filters() -> Array:
-        weight = low.fetch(node, "weight")
-        return (weight * scale().reshape(-1, *(1,) * (weight.ndim - 1))).astype(work, copy=False)
+        weight = wide(low.fetch(node, "weight"))
+        return np.asarray(weight * scale().astype(work).reshape(-1, *(1,) * (weight.ndim - 1)))
 
     def moved() -> Array:
         return shift() + low.fetch(node, "bias") * scale() if biased else shift()

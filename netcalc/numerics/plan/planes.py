@@ -37,7 +37,7 @@ def emit_planes(low: Lowering, conv: Convolving) -> None:
     tiles = regions(conv.batch, conv.counts[0], width, max(64, _ROWS // depth))
 
     def load() -> Array:  # (kernel… × in, out)
-        return np.moveaxis(conv.filters(), (0, 1), (-1, -2)).reshape(depth, conv.outs)
+        return np.moveaxis(conv.filters(), (0, 1), (-1, -2))
 
     weight = low.made((depth, conv.outs), conv.x.dtype, load)
     pixels = max(tile.images * tile.height for tile in tiles) * width

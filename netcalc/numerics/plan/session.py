@@ -35,7 +35,6 @@ class Session:
         with plan.reading(parameters):
             for constant in plan.constants:
                 _load(constant)
-        plan.bind(None)  # lets go of their file
         for store in plan.kept:
             store.memory = aligned(store.nbytes)
         arena = aligned(plan.memory.arena)

@@ -54,9 +54,11 @@ def emit_winograd(low: Lowering, conv: Convolving) -> None:
     down, across = (-(-count // 2) for count in conv.counts)
 
     def load() -> Array:
-        # in float64, since the sums of three weights are rounded once
-        turned = np.einsum("ia,kcab,jb->ijck", _FILTER, conv.filters().astype(np.float64), _FILTER)
-        return np.asarray(turned.reshape(16, channels, outs))
+        filters, turned = conv.filters(), np.empty((4, 4, channels, outs), conv.x.dtype)
+        for start in range(0, outs, 64):  # a few at a time, in float64, so that sums of three weights are rounded once
+            part = filters[start : start + 64].astype(np.float64)
+            turned[..., start : start + 64] = np.einsum("ia,kcab,jb->ijck", _FILTER, part, _FILTER, optimize=True)
+        return turned
 
     weight = low.made((16, channels, outs), conv.x.dtype, load)
     count = max(32, _STRIP // (16 * (channels + outs)))

@@ -1,4 +1,4 @@
-"""Attention block by block: of the scores only some queries' rows are ever held, for one head at a time."""
+"""Attention block by block: of the scores only some queries' rows are ever held, of as many heads as fit the cache."""
 
 from __future__ import annotations
 
@@ -62,38 +62,45 @@ def attention(low: Lowering, node: Node) -> bool:
         order = low.slot(query).order
     out = low.new(result, order)
 
+    if not lead:  # a single head
+        lead, heads, out = (1,), [(slot.inserted(0), 1) for slot, _ in heads], out.inserted(0)
+        mask, hidden = (None if slot is None else slot.inserted(0) for slot in (mask, hidden))
+
     blocks = _blocks(op, queries, keys)
-    jobs = [(index, block) for index in np.ndindex(*lead) for block in blocks]
     most = max((block.bottom - block.top) * (block.right - block.left) for block in blocks)
-    height = max(block.bottom - block.top for block in blocks)
+    groups = _groups(lead[-1], [shared for _, shared in heads], _SCORES // max(most, 1))
+    jobs = [(index, group, block) for index in np.ndindex(*lead[:-1]) for group in groups for block in blocks]
+    together = max(end - start for start, end in groups)
+    height = together * max(block.bottom - block.top for block in blocks)
     scratch: list[Scratch] = [
-        ((most,), work),
+        ((together * most,), work),
         ((height * query.shape[-1],), work),
         ((height * depth,), work),
         ((2 * height,), work),
-        ((most if mask is not None and mask.dtype == np.bool_ else 0,), np.dtype(np.bool_)),
+        ((together * most if mask is not None and mask.dtype == np.bool_ else 0,), np.dtype(np.bool_)),
     ]
     patterns: dict[bytes, Array] = {}
 
     def bind(number: int, arrays: Sequence[Array]) -> Job:
-        index, block = jobs[number]
+        index, (first, end), block = jobs[number]
         rows, columns = slice(block.top, block.bottom), slice(block.left, block.right)
-        goal = out.array()[index][rows]
+        goal = out.array()[index][first:end, rows]
         if block.left >= block.right:
             return partial(goal.fill, 0)
-        q, k, v = (_of_head(*head, index) for head in heads)
+        q, k, v = (_of_heads(slot.array()[index], shared, first, end) for slot, shared in heads)
+        q, k, v = q[..., rows, :], k[..., columns, :], v[..., columns, :]
         y = goal if goal.dtype == work else shaped(arrays[2], goal.shape)
-        scores = shaped(arrays[0], (block.bottom - block.top, block.right - block.left))
-        passes: list[Pass] = list(_scored(op, q[rows], k[columns], shaped(arrays[1], q[rows].shape), scores))
+        scores = shaped(arrays[0], (end - first, block.bottom - block.top, block.right - block.left))
+        passes: list[Pass] = list(_scored(op, q, k, shaped(arrays[1], q.shape), scores))
         if mask is not None:
-            passes += _mask(scores, mask.array()[index][rows, columns], arrays[4])
+            passes += _mask(scores, mask.array()[index][first:end, rows, columns], arrays[4])
         if hidden is not None:
-            passes.append(partial(np.add, scores, hidden.array()[index][:, columns], scores))
+            passes.append(partial(np.add, scores, hidden.array()[index][first:end, :, columns], scores))
         passes += _pattern(op, block, keys - queries, scores, patterns)
-        sink = None if sunk is None else sunk.array()[index]
-        passes += _softmax(scores, arrays[3].reshape(2, -1, 1)[:, : len(scores)], sink)
-        passes.append(partial(np.matmul, scores, v[columns], y))
-        passes.append(partial(np.divide, y, arrays[3].reshape(2, -1, 1)[1, : len(scores)], y))
+        sums = shaped(arrays[3], (2, *scores.shape[:2], 1))
+        passes += _softmax(scores, sums, None if sunk is None else sunk.array()[index][first:end, None, None])
+        passes.append(partial(np.matmul, scores, v, y))
+        passes.append(partial(np.divide, y, sums[1], y))
         if y is not goal:
             passes.append(partial(np.copyto, goal, y, casting="unsafe"))
         return sequence(passes)
@@ -101,6 +108,15 @@ def attention(low: Lowering, node: Node) -> bool:
     reads = [slot for slot in (*(slot for slot, _ in heads), mask, hidden, sunk) if slot is not None]
     low.emit(Step(node, reads, (out,), len(jobs), bind, scratch))
     return True
+
+
+def _groups(heads: int, shared: Sequence[int], most: int) -> list[tuple[int, int]]:
+    """(first, end) of heads that are done together: at most so many, and of those that share keys one set at a time."""
+    each = max(shared)
+    size = max(1, min(most, heads if each == 1 else each))
+    while heads % size or (each > 1 and each % size):
+        size -= 1
+    return [(first, first + size) for first in range(0, heads, size)]
 
 
 def _joined(op: ScaledDotProductAttention, query: Tensor, key: Tensor) -> tuple[int, ...]:
@@ -119,11 +135,9 @@ def _headed(slot: Slot, lead: tuple[int, ...], heads: int | None) -> tuple[Slot,
     return slot.expanded((*lead[:-1], heads, length, depth)), lead[-1] // heads
 
 
-def _of_head(slot: Slot, shared: int, index: tuple[int, ...]) -> Array:
-    if index:
-        index = (*index[:-1], index[-1] // shared)
-    array: Array = slot.array()[index]
-    return array
+def _of_heads(heads: Array, shared: int, first: int, end: int) -> Array:
+    """The arrays of some heads, or the one that they share."""
+    return heads[first:end] if shared == 1 else heads[first // shared]
 
 
 def _hidden_keys(low: Lowering, node: Node, padding: Tensor | None, shape: tuple[int, ...]) -> Slot | None:
@@ -168,7 +182,7 @@ def _scored(op: ScaledDotProductAttention, q: Array, k: Array, scaled: Array, sc
     """The scores, the queries being scaled beforehand, which are fewer."""
     scale = 1 / math.sqrt(q.shape[-1]) if op.scale is None else op.scale
     yield partial(np.multiply, q, q.dtype.type(scale), scaled)
-    yield partial(np.matmul, scaled, k.T, scores)
+    yield partial(np.matmul, scaled, k.swapaxes(-1, -2), scores)
     if op.softcap is not None:
         yield partial(np.multiply, scores, q.dtype.type(1 / op.softcap), scores)
         yield partial(np.tanh, scores, scores)
@@ -192,7 +206,7 @@ def _pattern(
         return
     place = np.arange(block.top, block.bottom)[:, None] + (offset if op.alignment == "lower_right" else 0)
     column = np.arange(block.left, block.right)
-    visible = np.ones(scores.shape, bool)
+    visible = np.ones(scores.shape[1:], bool)
     if op.window is not None:
         before, after = op.window
         if before is not None:
@@ -211,21 +225,22 @@ def _pattern(
     key = shown.tobytes() + bytes(str(shown.shape), "ascii")
     if key not in known:
         known[key] = np.where(shown, scores.dtype.type(0), scores.dtype.type(-np.inf))
-    yield partial(np.add, scores[:, span], known[key], scores[:, span])
+    yield partial(np.add, scores[..., span], known[key], scores[..., span])
 
 
 def _softmax(scores: Array, sums: Array, sink: Array | None) -> Iterator[Pass]:
     """The exponentials in place, and in ``sums[1]`` what they are to be divided by; 0 over anything is 0."""
     top, total = sums
     number = scores.dtype.type
-    ones = np.ones((scores.shape[1], 1), scores.dtype)
-    yield partial(np.maximum.reduce, scores, 1, None, top, True)
+    rows = scores.reshape(-1, scores.shape[-1])
+    ones = np.ones((scores.shape[-1], 1), scores.dtype)
+    yield partial(np.maximum.reduce, rows, 1, None, top.reshape(-1, 1), True)
     if sink is not None:
         yield partial(np.maximum, top, sink, out=top)
     yield partial(np.maximum, top, np.finfo(scores.dtype).min, out=top)  # where all is hidden
     yield partial(np.subtract, scores, top, scores)
     yield partial(np.exp, scores, scores)
-    yield partial(np.matmul, scores, ones, total)
+    yield partial(np.matmul, rows, ones, total.reshape(-1, 1))
     if sink is not None:
         yield partial(np.subtract, sink, top, top)
         yield partial(np.exp, top, top)

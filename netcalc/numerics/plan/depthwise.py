@@ -22,7 +22,7 @@ __all__ = ["emit_depthwise"]
 Index: TypeAlias = tuple[Any, ...]
 
 #: Elements of a strip of the result: it, its shifted products and its input fit the second-level cache.
-_STRIP = 1 << 14
+_STRIP = 1 << 16
 
 
 def emit_depthwise(low: Lowering, conv: Convolving) -> None:

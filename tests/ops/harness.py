@@ -13,12 +13,17 @@ import numpy as np
 from safetensors.numpy import load_file
 
 from netcalc import ops
+from netcalc.analysis.walk import dtype_of
 from netcalc.dims import value_at
 from netcalc.ir import TensorType
+from netcalc.numerics.arrays import numpy_dtype
 from netcalc.numerics.kernels import Run, apply
 from netcalc.numerics.tally import tallied, tallying
 from netcalc.opdef import Context, as_tuple
+from tests.ops.planned import alone, planned
 
+#: What sums in another order may change, in units of the largest number.
+_ROUNDING = {"float16": 2e-3, "bfloat16": 2e-2, "float32": 1e-5, "float64": 1e-12}
 TRUTH = Path(__file__).parent.parent / "truth"
 
 
@@ -76,7 +81,28 @@ def execute(
     for term in op.cost(ctx, types, predicted):
         terms[term.kind] += value_at(term.count, {})
     assert +counted == +terms, f"counted {dict(counted)}, predicted {dict(terms)}"
+    if not training:
+        program = alone(op, types, predicted, list(wanted.values()))
+        typed = {
+            n: w.astype(numpy_dtype(dtype_of(wanted[n], program.main.nodes[0], "float32"))) for n, w in weights.items()
+        }
+        for one, other in zip(apply(op, Run(), arrays, typed), planned(program, arrays, typed), strict=True):
+            alike(one, other)
     return Outcome(tuple(np.asarray(o) for o in outputs), {n: np.asarray(u) for n, u in run.updates.items()})
+
+
+def alike(reference: np.ndarray, ours: np.ndarray) -> None:
+    """The same to within roundings: infinities and NaN in the same places, whole numbers and truth values equal."""
+    assert (ours.shape, ours.dtype) == (reference.shape, reference.dtype)
+    if reference.dtype.kind in "iub":
+        np.testing.assert_array_equal(ours, reference)
+        return
+    rounding = _ROUNDING[reference.dtype.name]
+    ours, reference = ours.astype(np.float64), reference.astype(np.float64)
+    plain = np.isfinite(reference)
+    np.testing.assert_array_equal(ours[~plain], reference[~plain])
+    largest = np.abs(reference[plain]).max(initial=1.0)
+    assert np.abs(ours[plain] - reference[plain]).max(initial=0.0) <= rounding * largest
 
 
 @dataclass

@@ -107,9 +107,9 @@ class _Drawing:
     def one_of(self, *choices: Any) -> Any:
         return self.draw(st.sampled_from(choices))
 
-    def source(self, *, tame: bool = True) -> str:
+    def source(self, *, tame: bool = True, scalar: bool = False) -> str:
         """The last value, mostly, so that there are chains."""
-        known = [name for name in self.shapes if not (tame and name in self.wild)]
+        known = [name for name, shape in self.shapes.items() if (shape or scalar) and not (tame and name in self.wild)]
         return known[-1] if self.draw(st.integers(0, 3)) else self.draw(st.sampled_from(known))
 
     def add(self, line: Any, sources: Any, ports: tuple[str, ...] = ("",), wild: bool = False, **more: Any) -> bool:
@@ -189,13 +189,13 @@ def _norm(drawing: _Drawing) -> None:
 
 def _activation(drawing: _Drawing) -> None:
     wild = drawing.draw(st.integers(0, 5)) == 0
-    drawing.add(drawing.one_of(*(_WILD if wild else _TAME)), drawing.source(tame=False), wild=wild)
+    drawing.add(drawing.one_of(*(_WILD if wild else _TAME)), drawing.source(tame=False, scalar=True), wild=wild)
 
 
 def _combined(drawing: _Drawing) -> None:
     one_of = drawing.one_of
     op = one_of("add", "add", "add", "mul", "sub", "div", "minimum", "maximum")
-    source = drawing.source(tame=False)
+    source = drawing.source(tame=False, scalar=True)
     turned: Spec = {"reverse": True} if op in ("sub", "div") and one_of(True, False) else {}
     if one_of(False, False, True):
         drawing.add({op: {"value": one_of(0.5, -2, 3, 1.25), **turned}}, source, wild=op == "div")

@@ -4,63 +4,48 @@ from __future__ import annotations
 
 from netcalc.numerics.plan.graph import Graph, Node, Tensor
 
-__all__ = ["COMBINING", "NORMALISING", "UNARY", "fuse", "is_elementwise", "simplify"]
+__all__ = ["COMBINING", "NORMALISING", "UNARY", "VIEWS", "fuse", "is_elementwise", "simplify"]
 
 #: Nothing in evaluation.
 _NOTHING = {"identity", "dropout", "stochastic_depth"}
+# fmt: off
 #: A function of each element alone, of one tensor, that keeps its type.
-UNARY = frozenset(
-    [
-        "relu",
-        "relu6",
-        "leaky_relu",
-        "elu",
-        "selu",
-        "celu",
-        "gelu",
-        "quick_gelu",
-        "silu",
-        "mish",
-        "hardswish",
-        "hardsigmoid",
-        "hardtanh",
-        "sigmoid",
-        "tanh",
-        "softplus",
-        "softsign",
-        "squared_relu",
-        "exp",
-        "log",
-        "sqrt",
-        "rsqrt",
-        "reciprocal",
-        "sin",
-        "cos",
-        "square",
-        "abs",
-        "neg",
-        "clamp",
-    ]
-)
+UNARY = {
+    "relu", "relu6", "leaky_relu", "elu", "selu", "celu", "gelu", "quick_gelu", "silu", "mish", "hardswish",
+    "hardsigmoid", "hardtanh", "sigmoid", "tanh", "softplus", "softsign", "squared_relu", "exp", "log", "sqrt",
+    "rsqrt", "reciprocal", "sin", "cos", "square", "abs", "neg", "clamp",
+}
+#: The same elements seen otherwise.
+VIEWS = {
+    "reshape", "flatten", "unflatten", "squeeze", "unsqueeze", "transpose", "permute", "select", "slice", "chunk",
+    "split", "expand", "parameter", "buffer",
+}
+# fmt: on
 #: A function of two elements.
 COMBINING = {"add", "sub", "mul", "div", "minimum", "maximum"}
 #: A scale and a shift for each channel, once its statistics are given.
 NORMALISING = {"batch_norm", "frozen_batch_norm"}
+#: Bytes of results that are computed once and kept.
+_KEPT = 1 << 24
 #: Operations whose kernels give rows of channels, onto which elementwise work can be done while they are in the cache.
 _PRODUCTS = {"conv1d", "conv2d", "conv3d", "linear"}
 
 
 def simplify(graph: Graph) -> None:
-    """Takes out the operations that do nothing in evaluation."""
+    """Takes out the operations that do nothing in evaluation, and marks those whose results no input changes."""
     same: dict[Tensor, Tensor] = {}
+    constant: set[Tensor] = set()
     kept: list[Node] = []
     for node in graph.nodes:
         node.inputs = [None if t is None else same.get(t, t) for t in node.inputs]
         source = node.inputs[0] if node.inputs else None
         if node.op.name in _NOTHING and source is not None:
             same[node.outputs[0]] = source
-        else:
-            kept.append(node)
+            continue
+        kept.append(node)
+        if constant.issuperset(t for t in node.inputs if t is not None):
+            node.constant = sum(t.nbytes for t in node.outputs) <= _KEPT
+            constant.update(node.outputs if node.constant else ())
     graph.nodes = kept
     graph.outputs = [same.get(t, t) for t in graph.outputs]
 
@@ -79,7 +64,7 @@ def fuse(graph: Graph) -> None:
         if host is None:
             position = len(kept)
             kept.append(node)
-            if node.op.name in _PRODUCTS or is_elementwise(node):
+            if not node.constant and (node.op.name in _PRODUCTS or is_elementwise(node)):
                 ends[node.outputs[0]] = node
         else:
             position = place[host.result]
@@ -93,7 +78,7 @@ def fuse(graph: Graph) -> None:
 
 def _host(node: Node, uses: dict[Tensor, int], place: dict[Tensor, int], ends: dict[Tensor, Node]) -> Node | None:
     """The node that this one joins."""
-    if not is_elementwise(node):
+    if node.constant or not is_elementwise(node):
         return None
     tensors = [t for t in node.inputs if t is not None]
     hosts = [(place[t], t) for t in tensors if t in ends and uses[t] == 1 and _alike(t, node.outputs[0])]

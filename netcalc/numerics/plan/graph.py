@@ -43,6 +43,8 @@ class Node:
     inputs: list[Tensor | None]
     outputs: list[Tensor]
     after: list[Node] = field(default_factory=list)
+    #: Whether what it gives is the same in every run, and small enough to be kept.
+    constant: bool = False
 
     @property
     def op(self) -> Any:

@@ -31,7 +31,7 @@ def emit_kernel(low: Lowering, node: Node) -> None:
     """A step that calls the kernel and copies what it gives."""
     inputs = [None if t is None else low.slot(t) for t in node.inputs]
     params = {p.name: low.stored(node, p.name) for p in node.instance.node.params}
-    once = all(slot is None or slot.store in low.fixed for slot in inputs)
+    once = node.constant and all(slot is None or slot.store in low.fixed for slot in inputs)
     outputs = [low.keep(t) if once else low.new(t) for t in node.outputs]
 
     def bind(index: int, arrays: Sequence[Array]) -> Job:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from netcalc.ir import Program
 from netcalc.numerics.plan.arena import arrange
-from netcalc.numerics.plan.fuse import fuse, simplify
+from netcalc.numerics.plan.fuse import VIEWS, fuse, simplify
 from netcalc.numerics.plan.graph import Node, flatten
 from netcalc.numerics.plan.kernel import emit_kernel
 from netcalc.numerics.plan.lowering import Lowering, lowering_for
@@ -83,7 +83,7 @@ class Plan:
 
 def _lower(low: Lowering, node: Node) -> None:
     """The steps of a node; by its kernel alone, and then what was fused onto it, where no lowering takes it."""
-    lower = lowering_for(node.op.name)
+    lower = None if node.constant and node.op.name not in VIEWS else lowering_for(node.op.name)
     if lower is not None and lower(low, node):
         return
     stages, node.after = node.after, []

@@ -1,4 +1,4 @@
-"""Convolution of few channels as a product: each tap of each channel is a row of pixels, which is copied in long runs."""
+"""Convolution of few channels as a product: each tap of each channel is a row of pixels, copied in long runs."""
 
 from __future__ import annotations
 

@@ -43,7 +43,6 @@ def grid(rows: int, columns: int) -> list[Tile]:
 def emit_product(low: Lowering, node: Node, x: Slot, other: Slot, out: Slot, epilogue: Epilogue) -> None:
     """A step that computes ``x``·``other``, of (rows, depth) and (depth, columns)."""
     rows, columns = out.shape
-    depth = x.shape[1]
     x, other = low.wide(node, x), low.wide(node, other)
     tiles = grid(rows, columns)
     scratch: list[Scratch] = list(epilogue.scratch)

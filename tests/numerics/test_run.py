@@ -11,9 +11,9 @@ import pytest
 
 from netcalc.analysis.walk import Instance, instances
 from netcalc.diagnostics import NetcalcError
-from netcalc.numerics import kernels
+from netcalc.numerics import kernels, prepare
 from netcalc.numerics.interpret import interpret, operations
-from netcalc.numerics.run import forward
+from netcalc.numerics.run import PLANS, forward
 from tests.numerics.programs import TIED, program
 
 STACK = """
@@ -245,6 +245,57 @@ def test_dropout_follows_the_seed() -> None:
     np.testing.assert_array_equal(one, same)
     assert (one != other).any()
     assert 0.2 < (one == 0).mean() < 0.3
+
+
+# -- which way a run goes ---------------------------------------------------------------------------
+
+
+def test_a_run_is_planned_unless_something_needs_the_reference_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    net = program(STACK)
+    assert forward(net).plan == "fast"
+    assert forward(net, keep=True).plan == "fast"  # of nothing
+    assert forward(net, plan="reference").plan == "reference"
+    assert forward(net, trace=["first"]).plan == "reference"
+    assert forward(net, training=True).plan == "reference"
+    assert forward(program(STACK, training=True), training=False).plan == "fast"
+    monkeypatch.setattr(prepare, "MOST_PLANNED", operations(net))
+    assert forward(net).plan == "fast"
+    monkeypatch.setattr(prepare, "MOST_PLANNED", operations(net) - 1)
+    assert forward(net).plan == "reference"
+
+
+def test_a_planned_run_tells_of_its_steps() -> None:
+    seen: list[tuple[int, int, str]] = []
+    forward(program(STACK), progress=lambda *told: seen.append(told), plan="fast")
+    paths = list(dict.fromkeys(path for _, _, path in seen))
+    assert paths == ["first", *(f"layers.{i}.fc" for i in range(3))]  # each with the sum that follows
+    assert [(done, total) for done, total, _ in seen] == [(n, len(seen)) for n in range(1, len(seen) + 1)]
+
+
+@pytest.mark.parametrize("threads", [0, -1])
+def test_a_run_takes_a_thread(threads: int) -> None:
+    for plan in PLANS:
+        with pytest.raises(NetcalcError, match=f"E502.*at least 1 thread, and {threads} were asked for"):
+            forward(program(STACK), threads=threads, plan=plan)
+
+
+def test_there_is_no_other_plan() -> None:
+    plan: Any = "fats"
+    with pytest.raises(NetcalcError, match=r"E502.*no plan 'fats'; plans are fast and reference.*did you mean 'fast'"):
+        forward(program(STACK), plan=plan)
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        ({"plan": "reference"}, "the reference path was asked for"),
+        ({"trace": ["*"]}, "a trace was asked for"),
+        ({"training": True}, "is in training mode"),
+    ],
+)
+def test_only_planned_runs_have_a_profile(options: dict[str, Any], why: str) -> None:
+    with pytest.raises(NetcalcError, match=f"E502.*only a planned run has a profile, and .*{why}"):
+        forward(program(STACK), profiled=True, **options)
 
 
 # -- what it refuses --------------------------------------------------------------------------------

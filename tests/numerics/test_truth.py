@@ -22,8 +22,8 @@ def parts(case: str, kind: str) -> dict[str, np.ndarray]:
     return {name.removeprefix(f"{kind}/"): t for name, t in tensors.items() if name.startswith(f"{kind}/")}
 
 
-def transformer(case: str, **settings: Any) -> RunResult:
-    """The shipped Transformer at the sizes of a case, run with its weights and inputs."""
+def transformer(case: str, **settings: Any) -> tuple[RunResult, RunResult]:
+    """The shipped Transformer at the sizes of a case, run with its weights and inputs: traced, and planned."""
     given = parts(case, "in")
     batch, source = given["src"].shape
     sizes = {"batch": batch, "source": source, "target": given["tgt"].shape[1]}
@@ -31,7 +31,8 @@ def transformer(case: str, **settings: Any) -> RunResult:
     weights = parts(case, "w")
     assert check_weights(program, weights).ok
     inputs = {spec.name: given[spec.name] for spec in program.inputs}
-    return forward(program, inputs, weights=weights, trace=["*"], keep=True)
+    traced = forward(program, inputs, weights=weights, trace=["*"], keep=True)
+    return traced, forward(program, inputs, weights=weights, threads=2)
 
 
 def close(got: np.ndarray, want: np.ndarray) -> None:
@@ -55,8 +56,10 @@ def close(got: np.ndarray, want: np.ndarray) -> None:
 )
 def test_the_transformer_equals_torch(case: str, settings: dict[str, Any]) -> None:
     record = json.loads((TRUTH / f"{case}.json").read_text())
-    result = transformer(case, decoder_layers=2, **settings)
-    close(result.outputs["logits"], parts(case, "out")[""])
+    result, planned = transformer(case, decoder_layers=2, **settings)
+    assert (result.plan, planned.plan) == ("reference", "fast")
+    for run in (result, planned):
+        close(run.outputs["logits"], parts(case, "out")[""])
     traced = {row.path: row.array for row in result.trace}
     ours = {
         "pos": "pos_tgt",  # torch's one module is called twice, and the second call is what was recorded

@@ -88,8 +88,11 @@ def check_case(
     named = ((inputs or {}).get(name, name) for name in parts["in"])
     given = {name: array for name, array in zip(named, parts["in"].values(), strict=True) if name is not None}
     result = forward(program, given, weights=parts["w"], trace=["*"], keep=True)
+    planned = forward(program, given, weights=parts["w"], threads=2)
+    assert (result.plan, planned.plan) == ("reference", "fast")
     for name, array in parts["out"].items():
-        _close(result.outputs[(outputs or {}).get(name, name)], array, tolerance, name)
+        for run in (result, planned):
+            _close(run.outputs[(outputs or {}).get(name, name)], array, tolerance, name)
     traced = {row.path: row.array for row in result.trace}
     for name, array in parts["act"].items():
         path = (activations or {}).get(name, name)

@@ -10,7 +10,7 @@ import pytest
 
 from netcalc.analysis.conventions import CONVENTIONS
 from netcalc.analysis.cost import Analysis
-from netcalc.numerics.run import forward
+from netcalc.numerics.run import PLANS, forward
 from netcalc.spec import elaborate
 from netcalc.spec.library import find_block, load_text
 
@@ -57,11 +57,12 @@ def agree(
     if buffers:
         assert total.buffers == sum(b.numel() for b in module.buffers())
     weights = {name: tensor.numpy() for name, tensor in holder.state_dict().items()}
-    result = forward(program, given, weights=weights)
-    for one, other in zip(result.outputs.values(), wanted, strict=True):
-        array = other.numpy()
-        assert one.shape == array.shape
-        assert float(np.abs(one - array).max()) <= 1e-5 * float(np.abs(array).max())
+    for plan in PLANS:
+        result = forward(program, given, weights=weights, plan=plan)
+        for one, other in zip(result.outputs.values(), wanted, strict=True):
+            array = other.numpy()
+            assert one.shape == array.shape
+            assert float(np.abs(one - array).max()) <= 1e-5 * float(np.abs(array).max())
 
 
 def image(*shape: int, seed: int = 0) -> np.ndarray:

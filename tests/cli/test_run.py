@@ -112,3 +112,51 @@ def test_initialisers_by_pattern(netcalc: Callable[..., Ran]) -> None:
 
 def test_training_mode(netcalc: Callable[..., Ran]) -> None:
     assert netcalc("run", SMALL, "--set", "batch=4", "--train").out != netcalc("run", SMALL, "--set", "batch=4").out
+
+
+# -- plans ------------------------------------------------------------------------------------------
+
+
+def test_both_paths_give_the_same(netcalc: Callable[..., Ran]) -> None:
+    one, other = (json.loads(netcalc("run", SMALL, "--plan", plan, "-f", "json").out) for plan in ("fast", "reference"))
+    assert (one["plan"], other["plan"]) == ("fast", "reference")
+    assert set(one["memory"]) == set(other["memory"]) == {"weights", "activations", "peak"}
+    assert "profile" not in one
+    for mine, theirs in zip(one["outputs"].values(), other["outputs"].values(), strict=True):
+        np.testing.assert_allclose(mine["values"], theirs["values"], rtol=1e-4, atol=1e-6)
+
+
+def test_a_profile(netcalc: Callable[..., Ran]) -> None:
+    ran = netcalc("run", SMALL, "--profile", "--threads", "1")
+    assert (ran.code, ran.err) == (0, "")
+    assert "medians of 5 passes on 1 thread" in ran.out
+    assert all(word in ran.out for word in ("logits", "stage.1.conv", "batch_norm, relu", "GFLOP/s", "measured"))
+
+
+def test_a_profile_as_json(netcalc: Callable[..., Ran]) -> None:
+    found = json.loads(netcalc("run", SMALL, "--profile", "--threads", "2", "-f", "json").out)["profile"]
+    work = json.loads(netcalc("summary", SMALL, "-f", "json").out)["totals"]["flops"]
+    assert (found["threads"], found["passes"], found["flops"]) == (2, 5, work)
+    assert sum(layer["flops"] for layer in found["layers"]) == work
+    memory = found["memory"]
+    assert memory["predicted"] == sum(memory[part] for part in ("weights", "arena", "scratch", "temporary"))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--threads", "0"], "'--threads': should be greater than or equal to 1"),
+        (["--threads", "two"], "'--threads'"),
+        (["--plan", "quick"], "'--plan': 'quick' is not one of 'fast', 'reference'"),
+        (
+            ["--profile", "--plan", "reference"],
+            "only a planned run has a profile, and the reference path was asked for",
+        ),
+        (["--profile", "--trace", "*"], "only a planned run has a profile, and a trace was asked for"),
+        (["--profile", "--train"], "only a planned run has a profile, and 'small' is in training mode"),
+    ],
+)
+def test_options_that_make_no_sense(options: list[str], message: str, netcalc: Callable[..., Ran]) -> None:
+    ran = netcalc("run", SMALL, *options)
+    assert (ran.code, ran.out) == (2, "")
+    assert "E502" in ran.err and message in ran.err

@@ -112,9 +112,9 @@ def attention(low: Lowering, node: Node) -> bool:
 
 def _groups(heads: int, shared: Sequence[int], most: int) -> list[tuple[int, int]]:
     """(first, end) of heads that are done together: at most so many, and of those that share keys one set at a time."""
-    each = max(shared)
-    size = max(1, min(most, heads if each == 1 else each))
-    while heads % size or (each > 1 and each % size):
+    sets = math.gcd(*(count for count in shared if count > 1)) or heads
+    size = max(1, min(most, sets))
+    while sets % size:
         size -= 1
     return [(first, first + size) for first in range(0, heads, size)]
 

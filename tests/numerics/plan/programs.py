@@ -304,11 +304,13 @@ def _attention(drawing: _Drawing) -> None:
     lengths = list(shape)
     if one_of(True, False):  # keys of another number
         lengths[-2] = one_of(1, 3, 7)
+        others = lengths[:]
         if len(shape) > 2 and one_of(True, False):
-            lengths[-3] = one_of(1, lengths[-3])
-            attrs["enable_gqa"] = lengths[-3] != shape[-3]
+            shares = [n for n in (1, 2, 3, shape[-3]) if shape[-3] % n == 0]
+            lengths[-3], others[-3] = one_of(*shares), one_of(*shares)
+            attrs["enable_gqa"] = True
         key = drawing.input(f"key{len(drawing.inputs)}", lengths)
-        value = one_of(key, drawing.input(f"value{len(drawing.inputs)}", [*lengths[:-1], one_of(1, 4)]))
+        value = drawing.input(f"value{len(drawing.inputs)}", [*others[:-1], one_of(1, 4)])
     given = {"query": source, "key": key, "value": value}
     pairs = [shape[-2], lengths[-2]]
     mask = one_of(None, None, "float", "bool")

@@ -14,6 +14,7 @@ from netcalc.numerics.plan.convolution import Convolving, Region, filled, region
 from netcalc.numerics.plan.epilogue import Pass, sequence
 from netcalc.numerics.plan.lowering import Lowering
 from netcalc.numerics.plan.step import Job, Scratch, Step
+from netcalc.numerics.plan.unpacked import chunks
 
 __all__ = ["emit_columns"]
 
@@ -31,45 +32,56 @@ def emit_columns(low: Lowering, conv: Convolving) -> None:
     pixels = max(_LEAST, min(_MOST, _COLUMNS // depth))
     tiles = regions(conv.batch, conv.counts[0], width, pixels)
 
+    images, height = max(t.images for t in tiles), max(t.height for t in tiles)
+    rows = images * height * width
+    split = chunks(rows, depth, outs, low.threads) if conv.groups == 1 else None
+
     # (groups, kernel… × in/groups, out/groups): a filter is a column, in the order of the bytes of a window
     def load() -> Array:
         filters = conv.filters()
-        return np.moveaxis(filters.reshape(conv.groups, outs, *filters.shape[1:]), (1, 2), (-1, -2))
+        matrix = np.moveaxis(filters.reshape(conv.groups, outs, *filters.shape[1:]), (1, 2), (-1, -2))
+        return matrix if split is None else split.arranged(matrix.reshape(depth, outs))
 
-    weight = low.made((conv.groups, depth, outs), conv.x.dtype, load)
-    images, height = max(t.images for t in tiles), max(t.height for t in tiles)
+    shape = (conv.groups, depth, outs) if split is None else split.shape(depth, outs)
+    weight = low.made(shape, conv.x.dtype, load)
     bare = not any(map(any, conv.pads)) and conv.x.strides[-1] == conv.x.dtype.itemsize
-    slab = _slab(conv, images, height)
-    scratch: list[Scratch] = [*conv.epilogue.scratch, ((images * height * width * depth,), conv.x.dtype)]
-    scratch += [] if bare else [((math.prod(slab),), conv.x.dtype)]
     narrow = conv.out.dtype != conv.x.dtype
-    scratch += [((images * height * width * conv.outs,), conv.x.dtype)] if narrow else []
+    sizes = {
+        "columns": rows * depth,
+        "slab": 0 if bare else math.prod(_slab(conv, images, height)),
+        "sums": 0 if split is None else split.room(rows, depth, outs),
+        "wide": rows * conv.outs if narrow else 0,
+    }
     own = len(conv.epilogue.scratch)
+    scratch: list[Scratch] = [*conv.epilogue.scratch, *(((size,), conv.x.dtype) for size in sizes.values())]
 
     def bind(index: int, arrays: Sequence[Array]) -> Job:
         tile = tiles[index]
+        room = dict(zip(sizes, arrays[own:], strict=True))
         passes: list[Pass] = []
         x = conv.x.array()
         if bare:
             start = tile.top * conv.stride[0]
             under = x[tile.first : tile.end, start : start + conv.reach(tile.height)]
         else:
-            under = shaped(arrays[own + 1], _slab(conv, tile.images, tile.height))
+            under = shaped(room["slab"], _slab(conv, tile.images, tile.height))
             passes += filled(conv, x, tile, under)
         place = tile.rows(conv)
         goal = conv.out_rows.array()[place]
-        y = shaped(arrays[-1], goal.shape) if narrow else goal
+        y = shaped(room["wide"], goal.shape) if narrow else goal
         count = place.stop - place.start
         for group in range(conv.groups):
             windows = _windows(conv, under, tile, group)
             if math.prod(conv.kernel) == 1 and windows.flags.c_contiguous:
                 columns = windows.reshape(count, depth)
             else:
-                columns = shaped(arrays[own], (count, depth))
+                columns = shaped(room["columns"], (count, depth))
                 passes.append(partial(np.copyto, columns.reshape(windows.shape), windows))
-            block = weight.array()[group]
-            target = y if conv.groups == 1 else y[:, group * outs : (group + 1) * outs]
-            passes.append(partial(np.matmul, columns, block, target))
+            if split is not None:
+                passes += split.product(columns, weight.array(), y, room["sums"])
+            else:
+                target = y[:, group * outs : (group + 1) * outs]
+                passes.append(partial(np.matmul, columns, weight.array()[group], target))
         passes += conv.epilogue.bind(y, place, slice(0, conv.outs), arrays)
         if narrow:
             passes.append(partial(np.copyto, goal, y, casting="unsafe"))

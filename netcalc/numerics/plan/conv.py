@@ -17,8 +17,9 @@ from netcalc.numerics.plan.fuse import NORMALISING
 from netcalc.numerics.plan.graph import Node, Tensor
 from netcalc.numerics.plan.lowering import Lowering, lowering, wide_dtype
 from netcalc.numerics.plan.planes import emit_planes, narrow_windows
-from netcalc.numerics.plan.products import emit_product
+from netcalc.numerics.plan.products import emit_few, emit_product
 from netcalc.numerics.plan.storage import Slot
+from netcalc.numerics.plan.unpacked import chunks
 from netcalc.numerics.plan.winograd import emit_winograd, pays
 
 
@@ -98,7 +99,13 @@ def _pointwise(low: Lowering, conv: Convolving) -> None:
     for axis, (count, step) in enumerate(zip(conv.counts, conv.stride, strict=True)):
         x = x.part(axis + 1, 0, count, step)
     rows = low.rows(conv.node, x, range(len(x.shape)))
-    weight = low.made(
-        (conv.channels, conv.outs), rows.dtype, lambda: conv.filters().reshape(conv.outs, conv.channels).T
-    )
-    emit_product(low, conv.node, rows, weight, conv.out_rows, conv.epilogue)
+
+    def load() -> Array:
+        return conv.filters().reshape(conv.outs, conv.channels).T
+
+    split = chunks(rows.shape[0], conv.channels, conv.outs, low.threads)
+    if split is not None:
+        emit_few(low, conv.node, rows, load, split, conv.out_rows, conv.epilogue)
+    else:
+        weight = low.made((conv.channels, conv.outs), rows.dtype, load)
+        emit_product(low, conv.node, rows, weight, conv.out_rows, conv.epilogue)

@@ -107,7 +107,7 @@ def regions(batch: int, height: int, width: int, pixels: int, threads: int = 1) 
 
 
 def covered(conv: Convolving, region: Region, extents: Sequence[int]) -> tuple[list[slice], list[slice]]:
-    """Which part of a padded slab, of these extents along its first axes, the input covers; and which of its own does."""
+    """Which part of a padded slab of these extents the input covers, and which part of the input does it."""
     places, sources = [], []
     for axis, extent in enumerate(extents):
         start = (region.top * conv.stride[0] if axis == 0 else 0) - conv.pads[axis][0]

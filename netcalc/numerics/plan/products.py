@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import numpy as np
@@ -13,8 +13,9 @@ from netcalc.numerics.plan.graph import Node
 from netcalc.numerics.plan.lowering import Lowering
 from netcalc.numerics.plan.step import Job, Scratch, Step, cuts
 from netcalc.numerics.plan.storage import Slot
+from netcalc.numerics.plan.unpacked import Chunks
 
-__all__ = ["Tile", "emit_product", "grid"]
+__all__ = ["Tile", "emit_few", "emit_product", "grid"]
 
 #: Elements of a tile of the result, for the last-level cache; what needs a nearer one is done strip by strip.
 _TILE = 1 << 20
@@ -62,3 +63,26 @@ def emit_product(low: Lowering, node: Node, x: Slot, other: Slot, out: Slot, epi
         return sequence(passes)
 
     low.emit(Step(node, (x, other, *epilogue.reads), (out,), len(tiles), bind, scratch, products=True))
+
+
+def emit_few(
+    low: Lowering, node: Node, x: Slot, load: Callable[[], Array], split: Chunks, out: Slot, epilogue: Epilogue
+) -> None:
+    """A step for few rows, as a sum of small products with a constant matrix that ``load`` gives."""
+    (rows, depth), (_, columns) = x.shape, out.shape
+    matrix = low.made(split.shape(depth, columns), x.dtype, lambda: split.arranged(load()))
+    narrow = out.dtype != x.dtype
+    sizes = [split.room(rows, depth, columns), rows * columns if narrow else 0]
+    scratch: list[Scratch] = [*epilogue.scratch, *(((size,), x.dtype) for size in sizes)]
+
+    def bind(index: int, arrays: Sequence[Array]) -> Job:
+        *_, sums, wide = arrays
+        goal = out.array()
+        y = wide.reshape(goal.shape) if narrow else goal
+        passes: list[Pass] = list(split.product(x.array(), matrix.array(), y, sums))
+        passes += epilogue.bind(y, slice(0, rows), slice(0, columns), arrays)
+        if narrow:
+            passes.append(partial(np.copyto, goal, y, casting="unsafe"))
+        return sequence(passes)
+
+    low.emit(Step(node, (x, matrix, *epilogue.reads), (out,), 1, bind, scratch, products=True))

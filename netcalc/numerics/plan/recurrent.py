@@ -19,6 +19,7 @@ from netcalc.numerics.plan.graph import Node
 from netcalc.numerics.plan.lowering import Lowering, lowering, wide_dtype
 from netcalc.numerics.plan.step import Job, Scratch, Step
 from netcalc.numerics.plan.storage import Slot
+from netcalc.numerics.plan.unpacked import blocks
 
 __all__ = ["layers"]
 
@@ -164,6 +165,9 @@ def _run(layer: _Layer, parts: Sequence[tuple[int, int]], arrays: Sequence[Array
     cell = None if layer.cell is None else layer.cell.array()
     z = shaped(arrays[2], (len(hh), batch))
     spare, unprojected = (shaped(array, (op.hidden, batch)) for array in arrays[3:5])
+    # rows of the weight take the place of columns: the product is that of the transposes
+    width = blocks(batch, hh.shape[1], len(hh))[1] if batch > 1 else len(hh)
+    state, sums = (array.reshape(-1, width, array.shape[1]) for array in (hh, z))
     step = advance(op)
     before = np.zeros(out.shape[1:], out.dtype) if layer.start is None else layer.start.array()
     if cell is not None:
@@ -176,7 +180,7 @@ def _run(layer: _Layer, parts: Sequence[tuple[int, int]], arrays: Sequence[Array
         if bias is not None:
             np.add(products, bias, products)
         for given, after in zip(products.swapaxes(1, 2), out[start:end], strict=True):
-            np.matmul(hh, before, z)
+            np.matmul(state, before, sums)
             if hr is None:
                 step(z, given, before, after, cell, spare, bias_hn)
             else:

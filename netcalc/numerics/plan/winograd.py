@@ -20,6 +20,7 @@ from netcalc.numerics.plan.convolution import Convolving, Region, regions, shape
 from netcalc.numerics.plan.epilogue import Pass, sequence
 from netcalc.numerics.plan.lowering import Lowering
 from netcalc.numerics.plan.step import Job, Scratch, Step
+from netcalc.numerics.plan.unpacked import blocks
 
 __all__ = ["emit_winograd", "pays"]
 
@@ -53,17 +54,19 @@ def emit_winograd(low: Lowering, conv: Convolving) -> None:
     channels, outs = conv.channels, conv.outs
     down, across = (-(-count // 2) for count in conv.counts)
 
-    def load() -> Array:
-        filters, turned = conv.filters(), np.empty((4, 4, channels, outs), conv.x.dtype)
-        for start in range(0, outs, 64):  # a few at a time, in float64, so that sums of three weights are rounded once
-            part = filters[start : start + 64].astype(np.float64)
-            turned[..., start : start + 64] = np.einsum("ia,kcab,jb->ijck", _FILTER, part, _FILTER, optimize=True)
-        return turned
-
-    weight = low.made((16, channels, outs), conv.x.dtype, load)
     count = max(32, _STRIP // (16 * (channels + outs)))
     tiles = regions(conv.batch, down, across, count)
     most = max(tile.images * tile.height for tile in tiles)
+    _, width = blocks(most * across, channels, outs, low.threads)
+
+    def load() -> Array:
+        filters, turned = conv.filters(), np.empty((4, 4, outs // width, channels, width), conv.x.dtype)
+        for block in range(outs // width):  # in float64, so that sums of three weights are rounded once
+            part = filters[block * width : (block + 1) * width].astype(np.float64)
+            turned[:, :, block] = np.einsum("ia,kcab,jb->ijck", _FILTER, part, _FILTER, optimize=True)
+        return turned
+
+    weight = low.made((16, outs // width, channels, width), conv.x.dtype, load)
     slab = max(math.prod(_slab(tile, across, channels)) for tile in tiles)
     lines = max(math.prod(_lines(tile, across, channels)) for tile in tiles)
     first = max(lines, 16 * most * across * outs)
@@ -84,8 +87,12 @@ def emit_winograd(low: Lowering, conv: Convolving) -> None:
             *_forth(under, shaped(arrays[own + 1], _lines(tile, across, channels)), tiled),
         ]
         products = shaped(arrays[own + 1], (16, math.prod(shape), outs))
-        flat = tiled.reshape(16, -1, channels)
-        passes.append(partial(np.matmul, flat, weight.array(), products))
+        rows = math.prod(shape)
+        height, _ = blocks(rows, channels, width, low.threads)
+        # (places, blocks of columns, blocks of rows, rows, …)
+        flat = tiled.reshape(16, 1, rows // height, height, channels)
+        goals = products.reshape(16, rows // height, height, outs // width, width).transpose(0, 3, 1, 2, 4)
+        passes.append(partial(np.matmul, flat, weight.array()[:, :, None], goals))
 
         place = pixels.rows(conv)
         goal = conv.out_rows.array()[place]

@@ -77,7 +77,7 @@ def chunks(rows: int, depth: int, columns: int, threads: int) -> Chunks | None:
     """The chunks in which a product of few rows is done; None where the whole is better.
 
     >>> chunks(49, 4608, 512, 1)
-    Chunks(depth=512, columns=32)
+    Chunks(depth=288, columns=64)
     """
     if threads > 1 or rows > _ROWS or rows * depth * columns <= _MOST:
         return None

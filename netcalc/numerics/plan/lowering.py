@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from importlib import import_module
 from typing import Any, TypeAlias
 
@@ -223,7 +224,12 @@ def lowering(*names: str) -> Callable[[Lower], Lower]:
 
 def lowering_for(name: str) -> Lower | None:
     """The lowering of an operation; None where only its kernel runs it."""
-    if not _lowerings:
-        for module in _MODULES:
-            import_module(f"netcalc.numerics.plan.{module}")
+    _import_all()
     return _lowerings.get(name)
+
+
+@cache
+def _import_all() -> None:
+    """Imports the modules that register lowerings, whichever of them were imported before."""
+    for module in _MODULES:
+        import_module(f"netcalc.numerics.plan.{module}")

@@ -26,6 +26,10 @@ __all__ = ["emit_winograd", "pays"]
 
 #: The transform of a filter: G·g·Gᵀ.
 _FILTER = np.array([[1, 0, 0], [0.5, 0.5, 0.5], [0.5, -0.5, 0.5], [0, 0, 1]])
+#: The same of a filter written as nine numbers: the places of the tile, row by row.
+_BOTH = np.kron(_FILTER, _FILTER)
+#: Filters that are transformed at a time.
+_FILTERS = 64
 #: Elements of the transformed tiles of a strip, before and after the product.
 _STRIP = 1 << 19
 #: What else costs time, in units of a multiply-add of a product: an element of a matrix that is read and packed, and
@@ -60,10 +64,12 @@ def emit_winograd(low: Lowering, conv: Convolving) -> None:
     _, width = blocks(most * across, channels, outs, low.threads)
 
     def load() -> Array:
-        filters, turned = conv.filters(), np.empty((4, 4, outs // width, channels, width), conv.x.dtype)
-        for block in range(outs // width):  # in float64, so that sums of three weights are rounded once
-            part = filters[block * width : (block + 1) * width].astype(np.float64)
-            turned[:, :, block] = np.einsum("ia,kcab,jb->ijck", _FILTER, part, _FILTER, optimize=True)
+        filters, turned = conv.filters(), np.empty((16, outs // width, channels, width), conv.x.dtype)
+        for block, start in product(range(outs // width), range(0, width, _FILTERS)):
+            end = min(start + _FILTERS, width)
+            part = filters[block * width + start : block * width + end].astype(np.float64)  # sums are rounded once
+            moved = np.matmul(_BOTH, part.reshape(-1, 9).T).reshape(16, end - start, channels)
+            turned[:, block, :, start:end] = moved.swapaxes(1, 2)
         return turned
 
     weight = low.made((16, outs // width, channels, width), conv.x.dtype, load)

@@ -82,10 +82,14 @@ def _visible(op: ScaledDotProductAttention, queries: int, keys: int) -> Array | 
     """Which pairs the fixed pattern leaves, as (queries, keys); None if all."""
     if not op.causal and op.window is None and op.blocks is None:
         return None
-    column = np.arange(keys)
-    row = np.arange(queries)[:, None]
-    place = row + (keys - queries if op.alignment == "lower_right" else 0)
-    visible = np.ones((queries, keys), bool)
+    place = np.arange(queries)[:, None] + (keys - queries if op.alignment == "lower_right" else 0)
+    seen = within_sight(op, place, np.arange(keys))
+    return seen if op.blocks is None else seen & _block_mask(op, queries, keys)
+
+
+def within_sight(op: ScaledDotProductAttention, place: Array, column: Array) -> Array:
+    """Which keys, a row of them, the order and the window leave to queries that stand at ``place``, a column."""
+    visible = np.ones(np.broadcast_shapes(place.shape, column.shape), bool)
     if op.window is not None:
         left, right = op.window
         if left is not None:
@@ -96,8 +100,6 @@ def _visible(op: ScaledDotProductAttention, queries: int, keys: int) -> Array | 
             visible |= (place < op.global_tokens) | (column < op.global_tokens)
     if op.causal:
         visible &= column <= place
-    if op.blocks is not None:
-        visible &= _block_mask(op, queries, keys)
     return visible
 
 

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from netcalc.numerics.kernels import Array
+from netcalc.numerics.kernels.attention import within_sight
 from netcalc.numerics.plan.convolution import shaped
 from netcalc.numerics.plan.epilogue import Pass, sequence
 from netcalc.numerics.plan.graph import Node, Tensor
@@ -205,18 +206,7 @@ def _pattern(
     if not op.causal and op.window is None:
         return
     place = np.arange(block.top, block.bottom)[:, None] + (offset if op.alignment == "lower_right" else 0)
-    column = np.arange(block.left, block.right)
-    visible = np.ones(scores.shape[1:], bool)
-    if op.window is not None:
-        before, after = op.window
-        if before is not None:
-            visible &= column >= place - before
-        if after is not None:
-            visible &= column <= place + after
-        if op.global_tokens:
-            visible |= (place < op.global_tokens) | (column < op.global_tokens)
-    if op.causal:
-        visible &= column <= place
+    visible = within_sight(op, place, np.arange(block.left, block.right))
     (partly,) = np.nonzero(~visible.all(axis=0))
     if not partly.size:
         return

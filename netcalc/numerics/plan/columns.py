@@ -11,7 +11,7 @@ from numpy.lib.stride_tricks import as_strided
 
 from netcalc.numerics.kernels import Array
 from netcalc.numerics.plan.convolution import Convolving, Region, filled, regions, shaped
-from netcalc.numerics.plan.epilogue import Pass, sequence
+from netcalc.numerics.plan.epilogue import Pass
 from netcalc.numerics.plan.lowering import Lowering
 from netcalc.numerics.plan.step import Job, Scratch, Step
 from netcalc.numerics.plan.unpacked import chunks
@@ -82,10 +82,7 @@ def emit_columns(low: Lowering, conv: Convolving) -> None:
             else:
                 target = y[:, group * outs : (group + 1) * outs]
                 passes.append(partial(np.matmul, columns, weight.array()[group], target))
-        passes += conv.epilogue.bind(y, place, slice(0, conv.outs), arrays)
-        if narrow:
-            passes.append(partial(np.copyto, goal, y, casting="unsafe"))
-        return sequence(passes)
+        return conv.epilogue.finish(passes, y, goal, place, slice(0, conv.outs), arrays)
 
     reads = (conv.x, weight, *conv.epilogue.reads)
     low.emit(Step(conv.node, reads, (conv.out,), len(tiles), bind, scratch, products=True))

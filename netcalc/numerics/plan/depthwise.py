@@ -12,7 +12,7 @@ import numpy as np
 
 from netcalc.numerics.kernels import Array
 from netcalc.numerics.plan.convolution import Convolving, Region, regions, shaped
-from netcalc.numerics.plan.epilogue import Pass, sequence
+from netcalc.numerics.plan.epilogue import Pass
 from netcalc.numerics.plan.lowering import Lowering
 from netcalc.numerics.plan.phases import phased, phased_shape
 from netcalc.numerics.plan.step import Job, Scratch, Step
@@ -61,10 +61,7 @@ def emit_depthwise(low: Lowering, conv: Convolving) -> None:
             else:
                 passes.append(partial(np.multiply, seen, factors[position], shifted))
                 passes.append(partial(np.add, lines, shifted, lines))
-        passes += conv.epilogue.bind(y, place, slice(0, conv.outs), arrays)
-        if narrow:
-            passes.append(partial(np.copyto, goal, y, casting="unsafe"))
-        return sequence(passes)
+        return conv.epilogue.finish(passes, y, goal, place, slice(0, conv.outs), arrays)
 
     reads = (conv.x, weight, *conv.epilogue.reads)
     low.emit(Step(conv.node, reads, (conv.out,), len(tiles), bind, scratch))

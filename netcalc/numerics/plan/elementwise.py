@@ -69,10 +69,7 @@ def emit_rows(low: Lowering, node: Node, x: Slot, out: Slot, epilogue: Epilogue)
         goal = out.array()[rows]
         y = arrays[own][: goal.size].reshape(goal.shape) if narrow else goal
         passes: list[Pass] = [partial(np.copyto, y, x.array()[rows])]
-        passes += epilogue.bind(y, rows, slice(0, width), arrays)
-        if narrow:
-            passes.append(partial(np.copyto, goal, y, casting="unsafe"))
-        return sequence(passes)
+        return epilogue.finish(passes, y, goal, rows, slice(0, width), arrays)
 
     low.emit(Step(node, (x, *epilogue.reads), (out,), len(parts), bind, scratch))
 

@@ -99,6 +99,15 @@ class Epilogue:
         """The passes over the tile ``x``, which is at these rows and columns of the whole."""
         return [one for stage in self._stages for one in stage(x, rows, columns, scratch)]
 
+    def finish(
+        self, passes: list[Pass], y: Array, goal: Array, rows: slice, columns: slice, scratch: Sequence[Array]
+    ) -> Job:
+        """A job of these passes, which compute the tile ``y``, then the stages, then the copy to its place."""
+        passes = [*passes, *self.bind(y, rows, columns, scratch)]
+        if y is not goal:  # it was computed in a wider type
+            passes.append(partial(np.copyto, goal, y, casting="unsafe"))
+        return sequence(passes)
+
 
 def sequence(passes: Sequence[Pass]) -> Job:
     """One job that does all of them in order."""

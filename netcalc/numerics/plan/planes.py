@@ -11,7 +11,7 @@ from numpy.lib.stride_tricks import as_strided
 
 from netcalc.numerics.kernels import Array
 from netcalc.numerics.plan.convolution import Convolving, Region, regions, shaped
-from netcalc.numerics.plan.epilogue import Pass, sequence
+from netcalc.numerics.plan.epilogue import Pass
 from netcalc.numerics.plan.lowering import Lowering
 from netcalc.numerics.plan.phases import phased, phased_shape
 from netcalc.numerics.plan.step import Job, Scratch, Step
@@ -60,10 +60,7 @@ def emit_planes(low: Lowering, conv: Convolving) -> None:
         goal = conv.out_rows.array()[place]
         y = shaped(arrays[own + 2], goal.shape) if narrow else goal
         passes.append(partial(np.matmul, rows.reshape(depth, -1).T, weight.array(), y))
-        passes += conv.epilogue.bind(y, place, slice(0, conv.outs), arrays)
-        if narrow:
-            passes.append(partial(np.copyto, goal, y, casting="unsafe"))
-        return sequence(passes)
+        return conv.epilogue.finish(passes, y, goal, place, slice(0, conv.outs), arrays)
 
     reads = (conv.x, weight, *conv.epilogue.reads)
     low.emit(Step(conv.node, reads, (conv.out,), len(tiles), bind, scratch, products=True))

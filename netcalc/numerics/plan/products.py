@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 
 from netcalc.numerics.kernels import Array
-from netcalc.numerics.plan.epilogue import Epilogue, Pass, sequence
+from netcalc.numerics.plan.epilogue import Epilogue, Pass
 from netcalc.numerics.plan.graph import Node
 from netcalc.numerics.plan.lowering import Lowering
 from netcalc.numerics.plan.step import Job, Scratch, Step, cuts
@@ -57,10 +57,7 @@ def emit_product(low: Lowering, node: Node, x: Slot, other: Slot, out: Slot, epi
         goal = out.array()[top:bottom, left:right]
         y = arrays[-1][: goal.size].reshape(goal.shape) if narrow else goal
         passes: list[Pass] = [partial(np.matmul, x.array()[top:bottom], other.array()[:, left:right], y)]
-        passes += epilogue.bind(y, slice(top, bottom), slice(left, right), arrays)
-        if narrow:
-            passes.append(partial(np.copyto, goal, y, casting="unsafe"))
-        return sequence(passes)
+        return epilogue.finish(passes, y, goal, slice(top, bottom), slice(left, right), arrays)
 
     low.emit(Step(node, (x, other, *epilogue.reads), (out,), len(tiles), bind, scratch, products=True))
 
@@ -80,9 +77,6 @@ def emit_few(
         goal = out.array()
         y = wide.reshape(goal.shape) if narrow else goal
         passes: list[Pass] = list(split.product(x.array(), matrix.array(), y, sums))
-        passes += epilogue.bind(y, slice(0, rows), slice(0, columns), arrays)
-        if narrow:
-            passes.append(partial(np.copyto, goal, y, casting="unsafe"))
-        return sequence(passes)
+        return epilogue.finish(passes, y, goal, slice(0, rows), slice(0, columns), arrays)
 
     low.emit(Step(node, (x, matrix, *epilogue.reads), (out,), 1, bind, scratch, products=True))

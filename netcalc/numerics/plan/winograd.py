@@ -17,7 +17,7 @@ from numpy.lib.stride_tricks import as_strided
 
 from netcalc.numerics.kernels import Array
 from netcalc.numerics.plan.convolution import Convolving, Region, regions, shaped
-from netcalc.numerics.plan.epilogue import Pass, sequence
+from netcalc.numerics.plan.epilogue import Pass
 from netcalc.numerics.plan.lowering import Lowering
 from netcalc.numerics.plan.step import Job, Scratch, Step
 from netcalc.numerics.plan.unpacked import blocks
@@ -105,10 +105,7 @@ def emit_winograd(low: Lowering, conv: Convolving) -> None:
         y = shaped(arrays[own + 3], goal.shape) if narrow else goal
         image = _unflattened(y, (tile.images, pixels.height, *conv.counts[1:], outs))
         passes += _back(products.reshape(4, 4, *shape, -1), shaped(arrays[own + 2], (14, *shape, outs)), image)
-        passes += conv.epilogue.bind(y, place, slice(0, outs), arrays)
-        if narrow:
-            passes.append(partial(np.copyto, goal, y, casting="unsafe"))
-        return sequence(passes)
+        return conv.epilogue.finish(passes, y, goal, place, slice(0, outs), arrays)
 
     reads = (conv.x, weight, *conv.epilogue.reads)
     low.emit(Step(conv.node, reads, (conv.out,), len(tiles), bind, scratch, products=True))

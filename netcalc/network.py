@@ -183,6 +183,7 @@ class Network:
         init: str | Iterable[str] = "default",
         seed: int = 0,
         threads: int | None = None,
+        processes: bool | None = None,
     ) -> Compiled:
         """The network planned and loaded, to be run again and again; see :class:`netcalc.numerics.compiled.Compiled`.
 
@@ -193,7 +194,7 @@ class Network:
         """
         from netcalc.numerics.compiled import Compiled
 
-        return Compiled(self.program, weights, init=init, seed=seed, threads=threads)
+        return Compiled(self.program, weights, init=init, seed=seed, threads=threads, processes=processes)
 
     def verify(
         self,

@@ -35,6 +35,9 @@ class Compiled:
         init: ``--init`` options, see :meth:`~netcalc.numerics.initializers.Initializers.of`.
         seed: of everything drawn.
         threads: as many as there are cores that this process may use, when None.
+        processes: whether the threads are processes, copies of this one that share the memory of a pass and end with
+            the object; they wait for each other for microseconds, where threads take tens.  On Linux by default.  As
+            long as they live, what this process writes to its own memory is copied, page by page.
 
     Raises:
         NetcalcError: E404 symbolic sizes; E502 bad ``init`` or ``threads``, training mode or too many operations; E601
@@ -49,11 +52,12 @@ class Compiled:
         init: str | Iterable[str] = "default",
         seed: int = 0,
         threads: int | None = None,
+        processes: bool | None = None,
     ) -> None:
         self.program = program
         self.seed = seed
         self._growth = Growth.start()
-        plan = prepare_plan(program, threads)
+        plan = prepare_plan(program, threads, processes)
         self._session = Session(plan, Parameters(program, weights, init=init, seed=seed))
 
     def __call__(self, inputs: Mapping[str, Any] | None = None, /, **named: Any) -> dict[str, Array]:

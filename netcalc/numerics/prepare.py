@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterable
 
 from netcalc.analysis.memory import Memory, memory
@@ -37,8 +38,10 @@ def prepare(program: Program) -> Memory:
     return required
 
 
-def prepare_plan(program: Program, threads: int | None = None) -> Plan:
+def prepare_plan(program: Program, threads: int | None = None, processes: bool | None = None) -> Plan:
     """The plan of a program, once it is sure that it can be run; on all the threads there are when ``threads`` is None.
+
+    They are processes where the system is one whose processes can be copied (Linux), unless it is said otherwise.
 
     Raises:
         NetcalcError: as :func:`prepare`, and E502 for a program or a number of threads that is not for planning.
@@ -49,7 +52,9 @@ def prepare_plan(program: Program, threads: int | None = None) -> Plan:
         raise NetcalcError(Diagnostic("E502", f"{why}, which is not planned"))
     require_sizes(program)
     _require_kernels(program)
-    plan, free = Plan(program, count), free_bytes()
+    if processes is None:
+        processes = sys.platform == "linux"  # macOS's libraries do not take it
+    plan, free = Plan(program, count, processes and count > 1), free_bytes()
     if plan.memory.peak > free:
         raise NetcalcError(too_large(program, plan.memory, free))
     return plan

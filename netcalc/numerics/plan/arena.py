@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 from collections.abc import Sequence
 
 import numpy as np
@@ -9,10 +10,12 @@ import numpy as np
 from netcalc.numerics.kernels import Array
 from netcalc.numerics.plan.storage import Store
 
-__all__ = ["ALIGNMENT", "aligned", "arrange"]
+__all__ = ["ALIGNMENT", "aligned", "arrange", "shared"]
 
 #: Bytes: a cache line, and the widest vector register.
 ALIGNMENT = 64
+#: From so many bytes on shared memory is asked for in large pages, as NumPy does for its own.
+_LARGE = 1 << 22
 
 
 def arrange(stores: Sequence[Store]) -> tuple[dict[Store, int], int]:
@@ -45,3 +48,11 @@ def aligned(nbytes: int) -> Array:
     memory = np.empty(nbytes + ALIGNMENT, np.uint8)
     start = -memory.ctypes.data % ALIGNMENT
     return memory[start : start + nbytes]
+
+
+def shared(nbytes: int) -> Array:
+    """So many bytes that are the same in all copies of this process."""
+    memory = mmap.mmap(-1, max(nbytes, 1))
+    if nbytes >= _LARGE and hasattr(mmap, "MADV_HUGEPAGE"):
+        memory.madvise(mmap.MADV_HUGEPAGE)
+    return np.frombuffer(memory, np.uint8, nbytes)

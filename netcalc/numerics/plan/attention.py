@@ -69,7 +69,9 @@ def attention(low: Lowering, node: Node) -> bool:
 
     blocks = _blocks(op, queries, keys)
     most = max((block.bottom - block.top) * (block.right - block.left) for block in blocks)
-    groups = _groups(lead[-1], [shared for _, shared in heads], _SCORES // max(most, 1))
+    others = math.prod(lead[:-1]) * len(blocks)  # jobs for each group of heads
+    together = min(_SCORES // max(most, 1), lead[-1] // -(-low.threads // others))
+    groups = _groups(lead[-1], [shared for _, shared in heads], together)
     jobs = [(index, group, block) for index in np.ndindex(*lead[:-1]) for group in groups for block in blocks]
     together = max(end - start for start, end in groups)
     height = together * max(block.bottom - block.top for block in blocks)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from netcalc.numerics.kernels import Array
-from netcalc.numerics.plan.convolution import Convolving, Region, filled, regions, shaped
+from netcalc.numerics.plan.convolution import Convolving, Region, filled, pieces, shaped
 from netcalc.numerics.plan.epilogue import Pass
 from netcalc.numerics.plan.lowering import Lowering
 from netcalc.numerics.plan.step import Job, Scratch, Step
@@ -30,11 +30,11 @@ def emit_columns(low: Lowering, conv: Convolving) -> None:
     depth = share * math.prod(conv.kernel)
     width = math.prod(conv.counts[1:])
     pixels = max(_LEAST, min(_MOST, _COLUMNS // depth))
-    tiles = regions(conv.batch, conv.counts[0], width, pixels)
-
-    images, height = max(t.images for t in tiles), max(t.height for t in tiles)
+    parts = pieces(conv, conv.counts[0], width, pixels, low.shares)
+    images, height = max(p.region.images for p in parts), max(p.region.height for p in parts)
     rows = images * height * width
-    split = chunks(rows, depth, outs, low.threads) if conv.groups == 1 else None
+    wide = parts[0].channels.stop  # of a job
+    split = chunks(rows, depth, wide, low.blas) if conv.groups == 1 else None
 
     # (groups, kernel… × in/groups, out/groups): a filter is a column, in the order of the bytes of a window
     def load() -> Array:
@@ -49,14 +49,14 @@ def emit_columns(low: Lowering, conv: Convolving) -> None:
     sizes = {
         "columns": rows * depth,
         "slab": 0 if bare else math.prod(_slab(conv, images, height)),
-        "sums": 0 if split is None else split.room(rows, depth, outs),
-        "wide": rows * conv.outs if narrow else 0,
+        "sums": 0 if split is None else split.room(rows, depth, wide),
+        "wide": rows * wide if narrow else 0,
     }
     own = len(conv.epilogue.scratch)
     scratch: list[Scratch] = [*conv.epilogue.scratch, *(((size,), conv.x.dtype) for size in sizes.values())]
 
     def bind(index: int, arrays: Sequence[Array]) -> Job:
-        tile = tiles[index]
+        tile, channels = parts[index]
         room = dict(zip(sizes, arrays[own:], strict=True))
         passes: list[Pass] = []
         x = conv.x.array()
@@ -67,7 +67,7 @@ def emit_columns(low: Lowering, conv: Convolving) -> None:
             under = shaped(room["slab"], _slab(conv, tile.images, tile.height))
             passes += filled(conv, x, tile, under)
         place = tile.rows(conv)
-        goal = conv.out_rows.array()[place]
+        goal = conv.out_rows.array()[place, channels]
         y = shaped(room["wide"], goal.shape) if narrow else goal
         count = place.stop - place.start
         for group in range(conv.groups):
@@ -78,14 +78,16 @@ def emit_columns(low: Lowering, conv: Convolving) -> None:
                 columns = shaped(room["columns"], (count, depth))
                 passes.append(partial(np.copyto, columns.reshape(windows.shape), windows))
             if split is not None:
-                passes += split.product(columns, weight.array(), y, room["sums"])
+                passes += split.product(columns, split.part(weight.array(), channels), y, room["sums"])
+            elif conv.groups == 1:
+                passes.append(partial(np.matmul, columns, weight.array()[0, :, channels], y))
             else:
                 target = y[:, group * outs : (group + 1) * outs]
                 passes.append(partial(np.matmul, columns, weight.array()[group], target))
-        return conv.epilogue.finish(passes, y, goal, place, slice(0, conv.outs), arrays)
+        return conv.epilogue.finish(passes, y, goal, place, channels, arrays)
 
     reads = (conv.x, weight, *conv.epilogue.reads)
-    low.emit(Step(conv.node, reads, (conv.out,), len(tiles), bind, scratch, products=True))
+    low.emit(Step(conv.node, reads, (conv.out,), len(parts), bind, scratch, products=True))
 
 
 def _slab(conv: Convolving, images: int, height: int) -> tuple[int, ...]:

@@ -103,9 +103,10 @@ def _pointwise(low: Lowering, conv: Convolving) -> None:
     def load() -> Array:
         return conv.filters().reshape(conv.outs, conv.channels).T
 
-    split = chunks(rows.shape[0], conv.channels, conv.outs, low.threads)
+    shares = low.shares if conv.outs % low.shares == 0 else 1
+    split = chunks(rows.shape[0], conv.channels, conv.outs // shares, low.blas)
     if split is not None:
-        emit_few(low, conv.node, rows, load, split, conv.out_rows, conv.epilogue)
+        emit_few(low, conv.node, rows, load, split, conv.out_rows, conv.epilogue, shares)
     else:
         weight = low.made((conv.channels, conv.outs), rows.dtype, load)
         emit_product(low, conv.node, rows, weight, conv.out_rows, conv.epilogue)

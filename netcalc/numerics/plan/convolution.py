@@ -16,7 +16,11 @@ from netcalc.numerics.plan.graph import Node
 from netcalc.numerics.plan.step import cuts
 from netcalc.numerics.plan.storage import Slot
 
-__all__ = ["Convolving", "Region", "covered", "filled", "regions", "shaped"]
+__all__ = ["Convolving", "Piece", "Region", "covered", "filled", "pieces", "regions", "shaped"]
+
+#: By how much the work of one may be above the mean before channels are shared, each worker preparing the whole input
+#: for itself; and the least channels of a share.
+_UNEVEN, _CHANNELS = 1.15, 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +71,13 @@ class Convolving:
         return (count - 1) * self.stride[axis] + self.dilation[axis] * (self.kernel[axis] - 1) + 1
 
 
+class Piece(NamedTuple):
+    """What a job does of the result: a region of it, and of that some of the channels."""
+
+    region: Region
+    channels: slice
+
+
 class Region(NamedTuple):
     """Images ``first`` to ``end``, and of each the rows ``top`` to ``bottom`` of the result."""
 
@@ -104,6 +115,21 @@ def regions(batch: int, height: int, width: int, pixels: int, threads: int = 1) 
     if batch % threads and (batch * pieces) % threads:
         pieces = -(-pieces // threads) * threads
     return [Region(n, n + 1, top, bottom) for n in range(batch) for top, bottom in cuts(height, pieces)]
+
+
+def pieces(conv: Convolving, height: int, width: int, pixels: int, shares: int) -> list[Piece]:
+    """The result in regions (see :func:`regions`), for as many workers as there are ``shares``.
+
+    Where the rows do not come out even, each worker gets some of the channels of every region.
+    """
+    whole = slice(0, conv.outs)
+    found = regions(conv.batch, height, width, pixels, shares)
+    loads = [sum(r.images * r.height for r in found[start:end]) for start, end in cuts(len(found), shares)]
+    uneven = max(loads) * shares > _UNEVEN * sum(loads)
+    if not uneven or conv.groups > 1 or conv.outs % (shares * _CHANNELS):
+        return [Piece(region, whole) for region in found]
+    found = regions(conv.batch, height, width, pixels)
+    return [Piece(region, slice(*ends)) for ends in cuts(conv.outs, shares) for region in found]
 
 
 def covered(conv: Convolving, region: Region, extents: Sequence[int]) -> tuple[list[slice], list[slice]]:

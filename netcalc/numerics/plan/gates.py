@@ -6,7 +6,7 @@ logistic gates are halved (which is exact), so that one tangent serves them all.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -27,12 +27,12 @@ GATES: dict[str, tuple[tuple[int, ...], int]] = {
 }
 
 
-def arranged(name: str, array: Array, hidden: int) -> Array:
-    """A weight or bias of all gates, reordered and halved."""
+def arranged(name: str, array: Array, hidden: int, parts: Sequence[tuple[int, int]]) -> Array:
+    """A weight or bias of all gates, halved and reordered: for each part of the hidden features, all its gates."""
     order, logistic = GATES[name]
     gates = array.reshape(len(order), hidden, *array.shape[1:])[list(order)]
     gates[:logistic] *= array.dtype.type(0.5)
-    return gates.reshape(array.shape)
+    return np.concatenate([gates[:, start:end].reshape(-1, *array.shape[1:]) for start, end in parts])
 
 
 def advance(op: Any) -> Advance:

@@ -19,15 +19,13 @@ from netcalc.ir import Program
 from netcalc.numerics.arrays import numpy_dtype
 from netcalc.numerics.kernels import Array
 from netcalc.numerics.plan.graph import Graph, Node, Tensor
-from netcalc.numerics.plan.step import Constant, Step, cuts
+from netcalc.numerics.plan.step import CUT, Constant, Step, cuts
 from netcalc.numerics.plan.storage import Slot, Store, dense
 from netcalc.numerics.weights import Parameters
 from netcalc.opdef import Param
 
 __all__ = ["Lower", "Lowering", "lowering", "lowering_for", "wide_dtype"]
 
-#: Elements from which on a copy is shared among threads.
-_SHARED = 1 << 15
 _HALVES = (np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16))
 
 
@@ -39,8 +37,10 @@ def wide_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
 class Lowering:
     """Where tensors lie so far, and the steps and constants so far."""
 
-    def __init__(self, program: Program, threads: int, graph: Graph) -> None:
+    def __init__(self, program: Program, threads: int, processes: bool, graph: Graph) -> None:
         self.threads = threads
+        #: Into how many parts products are cut, and how many threads of BLAS work on each part.
+        self.shares, self.blas = (threads, 1) if processes else (1, threads)
         #: What the program returns, which is handed out in the order of its axes.
         self.outputs = set(graph.outputs)
         self.steps: list[Step] = []
@@ -178,7 +178,7 @@ class Lowering:
         """A copy without gaps, the axes in their own order; in another type where one is given."""
         target = self.room(slot.shape, dtype or slot.dtype)
         axis = next((axis for axis, size in enumerate(slot.shape) if size > 1), None)
-        pieces = self.threads if slot.elements >= _SHARED else 1
+        pieces = self.threads if slot.elements >= CUT else 1
         ranges = [(0, 1)] if axis is None else cuts(slot.shape[axis], pieces)
 
         def bind(index: int, scratch: Sequence[Array]) -> Callable[[], None]:

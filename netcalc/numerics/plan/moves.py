@@ -13,11 +13,8 @@ from netcalc.numerics.kernels import Array
 from netcalc.numerics.plan.epilogue import Pass, sequence
 from netcalc.numerics.plan.graph import Node
 from netcalc.numerics.plan.lowering import Lowering, lowering
-from netcalc.numerics.plan.step import Job, Step, cuts
+from netcalc.numerics.plan.step import CUT, Job, Step, cuts
 from netcalc.numerics.plan.storage import Slot
-
-#: Elements from which on they are shared among threads.
-_SHARED = 1 << 15
 
 #: Where elements go, and where they come from.
 Move: TypeAlias = tuple[Slot, Slot]
@@ -138,7 +135,7 @@ def _emit(
     low: Lowering, node: Node, out: Slot, moves: Sequence[Move], edges: Sequence[Slot] = (), value: float = 0
 ) -> None:
     """A step that copies, and fills the edges; threads share each of them."""
-    jobs = low.threads if out.elements >= _SHARED else 1
+    jobs = low.threads if out.elements >= CUT else 1
 
     def share(index: int, *slots: Slot) -> list[Array] | None:
         """The arrays of a thread's part, cut along the outermost axis."""

@@ -42,22 +42,25 @@ class PlanMemory(NamedTuple):
 
 
 class Plan:
-    """The steps of a program in evaluation mode on ``threads`` threads.
+    """The steps of a program in evaluation mode on ``threads`` threads, which are ``processes`` where that is said.
+
+    Processes share the products too, which are otherwise left to the threads of BLAS.
 
     Raises:
         UndecidedError: where a symbolic size has no value.
     """
 
-    def __init__(self, program: Program, threads: int = 1) -> None:
+    def __init__(self, program: Program, threads: int = 1, processes: bool = False) -> None:
         graph = flatten(program)
         simplify(graph)
         fuse(graph)
-        low = Lowering(program, threads, graph)
+        low = Lowering(program, threads, processes, graph)
         self.inputs: list[Slot] = [low.new(tensor) for tensor in graph.inputs]
         for node in graph.nodes:
             _lower(low, node)
         self.program = program
         self.threads = threads
+        self.processes = processes
         self.outputs: list[Slot] = [low.slot(tensor) for tensor in graph.outputs]
         #: Done once, when the parameters are there.
         self.prelude: list[Step] = [step for step in low.steps if step.constant]
@@ -68,7 +71,7 @@ class Plan:
         self.offsets, arena = arrange(_living(self.steps, self.inputs, self.outputs, low.fixed))
         #: The bytes of each thread's scratch.
         self.scratch = [
-            max((step.scratch_bytes for step in low.steps if step.threads(threads) > thread), default=0)
+            max((step.scratch_bytes for step in low.steps if step.shares(threads, processes) > thread), default=0)
             for thread in range(threads)
         ]
         self.memory = PlanMemory(

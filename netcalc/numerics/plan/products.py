@@ -19,17 +19,34 @@ __all__ = ["Tile", "emit_few", "emit_product", "grid"]
 
 #: Elements of a tile of the result, for the last-level cache; what needs a nearer one is done strip by strip.
 _TILE = 1 << 20
+#: Rows or columns that a share is a multiple of.
+_UNIT = 16
 #: Fewer rows than this make a product wait for its matrix.
 _ROWS = 64
 
 Tile = tuple[tuple[int, int], tuple[int, int]]
 
 
-def grid(rows: int, columns: int) -> list[Tile]:
-    """Tiles ((first row, end), (first column, end)) of much the same size.
+def grid(rows: int, columns: int, shares: int = 1) -> list[Tile]:
+    """Tiles ((first row, end), (first column, end)) of much the same size, as many for each of the shares.
 
-    Rows are cut first, unless that leaves too few in a tile: a matrix is packed anew for every tile of rows.
+    Shares are of the longer side, so that of the other matrix, which each share packs for itself, there is less.
     """
+    longer = max(rows, columns)
+    unit = _UNIT if longer >= shares * 4 * _UNIT else 1
+    if columns >= rows:
+        return [
+            (r, (left + c, left + d))
+            for left, end in cuts(columns, shares, unit)
+            for r, (c, d) in _tiles(rows, end - left)
+        ]
+    return [
+        ((top + r, top + s), c) for top, end in cuts(rows, shares, unit) for (r, s), c in _tiles(end - top, columns)
+    ]
+
+
+def _tiles(rows: int, columns: int) -> list[Tile]:
+    """Rows are cut first, unless that leaves too few in a tile: a matrix is packed anew for every tile of rows."""
     by_rows = by_columns = 1
     while (rows // by_rows) * (columns // by_columns) > _TILE:
         if rows // by_rows >= 4 * _ROWS:
@@ -45,7 +62,7 @@ def emit_product(low: Lowering, node: Node, x: Slot, other: Slot, out: Slot, epi
     """A step that computes ``x``·``other``, of (rows, depth) and (depth, columns)."""
     rows, columns = out.shape
     x, other = low.wide(node, x), low.wide(node, other)
-    tiles = grid(rows, columns)
+    tiles = grid(rows, columns, low.shares)
     scratch: list[Scratch] = list(epilogue.scratch)
     narrow = out.dtype != x.dtype
     if narrow:
@@ -63,20 +80,32 @@ def emit_product(low: Lowering, node: Node, x: Slot, other: Slot, out: Slot, epi
 
 
 def emit_few(
-    low: Lowering, node: Node, x: Slot, load: Callable[[], Array], split: Chunks, out: Slot, epilogue: Epilogue
+    low: Lowering,
+    node: Node,
+    x: Slot,
+    load: Callable[[], Array],
+    split: Chunks,
+    out: Slot,
+    epilogue: Epilogue,
+    shares: int,
 ) -> None:
-    """A step for few rows, as a sum of small products with a constant matrix that ``load`` gives."""
+    """A step for few rows, as a sum of small products with a constant matrix that ``load`` gives.
+
+    The columns are in that many shares, each of whole blocks.
+    """
     (rows, depth), (_, columns) = x.shape, out.shape
+    parts = cuts(columns, shares)
     matrix = low.made(split.shape(depth, columns), x.dtype, lambda: split.arranged(load()))
     narrow = out.dtype != x.dtype
-    sizes = [split.room(rows, depth, columns), rows * columns if narrow else 0]
+    sizes = [split.room(rows, depth, columns // shares), rows * columns // shares if narrow else 0]
     scratch: list[Scratch] = [*epilogue.scratch, *(((size,), x.dtype) for size in sizes)]
 
     def bind(index: int, arrays: Sequence[Array]) -> Job:
         *_, sums, wide = arrays
-        goal = out.array()
+        place = slice(*parts[index])
+        goal = out.array()[:, place]
         y = wide.reshape(goal.shape) if narrow else goal
-        passes: list[Pass] = list(split.product(x.array(), matrix.array(), y, sums))
-        return epilogue.finish(passes, y, goal, slice(0, rows), slice(0, columns), arrays)
+        passes: list[Pass] = list(split.product(x.array(), split.part(matrix.array(), place), y, sums))
+        return epilogue.finish(passes, y, goal, slice(0, rows), place, arrays)
 
-    low.emit(Step(node, (x, matrix, *epilogue.reads), (out,), 1, bind, scratch, products=True))
+    low.emit(Step(node, (x, matrix, *epilogue.reads), (out,), len(parts), bind, scratch, products=True))

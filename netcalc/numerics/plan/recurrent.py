@@ -8,23 +8,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from netcalc.numerics.kernels import Array
 from netcalc.numerics.plan.convolution import shaped
+from netcalc.numerics.plan.epilogue import Epilogue
 from netcalc.numerics.plan.gates import advance, arranged
 from netcalc.numerics.plan.graph import Node
 from netcalc.numerics.plan.lowering import Lowering, lowering, wide_dtype
-from netcalc.numerics.plan.step import Job, Scratch, Step
+from netcalc.numerics.plan.products import emit_product
+from netcalc.numerics.plan.step import Job, Scratch, Step, cuts
 from netcalc.numerics.plan.storage import Slot
 from netcalc.numerics.plan.unpacked import blocks
 
 __all__ = ["layers"]
 
 #: Elements of the inputs' products that are held at a time.
-_PRODUCTS = 1 << 20
+_STRETCH = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +52,26 @@ class _Layer:
     final: Slot
     cell_start: Slot | None
     cell: Slot | None
+    #: What a projection is of.
+    unprojected: Slot | None
     weights: _Weights
 
     def slots(self) -> list[Slot]:
-        """Everything that it reads or writes."""
-        found = [getattr(self, name) for name in ("x", "out", "start", "final", "cell_start", "cell")]
-        found += [getattr(self.weights, name) for name in _Weights.__slots__]
+        """Everything that its steps read or write."""
+        found = [getattr(self, name) for name in ("out", "start", "final", "cell_start", "cell", "unprojected")]
+        found += [getattr(self.weights, name) for name in ("hh", "hr", "bias_hn")]
         return [slot for slot in found if slot is not None]
+
+
+class _Stretch(NamedTuple):
+    """Steps ``first`` to ``end`` in the order in which a layer takes them, and the products of their inputs.
+
+    Those are (steps, batch, gates·hidden), in the order of time.
+    """
+
+    first: int
+    end: int
+    products: Slot
 
 
 @lowering("rnn", "lstm", "gru")
@@ -90,7 +105,8 @@ def layers(low: Lowering, node: Node) -> bool:
             assert final is not None
             part = out.part(1, direction * op.handed_on, op.handed_on)
             weights = _weights(low, node, suffix)
-            level.append(_Layer(op, direction == 1, x, part, start, final, cell_start, cell, weights))
+            raw = None if weights.hr is None else low.room((op.hidden, batch), x.dtype)
+            level.append(_Layer(op, direction == 1, x, part, start, final, cell_start, cell, raw, weights))
         levels.append(level)
         x = out.permuted((0, 2, 1))
     if not batched:
@@ -110,15 +126,17 @@ def _turned(states: Slot, row: int) -> Slot:
 
 def _weights(low: Lowering, node: Node, suffix: str) -> _Weights:
     op = node.op
+    parts = _parts(low, op)
 
     def gates(name: str) -> Array:
-        return arranged(op.name, low.fetch(node, f"{name}{suffix}"), op.hidden)
+        return arranged(op.name, low.fetch(node, f"{name}{suffix}"), op.hidden, parts)
 
     def bias() -> Array:
-        inner, outer = gates("bias_ih"), gates("bias_hh")
+        outer = low.fetch(node, f"bias_hh{suffix}")
         if op.name == "gru":  # that of the candidate's state product is multiplied by the reset gate
+            outer = outer.copy()
             outer[2 * op.hidden :] = 0
-        return inner + outer
+        return gates("bias_ih") + arranged(op.name, outer, op.hidden, parts)
 
     wide = op.gates * op.hidden
     dtype = node.outputs[0].dtype
@@ -129,62 +147,107 @@ def _weights(low: Lowering, node: Node, suffix: str) -> _Weights:
         hh=low.made((wide, op.handed_on), dtype, lambda: gates("weight_hh")),
         hr=low.stored(node, f"weight_hr{suffix}") if projected else None,
         bias=low.made((wide,), dtype, bias) if op.bias else None,
-        bias_hn=low.made((op.hidden, 1), dtype, lambda: gates("bias_hh")[2 * op.hidden :, None])
+        bias_hn=low.made((op.hidden, 1), dtype, lambda: low.fetch(node, f"bias_hh{suffix}")[2 * op.hidden :, None])
         if op.bias and op.name == "gru"
         else None,
     )
 
 
+def _parts(low: Lowering, op: Any) -> list[tuple[int, int]]:
+    """The hidden features that each job has."""
+    return cuts(op.hidden, low.shares)
+
+
 def _emit(low: Lowering, node: Node, level: Sequence[_Layer]) -> None:
-    """A step for a layer, each direction a job."""
-    op, (steps, batch, features), out = node.op, level[0].x.shape, level[0].out
+    """The steps of a layer, stretch by stretch: the products of the inputs, then a round for each step in time."""
+    op, (steps, batch, _) = node.op, level[0].x.shape
     gates = op.gates * op.hidden
-    length = max(1, min(steps, _PRODUCTS // (batch * gates)))
-    sizes = [length * batch * features, length * batch * gates, gates * batch, op.hidden * batch, op.hidden * batch]
-    scratch: list[Scratch] = [((size,), out.dtype) for size in sizes]
+    length = max(1, min(steps, _STRETCH // (batch * gates)))
+    for first in range(0, steps, length):
+        count = min(length, steps - first)
+        stretches = []
+        for layer in level:
+            start = steps - first - count if layer.backwards else first
+            x = low.rows(node, layer.x.part(0, start, count), range(3))
+            products = low.room((count, batch, gates), layer.out.dtype)
+            flat = products.reshaped((count * batch, gates))
+            assert flat is not None
+            epilogue = Epilogue(low, node, node.outputs[0], [], range(3), layer.weights.bias)
+            emit_product(low, node, x, layer.weights.ih, flat, epilogue)
+            stretches.append(_Stretch(first, first + count, products))
+        _emit_rounds(low, node, level, stretches)
+
+
+def _emit_rounds(low: Lowering, node: Node, level: Sequence[_Layer], stretches: Sequence[_Stretch]) -> None:
+    op, batch = node.op, level[0].x.shape[1]
+    count = stretches[0].end - stretches[0].first
+    projected = level[0].unprojected is not None
+    parts = _parts(low, op)
+    outs: list[tuple[int, int]] = [*cuts(op.handed_on, low.shares), *[(0, 0)] * len(parts)]
+    jobs = [(layer, stretch, n) for layer, stretch in zip(level, stretches, strict=True) for n in range(len(parts))]
+    most = max(end - start for start, end in parts)
+    scratch: list[Scratch] = [((size * most * batch,), level[0].out.dtype) for size in (op.gates, 1)]
 
     def bind(number: int, arrays: Sequence[Array]) -> Job:
-        parts = [(start, min(start + length, steps)) for start in range(0, steps, length)]
-        return lambda: _run(level[number], parts, arrays)
+        layer, stretch, n = jobs[number]
+        gated = _gated(layer, stretch, slice(*parts[n]), arrays)
+        if not projected:
+            return gated
+        projecting = _projecting(layer, stretch, slice(*outs[n]))
+        return lambda turn: (projecting if turn % 2 else gated)(turn // 2)
 
-    reads = [slot for layer in level for slot in layer.slots()]
-    low.emit(Step(node, reads, (out,), len(level), bind, scratch, products=True))
+    reads = [slot for layer in level for slot in layer.slots()] + [stretch.products for stretch in stretches]
+    rounds = count * (2 if projected else 1)
+    low.emit(Step(node, reads, (level[0].out,), len(jobs), bind, scratch, rounds=rounds, products=True))
 
 
-def _run(layer: _Layer, parts: Sequence[tuple[int, int]], arrays: Sequence[Array]) -> None:
-    """All steps of a layer, the inputs of so many of them at a time multiplied at once."""
+def _gated(layer: _Layer, stretch: _Stretch, part: slice, scratch: Sequence[Array]) -> Job:
+    """A step in time for some hidden features: the products with the state, the gates, and what they let through."""
     op, weights = layer.op, layer.weights
-    out, x = layer.out.array(), layer.x.array()
+    rows = slice(op.gates * part.start, op.gates * part.stop)
+    hh, given = weights.hh.array()[rows], stretch.products.array()[:, :, rows].swapaxes(1, 2)
+    states = layer.out.array()
     if layer.backwards:
-        out, x = out[::-1], x[::-1]
-    _, batch, features = x.shape
-    ih, hh = weights.ih.array(), weights.hh.array()
-    bias = None if weights.bias is None else weights.bias.array()
-    bias_hn = None if weights.bias_hn is None else weights.bias_hn.array()
-    hr = None if weights.hr is None else weights.hr.array()
-    cell = None if layer.cell is None else layer.cell.array()
-    z = shaped(arrays[2], (len(hh), batch))
-    spare, unprojected = (shaped(array, (op.hidden, batch)) for array in arrays[3:5])
+        given, states = given[::-1], states[::-1]
+    batch = given.shape[2]
+    start = np.zeros(states.shape[1:], states.dtype) if layer.start is None else layer.start.array()
+    raw = None if layer.unprojected is None else layer.unprojected.array()[part]
+    cell = None if layer.cell is None else layer.cell.array()[part]
+    cell_start = None if layer.cell_start is None else layer.cell_start.array()[part]
+    bias_hn = None if weights.bias_hn is None else weights.bias_hn.array()[part]
+    final = layer.final.array()[part] if raw is None else None
+    z, spare = shaped(scratch[0], (len(hh), batch)), shaped(scratch[1], (part.stop - part.start, batch))
     # rows of the weight take the place of columns: the product is that of the transposes
     width = blocks(batch, hh.shape[1], len(hh))[1] if batch > 1 else len(hh)
-    state, sums = (array.reshape(-1, width, array.shape[1]) for array in (hh, z))
-    step = advance(op)
-    before = np.zeros(out.shape[1:], out.dtype) if layer.start is None else layer.start.array()
-    if cell is not None:
-        cell[...] = 0 if layer.cell_start is None else layer.cell_start.array()
-    for start, end in parts:
-        rows = shaped(arrays[0], (end - start, batch, features))
-        np.copyto(rows, x[start:end])
-        products = shaped(arrays[1], (end - start, batch, len(hh)))
-        np.matmul(rows.reshape(-1, features), ih, products.reshape(-1, len(hh)))
-        if bias is not None:
-            np.add(products, bias, products)
-        for given, after in zip(products.swapaxes(1, 2), out[start:end], strict=True):
-            np.matmul(state, before, sums)
-            if hr is None:
-                step(z, given, before, after, cell, spare, bias_hn)
-            else:
-                step(z, given, before, unprojected, cell, spare, bias_hn)
-                np.matmul(hr, unprojected, after)
-            before = after
-    layer.final.array()[...] = before
+    matrix, sums = (array.reshape(-1, width, array.shape[1]) for array in (hh, z))
+    step, last = advance(op), len(states) - 1
+
+    def job(turn: int) -> None:
+        time = stretch.first + turn
+        before = states[time - 1] if time else start
+        if time == 0 and cell is not None:
+            cell[...] = 0 if cell_start is None else cell_start
+        np.matmul(matrix, before, sums)
+        after = states[time, part] if raw is None else raw
+        step(z, given[turn], before[part], after, cell, spare, bias_hn)
+        if final is not None and time == last:
+            final[...] = after
+
+    return job
+
+
+def _projecting(layer: _Layer, stretch: _Stretch, part: slice) -> Job:
+    """What follows in a layer with a projection: some features of the state, from all hidden ones."""
+    assert layer.unprojected is not None and layer.weights.hr is not None
+    hr, raw = layer.weights.hr.array()[part], layer.unprojected.array()
+    states, final = layer.out.array(), layer.final.array()[part]
+    if layer.backwards:
+        states = states[::-1]
+
+    def job(turn: int) -> None:
+        time = stretch.first + turn
+        np.matmul(hr, raw, states[time, part])
+        if time == len(states) - 1:
+            final[...] = states[time, part]
+
+    return job

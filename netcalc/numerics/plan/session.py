@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
 from time import perf_counter
 from typing import TypeAlias
 
@@ -10,10 +13,11 @@ import numpy as np
 from threadpoolctl import ThreadpoolController
 
 from netcalc.numerics.kernels import Array
-from netcalc.numerics.plan.arena import aligned
+from netcalc.numerics.plan.arena import aligned, shared
 from netcalc.numerics.plan.plan import Plan
 from netcalc.numerics.plan.step import Constant, Job, Step, cuts
-from netcalc.numerics.plan.workers import Part, Workers, quick_loops
+from netcalc.numerics.plan.threads import Threads
+from netcalc.numerics.plan.workers import Part, Phases, WorkerLostError, Workers, quick_loops
 from netcalc.numerics.weights import Parameters
 
 __all__ = ["Session", "Watch"]
@@ -30,20 +34,37 @@ class Session:
 
     def __init__(self, plan: Plan, parameters: Parameters) -> None:
         self.plan = plan
-        self._workers = Workers(plan.threads)
         self._blas = ThreadpoolController()
         with plan.reading(parameters):
             for constant in plan.constants:
                 _load(constant)
         for store in plan.kept:
             store.memory = aligned(store.nbytes)
-        arena = aligned(plan.memory.arena)
+        self._scratch = [aligned(nbytes) for nbytes in plan.scratch]
+        with self._computing():
+            for step in plan.prelude:
+                for part in self._parts(step):
+                    part()
+        self._lay()
+
+    def _lay(self) -> None:
+        """Takes memory for what a pass writes, and makes the parts of all steps, which know where it is."""
+        plan = self.plan
+        arena = (shared if plan.processes else aligned)(plan.memory.arena)
         for store, offset in plan.offsets.items():
             store.memory = arena[offset : offset + store.nbytes]
-        self._scratch = [aligned(nbytes) for nbytes in plan.scratch]
-        self._run([self._parts(step) for step in plan.prelude], plan.prelude, None)
-        self._steps = [self._parts(step) for step in plan.steps]
+        self._phases: list[Sequence[Part]] = []
+        self._spans: list[range] = []  # the phases of each step
+        for step in plan.steps:
+            first, parts = len(self._phases), self._parts(step)
+            if step.rounds is not None:
+                self._phases += [[partial(part, turn) for part in parts] for turn in range(step.rounds)]
+            else:
+                self._phases.append(parts)
+            self._spans.append(range(first, len(self._phases)))
         self._inputs, self._outputs = ([slot.array() for slot in slots] for slots in (plan.inputs, plan.outputs))
+        self._owner = os.getpid()
+        self._workers: Workers | None = None
 
     def __call__(self, inputs: Sequence[Array], watch: Watch | None = None) -> list[Array]:
         """The outputs for these inputs, in the program's order.
@@ -51,31 +72,65 @@ class Session:
         Raises:
             NetcalcError: for what only the numbers show, such as an id that is in no row.
         """
-        for goal, given in zip(self._inputs, inputs, strict=True):
-            np.copyto(goal, given)
-        self._run(self._steps, self.plan.steps, watch)
+        if self.plan.processes and self._owner != os.getpid():
+            self._lay()  # this is a copy of the process whose memory it is
+        with self._computing():
+            try:
+                self._pass(inputs, watch, self._team())
+            except WorkerLostError:
+                self._pass(inputs, watch, None)
         return [array.copy() for array in self._outputs]
 
-    def _parts(self, step: Step) -> list[Part]:
-        """What each thread does of a step; one part where BLAS has all of them."""
+    @contextmanager
+    def _computing(self) -> Iterator[None]:
+        limit = 1 if self.plan.processes else self.plan.threads
+        with self._blas.limit(limits=limit, user_api="blas"), quick_loops():
+            yield
+
+    def _team(self) -> Workers | None:
+        """Those who share the steps; None where there is nothing to share."""
+        if self._workers is None or not self._workers.alive:
+            self._workers = None
+            if any(len(parts) > 1 for parts in self._phases):
+                self._workers = _workers(self.plan.processes)(self._phases, self.plan.threads)
+        return self._workers
+
+    def _pass(self, inputs: Sequence[Array], watch: Watch | None, workers: Workers | None) -> None:
+        for goal, given in zip(self._inputs, inputs, strict=True):
+            np.copyto(goal, given)
+        for number, span in enumerate(self._spans):
+            start = perf_counter()
+            for phase in span:
+                parts = self._phases[phase]
+                if len(parts) == 1:
+                    parts[0]()
+                elif workers is None:
+                    for part in parts:
+                        part()
+                elif self.plan.processes:
+                    workers.run(phase)
+                else:
+                    with self._blas.limit(limits=1, user_api="blas"):
+                        workers.run(phase)
+            if watch is not None:
+                watch(number, self.plan.steps[number], perf_counter() - start)
+
+    def _parts(self, step: Step) -> list[Job]:
+        """What each thread or process does of a step; one part where all is done by the caller."""
+        shares = cuts(step.jobs, step.shares(self.plan.threads, self.plan.processes))
         parts = []
-        shares = cuts(step.jobs, step.threads(self.plan.threads))
         for (start, end), scratch in zip(shares, self._scratch, strict=False):
             arrays = step.scratch_arrays(scratch)
             parts.append(_in_turn([step.bind(number, arrays) for number in range(start, end)]))
         return parts
 
-    def _run(self, parts: Sequence[list[Part]], steps: Sequence[Step], watch: Watch | None) -> None:
-        with self._blas.limit(limits=self.plan.threads, user_api="blas"), quick_loops():
-            for number, of_step in enumerate(parts):
-                start = perf_counter()
-                if len(of_step) == 1:
-                    of_step[0]()
-                else:
-                    with self._blas.limit(limits=1, user_api="blas"):
-                        self._workers.run(of_step)
-                if watch is not None:
-                    watch(number, steps[number], perf_counter() - start)
+
+def _workers(processes: bool) -> Callable[[Phases, int], Workers]:
+    if not processes:
+        return Threads
+    from netcalc.numerics.plan.processes import Processes  # takes longer to import than all that is here
+
+    return Processes
 
 
 def _load(constant: Constant) -> None:
@@ -88,12 +143,12 @@ def _load(constant: Constant) -> None:
         np.copyto(slot.array().reshape(array.shape), array, casting="same_kind")
 
 
-def _in_turn(jobs: Sequence[Job]) -> Part:
+def _in_turn(jobs: Sequence[Job]) -> Job:
     if len(jobs) == 1:
         return jobs[0]
 
-    def part() -> None:
+    def part(*turn: int) -> None:
         for job in jobs:
-            job()
+            job(*turn)
 
     return part

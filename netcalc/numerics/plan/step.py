@@ -15,13 +15,16 @@ from netcalc.numerics.plan.arena import ALIGNMENT
 from netcalc.numerics.plan.graph import Node
 from netcalc.numerics.plan.storage import Slot
 
-__all__ = ["Bind", "Constant", "Job", "Scratch", "Step", "cuts"]
+__all__ = ["CUT", "Bind", "Constant", "Job", "Scratch", "Step", "cuts"]
+
+#: Elements from which on work is cut into as many jobs as there are workers.
+CUT = 1 << 12
 
 #: Elements of a result from which on threads that wake up are worth the wait.
 _SHARED = 1 << 19
 
-#: A part of a step, all of whose arrays are at hand.
-Job: TypeAlias = Callable[[], None]
+#: A part of a step, all of whose arrays are at hand; called with the number of the round where a step has rounds.
+Job: TypeAlias = Callable[..., None]
 #: Makes the job of that number, given its thread's scratch arrays; called once, when there is memory.
 Bind: TypeAlias = Callable[[int, Sequence[Array]], Job]
 #: Shape and type of an array that a job may write to and nobody reads afterwards.
@@ -43,7 +46,11 @@ class Constant:
 
 @dataclass(eq=False, slots=True)
 class Step:
-    """One step: ``jobs`` parts, none of which depends on another."""
+    """One step: ``jobs`` parts, none of which depends on another.
+
+    With ``rounds`` all jobs are called so often, with the number of the round, and a round may depend on all jobs of
+    the one before.
+    """
 
     node: Node
     reads: Sequence[Slot]
@@ -51,8 +58,9 @@ class Step:
     jobs: int
     bind: Bind
     scratch: Sequence[Scratch] = ()
+    rounds: int | None = None
     #: Whether the jobs are products, within which BLAS shares the work among its own threads, which wait for each other
-    #: for a few microseconds where Python's take tens: then they are done in turn.
+    #: for a few microseconds where Python's take tens: then they are done in turn, unless processes share them.
     products: bool = False
     #: Bytes that its kernel allocates for itself.
     temporary: int = 0
@@ -60,10 +68,12 @@ class Step:
     constant: bool = False
     what: str = field(default="")
 
-    def threads(self, most: int) -> int:
-        """Among how many threads, of ``most``, its jobs are shared."""
+    def shares(self, threads: int, processes: bool) -> int:
+        """Among how many of the threads, or processes, its jobs are shared."""
+        if processes:
+            return min(threads, self.jobs)
         large = sum(slot.elements for slot in self.writes) >= _SHARED
-        return min(most, self.jobs) if large and not self.products else 1
+        return min(threads, self.jobs) if large and not self.products else 1
 
     @property
     def scratch_bytes(self) -> int:
@@ -84,8 +94,12 @@ def _padded(spec: Scratch) -> int:
     return -(-math.prod(shape) * dtype.itemsize // ALIGNMENT) * ALIGNMENT
 
 
-def cuts(total: int, pieces: int) -> list[tuple[int, int]]:
-    """(start, stop) of that many pieces of ``range(total)``, nearly equal, none of them empty."""
+def cuts(total: int, pieces: int, unit: int = 1) -> list[tuple[int, int]]:
+    """(start, stop) of that many pieces of ``range(total)``, nearly equal, none of them empty.
+
+    They start at multiples of ``unit`` if there are as many.
+    """
     pieces = max(1, min(pieces, total))
-    ends = [total * i // pieces for i in range(pieces + 1)]
-    return list(pairwise(ends))
+    unit = unit if pieces * unit <= total else 1
+    ends = [total // unit * i // pieces * unit for i in range(pieces)]
+    return list(pairwise([*ends, total]))

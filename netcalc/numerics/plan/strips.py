@@ -9,7 +9,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from netcalc.numerics.kernels import Array
-from netcalc.numerics.plan.step import cuts
+from netcalc.numerics.plan.step import CUT, cuts
 
 __all__ = ["across", "along", "long", "repeats", "strips"]
 
@@ -25,7 +25,7 @@ _patterns: WeakValueDictionary[tuple[int, str, int, int], Array] = WeakValueDict
 def strips(count: int, elements: int, threads: int) -> list[tuple[int, int]]:
     """(start, end) of strips of ``count`` places that have so many elements in all."""
     pieces = -(-elements // _STRIP)
-    if elements >= _STRIP // 2:
+    if elements >= CUT:
         pieces = -(-pieces // threads) * threads
     return cuts(count, pieces)
 

@@ -63,6 +63,10 @@ class Chunks(NamedTuple):
         depth, columns = matrix.shape
         return matrix.reshape(depth // self.depth, self.depth, columns // self.columns, self.columns).swapaxes(1, 2)
 
+    def part(self, arranged: Array, columns: slice) -> Array:
+        """Some columns of a matrix in this shape, which whole blocks make up."""
+        return arranged[:, columns.start // self.columns : columns.stop // self.columns]
+
     def product(self, x: Array, arranged: Array, y: Array, scratch: Array) -> Iterator[partial[object]]:
         """Passes that compute ``y`` from ``x`` of (rows, depth); the scratch array has room for a result a chunk."""
         rows, pieces = len(x), len(arranged)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from netcalc.numerics.kernels import Array
-from netcalc.numerics.plan.convolution import Convolving, Region, regions, shaped
+from netcalc.numerics.plan.convolution import Convolving, Region, pieces, shaped
 from netcalc.numerics.plan.epilogue import Pass
 from netcalc.numerics.plan.lowering import Lowering
 from netcalc.numerics.plan.step import Job, Scratch, Step
@@ -59,9 +59,10 @@ def emit_winograd(low: Lowering, conv: Convolving) -> None:
     down, across = (-(-count // 2) for count in conv.counts)
 
     count = max(32, _STRIP // (16 * (channels + outs)))
-    tiles = regions(conv.batch, down, across, count)
-    most = max(tile.images * tile.height for tile in tiles)
-    _, width = blocks(most * across, channels, outs, low.threads)
+    parts = pieces(conv, down, across, count, low.shares)
+    most = max(part.region.images * part.region.height for part in parts)
+    own_outs = parts[0].channels.stop  # of a job
+    _, width = blocks(most * across, channels, own_outs, low.blas)
 
     def load() -> Array:
         filters, turned = conv.filters(), np.empty((16, outs // width, channels, width), conv.x.dtype)
@@ -73,17 +74,18 @@ def emit_winograd(low: Lowering, conv: Convolving) -> None:
         return turned
 
     weight = low.made((16, outs // width, channels, width), conv.x.dtype, load)
-    slab = max(math.prod(_slab(tile, across, channels)) for tile in tiles)
-    lines = max(math.prod(_lines(tile, across, channels)) for tile in tiles)
-    first = max(lines, 16 * most * across * outs)
-    second = most * across * max(16 * channels, 14 * outs)
+    slab = max(math.prod(_slab(part.region, across, channels)) for part in parts)
+    lines = max(math.prod(_lines(part.region, across, channels)) for part in parts)
+    first = max(lines, 16 * most * across * own_outs)
+    second = most * across * max(16 * channels, 14 * own_outs)
     narrow = conv.out.dtype != conv.x.dtype
-    sizes = [slab, first, second, *([4 * most * across * outs] if narrow else [])]
+    sizes = [slab, first, second, *([4 * most * across * own_outs] if narrow else [])]
     own = len(conv.epilogue.scratch)
     scratch: list[Scratch] = [*conv.epilogue.scratch, *(((size,), conv.x.dtype) for size in sizes)]
 
     def bind(index: int, arrays: Sequence[Array]) -> Job:
-        tile = tiles[index]
+        tile, columns = parts[index]
+        outs = columns.stop - columns.start
         pixels = tile._replace(top=2 * tile.top, bottom=min(2 * tile.bottom, conv.counts[0]))
         under = shaped(arrays[own], _slab(tile, across, channels))
         shape = (tile.images, tile.height, across)
@@ -94,21 +96,22 @@ def emit_winograd(low: Lowering, conv: Convolving) -> None:
         ]
         products = shaped(arrays[own + 1], (16, math.prod(shape), outs))
         rows = math.prod(shape)
-        height, _ = blocks(rows, channels, width, low.threads)
+        height, _ = blocks(rows, channels, width, low.blas)
         # (places, blocks of columns, blocks of rows, rows, …)
         flat = tiled.reshape(16, 1, rows // height, height, channels)
         goals = products.reshape(16, rows // height, height, outs // width, width).transpose(0, 3, 1, 2, 4)
-        passes.append(partial(np.matmul, flat, weight.array()[:, :, None], goals))
+        filters = weight.array()[:, columns.start // width : columns.stop // width, None]
+        passes.append(partial(np.matmul, flat, filters, goals))
 
         place = pixels.rows(conv)
-        goal = conv.out_rows.array()[place]
+        goal = conv.out_rows.array()[place, columns]
         y = shaped(arrays[own + 3], goal.shape) if narrow else goal
         image = _unflattened(y, (tile.images, pixels.height, *conv.counts[1:], outs))
         passes += _back(products.reshape(4, 4, *shape, -1), shaped(arrays[own + 2], (14, *shape, outs)), image)
-        return conv.epilogue.finish(passes, y, goal, place, slice(0, outs), arrays)
+        return conv.epilogue.finish(passes, y, goal, place, columns, arrays)
 
     reads = (conv.x, weight, *conv.epilogue.reads)
-    low.emit(Step(conv.node, reads, (conv.out,), len(tiles), bind, scratch, products=True))
+    low.emit(Step(conv.node, reads, (conv.out,), len(parts), bind, scratch, products=True))
 
 
 def _slab(tile: Region, across: int, channels: int) -> tuple[int, ...]:

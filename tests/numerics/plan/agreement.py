@@ -57,7 +57,13 @@ def lying(draw: Draw, shape: Sequence[int]) -> Laid:
 
 
 def agree(
-    line: Any, *inputs: Laid, dtype: str = "float32", threads: int = 1, spoilt: bool = False, planned: bool = True
+    line: Any,
+    *inputs: Laid,
+    dtype: str = "float32",
+    threads: int = 1,
+    processes: bool = False,
+    spoilt: bool = False,
+    planned: bool = True,
 ) -> None:
     """Fails unless an operation's plan, which does without the kernel if ``planned``, gives what its kernel does.
 
@@ -75,7 +81,7 @@ def agree(
         "layers": layers,
     }
     net = elaborate(load_text(json.dumps(spec)))
-    plan = Plan(net, threads)
+    plan = Plan(net, threads, processes)
     kernels = [
         step for step in plan.steps if step.node.op.name == operation and step.bind.__module__.endswith("kernel")
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import pytest
@@ -32,13 +33,17 @@ _CASES: list[tuple[str, list[int], dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize(("threads", "processes"), [(1, False), (2, False), (2, True), (3, True)])
 @pytest.mark.parametrize(("way", "shape", "attrs"), _CASES)
-def test_ways(monkeypatch: pytest.MonkeyPatch, way: str, shape: list[int], attrs: dict[str, Any], threads: int) -> None:
+def test_ways(
+    monkeypatch: pytest.MonkeyPatch, way: str, shape: list[int], attrs: dict[str, Any], threads: int, processes: bool
+) -> None:
+    if processes and sys.platform != "linux":
+        pytest.skip("processes are copied on Linux")
     taken: list[str] = []
     for name in _WAYS:
         emit = getattr(conv, name)
         monkeypatch.setattr(conv, name, lambda *a, emit=emit, name=name: (taken.append(name), emit(*a))[1])
-    agree({f"conv{len(shape) - 2}d": attrs}, (shape, []), threads=threads)
-    few = way == "emit_few" and threads > 1  # then BLAS shares out the whole
+    agree({f"conv{len(shape) - 2}d": attrs}, (shape, []), threads=threads, processes=processes)
+    few = way == "emit_few" and threads > 1 and not processes  # then BLAS shares out the whole
     assert taken == ["emit_product" if few else way]

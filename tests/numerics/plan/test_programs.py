@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from importlib import import_module
@@ -18,15 +19,20 @@ from hypothesis import strategies as st
 from netcalc.numerics import plan as package
 from netcalc.numerics.arrays import numpy_dtype
 from netcalc.numerics.inputs import run_inputs
+from netcalc.numerics.plan.plan import Plan
+from netcalc.numerics.plan.session import Session
 from netcalc.numerics.run import forward
+from netcalc.numerics.weights import Parameters
 from tests.numerics.plan.programs import Spec, drawn_weights, program, specs
 
+#: Whether there are processes to share work; without them all is done by threads.
+PROCESSES = sys.platform == "linux"
 DRAWS = int(os.environ.get("NETCALC_DRAWS", "60"))
 drawn = settings(max_examples=DRAWS, deadline=None, suppress_health_check=list(HealthCheck))
 
 #: Sizes at which lowerings cut their work, and what they then are: small tensors in many pieces.
 PIECES = {"_COLUMNS": 64, "_LEAST": 2, "_MOST": 16, "_TILE": 48, "_ROWS": 2, "_STRIP": 96, "_SHARED": 8}
-PIECES |= {"_SCORES": 16, "_QUERIES": 2, "_PATTERN": 16}
+PIECES |= {"_SCORES": 16, "_QUERIES": 2, "_PATTERN": 16, "CUT": 2, "_UNIT": 2, "_CHANNELS": 2, "_STRETCH": 200}
 #: And what makes Winograd's algorithm pay always.
 EAGER = {"_PACKING": 0, "_PASS": 0}
 
@@ -58,7 +64,7 @@ def cast(arrays: Arrays, dtype: str) -> dict[str, np.ndarray]:
     }
 
 
-def check(spec: Spec, dtype: str, threads: int, seed: int) -> None:
+def check(spec: Spec, dtype: str, threads: int, processes: bool, seed: int) -> None:
     """Holds the planned outputs against float64, as exact as the reference path and the program's condition allow."""
     net = program(spec, dtype)
     arrays = run_inputs(net, None, seed)
@@ -71,7 +77,8 @@ def check(spec: Spec, dtype: str, threads: int, seed: int) -> None:
 
     exact, single = outputs("float64", plan="reference"), outputs("float32", plan="reference")
     reference = outputs(dtype, plan="reference")
-    planned = outputs(dtype, plan="fast", threads=threads)
+    session = Session(Plan(net, threads, processes), Parameters(net, cast(weights, dtype)))
+    planned = session([cast(inputs, dtype)[declared.name] for declared in net.inputs])
     small = float(ml_dtypes.finfo(numpy_dtype(dtype)).eps)
     half = dtype in ("float16", "bfloat16")
     for ours, theirs, true, rough in zip(planned, reference, exact, single, strict=True):
@@ -101,10 +108,11 @@ def check(spec: Spec, dtype: str, threads: int, seed: int) -> None:
     st.sampled_from(["float32", "float32", "float64", "float16", "bfloat16"]),
     st.integers(1, 3),
     st.booleans(),
+    st.booleans(),
     st.integers(0, 3),
 )
 def test_planned_runs_give_what_the_reference_path_gives(
-    spec: Spec, dtype: str, threads: int, small: bool, seed: int
+    spec: Spec, dtype: str, threads: int, processes: bool, small: bool, seed: int
 ) -> None:
     with pieces(small):
-        check(spec, dtype, threads, seed)
+        check(spec, dtype, threads, processes and PROCESSES, seed)

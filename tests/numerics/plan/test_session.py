@@ -21,12 +21,12 @@ from netcalc.numerics.plan import session as module
 from netcalc.numerics.plan.plan import Plan
 from netcalc.numerics.plan.session import Session
 from netcalc.numerics.plan.step import Step
-from netcalc.numerics.plan.workers import Workers
+from netcalc.numerics.plan.threads import Threads
 from netcalc.numerics.run import forward
 from netcalc.numerics.weights import Parameters
 from netcalc.spec import elaborate, load_document
 from tests.numerics.plan.programs import Spec, drawn_weights, program, specs
-from tests.numerics.plan.test_programs import drawn, pieces
+from tests.numerics.plan.test_programs import PROCESSES, drawn, pieces
 from tests.numerics.programs import program as spelt
 
 EMBEDDING = (
@@ -35,17 +35,17 @@ EMBEDDING = (
 )
 
 
-def session(net: Program, threads: int = 1, seed: int = 0) -> Session:
-    return Session(Plan(net, threads), Parameters(net, drawn_weights(net, seed)))
+def session(net: Program, threads: int = 1, seed: int = 0, processes: bool = False) -> Session:
+    return Session(Plan(net, threads, processes and PROCESSES), Parameters(net, drawn_weights(net, seed)))
 
 
 # -- memory -----------------------------------------------------------------------------------------
 
 
 @drawn
-@given(specs(), st.integers(1, 3))
-def test_stores_in_use_at_one_time_lie_apart(spec: Spec, threads: int) -> None:
-    plan = Plan(program(spec), threads)
+@given(specs(), st.integers(1, 3), st.booleans())
+def test_stores_in_use_at_one_time_lie_apart(spec: Spec, threads: int, processes: bool) -> None:
+    plan = Plan(program(spec), threads, processes)
     for (one, start), (other, begin) in combinations(plan.offsets.items(), 2):
         if one.first <= other.last and other.first <= one.last:
             assert start + one.nbytes <= begin or begin + other.nbytes <= start
@@ -53,12 +53,12 @@ def test_stores_in_use_at_one_time_lie_apart(spec: Spec, threads: int) -> None:
 
 
 @drawn
-@given(specs(), st.integers(1, 3), st.booleans())
-def test_nothing_is_read_but_what_is_in_use(spec: Spec, threads: int, small: bool) -> None:
+@given(specs(), st.integers(1, 3), st.booleans(), st.booleans())
+def test_nothing_is_read_but_what_is_in_use(spec: Spec, threads: int, processes: bool, small: bool) -> None:
     """All other bytes of the arena, and all scratch, are set to NaN after every step, and nobody notices."""
     net = program(spec)
     with pieces(small):
-        made = session(net, threads)
+        made = session(net, threads, processes=processes)
     inputs = run_inputs(net)
     plain = made(inputs)
     offsets = made.plan.offsets
@@ -81,9 +81,9 @@ def test_nothing_is_read_but_what_is_in_use(spec: Spec, threads: int, small: boo
 
 
 @drawn
-@given(specs(), st.sampled_from(["float32", "bfloat16"]), st.integers(1, 3))
-def test_memory_is_what_the_stores_and_the_scratch_take(spec: Spec, dtype: str, threads: int) -> None:
-    made = session(program(spec, dtype), threads)
+@given(specs(), st.sampled_from(["float32", "bfloat16"]), st.integers(1, 3), st.booleans())
+def test_memory_is_what_the_stores_and_the_scratch_take(spec: Spec, dtype: str, threads: int, processes: bool) -> None:
+    made = session(program(spec, dtype), threads, processes=processes)
     plan = made.plan
     held = [constant.slot.store.memory for constant in plan.constants] + [store.memory for store in plan.kept]
     assert sum(array.nbytes for array in held if array is not None) == plan.memory.weights
@@ -120,10 +120,10 @@ def test_a_session_holds_what_was_predicted(name: str, sizes: dict[str, int]) ->
 
 
 @drawn
-@given(specs(), st.integers(1, 3))
-def test_the_same_run_again_gives_the_same_bits(spec: Spec, threads: int) -> None:
+@given(specs(), st.integers(1, 3), st.booleans())
+def test_the_same_run_again_gives_the_same_bits(spec: Spec, threads: int, processes: bool) -> None:
     net = program(spec)
-    one, other = session(net, threads), session(net, threads)
+    one, other = (session(net, threads, processes=processes) for _ in range(2))
     inputs = run_inputs(net)
     first = one(inputs)
     kept = [array.copy() for array in first]
@@ -166,7 +166,6 @@ def test_a_session_goes_on_after_an_error() -> None:
 
 
 def test_all_parts_end_before_an_error_is_raised() -> None:
-    workers = Workers(3)
     done: list[int] = []
 
     def fail() -> None:
@@ -176,10 +175,11 @@ def test_all_parts_end_before_an_error_is_raised() -> None:
         sleep(0.05)
         done.append(1)
 
+    workers = Threads([[lambda: None, fail, slow], [slow, slow, slow]], 3)
     with pytest.raises(KeyError):
-        workers.run([lambda: None, fail, slow])
+        workers.run(0)
     assert done == [1]
-    workers.run([slow, slow, slow])
+    workers.run(1)
     assert done == [1] * 4
 
 
@@ -187,7 +187,8 @@ def test_threads_end_with_their_session() -> None:
     gc.collect()
     sleep(0.05)
     before = threading.active_count()
-    made = session(spelt("inputs: {x: [2, 3]}\nlayers: [{linear: 3}]"), 4)
+    made = session(spelt("inputs: {x: [1000, 1000]}\nlayers: [relu]"), 4)
+    made(run_inputs(made.plan.program))
     assert threading.active_count() == before + 3
     del made
     for _ in range(100):

@@ -1,0 +1,147 @@
+"""Processes as workers: copies of this one that share the memory that steps write to.
+
+A thread that waits for another takes some fifty microseconds to wake up and to get the interpreter's lock, which is
+more than most steps take.  A process has an interpreter of its own and waits spinning.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+import warnings
+from collections.abc import Callable
+from functools import partial
+from mmap import mmap
+from multiprocessing import get_context
+from multiprocessing.synchronize import Semaphore
+from typing import NoReturn
+from weakref import finalize
+
+from netcalc.numerics.plan.workers import Phases, WorkerLostError, quick_loops
+
+__all__ = ["Processes"]
+
+#: How often a process looks before it lets others run in between, how often before it sleeps, and how many seconds it
+#: sleeps before it sees whether the other still lives.
+_LOOKS, _YIELDS, _PATIENCE = 100, 2000, 0.5
+
+
+class Processes:
+    """``count`` processes, the calling one among them.
+
+    What they do and the memory that they do it in must be there when this is made.  An interrupted run ends them.
+
+    Raises:
+        WorkerLostError: where no process can be made.
+    """
+
+    def __init__(self, phases: Phases, count: int) -> None:
+        self.phases = phases
+        self._owner = os.getpid()
+        context = get_context("fork")
+        # the number of the phase, and whether a worker failed
+        self._board = memoryview(mmap(-1, 16)).cast("q")
+        self._starts, self._ends = ([context.Semaphore(0) for _ in range(count - 1)] for _ in range(2))
+        self._pids: list[int] = []
+        self.stop = finalize(self, _stop, self._pids, self._owner)
+        with warnings.catch_warnings():
+            # other threads may hold locks, which matters to those who take them; workers only compute
+            warnings.simplefilter("ignore", DeprecationWarning)
+            for number, (start, end) in enumerate(zip(self._starts, self._ends, strict=True), 1):
+                try:
+                    pid = os.fork()
+                except OSError as error:  # no room for one more
+                    self.stop()
+                    raise WorkerLostError from error
+                if not pid:
+                    _serve(phases, number, self._board, start, end, self._owner)
+                self._pids.append(pid)
+
+    @property
+    def alive(self) -> bool:
+        """Whether they can be told to run, by this process."""
+        return self.stop.alive and self._owner == os.getpid()
+
+    def run(self, number: int) -> None:
+        """Does all parts of a phase.
+
+        Raises:
+            WorkerLostError: where a worker did not do its part, once all have ended.
+        """
+        parts = self.phases[number]
+        others = len(parts) - 1
+        self._board[0] = number
+        try:
+            for start in self._starts[:others]:
+                start.release()
+            parts[0]()
+            for end, pid in zip(self._ends[:others], self._pids, strict=False):
+                _wait(end, partial(_ended, pid))
+            if self._board[1]:
+                raise WorkerLostError
+        except BaseException:
+            self.stop()
+            raise
+
+
+def _serve(
+    phases: Phases, number: int, board: memoryview[int], start: Semaphore, end: Semaphore, owner: int
+) -> NoReturn:
+    """The life of a worker, which holds no file open and hears nothing but its owner."""
+    status = 1
+    try:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        gc.disable()  # what it would look through is the owner's
+        null = os.open(os.devnull, os.O_RDWR)
+        for standard in range(3):
+            os.dup2(null, standard)
+        os.closerange(3, os.sysconf("SC_OPEN_MAX"))
+        with quick_loops():
+            while True:
+                _wait(start, lambda: os.getppid() != owner)
+                phases[board[0]][number]()
+                end.release()
+    except WorkerLostError:
+        status = 0
+    except BaseException:
+        board[1] = 1
+        end.release()
+    finally:
+        os._exit(status)
+
+
+def _wait(semaphore: Semaphore, lost: Callable[[], bool]) -> None:
+    """Waits awake at first, then asleep."""
+    acquire = semaphore.acquire
+    for _ in range(_LOOKS):
+        if acquire(False):
+            return
+    for _ in range(_YIELDS):
+        if acquire(False):
+            return
+        os.sched_yield()
+    while not acquire(True, _PATIENCE):
+        if lost():
+            raise WorkerLostError
+
+
+def _ended(pid: int) -> bool:
+    try:
+        return os.waitpid(pid, os.WNOHANG)[0] != 0
+    except ChildProcessError:
+        return True
+
+
+def _stop(pids: list[int], owner: int) -> None:
+    """Ends the workers, if they are this process's own."""
+    if os.getpid() != owner:
+        return
+    for pid in pids:
+        try:
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+        except (ProcessLookupError, ChildProcessError):
+            pass  # it has ended, and somebody has noticed
+    pids.clear()

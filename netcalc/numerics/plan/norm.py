@@ -23,7 +23,7 @@ from netcalc.numerics.plan.strips import across, along, long, strips
 __all__ = ["affine"]
 
 #: The least columns of a strip: with fewer, loops along them are short.
-_COLUMNS = 128
+_COLUMNS = 64
 #: Elements of a strip of columns, at least.
 _STRIP = 1 << 18
 
@@ -100,18 +100,19 @@ def _emit_columns(low: Lowering, node: Node, x: Slot, out: Slot) -> None:
     wanted = max(low.threads, -(-x.elements // _STRIP))
     parts = cuts(count, min(wanted, count // _COLUMNS))
     most = max(end - start for start, end in parts)
-    narrow = work != x.dtype
+    own = work != x.dtype or len(parts) > 1  # some columns of many are no long runs of bytes
     scratch: list[Scratch] = [((most,), work), ((long(most) * most,), work), ((width * most,), work)]
-    scratch += [((width * most,), work)] if narrow else []
+    scratch += [((width * most,), work)] if own else []
 
     def bind(index: int, arrays: Sequence[Array]) -> Job:
         columns = slice(*parts[index])
         seen, goal = x.array()[:, columns], out.array()[:, columns]
         number = arrays[0][: goal.shape[1]]
-        square, *own = (array[: goal.size].reshape(goal.shape) for array in arrays[2:])
-        y = own[0] if narrow else goal
+        square, *rest = (array[: goal.size].reshape(goal.shape) for array in arrays[2:])
+        y = rest[0] if own else goal
+        last = goal if goal.dtype == work else y
         passes: list[Pass] = []
-        if narrow:
+        if seen.dtype != work:
             passes.append(partial(np.copyto, y, seen))
             seen = y
         if node.op.name == "layer_norm":
@@ -123,9 +124,12 @@ def _emit_columns(low: Lowering, node: Node, x: Slot, out: Slot) -> None:
         passes.append(partial(np.matmul, ones.array(), square, number))
         passes += _reciprocal_root(node, number, width)
         passes += along(np.multiply, seen, y, lambda: number, arrays[1])
-        passes += [partial(np.multiply, y, weight.array()[:, None], y)] if weight is not None else []
-        passes += [partial(np.add, y, bias.array()[:, None], y)] if bias is not None else []
-        passes += [partial(np.copyto, goal, y, casting="unsafe")] if narrow else []
+        for ufunc, vector in ((np.multiply, weight), (np.add, bias)):
+            if vector is not None:
+                passes.append(partial(ufunc, y, vector.array()[:, None], last))
+                y = last
+        if y is not goal:
+            passes.append(partial(np.copyto, goal, y, casting="unsafe"))
         return sequence(passes)
 
     reads = [slot for slot in (x, ones, weight, bias) if slot is not None]

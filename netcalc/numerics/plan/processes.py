@@ -18,13 +18,18 @@ from multiprocessing.synchronize import Semaphore
 from typing import NoReturn
 from weakref import finalize
 
+import psutil
+
 from netcalc.numerics.plan.workers import Phases, WorkerLostError, quick_loops
 
 __all__ = ["Processes"]
 
-#: How often a process looks before it lets others run in between, how often before it sleeps, and how many seconds it
-#: sleeps before it sees whether the other still lives.
-_LOOKS, _YIELDS, _PATIENCE = 100, 2000, 0.5
+#: How often a process looks before it lets others run in between.
+_LOOKS = 100
+#: How often it looks before it sleeps: some milliseconds between passes, and a second while others do their parts.
+_IDLE, _BUSY = 5_000, 1_000_000
+#: For how many seconds it sleeps before it sees whether the other still lives.
+_PATIENCE = 0.5
 
 
 class Processes:
@@ -77,7 +82,7 @@ class Processes:
                 start.release()
             parts[0]()
             for end, pid in zip(self._ends[:others], self._pids, strict=False):
-                _wait(end, partial(_ended, pid))
+                _wait(end, _BUSY, partial(_ended, pid))
             if self._board[1]:
                 raise WorkerLostError
         except BaseException:
@@ -99,8 +104,11 @@ def _serve(
             os.dup2(null, standard)
         os.closerange(3, os.sysconf("SC_OPEN_MAX"))
         with quick_loops():
+            process = psutil.Process(owner)
+            _make_way(process, number)
             while True:
-                _wait(start, lambda: os.getppid() != owner)
+                if _wait(start, _IDLE, lambda: os.getppid() != owner):
+                    _make_way(process, number)
                 phases[board[0]][number]()
                 end.release()
     except WorkerLostError:
@@ -112,19 +120,28 @@ def _serve(
         os._exit(status)
 
 
-def _wait(semaphore: Semaphore, lost: Callable[[], bool]) -> None:
-    """Waits awake at first, then asleep."""
+def _make_way(owner: psutil.Process, number: int) -> None:
+    """Leaves the core of the owner: systems wake a process, and copy it, where the other one runs, and leave it there."""
+    cores, taken = sorted(os.sched_getaffinity(0)), owner.cpu_num()
+    if taken in cores and psutil.Process().cpu_num() == taken:
+        os.sched_setaffinity(0, {cores[(cores.index(taken) + number) % len(cores)]})
+        os.sched_setaffinity(0, cores)
+
+
+def _wait(semaphore: Semaphore, yields: int, lost: Callable[[], bool]) -> bool:
+    """Waits awake at first, then asleep; says whether it slept."""
     acquire = semaphore.acquire
     for _ in range(_LOOKS):
         if acquire(False):
-            return
-    for _ in range(_YIELDS):
+            return False
+    for _ in range(yields):
         if acquire(False):
-            return
+            return False
         os.sched_yield()
     while not acquire(True, _PATIENCE):
         if lost():
             raise WorkerLostError
+    return True
 
 
 def _ended(pid: int) -> bool:

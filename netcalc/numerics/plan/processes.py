@@ -121,7 +121,7 @@ def _serve(
 
 
 def _make_way(owner: psutil.Process, number: int) -> None:
-    """Leaves the core of the owner: systems wake a process, and copy it, where the other one runs, and leave it there."""
+    """Leaves the core of the owner: a system copies a process, and wakes it up, where the other one runs."""
     cores, taken = sorted(os.sched_getaffinity(0)), owner.cpu_num()
     if taken in cores and psutil.Process().cpu_num() == taken:
         os.sched_setaffinity(0, {cores[(cores.index(taken) + number) % len(cores)]})

@@ -91,6 +91,11 @@ class Epilogue:
         return partial(_combine, ufunc, rows, turned != (first is not tensor))
 
     @property
+    def empty(self) -> bool:
+        """Whether nothing is done."""
+        return not self._stages
+
+    @property
     def scratch(self) -> list[Scratch]:
         """What :meth:`bind` takes."""
         return [((_STRIP,), self._dtype)] * 2 if self._strips else []

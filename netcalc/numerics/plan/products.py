@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import TypeAlias
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from netcalc.numerics.plan.step import Job, Scratch, Step, cuts
 from netcalc.numerics.plan.storage import Slot
 from netcalc.numerics.plan.unpacked import Chunks
 
-__all__ = ["Tile", "emit_few", "emit_product", "grid"]
+__all__ = ["emit_few", "emit_product"]
 
 #: Elements of a tile of the result, for the last-level cache; what needs a nearer one is done strip by strip.
 _TILE = 1 << 20
@@ -24,29 +25,27 @@ _UNIT = 16
 #: Fewer rows than this make a product wait for its matrix.
 _ROWS = 64
 
-Tile = tuple[tuple[int, int], tuple[int, int]]
+Tile: TypeAlias = tuple[tuple[int, int], tuple[int, int]]
 
 
-def grid(rows: int, columns: int, shares: int = 1) -> list[Tile]:
-    """Tiles ((first row, end), (first column, end)) of much the same size, as many for each of the shares.
+def shared(rows: int, columns: int, shares: int) -> list[Tile]:
+    """((first row, end), (first column, end)) of each share.
 
-    Shares are of the longer side, so that of the other matrix, which each share packs for itself, there is less.
+    They are of the longer side, so that of the other matrix, which each share packs for itself, there is less.
     """
-    longer = max(rows, columns)
-    unit = _UNIT if longer >= shares * 4 * _UNIT else 1
+    unit = _UNIT if max(rows, columns) >= shares * 4 * _UNIT else 1
     if columns >= rows:
-        return [
-            (r, (left + c, left + d))
-            for left, end in cuts(columns, shares, unit)
-            for r, (c, d) in _tiles(rows, end - left)
-        ]
-    return [
-        ((top + r, top + s), c) for top, end in cuts(rows, shares, unit) for (r, s), c in _tiles(end - top, columns)
-    ]
+        return [((0, rows), part) for part in cuts(columns, shares, unit)]
+    return [(part, (0, columns)) for part in cuts(rows, shares, unit)]
 
 
-def _tiles(rows: int, columns: int) -> list[Tile]:
-    """Rows are cut first, unless that leaves too few in a tile: a matrix is packed anew for every tile of rows."""
+def tiled(share: Tile) -> list[Tile]:
+    """A share in tiles of much the same size.
+
+    Rows are cut first, unless that leaves too few in a tile: a matrix is packed anew for every tile of rows.
+    """
+    (top, bottom), (left, right) = share
+    rows, columns = bottom - top, right - left
     by_rows = by_columns = 1
     while (rows // by_rows) * (columns // by_columns) > _TILE:
         if rows // by_rows >= 4 * _ROWS:
@@ -55,16 +54,19 @@ def _tiles(rows: int, columns: int) -> list[Tile]:
             by_columns += 1
         else:
             break
-    return [(r, c) for c in cuts(columns, by_columns) for r in cuts(rows, by_rows)]
+    across, down = cuts(columns, by_columns), cuts(rows, by_rows)
+    return [((top + r, top + s), (left + c, left + d)) for c, d in across for r, s in down]
 
 
 def emit_product(low: Lowering, node: Node, x: Slot, other: Slot, out: Slot, epilogue: Epilogue) -> None:
     """A step that computes ``x``·``other``, of (rows, depth) and (depth, columns)."""
     rows, columns = out.shape
     x, other = low.wide(node, x), low.wide(node, other)
-    tiles = grid(rows, columns, low.shares)
     scratch: list[Scratch] = list(epilogue.scratch)
     narrow = out.dtype != x.dtype
+    tiles = shared(rows, columns, low.shares)
+    if narrow or not epilogue.empty:
+        tiles = [tile for share in tiles for tile in tiled(share)]
     if narrow:
         height, width = (max(end - start for start, end in sides) for sides in zip(*tiles, strict=True))
         scratch.append(((height * width,), x.dtype))

@@ -13,6 +13,8 @@ from statistics import median
 from time import perf_counter
 from typing import Any
 
+import psutil
+
 RESULTS = Path(__file__).parent / "results"
 PACKAGES = ("numpy", "pydantic", "rich", "ruamel.yaml", "typer")
 #: Where libraries of arithmetic take the number of threads from, and the beginnings of all their settings.
@@ -66,6 +68,11 @@ def peak_memory() -> int:
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
     # ru_maxrss would begin with what the parent held when it started this process
     return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM"))
+
+
+def memory_of_children() -> int:
+    """The bytes that processes hold which this one has started, beyond what they share with it."""
+    return sum(child.memory_full_info().uss for child in psutil.Process().children())
 
 
 def machine(packages: Iterable[str] = PACKAGES) -> dict[str, Any]:

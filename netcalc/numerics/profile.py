@@ -56,8 +56,8 @@ class Profile:
     """Times are medians over the passes, step by step.
 
     ``gemm`` is the FLOP/s of NumPy's product of large square float32 matrices on as many threads, the best of a few.
-    ``measured`` is how far resident memory rose at the most since before the weights were loaded; None if the process
-    had held more before.
+    ``measured`` is how far resident memory rose at the most since before the weights were loaded, and what processes
+    hold that share the work; None if the process had held more before.
     """
 
     threads: int
@@ -86,6 +86,7 @@ def profile(session: Session, inputs: Sequence[Array], growth: Growth, *, passes
     for _ in range(passes):
         session(inputs, lambda number, step, seconds: times[number].append(seconds))
     measured = growth.most()
+    measured = None if measured is None else measured + session.held
     steps = list(zip(plan.steps, map(median, times), strict=True))
     analysis = Analysis(plan.program, CONVENTIONS["netcalc"])
     return Profile(

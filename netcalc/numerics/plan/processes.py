@@ -68,6 +68,11 @@ class Processes:
         """Whether they can be told to run, by this process."""
         return self.stop.alive and self._owner == os.getpid()
 
+    @property
+    def held(self) -> int:
+        """Bytes that are theirs alone: scratch, BLAS's buffers, and what they wrote of the memory that they copied."""
+        return sum(psutil.Process(pid).memory_full_info().uss for pid in self._pids)
+
     def run(self, number: int) -> None:
         """Does all parts of a phase.
 

@@ -81,6 +81,11 @@ class Session:
                 self._pass(inputs, watch, None)
         return [array.copy() for array in self._outputs]
 
+    @property
+    def held(self) -> int:
+        """Bytes of memory that others hold to share the work."""
+        return 0 if self._workers is None else self._workers.held
+
     @contextmanager
     def _computing(self) -> Iterator[None]:
         limit = 1 if self.plan.processes else self.plan.threads

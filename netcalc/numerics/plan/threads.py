@@ -24,6 +24,7 @@ class Threads:
         finalize(self, _stop, self._queues)
 
     alive = True
+    held = 0
 
     def run(self, number: int) -> None:
         """Does all parts of a phase; raises what the first to fail did, once all have ended."""

@@ -30,6 +30,10 @@ class Workers(Protocol):
     def alive(self) -> bool:
         """Whether they can be told to run."""
 
+    @property
+    def held(self) -> int:
+        """Bytes of memory that they hold and the caller does not."""
+
     def run(self, number: int) -> None:
         """Does all parts of a phase; returns, or raises what the first to fail did, once all have ended."""
 

@@ -182,4 +182,5 @@ def test_memory_is_measured() -> None:
     assert small.measured is None or small.measured < 200 << 20
     large = Compiled(program(wide)).profile(passes=1)
     assert large.predicted.weights == 75 * 4 * 1_001_000
-    assert large.measured is not None and large.measured > 250e6
+    # malloc keeps up to 64 MiB of what tests before this one have freed, which is then taken once more
+    assert large.measured is not None and large.measured > 220e6

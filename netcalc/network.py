@@ -7,8 +7,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from netcalc.analysis.compare import Comparison
-from netcalc.analysis.compare import compare as compare_analyses
 from netcalc.analysis.cost import Analysis, Cost, analyse
 from netcalc.analysis.summary import Summary, summarise
 from netcalc.analysis.walk import instances
@@ -19,6 +17,7 @@ from netcalc.spec import elaborate, load_document
 from netcalc.spec.library import Loaded, load_text
 
 if TYPE_CHECKING:
+    from netcalc.analysis.compare import Comparison
     from netcalc.analysis.explain import Explanation
     from netcalc.numerics.compiled import Compiled
     from netcalc.numerics.run import PlanName, RunResult
@@ -77,6 +76,8 @@ def compare(
     >>> [row.path for row in netcalc.compare("resnet34", "resnet18").rows()]
     ['layer1.2', 'layer2.2', 'layer3.2', 'layer4.2']
     """
+    from netcalc.analysis.compare import compare as compare_analyses
+
     networks = [found if isinstance(found, Network) else load(found) for found in (first, second, *more)]
     return compare_analyses([network.analysis(convention) for network in networks])
 

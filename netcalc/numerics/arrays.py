@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 
 from netcalc.dtypes import DTYPES, DType
 
-__all__ = ["dtype_name", "numpy_dtype"]
+__all__ = ["dtype_name", "is_half", "numpy_dtype"]
 
 
 def numpy_dtype(name: str) -> np.dtype[Any]:
@@ -18,7 +17,21 @@ def numpy_dtype(name: str) -> np.dtype[Any]:
     >>> numpy_dtype("bfloat16").itemsize
     2
     """
-    return np.dtype(ml_dtypes.bfloat16) if name == "bfloat16" else np.dtype(name)
+    if name != "bfloat16":
+        return np.dtype(name)
+    import ml_dtypes  # few networks need it, and it takes megabytes
+
+    found: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
+    return found
+
+
+def is_half(dtype: np.dtype[Any]) -> bool:
+    """Whether it is of two bytes, so that arithmetic on it is done in float32, as in PyTorch.
+
+    >>> is_half(numpy_dtype("bfloat16"))
+    True
+    """
+    return dtype.name in ("float16", "bfloat16")
 
 
 def dtype_name(dtype: np.dtype[Any]) -> DType:

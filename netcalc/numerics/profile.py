@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import median
 from time import perf_counter
 from typing import NamedTuple
 
@@ -87,7 +86,7 @@ def profile(session: Session, inputs: Sequence[Array], growth: Growth, *, passes
         session(inputs, lambda number, step, seconds: times[number].append(seconds))
     measured = growth.most()
     measured = None if measured is None else measured + session.held
-    steps = list(zip(plan.steps, map(median, times), strict=True))
+    steps = [(step, float(np.median(of))) for step, of in zip(plan.steps, times, strict=True)]
     analysis = Analysis(plan.program, CONVENTIONS["netcalc"])
     return Profile(
         plan.threads,

@@ -27,11 +27,11 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any, TypeAlias
 
-import ml_dtypes
 import numpy as np
 from numpy.typing import NDArray
 
 from netcalc import ops
+from netcalc.numerics.arrays import is_half
 from netcalc.opdef import Kind
 
 Array: TypeAlias = NDArray[Any]
@@ -47,7 +47,7 @@ class Run:
     """What a kernel may know and change beyond its arrays."""
 
     training: bool = False
-    rng: np.random.Generator = field(default_factory=np.random.default_rng)
+    rng: np.random.Generator = field(default_factory=lambda: np.random.default_rng())  # np.random is imported on use
     #: Buffers that the kernel updated (running statistics), by name; the runner stores them.
     updates: dict[str, Array] = field(default_factory=dict)
     #: Counts work that NumPy does outside its ufuncs (a sort, say); None when nothing is tallied.
@@ -77,7 +77,7 @@ def kernel_for(name: str) -> Kernel | None:
 
 def wide(x: Array) -> Array:
     """``x`` in the precision its arithmetic is done in: float32 for float16 and bfloat16, as PyTorch does."""
-    return x.astype(np.float32) if x.dtype in (np.float16, ml_dtypes.bfloat16) else x
+    return x.astype(np.float32) if is_half(x.dtype) else x
 
 
 def initial(name: str) -> Callable[[Initial], Initial]:

@@ -10,13 +10,12 @@ from functools import cache
 from importlib import import_module
 from typing import Any, TypeAlias
 
-import ml_dtypes
 import numpy as np
 
 from netcalc.analysis.walk import dtype_of
 from netcalc.dims import value_at
 from netcalc.ir import Program
-from netcalc.numerics.arrays import numpy_dtype
+from netcalc.numerics.arrays import is_half, numpy_dtype
 from netcalc.numerics.kernels import Array
 from netcalc.numerics.plan.graph import Graph, Node, Tensor
 from netcalc.numerics.plan.step import CUT, Constant, Step, cuts
@@ -26,12 +25,10 @@ from netcalc.opdef import Param
 
 __all__ = ["Lower", "Lowering", "lowering", "lowering_for", "wide_dtype"]
 
-_HALVES = (np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16))
-
 
 def wide_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
     """The type that arithmetic on this one is done in: float32 for the halves, as PyTorch does."""
-    return np.dtype(np.float32) if dtype in _HALVES else dtype
+    return np.dtype(np.float32) if is_half(dtype) else dtype
 
 
 class Lowering:

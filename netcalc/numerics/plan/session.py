@@ -36,7 +36,8 @@ class Session:
         self.plan = plan
         self._blas = ThreadpoolController()
         with plan.reading(parameters):
-            for constant in plan.constants:
+            # the largest first: later ones fit where the pieces lay that they were made from
+            for constant in sorted(plan.constants, key=lambda constant: -constant.slot.store.nbytes):
                 _load(constant)
         for store in plan.kept:
             store.memory = aligned(store.nbytes)

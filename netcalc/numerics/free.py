@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from netcalc.numerics.procfs import machine_bytes, process_bytes
+import psutil
 
 __all__ = ["free_bytes", "gibibytes"]
 
@@ -15,7 +15,8 @@ _MEMBERSHIP = Path("/proc/self/cgroup")
 
 def free_bytes() -> int:
     """Bytes that this process can allocate before the machine, its control group or its own limit stops it."""
-    return max(0, min([_available(), *_cgroup_rooms(), *_limit_room()]))
+    available: int = psutil.virtual_memory().available
+    return max(0, min([available, *_cgroup_rooms(), *_limit_room()]))
 
 
 def gibibytes(count: int) -> str:
@@ -30,15 +31,6 @@ def gibibytes(count: int) -> str:
             return f"{size:.0f} {unit}" if unit == "B" else f"{size:.3g} {unit}"
         size /= 1024
     return f"{size:,.2f} GiB"
-
-
-def _available() -> int:
-    found = machine_bytes("MemAvailable")
-    if found is None:  # no Linux
-        import psutil
-
-        found = int(psutil.virtual_memory().available)
-    return found
 
 
 def _cgroup_rooms() -> Iterator[int]:
@@ -83,9 +75,4 @@ def _limit_room() -> Iterator[int]:
         return
     soft, _ = resource.getrlimit(resource.RLIMIT_AS)
     if soft != resource.RLIM_INFINITY:
-        taken = process_bytes("VmSize")
-        if taken is None:
-            import psutil
-
-            taken = int(psutil.Process().memory_info().vms)
-        yield soft - taken
+        yield soft - psutil.Process().memory_info().vms

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import NamedTuple
 
-from netcalc.numerics.procfs import process_bytes
+import psutil
 
 __all__ = ["Growth"]
 
@@ -19,7 +20,7 @@ class Growth(NamedTuple):
     @classmethod
     def start(cls) -> Growth:
         """From now on."""
-        return cls(_held(), _peak())
+        return cls(int(psutil.Process().memory_info().rss), _peak())
 
     def most(self) -> int | None:
         """The most bytes held since, beyond what was held then; None if more had been held before."""
@@ -27,25 +28,16 @@ class Growth(NamedTuple):
         return peak - self.resident if peak > self.peak else None
 
 
-def _held() -> int:
-    """The bytes that this process holds."""
-    found = process_bytes("VmRSS")
-    if found is None:
-        import psutil
-
-        found = int(psutil.Process().memory_info().rss)
-    return found
-
-
 def _peak() -> int:
     """The most bytes that this process has held."""
-    found = process_bytes("VmHWM")  # ru_maxrss would begin with what the parent held when it started this process
-    if found is not None:
-        return found
+    try:
+        lines = Path("/proc/self/status").read_text().splitlines()
+        # ru_maxrss would begin with what the parent held when it started this process
+        return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM"))
+    except (OSError, StopIteration):
+        pass
     try:
         import resource
     except ImportError:  # Windows
-        import psutil
-
         return int(psutil.Process().memory_info().peak_wset)
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)

@@ -16,9 +16,7 @@ import numpy as np
 from numpy.lib import format as npy
 
 from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
-from netcalc.dtypes import DTYPES
 from netcalc.files import replacing
-from netcalc.numerics import safetensors
 from netcalc.numerics.kernels import Array
 
 __all__ = [
@@ -33,6 +31,19 @@ __all__ = [
 #: What files of tensors are called, by format.
 SUFFIXES = (".safetensors", ".npz", ".npy")
 _PICKLES = (".pt", ".pth", ".bin", ".ckpt", ".pkl")
+#: The names that safetensors gives to element types; others keep their own name.
+_SAFETENSORS = {
+    "F64": "float64",
+    "F32": "float32",
+    "F16": "float16",
+    "BF16": "bfloat16",
+    "I64": "int64",
+    "I32": "int32",
+    "I16": "int16",
+    "I8": "int8",
+    "U8": "uint8",
+    "BOOL": "bool",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,19 +86,37 @@ class Arrays:
         return self._arrays[name]
 
 
+#: Pages of a mapped file stay in memory until it is closed; after so many bytes it is mapped anew.
+_MAPPED = 1 << 22
+
+
 class _Safetensors:
     def __init__(self, path: Path) -> None:
         self.name = str(path)
         self._path = path
-        self._entries = safetensors.read_entries(path)
-        self.headers = {name: Header(entry.shape, entry.dtype) for name, entry in self._entries.items()}
+        with path.open("rb"):  # the plain errors of the system, where there are any
+            self._open()
+        self.headers = {name: self._header(name) for name in self._file.keys()}  # noqa: SIM118 - it is no mapping
+
+    def _open(self) -> None:
+        from safetensors import safe_open
+
+        opened: Any = safe_open
+        self._file = opened(self._path, framework="numpy")
+        self._touched = 0
+
+    def _header(self, name: str) -> Header:
+        part = self._file.get_slice(name)
+        dtype = part.get_dtype()
+        return Header(tuple(part.get_shape()), _SAFETENSORS.get(dtype, dtype))
 
     def load(self, name: str) -> Array:
-        entry = self._entries[name]
-        if entry.dtype not in DTYPES:
-            raise _error(f"{self.name}: {name!r} holds {entry.dtype}, which netcalc does not have")
         with _reading(self.name):
-            return safetensors.read_tensor(self._path, entry)
+            if self._touched > _MAPPED:
+                self._open()
+            array: Array = self._file.get_tensor(name)
+        self._touched += array.nbytes
+        return array
 
 
 class _Npz:
@@ -220,13 +249,15 @@ def _native(array: Array) -> Array:
 
 @contextmanager
 def _reading(name: str) -> Iterator[None]:
+    from safetensors import SafetensorError
+
     try:
         yield
     except FileNotFoundError as error:
         raise _error(f"{name}: no such file") from error
     except OSError as error:
         raise _error(f"{name} cannot be read: {error.strerror or error}") from error
-    except (ValueError, EOFError, zipfile.BadZipFile, NotImplementedError) as error:
+    except (ValueError, EOFError, SafetensorError, zipfile.BadZipFile, NotImplementedError) as error:
         raise _error(f"{name} is damaged, or not what its name says: {error}") from error
 
 

@@ -69,9 +69,7 @@ print(*sys.modules)
     environment = {**os.environ, "PYTHONPATH": str(Path(netcalc.__file__).parent.parent)}
     command = [sys.executable, "-c", code]
     ran = subprocess.run(command, cwd=tmp_path, env=environment, check=True, capture_output=True, text=True)
-    heavy = {"numpy.random", "safetensors", "scipy", "statistics", "netcalc.analysis.compare"}
-    if sys.platform == "linux":
-        heavy.add("psutil")
+    heavy = {"ml_dtypes", "multiprocessing", "numpy.random", "scipy", "statistics", "netcalc.analysis.compare"}
     assert heavy.isdisjoint(ran.stdout.split())
 
 

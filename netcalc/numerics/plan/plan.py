@@ -71,7 +71,7 @@ class Plan:
         self.offsets, arena = arrange(_living(self.steps, self.inputs, self.outputs, low.fixed))
         #: The bytes of each thread's scratch.
         self.scratch = [
-            max((step.scratch_bytes for step in low.steps if step.shares(threads, processes) > thread), default=0)
+            max((step.scratch_bytes for step in low.steps if self.shares(step) > thread), default=0)
             for thread in range(threads)
         ]
         self.memory = PlanMemory(
@@ -82,6 +82,10 @@ class Plan:
         )
         self.reading = low.reading
         low.steps, low.constants = [], []  # they know the lowering, and memory in a circle would be freed late
+
+    def shares(self, step: Step) -> int:
+        """Among how many workers the jobs of a step are shared."""
+        return step.shares(self.threads, self.processes)
 
 
 def _lower(low: Lowering, node: Node) -> None:

@@ -20,7 +20,7 @@ from weakref import finalize
 
 import psutil
 
-from netcalc.numerics.plan.workers import Phases, WorkerLostError, quick_loops
+from netcalc.numerics.plan.workers import Part, Parts, WorkerLostError, quick_loops
 
 __all__ = ["Processes"]
 
@@ -35,14 +35,13 @@ _PATIENCE = 0.5
 class Processes:
     """``count`` processes, the calling one among them.
 
-    What they do and the memory that they do it in must be there when this is made.  An interrupted run ends them.
+    The memory that they write to must be there when this is made.  An interrupted run ends them.
 
     Raises:
         WorkerLostError: where no process can be made.
     """
 
-    def __init__(self, phases: Phases, count: int) -> None:
-        self.phases = phases
+    def __init__(self, parts: Parts, count: int) -> None:
         self._owner = os.getpid()
         context = get_context("fork")
         # the number of the phase, and whether a worker failed
@@ -60,7 +59,7 @@ class Processes:
                     self.stop()
                     raise WorkerLostError from error
                 if not pid:
-                    _serve(phases, number, self._board, start, end, self._owner)
+                    _serve(parts, number, self._board, start, end, self._owner)
                 self._pids.append(pid)
 
     @property
@@ -73,19 +72,17 @@ class Processes:
         """Bytes that are theirs alone: scratch, BLAS's buffers, and what they wrote of the memory that they copied."""
         return sum(psutil.Process(pid).memory_full_info().uss for pid in self._pids)
 
-    def run(self, number: int) -> None:
+    def run(self, phase: int, own: Part, others: int) -> None:
         """Does all parts of a phase.
 
         Raises:
             WorkerLostError: where a worker did not do its part, once all have ended.
         """
-        parts = self.phases[number]
-        others = len(parts) - 1
-        self._board[0] = number
+        self._board[0] = phase
         try:
             for start in self._starts[:others]:
                 start.release()
-            parts[0]()
+            own()
             for end, pid in zip(self._ends[:others], self._pids, strict=False):
                 _wait(end, _BUSY, partial(_ended, pid))
             if self._board[1]:
@@ -95,9 +92,7 @@ class Processes:
             raise
 
 
-def _serve(
-    phases: Phases, number: int, board: memoryview[int], start: Semaphore, end: Semaphore, owner: int
-) -> NoReturn:
+def _serve(parts: Parts, number: int, board: memoryview[int], start: Semaphore, end: Semaphore, owner: int) -> NoReturn:
     """The life of a worker, which holds no file open and hears nothing but its owner."""
     status = 1
     try:
@@ -109,12 +104,13 @@ def _serve(
             os.dup2(null, standard)
         os.closerange(3, os.sysconf("SC_OPEN_MAX"))
         with quick_loops():
+            phases = parts(number)
             process = psutil.Process(owner)
             _make_way(process, number)
             while True:
                 if _wait(start, _IDLE, lambda: os.getppid() != owner):
                     _make_way(process, number)
-                phases[board[0]][number]()
+                phases[board[0]]()
                 end.release()
     except WorkerLostError:
         status = 0

@@ -17,7 +17,7 @@ from netcalc.numerics.plan.arena import aligned, shared
 from netcalc.numerics.plan.plan import Plan
 from netcalc.numerics.plan.step import Constant, Job, Step, cuts
 from netcalc.numerics.plan.threads import Threads
-from netcalc.numerics.plan.workers import Part, Phases, WorkerLostError, Workers, quick_loops
+from netcalc.numerics.plan.workers import Alone, Part, Parts, WorkerLostError, Workers, quick_loops
 from netcalc.numerics.weights import Parameters
 
 __all__ = ["Session", "Watch"]
@@ -41,29 +41,20 @@ class Session:
                 _load(constant)
         for store in plan.kept:
             store.memory = aligned(store.nbytes)
-        self._scratch = [aligned(nbytes) for nbytes in plan.scratch]
+        self._scratch: dict[int, Array] = {}  # by share
         with self._computing():
-            for step in plan.prelude:
-                for part in self._parts(step):
-                    part()
+            for part in self._parts(plan.prelude, 0):
+                part()
         self._lay()
 
     def _lay(self) -> None:
-        """Takes memory for what a pass writes, and makes the parts of all steps, which know where it is."""
+        """Takes memory for what a pass writes."""
         plan = self.plan
         arena = (shared if plan.processes else aligned)(plan.memory.arena)
         for store, offset in plan.offsets.items():
             store.memory = arena[offset : offset + store.nbytes]
-        self._phases: list[Sequence[Part]] = []
-        self._spans: list[range] = []  # the phases of each step
-        for step in plan.steps:
-            first, parts = len(self._phases), self._parts(step)
-            if step.rounds is not None:
-                self._phases += [[partial(part, turn) for part in parts] for turn in range(step.rounds)]
-            else:
-                self._phases.append(parts)
-            self._spans.append(range(first, len(self._phases)))
         self._inputs, self._outputs = ([slot.array() for slot in slots] for slots in (plan.inputs, plan.outputs))
+        self._own = self._parts(plan.steps, 0)
         self._owner = os.getpid()
         self._workers: Workers | None = None
 
@@ -79,7 +70,7 @@ class Session:
             try:
                 self._pass(inputs, watch, self._team())
             except WorkerLostError:
-                self._pass(inputs, watch, None)
+                self._pass(inputs, watch, Alone(partial(self._parts, self.plan.steps), self.plan.threads))
         return [array.copy() for array in self._outputs]
 
     @property
@@ -93,45 +84,61 @@ class Session:
         with self._blas.limit(limits=limit, user_api="blas"), quick_loops():
             yield
 
-    def _team(self) -> Workers | None:
-        """Those who share the steps; None where there is nothing to share."""
+    def _team(self) -> Workers:
+        """Those who share the steps; the caller alone where there is nothing to share."""
+        plan = self.plan
         if self._workers is None or not self._workers.alive:
-            self._workers = None
-            if any(len(parts) > 1 for parts in self._phases):
-                self._workers = _workers(self.plan.processes)(self._phases, self.plan.threads)
+            several = any(plan.shares(step) > 1 for step in plan.steps)
+            kind = _workers(plan.processes) if several else Alone
+            self._workers = kind(partial(self._parts, plan.steps), plan.threads if several else 1)
         return self._workers
 
-    def _pass(self, inputs: Sequence[Array], watch: Watch | None, workers: Workers | None) -> None:
+    def _pass(self, inputs: Sequence[Array], watch: Watch | None, workers: Workers) -> None:
         for goal, given in zip(self._inputs, inputs, strict=True):
             np.copyto(goal, given)
-        for number, span in enumerate(self._spans):
+        phase = 0
+        for number, step in enumerate(self.plan.steps):
             start = perf_counter()
-            for phase in span:
-                parts = self._phases[phase]
-                if len(parts) == 1:
-                    parts[0]()
-                elif workers is None:
-                    for part in parts:
-                        part()
+            others = self.plan.shares(step) - 1
+            for _ in range(_phases(step)):
+                if not others:
+                    self._own[phase]()
                 elif self.plan.processes:
-                    workers.run(phase)
+                    workers.run(phase, self._own[phase], others)
                 else:
                     with self._blas.limit(limits=1, user_api="blas"):
-                        workers.run(phase)
+                        workers.run(phase, self._own[phase], others)
+                phase += 1
             if watch is not None:
-                watch(number, self.plan.steps[number], perf_counter() - start)
+                watch(number, step, perf_counter() - start)
 
-    def _parts(self, step: Step) -> list[Job]:
-        """What each thread or process does of a step; one part where all is done by the caller."""
-        shares = cuts(step.jobs, step.shares(self.plan.threads, self.plan.processes))
-        parts = []
-        for (start, end), scratch in zip(shares, self._scratch, strict=False):
-            arrays = step.scratch_arrays(scratch)
-            parts.append(_in_turn([step.bind(number, arrays) for number in range(start, end)]))
+    def _parts(self, steps: Sequence[Step], share: int) -> list[Part]:
+        """What one of those who share the steps does, phase by phase; they make this each for themselves."""
+        plan = self.plan
+        if share not in self._scratch:
+            self._scratch[share] = aligned(plan.scratch[share])
+        parts: list[Part] = []
+        for step in steps:
+            shares = cuts(step.jobs, plan.shares(step))
+            if share >= len(shares):
+                parts += [_nothing] * _phases(step)
+                continue
+            arrays = step.scratch_arrays(self._scratch[share])
+            part = _in_turn([step.bind(number, arrays) for number in range(*shares[share])])
+            parts += [part] if step.rounds is None else [partial(part, turn) for turn in range(step.rounds)]
         return parts
 
 
-def _workers(processes: bool) -> Callable[[Phases, int], Workers]:
+def _phases(step: Step) -> int:
+    """How often all who share a step wait for each other."""
+    return 1 if step.rounds is None else step.rounds
+
+
+def _nothing() -> None:
+    """The part of who has none."""
+
+
+def _workers(processes: bool) -> Callable[[Parts, int], Workers]:
     if not processes:
         return Threads
     from netcalc.numerics.plan.processes import Processes  # takes longer to import than all that is here

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, TypeAlias
@@ -15,7 +15,7 @@ from netcalc.numerics.plan.arena import ALIGNMENT
 from netcalc.numerics.plan.graph import Node
 from netcalc.numerics.plan.storage import Slot
 
-__all__ = ["CUT", "Bind", "Constant", "Job", "Scratch", "Step", "cuts"]
+__all__ = ["CUT", "Bind", "Constant", "Job", "Scratch", "Scratches", "Step", "cuts"]
 
 #: Elements from which on work is cut into as many jobs as there are workers.
 CUT = 1 << 12
@@ -25,10 +25,18 @@ _SHARED = 1 << 19
 
 #: A part of a step, all of whose arrays are at hand; called with the number of the round where a step has rounds.
 Job: TypeAlias = Callable[..., None]
-#: Makes the job of that number, given its thread's scratch arrays; called once, when there is memory.
-Bind: TypeAlias = Callable[[int, Sequence[Array]], Job]
+#: Makes the job of that number, given its worker's scratch arrays; called once, when there is memory.
+Bind: TypeAlias = Callable[[int, "Scratches"], Job]
 #: Shape and type of an array that a job may write to and nobody reads afterwards.
 Scratch: TypeAlias = tuple[tuple[int, ...], np.dtype[Any]]
+
+
+class Scratches(list[Array]):
+    """A worker's scratch arrays for a step, and what its jobs have in common."""
+
+    def __init__(self, arrays: Iterable[Array]) -> None:
+        super().__init__(arrays)
+        self.common: dict[Hashable, Any] = {}
 
 
 @dataclass(eq=False, slots=True)
@@ -80,13 +88,13 @@ class Step:
         """The scratch of one thread."""
         return sum(_padded(spec) for spec in self.scratch)
 
-    def scratch_arrays(self, memory: Array) -> list[Array]:
-        """The scratch arrays in a thread's memory."""
+    def scratch_arrays(self, memory: Array) -> Scratches:
+        """The scratch arrays in a worker's memory."""
         arrays, start = [], 0
         for shape, dtype in self.scratch:
             arrays.append(np.ndarray(shape, dtype, memory, start))
             start += _padded((shape, dtype))
-        return arrays
+        return Scratches(arrays)
 
 
 def _padded(spec: Scratch) -> int:

@@ -7,7 +7,7 @@ from queue import SimpleQueue
 from threading import Thread
 from weakref import finalize
 
-from netcalc.numerics.plan.workers import Part, Phases, quick_loops
+from netcalc.numerics.plan.workers import Part, Parts, quick_loops
 
 __all__ = ["Threads"]
 
@@ -15,8 +15,8 @@ __all__ = ["Threads"]
 class Threads:
     """``count`` threads, the calling one among them."""
 
-    def __init__(self, phases: Phases, count: int) -> None:
-        self._phases = phases
+    def __init__(self, parts: Parts, count: int) -> None:
+        self._parts = [parts(number) for number in range(1, count)]
         self._queues: list[SimpleQueue[Part | None]] = [SimpleQueue() for _ in range(count - 1)]
         self._done: SimpleQueue[BaseException | None] = SimpleQueue()
         for queue in self._queues:
@@ -26,17 +26,16 @@ class Threads:
     alive = True
     held = 0
 
-    def run(self, number: int) -> None:
+    def run(self, phase: int, own: Part, others: int) -> None:
         """Does all parts of a phase; raises what the first to fail did, once all have ended."""
-        parts = self._phases[number]
-        for queue, part in zip(self._queues, parts[1:], strict=False):
-            queue.put(part)
+        for queue, parts in zip(self._queues[:others], self._parts, strict=False):
+            queue.put(parts[phase])
         errors: list[BaseException | None] = []
         try:
-            parts[0]()
+            own()
         except BaseException as error:
             errors.append(error)
-        errors += [self._done.get() for _ in parts[1:]]
+        errors += [self._done.get() for _ in range(others)]
         first = next((error for error in errors if error is not None), None)
         if first is not None:
             raise first

@@ -8,7 +8,7 @@ products of (tiles, channels) with (channels, filters), and transformed back to 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import partial
 from itertools import product
 
@@ -19,7 +19,7 @@ from netcalc.numerics.kernels import Array
 from netcalc.numerics.plan.convolution import Convolving, Region, pieces, shaped
 from netcalc.numerics.plan.epilogue import Pass
 from netcalc.numerics.plan.lowering import Lowering
-from netcalc.numerics.plan.step import Job, Scratch, Step
+from netcalc.numerics.plan.step import Job, Scratch, Scratches, Step
 from netcalc.numerics.plan.unpacked import blocks
 
 __all__ = ["emit_winograd", "pays"]
@@ -74,40 +74,49 @@ def emit_winograd(low: Lowering, conv: Convolving) -> None:
         return turned
 
     weight = low.made((16, outs // width, channels, width), conv.x.dtype, load)
-    slab = max(math.prod(_slab(part.region, across, channels)) for part in parts)
+    slabs = max(math.prod(_slab(part.region, across, channels)) for part in parts)
     lines = max(math.prod(_lines(part.region, across, channels)) for part in parts)
     first = max(lines, 16 * most * across * own_outs)
     second = most * across * max(16 * channels, 14 * own_outs)
     narrow = conv.out.dtype != conv.x.dtype
-    sizes = [slab, first, second, *([4 * most * across * own_outs] if narrow else [])]
+    sizes = [slabs, first, second, *([4 * most * across * own_outs] if narrow else [])]
     own = len(conv.epilogue.scratch)
     scratch: list[Scratch] = [*conv.epilogue.scratch, *(((size,), conv.x.dtype) for size in sizes)]
 
-    def bind(index: int, arrays: Sequence[Array]) -> Job:
-        tile, columns = parts[index]
-        outs = columns.stop - columns.start
-        pixels = tile._replace(top=2 * tile.top, bottom=min(2 * tile.bottom, conv.counts[0]))
-        under = shaped(arrays[own], _slab(tile, across, channels))
-        shape = (tile.images, tile.height, across)
-        tiled = shaped(arrays[own + 2], (4, 4, *shape, channels))
-        passes: list[Pass] = [
-            *_filled(conv, conv.x.array(), pixels, under),
-            *_forth(under, shaped(arrays[own + 1], _lines(tile, across, channels)), tiled),
-        ]
-        products = shaped(arrays[own + 1], (16, math.prod(shape), outs))
-        rows = math.prod(shape)
+    def middle(tile: Region, columns: slice, slab: Array, one: Array, other: Array) -> tuple[list[Pass], Array]:
+        """The passes from a filled slab to the pixels, and those."""
+        shape, outs = (tile.images, tile.height, across), columns.stop - columns.start
+        tiled, rows = shaped(other, (4, 4, *shape, channels)), math.prod(shape)
+        products = shaped(one, (16, rows, outs))
         height, _ = blocks(rows, channels, width, low.blas)
         # (places, blocks of columns, blocks of rows, rows, …)
         flat = tiled.reshape(16, 1, rows // height, height, channels)
         goals = products.reshape(16, rows // height, height, outs // width, width).transpose(0, 3, 1, 2, 4)
         filters = weight.array()[:, columns.start // width : columns.stop // width, None]
-        passes.append(partial(np.matmul, flat, filters, goals))
+        room = shaped(other, (14, *shape, outs))
+        passes: list[Pass] = [
+            *_forth(slab, shaped(one, _lines(tile, across, channels)), tiled),
+            partial(np.matmul, flat, filters, goals),
+            *_back(products.reshape(4, 4, *shape, outs), room),
+        ]
+        return passes, room[10:].reshape(2, 2, *shape, outs)
 
+    def bind(index: int, arrays: Scratches) -> Job:
+        tile, columns = parts[index]
+        pixels = tile._replace(top=2 * tile.top, bottom=min(2 * tile.bottom, conv.counts[0]))
+        slab = shaped(arrays[own], _slab(tile, across, channels))
+        alike = tile.images, tile.height, columns.start
+        if alike not in arrays.common:
+            arrays.common[alike] = middle(tile, columns, slab, *arrays[own + 1 : own + 3])
+        between, found = arrays.common[alike]
         place = pixels.rows(conv)
         goal = conv.out_rows.array()[place, columns]
         y = shaped(arrays[own + 3], goal.shape) if narrow else goal
-        image = _unflattened(y, (tile.images, pixels.height, *conv.counts[1:], outs))
-        passes += _back(products.reshape(4, 4, *shape, -1), shaped(arrays[own + 2], (14, *shape, outs)), image)
+        image = _unflattened(y, (tile.images, pixels.height, *conv.counts[1:], found.shape[-1]))
+        passes = [*_filled(conv, conv.x.array(), pixels, slab), *between]
+        for row, column in product(range(2), range(2)):
+            part = image[:, row::2, column::2]  # what reaches past its end is dropped
+            passes.append(partial(np.copyto, part, found[row, column, :, : part.shape[1], : part.shape[2]]))
         return conv.epilogue.finish(passes, y, goal, place, columns, arrays)
 
     reads = (conv.x, weight, *conv.epilogue.reads)
@@ -162,8 +171,8 @@ def _forth(slab: Array, lines: Array, tiles: Array) -> Iterator[Pass]:
         yield partial(np.subtract, one[1], one[3], goals[3])
 
 
-def _back(products: Array, room: Array, image: Array) -> Iterator[Pass]:
-    """Aᵀ·m·A of every tile m, into the image; what reaches past its end is dropped."""
+def _back(products: Array, room: Array) -> Iterator[Pass]:
+    """Aᵀ·m·A of every tile m, into the last four of the room."""
     sums, pair, pixels = (room[a:b].reshape(2, -1, *room.shape[1:]) for a, b in ((0, 8), (8, 10), (10, 14)))
     yield partial(np.add, products[1], products[2], sums[0])
     yield partial(np.subtract, products[1], products[2], sums[1])
@@ -174,9 +183,6 @@ def _back(products: Array, room: Array, image: Array) -> Iterator[Pass]:
         yield partial(np.subtract, sums[row, 1], sums[row, 2], sums[row, 1])
         yield partial(np.add, sums[row, 0], pair[row, 0], pixels[row, 0])
         yield partial(np.subtract, sums[row, 1], sums[row, 3], pixels[row, 1])
-        for column in range(2):
-            goal = image[:, row::2, column::2]
-            yield partial(np.copyto, goal, pixels[row, column, :, : goal.shape[1], : goal.shape[2]])
 
 
 def _unflattened(rows: Array, shape: tuple[int, ...]) -> Array:

@@ -8,11 +8,11 @@ from typing import Protocol, TypeAlias
 
 import numpy as np
 
-__all__ = ["Part", "Phases", "WorkerLostError", "Workers", "quick_loops"]
+__all__ = ["Alone", "Part", "Parts", "WorkerLostError", "Workers", "quick_loops"]
 
 Part: TypeAlias = Callable[[], None]
-#: By number, the parts that are done side by side; the first is the caller's.
-Phases: TypeAlias = Sequence[Sequence[Part]]
+#: Makes what the worker of a number does, phase by phase; that of number 0 is the caller.
+Parts: TypeAlias = Callable[[int], Sequence[Part]]
 
 #: Elements of NumPy's buffer.  Loops over strided arrays are cut to it even where nothing is buffered; with the
 #: default, 8192, they take up to twice the time.
@@ -24,7 +24,7 @@ class WorkerLostError(Exception):
 
 
 class Workers(Protocol):
-    """They are made with the phases and how many they are, the caller among them; they end with the object."""
+    """Made of what makes their parts and of how many they are, the caller among them; they end with the object."""
 
     @property
     def alive(self) -> bool:
@@ -34,8 +34,27 @@ class Workers(Protocol):
     def held(self) -> int:
         """Bytes of memory that they hold and the caller does not."""
 
-    def run(self, number: int) -> None:
-        """Does all parts of a phase; returns, or raises what the first to fail did, once all have ended."""
+    def run(self, phase: int, own: Part, others: int) -> None:
+        """The caller does its own part of a phase while so many of the others do theirs.
+
+        Returns, or raises what the first to fail did, once all have ended.
+        """
+
+
+class Alone:
+    """The caller, who does everything in turn."""
+
+    alive = True
+    held = 0
+
+    def __init__(self, parts: Parts, count: int) -> None:
+        self._parts = [parts(number) for number in range(1, count)]
+
+    def run(self, phase: int, own: Part, others: int) -> None:
+        """One part after the other."""
+        own()
+        for parts in self._parts[:others]:
+            parts[phase]()
 
 
 @contextmanager

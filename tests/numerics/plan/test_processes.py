@@ -15,7 +15,9 @@ import pytest
 
 from netcalc.diagnostics import NetcalcError
 from netcalc.numerics.inputs import run_inputs
+from netcalc.numerics.plan import session as module
 from netcalc.numerics.plan.session import Session
+from netcalc.numerics.plan.workers import Alone
 from tests.numerics.plan.test_session import session
 from tests.numerics.programs import program
 
@@ -71,7 +73,7 @@ def test_the_same_bits_as_without_them(monkeypatch: pytest.MonkeyPatch) -> None:
     inputs = run_inputs(program(NETWORK))
     shared = made()(inputs)
     alone = made()
-    monkeypatch.setattr(alone, "_team", lambda: None)
+    monkeypatch.setattr(module, "_workers", lambda processes: Alone)
     for one, other in zip(shared, alone(inputs), strict=True):
         np.testing.assert_array_equal(one, other)
 
@@ -125,10 +127,7 @@ def test_an_interrupted_pass_leaves_none(before: set[int], monkeypatch: pytest.M
     with pytest.raises(KeyboardInterrupt):
         one(inputs, interrupt)
     np.testing.assert_array_equal(one(inputs)[0], wanted[0])
-    shared = next(n for n, parts in enumerate(one._phases) if len(parts) > 1)
-    monkeypatch.setattr(one, "_phases", [*one._phases])
-    one._phases[shared] = [interrupt, *one._phases[shared][1:]]
-    one._workers = None
+    monkeypatch.setattr(one, "_own", [interrupt] * len(one._own))
     with pytest.raises(KeyboardInterrupt):
         one(inputs)
     assert comes_true(lambda: children() == before)

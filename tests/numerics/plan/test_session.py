@@ -57,10 +57,10 @@ def test_stores_in_use_at_one_time_lie_apart(spec: Spec, threads: int, processes
 def test_nothing_is_read_but_what_is_in_use(spec: Spec, threads: int, processes: bool, small: bool) -> None:
     """All other bytes of the arena, and all scratch, are set to NaN after every step, and nobody notices."""
     net = program(spec)
+    inputs = run_inputs(net)
     with pieces(small):
         made = session(net, threads, processes=processes)
-    inputs = run_inputs(net)
-    plain = made(inputs)
+        plain = made(inputs)
     offsets = made.plan.offsets
     arena = np.zeros(made.plan.memory.arena, bool)
 
@@ -72,7 +72,7 @@ def test_nothing_is_read_but_what_is_in_use(spec: Spec, threads: int, processes:
         for store, offset in offsets.items():
             assert store.memory is not None
             np.copyto(store.memory, 255, where=~arena[offset : offset + store.nbytes])
-        for scratch in made._scratch:
+        for scratch in made._scratch.values():
             scratch.fill(255)
 
     poison(-2)
@@ -87,7 +87,9 @@ def test_memory_is_what_the_stores_and_the_scratch_take(spec: Spec, dtype: str, 
     plan = made.plan
     held = [constant.slot.store.memory for constant in plan.constants] + [store.memory for store in plan.kept]
     assert sum(array.nbytes for array in held if array is not None) == plan.memory.weights
-    assert sum(scratch.nbytes for scratch in made._scratch) == plan.memory.scratch
+    assert sum(plan.scratch) == plan.memory.scratch
+    for share, scratch in made._scratch.items():  # of processes, each takes its own
+        assert scratch.nbytes == plan.scratch[share]
     assert plan.memory.peak == sum(plan.memory)
 
 
@@ -175,11 +177,11 @@ def test_all_parts_end_before_an_error_is_raised() -> None:
         sleep(0.05)
         done.append(1)
 
-    workers = Threads([[lambda: None, fail, slow], [slow, slow, slow]], 3)
+    workers = Threads(lambda number: [[fail, slow], [slow, slow]][number - 1], 3)
     with pytest.raises(KeyError):
-        workers.run(0)
+        workers.run(0, lambda: None, 2)
     assert done == [1]
-    workers.run(1)
+    workers.run(1, slow, 2)
     assert done == [1] * 4
 
 
@@ -226,7 +228,7 @@ def test_memory_goes_with_the_session() -> None:
     given = {"weights": drawn_weights(net, 0)}
     made = Session(Plan(net, 2), Parameters(net, given["weights"]))
     made(run_inputs(net))
-    scratch = [weakref.ref(array) for array in made._scratch]
+    scratch = [weakref.ref(array) for array in made._scratch.values()]
     weight = weakref.ref(given["weights"]["layer1.0.conv1.weight"])
     given.clear()
     assert weight() is None

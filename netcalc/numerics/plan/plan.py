@@ -69,9 +69,11 @@ class Plan:
         #: Stores that keep what the prelude computes.
         self.kept: list[Store] = low.kept
         self.offsets, arena = arrange(_living(self.steps, self.inputs, self.outputs, low.fixed))
-        #: The bytes of each thread's scratch.
+        #: Among how many workers the jobs of each step are shared.
+        self.shares: dict[Step, int] = {step: step.shares(threads, processes) for step in low.steps}
+        #: The bytes of each worker's scratch.
         self.scratch = [
-            max((step.scratch_bytes for step in low.steps if self.shares(step) > thread), default=0)
+            max((step.scratch_bytes for step, shares in self.shares.items() if shares > thread), default=0)
             for thread in range(threads)
         ]
         self.memory = PlanMemory(
@@ -82,10 +84,6 @@ class Plan:
         )
         self.reading = low.reading
         low.steps, low.constants = [], []  # they know the lowering, and memory in a circle would be freed late
-
-    def shares(self, step: Step) -> int:
-        """Among how many workers the jobs of a step are shared."""
-        return step.shares(self.threads, self.processes)
 
 
 def _lower(low: Lowering, node: Node) -> None:

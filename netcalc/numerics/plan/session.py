@@ -88,7 +88,7 @@ class Session:
         """Those who share the steps; the caller alone where there is nothing to share."""
         plan = self.plan
         if self._workers is None or not self._workers.alive:
-            several = any(plan.shares(step) > 1 for step in plan.steps)
+            several = any(shares > 1 for shares in plan.shares.values())
             kind = _workers(plan.processes) if several else Alone
             self._workers = kind(partial(self._parts, plan.steps), plan.threads if several else 1)
         return self._workers
@@ -99,7 +99,7 @@ class Session:
         phase = 0
         for number, step in enumerate(self.plan.steps):
             start = perf_counter()
-            others = self.plan.shares(step) - 1
+            others = self.plan.shares[step] - 1
             for _ in range(_phases(step)):
                 if not others:
                     self._own[phase]()
@@ -119,7 +119,7 @@ class Session:
             self._scratch[share] = aligned(plan.scratch[share])
         parts: list[Part] = []
         for step in steps:
-            shares = cuts(step.jobs, plan.shares(step))
+            shares = cuts(step.jobs, plan.shares[step])
             if share >= len(shares):
                 parts += [_nothing] * _phases(step)
                 continue

@@ -83,6 +83,7 @@ def _memory(profile: Profile, look: Look) -> str:
         "arena": "inputs, and what goes from step to step",
         "scratch": "what the jobs of all threads write to for themselves",
         "temporary": "what one plain kernel gives, at the most",
+        "outputs": "what the caller gets",
     }
     predicted = profile.predicted
     rows = [[name, bytes_text(size), explained[name]] for name, size in predicted._asdict().items() if size]

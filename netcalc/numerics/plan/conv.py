@@ -44,7 +44,7 @@ def convolution(low: Lowering, node: Node) -> bool:
         emit_depthwise(low, conv if len(conv.kernel) > 1 else _as_image(conv))
     elif conv.groups == 1 and not any(map(any, pads)) and math.prod(op.kernel) == 1:
         _pointwise(low, conv)
-    elif pays(conv):
+    elif pays(low, conv):
         emit_winograd(low, conv)
     elif narrow_windows(conv):
         emit_planes(low, conv)

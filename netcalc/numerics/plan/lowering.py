@@ -26,6 +26,10 @@ from netcalc.opdef import Param
 __all__ = ["Lower", "Lowering", "lowering", "lowering_for", "wide_dtype"]
 
 
+#: By what part transformed parameters may be larger, in all, than parameters as they are; and by how many bytes always.
+_SPARE, _LEAST_SPARE = 1 / 8, 1 << 20
+
+
 def wide_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
     """The type that arithmetic on this one is done in: float32 for the halves, as PyTorch does."""
     return np.dtype(np.float32) if is_half(dtype) else dtype
@@ -52,6 +56,26 @@ class Lowering:
         self._weights: dict[str, Slot] = {}
         self._made: dict[Hashable, Slot] = {}
         self._users = Counter(owner for node in graph.nodes for owner in node.instance.owners.values())
+        self._spare = max(_SPARE * self._declared(graph), _LEAST_SPARE)
+
+    def _declared(self, graph: Graph) -> int:
+        """The bytes of all parameters."""
+        sizes = {
+            node.instance.owners[param.name]: math.prod(self.shape(node, param.name))
+            * self._dtype(node, param).itemsize
+            for node in graph.nodes
+            for param in node.instance.node.params
+        }
+        return sum(sizes.values())
+
+    def afford(self, nbytes: int) -> bool:
+        """Whether a transformed parameter may take so many bytes more than it has; those are then spent.
+
+        Layers come in their order: the first, which have the most places for each parameter, gain the most.
+        """
+        possible = nbytes <= self._spare
+        self._spare -= nbytes if possible else 0
+        return possible
 
     # -- tensors ------------------------------------------------------------------------------------
 
@@ -101,6 +125,9 @@ class Lowering:
         assert param is not None
         return tuple(value_at(size, {}) for size in param.shape)
 
+    def _dtype(self, node: Node, param: Param) -> np.dtype[Any]:
+        return numpy_dtype(dtype_of(param, node.instance.node, self._program.dtype))
+
     def fetch(self, node: Node, name: str) -> Array:
         """A parameter's numbers, while :meth:`reading` says where they come from."""
         param = self.param(node, name)
@@ -117,8 +144,7 @@ class Lowering:
         assert param is not None
         key = node.instance.owners[name]
         if key not in self._weights:
-            shape = self.shape(node, name)
-            dtype = numpy_dtype(dtype_of(param, node.instance.node, self._program.dtype))
+            shape, dtype = self.shape(node, name), self._dtype(node, param)
             self._weights[key] = self.made(shape, dtype, lambda: self.fetch(node, name), stored=True)
         return self._weights[key]
 

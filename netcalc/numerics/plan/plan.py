@@ -22,13 +22,14 @@ class PlanMemory(NamedTuple):
 
     ``weights`` are the parameters in the form that the steps take; ``arena`` is where inputs and intermediate tensors
     lie; ``scratch`` is what the jobs of all threads write to for themselves; ``temporary`` is the most that one
-    reference kernel allocates for its results.
+    reference kernel allocates for its results; ``outputs`` are the copies that the caller gets.
     """
 
     weights: int
     arena: int
     scratch: int
     temporary: int
+    outputs: int
 
     @property
     def activations(self) -> int:
@@ -81,6 +82,7 @@ class Plan:
             arena=arena,
             scratch=sum(self.scratch),
             temporary=max((step.temporary for step in low.steps), default=0),
+            outputs=sum(tensor.nbytes for tensor in graph.outputs),
         )
         self.reading = low.reading
         low.steps, low.constants = [], []  # they know the lowering, and memory in a circle would be freed late

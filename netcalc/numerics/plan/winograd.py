@@ -35,22 +35,18 @@ _STRIP = 1 << 19
 #: What else costs time, in units of a multiply-add of a product: an element of a matrix that is read and packed, and
 #: an element of a pass over an array.
 _PACKING, _PASS = 16, 6
-#: Transformed filters take 16/9 of the memory; beyond so many channels squared that is no longer worth it.
-_LARGEST = 256 * 256
 
 
-def pays(conv: Convolving) -> bool:
-    """Whether this convolution can be done so, and is likely to be faster."""
+def pays(low: Lowering, conv: Convolving) -> bool:
+    """Whether this convolution can be done so, is likely to be faster, and memory is granted for its filters."""
     if conv.kernel != (3, 3) or conv.stride != (1, 1) or conv.dilation != (1, 1) or conv.groups != 1:
-        return False
-    if conv.channels * conv.outs > _LARGEST:
         return False
     pixels = conv.batch * math.prod(conv.counts)
     tiles = conv.batch * math.prod(-(-count // 2) for count in conv.counts)
     filters = conv.channels * conv.outs
     direct = 9 * filters * (pixels + _PACKING) + _PASS * 9 * pixels * conv.channels
     minimal = 16 * filters * (tiles + _PACKING) + _PASS * tiles * (32 * conv.channels + 24 * conv.outs)
-    return minimal < direct
+    return minimal < direct and low.afford(7 * filters * conv.x.dtype.itemsize)
 
 
 def emit_winograd(low: Lowering, conv: Convolving) -> None:

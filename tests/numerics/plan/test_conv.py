@@ -7,7 +7,10 @@ from typing import Any
 
 import pytest
 
+import netcalc
+from netcalc.analysis.memory import memory
 from netcalc.numerics.plan import conv
+from netcalc.numerics.plan.plan import Plan
 from tests.numerics.plan.agreement import agree
 
 _WAYS = ("emit_columns", "emit_depthwise", "emit_few", "emit_planes", "emit_product", "emit_winograd")
@@ -47,3 +50,11 @@ def test_ways(
     agree({f"conv{len(shape) - 2}d": attrs}, (shape, []), threads=threads, processes=processes)
     few = way == "emit_few" and threads > 1 and not processes  # then BLAS shares out the whole
     assert taken == ["emit_product" if few else way]
+
+
+@pytest.mark.parametrize("name", ["resnet34", "vgg16", "resnet152"])
+def test_transformed_filters_are_kept_within_bounds(name: str) -> None:
+    program = netcalc.load(name).program
+    declared = memory(program)
+    part = Plan(program).memory.weights / (declared.weights + declared.buffers)
+    assert 1.05 < part < 1.13

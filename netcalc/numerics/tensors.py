@@ -87,7 +87,7 @@ class Arrays:
 
 
 #: Pages of a mapped file stay in memory until it is closed; after so many bytes it is mapped anew.
-_MAPPED = 1 << 22
+_MAPPED = 1 << 20
 
 
 class _Safetensors:
@@ -112,10 +112,10 @@ class _Safetensors:
 
     def load(self, name: str) -> Array:
         with _reading(self.name):
+            array: Array = self._file.get_tensor(name)
+            self._touched += array.nbytes
             if self._touched > _MAPPED:
                 self._open()
-            array: Array = self._file.get_tensor(name)
-        self._touched += array.nbytes
         return array
 
 

@@ -30,9 +30,13 @@ GATES: dict[str, tuple[tuple[int, ...], int]] = {
 def arranged(name: str, array: Array, hidden: int, parts: Sequence[tuple[int, int]]) -> Array:
     """A weight or bias of all gates, halved and reordered: for each part of the hidden features, all its gates."""
     order, logistic = GATES[name]
-    gates = array.reshape(len(order), hidden, *array.shape[1:])[list(order)]
-    gates[:logistic] *= array.dtype.type(0.5)
-    return np.concatenate([gates[:, start:end].reshape(-1, *array.shape[1:]) for start, end in parts])
+    gates, result, row = array.reshape(len(order), hidden, *array.shape[1:]), np.empty_like(array), 0
+    for start, end in parts:
+        for place, gate in enumerate(order):
+            factor = array.dtype.type(0.5 if place < logistic else 1)
+            np.multiply(gates[gate, start:end], factor, result[row : row + end - start])
+            row += end - start
+    return result
 
 
 def advance(op: Any) -> Advance:

@@ -34,7 +34,7 @@ class PlanMemory(NamedTuple):
     @property
     def activations(self) -> int:
         """All but the weights."""
-        return self.arena + self.scratch + self.temporary
+        return self.arena + self.scratch + self.temporary + self.outputs
 
     @property
     def peak(self) -> int:

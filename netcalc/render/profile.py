@@ -97,8 +97,8 @@ def _memory(profile: Profile, look: Look) -> str:
         note = "not measured: the process had held more before"
     else:
         note = (
-            f"measured: {bytes_text(profile.measured)}, by which the process's resident memory rose at the most, from "
-            "before planning to after the last pass; that includes reading or drawing weights one at a time, inputs, "
-            "outputs, and what libraries hold"
+            f"measured: {bytes_text(profile.measured)}, by which resident memory rose at the most, of the process and "
+            "of those that share its work, from before planning to after the last pass; that includes reading or "
+            "drawing weights one at a time, inputs, and what libraries hold"
         )
     return f"{table}\n{look(fill(note, look.width), 'dim')}"

@@ -139,7 +139,7 @@ def test_a_profile_as_json(netcalc: Callable[..., Ran]) -> None:
     assert (found["threads"], found["passes"], found["flops"]) == (2, 5, work)
     assert sum(layer["flops"] for layer in found["layers"]) == work
     memory = found["memory"]
-    assert memory["predicted"] == sum(memory[part] for part in ("weights", "arena", "scratch", "temporary"))
+    assert memory["predicted"] == sum(memory[part] for part in ("weights", "arena", "scratch", "temporary", "outputs"))
 
 
 @pytest.mark.parametrize(

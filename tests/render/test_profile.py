@@ -24,7 +24,7 @@ PROFILE = Profile(
         OperationTime("copy", 2, 0.0002, 0),
     ),
     gemm=200e9,
-    predicted=PlanMemory(3 << 20, 1 << 20, 512 << 10, 0),
+    predicted=PlanMemory(3 << 20, 1 << 20, 512 << 10, 0, 4000),
     measured=6 << 20,
 )
 
@@ -50,4 +50,4 @@ def test_the_record() -> None:
         "flops": 150_000_000,
     }
     assert record["operations"][2] == {"op": "copy", "layers": 2, "seconds": 0.0002, "flops": 0}
-    assert record["memory"]["predicted"] == (3 << 20) + (1 << 20) + (512 << 10)
+    assert record["memory"]["predicted"] == (3 << 20) + (1 << 20) + (512 << 10) + 4000

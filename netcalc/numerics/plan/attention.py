@@ -36,37 +36,63 @@ class Block(NamedTuple):
     right: int
 
 
-@lowering("scaled_dot_product_attention")
-def attention(low: Lowering, node: Node) -> bool:
-    """Softmax(Q·Kᵀ)·V for blocks of queries, the division last, on as few columns as there are."""
+class _Operands(NamedTuple):
+    """Queries, keys and values of every head, with how many in a row share one; what goes to the scores; the result.
+
+    All have the same leading axes, at least one.
+    """
+
+    heads: list[tuple[Slot, int]]
+    mask: Slot | None
+    hidden: Slot | None
+    sinks: Slot | None
+    out: Slot
+
+    def slots(self) -> list[Slot]:
+        """Those that are read."""
+        others = (self.mask, self.hidden, self.sinks)
+        return [slot for slot, _ in self.heads] + [slot for slot in others if slot is not None]
+
+
+def _operands(low: Lowering, node: Node) -> _Operands | None:
+    """None where there are values for more heads than have scores."""
     op: ScaledDotProductAttention = node.op
-    query, key, value, *rest = [*node.inputs, None, None, None][:6]
+    query, key, value, attn_mask, padding, sinks = [*node.inputs, None, None, None][:6]
     assert query is not None and key is not None and value is not None
-    if op.return_weights or op.blocks is not None or 0 in (*query.shape, *key.shape, *value.shape):
-        return False
     result = node.outputs[0]
-    lead, (queries, depth) = result.shape[:-2], result.shape[-2:]
-    keys = key.shape[-2]
+    lead, queries, keys = result.shape[:-2], result.shape[-2], key.shape[-2]
     if _joined(op, query, key) != lead:
-        return False  # values for more heads than have scores
-    attn_mask, padding, sinks = rest
+        return None
     heads = [
         _headed(low.wide(node, low.slot(t)), lead, t.shape[-3] if op.enable_gqa and t is not query else None)
         for t in (query, key, value)
     ]
-    work = heads[0][0].dtype
     mask = None if attn_mask is None else low.wide(node, low.slot(attn_mask)).expanded((*lead, queries, keys))
     hidden = _hidden_keys(low, node, padding, (*lead, queries, keys))
     sunk = None if sinks is None else low.wide(node, low.slot(sinks)).expanded(lead)
-    order = (*range(len(lead)), len(lead), len(lead) + 1)
+    order: Sequence[int] = range(len(result.shape))
     if len(query.shape) == len(result.shape) and low.slot(query).order[-1] == len(lead) + 1:
         order = low.slot(query).order
     out = low.new(result, order)
-
     if not lead:  # a single head
-        lead, heads, out = (1,), [(slot.inserted(0), 1) for slot, _ in heads], out.inserted(0)
+        heads, out = [(slot.inserted(0), 1) for slot, _ in heads], out.inserted(0)
         mask, hidden = (None if slot is None else slot.inserted(0) for slot in (mask, hidden))
+    return _Operands(heads, mask, hidden, sunk, out)
 
+
+@lowering("scaled_dot_product_attention")
+def attention(low: Lowering, node: Node) -> bool:
+    """Softmax(Q·Kᵀ)·V for blocks of queries, the division last, on as few columns as there are."""
+    op: ScaledDotProductAttention = node.op
+    if op.return_weights or op.blocks is not None or any(0 in t.shape for t in node.inputs[:3] if t is not None):
+        return False
+    operands = _operands(low, node)
+    if operands is None:
+        return False
+    heads, mask, hidden, sunk, out = operands
+    *lead, queries, depth = out.shape
+    (query, _), (key, _), _ = heads
+    keys, work = key.shape[-2], query.dtype
     blocks = _blocks(op, queries, keys)
     most = max((block.bottom - block.top) * (block.right - block.left) for block in blocks)
     others = math.prod(lead[:-1]) * len(blocks)  # jobs for each group of heads
@@ -108,8 +134,7 @@ def attention(low: Lowering, node: Node) -> bool:
             passes.append(partial(np.copyto, goal, y, casting="unsafe"))
         return sequence(passes)
 
-    reads = [slot for slot in (*(slot for slot, _ in heads), mask, hidden, sunk) if slot is not None]
-    low.emit(Step(node, reads, (out,), len(jobs), bind, scratch))
+    low.emit(Step(node, operands.slots(), (out,), len(jobs), bind, scratch))
     return True
 
 

@@ -14,7 +14,7 @@ from netcalc.numerics.plan.convolution import Convolving, Region, filled, pieces
 from netcalc.numerics.plan.epilogue import Pass
 from netcalc.numerics.plan.lowering import Lowering
 from netcalc.numerics.plan.step import Job, Scratch, Step
-from netcalc.numerics.plan.unpacked import chunks
+from netcalc.numerics.plan.unpacked import Chunks, chunks
 
 __all__ = ["emit_columns"]
 
@@ -36,14 +36,8 @@ def emit_columns(low: Lowering, conv: Convolving) -> None:
     wide = parts[0].channels.stop  # of a job
     split = chunks(rows, depth, wide, low.blas) if conv.groups == 1 else None
 
-    # (groups, kernel… × in/groups, out/groups): a filter is a column, in the order of the bytes of a window
-    def load() -> Array:
-        filters = conv.filters()
-        matrix = np.moveaxis(filters.reshape(conv.groups, outs, *filters.shape[1:]), (1, 2), (-1, -2))
-        return matrix if split is None else split.arranged(matrix.reshape(depth, outs))
-
     shape = (conv.groups, depth, outs) if split is None else split.shape(depth, outs)
-    weight = low.made(shape, conv.x.dtype, load)
+    weight = low.made(shape, conv.x.dtype, lambda: _matrix(conv, split))
     bare = not any(map(any, conv.pads)) and conv.x.strides[-1] == conv.x.dtype.itemsize
     narrow = conv.out.dtype != conv.x.dtype
     sizes = {
@@ -88,6 +82,13 @@ def emit_columns(low: Lowering, conv: Convolving) -> None:
 
     reads = (conv.x, weight, *conv.epilogue.reads)
     low.emit(Step(conv.node, reads, (conv.out,), len(parts), bind, scratch, products=True))
+
+
+def _matrix(conv: Convolving, split: Chunks | None) -> Array:
+    """(groups, kernel… × in/groups, out/groups): a filter is a column, in the order of the bytes of a window."""
+    filters, outs = conv.filters(), conv.outs // conv.groups
+    matrix = np.moveaxis(filters.reshape(conv.groups, outs, *filters.shape[1:]), (1, 2), (-1, -2))
+    return matrix if split is None else split.arranged(matrix.reshape(-1, outs))
 
 
 def _slab(conv: Convolving, images: int, height: int) -> tuple[int, ...]:

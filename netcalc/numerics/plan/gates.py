@@ -13,7 +13,7 @@ import numpy as np
 
 from netcalc.numerics.kernels import Array
 
-__all__ = ["GATES", "Advance", "advance", "arranged"]
+__all__ = ["GATES", "Advance", "advance", "arrange"]
 
 #: One step: the products with the state and with the input of a step, both (gates·hidden, batch), the state before,
 #: where the state after goes, the cell (or None), scratch (hidden, batch), and the bias within a GRU's candidate.
@@ -27,16 +27,15 @@ GATES: dict[str, tuple[tuple[int, ...], int]] = {
 }
 
 
-def arranged(name: str, array: Array, hidden: int, parts: Sequence[tuple[int, int]]) -> Array:
+def arrange(name: str, array: Array, parts: Sequence[tuple[int, int]], out: Array) -> None:
     """A weight or bias of all gates, halved and reordered: for each part of the hidden features, all its gates."""
     order, logistic = GATES[name]
-    gates, result, row = array.reshape(len(order), hidden, *array.shape[1:]), np.empty_like(array), 0
+    gates, row = array.reshape(len(order), -1, *array.shape[1:]), 0
     for start, end in parts:
         for place, gate in enumerate(order):
             factor = array.dtype.type(0.5 if place < logistic else 1)
-            np.multiply(gates[gate, start:end], factor, result[row : row + end - start])
+            np.multiply(gates[gate, start:end], factor, out[row : row + end - start])
             row += end - start
-    return result
 
 
 def advance(op: Any) -> Advance:

@@ -90,8 +90,7 @@ class Lowering:
 
     def room(self, shape: tuple[int, ...], dtype: np.dtype[Any], order: Sequence[int] | None = None) -> Slot:
         """A place in the arena for something that only steps know of."""
-        store = Store(math.prod(shape) * dtype.itemsize)
-        return Slot(store, shape, dense(shape, dtype.itemsize, order), dtype)
+        return _slot(shape, dtype, order)
 
     def place(self, tensor: Tensor, slot: Slot) -> None:
         """Says that a tensor is a view of what lies elsewhere."""
@@ -145,28 +144,35 @@ class Lowering:
         key = node.instance.owners[name]
         if key not in self._weights:
             shape, dtype = self.shape(node, name), self._dtype(node, param)
-            self._weights[key] = self.made(shape, dtype, lambda: self.fetch(node, name), stored=True)
+            self._weights[key] = slot = _slot(shape, dtype)
+            self._declare(Constant(slot, load=lambda: self.fetch(node, name)))
         return self._weights[key]
 
     def made(
-        self,
-        shape: tuple[int, ...],
-        dtype: np.dtype[Any],
-        load: Callable[[], Array],
-        key: Hashable = None,
-        *,
-        stored: bool = False,
+        self, shape: tuple[int, ...], dtype: np.dtype[Any], load: Callable[[], Array], key: Hashable = None
     ) -> Slot:
-        """An array that is made once (see :class:`~netcalc.numerics.plan.step.Constant`); those of one key are one."""
+        """An array that is made once; ``load`` gives its elements in their order.  Those of one key are one."""
         if key is not None and key in self._made:
             return self._made[key]
-        store = Store(math.prod(shape) * dtype.itemsize)
-        slot = Slot(store, shape, dense(shape, dtype.itemsize), dtype)
-        self.constants.append(Constant(slot, load, stored))
-        self.fixed.add(store)
+
+        def fill(out: Array) -> None:
+            array = load()
+            np.copyto(out.reshape(array.shape), array, casting="same_kind")
+
+        slot = self.filled(shape, dtype, fill)
         if key is not None:
             self._made[key] = slot
         return slot
+
+    def filled(self, shape: tuple[int, ...], dtype: np.dtype[Any], fill: Callable[[Array], None]) -> Slot:
+        """An array that ``fill`` sets the elements of, once."""
+        slot = _slot(shape, dtype)
+        self._declare(Constant(slot, fill=fill))
+        return slot
+
+    def _declare(self, constant: Constant) -> None:
+        self.constants.append(constant)
+        self.fixed.add(constant.slot.store)
 
     def ones(self, count: int, dtype: np.dtype[Any]) -> Slot:
         """So many ones."""
@@ -213,6 +219,11 @@ class Lowering:
 
         self.emit(Step(node, (slot,), (target,), len(ranges), bind, what="copy"))
         return target
+
+
+def _slot(shape: tuple[int, ...], dtype: np.dtype[Any], order: Sequence[int] | None = None) -> Slot:
+    """A tensor without gaps in a store of its own."""
+    return Slot(Store(math.prod(shape) * dtype.itemsize), shape, dense(shape, dtype.itemsize, order), dtype)
 
 
 Lower: TypeAlias = Callable[[Lowering, Node], bool]

@@ -10,7 +10,8 @@ import gc
 import os
 import signal
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from functools import partial
 from mmap import mmap
 from multiprocessing import get_context
@@ -38,7 +39,7 @@ class Processes:
     The memory that they write to must be there when this is made.  An interrupted run ends them.
 
     Raises:
-        WorkerLostError: where no process can be made.
+        OSError: where there is no room for a process, or the system has no semaphores to share.
     """
 
     def __init__(self, parts: Parts, count: int) -> None:
@@ -49,18 +50,16 @@ class Processes:
         self._starts, self._ends = ([context.Semaphore(0) for _ in range(count - 1)] for _ in range(2))
         self._pids: list[int] = []
         self.stop = finalize(self, _stop, self._pids, self._owner)
-        with warnings.catch_warnings():
-            # other threads may hold locks, which matters to those who take them; workers only compute
-            warnings.simplefilter("ignore", DeprecationWarning)
+        try:
             for number, (start, end) in enumerate(zip(self._starts, self._ends, strict=True), 1):
-                try:
+                with _uninterrupted():
                     pid = os.fork()
-                except OSError as error:  # no room for one more
-                    self.stop()
-                    raise WorkerLostError from error
-                if not pid:
-                    _serve(parts, number, self._board, start, end, self._owner)
-                self._pids.append(pid)
+                    if not pid:
+                        _serve(parts, number, self._board, start, end, self._owner)
+                    self._pids.append(pid)
+        except BaseException:
+            self.stop()
+            raise
 
     @property
     def alive(self) -> bool:
@@ -70,7 +69,11 @@ class Processes:
     @property
     def held(self) -> int:
         """Bytes that are theirs alone: scratch, BLAS's buffers, and what they wrote of the memory that they copied."""
-        return sum(psutil.Process(pid).memory_full_info().uss for pid in self._pids)
+        held = 0
+        for pid in self._pids:
+            with suppress(psutil.Error):  # it has ended
+                held += psutil.Process(pid).memory_full_info().uss
+        return held
 
     def run(self, phase: int, own: Part, others: int) -> None:
         """Does all parts of a phase.
@@ -92,12 +95,28 @@ class Processes:
             raise
 
 
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Signals wait, so that a copy hears none before it has said which; and its making is not warned of.
+
+    Other threads may hold locks when it is made, which matters to those who take them.  Workers only compute.
+    """
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)
+            yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def _serve(parts: Parts, number: int, board: memoryview[int], start: Semaphore, end: Semaphore, owner: int) -> NoReturn:
     """The life of a worker, which holds no file open and hears nothing but its owner."""
     status = 1
     try:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, signal.valid_signals())
         gc.disable()  # what it would look through is the owner's
         null = os.open(os.devnull, os.O_RDWR)
         for standard in range(3):
@@ -123,10 +142,11 @@ def _serve(parts: Parts, number: int, board: memoryview[int], start: Semaphore, 
 
 def _make_way(owner: psutil.Process, number: int) -> None:
     """Leaves the core of the owner: a system copies a process, and wakes it up, where the other one runs."""
-    cores, taken = sorted(os.sched_getaffinity(0)), owner.cpu_num()
-    if taken in cores and psutil.Process().cpu_num() == taken:
-        os.sched_setaffinity(0, {cores[(cores.index(taken) + number) % len(cores)]})
-        os.sched_setaffinity(0, cores)
+    with suppress(OSError, psutil.Error):  # it is only faster
+        cores, taken = sorted(os.sched_getaffinity(0)), owner.cpu_num()
+        if taken in cores and psutil.Process().cpu_num() == taken:
+            os.sched_setaffinity(0, {cores[(cores.index(taken) + number) % len(cores)]})
+            os.sched_setaffinity(0, cores)
 
 
 def _wait(semaphore: Semaphore, yields: int, lost: Callable[[], bool]) -> bool:
@@ -146,8 +166,9 @@ def _wait(semaphore: Semaphore, yields: int, lost: Callable[[], bool]) -> bool:
 
 
 def _ended(pid: int) -> bool:
+    """Whether a worker has ended; it is left to :func:`_stop` to let it go, and its number with it."""
     try:
-        return os.waitpid(pid, os.WNOHANG)[0] != 0
+        return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
     except ChildProcessError:
         return True
 
@@ -157,9 +178,8 @@ def _stop(pids: list[int], owner: int) -> None:
     if os.getpid() != owner:
         return
     for pid in pids:
-        try:
-            os.kill(pid, signal.SIGKILL)
-            os.waitpid(pid, 0)
-        except (ProcessLookupError, ChildProcessError):
-            pass  # it has ended, and somebody has noticed
+        with suppress(ChildProcessError):  # somebody else has let it go, and the number may be another's
+            if os.waitpid(pid, os.WNOHANG)[0] == 0:
+                os.kill(pid, signal.SIGKILL)
+                os.waitpid(pid, 0)
     pids.clear()

@@ -15,7 +15,7 @@ import numpy as np
 from netcalc.numerics.kernels import Array
 from netcalc.numerics.plan.convolution import shaped
 from netcalc.numerics.plan.epilogue import Epilogue
-from netcalc.numerics.plan.gates import advance, arranged
+from netcalc.numerics.plan.gates import advance, arrange
 from netcalc.numerics.plan.graph import Node
 from netcalc.numerics.plan.lowering import Lowering, lowering, wide_dtype
 from netcalc.numerics.plan.products import emit_product
@@ -128,25 +128,27 @@ def _weights(low: Lowering, node: Node, suffix: str) -> _Weights:
     op = node.op
     parts = _parts(low, op)
 
-    def gates(name: str) -> Array:
-        return arranged(op.name, low.fetch(node, f"{name}{suffix}"), op.hidden, parts)
+    def ih(out: Array) -> None:
+        arrange(op.name, low.fetch(node, f"weight_ih{suffix}"), parts, out.T)
 
-    def bias() -> Array:
-        outer = low.fetch(node, f"bias_hh{suffix}")
+    def hh(out: Array) -> None:
+        arrange(op.name, low.fetch(node, f"weight_hh{suffix}"), parts, out)
+
+    def bias(out: Array) -> None:
+        inner, outer = (low.fetch(node, f"bias_{name}{suffix}") for name in ("ih", "hh"))
         if op.name == "gru":  # that of the candidate's state product is multiplied by the reset gate
-            outer = outer.copy()
-            outer[2 * op.hidden :] = 0
-        return gates("bias_ih") + arranged(op.name, outer, op.hidden, parts)
+            outer = np.append(outer[: 2 * op.hidden], np.zeros_like(outer[2 * op.hidden :]))
+        arrange(op.name, inner + outer, parts, out)
 
     wide = op.gates * op.hidden
     dtype = node.outputs[0].dtype
     features = low.shape(node, f"weight_ih{suffix}")[1]
     projected = low.param(node, f"weight_hr{suffix}") is not None
     return _Weights(
-        ih=low.made((features, wide), dtype, lambda: gates("weight_ih").T),
-        hh=low.made((wide, op.handed_on), dtype, lambda: gates("weight_hh")),
+        ih=low.filled((features, wide), dtype, ih),
+        hh=low.filled((wide, op.handed_on), dtype, hh),
         hr=low.stored(node, f"weight_hr{suffix}") if projected else None,
-        bias=low.made((wide,), dtype, bias) if op.bias else None,
+        bias=low.filled((wide,), dtype, bias) if op.bias else None,
         bias_hn=low.made((op.hidden, 1), dtype, lambda: low.fetch(node, f"bias_hh{suffix}")[2 * op.hidden :, None])
         if op.bias and op.name == "gru"
         else None,

@@ -88,9 +88,11 @@ class Session:
         """Those who share the steps; the caller alone where there is nothing to share."""
         plan = self.plan
         if self._workers is None or not self._workers.alive:
-            several = any(shares > 1 for shares in plan.shares.values())
-            kind = _workers(plan.processes) if several else Alone
-            self._workers = kind(partial(self._parts, plan.steps), plan.threads if several else 1)
+            parts, count = partial(self._parts, plan.steps), max(plan.shares.values(), default=1)
+            try:
+                self._workers = (_workers(plan.processes) if count > 1 else Alone)(parts, count)
+            except OSError:  # no room for processes
+                self._workers = Alone(parts, count)
         return self._workers
 
     def _pass(self, inputs: Sequence[Array], watch: Watch | None, workers: Workers) -> None:
@@ -148,12 +150,11 @@ def _workers(processes: bool) -> Callable[[Parts, int], Workers]:
 
 def _load(constant: Constant) -> None:
     slot = constant.slot
-    array = constant.load()
-    if constant.stored:
-        slot.store.memory = np.ascontiguousarray(array, slot.dtype).reshape(-1).view(np.uint8)
-    else:
+    if constant.load is not None:
+        slot.store.memory = np.ascontiguousarray(constant.load(), slot.dtype).reshape(-1).view(np.uint8)
+    elif constant.fill is not None:
         slot.store.memory = aligned(slot.store.nbytes)
-        np.copyto(slot.array().reshape(array.shape), array, casting="same_kind")
+        constant.fill(slot.array())
 
 
 def _in_turn(jobs: Sequence[Job]) -> Job:

@@ -43,13 +43,13 @@ class Scratches(list[Array]):
 class Constant:
     """An array that is made once, from parameters, before the first run.
 
-    ``load`` gives its elements in their order, whatever the shape.  A parameter as it is stays where it was loaded;
-    what is made of one is copied, so that nothing keeps the pieces alive that it was made from.
+    Either ``load`` gives it, a parameter as it is, which stays where it was loaded; or ``fill`` sets its elements, so
+    that nothing keeps the pieces alive that it is made from.
     """
 
     slot: Slot
-    load: Callable[[], Array]
-    stored: bool = False
+    load: Callable[[], Array] | None = None
+    fill: Callable[[Array], None] | None = None
 
 
 @dataclass(eq=False, slots=True)

@@ -60,16 +60,7 @@ def emit_winograd(low: Lowering, conv: Convolving) -> None:
     own_outs = parts[0].channels.stop  # of a job
     _, width = blocks(most * across, channels, own_outs, low.blas)
 
-    def load() -> Array:
-        filters, turned = conv.filters(), np.empty((16, outs // width, channels, width), conv.x.dtype)
-        for block, start in product(range(outs // width), range(0, width, _FILTERS)):
-            end = min(start + _FILTERS, width)
-            part = filters[block * width + start : block * width + end].astype(np.float64)  # sums are rounded once
-            moved = np.matmul(_BOTH, part.reshape(-1, 9).T).reshape(16, end - start, channels)
-            turned[:, block, :, start:end] = moved.swapaxes(1, 2)
-        return turned
-
-    weight = low.made((16, outs // width, channels, width), conv.x.dtype, load)
+    weight = low.made((16, outs // width, channels, width), conv.x.dtype, lambda: _transformed(conv, width))
     slabs = max(math.prod(_slab(part.region, across, channels)) for part in parts)
     lines = max(math.prod(_lines(part.region, across, channels)) for part in parts)
     first = max(lines, 16 * most * across * own_outs)
@@ -117,6 +108,18 @@ def emit_winograd(low: Lowering, conv: Convolving) -> None:
 
     reads = (conv.x, weight, *conv.epilogue.reads)
     low.emit(Step(conv.node, reads, (conv.out,), len(parts), bind, scratch, products=True))
+
+
+def _transformed(conv: Convolving, width: int) -> Array:
+    """The filters by place in the tile, in blocks of so many."""
+    channels, outs = conv.channels, conv.outs
+    filters, transformed = conv.filters(), np.empty((16, outs // width, channels, width), conv.x.dtype)
+    for block, start in product(range(outs // width), range(0, width, _FILTERS)):
+        end = min(start + _FILTERS, width)
+        part = filters[block * width + start : block * width + end].astype(np.float64)  # sums are rounded once
+        moved = np.matmul(_BOTH, part.reshape(-1, 9).T).reshape(16, end - start, channels)
+        transformed[:, block, :, start:end] = moved.swapaxes(1, 2)
+    return transformed
 
 
 def _slab(tile: Region, across: int, channels: int) -> tuple[int, ...]:

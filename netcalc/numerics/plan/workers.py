@@ -20,7 +20,7 @@ _BUFFER = 512
 
 
 class WorkerLostError(Exception):
-    """A worker failed or ended, or there can be none: what it would have done is still to do."""
+    """A worker failed or ended: what it would have done is still to do."""
 
 
 class Workers(Protocol):

@@ -136,7 +136,8 @@ def test_an_interrupted_pass_leaves_none(before: set[int], monkeypatch: pytest.M
 def test_without_room_for_one_more_the_caller_is_alone(before: set[int], monkeypatch: pytest.MonkeyPatch) -> None:
     inputs = run_inputs(program(NETWORK))
     wanted = made()(inputs)
-    one, real, made_so_far = made(), os.fork, []
+    one, real = made(), os.fork
+    made_so_far: list[int] = []
 
     def fork() -> int:
         if made_so_far:

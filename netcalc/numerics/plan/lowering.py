@@ -27,7 +27,7 @@ __all__ = ["Lower", "Lowering", "lowering", "lowering_for", "wide_dtype"]
 
 
 #: By what part transformed parameters may be larger, in all, than parameters as they are; and by how many bytes always.
-_SPARE, _LEAST_SPARE = 1 / 8, 1 << 20
+_SPARE, _LEAST_SPARE = 1 / 10, 1 << 20
 
 
 def wide_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:

@@ -15,7 +15,7 @@ from netcalc.numerics.initializers import generator
 from netcalc.numerics.inputs import run_inputs
 from netcalc.numerics.interpret import interpret, operations
 from netcalc.numerics.kernels import Array, Run, apply
-from netcalc.numerics.plan.plan import PlanMemory
+from netcalc.numerics.plan.plan import Plan, PlanMemory
 from netcalc.numerics.plan.session import Session, Watch
 from netcalc.numerics.plan.step import Step
 from netcalc.numerics.prepare import prepare, prepare_plan, thread_count, too_large, unplanned
@@ -30,7 +30,7 @@ __all__ = ["PLANS", "PlanName", "Progress", "RunResult", "forward", "prepare"]
 PlanName: TypeAlias = Literal["fast", "reference"]
 PLANS: tuple[PlanName, ...] = get_args(PlanName)
 
-#: Told after each step: how many are done, how many there are, the path of the last.
+#: Told after each step, and each parameter loaded: how many are done, how many there are, the path of the last.
 Progress: TypeAlias = Callable[[int, int, str], None]
 
 
@@ -75,7 +75,7 @@ def forward(
         trace: patterns of paths whose outputs are looked at; ``keep`` keeps their arrays too, which the prediction of
             memory does not include.
         training: the mode of dropout and batch statistics; the program's own when None.
-        progress: called after each step.
+        progress: called after each step, and in a planned run after each parameter that is loaded.
         plan: ``"reference"`` runs one operation after the other by its plain kernel, one layer's weights in memory at a
             time.  So does ``"fast"`` where there is something that a plan does not keep or do: a trace, training mode,
             more operations than :data:`~netcalc.numerics.prepare.MOST_PLANNED`.
@@ -118,21 +118,27 @@ def _planned(
     parameters = Parameters(program, weights, init=init, seed=seed)
     arrays = run_inputs(program, inputs, seed)
     try:
-        session = Session(plan, parameters)
-        outputs = session(arrays, progress and _told(progress, len(plan.steps)))
+        loaded, watch = (None, None) if progress is None else _told(progress, plan)
+        session = Session(plan, parameters, loaded)
+        outputs = session(arrays, watch)
         times = profile(session, arrays, growth) if profiled else None
     except MemoryError:
         raise NetcalcError(too_large(program, plan.memory, free_bytes())) from None
     return RunResult(dict(zip(program.output_names, outputs, strict=True)), (), {}, plan.memory, "fast", times)
 
 
-def _told(progress: Progress, total: int) -> Watch:
-    """What tells of a planned run's progress."""
+def _told(progress: Progress, plan: Plan) -> tuple[Callable[[int], None], Watch]:
+    """What tells of a planned run's progress, while parameters are loaded and while steps are taken."""
+    constants = len(plan.constants)
+    total = constants + len(plan.steps)
+
+    def loaded(count: int) -> None:
+        progress(count, total, "weights")
 
     def watch(number: int, step: Step, seconds: float) -> None:
-        progress(number + 1, total, step.node.instance.path)
+        progress(constants + number + 1, total, step.node.instance.path)
 
-    return watch
+    return loaded, watch
 
 
 def _stepwise(

@@ -21,6 +21,8 @@ __all__ = ["render_run", "render_verification", "render_weights", "run_record", 
 
 #: Outputs of at most so many numbers are printed.
 _FEW = 64
+#: Columns of what is written to no terminal.
+_WIDTH = 100
 
 _STATISTICS = ("mean", "std", "min", "max")
 
@@ -31,7 +33,8 @@ def render_run(result: RunResult, outputs: tuple[TraceRow, ...], origin: str, lo
     if result.trace:
         parts.append(_statistics("trace", result.trace, look))
     parts.append(_statistics("output", outputs, look))
-    parts += (f"{clean(name)} =\n{_numbers(array)}" for name, array in result.outputs.items() if array.size <= _FEW)
+    few = {name: array for name, array in result.outputs.items() if array.size <= _FEW}
+    parts += (f"{clean(name)} =\n{_numbers(array, look.width or _WIDTH)}" for name, array in few.items())
     if result.profile is not None:
         parts += profile_parts(result.profile, look)
     else:
@@ -156,10 +159,10 @@ def _row_record(row: TraceRow) -> dict[str, Any]:
     return {"shape": list(row.shape), "dtype": row.dtype} | statistics
 
 
-def _numbers(array: Any) -> str:
+def _numbers(array: Any, width: int) -> str:
     import numpy as np
 
-    return str(np.array2string(array, precision=4, suppress_small=True, max_line_width=100, separator=", "))
+    return str(np.array2string(array, precision=4, suppress_small=True, max_line_width=width, separator=", "))
 
 
 def _values(array: Any) -> Any:

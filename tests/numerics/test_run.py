@@ -264,11 +264,11 @@ def test_a_run_is_planned_unless_something_needs_the_reference_path(monkeypatch:
     assert forward(net).plan == "reference"
 
 
-def test_a_planned_run_tells_of_its_steps() -> None:
+def test_a_planned_run_tells_of_its_weights_and_steps() -> None:
     seen: list[tuple[int, int, str]] = []
     forward(program(STACK), progress=lambda *told: seen.append(told), plan="fast")
     paths = list(dict.fromkeys(path for _, _, path in seen))
-    assert paths == ["first", *(f"layers.{i}.fc" for i in range(3))]  # each with the sum that follows
+    assert paths == ["weights", "first", *(f"layers.{i}.fc" for i in range(3))]  # each with the sum that follows
     assert [(done, total) for done, total, _ in seen] == [(n, len(seen)) for n in range(1, len(seen) + 1)]
 
 

@@ -15,7 +15,7 @@ from netcalc.numerics.plan.convolution import shaped
 from netcalc.numerics.plan.epilogue import Pass, sequence
 from netcalc.numerics.plan.graph import Node, Tensor
 from netcalc.numerics.plan.lowering import Lowering, lowering, wide_dtype
-from netcalc.numerics.plan.step import Job, Scratch, Step, cuts
+from netcalc.numerics.plan.step import Job, Scratch, Step, cuts, workers
 from netcalc.numerics.plan.storage import Slot
 from netcalc.ops.attention import ScaledDotProductAttention
 
@@ -95,8 +95,9 @@ def attention(low: Lowering, node: Node) -> bool:
     keys, work = key.shape[-2], query.dtype
     blocks = _blocks(op, queries, keys)
     most = max((block.bottom - block.top) * (block.right - block.left) for block in blocks)
+    threads = workers(math.prod(lead) * queries * keys, low.threads)
     others = math.prod(lead[:-1]) * len(blocks)  # jobs for each group of heads
-    together = min(_SCORES // max(most, 1), lead[-1] // -(-low.threads // others))
+    together = min(_SCORES // max(most, 1), lead[-1] // -(-threads // others))
     groups = _groups(lead[-1], [shared for _, shared in heads], together)
     jobs = [(index, group, block) for index in np.ndindex(*lead[:-1]) for group in groups for block in blocks]
     together = max(end - start for start, end in groups)

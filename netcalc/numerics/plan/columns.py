@@ -30,7 +30,7 @@ def emit_columns(low: Lowering, conv: Convolving) -> None:
     depth = share * math.prod(conv.kernel)
     width = math.prod(conv.counts[1:])
     pixels = max(_LEAST, min(_MOST, _COLUMNS // depth))
-    parts = pieces(conv, conv.counts[0], width, pixels, low.shares)
+    parts = pieces(conv, conv.counts[0], width, pixels, low.shares(conv.macs))
     images, height = max(p.region.images for p in parts), max(p.region.height for p in parts)
     rows = images * height * width
     wide = parts[0].channels.stop  # of a job

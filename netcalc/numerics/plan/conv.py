@@ -103,7 +103,8 @@ def _pointwise(low: Lowering, conv: Convolving) -> None:
     def load() -> Array:
         return conv.filters().reshape(conv.outs, conv.channels).T
 
-    shares = low.shares if conv.outs % low.shares == 0 else 1
+    shares = low.shares(conv.macs)
+    shares = shares if conv.outs % shares == 0 else 1
     split = chunks(rows.shape[0], conv.channels, conv.outs // shares, low.blas)
     if split is not None:
         emit_few(low, conv.node, rows, load, split, conv.out_rows, conv.epilogue, shares)

@@ -66,6 +66,11 @@ class Convolving:
         assert rows is not None
         return rows
 
+    @property
+    def macs(self) -> int:
+        """Multiply-adds, those of the padding among them."""
+        return self.out.elements * self.channels // self.groups * math.prod(self.kernel)
+
     def reach(self, count: int, axis: int = 0) -> int:
         """How many places of the padded input so many windows along an axis cover."""
         return (count - 1) * self.stride[axis] + self.dilation[axis] * (self.kernel[axis] - 1) + 1

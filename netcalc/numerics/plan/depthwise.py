@@ -14,7 +14,7 @@ from netcalc.numerics.plan.convolution import Convolving, Region, regions, shape
 from netcalc.numerics.plan.epilogue import Pass
 from netcalc.numerics.plan.lowering import Lowering
 from netcalc.numerics.plan.phases import phased, phased_shape
-from netcalc.numerics.plan.step import Job, Scratch, Step
+from netcalc.numerics.plan.step import Job, Scratch, Step, workers
 
 __all__ = ["emit_depthwise"]
 
@@ -32,7 +32,8 @@ def emit_depthwise(low: Lowering, conv: Convolving) -> None:
 
     weight = low.made((*conv.kernel, width * conv.channels), conv.x.dtype, load)
     pixels = max(1, _STRIP // conv.channels)
-    tiles = regions(conv.batch, conv.counts[0], math.prod(conv.counts[1:]), pixels, low.threads)
+    threads = workers(conv.out.elements, low.threads)
+    tiles = regions(conv.batch, conv.counts[0], math.prod(conv.counts[1:]), pixels, threads)
     narrow = conv.out.dtype != conv.x.dtype
     slab = max(math.prod(phased_shape(conv, tile)) for tile in tiles)
     result = max(tile.images * tile.height for tile in tiles) * math.prod(conv.counts[1:]) * conv.channels

@@ -11,7 +11,7 @@ from netcalc.numerics.kernels.embed import checked
 from netcalc.numerics.plan.graph import Node
 from netcalc.numerics.plan.kernel import blaming
 from netcalc.numerics.plan.lowering import Lowering, lowering, wide_dtype
-from netcalc.numerics.plan.step import CUT, Job, Scratch, Step, cuts
+from netcalc.numerics.plan.step import Job, Scratch, Step, cuts, workers
 
 
 @lowering("embedding")
@@ -26,7 +26,7 @@ def embedding(low: Lowering, node: Node) -> bool:
     places = slot.reshaped((slot.elements,)) or low.copied(node, slot).reshaped((slot.elements,))
     out = low.new(result).reshaped((slot.elements, width))
     assert places is not None and out is not None
-    shares = cuts(slot.elements, low.threads if out.elements >= CUT else 1)
+    shares = cuts(slot.elements, workers(out.elements, low.threads))
 
     factor = wide_dtype(result.dtype).type(1 if op.scale is None else op.scale)
     scaled = op.scale is not None

@@ -12,7 +12,7 @@ from netcalc.numerics.kernels import Array
 from netcalc.numerics.plan.epilogue import Pass, sequence
 from netcalc.numerics.plan.graph import Node
 from netcalc.numerics.plan.lowering import Lowering, lowering, wide_dtype
-from netcalc.numerics.plan.step import CUT, Job, Step, cuts
+from netcalc.numerics.plan.step import Job, Step, cuts, workers
 
 
 @lowering("global_avg_pool1d", "global_avg_pool2d", "global_avg_pool3d")
@@ -47,7 +47,7 @@ def _pool(low: Lowering, node: Node, mean: bool) -> bool:
     out = low.new(result).reshaped((batch, channels))
     assert out is not None
     ones = low.ones(pixels, work)
-    threads = low.threads if x.elements >= CUT else 1
+    threads = workers(x.elements, low.threads)
     by_image = cuts(batch, threads)
     jobs = [(i, c) for i in by_image for c in cuts(channels, -(-threads // len(by_image)))]
     narrow = out.dtype != work

@@ -18,7 +18,7 @@ from netcalc.ir import Program
 from netcalc.numerics.arrays import is_half, numpy_dtype
 from netcalc.numerics.kernels import Array
 from netcalc.numerics.plan.graph import Graph, Node, Tensor
-from netcalc.numerics.plan.step import CUT, Constant, Step, cuts
+from netcalc.numerics.plan.step import Constant, Step, cuts, sharers, workers
 from netcalc.numerics.plan.storage import Slot, Store, dense
 from netcalc.numerics.weights import Parameters
 from netcalc.opdef import Param
@@ -40,8 +40,10 @@ class Lowering:
 
     def __init__(self, program: Program, threads: int, processes: bool, graph: Graph) -> None:
         self.threads = threads
-        #: Into how many parts products are cut, and how many threads of BLAS work on each part.
-        self.shares, self.blas = (threads, 1) if processes else (1, threads)
+        # into how many parts products are cut at the most
+        self._shares = threads if processes else 1
+        #: How many threads of BLAS work on a part of a product.
+        self.blas = 1 if processes else threads
         #: What the program returns, which is handed out in the order of its axes.
         self.outputs = set(graph.outputs)
         self.steps: list[Step] = []
@@ -178,6 +180,10 @@ class Lowering:
         """So many ones."""
         return self.made((count,), dtype, lambda: np.ones(count, dtype), key=("ones", count, dtype))
 
+    def shares(self, macs: int) -> int:
+        """Into how many parts a product of so many multiply-adds is cut."""
+        return sharers(macs, self._shares)
+
     # -- steps --------------------------------------------------------------------------------------
 
     def emit(self, step: Step) -> None:
@@ -207,8 +213,7 @@ class Lowering:
         """A copy without gaps, the axes in their own order; in another type where one is given."""
         target = self.room(slot.shape, dtype or slot.dtype)
         axis = next((axis for axis, size in enumerate(slot.shape) if size > 1), None)
-        pieces = self.threads if slot.elements >= CUT else 1
-        ranges = [(0, 1)] if axis is None else cuts(slot.shape[axis], pieces)
+        ranges = [(0, 1)] if axis is None else cuts(slot.shape[axis], workers(slot.elements, self.threads))
 
         def bind(index: int, scratch: Sequence[Array]) -> Callable[[], None]:
             source, goal = slot.array(), target.array()

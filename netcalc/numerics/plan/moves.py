@@ -13,7 +13,7 @@ from netcalc.numerics.kernels import Array
 from netcalc.numerics.plan.epilogue import Pass, sequence
 from netcalc.numerics.plan.graph import Node
 from netcalc.numerics.plan.lowering import Lowering, lowering
-from netcalc.numerics.plan.step import CUT, Job, Step, cuts
+from netcalc.numerics.plan.step import Job, Step, cuts, workers
 from netcalc.numerics.plan.storage import Slot
 
 #: Where elements go, and where they come from.
@@ -135,7 +135,7 @@ def _emit(
     low: Lowering, node: Node, out: Slot, moves: Sequence[Move], edges: Sequence[Slot] = (), value: float = 0
 ) -> None:
     """A step that copies, and fills the edges; threads share each of them."""
-    jobs = low.threads if out.elements >= CUT else 1
+    jobs = workers(out.elements, low.threads)
 
     def share(index: int, *slots: Slot) -> list[Array] | None:
         """The arrays of a thread's part, cut along the outermost axis."""

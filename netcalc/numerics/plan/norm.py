@@ -16,7 +16,7 @@ from netcalc.numerics.kernels import Array, wide
 from netcalc.numerics.plan.epilogue import Pass, sequence
 from netcalc.numerics.plan.graph import Node
 from netcalc.numerics.plan.lowering import Lowering, lowering, wide_dtype
-from netcalc.numerics.plan.step import Job, Scratch, Step, cuts
+from netcalc.numerics.plan.step import Job, Scratch, Step, cuts, workers
 from netcalc.numerics.plan.storage import Slot
 from netcalc.numerics.plan.strips import across, along, long, strips
 
@@ -97,7 +97,7 @@ def _emit_columns(low: Lowering, node: Node, x: Slot, out: Slot) -> None:
     work = wide_dtype(x.dtype)
     ones = low.ones(width, work)
     weight, bias = (affine(low, node, name, width) for name in ("weight", "bias"))
-    wanted = max(low.threads, -(-x.elements // _STRIP))
+    wanted = max(workers(x.elements, low.threads), -(-x.elements // _STRIP))
     parts = cuts(count, min(wanted, count // _COLUMNS))
     most = max(end - start for start, end in parts)
     own = work != x.dtype or len(parts) > 1  # some columns of many are no long runs of bytes

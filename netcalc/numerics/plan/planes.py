@@ -34,7 +34,7 @@ def emit_planes(low: Lowering, conv: Convolving) -> None:
     """A step that copies rows of pixels and multiplies them, strip by strip."""
     depth = conv.channels * math.prod(conv.kernel)
     width = math.prod(conv.counts[1:])
-    tiles = regions(conv.batch, conv.counts[0], width, max(64, _ROWS // depth), low.shares)
+    tiles = regions(conv.batch, conv.counts[0], width, max(64, _ROWS // depth), low.shares(conv.macs))
 
     def load() -> Array:  # (kernel… × in, out)
         return np.moveaxis(conv.filters(), (0, 1), (-1, -2))

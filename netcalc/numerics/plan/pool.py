@@ -15,7 +15,7 @@ from netcalc.numerics.plan.convolution import Region, regions, shaped
 from netcalc.numerics.plan.epilogue import Pass, sequence
 from netcalc.numerics.plan.graph import Node
 from netcalc.numerics.plan.lowering import Lowering, lowering
-from netcalc.numerics.plan.step import CUT, Job, Scratch, Step
+from netcalc.numerics.plan.step import Job, Scratch, Step, workers
 
 #: Elements of a strip of joined rows: with the rows that they come from they fit the second-level cache.
 _STRIP = 1 << 16
@@ -190,7 +190,7 @@ def _pool(
     assert images is not None and pooled is not None
     pooling = _Pooling(axes, channels, join, nothing, factor)
     row = channels * math.prod(max(axis.size, axis.windows) for axis in axes[1:])
-    threads = low.threads if images.elements >= CUT else 1
+    threads = workers(images.elements, low.threads)
     tiles = regions(pooled.shape[0], pooled.shape[1], 1, max(1, _STRIP // row), threads)
     narrow = out.dtype != x.dtype
     needed = [list(map(math.prod, pooling.arrays(tile))) for tile in tiles]

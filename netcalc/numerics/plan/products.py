@@ -64,7 +64,7 @@ def emit_product(low: Lowering, node: Node, x: Slot, other: Slot, out: Slot, epi
     x, other = low.wide(node, x), low.wide(node, other)
     scratch: list[Scratch] = list(epilogue.scratch)
     narrow = out.dtype != x.dtype
-    tiles = shared(rows, columns, low.shares)
+    tiles = shared(rows, columns, low.shares(rows * columns * x.shape[1]))
     if narrow or not epilogue.empty:
         tiles = [tile for share in tiles for tile in tiled(share)]
     if narrow:

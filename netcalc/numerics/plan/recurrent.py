@@ -157,7 +157,12 @@ def _weights(low: Lowering, node: Node, suffix: str) -> _Weights:
 
 def _parts(low: Lowering, op: Any) -> list[tuple[int, int]]:
     """The hidden features that each job has."""
-    return cuts(op.hidden, low.shares)
+    return cuts(op.hidden, _shares(low, op))
+
+
+def _shares(low: Lowering, op: Any) -> int:
+    """Into how many parts a step in time is cut."""
+    return low.shares(op.gates * op.hidden * op.handed_on)
 
 
 def _emit(low: Lowering, node: Node, level: Sequence[_Layer]) -> None:
@@ -185,7 +190,7 @@ def _emit_rounds(low: Lowering, node: Node, level: Sequence[_Layer], stretches: 
     count = stretches[0].end - stretches[0].first
     projected = level[0].unprojected is not None
     parts = _parts(low, op)
-    outs: list[tuple[int, int]] = [*cuts(op.handed_on, low.shares), *[(0, 0)] * len(parts)]
+    outs: list[tuple[int, int]] = [*cuts(op.handed_on, _shares(low, op)), *[(0, 0)] * len(parts)]
     jobs = [(layer, stretch, n) for layer, stretch in zip(level, stretches, strict=True) for n in range(len(parts))]
     most = max(end - start for start, end in parts)
     scratch: list[Scratch] = [((size * most * batch,), level[0].out.dtype) for size in (op.gates, 1)]

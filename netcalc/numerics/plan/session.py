@@ -29,16 +29,20 @@ Watch: TypeAlias = Callable[[int, Step, float], None]
 class Session:
     """A plan with its parameters and memory; each call is a forward pass.
 
-    What it returns is the caller's own.  A session is not to be called from two threads at the same time.
+    What it returns is the caller's own.  A session is not to be called from two threads at the same time.  While it is
+    made, ``loaded`` is told how many of the plan's constants are there.
     """
 
-    def __init__(self, plan: Plan, parameters: Parameters) -> None:
+    def __init__(self, plan: Plan, parameters: Parameters, loaded: Callable[[int], None] | None = None) -> None:
         self.plan = plan
         self._blas = ThreadpoolController()
         with plan.reading(parameters):
             # the largest first: later ones fit where the pieces lay that they were made from
-            for constant in sorted(plan.constants, key=lambda constant: -constant.slot.store.nbytes):
+            in_order = sorted(plan.constants, key=lambda constant: -constant.slot.store.nbytes)
+            for number, constant in enumerate(in_order, 1):
                 _load(constant)
+                if loaded is not None:
+                    loaded(number)
         for store in plan.kept:
             store.memory = aligned(store.nbytes)
         self._scratch: dict[int, Array] = {}  # by share

@@ -15,10 +15,10 @@ from netcalc.numerics.plan.arena import ALIGNMENT
 from netcalc.numerics.plan.graph import Node
 from netcalc.numerics.plan.storage import Slot
 
-__all__ = ["CUT", "Bind", "Constant", "Job", "Scratch", "Scratches", "Step", "cuts"]
+__all__ = ["Bind", "Constant", "Job", "Scratch", "Scratches", "Step", "cuts", "sharers", "workers"]
 
-#: Elements from which on work is cut into as many jobs as there are workers.
-CUT = 1 << 12
+#: Elements of a pass, and multiply-adds of a product, that are worth one more worker.
+CUT, WORK = 1 << 12, 1 << 16
 
 #: Elements of a result from which on threads that wake up are worth the wait.
 _SHARED = 1 << 19
@@ -100,6 +100,20 @@ class Step:
 def _padded(spec: Scratch) -> int:
     shape, dtype = spec
     return -(-math.prod(shape) * dtype.itemsize // ALIGNMENT) * ALIGNMENT
+
+
+def workers(elements: int, threads: int) -> int:
+    """How many of the threads a pass over so many elements is cut for.
+
+    >>> workers(10_000, 16), workers(1_000_000, 16), workers(10, 16)
+    (2, 16, 1)
+    """
+    return max(1, min(threads, elements // CUT))
+
+
+def sharers(macs: int, shares: int) -> int:
+    """Into how many of the shares a product of so many multiply-adds is cut."""
+    return max(1, min(shares, macs // WORK))
 
 
 def cuts(total: int, pieces: int, unit: int = 1) -> list[tuple[int, int]]:

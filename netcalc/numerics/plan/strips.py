@@ -9,7 +9,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from netcalc.numerics.kernels import Array
-from netcalc.numerics.plan.step import CUT, cuts
+from netcalc.numerics.plan.step import cuts, workers
 
 __all__ = ["across", "along", "long", "repeats", "strips"]
 
@@ -24,10 +24,9 @@ _patterns: WeakValueDictionary[tuple[int, str, int, int], Array] = WeakValueDict
 
 def strips(count: int, elements: int, threads: int) -> list[tuple[int, int]]:
     """(start, end) of strips of ``count`` places that have so many elements in all."""
+    threads = workers(elements, threads)
     pieces = -(-elements // _STRIP)
-    if elements >= CUT:
-        pieces = -(-pieces // threads) * threads
-    return cuts(count, pieces)
+    return cuts(count, -(-pieces // threads) * threads)
 
 
 def long(width: int) -> int:

@@ -55,7 +55,7 @@ def emit_winograd(low: Lowering, conv: Convolving) -> None:
     down, across = (-(-count // 2) for count in conv.counts)
 
     count = max(32, _STRIP // (16 * (channels + outs)))
-    parts = pieces(conv, down, across, count, low.shares)
+    parts = pieces(conv, down, across, count, low.shares(conv.macs))
     most = max(part.region.images * part.region.height for part in parts)
     own_outs = parts[0].channels.stop  # of a job
     _, width = blocks(most * across, channels, own_outs, low.blas)

@@ -32,7 +32,16 @@ drawn = settings(max_examples=DRAWS, deadline=None, suppress_health_check=list(H
 
 #: Sizes at which lowerings cut their work, and what they then are: small tensors in many pieces.
 PIECES = {"_COLUMNS": 64, "_LEAST": 2, "_MOST": 16, "_TILE": 48, "_ROWS": 2, "_STRIP": 96, "_SHARED": 8}
-PIECES |= {"_SCORES": 16, "_QUERIES": 2, "_PATTERN": 16, "CUT": 2, "_UNIT": 2, "_CHANNELS": 2, "_STRETCH": 200}
+PIECES |= {
+    "_SCORES": 16,
+    "_QUERIES": 2,
+    "_PATTERN": 16,
+    "CUT": 2,
+    "WORK": 2,
+    "_UNIT": 2,
+    "_CHANNELS": 2,
+    "_STRETCH": 200,
+}
 #: And what makes Winograd's algorithm pay always.
 EAGER = {"_PACKING": 0, "_PASS": 0}
 

@@ -46,9 +46,7 @@ def grouped(low: Lowering, node: Node) -> bool:
     pattern: Scratch = ((long(channels) * channels,), work)
 
     def mean(totals: Slot, image: int) -> Array:
-        """The mean of each group, for each of its channels."""
-        by_group = np.add.reduce(totals.array()[image].reshape(-1, groups, channels // groups), axis=(0, 2))
-        return np.repeat(by_group / work.type(each), channels // groups)
+        return _means(totals.array()[image], groups, each)
 
     def add_up(index: int, arrays: Sequence[Array]) -> Job:
         image, number = jobs[index]
@@ -89,3 +87,10 @@ def grouped(low: Lowering, node: Node) -> bool:
     low.emit(Step(node, (x, ones, sums), (y, squares), len(jobs), centre, [pattern, ((most * channels,), work)]))
     low.emit(Step(node, (y, squares, *extra), (y, out), len(jobs), scale, [pattern]))
     return True
+
+
+def _means(totals: Array, groups: int, each: int) -> Array:
+    """The mean of each group, for each of its channels, from (strips, channels) of sums over so many elements."""
+    channels = totals.shape[1]
+    by_group = np.add.reduce(totals.reshape(-1, groups, channels // groups), axis=(0, 2))
+    return np.repeat(by_group / totals.dtype.type(each), channels // groups)

@@ -80,17 +80,17 @@ def test_the_same_bits_as_without_them(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_they_come_with_the_first_pass_and_go_with_the_session(before: set[int]) -> None:
     one = made(4)
-    assert children() == before
+    assert not children() - before
     one(run_inputs(program(NETWORK)))
     assert len(children() - before) == 3
     del one
-    assert comes_true(lambda: children() == before)
+    assert comes_true(lambda: not children() - before)
 
 
 def test_there_are_none_where_nothing_is_shared(before: set[int]) -> None:
     small = made(text="inputs: {x: [2, 3]}\nlayers: [relu]")
     small(run_inputs(small.plan.program))
-    assert children() == before
+    assert not children() - before
 
 
 def test_a_pass_outlives_them(before: set[int]) -> None:
@@ -130,7 +130,7 @@ def test_an_interrupted_pass_leaves_none(before: set[int], monkeypatch: pytest.M
     monkeypatch.setattr(one, "_own", [interrupt] * len(one._own))
     with pytest.raises(KeyboardInterrupt):
         one(inputs)
-    assert comes_true(lambda: children() == before)
+    assert comes_true(lambda: not children() - before)
 
 
 def test_without_room_for_one_more_the_caller_is_alone(before: set[int], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,6 +16,7 @@ from functools import partial
 from mmap import mmap
 from multiprocessing import get_context
 from multiprocessing.synchronize import Semaphore
+from time import sleep
 from typing import NoReturn
 from weakref import finalize
 
@@ -25,10 +26,11 @@ from netcalc.numerics.plan.workers import Part, Parts, WorkerLostError, quick_lo
 
 __all__ = ["Processes"]
 
-#: How often a process looks before it lets others run in between.
-_LOOKS = 100
-#: How often it looks before it sleeps: some milliseconds between passes, and a second while others do their parts.
-_IDLE, _BUSY = 5_000, 1_000_000
+#: How often a worker looks for a phase before it sleeps, for about a millisecond, and its owner for the end of one.
+_IDLE, _BUSY = 20_000, 100_000
+#: How often the owner then naps, for some fifty microseconds, before it sleeps too.  It does not yield, which can leave
+#: it without its core until the next tick; nor does a worker nap, which would wake up on its owner's core.
+_NAPS = 20_000
 #: For how many seconds it sleeps before it sees whether the other still lives.
 _PATIENCE = 0.5
 
@@ -87,7 +89,7 @@ class Processes:
                 start.release()
             own()
             for end, pid in zip(self._ends[:others], self._pids, strict=False):
-                _wait(end, _BUSY, partial(_ended, pid))
+                _wait(end, _BUSY, _NAPS, partial(_ended, pid))
             if self._board[1]:
                 raise WorkerLostError
         except BaseException:
@@ -127,7 +129,7 @@ def _serve(parts: Parts, number: int, board: memoryview[int], start: Semaphore, 
             process = psutil.Process(owner)
             _make_way(process, number)
             while True:
-                if _wait(start, _IDLE, lambda: os.getppid() != owner):
+                if _wait(start, _IDLE, 0, lambda: os.getppid() != owner):
                     _make_way(process, number)
                 phases[board[0]]()
                 end.release()
@@ -149,16 +151,16 @@ def _make_way(owner: psutil.Process, number: int) -> None:
             os.sched_setaffinity(0, cores)
 
 
-def _wait(semaphore: Semaphore, yields: int, lost: Callable[[], bool]) -> bool:
+def _wait(semaphore: Semaphore, looks: int, naps: int, lost: Callable[[], bool]) -> bool:
     """Waits awake at first, then asleep; says whether it slept."""
     acquire = semaphore.acquire
-    for _ in range(_LOOKS):
+    for _ in range(looks):
         if acquire(False):
             return False
-    for _ in range(yields):
+    for _ in range(naps):
         if acquire(False):
             return False
-        os.sched_yield()
+        sleep(0)
     while not acquire(True, _PATIENCE):
         if lost():
             raise WorkerLostError

@@ -18,12 +18,12 @@ from netcalc.render.report import report as table
 from netcalc.spec import elaborate
 from netcalc.spec.library import load_text
 
-SPECS = Path(__file__).parent.parent / "tests" / "specs"
+SPECS = Path(__file__).parent.parent / "tests" / "fixtures"
 DEEP = {"gpt3_stack": 96, "deep": 1_000_000}
 
 
 def summary(name: str, layers: int) -> Callable[[], str]:
-    """What ``netcalc summary tests/specs/NAME.yaml --set layers=LAYERS`` does after its imports."""
+    """What ``netcalc summary tests/fixtures/NAME.yaml --set layers=LAYERS`` does after its imports."""
     text = (SPECS / f"{name}.yaml").read_text(encoding="utf-8")
     return lambda: table(analyse(elaborate(load_text(text), {"layers": layers})), "summary")
 

@@ -17,7 +17,7 @@ from safetensors.numpy import save_file
 from netcalc.analysis.walk import instances
 from netcalc.ir import CheckpointSource, Program, join
 from netcalc.numerics.inputs import run_inputs
-from netcalc.numerics.weights import Parameters
+from netcalc.numerics.parameters import Parameters
 
 SEED = 0
 

@@ -19,9 +19,9 @@ from netcalc.spec.library import Loaded, load_text
 if TYPE_CHECKING:
     from netcalc.analysis.compare import Comparison
     from netcalc.analysis.explain import Explanation
-    from netcalc.numerics.compiled import Compiled
-    from netcalc.numerics.run import PlanName, RunResult
-    from netcalc.numerics.verify import VerifyReport
+    from netcalc.engine.compiled import Compiled
+    from netcalc.engine.run import PlanName, RunResult
+    from netcalc.verification.verify import VerifyReport
 
 __all__ = ["LayerShapes", "Network", "compare", "load", "loads"]
 
@@ -160,8 +160,8 @@ class Network:
         threads: int | None = None,
         profiled: bool = False,
     ) -> RunResult:
-        """A forward pass in NumPy; see :func:`netcalc.numerics.run.forward`."""
-        from netcalc.numerics.run import forward
+        """A forward pass in NumPy; see :func:`netcalc.engine.run.forward`."""
+        from netcalc.engine.run import forward
 
         return forward(
             self.program,
@@ -186,14 +186,14 @@ class Network:
         threads: int | None = None,
         processes: bool | None = None,
     ) -> Compiled:
-        """The network planned and loaded, to be run again and again; see :class:`netcalc.numerics.compiled.Compiled`.
+        """The network planned and loaded, to be run again and again; see :class:`netcalc.engine.compiled.Compiled`.
 
         >>> import netcalc, numpy
         >>> session = netcalc.load("mlp").compile(seed=1)
         >>> session(x=numpy.zeros((1, 784), "float32"))["output"].shape
         (1, 10)
         """
-        from netcalc.numerics.compiled import Compiled
+        from netcalc.engine.compiled import Compiled
 
         return Compiled(self.program, weights, init=init, seed=seed, threads=threads, processes=processes)
 
@@ -205,7 +205,7 @@ class Network:
         progress: Callable[[int, int, str], None] | None = None,
     ) -> VerifyReport:
         """Runs the network and holds shapes, types, parameters and work against the prediction."""
-        from netcalc.numerics.verify import verify
+        from netcalc.verification.verify import verify
 
         return verify(self.program, seed=seed, weights=weights, progress=progress)
 

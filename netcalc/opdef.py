@@ -31,7 +31,7 @@ from netcalc.diagnostics import Fix, RuleError
 from netcalc.dims import Dim, Poly, product
 from netcalc.dtypes import DType
 from netcalc.expressions import parse
-from netcalc.ir import TensorType
+from netcalc.tensor_type import TensorType
 
 __all__ = [
     "KINDS",

@@ -9,7 +9,7 @@ import pytest
 import netcalc
 from netcalc import NetcalcError, Network
 
-SMALL = Path(__file__).parent / "specs" / "small.yaml"
+SMALL = Path(__file__).parent / "fixtures" / "small.yaml"
 
 
 def test_what_is_exported() -> None:

@@ -19,9 +19,9 @@ from netcalc.analysis.walk import instances
 from netcalc.dims import value_at
 from netcalc.ir import Body, InputSpec, OpNode, Program, Value
 from netcalc.numerics.kernels import kernel_for
-from netcalc.numerics.verify import verify
 from netcalc.opdef import KINDS, Context, Operation, as_tuple
 from netcalc.spec.lines import MODIFIERS
+from netcalc.verification.verify import verify
 
 ORACLES = Path(__file__).parent / "oracle"
 

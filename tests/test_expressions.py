@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from netcalc.dims import Poly, symbol
 from netcalc.expressions import FUNCTIONS, MAX_LENGTH, ExpressionError, parse
-from netcalc.ir import TensorType
+from netcalc.tensor_type import TensorType
 
 NAMES = ("a", "b", "c")
 scopes = st.fixed_dictionaries({name: st.integers(-9, 9) for name in NAMES})

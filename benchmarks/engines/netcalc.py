@@ -6,7 +6,7 @@ from models import Case
 
 from engines import Runner
 from netcalc.analysis.memory import memory
-from netcalc.numerics.plan.plan import Plan
+from netcalc.engine.plan import Plan
 
 
 def load(case: Case, threads: int) -> Runner:

@@ -17,7 +17,8 @@ from netcalc import __version__
 from netcalc.analysis.cost import Analysis, Cost, Row
 from netcalc.analysis.summary import Layer, Totals, number, tensor
 from netcalc.dims import Dim
-from netcalc.ir import OpNode, Program, TensorType, join
+from netcalc.ir import OpNode, Program, join
+from netcalc.tensor_type import TensorType
 
 __all__ = ["Comparison", "Match", "OperationMatch", "change", "compare", "ratio"]
 

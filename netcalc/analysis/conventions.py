@@ -11,8 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 from netcalc.dims import Dim
-from netcalc.ir import OpNode, TensorType, Value
+from netcalc.ir import OpNode, Value
 from netcalc.opdef import Term
+from netcalc.tensor_type import TensorType
 
 __all__ = ["CONVENTIONS", "Convention", "Counted", "Tally"]
 

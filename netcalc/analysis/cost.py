@@ -15,8 +15,9 @@ from netcalc.analysis.conventions import CONVENTIONS, Convention, Counted
 from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
 from netcalc.dims import Dim
 from netcalc.dtypes import ITEMSIZE
-from netcalc.ir import Body, CallNode, Node, OpNode, Program, TensorType, Value, dtype_of, join
+from netcalc.ir import Body, CallNode, Node, OpNode, Program, Value, dtype_of, join
 from netcalc.opdef import Context, Param, Term
+from netcalc.tensor_type import TensorType
 
 __all__ = ["Analysis", "Cost", "Row", "analyse"]
 

@@ -13,7 +13,8 @@ from typing import Any
 from netcalc import __version__
 from netcalc.analysis.cost import Analysis, Cost, Row
 from netcalc.dims import Dim, Poly
-from netcalc.ir import TensorType, Value
+from netcalc.ir import Value
+from netcalc.tensor_type import TensorType
 
 __all__ = ["CONTRACT", "Layer", "Summary", "Totals", "number", "sizes", "summarise", "tensor"]
 

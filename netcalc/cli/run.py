@@ -19,8 +19,8 @@ import typer
 from netcalc.cli import options
 
 if TYPE_CHECKING:
+    from netcalc.engine.run import RunResult
     from netcalc.ir import Program
-    from netcalc.numerics.run import RunResult
 
 
 class PlanChoice(StrEnum):
@@ -74,7 +74,7 @@ def command(
 ) -> None:
     """Runs the network and tells what came out; writes tensors where asked to."""
     from netcalc.cli.output import json_lines, look_for, write
-    from netcalc.numerics.run import forward
+    from netcalc.engine.run import forward
     from netcalc.numerics.trace import TraceRow
     from netcalc.render.progress import Progress
     from netcalc.render.runs import render_run, run_record
@@ -119,7 +119,7 @@ def _origin(program: Program, given: Mapping[str, Any], weights: str | None, see
 
 def _read_inputs(texts: list[str]) -> dict[str, Any]:
     from netcalc.diagnostics import Diagnostic, NetcalcError
-    from netcalc.numerics.tensors import read_array
+    from netcalc.numerics.tensor_files import read_array
 
     arrays: dict[str, Any] = {}
     problems: list[Diagnostic] = []
@@ -139,7 +139,7 @@ def _read_inputs(texts: list[str]) -> dict[str, Any]:
 
 
 def _save(result: RunResult, file: str) -> None:
-    from netcalc.numerics.tensors import write_tensors
+    from netcalc.numerics.tensor_files import write_tensors
 
     traced = {row.path: row.array for row in result.trace if row.array is not None}
     write_tensors(file, {**traced, **result.outputs})

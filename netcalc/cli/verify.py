@@ -28,7 +28,7 @@ def command(
     as_json = format_ is options.TextOrJson.JSON
     look = look_for(output)
     if weights is not None:
-        from netcalc.numerics.weights import check_weights
+        from netcalc.numerics.parameters import check_weights
         from netcalc.render.runs import render_weights, weights_record
 
         fit = check_weights(program, weights)
@@ -40,9 +40,9 @@ def command(
         )
         ok = fit.ok
     else:
-        from netcalc.numerics.verify import verify
         from netcalc.render.progress import Progress
         from netcalc.render.runs import render_verification, verification_record
+        from netcalc.verification.verify import verify
 
         with Progress() as progress:
             report = verify(program, seed=seed, progress=progress)

@@ -19,8 +19,8 @@ from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.dims import value_at
 from netcalc.inits import MODES, parse_init
 from netcalc.ir import Program
-from netcalc.numerics.arrays import numpy_dtype
 from netcalc.numerics.kernels import Array, initial_for
+from netcalc.numerics.numpy_dtypes import numpy_dtype
 from netcalc.opdef import Init, Operation, Param
 
 __all__ = ["Initializers", "Rule", "draw", "fans", "gain", "generator"]

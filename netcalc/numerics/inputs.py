@@ -10,10 +10,11 @@ import numpy as np
 from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
 from netcalc.dims import Poly, value_at
 from netcalc.dtypes import FLOATS, INTEGERS
-from netcalc.ir import InputSpec, Program, TensorType
-from netcalc.numerics.arrays import numpy_dtype
+from netcalc.ir import InputSpec, Program
 from netcalc.numerics.initializers import generator
 from netcalc.numerics.kernels import Array
+from netcalc.numerics.numpy_dtypes import numpy_dtype
+from netcalc.tensor_type import TensorType
 
 __all__ = ["require_sizes", "run_inputs"]
 

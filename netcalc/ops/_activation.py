@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from netcalc.ir import TensorType
 from netcalc.opdef import Context, Example, Kind, Operation, Term, require_float
+from netcalc.tensor_type import TensorType
 
 #: Work for one element: how many of each kind.
 Work = dict[Kind, int]

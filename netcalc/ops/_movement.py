@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from netcalc.dims import Dim
-from netcalc.ir import TensorType
 from netcalc.opdef import Context, Operation, RuleError, Term, normal_axis
+from netcalc.tensor_type import TensorType
 
 
 class Movement(Operation):

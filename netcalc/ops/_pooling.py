@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from netcalc.dims import Dim, product
-from netcalc.ir import TensorType
 from netcalc.opdef import Context, RuleError, attr
 from netcalc.ops._windows import AXES, OptionalSizes, Sizes, Windowed
+from netcalc.tensor_type import TensorType
 
 
 class Pooling(Windowed):

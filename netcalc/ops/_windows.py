@@ -10,8 +10,8 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
 from netcalc.dims import Dim, ceil_div, exact_div, maximum
-from netcalc.ir import TensorType
 from netcalc.opdef import Context, Operation, RuleError, require_float, require_rank, whole_number
+from netcalc.tensor_type import TensorType
 
 #: The spatial axes by rank, as explanations and cost terms name them.
 AXES: dict[int, tuple[str, ...]] = {1: ("length",), 2: ("height", "width"), 3: ("depth", "height", "width")}

@@ -1,6 +1,7 @@
 """Activations that work on each element by itself.
 
-:mod:`netcalc.ops.rectifier` has relu and its kin, :mod:`netcalc.ops.gating` softmax and the gated units.
+:mod:`netcalc.ops.rectifier` has relu and its variants, :mod:`netcalc.ops.softmax` softmax, and
+:mod:`netcalc.ops.gated_units` the gated units.
 """
 
 from collections.abc import Sequence
@@ -8,9 +9,9 @@ from typing import Literal, Self
 
 from pydantic import model_validator
 
-from netcalc.ir import TensorType
 from netcalc.opdef import Context, Term, attr, operation
 from netcalc.ops._activation import GELU_BY, SIGMOID, SILU, Elementwise, terms
+from netcalc.tensor_type import TensorType
 
 
 @operation

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from netcalc.dims import Dim, Poly, UndecidedError, ceil_div, exact_div, product
-from netcalc.ir import TensorType
 from netcalc.opdef import Context, Example, Term, attr, operation, ports
 from netcalc.ops._windows import OptionalSizes, Windowed
+from netcalc.tensor_type import TensorType
 
 
 class AdaptivePooling(Windowed):

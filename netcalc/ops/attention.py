@@ -6,7 +6,6 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BeforeValidator, WithJsonSchema, model_validator
 
 from netcalc.dims import Dim, product
-from netcalc.ir import TensorType
 from netcalc.opdef import (
     Context,
     Example,
@@ -18,8 +17,9 @@ from netcalc.opdef import (
     ports,
     require_float,
 )
-from netcalc.ops.attention_pattern import Blocks, Kept, band, banded_with_globals
-from netcalc.ops.broadcast import broadcast
+from netcalc.ops._attention_pattern import Blocks, Kept, band, banded_with_globals
+from netcalc.ops._broadcast import broadcast
+from netcalc.tensor_type import TensorType
 
 Alignment = Literal["upper_left", "lower_right"]
 

@@ -5,10 +5,10 @@ from typing import Any
 
 from pydantic import field_validator
 
-from netcalc.ir import TensorType
 from netcalc.opdef import Context, Example, Term, attr, operation
 from netcalc.ops._pooling import Pooling
 from netcalc.ops._windows import Offsets
+from netcalc.tensor_type import TensorType
 
 
 class AvgPooling(Pooling):

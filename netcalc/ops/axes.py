@@ -4,10 +4,10 @@ from typing import Any
 
 from pydantic import field_validator
 
-from netcalc.ir import TensorType
 from netcalc.opdef import Context, Example, RuleError, attr, normal_axis, operation
+from netcalc.ops._lists import Axes
 from netcalc.ops._movement import Movement, normal_axes
-from netcalc.ops.lists import Axes
+from netcalc.tensor_type import TensorType
 
 
 @operation

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 from netcalc.dims import Dim, product
-from netcalc.ir import TensorType
 from netcalc.opdef import (
     ONES,
     ZEROS,
@@ -20,6 +19,7 @@ from netcalc.opdef import (
     require_rank,
 )
 from netcalc.ops._statistics import affine_params, affine_terms, moments, reciprocal_root
+from netcalc.tensor_type import TensorType
 
 
 def _folded(affine: bool, **elements: Dim) -> tuple[Term, ...]:

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import Literal
 
-from netcalc.ir import TensorType
 from netcalc.opdef import Buffer, Context, Example, Init, Param, RuleError, Size, Term, attr, operation
 from netcalc.ops._windows import Pads, Sizes, Windowed, check_pad_mode
+from netcalc.tensor_type import TensorType
 
 
 @operation

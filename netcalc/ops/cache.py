@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 from netcalc.dims import Dim
-from netcalc.ir import TensorType
 from netcalc.opdef import (
     Context,
     Example,
@@ -15,6 +14,7 @@ from netcalc.opdef import (
     operation,
     ports,
 )
+from netcalc.tensor_type import TensorType
 
 
 @operation

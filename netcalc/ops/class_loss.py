@@ -6,10 +6,10 @@ from typing import Any, ClassVar
 from netcalc.diagnostics import RuleError
 from netcalc.dims import Dim
 from netcalc.dtypes import INTEGERS
-from netcalc.ir import TensorType
 from netcalc.opdef import Context, Example, Term, attr, operation, ports, require_float
-from netcalc.ops.gating import log_softmax_terms
 from netcalc.ops.loss import Loss
+from netcalc.ops.softmax import log_softmax_terms
+from netcalc.tensor_type import TensorType
 
 
 def class_axis(rank: int) -> int:

@@ -6,10 +6,10 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, WithJsonSchema
 
 from netcalc.dtypes import DType, result_type
-from netcalc.ir import TensorType
 from netcalc.opdef import Context, Example, Operation, RuleError, Term, attr, operation, ports
-from netcalc.ops.broadcast import broadcast
-from netcalc.ops.combine import Combination, number, require_held
+from netcalc.ops._broadcast import broadcast
+from netcalc.ops.arithmetic import Combination, number, require_held
+from netcalc.tensor_type import TensorType
 
 
 def _scalar(value: Any) -> Any:

@@ -7,9 +7,9 @@ from pydantic import BeforeValidator, WithJsonSchema
 
 from netcalc.dims import Dim, Poly, UndecidedError, ceil_div, exact_div
 from netcalc.dtypes import promote
-from netcalc.ir import TensorType
 from netcalc.opdef import Context, Example, RuleError, attr, normal_axis, operation, ports, whole_number
 from netcalc.ops._movement import Movement, resized
+from netcalc.tensor_type import TensorType
 
 
 @operation

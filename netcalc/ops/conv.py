@@ -4,7 +4,6 @@ import math
 from collections.abc import Sequence
 
 from netcalc.dims import Dim, product
-from netcalc.ir import TensorType
 from netcalc.opdef import Context, Example, Init, Param, RuleError, Size, Term, attr, operation
 from netcalc.ops._windows import (
     AXES,
@@ -17,6 +16,7 @@ from netcalc.ops._windows import (
     per_group,
     resolve_padding,
 )
+from netcalc.tensor_type import TensorType
 
 
 class Convolution(Windowed):

@@ -4,9 +4,9 @@ import math
 from collections.abc import Sequence
 
 from netcalc.dims import Dim, product
-from netcalc.ir import TensorType
 from netcalc.opdef import Context, Example, Init, Param, RuleError, Size, Term, attr, operation
 from netcalc.ops._windows import AXES, Offsets, Padding, Sizes, Windowed, per_group
+from netcalc.tensor_type import TensorType
 
 
 class TransposedConvolution(Windowed):

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import Literal
 
-from netcalc.ir import TensorType
 from netcalc.opdef import (
     Context,
     Example,
@@ -14,6 +13,7 @@ from netcalc.opdef import (
     operation,
     require_float,
 )
+from netcalc.tensor_type import TensorType
 
 
 class _Drop(Operation):

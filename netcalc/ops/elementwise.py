@@ -6,9 +6,9 @@ from typing import Any, ClassVar, Self
 from pydantic import model_validator
 
 from netcalc.dtypes import DType, result_type
-from netcalc.ir import TensorType
 from netcalc.opdef import Context, Example, Kind, Operation, RuleError, Term, attr, operation
-from netcalc.ops.combine import Number, require_held
+from netcalc.ops.arithmetic import Number, require_held
+from netcalc.tensor_type import TensorType
 
 
 class _Function(Operation):

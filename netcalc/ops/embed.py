@@ -6,7 +6,6 @@ from typing import Any, Literal
 
 from netcalc.dims import Dim
 from netcalc.dtypes import DType
-from netcalc.ir import TensorType
 from netcalc.opdef import (
     Context,
     Example,
@@ -20,6 +19,7 @@ from netcalc.opdef import (
     operation,
     ports,
 )
+from netcalc.tensor_type import TensorType
 
 
 def require_ids(x: TensorType, what: str) -> None:

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from netcalc.dims import Dim, exact_div, product
-from netcalc.ir import TensorType
 from netcalc.opdef import Context, Example, RuleError, Term, attr, operation, require_float, require_rank
 from netcalc.ops._windows import Padding, Sizes, Windowed
+from netcalc.tensor_type import TensorType
 
 
 class _Columns(Windowed):

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from netcalc.dims import Dim, product
-from netcalc.ir import TensorType
 from netcalc.opdef import Context, Example, Term, attr, operation
 from netcalc.ops._windows import Windowed
+from netcalc.tensor_type import TensorType
 
 
 class GlobalPooling(Windowed):

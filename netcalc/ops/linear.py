@@ -4,7 +4,6 @@ import math
 from collections.abc import Sequence
 
 from netcalc.dims import product
-from netcalc.ir import TensorType
 from netcalc.opdef import (
     Context,
     Example,
@@ -19,6 +18,7 @@ from netcalc.opdef import (
     ports,
     require_float,
 )
+from netcalc.tensor_type import TensorType
 
 
 @operation

@@ -6,7 +6,6 @@ from typing import Any, Literal
 from netcalc.diagnostics import RuleError
 from netcalc.dims import Dim
 from netcalc.dtypes import promote
-from netcalc.ir import TensorType
 from netcalc.opdef import (
     Context,
     Example,
@@ -17,8 +16,9 @@ from netcalc.opdef import (
     ports,
     require_float,
 )
-from netcalc.ops.broadcast import broadcast
-from netcalc.ops.lists import Numbers
+from netcalc.ops._broadcast import broadcast
+from netcalc.ops._lists import Numbers
+from netcalc.tensor_type import TensorType
 
 Reduction = Literal["none", "mean", "sum"]
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from netcalc.ir import TensorType
 from netcalc.opdef import Context, Example, Term, attr, operation
 from netcalc.ops._pooling import Pooling
+from netcalc.tensor_type import TensorType
 
 
 class LPPooling(Pooling):

@@ -3,10 +3,10 @@
 from typing import Literal
 
 from netcalc.dtypes import FLOATS, DType
-from netcalc.ir import TensorType
 from netcalc.opdef import Context, Example, RuleError, Size, attr, operation
+from netcalc.ops._lists import Whole
 from netcalc.ops._movement import Movement
-from netcalc.ops.lists import Whole
+from netcalc.tensor_type import TensorType
 
 
 class _Triangle(Movement):

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import Any
 
-from netcalc.ir import TensorType
 from netcalc.opdef import Context, Example, Term, attr, operation, ports
 from netcalc.ops._pooling import Pooling
 from netcalc.ops._windows import Offsets, Sizes
+from netcalc.tensor_type import TensorType
 
 
 class MaxPooling(Pooling):

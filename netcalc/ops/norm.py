@@ -7,7 +7,6 @@ from typing import Self
 from pydantic import model_validator
 
 from netcalc.dims import Dim, exact_div, product
-from netcalc.ir import TensorType
 from netcalc.opdef import (
     Context,
     Example,
@@ -22,8 +21,9 @@ from netcalc.opdef import (
     operation,
     require_float,
 )
+from netcalc.ops._lists import Axes, Sizes
 from netcalc.ops._statistics import affine_params, affine_terms, moments, reciprocal_root
-from netcalc.ops.lists import Axes, Sizes
+from netcalc.tensor_type import TensorType
 
 
 class _Trailing(Operation):

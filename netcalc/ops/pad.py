@@ -5,10 +5,10 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, WithJsonSchema
 
 from netcalc.dims import Dim, maximum, minimum
-from netcalc.ir import TensorType
 from netcalc.opdef import Context, Example, RuleError, attr, operation, whole_number
+from netcalc.ops._lists import Axes
 from netcalc.ops._movement import Movement, normal_axes, resized
-from netcalc.ops.lists import Axes
+from netcalc.tensor_type import TensorType
 
 
 def _pairs(value: Any) -> Any:

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import Literal
 
 from netcalc.dims import Dim
-from netcalc.ir import TensorType
 from netcalc.opdef import (
     Buffer,
     Context,
@@ -19,6 +18,7 @@ from netcalc.opdef import (
     operation,
     require_float,
 )
+from netcalc.tensor_type import TensorType
 
 
 class _Positions(Operation):

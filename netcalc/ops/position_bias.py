@@ -6,7 +6,6 @@ from typing import Any, Literal, Self
 from pydantic import model_validator
 
 from netcalc.dims import Dim, product
-from netcalc.ir import TensorType
 from netcalc.opdef import (
     Buffer,
     Context,
@@ -22,7 +21,8 @@ from netcalc.opdef import (
     ports,
     require_float,
 )
-from netcalc.ops.lists import Sizes
+from netcalc.ops._lists import Sizes
+from netcalc.tensor_type import TensorType
 
 
 class _Table(Operation):

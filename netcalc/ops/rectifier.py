@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from netcalc.ir import TensorType
 from netcalc.opdef import Context, Init, Param, RuleError, Size, attr, operation
 from netcalc.ops._activation import Elementwise
+from netcalc.tensor_type import TensorType
 
 
 @operation

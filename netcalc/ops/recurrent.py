@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar, Literal
 
 from netcalc.dims import Dim, product
-from netcalc.ir import TensorType
 from netcalc.opdef import (
     Context,
     Example,
@@ -22,6 +21,7 @@ from netcalc.opdef import (
 )
 from netcalc.ops._activation import SIGMOID, terms
 from netcalc.ops.dropout import Dropout
+from netcalc.tensor_type import TensorType
 
 
 class _Recurrent(Operation):

@@ -8,7 +8,6 @@ from pydantic import Field
 
 from netcalc.dims import Dim, product
 from netcalc.dtypes import FLOATS, DType
-from netcalc.ir import TensorType
 from netcalc.opdef import (
     Context,
     Example,
@@ -21,7 +20,8 @@ from netcalc.opdef import (
     operation,
     require_float,
 )
-from netcalc.ops.lists import Axes
+from netcalc.ops._lists import Axes
+from netcalc.tensor_type import TensorType
 
 
 class _Reduction(Operation):

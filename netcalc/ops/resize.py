@@ -8,11 +8,11 @@ from typing import Any, Literal, Self
 from pydantic import field_validator, model_validator
 
 from netcalc.dims import Dim, ceil_div, maximum
-from netcalc.ir import TensorType
 from netcalc.opdef import Context, Example, Operation, RuleError, Term, attr, operation, require_float, require_rank
+from netcalc.ops._lists import Numbers, Sizes
 from netcalc.ops._windows import AXES
 from netcalc.ops.adaptive_pool import AdaptiveAvgPool1d, AdaptiveAvgPool2d, AdaptiveAvgPool3d, AdaptiveAvgPooling
-from netcalc.ops.lists import Numbers, Sizes
+from netcalc.tensor_type import TensorType
 
 #: How many spatial axes the modes take that do not take any number of them.
 _AXES_OF = {"linear": 1, "bilinear": 2, "bicubic": 2, "lanczos": 2, "trilinear": 3}

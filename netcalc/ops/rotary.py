@@ -7,7 +7,6 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from netcalc.dims import Dim, product
 from netcalc.dtypes import INTEGERS
-from netcalc.ir import TensorType
 from netcalc.opdef import (
     Context,
     Example,
@@ -20,7 +19,8 @@ from netcalc.opdef import (
     ports,
     require_float,
 )
-from netcalc.ops.lists import Numbers
+from netcalc.ops._lists import Numbers
+from netcalc.tensor_type import TensorType
 
 
 class _Scaling(BaseModel):

@@ -12,7 +12,6 @@ from pydantic import BeforeValidator, PlainSerializer, ValidationError, WithJson
 from netcalc import ops
 from netcalc.dims import Dim, minimum, product
 from netcalc.dtypes import INTEGERS
-from netcalc.ir import TensorType
 from netcalc.opdef import (
     ZEROS,
     Buffer,
@@ -30,8 +29,9 @@ from netcalc.opdef import (
     require_float,
 )
 from netcalc.ops.activation import Sigmoid
-from netcalc.ops.gating import Softmax
-from netcalc.ops.order import selection
+from netcalc.ops.softmax import Softmax
+from netcalc.ops.sorting import selection
+from netcalc.tensor_type import TensorType
 
 
 @operation

@@ -5,7 +5,6 @@ from typing import Any
 
 from netcalc.dims import Dim
 from netcalc.dtypes import promote
-from netcalc.ir import TensorType
 from netcalc.opdef import (
     Context,
     Example,
@@ -20,6 +19,7 @@ from netcalc.opdef import (
 )
 from netcalc.ops._activation import SILU, terms
 from netcalc.ops.activation import Softplus
+from netcalc.tensor_type import TensorType
 
 
 @operation

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from netcalc.dims import Dim, exact_div, product
-from netcalc.ir import TensorType
 from netcalc.opdef import Context, Example, RuleError, attr, normal_axis, operation
+from netcalc.ops._lists import Shape
 from netcalc.ops._movement import Movement
-from netcalc.ops.lists import Shape
+from netcalc.tensor_type import TensorType
 
 
 @operation

@@ -1,9 +1,9 @@
 """Channels traded for pixels, and channels mixed between groups."""
 
 from netcalc.dims import Dim, exact_div
-from netcalc.ir import TensorType
 from netcalc.opdef import Context, Example, RuleError, Size, attr, operation
 from netcalc.ops._movement import Movement
+from netcalc.tensor_type import TensorType
 
 
 @operation

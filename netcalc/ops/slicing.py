@@ -6,7 +6,6 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, WithJsonSchema
 
 from netcalc.dims import Dim, maximum, minimum
-from netcalc.ir import TensorType
 from netcalc.opdef import (
     Context,
     Example,
@@ -17,8 +16,9 @@ from netcalc.opdef import (
     ports,
     whole_number,
 )
+from netcalc.ops._lists import Axes, Sizes, Whole, Wholes, listed
 from netcalc.ops._movement import Movement, normal_axes, resized
-from netcalc.ops.lists import Axes, Sizes, Whole, Wholes, listed
+from netcalc.tensor_type import TensorType
 
 
 def _ends(value: Any) -> Any:

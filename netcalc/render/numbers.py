@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from netcalc.dims import Dim
-from netcalc.ir import TensorType
+from netcalc.tensor_type import TensorType
 
 __all__ = [
     "bytes_text",

@@ -9,7 +9,7 @@ from netcalc.render.numbers import bytes_text, repeated, share
 from netcalc.render.text import Look, fill
 
 if TYPE_CHECKING:
-    from netcalc.numerics.profile import Profile
+    from netcalc.engine.profile import Profile
 
 __all__ = ["profile_parts", "profile_record"]
 

@@ -12,10 +12,10 @@ from netcalc.render.profile import profile_parts, profile_record
 from netcalc.render.text import PLAIN, Look, clean
 
 if TYPE_CHECKING:
-    from netcalc.numerics.run import RunResult
+    from netcalc.engine.run import RunResult
+    from netcalc.numerics.parameters import WeightsReport
     from netcalc.numerics.trace import TraceRow
-    from netcalc.numerics.verify import Check, VerifyReport
-    from netcalc.numerics.weights import WeightsReport
+    from netcalc.verification.verify import Check, VerifyReport
 
 __all__ = ["render_run", "render_verification", "render_weights", "run_record", "verification_record", "weights_record"]
 

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from netcalc.diagnostics import Diagnostic, NetcalcError, Related, did_you_mean
-from netcalc.ir import TensorType
 from netcalc.spec.declarations import Declaration, declare_argument
 from netcalc.spec.evaluate import evaluate
 from netcalc.spec.library import Block
 from netcalc.spec.lines import Line
 from netcalc.spec.source import Cursor
+from netcalc.tensor_type import TensorType
 
 __all__ = ["bind_arguments", "declared_arguments", "frozen"]
 

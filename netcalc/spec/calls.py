@@ -10,11 +10,11 @@ from netcalc.ir import Body, CallNode, Value
 from netcalc.opdef import ports
 from netcalc.spec.arguments import bind_arguments, frozen
 from netcalc.spec.inputs import resolve_inputs, resolve_value
-from netcalc.spec.interface import checkpoint_sources
 from netcalc.spec.library import Block
 from netcalc.spec.lines import Line
+from netcalc.spec.program_io import checkpoint_sources
+from netcalc.spec.scope import BodyBuilder, Frame, Named, Poisoned, type_of
 from netcalc.spec.ties import tie_call
-from netcalc.spec.wiring import BodyBuilder, Frame, Named, Poisoned, type_of
 
 if TYPE_CHECKING:
     from netcalc.spec.elaborate import Elaborator

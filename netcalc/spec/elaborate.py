@@ -14,19 +14,20 @@ from typing import Any, TypeVar
 from netcalc import ops
 from netcalc.diagnostics import Diagnostic, NetcalcError, Related, did_you_mean
 from netcalc.dims import assumptions
-from netcalc.ir import Body, Program, TensorType, Value, join
+from netcalc.ir import Body, Program, Value, join
 from netcalc.opdef import Context
 from netcalc.spec.calls import elaborate_call
 from netcalc.spec.evaluate import evaluate, evaluate_expression
 from netcalc.spec.inputs import resolve_value
-from netcalc.spec.interface import checkpoint_sources, program_inputs, program_outputs
 from netcalc.spec.library import Block, Loaded, find_block, shipped_blocks
 from netcalc.spec.lines import Line, read_line
 from netcalc.spec.operations import elaborate_operation
+from netcalc.spec.program_io import checkpoint_sources, program_inputs, program_outputs
 from netcalc.spec.repeats import elaborate_repeat
+from netcalc.spec.scope import BodyBuilder, Frame, Named, Poisoned, Scope, TooLargeError
 from netcalc.spec.settings import Settings, resolve_settings
 from netcalc.spec.source import Cursor
-from netcalc.spec.wiring import BodyBuilder, Frame, Named, Poisoned, Scope, TooLargeError
+from netcalc.tensor_type import TensorType
 
 __all__ = ["elaborate"]
 

@@ -8,8 +8,8 @@ from netcalc.diagnostics import Diagnostic, NetcalcError, Related, did_you_mean
 from netcalc.ir import Value
 from netcalc.opdef import Port
 from netcalc.spec.lines import Line
+from netcalc.spec.scope import Frame, Named
 from netcalc.spec.source import Cursor
-from netcalc.spec.wiring import Frame, Named
 
 __all__ = ["resolve_inputs", "resolve_value"]
 

@@ -10,15 +10,16 @@ from pydantic import ValidationError
 from netcalc import ops
 from netcalc.diagnostics import Diagnostic, NetcalcError, Related, RuleError
 from netcalc.dims import UndecidedError
-from netcalc.ir import OpNode, TensorType, Value, join
+from netcalc.ir import OpNode, Value, join
 from netcalc.opdef import Operation, as_tuple
 from netcalc.spec.document import diagnose
 from netcalc.spec.evaluate import evaluate
 from netcalc.spec.inputs import resolve_inputs, resolve_value
 from netcalc.spec.lines import Line
+from netcalc.spec.scope import Frame, Named, Poisoned
 from netcalc.spec.source import Cursor
 from netcalc.spec.ties import tie_operation
-from netcalc.spec.wiring import Frame, Named, Poisoned
+from netcalc.tensor_type import TensorType
 
 if TYPE_CHECKING:
     from netcalc.spec.elaborate import Elaborator

@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from netcalc import ops
 from netcalc.diagnostics import Diagnostic, NetcalcError
-from netcalc.ir import Body, CallNode, OpNode, TensorType, Value, join
+from netcalc.ir import Body, CallNode, OpNode, Value, join
 from netcalc.opdef import Operation
 from netcalc.spec.calls import emit_call, prepare_call
 from netcalc.spec.evaluate import evaluate, evaluate_expression, names_in
 from netcalc.spec.inputs import resolve_value
 from netcalc.spec.lines import Line
 from netcalc.spec.operations import elaborate_operation
+from netcalc.spec.scope import BodyBuilder, Frame, Named, Poisoned
 from netcalc.spec.ties import tie_call
-from netcalc.spec.wiring import BodyBuilder, Frame, Named, Poisoned
+from netcalc.tensor_type import TensorType
 
 if TYPE_CHECKING:
     from netcalc.spec.elaborate import Elaborator

@@ -9,8 +9,8 @@ from netcalc.dims import Dim
 from netcalc.ir import Body, CallNode, Node, OpNode, Tie, join, parameter_at
 from netcalc.opdef import Param
 from netcalc.spec.lines import Line
+from netcalc.spec.scope import BodyBuilder, Frame
 from netcalc.spec.source import Cursor
-from netcalc.spec.wiring import BodyBuilder, Frame
 
 __all__ = ["tie_call", "tie_operation"]
 

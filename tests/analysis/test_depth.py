@@ -10,12 +10,12 @@ from netcalc.analysis.conventions import CONVENTIONS
 from netcalc.analysis.cost import Analysis
 from netcalc.spec import elaborate, load_document
 
-SPECS = Path(__file__).parent.parent / "specs"
+FIXTURES = Path(__file__).parent.parent / "fixtures"
 
 
 def analysis(name: str, layers: int | None = None) -> Analysis:
     settings = {} if layers is None else {"layers": layers}
-    return Analysis(elaborate(load_document(SPECS / f"{name}.yaml"), settings), CONVENTIONS["netcalc"])
+    return Analysis(elaborate(load_document(FIXTURES / f"{name}.yaml"), settings), CONVENTIONS["netcalc"])
 
 
 @pytest.mark.parametrize(("name", "layers"), [("gpt3_stack", 96), ("deep", 1_000_000)])

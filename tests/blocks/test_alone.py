@@ -7,8 +7,8 @@ import re
 import pytest
 
 from netcalc.analysis.walk import instances
-from netcalc.numerics.verify import verify
 from netcalc.spec.library import find_block, load_text, shipped_blocks, specs_dir
+from netcalc.verification.verify import verify
 from tests.spec.harness import program, shapes
 
 IMAGES = "{c2: [B, 4, 16, 24], c3: [B, 6, 8, 12], c4: [B, 8, 4, 6], c5: [B, 10, 2, 3]}"

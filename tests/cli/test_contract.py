@@ -13,7 +13,7 @@ import pytest
 from netcalc.spec.library import shipped
 from tests.conftest import Ran
 
-SMALL = str(Path(__file__).parent.parent / "specs" / "small.yaml")
+SMALL = str(Path(__file__).parent.parent / "fixtures" / "small.yaml")
 KEYS = {"netcalc", "spec", "convention", "inputs", "outputs", "totals", "layers"}
 TOTALS = {"params", "params_trainable", "buffers", "weight_bytes", "macs", "flops"}
 PARTS = {"params_active", "macs_expected", "flops_expected"}  # given where they are not all

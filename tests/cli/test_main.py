@@ -24,7 +24,7 @@ from tests.conftest import Ran
 
 ROOT = Path(__file__).parent.parent.parent
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
-SMALL = str(ROOT / "tests" / "specs" / "small.yaml")
+SMALL = str(ROOT / "tests" / "fixtures" / "small.yaml")
 
 
 def python(code: str) -> str:

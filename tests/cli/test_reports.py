@@ -13,7 +13,7 @@ from netcalc.analysis.conventions import CONVENTIONS
 from netcalc.cli.reports import FIELDS
 from tests.conftest import Ran
 
-SMALL = str(Path(__file__).parent.parent / "specs" / "small.yaml")
+SMALL = str(Path(__file__).parent.parent / "fixtures" / "small.yaml")
 
 REPORTS: dict[str, list[str]] = {
     "shapes": ["shapes", SMALL],

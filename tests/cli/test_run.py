@@ -14,8 +14,8 @@ import netcalc as package
 from netcalc.ops.rectifier import ReLU
 from tests.conftest import Ran
 
-SPECS = Path(__file__).parent.parent / "specs"
-SMALL = str(SPECS / "small.yaml")
+FIXTURES = Path(__file__).parent.parent / "fixtures"
+SMALL = str(FIXTURES / "small.yaml")
 
 
 @pytest.fixture(autouse=True)
@@ -25,7 +25,7 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_layer_normalisation_example(netcalc: Callable[..., Ran], golden: Callable[[str, str], None]) -> None:
     np.save("x.npy", np.array([[10, 2, -5, 25]], "float32"))
-    spec = str(SPECS / "layer_norm.yaml")
+    spec = str(FIXTURES / "layer_norm.yaml")
     ran = netcalc("run", spec, "--input", "x=x.npy", "--plan", "reference")
     assert ran.code == 0
     golden("runs/layer-norm.txt", ran.out)

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from netcalc.analysis.cost import analyse
 from netcalc.analysis.summary import summarise
+from netcalc.engine.run import forward
 from netcalc.ir import Program
-from netcalc.numerics.run import forward
-from netcalc.numerics.verify import verify
 from netcalc.spec import elaborate
 from netcalc.spec.library import load_text
+from netcalc.verification.verify import verify
 
 DRAWS = int(os.environ.get("NETCALC_DRAWS", "30"))
 drawn = settings(max_examples=DRAWS, deadline=None, suppress_health_check=list(HealthCheck))

@@ -11,7 +11,7 @@ from scipy import stats
 from netcalc.diagnostics import NetcalcError
 from netcalc.inits import parse_init
 from netcalc.numerics.initializers import Initializers, draw, generator
-from netcalc.numerics.weights import Parameters
+from netcalc.numerics.parameters import Parameters
 from netcalc.opdef import Init
 from tests.numerics.programs import TIED, program
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
-from netcalc.numerics.run import RunResult, forward
-from netcalc.numerics.weights import check_weights
+from netcalc.engine.run import RunResult, forward
+from netcalc.numerics.parameters import check_weights
 from netcalc.spec import elaborate, load_document
 
 TRUTH = Path(__file__).parent.parent / "truth"

@@ -15,11 +15,11 @@ from safetensors.numpy import load_file
 from netcalc import ops
 from netcalc.analysis.walk import dtype_of
 from netcalc.dims import value_at
-from netcalc.ir import TensorType
-from netcalc.numerics.arrays import numpy_dtype
 from netcalc.numerics.kernels import Run, apply
+from netcalc.numerics.numpy_dtypes import numpy_dtype
 from netcalc.numerics.tally import tallied, tallying
 from netcalc.opdef import Context, as_tuple
+from netcalc.tensor_type import TensorType
 from tests.ops.planned import alone, planned
 
 #: What sums in another order may change, in units of the largest number.

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from netcalc.ir import Body, InputSpec, OpNode, Program, TensorType, Value
-from netcalc.numerics.plan.plan import Plan
-from netcalc.numerics.plan.session import Session
+from netcalc.engine.plan import Plan
+from netcalc.engine.runtime.session import Session
+from netcalc.ir import Body, InputSpec, OpNode, Program, Value
 from netcalc.opdef import Operation, Param
+from netcalc.tensor_type import TensorType
 
 __all__ = ["alone", "planned"]
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from netcalc import ops
 from netcalc.dims import Dim, symbol, value_at
-from netcalc.ir import TensorType
 from netcalc.opdef import Context, Step, as_tuple
+from netcalc.tensor_type import TensorType
 
 
 @dataclass

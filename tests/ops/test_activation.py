@@ -13,8 +13,8 @@ from pydantic import ValidationError
 from netcalc import ops
 from netcalc.diagnostics import RuleError
 from netcalc.dims import symbol, value_at
-from netcalc.ir import TensorType
 from netcalc.opdef import Context, as_tuple
+from netcalc.tensor_type import TensorType
 from tests.ops.harness import case_ids, execute, truth_case
 
 ATTRS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -24,7 +24,12 @@ ATTRS: dict[str, tuple[str, dict[str, Any]]] = {
     "prelu": ("prelu", {"num_parameters": 8}),
 }
 
-EVERY = (*ops.FAMILIES["rectifier"], *ops.FAMILIES["activation"], *ops.FAMILIES["gating"])
+EVERY = (
+    *ops.FAMILIES["rectifier"],
+    *ops.FAMILIES["activation"],
+    *ops.FAMILIES["softmax"],
+    *ops.FAMILIES["gated_units"],
+)
 
 
 @pytest.mark.parametrize("case_id", case_ids("op_act"))
@@ -142,7 +147,10 @@ attributes = st.one_of(
     st.tuples(st.just("hardtanh"), st.fixed_dictionaries({"min": st.floats(-2, 0), "max": st.floats(0, 2)})),
     st.tuples(st.just("gelu"), st.just({"approximate": "tanh"})),
     st.tuples(st.just("geglu"), st.just({"approximate": "tanh", "gate": "second"})),
-    st.tuples(st.sampled_from(ops.FAMILIES["gating"]), st.fixed_dictionaries({"axis": st.integers(-2, 1)})),
+    st.tuples(
+        st.sampled_from(ops.FAMILIES["softmax"] + ops.FAMILIES["gated_units"]),
+        st.fixed_dictionaries({"axis": st.integers(-2, 1)}),
+    ),
 )
 
 

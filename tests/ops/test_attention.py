@@ -14,9 +14,9 @@ from pydantic import ValidationError
 from netcalc import ops
 from netcalc.diagnostics import RuleError
 from netcalc.dims import Dim, symbol, value_at
-from netcalc.ir import TensorType
 from netcalc.opdef import Context
 from netcalc.ops.attention import ScaledDotProductAttention
+from netcalc.tensor_type import TensorType
 from tests.ops.harness import Case, execute, truth_case
 from tests.ops.prediction import predict
 

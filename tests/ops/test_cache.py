@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from netcalc import ops
 from netcalc.diagnostics import RuleError
 from netcalc.dims import symbol
-from netcalc.ir import TensorType
 from netcalc.opdef import Context
+from netcalc.tensor_type import TensorType
 from tests.ops.harness import execute
 from tests.ops.prediction import predict
 

@@ -13,8 +13,8 @@ from pydantic import ValidationError
 from netcalc import ops
 from netcalc.diagnostics import RuleError
 from netcalc.dims import assumptions, symbol
-from netcalc.ir import TensorType
 from netcalc.opdef import Context
+from netcalc.tensor_type import TensorType
 from tests.ops.harness import case_ids, execute, truth_case
 from tests.ops.prediction import agrees_symbolically, predict
 

@@ -13,8 +13,8 @@ from pydantic import ValidationError
 from netcalc import ops
 from netcalc.diagnostics import RuleError
 from netcalc.dims import symbol, value_at
-from netcalc.ir import TensorType
 from netcalc.opdef import Context
+from netcalc.tensor_type import TensorType
 from tests.ops.harness import execute
 
 ONES = np.ones((64, 32, 4, 4), np.float32)

@@ -14,8 +14,8 @@ from pydantic import ValidationError
 from netcalc import ops
 from netcalc.diagnostics import RuleError
 from netcalc.dims import symbol
-from netcalc.ir import TensorType
 from netcalc.opdef import Context
+from netcalc.tensor_type import TensorType
 from tests.ops.harness import execute, truth_case
 
 TABLE = {"num_embeddings": 20, "embedding_dim": 6}

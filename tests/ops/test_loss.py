@@ -13,9 +13,9 @@ from pydantic import ValidationError
 from netcalc import ops
 from netcalc.diagnostics import RuleError
 from netcalc.dims import symbol, value_at
-from netcalc.ir import TensorType
 from netcalc.numerics.kernels import Run, apply
 from netcalc.opdef import Context, as_tuple
+from netcalc.tensor_type import TensorType
 from tests.ops.harness import execute
 
 rng = np.random.default_rng(0)

@@ -14,9 +14,9 @@ from pydantic import ValidationError
 from netcalc import ops
 from netcalc.diagnostics import RuleError
 from netcalc.dims import symbol
-from netcalc.ir import TensorType
 from netcalc.numerics.kernels import initial_for
 from netcalc.opdef import Buffer, Context
+from netcalc.tensor_type import TensorType
 from tests.ops.harness import execute, truth_case
 from tests.ops.prediction import predict
 

@@ -12,8 +12,8 @@ from pydantic import ValidationError
 
 from netcalc import ops
 from netcalc.dims import Poly, product, symbol, value_at
-from netcalc.ir import TensorType
 from netcalc.opdef import Context, RuleError, as_tuple
+from netcalc.tensor_type import TensorType
 from tests.ops.harness import case_ids, execute, truth_case
 
 RECORDED: dict[str, tuple[str, dict[str, Any]]] = {

@@ -13,8 +13,8 @@ from pydantic import ValidationError
 from netcalc import ops
 from netcalc.diagnostics import RuleError
 from netcalc.dims import Dim, symbol, value_at
-from netcalc.ir import TensorType
 from netcalc.opdef import Context, Term
+from netcalc.tensor_type import TensorType
 from tests.ops.harness import execute, truth_case
 
 ROUTERS: dict[str, dict[str, Any]] = {

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from netcalc import ops
 from netcalc.dims import symbol, value_at
-from netcalc.ir import TensorType
 from netcalc.opdef import Context, RuleError, as_tuple
+from netcalc.tensor_type import TensorType
 from tests.ops.harness import execute
 
 PORTS = ("u", "delta", "A", "B", "C", "D", "z", "delta_bias", "initial_state")

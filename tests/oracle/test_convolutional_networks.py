@@ -10,8 +10,8 @@ import pytest
 
 from netcalc.analysis.conventions import CONVENTIONS
 from netcalc.analysis.cost import Analysis
-from netcalc.numerics.run import forward
-from netcalc.numerics.weights import check_weights
+from netcalc.engine.run import forward
+from netcalc.numerics.parameters import check_weights
 from tests.oracle.blocks.convolutional import DoubleConv, Down, Up
 from tests.zoo.harness import built
 

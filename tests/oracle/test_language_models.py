@@ -10,8 +10,8 @@ import pytest
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
-from netcalc.numerics.run import forward  # noqa: E402
-from netcalc.numerics.weights import check_weights  # noqa: E402
+from netcalc.engine.run import forward  # noqa: E402
+from netcalc.numerics.parameters import check_weights  # noqa: E402
 from tests.zoo.harness import built  # noqa: E402
 
 SIZES = {"batch": 2, "length": 11, "vocab": 40, "d_model": 32, "heads": 4, "layers": 3}

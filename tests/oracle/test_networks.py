@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from netcalc.numerics.run import forward
-from netcalc.numerics.weights import check_weights
+from netcalc.engine.run import forward
+from netcalc.numerics.parameters import check_weights
 from tests.zoo.harness import built, torch_total
 
 torch = pytest.importorskip("torch")

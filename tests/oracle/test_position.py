@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from netcalc import ops
-from netcalc.ir import TensorType
 from netcalc.numerics.kernels import initial_for
 from netcalc.opdef import Context
+from netcalc.tensor_type import TensorType
 from tests.ops.harness import execute
 from tests.oracle.harness import draws
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from netcalc.numerics.run import forward
+from netcalc.engine.run import forward
 from tests.zoo.harness import FAMILIES, built
 
 torch = pytest.importorskip("torch")

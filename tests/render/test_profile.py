@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from netcalc.numerics.plan.plan import PlanMemory
-from netcalc.numerics.profile import LayerTime, OperationTime, Profile
+from netcalc.engine.plan import PlanMemory
+from netcalc.engine.profile import LayerTime, OperationTime, Profile
 from netcalc.render.profile import profile_parts, profile_record
 from netcalc.render.text import Look
 

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from netcalc.cli.output import json_lines
 from netcalc.diagnostics import Diagnostic, Span
 from netcalc.dims import symbol
-from netcalc.ir import TensorType
 from netcalc.render.diagnostics import render_diagnostic
 from netcalc.render.grid import Column, csv_lines, grid, markdown
 from netcalc.render.numbers import bytes_text, exact, measured, shape_text, shapes_text, share, short, work
 from netcalc.render.progress import Progress
 from netcalc.render.text import Look, clean, fill, look_of, padded, width_of
+from netcalc.tensor_type import TensorType
 
 
 @pytest.mark.parametrize(

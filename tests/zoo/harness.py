@@ -15,9 +15,9 @@ from safetensors.numpy import load_file
 
 from netcalc.analysis.conventions import CONVENTIONS
 from netcalc.analysis.cost import Analysis
+from netcalc.engine.run import forward
 from netcalc.ir import Program
-from netcalc.numerics.run import forward
-from netcalc.numerics.weights import check_weights
+from netcalc.numerics.parameters import check_weights
 from netcalc.spec import elaborate, load_document
 
 HERE = Path(__file__).parent

@@ -11,7 +11,7 @@ from netcalc.analysis.conventions import CONVENTIONS
 from netcalc.analysis.cost import Analysis
 from tests.zoo.harness import built, check_case
 
-SPECS = Path(__file__).parent.parent / "specs"
+FIXTURES = Path(__file__).parent.parent / "fixtures"
 SMALL = {"height": 64, "width": 64, "classes": 10}
 ROWS = [
     [3, 16, 16, True, "relu", 2],
@@ -63,7 +63,7 @@ def test_mobilenet_v2() -> None:
 
 
 def test_inception_modules() -> None:
-    check_case("inception_mini_48", str(SPECS / "inceptions.yaml"), {}, outputs={"": "output"})
+    check_case("inception_mini_48", str(FIXTURES / "inceptions.yaml"), {}, outputs={"": "output"})
 
 
 def test_alexnet_has_the_neurons_that_its_paper_counts() -> None:

@@ -10,9 +10,9 @@ import pytest
 from netcalc.analysis.conventions import CONVENTIONS
 from netcalc.analysis.cost import Analysis
 from netcalc.analysis.walk import parameters
-from netcalc.numerics.run import forward
-from netcalc.numerics.verify import verify
+from netcalc.engine.run import forward
 from netcalc.spec.library import load_document
+from netcalc.verification.verify import verify
 from tests.zoo.harness import FAMILIES, built, check_case, torch_total
 
 LLAMA3 = {

@@ -7,7 +7,7 @@ import numpy as np
 from netcalc.analysis.conventions import CONVENTIONS
 from netcalc.analysis.cost import Analysis
 from netcalc.analysis.walk import parameters
-from netcalc.numerics.weights import check_weights
+from netcalc.numerics.parameters import check_weights
 from tests.zoo.harness import FAMILIES, built
 
 #: hf/switch-base-8@s128-t128: transformers 5.23.0 on random weights, where 448 of 1536 tokens found their expert full.

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from netcalc.numerics.verify import verify
 from netcalc.spec.library import load_document, shipped
+from netcalc.verification.verify import verify
 from tests.zoo.harness import FAMILIES, built
 
 SMALL = {spec: settings for family in FAMILIES.values() for spec, settings in family["small"].items()}

@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netcalc import ops
-from netcalc.numerics.arrays import is_half
+from netcalc.numerics.numpy_dtypes import is_half
 from netcalc.opdef import Kind
 
 Array: TypeAlias = NDArray[Any]

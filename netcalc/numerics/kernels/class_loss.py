@@ -7,8 +7,8 @@ import numpy as np
 from netcalc.diagnostics import RuleError
 from netcalc.numerics.kernels import Array, Run, kernel, like, wide
 from netcalc.numerics.kernels._activation import select
-from netcalc.numerics.kernels.gating import log_softmax_along
 from netcalc.numerics.kernels.loss import reduced
+from netcalc.numerics.kernels.softmax import log_softmax_along
 from netcalc.ops.class_loss import CrossEntropy, NLLLoss, class_axis
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from netcalc.numerics.kernels import Array, Run, kernel, wide
-from netcalc.numerics.kernels.combine import alike, operands
+from netcalc.numerics.kernels.arithmetic import alike, operands
 from netcalc.ops.compare import MaskedFill
 
 

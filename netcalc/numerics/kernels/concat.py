@@ -7,8 +7,8 @@ from itertools import accumulate
 import numpy as np
 
 from netcalc.dtypes import promote
-from netcalc.numerics.arrays import dtype_name, numpy_dtype
 from netcalc.numerics.kernels import Array, Run, kernel, like
+from netcalc.numerics.numpy_dtypes import dtype_name, numpy_dtype
 from netcalc.opdef import Context
 from netcalc.ops.concat import Concat, Parting, Stack
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from netcalc.ir import TensorType
 from netcalc.numerics.kernels import Array, Run, kernel, like
 from netcalc.ops.dropout import Dropout, StochasticDepth
+from netcalc.tensor_type import TensorType
 
 
 @kernel("dropout")

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from netcalc.dtypes import result_type
-from netcalc.numerics.arrays import dtype_name, numpy_dtype
 from netcalc.numerics.kernels import Array, Run, kernel, wide
+from netcalc.numerics.numpy_dtypes import dtype_name, numpy_dtype
 from netcalc.ops.elementwise import Cast, Clamp
 
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from netcalc.diagnostics import RuleError
-from netcalc.numerics.arrays import numpy_dtype
 from netcalc.numerics.kernels import Array, Run, kernel, like, wide
+from netcalc.numerics.numpy_dtypes import numpy_dtype
 from netcalc.ops.embed import Embedding, EmbeddingBag, OneHot
 
 

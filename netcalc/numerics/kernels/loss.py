@@ -8,9 +8,9 @@ import numpy as np
 
 from netcalc.diagnostics import RuleError
 from netcalc.dtypes import promote
-from netcalc.numerics.arrays import dtype_name, numpy_dtype
 from netcalc.numerics.kernels import Array, Run, kernel, wide
 from netcalc.numerics.kernels._activation import select
+from netcalc.numerics.numpy_dtypes import dtype_name, numpy_dtype
 from netcalc.ops.loss import BinaryCrossEntropy, BinaryCrossEntropyWithLogits, KLDiv, L1Loss, Loss, MSELoss
 
 

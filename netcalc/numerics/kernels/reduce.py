@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from netcalc.numerics.arrays import dtype_name, numpy_dtype
 from netcalc.numerics.kernels import Array, Run, kernel, like, wide
+from netcalc.numerics.numpy_dtypes import dtype_name, numpy_dtype
 from netcalc.ops.reduce import Cumsum, Var, VectorNorm
 
 

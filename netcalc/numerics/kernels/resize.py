@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from netcalc.dims import value_at
-from netcalc.ir import TensorType
 from netcalc.numerics.kernels import Array, Run, kernel, wide
 from netcalc.numerics.kernels.adaptive_pool import average
 from netcalc.opdef import Context
 from netcalc.ops.resize import Interpolate
+from netcalc.tensor_type import TensorType
 
 
 @kernel("interpolate")

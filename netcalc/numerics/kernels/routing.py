@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from netcalc.numerics.kernels import Array, Run, apply, kernel, like, wide
-from netcalc.numerics.kernels.order import ranking, taken
+from netcalc.numerics.kernels.sorting import ranking, taken
 from netcalc.opdef import Context
 from netcalc.ops.routing import Experts, TopKRouter
 

@@ -10,7 +10,7 @@ import pytest
 
 from netcalc.analysis.conventions import CONVENTIONS
 from netcalc.analysis.cost import Analysis
-from netcalc.numerics.run import PLANS, forward
+from netcalc.engine.run import PLANS, forward
 from netcalc.spec import elaborate
 from netcalc.spec.library import find_block, load_text
 

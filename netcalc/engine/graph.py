@@ -1,0 +1,122 @@
+"""A program as one flat list of nodes, repeats unrolled, every tensor with its own name."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from netcalc.analysis.walk import Instance, instances
+from netcalc.dims import value_at
+from netcalc.ir import Body, CallNode, Program, Value
+from netcalc.numerics.numpy_dtypes import numpy_dtype
+from netcalc.tensor_type import TensorType
+
+__all__ = ["Graph", "Node", "Tensor", "flatten"]
+
+
+@dataclass(eq=False, slots=True)
+class Tensor:
+    """A tensor of the unrolled program."""
+
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+
+    @property
+    def elements(self) -> int:
+        """How many elements it has."""
+        return math.prod(self.shape)
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of its elements."""
+        return self.elements * self.dtype.itemsize
+
+
+@dataclass(eq=False, slots=True)
+class Node:
+    """One operation, with the elementwise operations that are done on its first output before it leaves the cache."""
+
+    instance: Instance
+    inputs: list[Tensor | None]
+    outputs: list[Tensor]
+    after: list[Node] = field(default_factory=list)
+    #: Whether what it gives is the same in every run, and small enough to be kept.
+    constant: bool = False
+
+    @property
+    def op(self) -> Any:
+        """The operation."""
+        return self.instance.node.op
+
+    @property
+    def result(self) -> Tensor:
+        """The first output, after all that is fused onto it."""
+        return self.after[-1].outputs[0] if self.after else self.outputs[0]
+
+
+@dataclass(slots=True)
+class Graph:
+    """A flat program."""
+
+    inputs: list[Tensor]
+    nodes: list[Node]
+    outputs: list[Tensor]
+
+    def uses(self) -> dict[Tensor, int]:
+        """How often each tensor is taken, the program's outputs included."""
+        counts: dict[Tensor, int] = {}
+        taken: Iterable[Tensor | None] = (t for node in self.nodes for t in node.inputs)
+        for tensor in (*taken, *self.outputs):
+            if tensor is not None:
+                counts[tensor] = counts.get(tensor, 0) + 1
+        return counts
+
+
+def flatten(program: Program) -> Graph:
+    """The program without calls; sizes must be numbers."""
+    return _Flattener(program).graph()
+
+
+class _Flattener:
+    def __init__(self, program: Program) -> None:
+        self._program = program
+        self._instances: Iterator[Instance] = instances(program)
+        self._nodes: list[Node] = []
+
+    def graph(self) -> Graph:
+        main = self._program.main
+        inputs = [_tensor(spec.type) for spec in self._program.inputs]
+        outputs = self._body(main, inputs)
+        return Graph(inputs, self._nodes, outputs)
+
+    def _body(self, body: Body, arguments: Iterable[Tensor | None]) -> list[Tensor]:
+        known: dict[Value, Tensor] = {
+            value: tensor
+            for value, tensor in zip(body.inputs, arguments, strict=True)
+            if value is not None and tensor is not None
+        }
+        for node in body.nodes:
+            given = [None if value is None else known[value] for value in node.inputs]
+            if isinstance(node, CallNode):
+                results = self._call(node, given)
+            else:
+                results = [_tensor(value.type) for value in node.outputs]
+                self._nodes.append(Node(next(self._instances), given, results))
+            known.update(zip(node.outputs, results, strict=True))
+        return [known[value] for value in body.outputs]
+
+    def _call(self, node: CallNode, given: list[Tensor | None]) -> list[Tensor]:
+        results: list[Tensor] = []
+        for _ in range(node.times):
+            given[: len(results)] = results
+            results = self._body(node.body, given)
+        return results
+
+
+def _tensor(kind: TensorType | None) -> Tensor:
+    assert kind is not None
+    return Tensor(tuple(value_at(size, {}) for size in kind.shape), numpy_dtype(kind.dtype))

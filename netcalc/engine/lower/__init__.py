@@ -1,0 +1,1 @@
+"""Lowering graph nodes to steps, one module for each operation family."""

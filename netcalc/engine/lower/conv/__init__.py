@@ -1,0 +1,1 @@
+"""Lowering convolutions: one module for each algorithm."""

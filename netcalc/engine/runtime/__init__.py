@@ -1,0 +1,1 @@
+"""Executing a plan: the session and its pools of workers."""

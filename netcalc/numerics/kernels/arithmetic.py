@@ -1,0 +1,90 @@
+"""Kernels of :mod:`netcalc.ops.arithmetic`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from netcalc.dtypes import DType, result_type
+from netcalc.numerics.kernels import Array, Run, kernel, like, wide
+from netcalc.numerics.numpy_dtypes import dtype_name, numpy_dtype
+from netcalc.ops.arithmetic import Div, Pow
+
+
+def operands(op: Any, arrays: tuple[Array | None, ...]) -> list[Any]:
+    """The tensors and numbers in the order in which they are combined."""
+    given = [*(a for a in arrays if a is not None), *op.numbers()]
+    return given[::-1] if getattr(op, "reverse", False) else given
+
+
+def alike(x: Any, y: Any, *, least: DType = "bool") -> tuple[Array, Array, np.dtype[Any]]:
+    """Two operands in the type that the arithmetic is done in, and the type of its result.
+
+    ``least`` is the type that the result has when both are of a lower kind.
+    """
+    tensors = [a for a in (x, y) if isinstance(a, np.ndarray)]
+    numbers = [a for a in (x, y) if not isinstance(a, np.ndarray)]
+    dtype = result_type([(dtype_name(a.dtype), a.ndim) for a in tensors], *numbers)
+    common = numpy_dtype(result_type([(dtype, 1), (least, 0)]))
+    working = wide(np.empty(0, common)).dtype
+    one, other = (np.asanyarray(a).astype(working, copy=False) for a in (x, y))
+    return one, other, common
+
+
+def _register(name: str, ufunc: Callable[..., Any]) -> None:
+    @kernel(name)
+    def combine(op: Any, run: Run, *arrays: Array | None) -> Array:
+        def both(x: Any, y: Any) -> Array:
+            x, y, dtype = alike(x, y)
+            result: Array = np.asanyarray(ufunc(x, y))
+            return result.astype(dtype, copy=False)
+
+        return reduce(both, operands(op, arrays))
+
+
+for _name, _ufunc in {
+    "add": np.add,
+    "sub": np.subtract,
+    "mul": np.multiply,
+    "minimum": np.minimum,
+    "maximum": np.maximum,
+}.items():
+    _register(_name, _ufunc)
+
+
+@kernel("div")
+def div(op: Div, run: Run, *arrays: Array | None) -> Array:
+    x, y, dtype = alike(*operands(op, arrays), least="bool" if op.rounding else "float32")
+    if op.rounding is None:
+        quotient = x / y
+    elif op.rounding == "floor":
+        quotient = np.floor_divide(x, y)
+    elif x.dtype.kind == "f":
+        quotient = np.trunc(x / y)
+    else:  # a whole number less its remainder divides exactly
+        quotient = np.floor_divide(x - np.fmod(x, y), y)
+    return quotient.astype(dtype, copy=False)
+
+
+@kernel("pow")
+def power(op: Pow, run: Run, *arrays: Array | None) -> Array:
+    x, y, dtype = alike(*operands(op, arrays))
+    result: Array
+    if op.multiplications is not None:
+        result = reduce(np.multiply, [x] * (op.multiplications + 1))
+    elif x.dtype.kind == "f":
+        result = np.power(x, y)
+    else:
+        result = _whole_power(x, y)
+    return result.astype(dtype, copy=False)
+
+
+def _whole_power(x: Array, y: Array) -> Array:
+    """Whole numbers to negative powers too, which NumPy refuses: 1 and −1 have them, and for all others it is 0."""
+    base, exponent = np.asarray(x), np.asarray(y)
+    negative = exponent < 0
+    result = np.power(x, like(y, np.where(negative, exponent % 2, exponent)))
+    return np.where(negative & (base != 1) & (base != -1), 0, result)

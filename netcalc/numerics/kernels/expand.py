@@ -1,0 +1,25 @@
+"""Kernels of :mod:`netcalc.ops.expand`."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from netcalc.numerics.kernels import Array, Run, kernel, like
+from netcalc.ops.expand import Expand, RepeatInterleave, Tile
+
+
+@kernel("expand")
+def expand(op: Expand, run: Run, x: Array) -> Array:
+    kept = (1,) * (len(op.shape) - x.ndim) + x.shape
+    sizes = tuple(size if wanted == -1 else wanted for wanted, size in zip(op.shape, kept, strict=True))
+    return like(x, np.broadcast_to(x, sizes))
+
+
+@kernel("tile")
+def tile(op: Tile, run: Run, x: Array) -> Array:
+    return np.tile(x, op.repeats)
+
+
+@kernel("repeat_interleave")
+def repeat_interleave(op: RepeatInterleave, run: Run, x: Array) -> Array:
+    return np.repeat(x, op.repeats, op.axis)

@@ -1,0 +1,57 @@
+"""Kernels of :mod:`netcalc.ops.sorting`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from netcalc.numerics.kernels import Array, Run, kernel, like, wide
+from netcalc.ops.sorting import Sort, Topk, selection
+
+
+def ranking(run: Run, x: Array, k: int, *, axis: int = -1, largest: bool = True) -> Array:
+    """The indices of the first k elements in order along an axis, equal ones by index; notes the comparisons."""
+    keys = np.asarray(wide(x))
+    n = keys.shape[axis]
+    if largest:  # turned round, so that a stable ascending sort, read backwards, keeps equal elements in order
+        order = n - 1 - np.flip(np.argsort(np.flip(keys, axis), axis=axis, kind="stable"), axis)
+    else:
+        order = np.argsort(keys, axis=axis, kind="stable")
+    run.note("compare", keys.size // n * selection(n, k))
+    return np.take(order, range(k), axis=axis)
+
+
+def taken(x: Array, indices: Array, axis: int = -1) -> Array:
+    """The elements of ``x`` at these indices along an axis."""
+    return like(x, np.take_along_axis(np.asarray(x), np.asarray(indices), axis))
+
+
+def _register(name: str, search: Callable[..., Any]) -> None:
+    @kernel(name)
+    def arg(op: Any, run: Run, x: Array) -> Array:
+        found = np.asarray(search(np.asarray(wide(x)), axis=op.axis if x.ndim else None, keepdims=op.keepdim))
+        run.note("compare", x.size - found.size)
+        return found.astype(np.int64, copy=False)
+
+
+_register("argmax", np.argmax)
+_register("argmin", np.argmin)
+
+
+@kernel("topk")
+def topk(op: Topk, run: Run, x: Array) -> tuple[Array, Array]:
+    return _first(run, x, op.k if x.ndim else None, op.axis, op.largest)
+
+
+@kernel("sort")
+def sort(op: Sort, run: Run, x: Array) -> tuple[Array, Array]:
+    return _first(run, x, x.shape[op.axis] if x.ndim else None, op.axis, op.descending)
+
+
+def _first(run: Run, x: Array, k: int | None, axis: int, largest: bool) -> tuple[Array, Array]:
+    if k is None:  # a scalar is its own order
+        return x, np.zeros((), np.int64)
+    indices = ranking(run, x, k, axis=axis, largest=largest)
+    return taken(x, indices, axis), indices

@@ -1,0 +1,107 @@
+"""Products of tensors: matrix multiplication and Einstein summation."""
+
+from collections.abc import Iterable, Sequence
+
+from netcalc.dims import product
+from netcalc.opdef import Context, Example, Operation, RuleError, Term, attr, operation, ports
+from netcalc.ops._broadcast import broadcast
+from netcalc.ops._contraction import Labels, pairings, read
+from netcalc.tensor_type import TensorType
+
+
+@operation
+class Matmul(Operation):
+    """The matrix product of the last two axes; all axes before them are batch, and broadcast.
+
+    As in PyTorch, an input with one axis is a row on the left and a column on the right, and that axis is gone from
+    the output.
+    """
+
+    name = "matmul"
+    source = "torch.matmul"
+    inputs = ports("input", "other")
+    shape_rule = "(…, rows, inner) · (…, inner, columns) → (…, rows, columns)"
+    cost_rule = "…·rows·columns·inner MACs"
+    example = Example(((2, 4, 8), (8, 5)))
+
+    def infer(self, ctx: Context, x: TensorType, other: TensorType) -> TensorType:
+        _require_alike("matmul", (x, other))
+        if not x.rank or not other.rank:
+            raise RuleError("matmul takes inputs of at least 1 dimension, and one is a scalar")
+        inner = other.shape[-2] if other.rank > 1 else other.shape[0]
+        if x.shape[-1] != inner:
+            fits = other.rank > 1 and x.shape[-1] == other.shape[-1]
+            raise RuleError(
+                f"matmul: the first input has {x.shape[-1]} columns, and the second {inner} rows: {x} · {other}",
+                hint="transpose the last two axes of the second input" if fits else None,
+            )
+        batch = broadcast("matmul", [x.shape[:-2], other.shape[:-2]])
+        return x.with_shape(*batch, *x.shape[:-1][-1:], *(other.shape[-1:] if other.rank > 1 else ()))
+
+    def cost(self, ctx: Context, inputs: Sequence[TensorType], outputs: Sequence[TensorType]) -> Sequence[Term]:
+        x, other = inputs
+        rows = x.shape[-2] if x.rank > 1 else 1
+        columns = other.shape[-1] if other.rank > 1 else 1
+        batch = product(broadcast("matmul", [x.shape[:-2], other.shape[:-2]]))
+        return (Term.of("mac", "product", batch=batch, rows=rows, columns=columns, inner=x.shape[-1]),)
+
+
+@operation
+class Einsum(Operation):
+    """Einstein summation over any number of inputs: ``einsum: "bhid,bhjd->bhij"``.
+
+    Letters label axes, ``...`` stands for axes that broadcast, and a letter twice in one input takes its diagonal.
+    Without an arrow the output has the axes of the ellipsis, then the letters that occur once, in ASCII order.
+
+    Inputs are contracted from left to right, two at a time.  An axis that only one of the two has, and nothing later
+    wants, is summed in it first.  What is then summed over both makes a (batched) matrix product, with one MAC for
+    each combination of all labels of the pair; where nothing is, the pair is multiplied element by element.
+    """
+
+    name = "einsum"
+    source = "torch.einsum"
+    inputs = ports("inputs*")
+    shorthand = "equation"
+    shape_rule = "the sizes of the output's labels"
+    cost_rule = "for each pair, from the left, the product of all its labels' sizes in MACs"
+    example = Example(((2, 3, 5, 4), (2, 3, 6, 4)), {"equation": "bhid,bhjd->bhij"})
+
+    equation: str = attr("labels of the inputs' axes and, after ->, of the output's")
+
+    def infer(self, ctx: Context, *inputs: TensorType) -> TensorType:
+        _require_alike("einsum", inputs)
+        equation = read(self.equation, [x.shape for x in inputs])
+        return inputs[0].with_shape(*(equation.sizes[label] for label in equation.output))
+
+    def cost(self, ctx: Context, inputs: Sequence[TensorType], outputs: Sequence[TensorType]) -> Sequence[Term]:
+        shapes = [x.shape for x in inputs]
+        equation = read(self.equation, shapes)
+        varying, steps, rest = pairings(equation, shapes)
+        terms: list[Term] = []
+
+        def summed(labels: Labels, away: Labels) -> None:
+            if away:
+                kept = product(equation.sizes[x] for x in labels if x not in away)
+                terms.append(Term.of("add", "sum", kept=kept, others=product(equation.sizes[x] for x in away) - 1))
+
+        so_far = varying[0]
+        for step, other in zip(steps, varying[1:], strict=True):
+            summed(so_far, step.left)
+            summed(other, step.right)
+            every = (*step.result, *step.summed)
+            terms.append(Term.of("mac" if step.summed else "mul", "product", **{x: equation.sizes[x] for x in every}))
+            so_far = step.result
+        summed(so_far, rest)
+        return terms
+
+
+def _require_alike(what: str, inputs: Iterable[TensorType]) -> None:
+    dtypes = dict.fromkeys(x.dtype for x in inputs)
+    if "bool" in dtypes:
+        raise RuleError(f"{what} takes numbers, and an input is bool", code="E402", hint="cast it first")
+    if len(dtypes) > 1:
+        raise RuleError(
+            f"{what} takes inputs of one type, and these are {' and '.join(dtypes)}",
+            code="E402",
+            hint="cast one of them",
+        )

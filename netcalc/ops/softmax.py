@@ -1,0 +1,82 @@
+"""Softmax and log-softmax along an axis."""
+
+from collections.abc import Sequence
+
+from netcalc.dims import Dim
+from netcalc.opdef import (
+    Context,
+    Example,
+    Operation,
+    Term,
+    attr,
+    normal_axis,
+    operation,
+    require_float,
+)
+from netcalc.tensor_type import TensorType
+
+
+class _Softmax(Operation):
+    shorthand = "axis"
+    shape_rule = "unchanged"
+    example = Example(((2, 8),))
+
+    axis: int = attr("axis along which the values add up to 1", default=-1)
+
+    def infer(self, ctx: Context, x: TensorType) -> TensorType:
+        require_float(x, self.name)
+        normal_axis(self.axis, x.rank, self.name)
+        return x
+
+    def vectors(self, x: TensorType) -> tuple[Dim, Dim]:
+        """How many vectors, and how long."""
+        length = x.shape[self.axis]
+        return x.elements // length, length
+
+
+def log_softmax_terms(vectors: Dim, length: Dim) -> tuple[Term, ...]:
+    """x − max − ln Σ exp(x − max)."""
+    every = {"vectors": vectors, "length": length}
+    return (
+        Term.of("compare", "softmax max", vectors=vectors, comparisons=length - 1),
+        Term.of("add", "softmax shift", **every),
+        Term.of("transcendental", "softmax exp", **every),
+        Term.of("add", "softmax sum", vectors=vectors, sums=length - 1),
+        Term.of("transcendental", "softmax log", vectors=vectors),
+        Term.of("add", "softmax normalise", **every),
+    )
+
+
+@operation
+class Softmax(_Softmax):
+    """exp(x − max)/Σ exp(x − max) along an axis.
+
+    A vector that is −∞ throughout (every position masked) gives NaN, as in PyTorch.
+    """
+
+    name = "softmax"
+    source = "torch.nn.Softmax"
+    cost_rule = "an element: 1 exponential, 2 adds, 1 div, 1 comparison; an add and a comparison less a vector"
+
+    def cost(self, ctx: Context, inputs: Sequence[TensorType], outputs: Sequence[TensorType]) -> Sequence[Term]:
+        vectors, length = self.vectors(inputs[0])
+        every = {"vectors": vectors, "length": length}
+        return (
+            Term.of("compare", "softmax max", vectors=vectors, comparisons=length - 1),
+            Term.of("add", "softmax shift", **every),
+            Term.of("transcendental", "softmax exp", **every),
+            Term.of("add", "softmax sum", vectors=vectors, sums=length - 1),
+            Term.of("div", "softmax normalise", **every),
+        )
+
+
+@operation
+class LogSoftmax(_Softmax):
+    """x − max − ln Σ exp(x − max) along an axis, the logarithm of the softmax."""
+
+    name = "log_softmax"
+    source = "torch.nn.LogSoftmax"
+    cost_rule = "an element: 1 exponential, 3 adds, 1 comparison; a logarithm more a vector"
+
+    def cost(self, ctx: Context, inputs: Sequence[TensorType], outputs: Sequence[TensorType]) -> Sequence[Term]:
+        return log_softmax_terms(*self.vectors(inputs[0]))

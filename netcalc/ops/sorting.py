@@ -1,0 +1,141 @@
+"""Operations that find where elements stand in order: the largest, the k largest, all of them sorted."""
+
+from collections.abc import Sequence
+
+from netcalc.dims import Dim, ceil_log2, product
+from netcalc.opdef import (
+    Context,
+    Example,
+    Operation,
+    RuleError,
+    Size,
+    Term,
+    attr,
+    normal_axis,
+    operation,
+    ports,
+)
+from netcalc.tensor_type import TensorType
+
+
+def selection(n: Dim, k: Dim) -> Dim:
+    """How many comparisons find the k largest of n in order, by a tournament.
+
+    The winner takes n − 1 matches, and each one after it at most ⌈log₂ n⌉ among those that lost to a winner
+    (Knuth, The Art of Computer Programming 3, §5.3.3).  With k = n it sorts.
+    """
+    return n - 1 + (k - 1) * (ceil_log2(n) - 1)
+
+
+class _Arg(Operation):
+    shorthand = "axis"
+    shape_rule = "without the axis; with keepdim it is 1; int64"
+    cost_rule = "n − 1 comparisons among n elements"
+    example = Example(((2, 3),), {"axis": 1})
+
+    axis: int | None = attr(
+        "the axis to search; null: the whole tensor, for an index into all its elements", default=None
+    )
+    keepdim: bool = attr("keep the axis, with size 1", default=False)
+
+    def searched(self, rank: int) -> tuple[int, ...]:
+        """The axes that are searched; RuleError where the tensor has none of that number."""
+        if self.axis is None:
+            return tuple(range(rank))
+        axis = normal_axis(self.axis, max(rank, 1), self.name)
+        return (axis,) if rank else ()
+
+    def infer(self, ctx: Context, x: TensorType) -> TensorType:
+        if x.dtype == "bool":
+            raise RuleError(f"{self.name} takes numbers, and its input is bool", code="E402", hint="cast it to int8")
+        away = self.searched(x.rank)
+        shape = [1 if axis in away else size for axis, size in enumerate(x.shape) if self.keepdim or axis not in away]
+        return TensorType(tuple(shape), "int64")
+
+    def cost(self, ctx: Context, inputs: Sequence[TensorType], outputs: Sequence[TensorType]) -> Sequence[Term]:
+        (x,) = inputs
+        each = product(x.shape[axis] for axis in self.searched(x.rank))
+        return (Term.of("compare", "search", outputs=outputs[0].elements, others=each - 1),)
+
+
+@operation
+class Argmax(_Arg):
+    """The index of the largest element, the first of them if there are several; NaN counts as largest."""
+
+    name = "argmax"
+    source = "torch.argmax"
+
+
+@operation
+class Argmin(_Arg):
+    """The index of the smallest element, the first of them if there are several; NaN counts as smallest."""
+
+    name = "argmin"
+    source = "torch.argmin"
+
+
+@operation
+class Topk(Operation):
+    """The k largest (or smallest) elements along an axis, and their indices.
+
+    They come in order, equal ones by their index; ``sorted: false`` promises no order and is the same here.
+    """
+
+    name = "topk"
+    source = "torch.topk"
+    outputs = ports("values", "indices")
+    shorthand = "k"
+    shape_rule = "the axis has size k; the indices are int64"
+    cost_rule = "n − 1 + (k − 1)·(⌈log₂ n⌉ − 1) comparisons for n elements along the axis"
+    example = Example(((2, 5),), {"k": 2})
+
+    k: Size = attr("how many elements")
+    axis: int = attr("the axis to select along", default=-1)
+    largest: bool = attr("the largest elements, or the smallest", default=True)
+    sorted: bool = attr("in order", default=True)
+
+    def infer(self, ctx: Context, x: TensorType) -> tuple[TensorType, TensorType]:
+        axis = normal_axis(self.axis, max(x.rank, 1), "topk")
+        if x.dtype == "bool":
+            raise RuleError("topk takes numbers, and its input is bool", code="E402", hint="cast it to int8")
+        n = x.shape[axis] if x.rank else 1
+        if self.k > n:
+            raise RuleError(f"topk: {self.k} elements of axis {axis}, which has {n}: {x}")
+        shape = (*x.shape[:axis], self.k, *x.shape[axis + 1 :]) if x.rank else ()
+        return x.with_shape(*shape), TensorType(shape, "int64")
+
+    def cost(self, ctx: Context, inputs: Sequence[TensorType], outputs: Sequence[TensorType]) -> Sequence[Term]:
+        return _selection(inputs[0], self.axis, self.k)
+
+
+@operation
+class Sort(Operation):
+    """The elements along an axis in order, and their indices; NaN counts as largest.
+
+    Equal elements keep their order, as with torch's ``stable=True``.
+    """
+
+    name = "sort"
+    source = "torch.sort"
+    outputs = ports("values", "indices")
+    shape_rule = "as the input; the indices are int64"
+    cost_rule = "(n − 1)·⌈log₂ n⌉ comparisons for n elements along the axis"
+    example = Example(((2, 5),))
+
+    axis: int = attr("the axis to sort along", default=-1)
+    descending: bool = attr("the largest first", default=False)
+    stable: bool = attr("equal elements keep their order; they always do here", default=False)
+
+    def infer(self, ctx: Context, x: TensorType) -> tuple[TensorType, TensorType]:
+        normal_axis(self.axis, max(x.rank, 1), "sort")
+        return x, x.with_dtype("int64")
+
+    def cost(self, ctx: Context, inputs: Sequence[TensorType], outputs: Sequence[TensorType]) -> Sequence[Term]:
+        (x,) = inputs
+        return _selection(x, self.axis, x.shape[self.axis] if x.rank else 1)
+
+
+def _selection(x: TensorType, axis: int, k: Dim) -> Sequence[Term]:
+    n = x.shape[axis] if x.rank else 1
+    lines = product(size for i, size in enumerate(x.shape) if i != axis % max(x.rank, 1))
+    return (Term.of("compare", "selection", lines=lines, comparisons=selection(n, k)),)

@@ -1,0 +1,66 @@
+"""The type of a tensor: its shape and the type of its elements."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from netcalc.dims import Dim, product
+from netcalc.dtypes import FLOATS, DType
+
+__all__ = ["TensorType"]
+
+
+@dataclass(frozen=True, slots=True)
+class TensorType:
+    """What is known of a tensor before it exists: its shape and the type of its elements."""
+
+    shape: tuple[Dim, ...]
+    dtype: DType = "float32"
+
+    @property
+    def rank(self) -> int:
+        """How many axes it has; 0 for a scalar."""
+        return len(self.shape)
+
+    @property
+    def elements(self) -> Dim:
+        """How many elements it has; 1 for a scalar."""
+        return product(self.shape)
+
+    @property
+    def is_float(self) -> bool:
+        """Whether its elements are floating-point numbers."""
+        return self.dtype in FLOATS
+
+    def with_shape(self, *shape: Dim) -> TensorType:
+        """The same element type in another shape."""
+        return TensorType(tuple(shape), self.dtype)
+
+    def with_dtype(self, dtype: DType) -> TensorType:
+        """The same shape with another element type."""
+        return TensorType(self.shape, dtype)
+
+    def members(self) -> Mapping[str, Any]:
+        """What an expression may ask of a tensor: ``in.channels``, ``x.shape[1]``.
+
+        Sizes go by the layout of the framework: ``channels`` is axis 1 and ``height``, ``width`` the last two
+        (N, C, …, H, W); ``features`` is the last axis and ``length`` axis 1 (N, L, C).
+        """
+        shape = list(self.shape)
+        known: dict[str, Any] = {"shape": shape, "rank": len(shape), "dtype": self.dtype, "elements": self.elements}
+        if shape:
+            known |= {"batch": shape[0], "features": shape[-1]}
+        if len(shape) > 1:
+            known |= {"channels": shape[1], "length": shape[1]}
+        if len(shape) > 2:
+            known["width"] = shape[-1]
+        if len(shape) > 3:
+            known["height"] = shape[-2]
+        if len(shape) > 4:
+            known["depth"] = shape[-3]
+        return known
+
+    def __str__(self) -> str:
+        return "×".join(map(str, self.shape)) if self.shape else "scalar"

@@ -1,0 +1,1 @@
+"""Checks that hold predictions against executed results."""

@@ -1,0 +1,219 @@
+"""Holding every prediction about a program against what happens when it runs.
+
+Each operation runs on arrays that count the work done on them.  The shapes and element types of its outputs and
+parameters, and the work by kind, must equal what shape, parameter and cost rules said.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from netcalc.analysis.conventions import CONVENTIONS
+from netcalc.analysis.cost import Analysis
+from netcalc.analysis.walk import Instance
+from netcalc.dims import value_at
+from netcalc.engine.run import Progress, prepare
+from netcalc.ir import OpNode, Program, dtype_of
+from netcalc.numerics.initializers import generator
+from netcalc.numerics.inputs import run_inputs
+from netcalc.numerics.interpret import interpret, operations
+from netcalc.numerics.kernels import Array, Run, apply
+from netcalc.numerics.numpy_dtypes import numpy_dtype
+from netcalc.numerics.parameters import Parameters, Weights
+from netcalc.numerics.tally import note, tallied, tallying
+from netcalc.opdef import KINDS
+from netcalc.tensor_type import TensorType
+
+__all__ = ["Check", "VerifyReport", "verify"]
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One prediction and what became of it; ``times`` instances of the operation gave the same.
+
+    ``path`` is that of the first of them.  ``what`` is "output" (shape and element type, with its number where there
+    are several), the name of a parameter, a kind of work, or "run" for a kernel that raised an error.
+    """
+
+    path: str
+    op: str
+    what: str
+    predicted: str | int
+    executed: str | int
+    times: int = 1
+
+    @property
+    def ok(self) -> bool:
+        """Whether it happened as predicted."""
+        return self.predicted == self.executed
+
+
+@dataclass(frozen=True, slots=True)
+class VerifyReport:
+    """The checks, in order of first execution, and how many operations were executed."""
+
+    checks: tuple[Check, ...]
+    operations: int
+
+    @property
+    def ok(self) -> bool:
+        """Whether every prediction held."""
+        return not self.failures
+
+    @property
+    def failures(self) -> tuple[Check, ...]:
+        """The checks whose prediction was wrong."""
+        return tuple(check for check in self.checks if not check.ok)
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """How many checks there were of outputs, of parameters, of work and of the totals, every instance counted."""
+        counts: Counter[str] = Counter(outputs=0, parameters=0, work=0, totals=0)
+        for check in self.checks:
+            counts[_group(check)] += check.times
+        return counts
+
+
+def verify(
+    program: Program,
+    inputs: Mapping[str, Any] | None = None,
+    *,
+    weights: Weights | None = None,
+    init: str | Iterable[str] = "default",
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> VerifyReport:
+    """Runs the program and checks each operation by itself; arguments as of :func:`~netcalc.engine.run.forward`.
+
+    Where an output is not what was predicted, zeros of the predicted type go on in its place, so that each
+    difference is reported where it arises, and there only.
+
+    Raises:
+        NetcalcError: as ``forward`` does, except for what a kernel raises, which is reported.
+    """
+    prepare(program)
+    parameters = Parameters(program, weights, init=init, seed=seed)
+    arrays = run_inputs(program, inputs, seed)
+    verifier = _Verifier(program, parameters, seed, progress)
+    interpret(program, arrays, verifier.evaluate)
+    verifier.totals()
+    return VerifyReport(tuple(verifier.checks()), verifier.done)
+
+
+class _Verifier:
+    def __init__(self, program: Program, parameters: Parameters, seed: int, progress: Progress | None) -> None:
+        self.done = 0
+        self._program = program
+        self._parameters = parameters
+        self._analysis = Analysis(program, CONVENTIONS["netcalc"])
+        self._rng = generator(seed, "/run")
+        self._progress = progress
+        self._total = operations(program)
+        self._work: dict[OpNode, dict[str, int]] = {}
+        # equal checks of one node's instances are one entry: what is kept does not grow with the depth
+        self._paths: dict[tuple[OpNode | None, str, str, str | int, str | int], str] = {}
+        self._times: Counter[tuple[OpNode | None, str, str, str | int, str | int]] = Counter()
+        self._buffers: dict[str, Array] = {}
+        self._sizes: Counter[str] = Counter()
+        self._owners: set[str] = set()
+
+    def checks(self) -> Iterable[Check]:
+        for key, times in self._times.items():
+            _, op, what, predicted, executed = key
+            yield Check(self._paths[key], op, what, predicted, executed, times)
+
+    def evaluate(self, instance: Instance, inputs: Sequence[Array | None]) -> list[Array]:
+        node = instance.node
+        params = self._fetch(instance)
+        run = Run(training=self._program.training, rng=self._rng, count=note)
+        given = tuple(None if x is None else tallied(x) for x in inputs)
+        outputs: tuple[Array, ...] = ()
+        with tallying() as work:
+            try:
+                outputs = apply(node.op, run, given, {name: tallied(p) for name, p in params.items()})
+            except Exception as error:  # whatever a kernel does wrong is a finding
+                self._check(instance, "run", "outputs", f"{type(error).__name__}: {error}")
+        for kind in KINDS if outputs else ():
+            predicted, executed = self._predicted_work(node).get(kind, 0), work[kind]
+            if predicted or executed:
+                self._check(instance, kind, predicted, executed)
+        for name, array in run.updates.items():
+            self._buffers[instance.owners[name]] = np.asarray(array)
+        self.done += 1
+        if self._progress is not None:
+            self._progress(self.done, self._total, instance.path)
+        return self._settle(instance, outputs)
+
+    def totals(self) -> None:
+        """The sizes of all distinct tensors that were fetched, against the totals of the analysis."""
+        total = self._analysis.total
+        for what, predicted in {"parameters": total.params, "buffers": total.buffers}.items():
+            self._note((None, "", f"total {what}", value_at(predicted, {}), self._sizes[what]), "")
+
+    # -- internals ----------------------------------------------------------------------------------
+
+    def _fetch(self, instance: Instance) -> dict[str, Array]:
+        params: dict[str, Array] = {}
+        for param in instance.node.params:
+            owner = instance.owners[param.name]
+            array = self._buffers[owner] if owner in self._buffers else self._parameters.fetch(instance, param)
+            dtype = dtype_of(param, instance.node, self._program.dtype)
+            self._check(instance, param.name, _shown(TensorType(param.shape, dtype)), _shown(array))
+            if owner not in self._owners:
+                self._owners.add(owner)
+                self._sizes["buffers" if param.is_buffer else "parameters"] += array.size
+            params[param.name] = array
+        return params
+
+    def _settle(self, instance: Instance, outputs: Sequence[Array]) -> list[Array]:
+        """What goes on: the outputs as plain arrays, or zeros for those that are not as predicted."""
+        wanted = [value.type for value in instance.node.outputs if value.type is not None]
+        if outputs and len(outputs) != len(wanted):
+            self._check(instance, "output", f"{len(wanted)} outputs", f"{len(outputs)} outputs")
+        settled: list[Array] = []
+        for number, type_ in enumerate(wanted):
+            shape = tuple(value_at(size, {}) for size in type_.shape)
+            array = np.asarray(outputs[number]) if number < len(outputs) else None
+            if array is not None:
+                what = "output" if len(wanted) == 1 else f"output {number}"
+                self._check(instance, what, _shown(type_), _shown(array))
+            fits = array is not None and array.shape == shape and array.dtype == numpy_dtype(type_.dtype)
+            settled.append(array if array is not None and fits else np.zeros(shape, numpy_dtype(type_.dtype)))
+        return settled
+
+    def _predicted_work(self, node: OpNode) -> dict[str, int]:
+        if node not in self._work:
+            work: Counter[str] = Counter()
+            for term in self._analysis.terms(node):
+                work[term.kind] += value_at(term.count, {})
+            self._work[node] = dict(work)
+        return self._work[node]
+
+    def _check(self, instance: Instance, what: str, predicted: str | int, executed: str | int) -> None:
+        self._note((instance.node, instance.node.op.name, what, predicted, executed), instance.path)
+
+    def _note(self, key: tuple[OpNode | None, str, str, str | int, str | int], path: str) -> None:
+        self._paths.setdefault(key, path)
+        self._times[key] += 1
+
+
+def _shown(tensor: TensorType | Array) -> str:
+    """Shape and element type of a predicted or a real tensor."""
+    if isinstance(tensor, TensorType):
+        sizes, dtype = [value_at(size, {}) for size in tensor.shape], str(tensor.dtype)
+    else:
+        sizes, dtype = list(tensor.shape), tensor.dtype.name
+    return f"{'×'.join(map(str, sizes)) or 'scalar'} {dtype}"
+
+
+def _group(check: Check) -> str:
+    if not check.op:
+        return "totals"
+    if check.what in KINDS or check.what == "run":
+        return "work"
+    return "outputs" if check.what.startswith("output") else "parameters"

@@ -1,0 +1,60 @@
+"""Each way of computing a convolution: it is the one that is taken, and it gives what the kernel gives."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import pytest
+
+import netcalc
+from netcalc.analysis.memory import memory
+from netcalc.engine.lower.conv import dispatch as conv
+from netcalc.engine.plan import Plan
+from tests.engine.agreement import agree
+
+_WAYS = ("emit_columns", "emit_depthwise", "emit_few", "emit_planes", "emit_product", "emit_winograd")
+
+_CASES: list[tuple[str, list[int], dict[str, Any]]] = [
+    ("emit_product", [2, 16, 9, 10], {"out": 24, "kernel": 1}),
+    ("emit_product", [1, 16, 9, 10], {"out": 24, "kernel": 1, "stride": [2, 3], "bias": False}),
+    ("emit_few", [1, 512, 7, 7], {"out": 256, "kernel": 1}),
+    ("emit_winograd", [1, 32, 28, 28], {"out": 64, "kernel": 3, "padding": 1}),
+    ("emit_winograd", [2, 48, 15, 18], {"out": 32, "kernel": 3, "padding": [[0, 2], [1, 0]]}),
+    ("emit_winograd", [3, 64, 9, 21], {"out": 64, "kernel": 3}),
+    ("emit_planes", [1, 3, 64, 64], {"out": 16, "kernel": 7, "stride": 2, "padding": 3}),
+    ("emit_planes", [2, 1, 40, 50], {"out": 8, "kernel": [3, 5], "stride": [1, 3], "dilation": [2, 1], "padding": 2}),
+    ("emit_planes", [1, 2, 5, 30, 40], {"out": 8, "kernel": 3, "stride": [1, 2, 2], "padding": 1}),
+    ("emit_depthwise", [1, 32, 28, 28], {"out": 32, "kernel": 3, "padding": 1, "groups": 32}),
+    ("emit_depthwise", [2, 24, 15, 17], {"out": 24, "kernel": [5, 3], "stride": [2, 3], "padding": 2, "groups": 24}),
+    ("emit_depthwise", [2, 24, 33], {"out": 24, "kernel": 4, "padding": [[3, 0]], "groups": 24}),
+    ("emit_depthwise", [1, 8, 5, 9, 11], {"out": 8, "kernel": 3, "dilation": 2, "padding": 2, "groups": 8}),
+    ("emit_columns", [1, 64, 14, 14], {"out": 32, "kernel": 3, "stride": 2, "padding": 1}),
+    ("emit_columns", [1, 256, 7, 7], {"out": 256, "kernel": 3, "padding": 1, "stride": 2}),
+    ("emit_columns", [2, 24, 20, 20], {"out": 36, "kernel": 3, "padding": "same", "groups": 6}),
+    ("emit_columns", [2, 24, 20], {"out": 48, "kernel": 5, "dilation": 2, "groups": 24}),
+]
+
+
+@pytest.mark.parametrize(("threads", "processes"), [(1, False), (2, False), (2, True), (3, True)])
+@pytest.mark.parametrize(("way", "shape", "attrs"), _CASES)
+def test_ways(
+    monkeypatch: pytest.MonkeyPatch, way: str, shape: list[int], attrs: dict[str, Any], threads: int, processes: bool
+) -> None:
+    if processes and sys.platform != "linux":
+        pytest.skip("processes are copied on Linux")
+    taken: list[str] = []
+    for name in _WAYS:
+        emit = getattr(conv, name)
+        monkeypatch.setattr(conv, name, lambda *a, emit=emit, name=name: (taken.append(name), emit(*a))[1])
+    agree({f"conv{len(shape) - 2}d": attrs}, (shape, []), threads=threads, processes=processes)
+    few = way == "emit_few" and threads > 1 and not processes  # then BLAS shares out the whole
+    assert taken == ["emit_product" if few else way]
+
+
+@pytest.mark.parametrize("name", ["resnet34", "vgg16", "resnet152"])
+def test_transformed_filters_are_kept_within_bounds(name: str) -> None:
+    program = netcalc.load(name).program
+    declared = memory(program)
+    part = Plan(program).memory.weights / (declared.weights + declared.buffers)
+    assert 1.05 < part < 1.1

@@ -1,0 +1,66 @@
+"""Pooling, planned."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from netcalc.diagnostics import NetcalcError
+from tests.engine.agreement import DTYPES, THREADS, agree, drawn, lying
+from tests.engine.test_programs import pieces
+
+
+@st.composite
+def shapes(draw: Any, rank: int, longest: int = 9) -> list[int]:
+    lead = [*([draw(st.integers(1, 3))] if draw(st.booleans()) else []), draw(st.sampled_from([1, 2, 5, 16]))]
+    return lead + [draw(st.integers(1, longest)) for _ in range(rank)]
+
+
+@drawn
+@given(st.data(), st.integers(1, 3), DTYPES, THREADS, st.booleans(), st.booleans())
+def test_windows(data: st.DataObject, rank: int, dtype: str, threads: int, small: bool, spoilt: bool) -> None:
+    kind = data.draw(st.sampled_from(["max", "avg"]))
+    kernel = [data.draw(st.integers(1, 4)) for _ in range(rank)]
+    attributes: dict[str, Any] = {
+        "kernel": kernel,
+        "stride": data.draw(st.one_of(st.none(), st.lists(st.integers(1, 4), min_size=rank, max_size=rank))),
+        "padding": [data.draw(st.integers(0, k // 2)) for k in kernel],
+        "ceil_mode": data.draw(st.booleans()),
+    }
+    if kind == "max":
+        attributes["dilation"] = [data.draw(st.integers(1, 3)) for _ in range(rank)]
+    else:
+        attributes["count_include_pad"] = data.draw(st.booleans())
+        attributes["divisor_override"] = data.draw(st.sampled_from([None, None, 3, -2]))
+    x = data.draw(lying(data.draw(shapes(rank))))
+    with pieces(small):
+        try:
+            agree({f"{kind}_pool{rank}d": attributes}, x, dtype=dtype, threads=threads, spoilt=spoilt)
+        except NetcalcError:
+            assume(False)  # windows that do not fit
+
+
+@drawn
+@given(st.data(), st.integers(1, 3), DTYPES, THREADS, st.booleans(), st.booleans())
+def test_parts(data: st.DataObject, rank: int, dtype: str, threads: int, small: bool, spoilt: bool) -> None:
+    kind = data.draw(st.sampled_from(["max", "avg"]))
+    shape = data.draw(shapes(rank))
+    counts = [data.draw(st.sampled_from([n for n in range(1, size + 1) if size % n == 0])) for size in shape[-rank:]]
+    with pieces(small):
+        line = {f"adaptive_{kind}_pool{rank}d": counts}
+        agree(line, data.draw(lying(shape)), dtype=dtype, threads=threads, spoilt=spoilt)
+
+
+@drawn
+@given(st.data(), st.integers(1, 3), DTYPES, THREADS, st.booleans(), st.booleans())
+def test_everything(data: st.DataObject, rank: int, dtype: str, threads: int, small: bool, spoilt: bool) -> None:
+    line = {f"global_{data.draw(st.sampled_from(['max', 'avg']))}_pool{rank}d": {"keepdim": data.draw(st.booleans())}}
+    with pieces(small):
+        agree(line, data.draw(lying(data.draw(shapes(rank)))), dtype=dtype, threads=threads, spoilt=spoilt)
+
+
+def test_unequal_parts_and_positions_are_left_to_the_kernels() -> None:
+    agree({"adaptive_avg_pool2d": [2, 3]}, ([1, 2, 5, 7], []), planned=False)
+    agree({"adaptive_max_pool1d": 2}, ([1, 2, 5], []), planned=False)

@@ -1,0 +1,127 @@
+"""A planned run gives what the reference path gives, on programs drawn at random."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from importlib import import_module
+from pkgutil import walk_packages
+from typing import Any
+from unittest.mock import patch
+
+import ml_dtypes
+import numpy as np
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import netcalc.engine as package
+from netcalc.engine.plan import Plan
+from netcalc.engine.run import forward
+from netcalc.engine.runtime.session import Session
+from netcalc.numerics.inputs import run_inputs
+from netcalc.numerics.numpy_dtypes import numpy_dtype
+from netcalc.numerics.parameters import Parameters
+from tests.engine.programs import Spec, drawn_weights, program, specs
+
+#: Whether there are processes to share work; without them all is done by threads.
+PROCESSES = sys.platform == "linux"
+DRAWS = int(os.environ.get("NETCALC_DRAWS", "60"))
+drawn = settings(max_examples=DRAWS, deadline=None, suppress_health_check=list(HealthCheck))
+
+#: Sizes at which lowerings cut their work, and what they then are: small tensors in many pieces.
+PIECES = {"_COLUMNS": 64, "_LEAST": 2, "_MOST": 16, "_TILE": 48, "_ROWS": 2, "_STRIP": 96, "_SHARED": 8}
+PIECES |= {
+    "_SCORES": 16,
+    "_QUERIES": 2,
+    "_PATTERN": 16,
+    "CUT": 2,
+    "WORK": 2,
+    "_UNIT": 2,
+    "_CHANNELS": 2,
+    "_STRETCH": 200,
+}
+#: And what makes Winograd's algorithm pay always.
+EAGER = {"_PACKING": 0, "_PASS": 0}
+
+Arrays = Mapping[str, np.ndarray]
+
+
+@contextmanager
+def pieces(small: bool) -> Iterator[None]:
+    """The constants of all lowerings as those above."""
+    with ExitStack() as stack:
+        for module in walk_packages(package.__path__, f"{package.__name__}.") if small else ():
+            found = import_module(module.name)
+            for name, value in (PIECES | EAGER).items():
+                if hasattr(found, name):
+                    stack.enter_context(patch.object(found, name, value))
+        yield
+
+
+def test_all_of_these_constants_exist() -> None:
+    modules = [import_module(module.name) for module in walk_packages(package.__path__, f"{package.__name__}.")]
+    for name in PIECES | EAGER:
+        assert any(hasattr(module, name) for module in modules), name
+
+
+def cast(arrays: Arrays, dtype: str) -> dict[str, np.ndarray]:
+    """Floating-point arrays in another type."""
+    return {
+        name: array if array.dtype.kind in "iub" else array.astype(numpy_dtype(dtype)) for name, array in arrays.items()
+    }
+
+
+def check(spec: Spec, dtype: str, threads: int, processes: bool, seed: int) -> None:
+    """Holds the planned outputs against float64, as exact as the reference path and the program's condition allow."""
+    net = program(spec, dtype)
+    arrays = run_inputs(net, None, seed)
+    inputs = {declared.name: array for declared, array in zip(net.inputs, arrays, strict=True)}
+    weights = drawn_weights(net, seed)
+
+    def outputs(dtype: str, **options: Any) -> list[np.ndarray]:
+        result = forward(program(spec, dtype), cast(inputs, dtype), weights=cast(weights, dtype), **options)
+        return list(result.outputs.values())
+
+    exact, single = outputs("float64", plan="reference"), outputs("float32", plan="reference")
+    reference = outputs(dtype, plan="reference")
+    session = Session(Plan(net, threads, processes), Parameters(net, cast(weights, dtype)))
+    planned = session([cast(inputs, dtype)[declared.name] for declared in net.inputs])
+    small = float(ml_dtypes.finfo(numpy_dtype(dtype)).eps)
+    half = dtype in ("float16", "bfloat16")
+    for ours, theirs, true, rough in zip(planned, reference, exact, single, strict=True):
+        assert (ours.shape, ours.dtype) == (theirs.shape, theirs.dtype)
+        if theirs.dtype.kind in "iub":
+            np.testing.assert_array_equal(ours, theirs)
+            continue
+        ours, theirs, rough = (array.astype(np.float64) for array in (ours, theirs, rough))
+        plain = np.isfinite(true) & np.isfinite(theirs) & np.isfinite(rough)
+        if not half:
+            special = ~np.isfinite(true) & ~np.isfinite(theirs) & ~np.isfinite(rough)
+            assert not np.isfinite(ours[special]).any()
+        if not plain.any():
+            continue
+        ours, theirs, rough, true = (array[plain] for array in (ours, theirs, rough, true))
+        off = np.abs(theirs - true).max()
+        condition = np.abs(rough - true).max() / np.finfo(np.float32).eps
+        scale = max(1.0, np.abs(true).max())
+        allowed = 3 * off + small * ((4 if half else 16) * condition + (4 if half else 64) * scale)
+        error = np.abs(ours - true).max()
+        assert error <= allowed, f"off by {error:.2g}, of {allowed:.2g} allowed; the reference path by {off:.2g}"
+
+
+@drawn
+@given(
+    specs(),
+    st.sampled_from(["float32", "float32", "float64", "float16", "bfloat16"]),
+    st.integers(1, 3),
+    st.booleans(),
+    st.booleans(),
+    st.integers(0, 3),
+)
+def test_planned_runs_give_what_the_reference_path_gives(
+    spec: Spec, dtype: str, threads: int, processes: bool, small: bool, seed: int
+) -> None:
+    with pieces(small):
+        check(spec, dtype, threads, processes and PROCESSES, seed)

@@ -1,0 +1,112 @@
+"""Views of stores are NumPy's views of the same bytes, and stores that meet do not share any."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from netcalc.engine.arena import ALIGNMENT, aligned, arrange
+from netcalc.engine.storage import Slot, Store, dense, is_dense
+
+
+def _lying(shape: tuple[int, ...]) -> Slot:
+    """Numbers in order."""
+    numbers = np.arange(math.prod(shape), dtype=np.int32)
+    store = Store(numbers.nbytes, memory=numbers.view(np.uint8))
+    return Slot(store, shape, dense(shape, 4), np.dtype(np.int32))
+
+
+shapes = st.lists(st.sampled_from([1, 1, 2, 3, 4, 6]), min_size=1, max_size=5).map(tuple)
+
+
+@st.composite
+def views(draw: Any) -> tuple[Slot, np.ndarray]:
+    """A slot and what NumPy makes of the same steps."""
+    slot = _lying(draw(shapes))
+    array = slot.array()
+    for _ in range(draw(st.integers(0, 3))):
+        step = draw(st.sampled_from(["permute", "part", "insert", "drop"]))
+        rank = len(slot.shape)
+        if step == "permute":
+            axes = draw(st.permutations(range(rank)))
+            slot, array = slot.permuted(axes), array.transpose(axes)
+        elif step == "part" and rank:
+            axis = draw(st.integers(0, rank - 1))
+            size = slot.shape[axis]
+            start, by = draw(st.integers(0, size - 1)), draw(st.integers(1, 2))
+            count = draw(st.integers(1, (size - 1 - start) // by + 1))
+            index = (slice(None),) * axis + (slice(start, start + (count - 1) * by + 1, by),)
+            slot, array = slot.part(axis, start, count, by), array[index]
+        elif step == "insert":
+            axis = draw(st.integers(0, rank))
+            slot, array = slot.inserted(axis), np.expand_dims(array, axis)
+        elif step == "drop" and rank > 1:
+            axis = draw(st.integers(0, rank - 1))
+            slot, array = slot.without(axis), array.take(0, axis)
+    return slot, array
+
+
+@given(views())
+def test_steps_are_numpys(pair: tuple[Slot, np.ndarray]) -> None:
+    slot, array = pair
+    np.testing.assert_array_equal(slot.array(), array)
+
+
+@given(views(), st.data())
+def test_another_shape_is_a_view_where_numpy_needs_no_copy(pair: tuple[Slot, np.ndarray], data: st.DataObject) -> None:
+    slot, _ = pair
+    sizes = [size for size in slot.shape if size > 1]
+    wanted: list[int] = []
+    while sizes:  # neighbours joined, sizes parted, ones put between
+        taken = data.draw(st.integers(1, len(sizes)))
+        product = math.prod(sizes[:taken])
+        del sizes[:taken]
+        factor = data.draw(st.sampled_from([d for d in range(1, product + 1) if product % d == 0]))
+        wanted += [factor, product // factor]
+    shape = tuple(wanted)
+    array = slot.array()
+    view = slot.reshaped(shape)
+    if view is not None:
+        np.testing.assert_array_equal(view.array(), array.reshape(shape))
+    else:
+        assert not np.shares_memory(array.reshape(shape), array)
+
+
+@given(shapes, st.data())
+def test_broadcasting(shape: tuple[int, ...], data: st.DataObject) -> None:
+    slot = _lying(shape)
+    wanted = tuple(data.draw(st.integers(2, 3)) if size == 1 and data.draw(st.booleans()) else size for size in shape)
+    wanted = (*data.draw(st.lists(st.integers(1, 2), max_size=2)), *wanted)
+    np.testing.assert_array_equal(slot.expanded(wanted).array(), np.broadcast_to(slot.array(), wanted))
+
+
+@given(shapes, st.data())
+def test_dense_in_any_order(shape: tuple[int, ...], data: st.DataObject) -> None:
+    order = data.draw(st.permutations(range(len(shape))))
+    slot = Slot(Store(0), shape, dense(shape, 4, order), np.dtype(np.int32))
+    assert is_dense(slot, order)
+    assert slot.permuted(order).reshaped((math.prod(shape),)) is not None
+    large = [axis for axis in slot.order if shape[axis] > 1]
+    assert large == [axis for axis in order if shape[axis] > 1]
+
+
+@given(st.lists(st.tuples(st.integers(0, 500), st.integers(0, 9), st.integers(0, 9)), max_size=12))
+def test_stores_that_meet_lie_apart(drawn: list[tuple[int, int, int]]) -> None:
+    stores = [Store(nbytes, min(a, b), max(a, b)) for nbytes, a, b in drawn]
+    offsets, total = arrange(stores)
+    for position, one in enumerate(stores):
+        assert offsets[one] % ALIGNMENT == 0
+        assert offsets[one] + one.nbytes <= total
+        for other in stores[:position]:
+            if one.first <= other.last and other.first <= one.last and one.nbytes and other.nbytes:
+                assert offsets[one] + one.nbytes <= offsets[other] or offsets[other] + other.nbytes <= offsets[one]
+    alive = [sum(s.nbytes for s in stores if s.first <= step <= s.last) for step in range(10)]
+    assert total >= max(alive)
+
+
+def test_memory_starts_at_a_cache_line() -> None:
+    assert all(aligned(nbytes).ctypes.data % ALIGNMENT == 0 for nbytes in (1, 63, 64, 1000))

@@ -228,4 +228,4 @@ class Network:
 
 
 def _shapes(values: Iterable[Value | None]) -> tuple[tuple[Dim, ...], ...]:
-    return tuple(v.type.shape for v in values if v is not None and v.type is not None)
+    return tuple(v.known_type.shape for v in values if v is not None)

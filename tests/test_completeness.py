@@ -17,11 +17,12 @@ from netcalc.analysis.conventions import CONVENTIONS
 from netcalc.analysis.explain import explain
 from netcalc.analysis.walk import instances
 from netcalc.dims import value_at
-from netcalc.ir import Body, InputSpec, OpNode, Program, Value
+from netcalc.ir import Program
 from netcalc.numerics.kernels import kernel_for
-from netcalc.opdef import KINDS, Context, Operation, as_tuple
+from netcalc.opdef import KINDS, Context, Operation
 from netcalc.spec.lines import MODIFIERS
 from netcalc.verification.verify import verify
+from tests.nodes import example_node, program_of
 
 ORACLES = Path(__file__).parent / "oracle"
 
@@ -40,21 +41,7 @@ EVERY = ops.every()
 
 def example_program(declared: type[Operation]) -> Program:
     """A program of the operation alone, on its example."""
-    op = declared.model_validate(declared.example.attrs)
-    types = declared.example.types()
-    ctx = Context()
-    values = tuple(Value(t, f"in{i}") for i, t in enumerate(types))
-    given = (*values, *([None] * (len(declared.inputs) - len(values))))
-    given = given if not any(port.variadic for port in declared.inputs) else values
-    known = [None if v is None else v.type for v in given]
-    outputs = tuple(Value(t, "op") for t in as_tuple(op.infer(ctx, *known)))
-    node = OpNode("op", op, given, outputs, tuple(op.params(ctx, *known)))
-    # ids stay below 2, the least number of rows and classes that an example has
-    specs = tuple(
-        InputSpec(v.name, t, 0, 2 if t.dtype.startswith("int") else 1) for v, t in zip(values, types, strict=True)
-    )
-    body = Body("example", values, (node,), outputs)
-    return Program("example", body, specs, tuple(f"out{i}" for i in range(len(outputs))))
+    return program_of(example_node(declared))
 
 
 def test_the_table_of_families_is_what_the_families_declare() -> None:
@@ -88,8 +75,8 @@ def test_the_example_is_counted_and_explained(name: str) -> None:
     (instance,) = instances(program)
     terms = instance.node.op.cost(
         Context(),
-        [None if v is None else v.type for v in instance.node.inputs],
-        [v.type for v in instance.node.outputs if v.type is not None],
+        instance.node.input_types,
+        instance.node.output_types,
     )
     for term in terms:
         assert term.kind in KINDS

@@ -148,8 +148,7 @@ def compare(analyses: Sequence[Analysis]) -> Comparison:
 
 
 def _outputs(program: Program) -> dict[str, TensorType]:
-    values = zip(program.output_names, program.main.outputs, strict=True)
-    return {name: value.type for name, value in values if value.type is not None}
+    return dict(zip(program.output_names, program.main.output_types, strict=True))
 
 
 def change(first: Dim | None, other: Dim | None) -> Dim:

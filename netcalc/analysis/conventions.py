@@ -71,8 +71,7 @@ class Convention(NamedTuple):
 
 def _type(value: Value | None) -> TensorType:
     assert value is not None
-    assert value.type is not None
-    return value.type
+    return value.known_type
 
 
 def _op(node: OpNode) -> Any:

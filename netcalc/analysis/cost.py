@@ -6,7 +6,7 @@ before it is asked for, so that shapes alone cost nothing either.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cache, cached_property, partial
 from typing import NamedTuple
@@ -17,7 +17,6 @@ from netcalc.dims import Dim
 from netcalc.dtypes import ITEMSIZE
 from netcalc.ir import Body, CallNode, Node, OpNode, Program, Value, dtype_of, join
 from netcalc.opdef import Context, Param, Term
-from netcalc.tensor_type import TensorType
 
 __all__ = ["Analysis", "Cost", "Row", "analyse"]
 
@@ -154,9 +153,8 @@ class Analysis:
 
     def terms(self, node: OpNode, *, expected: bool = False) -> tuple[Term, ...]:
         """The work of one operation, term by term: all that is done, or the part of use on data as expected."""
-        outputs = [v.type for v in node.outputs if v.type is not None]
         rule = node.op.expected_cost if expected else node.op.cost
-        return tuple(rule(self._ctx, _types(node.inputs), outputs))
+        return tuple(rule(self._ctx, node.input_types, node.output_types))
 
     # -- internals ----------------------------------------------------------------------------------
 
@@ -188,7 +186,7 @@ class Analysis:
             return Cost(buffers=elements, buffer_bytes=size)
         return Cost(
             params=elements,
-            params_active=node.op.active(param, _types(node.inputs)),
+            params_active=node.op.active(param, node.input_types),
             params_trainable=elements if param.trainable and not node.frozen else 0,
             weight_bytes=size,
         )
@@ -258,10 +256,6 @@ def analyse(program: Program, convention: str = "netcalc") -> Analysis:
         hint = did_you_mean(convention, CONVENTIONS)
         raise NetcalcError(Diagnostic("E701", f"there is no counting convention {convention!r}", hint=hint))
     return Analysis(program, CONVENTIONS[convention])
-
-
-def _types(values: Sequence[Value | None]) -> list[TensorType | None]:
-    return [None if value is None else value.type for value in values]
 
 
 def _parts(name: str) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ from netcalc.analysis.cost import Analysis, Row
 from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
 from netcalc.dims import Dim
 from netcalc.ir import Body, CallNode, OpNode, Program, Tie, Value
+from netcalc.ir.build import infer
 from netcalc.opdef import KINDS, Context, Operation, Param, Step, Term
 
 __all__ = ["Explanation", "Section", "explain"]
@@ -78,7 +79,7 @@ def explain(program: Program, path: str | None, convention: Convention) -> Expla
 
 def _operation(analysis: Analysis, row: Row, node: OpNode) -> Explanation:
     ctx = Context(training=analysis.program.training, dtype=analysis.program.dtype, steps=[])
-    node.op.infer(ctx, *(None if v is None else v.type for v in node.inputs))
+    infer(node.op, node.input_types, ctx)
     shape = (*(ctx.steps or ()), *_output_steps(node.outputs))
     sections = [
         Section("shape", shape, node.op.shape_rule),
@@ -102,9 +103,8 @@ def _operation(analysis: Analysis, row: Row, node: OpNode) -> Explanation:
 
 def _output_steps(outputs: Sequence[Value]) -> Iterator[Step]:
     for index, value in enumerate(outputs):
-        if value.type is not None:
-            label = "output" if len(outputs) == 1 else f"output {index}"
-            yield Step(label, "", "", f"{value.type} {value.type.dtype}")
+        label = "output" if len(outputs) == 1 else f"output {index}"
+        yield Step(label, "", "", f"{value.known_type} {value.known_type.dtype}")
 
 
 def _param_steps(node: OpNode) -> Iterator[Step]:

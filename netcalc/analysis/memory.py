@@ -128,7 +128,7 @@ class _Peaks:
 
     def _temporaries(self, node: OpNode) -> int:
         """An allowance for the temporaries of the node's kernel, from its tensors and its work."""
-        types = [value.type for value in (*node.inputs, *node.outputs) if value is not None and value.type is not None]
+        types = [type_ for type_ in (*node.input_types, *node.output_types) if type_ is not None]
         sizes = [value_at(t.elements, {}) for t in types]
         width = max((ITEMSIZE[t.dtype] for t in types), default=0)
         work = [(term.kind, value_at(term.count, {})) for term in self._analysis.terms(node)]
@@ -140,5 +140,5 @@ class _Peaks:
 
 def _bytes(values: Iterable[Value | None]) -> int:
     """The bytes of distinct values."""
-    types = [value.type for value in dict.fromkeys(values) if value is not None]
-    return sum(value_at(t.elements, {}) * ITEMSIZE[t.dtype] for t in types if t is not None)
+    types = [value.known_type for value in dict.fromkeys(values) if value is not None]
+    return sum(value_at(type_.elements, {}) * ITEMSIZE[type_.dtype] for type_ in types)

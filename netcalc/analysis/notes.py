@@ -38,9 +38,7 @@ def heavy_layers(analysis: Analysis) -> Iterator[HeavyLayer]:
     for row in analysis.leaves():
         params = row.cost.params
         if row.op == "linear" and isinstance(params, int) and params >= HEAVY and params * 2 >= total:
-            source, made = row.inputs[0].type, row.outputs[0].type
-            assert source is not None and made is not None
-            inputs, units = source.shape[-1], made.shape[-1]
+            inputs, units = row.inputs[0].known_type.shape[-1], row.outputs[0].known_type.shape[-1]
             if isinstance(inputs, int) and isinstance(units, int):
                 yield HeavyLayer(row.path, _sizes(row.inputs[0], inputs, producers), inputs, units, params)
 
@@ -48,9 +46,9 @@ def heavy_layers(analysis: Analysis) -> Iterator[HeavyLayer]:
 def _sizes(source: Value, inputs: int, producers: dict[int, OpNode]) -> tuple[int, ...]:
     made = producers.get(id(source))
     flat = made.inputs[0] if made is not None and made.op.name in ("flatten", "reshape") else None
-    if flat is None or flat.type is None or flat.type.rank < 3:
+    if flat is None or flat.known_type.rank < 3:
         return ()
-    _, channels, *axes = flat.type.shape
+    _, channels, *axes = flat.known_type.shape
     sizes = tuple(size for size in (*axes, channels) if isinstance(size, int))
     return sizes if prod(sizes) == inputs else ()
 

@@ -119,7 +119,7 @@ def summarise(analysis: Analysis, *, depth: int | None = None, unroll: bool = Fa
     """The summary of an analysed program, leaves only unless a depth is given."""
     program = analysis.program
     inputs = {spec.name: spec.type for spec in program.inputs}
-    outputs = dict(zip(program.output_names, _types(program.main.outputs), strict=True))
+    outputs = dict(zip(program.output_names, program.main.output_types, strict=True))
     layers = tuple(Layer.of(row) for row in analysis.rows(depth=depth, unroll=unroll))
     return Summary(program.name, analysis.convention.name, inputs, outputs, Totals.of(analysis.total), layers)
 
@@ -147,4 +147,4 @@ def _plain(value: Any) -> Any:
 
 
 def _types(values: Iterable[Value]) -> tuple[TensorType, ...]:
-    return tuple(value.type for value in values if value.type is not None)
+    return tuple(value.known_type for value in values)

@@ -50,7 +50,7 @@ def _step_record(step: Step) -> dict[str, Any]:
 
 
 def _shapes(values: Iterable[Value]) -> list[list[int | str]]:
-    return [sizes(value.type.shape) for value in values if value.type is not None]
+    return [sizes(value.known_type.shape) for value in values]
 
 
 def _head(explanation: Explanation, spec: str, look: Look) -> Iterator[str]:

@@ -9,7 +9,8 @@ from typing import Any
 
 from netcalc import ops
 from netcalc.dims import Poly
-from netcalc.opdef import Context, Operation, Port, as_tuple
+from netcalc.ir.build import infer
+from netcalc.opdef import Context, Operation, Port
 from netcalc.render.grid import Column, markdown
 from netcalc.render.numbers import shapes_text
 from netcalc.render.text import PLAIN, Look
@@ -173,7 +174,7 @@ def _shapes(declared: type[Operation]) -> str:
     """What the example's shapes become, from the shape rule itself."""
     example = declared.example
     types = example.types()
-    outputs = as_tuple(declared(**example.attrs).infer(Context(), *types))
+    outputs = infer(declared(**example.attrs), types, Context())
     return f"{shapes_text(types) or 'nothing'} → {shapes_text(outputs)}"
 
 

@@ -189,9 +189,8 @@ def head_lines(analysis: Analysis, view: View, look: Look = PLAIN, layout: str =
     about = f": {clean(program.about)}" if program.about else ""
     inputs = ", ".join(f"{clean(s.name)} {shape_text(s.type.shape, layout)} {s.type.dtype}" for s in program.inputs)
     outputs = ", ".join(
-        f"{clean(name)} {shape_text(value.type.shape, layout)} {value.type.dtype}"
-        for name, value in zip(program.output_names, program.main.outputs, strict=True)
-        if value.type is not None
+        f"{clean(name)} {shape_text(type_.shape, layout)} {type_.dtype}"
+        for name, type_ in zip(program.output_names, program.main.output_types, strict=True)
     )
     mode = " (training mode)" if program.training else ""
     yield look(clean(program.name), "bold") + about

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from netcalc.diagnostics import Diagnostic, NetcalcError
-from netcalc.ir import Body, CallNode, Value
+from netcalc.ir import Body, CallNode, Value, types_of
 from netcalc.opdef import ports
 from netcalc.spec.arguments import bind_arguments, frozen
 from netcalc.spec.inputs import resolve_inputs, resolve_value
@@ -75,7 +75,7 @@ def _call_outputs(block: Block, node: CallNode) -> Named:
 
 
 def _body(walk: Elaborator, block: Block, args: Mapping[str, Any], inputs: list[Value | None], line: Line) -> Body:
-    types = tuple(None if value is None else value.type for value in inputs)
+    types = types_of(inputs)
     key = (id(block), frozen(args), types, walk.freeze)
     if key in walk.memo:
         return walk.memo[key]

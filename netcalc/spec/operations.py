@@ -11,7 +11,8 @@ from netcalc import ops
 from netcalc.diagnostics import Diagnostic, NetcalcError, Related, RuleError
 from netcalc.dims import UndecidedError
 from netcalc.ir import OpNode, Value, join
-from netcalc.opdef import Operation, as_tuple
+from netcalc.ir.build import build_node, infer
+from netcalc.opdef import Operation
 from netcalc.spec.document import diagnose
 from netcalc.spec.evaluate import evaluate
 from netcalc.spec.inputs import resolve_inputs, resolve_value
@@ -47,8 +48,8 @@ def elaborate_operation(
         path = frame.take_name(name, declared.name) if numbered or name else None
         path = path or frame.builder.unique(join(frame.prefix, declared.name))
     walk.claim(path, line, frame)
-    outputs, params = _infer(walk, op, inputs, path, line)
-    node = OpNode(path, op, tuple(inputs), outputs, params, {}, walk.freeze, (line.args or line.cursor).key_span)
+    node = _build(walk, op, inputs, path, line)
+    outputs = node.outputs
     node.ties = tie_operation(node, line, frame, walk.main)
     frame.builder.nodes.append(node)
     names = [port.name for port in declared.outputs][: len(outputs)]
@@ -114,23 +115,18 @@ def _instantiate(declared: type[Operation], attrs: Mapping[str, Any], line: Line
         raise NetcalcError(found) from None
 
 
-def _infer(
-    walk: Elaborator, op: Operation, inputs: list[Value | None], path: str, line: Line
-) -> tuple[tuple[Value, ...], tuple[Any, ...]]:
+def _build(walk: Elaborator, op: Operation, inputs: list[Value | None], path: str, line: Line) -> OpNode:
+    """Return the node of a line; the errors of its rules are given the line's place."""
     span = (line.args or line.cursor).key_span
     if any(value is not None and value.type is None for value in inputs):
         raise Poisoned
-    types = [None if value is None else value.type for value in inputs]
     try:
-        results = as_tuple(op.infer(walk.ctx, *types))
-        params = tuple(op.params(walk.ctx, *types))
+        return build_node(op, inputs, walk.ctx, path, frozen=walk.freeze, span=span)
     except RuleError as error:
         raise NetcalcError(_misfit(walk, error, op, inputs, span)) from None
     except UndecidedError as error:
         hint = "give the size a value with --set, or a default in dims"
         raise NetcalcError(Diagnostic("E404", f"{op.name}: {error}", span, hint=hint)) from None
-    names = [path or op.name] if len(results) == 1 else [f"{path}.{i}" for i in range(len(results))]
-    return tuple(Value(t, n, span) for t, n in zip(results, names, strict=True)), params
 
 
 def _misfit(walk: Elaborator, error: RuleError, op: Operation, inputs: list[Value | None], span: Any) -> Diagnostic:
@@ -154,7 +150,7 @@ def _working_fix(walk: Elaborator, error: RuleError, inputs: list[Value | None])
         if declared is None or value is None or value.type is None:
             continue
         try:
-            results = as_tuple(declared.model_validate(fix.attrs).infer(walk.ctx, value.type))
+            results = infer(declared.model_validate(fix.attrs), (value.type,), walk.ctx)
         except (RuleError, ValidationError, UndecidedError):
             continue
         if results[0].shape == fix.shape:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from netcalc import ops
 from netcalc.diagnostics import Diagnostic, NetcalcError
-from netcalc.ir import Body, CallNode, OpNode, Value, join
+from netcalc.ir import Body, CallNode, OpNode, Value, join, types_of
 from netcalc.opdef import Operation
 from netcalc.spec.calls import emit_call, prepare_call
 from netcalc.spec.evaluate import evaluate, evaluate_expression, names_in
@@ -16,7 +16,6 @@ from netcalc.spec.lines import Line
 from netcalc.spec.operations import elaborate_operation
 from netcalc.spec.scope import BodyBuilder, Frame, Named, Poisoned
 from netcalc.spec.ties import tie_call
-from netcalc.tensor_type import TensorType
 
 if TYPE_CHECKING:
     from netcalc.spec.elaborate import Elaborator
@@ -92,7 +91,7 @@ def same_body(a: Body, b: Body) -> bool:
     """Whether two bodies are the same network with the same names."""
     if a is b:
         return True
-    if a.block != b.block or len(a.nodes) != len(b.nodes) or _types(a.inputs) != _types(b.inputs):
+    if a.block != b.block or len(a.nodes) != len(b.nodes) or a.input_types != b.input_types:
         return False
     paired: dict[int, Value | None] = {id(x): y for x, y in zip(a.inputs, b.inputs, strict=True) if x is not None}
     for one, other in zip(a.nodes, b.nodes, strict=True):
@@ -240,17 +239,13 @@ def _splice(walk: Elaborator, line: Line, repetition: Repetition, frame: Frame, 
 
 def _steady(body: Body) -> bool:
     """Whether what the body returns is, in its types, what it takes first."""
-    outputs = _types(body.outputs)
-    return len(outputs) <= len(body.inputs) and outputs == _types(body.inputs[: len(outputs)])
+    outputs = types_of(body.outputs)
+    return len(outputs) <= len(body.inputs) and outputs == body.input_types[: len(outputs)]
 
 
 def _continues(last: CallNode, body: Body, inputs: Sequence[Value | None]) -> bool:
     fed = len(body.outputs)
     return tuple(inputs[fed:]) == last.inputs[fed:] and same_body(last.body, body) and _steady(last.body)
-
-
-def _types(values: Sequence[Value | None]) -> list[TensorType | None]:
-    return [None if value is None else value.type for value in values]
 
 
 def _unlike(line: Line, call: CallNode) -> Diagnostic:

@@ -172,7 +172,7 @@ class _Verifier:
 
     def _settle(self, instance: Instance, outputs: Sequence[Array]) -> list[Array]:
         """What goes on: the outputs as plain arrays, or zeros for those that are not as predicted."""
-        wanted = [value.type for value in instance.node.outputs if value.type is not None]
+        wanted = instance.node.output_types
         if outputs and len(outputs) != len(wanted):
             self._check(instance, "output", f"{len(wanted)} outputs", f"{len(outputs)} outputs")
         settled: list[Array] = []

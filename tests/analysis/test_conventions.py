@@ -10,25 +10,18 @@ import pytest
 from netcalc import ops
 from netcalc.analysis.conventions import CONVENTIONS, Counted
 from netcalc.analysis.cost import Analysis
-from netcalc.ir import OpNode, Value
-from netcalc.opdef import Context, as_tuple
+from netcalc.opdef import Context
 from netcalc.spec import elaborate, load_document
+from tests.nodes import example_node
 
 
 def counted(name: str, convention: str, *, training: bool = False) -> tuple[Counted, bool]:
     """What a convention makes of an operation's example, and whether there is any work in it."""
     declared = ops.find(name)
     assert declared is not None
-    op, types, ctx = declared(**declared.example.attrs), declared.example.types(), Context(training=training)
-    results = as_tuple(op.infer(ctx, *types))
-    node = OpNode(
-        "",
-        op,
-        tuple(Value(type_, "x") for type_ in types),
-        tuple(Value(type_, "y") for type_ in results),
-        tuple(op.params(ctx, *types)),
-    )
-    terms = op.cost(ctx, types, results)
+    ctx = Context(training=training)
+    node = example_node(declared, ctx)
+    terms = node.op.cost(ctx, node.input_types, node.output_types)
     return CONVENTIONS[convention].counts(node, terms, training), any(term.count != 0 for term in terms)
 
 

@@ -13,14 +13,15 @@ import numpy as np
 from safetensors.numpy import load_file
 
 from netcalc import ops
-from netcalc.analysis.walk import dtype_of
 from netcalc.dims import value_at
+from netcalc.ir import dtype_of
 from netcalc.numerics.kernels import Run, apply
 from netcalc.numerics.numpy_dtypes import numpy_dtype
 from netcalc.numerics.tally import tallied, tallying
-from netcalc.opdef import Context, as_tuple
+from netcalc.opdef import Context
 from netcalc.tensor_type import TensorType
-from tests.ops.planned import alone, planned
+from tests.nodes import node_of, program_of
+from tests.ops.planned import planned
 
 #: What sums in another order may change, in units of the largest number.
 _ROUNDING = {"float16": 2e-3, "bfloat16": 2e-2, "float32": 1e-5, "float64": 1e-12}
@@ -57,8 +58,8 @@ def execute(
     op = declared(**attrs)
     ctx = Context(training=training)
     types = tuple(type_of(a) for a in arrays)
-    predicted = as_tuple(op.infer(ctx, *types))
-    wanted = {p.name: p for p in op.params(ctx, *types)}
+    node = node_of(op, types, ctx)
+    wanted = {p.name: p for p in node.params}
     rng = np.random.default_rng(seed)
     if weights is None:
         weights = {n: rng.normal(size=p.shape).astype(p.dtype or "float32") for n, p in wanted.items()}
@@ -68,7 +69,7 @@ def execute(
 
     run = Run(training=training, rng=np.random.default_rng(seed))
     outputs = apply(op, run, arrays, weights)
-    assert [type_of(np.asarray(o)) for o in outputs] == list(predicted)
+    assert [type_of(np.asarray(o)) for o in outputs] == list(node.output_types)
 
     with tallying() as counted:
         again = Run(training=training, rng=np.random.default_rng(seed))
@@ -78,14 +79,12 @@ def execute(
     for one, other in zip(outputs, same, strict=True):
         np.testing.assert_array_equal(np.asarray(one), np.asarray(other))
     terms: Counter[str] = Counter()
-    for term in op.cost(ctx, types, predicted):
+    for term in op.cost(ctx, types, node.output_types):
         terms[term.kind] += value_at(term.count, {})
     assert +counted == +terms, f"counted {dict(counted)}, predicted {dict(terms)}"
     if not training:
-        program = alone(op, types, predicted, list(wanted.values()))
-        typed = {
-            n: w.astype(numpy_dtype(dtype_of(wanted[n], program.main.nodes[0], "float32"))) for n, w in weights.items()
-        }
+        program = program_of(node)
+        typed = {n: w.astype(numpy_dtype(dtype_of(wanted[n], node, "float32"))) for n, w in weights.items()}
         for one, other in zip(apply(op, Run(), arrays, typed), planned(program, arrays, typed), strict=True):
             alike(one, other)
     return Outcome(tuple(np.asarray(o) for o in outputs), {n: np.asarray(u) for n, u in run.updates.items()})

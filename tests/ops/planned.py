@@ -9,11 +9,10 @@ import numpy as np
 
 from netcalc.engine.plan import Plan
 from netcalc.engine.runtime.session import Session
-from netcalc.ir import Body, InputSpec, OpNode, Program, Value
-from netcalc.opdef import Operation, Param
-from netcalc.tensor_type import TensorType
+from netcalc.ir import Program
+from netcalc.opdef import Param
 
-__all__ = ["alone", "planned"]
+__all__ = ["planned"]
 
 
 class _Given:
@@ -24,18 +23,6 @@ class _Given:
 
     def fetch(self, instance: Any, param: Param) -> np.ndarray:
         return self._weights[param.name]
-
-
-def alone(
-    op: Operation, types: Sequence[TensorType | None], predicted: Sequence[TensorType], params: Sequence[Param]
-) -> Program:
-    """The program of one operation, its absent inputs left out."""
-    values = tuple(None if type_ is None else Value(type_, f"x{n}") for n, type_ in enumerate(types))
-    given = tuple(value for value in values if value is not None)
-    results = tuple(Value(type_, f"y{n}") for n, type_ in enumerate(predicted))
-    node = OpNode("op", op, values, results, tuple(params))
-    inputs = tuple(InputSpec(value.name, value.type) for value in given if value.type is not None)
-    return Program("op", Body("main", given, (node,), results), inputs, tuple(value.name for value in results))
 
 
 def planned(

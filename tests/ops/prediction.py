@@ -7,7 +7,8 @@ from typing import Any
 
 from netcalc import ops
 from netcalc.dims import Dim, symbol, value_at
-from netcalc.opdef import Context, Step, as_tuple
+from netcalc.ir.build import infer
+from netcalc.opdef import Context, Step
 from netcalc.tensor_type import TensorType
 
 
@@ -39,7 +40,7 @@ def predict(name: str, attrs: dict[str, Any], *shapes: tuple[Dim, ...]) -> Predi
     op = declared(**attrs)
     ctx = Context(steps=[])
     inputs = [TensorType(shape) for shape in shapes]
-    outputs = as_tuple(op.infer(ctx, *inputs))
+    outputs = infer(op, inputs, ctx)
     work: dict[str, Dim] = {}
     for term in op.cost(ctx, inputs, outputs):
         work[term.kind] = work.get(term.kind, 0) + term.count

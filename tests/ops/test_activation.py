@@ -13,7 +13,8 @@ from pydantic import ValidationError
 from netcalc import ops
 from netcalc.diagnostics import RuleError
 from netcalc.dims import symbol, value_at
-from netcalc.opdef import Context, as_tuple
+from netcalc.ir.build import infer
+from netcalc.opdef import Context
 from netcalc.tensor_type import TensorType
 from tests.ops.harness import case_ids, execute, truth_case
 
@@ -131,7 +132,7 @@ def test_symbolic_sizes_agree_with_integers(name: str) -> None:
     ctx = Context()
     n, d = symbol("n"), symbol("d")
     symbolic, fixed = TensorType((n, 3, 2 * d)), TensorType((5, 3, 14))
-    (open_,), (closed,) = (as_tuple(op.infer(ctx, x)) for x in (symbolic, fixed))
+    (open_,), (closed,) = (infer(op, (x,), ctx) for x in (symbolic, fixed))
     sizes = {"n": 5, "d": 7}
     assert tuple(value_at(s, sizes) for s in open_.shape) == closed.shape
     terms = zip(op.cost(ctx, (symbolic,), (open_,)), op.cost(ctx, (fixed,), (closed,)), strict=True)

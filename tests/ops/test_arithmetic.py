@@ -14,7 +14,8 @@ from pydantic import ValidationError
 from netcalc import ops
 from netcalc.diagnostics import RuleError
 from netcalc.dims import symbol
-from netcalc.opdef import Context, as_tuple
+from netcalc.ir.build import infer
+from netcalc.opdef import Context
 from netcalc.tensor_type import TensorType
 from tests.ops.harness import execute
 from tests.ops.prediction import predict
@@ -133,7 +134,7 @@ def test_a_residual_join_is_advised(main: tuple[int, ...], shortcut: tuple[int, 
     for fix in refusal("add", {}, *types).fixes:
         declared = ops.find(fix.op)
         assert declared is not None
-        (repaired,) = as_tuple(declared(**fix.attrs).infer(Context(), types[fix.port]))
+        (repaired,) = infer(declared(**fix.attrs), (types[fix.port],), Context())
         if repaired.shape == fix.shape:
             types[fix.port] = repaired
             break
@@ -151,7 +152,7 @@ def test_what_has_no_remedy_gets_none_that_works(shapes: list[tuple[int, ...]]) 
     for fix in refusal("add", {}, *types).fixes:
         declared = ops.find(fix.op)
         assert declared is not None
-        (repaired,) = as_tuple(declared(**fix.attrs).infer(Context(), types[fix.port]))
+        (repaired,) = infer(declared(**fix.attrs), (types[fix.port],), Context())
         assert repaired.shape != fix.shape
 
 

@@ -13,8 +13,9 @@ from pydantic import ValidationError
 from netcalc import ops
 from netcalc.diagnostics import RuleError
 from netcalc.dims import symbol, value_at
+from netcalc.ir.build import infer
 from netcalc.numerics.kernels import Run, apply
-from netcalc.opdef import Context, as_tuple
+from netcalc.opdef import Context
 from netcalc.tensor_type import TensorType
 from tests.ops.harness import execute
 
@@ -199,7 +200,7 @@ def test_symbolic_sizes_agree_with_integers(name: str) -> None:
     def terms(*shape: Any) -> Any:
         x = TensorType(shape)
         target = TensorType(shape[:1], "int64") if name in ops.FAMILIES["class_loss"] else x
-        outputs = as_tuple(op.infer(ctx, x, target))
+        outputs = infer(op, (x, target), ctx)
         assert outputs == (TensorType(()),)
         return op.cost(ctx, (x, target), outputs)
 

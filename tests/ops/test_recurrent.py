@@ -12,7 +12,8 @@ from pydantic import ValidationError
 
 from netcalc import ops
 from netcalc.dims import Poly, product, symbol, value_at
-from netcalc.opdef import Context, RuleError, as_tuple
+from netcalc.ir.build import infer
+from netcalc.opdef import Context, RuleError
 from netcalc.tensor_type import TensorType
 from tests.ops.harness import case_ids, execute, truth_case
 
@@ -45,7 +46,7 @@ def predicted(name: str, attrs: dict[str, Any], *types: Any, training: bool = Fa
     declared = ops.find(name)
     assert declared is not None
     op, ctx = declared(**attrs), Context(training=training)
-    outputs = as_tuple(op.infer(ctx, *types))
+    outputs = infer(op, types, ctx)
     return outputs, op.params(ctx, *types), op.cost(ctx, types, outputs)
 
 

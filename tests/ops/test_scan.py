@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from netcalc import ops
 from netcalc.dims import symbol, value_at
-from netcalc.opdef import Context, RuleError, as_tuple
+from netcalc.ir.build import infer
+from netcalc.opdef import Context, RuleError
 from netcalc.tensor_type import TensorType
 from tests.ops.harness import execute
 
@@ -137,7 +138,7 @@ def predicted(*types: Any) -> tuple[Any, Any]:
     declared = ops.find("selective_scan")
     assert declared is not None
     op, ctx = declared(delta_softplus=True), Context()
-    outputs = as_tuple(op.infer(ctx, *types))
+    outputs = infer(op, types, ctx)
     return outputs, op.cost(ctx, types, outputs)
 
 

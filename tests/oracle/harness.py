@@ -15,6 +15,7 @@ from netcalc import ops
 from netcalc.diagnostics import RuleError
 from netcalc.dims import UndecidedError
 from netcalc.opdef import Context
+from tests.nodes import node_of
 from tests.ops.harness import execute, type_of
 
 torch = pytest.importorskip("torch")
@@ -48,9 +49,9 @@ def agree(
         op = declared(**attrs)
         types = [type_of(a) for a in arrays]
         ctx = Context(training=training)
-        op.infer(ctx, *types)
+        node = node_of(op, types, ctx)
         rng = np.random.default_rng(1)
-        for param in op.params(ctx, *types):
+        for param in node.params:
             drawn = rng.normal(size=param.shape).astype(param.dtype or "float32")
             weights[param.name] = np.asarray(np.abs(drawn) if param.is_buffer else drawn)
     except (RuleError, ValidationError, UndecidedError) as why:

@@ -15,9 +15,10 @@ from netcalc import ops
 from netcalc.analysis.conventions import CONVENTIONS
 from netcalc.analysis.cost import Analysis
 from netcalc.diagnostics import NetcalcError
-from netcalc.opdef import Context, as_tuple
+from netcalc.opdef import Context
 from netcalc.spec import elaborate
 from netcalc.spec.library import load_text
+from tests.nodes import example_node
 from tests.oracle.harness import draws
 from tests.oracle.test_product import equations
 
@@ -253,9 +254,8 @@ def test_every_operation_with_multiply_adds_is_held_against_a_tool() -> None:
 def _has_multiply_adds(name: str) -> bool:
     declared = ops.find(name)
     assert declared is not None
-    op, types = declared(**declared.example.attrs), declared.example.types()
-    ctx = Context()
-    return any(term.kind == "mac" for term in op.cost(ctx, types, as_tuple(op.infer(ctx, *types))))
+    node = example_node(declared)
+    return any(term.kind == "mac" for term in node.op.cost(Context(), node.input_types, node.output_types))
 
 
 @draws

@@ -6,7 +6,7 @@ relative to the body that holds them, and full paths come from :mod:`netcalc.ana
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias
 
@@ -15,28 +15,74 @@ from netcalc.dtypes import FLOATS, DType
 from netcalc.opdef import Operation, Param
 from netcalc.tensor_type import TensorType
 
+__all__ = [
+    "Body",
+    "CallNode",
+    "CheckpointSource",
+    "InputSpec",
+    "Node",
+    "OpNode",
+    "Program",
+    "Tie",
+    "Value",
+    "dtype_of",
+    "join",
+    "parameter_at",
+    "types_of",
+]
+
 
 @dataclass(eq=False, slots=True)
 class Value:
-    """One tensor of a body; ``name`` says where it comes from, ``span`` where that is written.
+    """One tensor of a body, named after the layer or input that produces it.
 
-    ``type`` is None after an error: what depends on such a value is not checked again.
+    ``span`` is the place in the spec that produces it.  ``type`` is None only while a spec with errors is elaborated:
+    the layers that depend on such a value are skipped, and no program is returned.
     """
 
     type: TensorType | None
     name: str
     span: Span | None = None
 
+    @property
+    def known_type(self) -> TensorType:
+        """The type, which every value of a finished program has."""
+        assert self.type is not None, f"{self.name} has no type"
+        return self.type
+
+
+def types_of(values: Iterable[Value | None]) -> tuple[TensorType | None, ...]:
+    """Return the type of each value, with None for an input that is not given."""
+    return tuple(None if value is None else value.type for value in values)
+
+
+class _Typed:
+    """Input and output types of a node or body."""
+
+    __slots__ = ()
+    inputs: tuple[Value | None, ...]
+    outputs: tuple[Value, ...]
+
+    @property
+    def input_types(self) -> tuple[TensorType | None, ...]:
+        """The input types, with None for an optional input that is not given."""
+        return types_of(self.inputs)
+
+    @property
+    def output_types(self) -> tuple[TensorType, ...]:
+        """The output types."""
+        return tuple(value.known_type for value in self.outputs)
+
 
 class Tie(NamedTuple):
-    """Whose parameter this is: a path from the body that holds the node, or from the program's root."""
+    """Path of the parameter that is used in place of one's own, from the enclosing body or from the root."""
 
     target: str
     absolute: bool = False
 
 
 @dataclass(eq=False, slots=True)
-class OpNode:
+class OpNode(_Typed):
     """One operation.  ``name`` is its path within the body (empty for the single operation of a repeat)."""
 
     name: str
@@ -50,7 +96,7 @@ class OpNode:
 
 
 @dataclass(eq=False, slots=True)
-class CallNode:
+class CallNode(_Typed):
     """A body called ``times`` times in a row, the first ``len(body.outputs)`` inputs fed from the call before.
 
     Its instances are ``name`` itself, or ``name.start``, ``name.start+1``, … when ``start`` is given; a name that ends
@@ -95,7 +141,7 @@ Node: TypeAlias = OpNode | CallNode
 
 
 @dataclass(eq=False, slots=True)
-class Body:
+class Body(_Typed):
     """A block at fixed arguments and input types."""
 
     block: str
@@ -163,8 +209,7 @@ def dtype_of(param: Param, node: OpNode, default: DType) -> DType:
     """The element type of a parameter: its own, that of the first floating-point input, or the program's."""
     if param.dtype is not None:
         return param.dtype
-    types = (value.type for value in node.inputs if value is not None)
-    return next((t.dtype for t in types if t is not None and t.dtype in FLOATS), default)
+    return next((t.dtype for t in node.input_types if t is not None and t.dtype in FLOATS), default)
 
 
 def parameter_at(nodes: Sequence[Node], path: str) -> tuple[OpNode, Param] | None:

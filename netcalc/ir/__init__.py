@@ -1,0 +1,37 @@
+"""The intermediate representation: programs, and building and checking them.
+
+:mod:`~netcalc.ir.program` holds the data types, which this package re-exports; :mod:`~netcalc.ir.build` makes nodes;
+:mod:`~netcalc.ir.check` validates a whole program.
+"""
+
+from netcalc.ir.program import (
+    Body,
+    CallNode,
+    CheckpointSource,
+    InputSpec,
+    Node,
+    OpNode,
+    Program,
+    Tie,
+    Value,
+    dtype_of,
+    join,
+    parameter_at,
+    types_of,
+)
+
+__all__ = [
+    "Body",
+    "CallNode",
+    "CheckpointSource",
+    "InputSpec",
+    "Node",
+    "OpNode",
+    "Program",
+    "Tie",
+    "Value",
+    "dtype_of",
+    "join",
+    "parameter_at",
+    "types_of",
+]

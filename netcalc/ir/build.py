@@ -1,0 +1,48 @@
+"""Building nodes: an operation applied to values, its output types and parameters inferred."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from netcalc.diagnostics import Span
+from netcalc.ir.program import OpNode, Value, types_of
+from netcalc.opdef import Context, Operation, as_tuple
+from netcalc.tensor_type import TensorType
+
+__all__ = ["build_node", "infer"]
+
+
+def build_node(
+    op: Operation,
+    inputs: Sequence[Value | None],
+    ctx: Context,
+    path: str,
+    *,
+    frozen: bool = False,
+    span: Span | None = None,
+) -> OpNode:
+    """Return the node that applies ``op`` to ``inputs``, with new output values and the operation's parameters.
+
+    Args:
+        op: the operation with its attributes.
+        inputs: one value for each input port, None for an optional one that is not given; all have types.
+        ctx: mode and default element type of the program.
+        path: the node's path within its body; empty for the single operation of a repeat.
+        frozen: exclude the parameters from training.
+        span: the place in the spec.
+
+    Raises:
+        RuleError: the inputs do not fit the operation; the error has no place yet.
+        UndecidedError: a rule needs the value of a symbolic size that has no default.
+    """
+    results = infer(op, types_of(inputs), ctx)
+    params = tuple(op.params(ctx, *types_of(inputs)))
+    name = path or op.name
+    names = [name] if len(results) == 1 else [f"{name}.{i}" for i in range(len(results))]
+    outputs = tuple(Value(type_, n, span) for type_, n in zip(results, names, strict=True))
+    return OpNode(path, op, tuple(inputs), outputs, params, {}, frozen, span)
+
+
+def infer(op: Operation, types: Sequence[TensorType | None], ctx: Context) -> tuple[TensorType, ...]:
+    """Return the output types of ``op`` on inputs of these types; raises as :func:`build_node` does."""
+    return as_tuple(op.infer(ctx, *types))

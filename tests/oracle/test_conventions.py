@@ -20,7 +20,7 @@ from netcalc.spec import elaborate
 from netcalc.spec.library import load_text
 from tests.nodes import example_node
 from tests.oracle.harness import draws
-from tests.oracle.test_product import equations
+from tests.oracle.test_matmul import equations
 
 torch = pytest.importorskip("torch")
 with warnings.catch_warnings():

@@ -158,6 +158,7 @@ class Network:
         progress: Callable[[int, int, str], None] | None = None,
         plan: PlanName = "fast",
         threads: int | None = None,
+        processes: bool = False,
         profiled: bool = False,
     ) -> RunResult:
         """A forward pass in NumPy; see :func:`netcalc.engine.run.forward`."""
@@ -174,6 +175,7 @@ class Network:
             progress=progress,
             plan=plan,
             threads=threads,
+            processes=processes,
             profiled=profiled,
         )
 
@@ -184,7 +186,7 @@ class Network:
         init: str | Iterable[str] = "default",
         seed: int = 0,
         threads: int | None = None,
-        processes: bool | None = None,
+        processes: bool = False,
     ) -> Compiled:
         """The network planned and loaded, to be run again and again; see :class:`netcalc.engine.compiled.Compiled`.
 

@@ -10,7 +10,7 @@ from netcalc.engine.plan import Plan
 
 
 def load(case: Case, threads: int) -> Runner:
-    return case.network.compile(case.weights, threads=threads)
+    return case.network.compile(case.weights, threads=threads, processes=True)
 
 
 def predicted(case: Case, threads: int) -> tuple[int, int]:

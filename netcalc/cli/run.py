@@ -93,6 +93,7 @@ def command(
             progress=progress,
             plan=plan.value,
             threads=threads,
+            processes=True,
             profiled=profile,
         )
     if output is not None:

@@ -1,4 +1,4 @@
-"""Where each store lies in the arena: stores that are never in use at the same time share bytes."""
+"""Layout of the arena: stores that are never live at the same time share bytes."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from netcalc.numerics.kernels import Array
 
 __all__ = ["ALIGNMENT", "aligned", "arrange", "shared"]
 
-#: Bytes: a cache line, and the widest vector register.
+#: Bytes of a cache line and of the widest vector register.
 ALIGNMENT = 64
-#: From so many bytes on shared memory is asked for in large pages, as NumPy does for its own.
-_LARGE = 1 << 22
+#: Bytes from which on huge pages are requested for shared memory, as NumPy does for its own arrays.
+_HUGE_PAGES_FROM = 1 << 22
 
 
 def arrange(stores: Sequence[Store]) -> tuple[dict[Store, int], int]:
-    """The offset of each store and the size of the arena, in bytes.
+    """Return the offset of each store and the size of the arena, in bytes.
 
-    The largest go first, each to the lowest place that is free while it is in use (greedy by size, as in Pisarchyk &
-    Lee 2020, arXiv:2001.03288).
+    Stores are placed from the largest to the smallest, each at the lowest offset that is free throughout its lifetime
+    (greedy by size; Pisarchyk & Lee 2020, arXiv:2001.03288).
     """
     offsets: dict[Store, int] = {}
     placed: list[tuple[int, int, Store]] = []  # (start, end, store), by start
@@ -44,15 +44,15 @@ def arrange(stores: Sequence[Store]) -> tuple[dict[Store, int], int]:
 
 
 def aligned(nbytes: int) -> Array:
-    """So many bytes, starting at a multiple of :data:`ALIGNMENT`; not set to anything."""
+    """Return ``nbytes`` of uninitialised memory that starts at a multiple of :data:`ALIGNMENT`."""
     memory = np.empty(nbytes + ALIGNMENT, np.uint8)
     start = -memory.ctypes.data % ALIGNMENT
     return memory[start : start + nbytes]
 
 
 def shared(nbytes: int) -> Array:
-    """So many bytes that are the same in all copies of this process."""
+    """Return ``nbytes`` of memory that this process shares with those forked from it."""
     memory = mmap.mmap(-1, max(nbytes, 1))
-    if nbytes >= _LARGE and hasattr(mmap, "MADV_HUGEPAGE"):
+    if nbytes >= _HUGE_PAGES_FROM and hasattr(mmap, "MADV_HUGEPAGE"):
         memory.madvise(mmap.MADV_HUGEPAGE)
     return np.frombuffer(memory, np.uint8, nbytes)

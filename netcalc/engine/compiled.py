@@ -1,4 +1,4 @@
-"""A network planned and loaded once, to be run again and again."""
+"""Networks planned and loaded once, for repeated forward passes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.engine.plan import PlanMemory
-from netcalc.engine.preflight import prepare_plan
+from netcalc.engine.preflight import build_plan
 from netcalc.engine.profile import PASSES, Profile, profile
 from netcalc.engine.runtime.session import Session
 from netcalc.ir import Program
@@ -20,10 +20,11 @@ __all__ = ["Compiled"]
 
 
 class Compiled:
-    """Called with inputs by name, as a mapping or as keywords, it gives the outputs by name.
+    """A planned program with its weights, called for a forward pass.
 
-    What is not given is drawn from the seed, or is the input's default, as in a run.  Arrays that are returned are the
-    caller's own.  One call at a time: an object serves one thread.
+    A call takes inputs by name, as a mapping or as keywords, and returns outputs by name.  An input that is not given
+    is drawn from the seed, or is its declared default, as in a run.  The returned arrays belong to the caller.  An
+    object serves one thread at a time.
 
     >>> import netcalc
     >>> session = netcalc.load("mlp").compile(threads=1)
@@ -33,15 +34,16 @@ class Compiled:
     Args:
         weights: a ``.safetensors`` or ``.npz`` file, or arrays by name; drawn by ``init`` when None.
         init: ``--init`` options, see :meth:`~netcalc.numerics.initializers.Initializers.of`.
-        seed: of everything drawn.
-        threads: as many as there are cores that this process may use, when None.
-        processes: whether the threads are processes, copies of this one that share the memory of a pass and end with
-            the object; they wait for each other for microseconds, where threads take tens.  On Linux by default.  As
-            long as they live, what this process writes to its own memory is copied, page by page.
+        seed: the seed of all drawn numbers.
+        threads: the number of workers; the number of cores that this process may use when None.
+        processes: True to share the work among forked processes instead of threads.  Processes synchronise within
+            microseconds, threads within tens of them, so that processes also speed up short steps.  They are copies of
+            this process, made by the first call, share the memory of a pass, and end with the object; while they live,
+            memory pages that this process writes are copied.  Only Linux has them; other systems use threads.
 
     Raises:
         NetcalcError: E404 symbolic sizes; E502 bad ``init`` or ``threads``, training mode or too many operations; E601
-            weights that do not fit; E603 not enough memory; E604 no kernel; E605 unreadable files.
+            weights that do not fit; E603 not enough memory; E604 an operation without kernel; E605 unreadable files.
     """
 
     def __init__(
@@ -52,41 +54,41 @@ class Compiled:
         init: str | Iterable[str] = "default",
         seed: int = 0,
         threads: int | None = None,
-        processes: bool | None = None,
+        processes: bool = False,
     ) -> None:
         self.program = program
         self.seed = seed
         self._growth = Growth.start()
-        plan = prepare_plan(program, threads, processes)
+        plan = build_plan(program, threads, processes)
         self._session = Session(plan, Parameters(program, weights, init=init, seed=seed))
 
     def __call__(self, inputs: Mapping[str, Any] | None = None, /, **named: Any) -> dict[str, Array]:
-        """A forward pass.
+        """Run a forward pass.
 
         Raises:
-            NetcalcError: E602 for inputs that do not fit, and for what only the numbers show.
+            NetcalcError: E602 for inputs that do not fit, or for values out of range, such as an index.
         """
         outputs = self._session(run_inputs(self.program, {**(inputs or {}), **named}, self.seed))
         return dict(zip(self.program.output_names, outputs, strict=True))
 
     @property
     def threads(self) -> int:
-        """How many threads work on a pass."""
+        """Number of workers, threads or processes, that share a pass."""
         return self._session.plan.threads
 
     @property
     def memory(self) -> PlanMemory:
-        """What it holds, in bytes."""
+        """Bytes that it holds during a pass."""
         return self._session.plan.memory
 
     def profile(self, inputs: Mapping[str, Any] | None = None, /, *, passes: int = PASSES, **named: Any) -> Profile:
-        """Where the time of a pass goes: medians over so many, after one to warm up.
+        """Return the time of each layer, the median over ``passes`` passes after one to warm up.
 
         Raises:
-            NetcalcError: as a call does; E502 for no passes.
+            NetcalcError: as a call does; E502 for fewer than one pass.
         """
         if passes < 1:
-            raise NetcalcError(Diagnostic("E502", f"a profile takes at least 1 pass, and {passes} were asked for"))
+            raise NetcalcError(Diagnostic("E502", f"a profile needs at least 1 pass, but passes is {passes}"))
         arrays = run_inputs(self.program, {**(inputs or {}), **named}, self.seed)
         self._session(arrays)
         return profile(self._session, arrays, self._growth, passes=passes)

@@ -1,4 +1,4 @@
-"""A program as one flat list of nodes, repeats unrolled, every tensor with its own name."""
+"""The graph of a program: one flat list of nodes, with repeats unrolled."""
 
 from __future__ import annotations
 
@@ -27,24 +27,27 @@ class Tensor:
 
     @property
     def elements(self) -> int:
-        """How many elements it has."""
+        """Number of elements."""
         return math.prod(self.shape)
 
     @property
     def nbytes(self) -> int:
-        """The bytes of its elements."""
+        """Bytes of the elements."""
         return self.elements * self.dtype.itemsize
 
 
 @dataclass(eq=False, slots=True)
 class Node:
-    """One operation, with the elementwise operations that are done on its first output before it leaves the cache."""
+    """An operation of the unrolled program.
+
+    ``after`` are the operations fused onto it: they are applied to its first output while that is in the cache.
+    """
 
     instance: Instance
     inputs: list[Tensor | None]
     outputs: list[Tensor]
     after: list[Node] = field(default_factory=list)
-    #: Whether what it gives is the same in every run, and small enough to be kept.
+    #: True if the outputs are the same in every run, and small enough to be kept.
     constant: bool = False
 
     @property
@@ -54,7 +57,7 @@ class Node:
 
     @property
     def result(self) -> Tensor:
-        """The first output, after all that is fused onto it."""
+        """The first output, after all fused operations."""
         return self.after[-1].outputs[0] if self.after else self.outputs[0]
 
 
@@ -67,17 +70,21 @@ class Graph:
     outputs: list[Tensor]
 
     def uses(self) -> dict[Tensor, int]:
-        """How often each tensor is taken, the program's outputs included."""
+        """Return the number of uses of each tensor, as an input of a node or an output of the program."""
         counts: dict[Tensor, int] = {}
-        taken: Iterable[Tensor | None] = (t for node in self.nodes for t in node.inputs)
-        for tensor in (*taken, *self.outputs):
+        inputs: Iterable[Tensor | None] = (t for node in self.nodes for t in node.inputs)
+        for tensor in (*inputs, *self.outputs):
             if tensor is not None:
                 counts[tensor] = counts.get(tensor, 0) + 1
         return counts
 
 
 def flatten(program: Program) -> Graph:
-    """The program without calls; sizes must be numbers."""
+    """Return the graph of a program.
+
+    Raises:
+        UndecidedError: if a size is symbolic.
+    """
     return _Flattener(program).graph()
 
 

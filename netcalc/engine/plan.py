@@ -1,4 +1,4 @@
-"""Plans: what will be done, where everything lies, and what it takes, before anything is read or allocated."""
+"""Plans: the steps of a program, its memory layout and the memory that it takes, before anything is allocated."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ __all__ = ["Plan", "PlanMemory"]
 class PlanMemory(NamedTuple):
     """Bytes that a plan holds while it runs.
 
-    ``weights`` are the parameters in the form that the steps take; ``arena`` is where inputs and intermediate tensors
-    lie; ``scratch`` is what the jobs of all threads write to for themselves; ``temporary`` is the most that one
-    reference kernel allocates for its results; ``outputs`` are the copies that the caller gets.
+    ``weights`` are the parameters in the form that the steps take; ``arena`` holds inputs and intermediate tensors;
+    ``scratch`` is the scratch of all workers; ``temporary`` is the most that one reference kernel allocates for its
+    results; ``outputs`` are the copies that the caller receives.
     """
 
     weights: int
@@ -43,12 +43,15 @@ class PlanMemory(NamedTuple):
 
 
 class Plan:
-    """The steps of a program in evaluation mode on ``threads`` threads, which are ``processes`` where that is said.
+    """The steps of a program in evaluation mode.
 
-    Processes share the products too, which are otherwise left to the threads of BLAS.
+    Args:
+        program: the program; its sizes must be numbers.
+        threads: the number of workers among which jobs are shared.
+        processes: True if the workers are processes.  They also share products, which threads leave to BLAS.
 
     Raises:
-        UndecidedError: where a symbolic size has no value.
+        UndecidedError: if a size is symbolic.
     """
 
     def __init__(self, program: Program, threads: int = 1, processes: bool = False) -> None:
@@ -63,19 +66,19 @@ class Plan:
         self.threads = threads
         self.processes = processes
         self.outputs: list[Slot] = [low.slot(tensor) for tensor in graph.outputs]
-        #: Done once, when the parameters are there.
+        #: Steps that are run once, when the parameters are loaded.
         self.prelude: list[Step] = [step for step in low.steps if step.constant]
         self.steps: list[Step] = [step for step in low.steps if not step.constant]
         self.constants: list[Constant] = low.constants
-        #: Stores that keep what the prelude computes.
+        #: Stores that hold the results of the prelude.
         self.kept: list[Store] = low.kept
-        self.offsets, arena = arrange(_living(self.steps, self.inputs, self.outputs, low.fixed))
-        #: Among how many workers the jobs of each step are shared.
+        self.offsets, arena = arrange(_lifetimes(self.steps, self.inputs, self.outputs, low.fixed))
+        #: The number of workers among which the jobs of each step are shared.
         self.shares: dict[Step, int] = {step: step.shares(threads, processes) for step in low.steps}
-        #: The bytes of each worker's scratch.
+        #: Bytes of scratch of each worker.
         self.scratch = [
-            max((step.scratch_bytes for step, shares in self.shares.items() if shares > thread), default=0)
-            for thread in range(threads)
+            max((step.scratch_bytes for step, shares in self.shares.items() if shares > worker), default=0)
+            for worker in range(threads)
         ]
         self.memory = PlanMemory(
             weights=sum(c.slot.store.nbytes for c in low.constants) + sum(s.nbytes for s in low.kept),
@@ -85,11 +88,11 @@ class Plan:
             outputs=sum(tensor.nbytes for tensor in graph.outputs),
         )
         self.reading = low.reading
-        low.steps, low.constants = [], []  # they know the lowering, and memory in a circle would be freed late
+        low.steps, low.constants = [], []  # their closures refer to the lowering; a cycle would be freed late
 
 
 def _lower(low: Lowering, node: Node) -> None:
-    """The steps of a node; by its kernel alone, and then what was fused onto it, where no lowering takes it."""
+    """Lower a node.  Without a lowering, or if it declines, the kernel runs alone and fused nodes are lowered apart."""
     lower = None if node.constant and node.op.name not in VIEWS else lowering_for(node.op.name)
     if lower is not None and lower(low, node):
         return
@@ -99,16 +102,18 @@ def _lower(low: Lowering, node: Node) -> None:
         _lower(low, stage)
 
 
-def _living(steps: Sequence[Step], inputs: Sequence[Slot], outputs: Sequence[Slot], fixed: set[Store]) -> list[Store]:
-    """The stores of the arena, with the first and the last step between which each is in use."""
-    living: dict[Store, None] = {}
-    places = [(-1, inputs), *((i, (*s.reads, *s.writes)) for i, s in enumerate(steps)), (len(steps), outputs)]
-    for position, slots in places:
+def _lifetimes(
+    steps: Sequence[Step], inputs: Sequence[Slot], outputs: Sequence[Slot], fixed: set[Store]
+) -> list[Store]:
+    """Return the stores of the arena, with the first and the last step that use each set on it."""
+    stores: dict[Store, None] = {}
+    uses = [(-1, inputs), *((i, (*s.reads, *s.writes)) for i, s in enumerate(steps)), (len(steps), outputs)]
+    for position, slots in uses:
         for store in (slot.store for slot in slots):
             if store in fixed:
                 continue
-            if store not in living:
-                living[store] = None
+            if store not in stores:
+                stores[store] = None
                 store.first = position
             store.last = position
-    return list(living)
+    return list(stores)

@@ -1,4 +1,4 @@
-"""Whether a run can be: every size a number, a kernel for every operation, room in memory, threads."""
+"""Checks before a run: sizes, kernels, memory and threads."""
 
 from __future__ import annotations
 
@@ -16,19 +16,26 @@ from netcalc.numerics.interpret import operations
 from netcalc.numerics.kernels import kernel_for
 from netcalc.numerics.process_memory import free_bytes, gibibytes
 
-__all__ = ["MOST_PLANNED", "prepare", "prepare_plan", "thread_count", "too_large", "unplanned"]
+__all__ = [
+    "MAX_PLANNED_OPERATIONS",
+    "build_plan",
+    "reference_memory",
+    "thread_count",
+    "too_large",
+    "why_unplanned",
+]
 
-#: A plan is flat, so that its making takes time and room for every instance of a repeat; a loop over them does not.
-MOST_PLANNED = 10_000
+#: A plan has steps for every instance of a repeat, so that building it takes time and memory; the reference path loops.
+MAX_PLANNED_OPERATIONS = 10_000
 
-_HINT = "smaller sizes (--set) take less, and shapes, params and flops take none"
+_HINT = "smaller sizes (--set) need less memory; shapes, params and flops allocate no tensors"
 
 
-def prepare(program: Program) -> Memory:
-    """What a run by the reference path takes, once it is sure that it can be.
+def reference_memory(program: Program) -> Memory:
+    """Return the memory that a run by the reference path takes, after checking that it can run.
 
     Raises:
-        NetcalcError: E404 symbolic sizes, E604 an operation without kernel, E603 not enough memory.
+        NetcalcError: E404 symbolic sizes; E603 not enough memory; E604 an operation without kernel.
     """
     require_sizes(program)
     _require_kernels(program)
@@ -38,38 +45,41 @@ def prepare(program: Program) -> Memory:
     return required
 
 
-def prepare_plan(program: Program, threads: int | None = None, processes: bool | None = None) -> Plan:
-    """The plan of a program, once it is sure that it can be run; on all the threads there are when ``threads`` is None.
+def build_plan(program: Program, threads: int | None = None, processes: bool = False) -> Plan:
+    """Return the plan of a program, after checking that it can run.
 
-    They are processes where the system is one whose processes can be copied (Linux), unless it is said otherwise.
+    Args:
+        program: the program.
+        threads: the number of workers; the number of cores that this process may use when None.
+        processes: True for worker processes instead of threads.  Only Linux has them; other systems use threads.
 
     Raises:
-        NetcalcError: as :func:`prepare`, and E502 for a program or a number of threads that is not for planning.
+        NetcalcError: E404 symbolic sizes; E502 a program that cannot be planned, or fewer than one thread; E603 not
+            enough memory; E604 an operation without kernel.
     """
     count = thread_count(threads)
-    why = unplanned(program)
+    why = why_unplanned(program)
     if why is not None:
-        raise NetcalcError(Diagnostic("E502", f"{why}, which is not planned"))
+        raise NetcalcError(Diagnostic("E502", f"{why}, which cannot be planned"))
     require_sizes(program)
     _require_kernels(program)
-    if processes is None:
-        processes = sys.platform == "linux"  # macOS's libraries do not take it
-    plan, free = Plan(program, count, processes and count > 1), free_bytes()
+    # system libraries of macOS do not survive a fork; Windows has none
+    plan, free = Plan(program, count, processes and sys.platform == "linux" and count > 1), free_bytes()
     if plan.memory.peak > free:
         raise NetcalcError(too_large(program, plan.memory, free))
     return plan
 
 
-def unplanned(program: Program) -> str | None:
-    """Why a program is not for planning; None if it is."""
+def why_unplanned(program: Program) -> str | None:
+    """Return the reason why a program cannot be planned, or None if it can be."""
     if program.training:
         return f"{program.name!r} is in training mode"
     count = operations(program)
-    return f"{program.name!r} executes {count:,} operations" if count > MOST_PLANNED else None
+    return f"{program.name!r} executes {count:,} operations" if count > MAX_PLANNED_OPERATIONS else None
 
 
 def thread_count(threads: int | None) -> int:
-    """How many threads a run gets: those asked for, or as many as there are cores that this process may use.
+    """Return the number of threads of a run: ``threads``, or the number of cores that this process may use if None.
 
     Raises:
         NetcalcError: E502 for a number below 1.
@@ -77,45 +87,47 @@ def thread_count(threads: int | None) -> int:
     if threads is None:
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     if threads < 1:
-        raise NetcalcError(Diagnostic("E502", f"a run takes at least 1 thread, and {threads} were asked for"))
+        raise NetcalcError(Diagnostic("E502", f"a run needs at least 1 thread, but threads is {threads}"))
     return threads
 
 
 def too_large(program: Program, required: Memory | PlanMemory, free: int) -> Diagnostic:
-    """What is said of a run that memory does not suffice for."""
+    """Return the diagnostic of a run that needs more memory than is free."""
     place = f", at {required.peak_at!r}" if isinstance(required, Memory) else ""
     message = (
-        f"a run of {program.name!r} takes {gibibytes(required.peak)} of memory{place}, and "
-        f"{gibibytes(free)} are free (weights {gibibytes(required.weights)} in all, values up to "
+        f"a run of {program.name!r} needs {gibibytes(required.peak)} of memory{place}, and "
+        f"{gibibytes(free)} is free (all weights {gibibytes(required.weights)}, intermediate values up to "
         f"{gibibytes(required.activations)})"
     )
     hint = _HINT
     if isinstance(required, PlanMemory) and (least := memory(program).peak) < required.peak:
-        hint = f"--plan reference holds the weights of one layer at a time and takes {gibibytes(least)}; {hint}"
+        hint = f"--plan reference holds the weights of one layer at a time and needs {gibibytes(least)}; {hint}"
     return Diagnostic("E603", message, hint=hint)
 
 
 def _require_kernels(program: Program) -> None:
-    without = sorted({op for op in _operations(program.main, set()) if kernel_for(op) is None})
-    if without:
-        first: dict[str, Instance] = {}
-        for instance in instances(program):
-            if instance.node.op.name in without:
-                first.setdefault(instance.node.op.name, instance)
-                if len(first) == len(without):
-                    break
-        raise NetcalcError(
-            Diagnostic("E604", f"{instance.path}: {name} has no kernel, so it cannot be run", instance.node.span)
-            for name, instance in first.items()
-        )
-
-
-def _operations(body: Body, seen: set[Body]) -> Iterable[str]:
-    if body in seen:
+    missing = {name for name in _operation_names(program.main, set()) if kernel_for(name) is None}
+    if not missing:
         return
-    seen.add(body)
+    first: dict[str, Instance] = {}
+    for instance in instances(program):
+        name = instance.node.op.name
+        if name in missing:
+            first.setdefault(name, instance)
+            if len(first) == len(missing):
+                break
+    raise NetcalcError(
+        Diagnostic("E604", f"{instance.path}: {name} has no kernel, so it cannot be run", instance.node.span)
+        for name, instance in first.items()
+    )
+
+
+def _operation_names(body: Body, visited: set[Body]) -> Iterable[str]:
+    if body in visited:
+        return
+    visited.add(body)
     for node in body.nodes:
         if isinstance(node, OpNode):
             yield node.op.name
         else:
-            yield from _operations(node.body, seen)
+            yield from _operation_names(node.body, visited)

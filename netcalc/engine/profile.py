@@ -1,4 +1,4 @@
-"""Where the time of a planned run goes, layer by layer, beside what the machine can do."""
+"""Profiles: the time of each layer of a planned run, beside the GEMM speed of the machine."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ __all__ = ["PASSES", "LayerTime", "OperationTime", "Profile", "profile"]
 
 #: Timed passes, of which medians are taken.
 PASSES = 5
-#: Rows and columns of the matrices whose product tells what the machine can do.
-_SQUARE = 2048
+#: Rows and columns of the matrices whose product measures the GEMM speed.
+_GEMM_SIZE = 2048
 
 
 class LayerTime(NamedTuple):
-    """One operation, with those fused into it by path and name; seconds of a pass, and FLOPs of all of them.
+    """One operation: seconds of a pass and FLOPs, including the operations fused into it (by path and name).
 
-    FLOPs are those of the definition, also where an algorithm does with fewer.
+    FLOPs are those of the definition, even if the algorithm needs fewer.
     """
 
     path: str
@@ -42,7 +42,7 @@ class LayerTime(NamedTuple):
 
 
 class OperationTime(NamedTuple):
-    """All layers of one operation; ``copy`` stands for bringing tensors into the order that an operation takes."""
+    """All layers of one operation; ``copy`` are the copies of tensors into another memory layout."""
 
     op: str
     layers: int
@@ -52,11 +52,12 @@ class OperationTime(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """Times are medians over the passes, step by step.
+    """Times of a planned run, and its memory.
 
-    ``gemm`` is the FLOP/s of NumPy's product of large square float32 matrices on as many threads, the best of a few.
-    ``measured`` is how far resident memory rose at the most since before the weights were loaded, and what processes
-    hold that share the work; None if the process had held more before.
+    Times are medians over the passes, step by step.  ``gemm`` is the FLOP/s of NumPy's product of large square float32
+    matrices on the same number of threads, the best of a few.  ``measured`` is the growth of resident memory in bytes
+    since before the weights were loaded, plus the private memory of worker processes; None if the process had held
+    more before.
     """
 
     threads: int
@@ -69,24 +70,24 @@ class Profile:
 
     @property
     def seconds(self) -> float:
-        """A pass."""
+        """Seconds of a pass."""
         return sum(layer.seconds for layer in self.layers)
 
     @property
     def flops(self) -> int:
-        """The work of a pass."""
+        """FLOPs of a pass."""
         return sum(layer.flops for layer in self.layers)
 
 
 def profile(session: Session, inputs: Sequence[Array], growth: Growth, *, passes: int = PASSES) -> Profile:
-    """Times a session that has run before; ``growth`` is from before it was made."""
+    """Profile a session that has run before; ``growth`` is from before it was made."""
     plan = session.plan
     times: list[list[float]] = [[] for _ in plan.steps]
     for _ in range(passes):
         session(inputs, lambda number, step, seconds: times[number].append(seconds))
     measured = growth.most()
-    measured = None if measured is None else measured + session.held
-    steps = [(step, float(np.median(of))) for step, of in zip(plan.steps, times, strict=True)]
+    measured = None if measured is None else measured + session.private_bytes
+    steps = [(step, float(np.median(seconds))) for step, seconds in zip(plan.steps, times, strict=True)]
     analysis = Analysis(plan.program, CONVENTIONS["netcalc"])
     return Profile(
         plan.threads,
@@ -116,18 +117,20 @@ def _by_layer(steps: Sequence[tuple[Step, float]], analysis: Analysis) -> list[L
 
 
 def _by_operation(steps: Sequence[tuple[Step, float]], analysis: Analysis) -> list[OperationTime]:
-    """The longest first."""
+    """Return the times by operation, the longest first."""
     seconds: dict[str, float] = {}
     nodes: dict[str, dict[Node, None]] = {}
     for step, time in steps:
         name = step.what or step.node.op.name
         seconds[name] = seconds.get(name, 0.0) + time
         nodes.setdefault(name, {})[step.node] = None
-    found = [
-        OperationTime(name, len(of), seconds[name], sum(_flops(node, analysis) for node in of if node.op.name == name))
-        for name, of in nodes.items()
+    times = [
+        OperationTime(
+            name, len(group), seconds[name], sum(_flops(node, analysis) for node in group if node.op.name == name)
+        )
+        for name, group in nodes.items()
     ]
-    return sorted(found, key=lambda operation: -operation.seconds)
+    return sorted(times, key=lambda operation: -operation.seconds)
 
 
 def _flops(node: Node, analysis: Analysis) -> int:
@@ -135,7 +138,7 @@ def _flops(node: Node, analysis: Analysis) -> int:
 
 
 def _gemm(threads: int) -> float:
-    first, second = np.random.default_rng(0).random((2, _SQUARE, _SQUARE), dtype=np.float32)
+    first, second = np.random.default_rng(0).random((2, _GEMM_SIZE, _GEMM_SIZE), dtype=np.float32)
     product = np.empty_like(first)
     times = []
     with threadpool_limits(limits=threads, user_api="blas"):
@@ -143,4 +146,4 @@ def _gemm(threads: int) -> float:
             start = perf_counter()
             np.matmul(first, second, out=product)
             times.append(perf_counter() - start)
-    return 2 * _SQUARE**3 / min(times)
+    return 2 * _GEMM_SIZE**3 / min(times)

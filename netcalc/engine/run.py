@@ -1,4 +1,4 @@
-"""A forward pass."""
+"""One forward pass, planned or by the reference kernels."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from netcalc.analysis.memory import Memory
 from netcalc.analysis.walk import Instance
 from netcalc.diagnostics import Diagnostic, NetcalcError, RuleError, did_you_mean
 from netcalc.engine.plan import Plan, PlanMemory
-from netcalc.engine.preflight import prepare, prepare_plan, thread_count, too_large, unplanned
+from netcalc.engine.preflight import build_plan, reference_memory, thread_count, too_large, why_unplanned
 from netcalc.engine.profile import Profile, profile
-from netcalc.engine.runtime.session import Session, Watch
+from netcalc.engine.runtime.session import Loaded, Session, Watch
 from netcalc.engine.step import Step
 from netcalc.ir import Program
 from netcalc.numerics.initializers import generator
@@ -23,22 +23,22 @@ from netcalc.numerics.parameters import Parameters, Weights
 from netcalc.numerics.process_memory import Growth, free_bytes
 from netcalc.numerics.trace import Tracer, TraceRow
 
-__all__ = ["PLANS", "PlanName", "Progress", "RunResult", "forward", "prepare"]
+__all__ = ["PLANS", "PlanName", "Progress", "RunResult", "forward"]
 
-#: How a run goes about its work: planned as a whole, or operation by operation.
+#: How a run is executed: by a plan, or operation by operation with the reference kernels.
 PlanName: TypeAlias = Literal["fast", "reference"]
 PLANS: tuple[PlanName, ...] = get_args(PlanName)
 
-#: Told after each step, and each parameter loaded: how many are done, how many there are, the path of the last.
+#: Called after each step and each loaded parameter, with the number done, the total, and the path of the last.
 Progress: TypeAlias = Callable[[int, int, str], None]
 
 
 @dataclass(frozen=True, slots=True)
 class RunResult:
-    """What a forward pass gave.
+    """The result of a forward pass.
 
-    ``outputs`` by name; ``trace`` in order of execution; ``buffers`` holds the buffers that training updated, by path;
-    ``memory`` is what the pass was predicted to take, in the form of the ``plan`` that was followed.
+    ``outputs`` by name; ``trace`` in order of execution; ``buffers`` are the buffers that training updated, by path;
+    ``memory`` is the predicted memory, of the plan or of the reference path; ``plan`` names which of them ran.
     """
 
     outputs: Mapping[str, Array]
@@ -62,29 +62,32 @@ def forward(
     progress: Progress | None = None,
     plan: PlanName = "fast",
     threads: int | None = None,
+    processes: bool = False,
     profiled: bool = False,
 ) -> RunResult:
-    """Runs the program once.
+    """Run the program once.
 
     Args:
         inputs: arrays by name; the others are drawn, see :func:`~netcalc.numerics.inputs.run_inputs`.
         weights: a ``.safetensors`` or ``.npz`` file, or arrays by name; drawn by ``init`` when None.
         init: ``--init`` options, see :meth:`~netcalc.numerics.initializers.Initializers.of`.
         seed: of everything drawn.
-        trace: patterns of paths whose outputs are looked at; ``keep`` keeps their arrays too, which the prediction of
-            memory does not include.
-        training: the mode of dropout and batch statistics; the program's own when None.
-        progress: called after each step, and in a planned run after each parameter that is loaded.
-        plan: ``"reference"`` runs one operation after the other by its plain kernel, one layer's weights in memory at a
-            time.  So does ``"fast"`` where there is something that a plan does not keep or do: a trace, training mode,
-            more operations than :data:`~netcalc.engine.preflight.MOST_PLANNED`.
-        threads: of a planned run; as many as there are cores that this process may use, when None.
-        profiled: times a few more passes of a planned run.
+        trace: patterns of the paths of operations whose outputs are summarised; with ``keep`` their arrays are kept
+            too.  The predicted memory does not include these.
+        training: the mode of dropout and batch statistics; that of the program when None.
+        progress: called after each step, and in a planned run after each loaded parameter.
+        plan: ``"reference"`` runs one operation after the other by its reference kernel, with the weights of one layer
+            at a time in memory.  ``"fast"`` does so too if a plan cannot serve: for a trace, in training mode, or for
+            more operations than :data:`~netcalc.engine.preflight.MAX_PLANNED_OPERATIONS`.
+        threads: the number of threads of a planned run; the number of cores that this process may use when None.
+        processes: True to share the work of a planned run among forked processes instead of threads, where the system
+            supports it; see :class:`~netcalc.engine.compiled.Compiled`.
+        profiled: True to time further passes of a planned run.
 
     Raises:
-        NetcalcError: E404 symbolic sizes; E502 bad ``init``, ``plan`` or ``threads``, or a profile of what is not
-            planned; E503 a trace that matches nothing; E601 weights and E602 inputs that do not fit; E603 not enough
-            memory; E604 no kernel; E605 unreadable files.
+        NetcalcError: E404 symbolic sizes; E502 bad ``init``, ``plan`` or ``threads``, or a profile of a run that is
+            not planned; E503 a trace that matches nothing; E601 weights and E602 inputs that do not fit; E603 not
+            enough memory; E604 an operation without kernel; E605 unreadable files.
     """
     if training is not None:
         program = replace(program, training=training)
@@ -93,41 +96,34 @@ def forward(
         raise NetcalcError(Diagnostic("E502", f"there is no plan {plan!r}; plans are {' and '.join(PLANS)}", hint=hint))
     thread_count(threads)
     why = "the reference path was asked for" if plan == "reference" else "a trace was asked for" if trace else None
-    why = why or unplanned(program)
+    why = why or why_unplanned(program)
     if profiled and why is not None:
         raise NetcalcError(Diagnostic("E502", f"only a planned run has a profile, and {why}"))
-    if why is None:
-        return _planned(program, inputs, weights, init, seed, threads, progress, profiled)
-    return _stepwise(program, inputs, weights, init, seed, Tracer(program, trace, keep=keep), progress)
+    if why is not None:
+        return _reference(program, inputs, weights, init, seed, Tracer(program, trace, keep=keep), progress)
+    growth = Growth.start()
+    built = build_plan(program, threads, processes)
+    parameters = Parameters(program, weights, init=init, seed=seed)
+    return _planned(built, parameters, run_inputs(program, inputs, seed), progress, growth if profiled else None)
 
 
 def _planned(
-    program: Program,
-    inputs: Mapping[str, Any] | None,
-    weights: Weights | None,
-    init: str | Iterable[str],
-    seed: int,
-    threads: int | None,
-    progress: Progress | None,
-    profiled: bool,
+    plan: Plan, parameters: Parameters, arrays: Sequence[Array], progress: Progress | None, growth: Growth | None
 ) -> RunResult:
-    """The program as a whole, by a plan."""
-    growth = Growth.start()
-    plan = prepare_plan(program, threads)
-    parameters = Parameters(program, weights, init=init, seed=seed)
-    arrays = run_inputs(program, inputs, seed)
+    """Run a plan; with ``growth``, from before it was built, profile it too."""
+    program = plan.program
     try:
-        loaded, watch = (None, None) if progress is None else _told(progress, plan)
+        loaded, watch = (None, None) if progress is None else _callbacks(progress, plan)
         session = Session(plan, parameters, loaded)
         outputs = session(arrays, watch)
-        times = profile(session, arrays, growth) if profiled else None
+        times = None if growth is None else profile(session, arrays, growth)
     except MemoryError:
         raise NetcalcError(too_large(program, plan.memory, free_bytes())) from None
     return RunResult(dict(zip(program.output_names, outputs, strict=True)), (), {}, plan.memory, "fast", times)
 
 
-def _told(progress: Progress, plan: Plan) -> tuple[Callable[[int], None], Watch]:
-    """What tells of a planned run's progress, while parameters are loaded and while steps are taken."""
+def _callbacks(progress: Progress, plan: Plan) -> tuple[Loaded, Watch]:
+    """Return callbacks of a session that report the progress of loading and of the pass."""
     constants = len(plan.constants)
     total = constants + len(plan.steps)
 
@@ -140,7 +136,7 @@ def _told(progress: Progress, plan: Plan) -> tuple[Callable[[int], None], Watch]
     return loaded, watch
 
 
-def _stepwise(
+def _reference(
     program: Program,
     inputs: Mapping[str, Any] | None,
     weights: Weights | None,
@@ -149,15 +145,15 @@ def _stepwise(
     tracer: Tracer,
     progress: Progress | None,
 ) -> RunResult:
-    """Operation by operation, each by its plain kernel."""
-    required = prepare(program)
+    """Run operation by operation with the reference kernels."""
+    required = reference_memory(program)
     parameters = Parameters(program, weights, init=init, seed=seed)
     arrays: list[Array | None] = [*run_inputs(program, inputs, seed)]
     total, done = operations(program), 0
     rng = generator(seed, "/run")
     buffers: dict[str, Array] = {}
 
-    def evaluate(instance: Instance, given: Sequence[Array | None]) -> tuple[Array, ...]:
+    def evaluate(instance: Instance, operands: Sequence[Array | None]) -> tuple[Array, ...]:
         nonlocal done
         node, owners = instance.node, instance.owners
         params = {
@@ -166,7 +162,7 @@ def _stepwise(
         }
         run = Run(training=program.training, rng=rng)
         try:
-            outputs = _apply(instance, run, given, params)
+            outputs = _apply(instance, run, operands, params)
         except MemoryError:
             raise NetcalcError(too_large(program, required, free_bytes())) from None
         buffers.update((owners[name], array) for name, array in run.updates.items())
@@ -184,7 +180,7 @@ def _stepwise(
 def _apply(
     instance: Instance, run: Run, inputs: Sequence[Array | None], params: Mapping[str, Array]
 ) -> tuple[Array, ...]:
-    """One operation's outputs; NetcalcError for what only the numbers show, such as an id that is in no row."""
+    """Return the outputs of one operation; errors that depend on values are reported with its path."""
     try:
         return apply(instance.node.op, run, tuple(inputs), params)
     except RuleError as error:

@@ -17,7 +17,8 @@ from netcalc.analysis.conventions import CONVENTIONS
 from netcalc.analysis.cost import Analysis
 from netcalc.analysis.walk import Instance
 from netcalc.dims import value_at
-from netcalc.engine.run import Progress, prepare
+from netcalc.engine.preflight import reference_memory
+from netcalc.engine.run import Progress
 from netcalc.ir import OpNode, Program, dtype_of
 from netcalc.numerics.initializers import generator
 from netcalc.numerics.inputs import run_inputs
@@ -96,7 +97,7 @@ def verify(
     Raises:
         NetcalcError: as ``forward`` does, except for what a kernel raises, which is reported.
     """
-    prepare(program)
+    reference_memory(program)
     parameters = Parameters(program, weights, init=init, seed=seed)
     arrays = run_inputs(program, inputs, seed)
     verifier = _Verifier(program, parameters, seed, progress)

@@ -11,6 +11,10 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 import netcalc as package
+from netcalc.engine import run
+from netcalc.engine.plan import Plan
+from netcalc.engine.preflight import build_plan
+from netcalc.ir import Program
 from netcalc.ops.rectifier import ReLU
 from tests.conftest import Ran
 
@@ -39,6 +43,18 @@ def test_a_run_depends_on_its_seed_alone(netcalc: Callable[..., Ran]) -> None:
     first, second, other = (netcalc("run", SMALL, "--seed", seed).out for seed in ("1", "1", "2"))
     assert first == second
     assert first != other
+
+
+def test_the_command_asks_for_processes(netcalc: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[bool] = []
+
+    def spy(program: Program, threads: int | None, processes: bool) -> Plan:
+        asked.append(processes)
+        return build_plan(program, 1)
+
+    monkeypatch.setattr(run, "build_plan", spy)
+    assert netcalc("run", SMALL).code == 0
+    assert asked == [True]
 
 
 @pytest.mark.parametrize("suffix", ["npz", "safetensors"])

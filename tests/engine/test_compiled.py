@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
+import warnings
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import psutil
 import pytest
 
 import netcalc
@@ -103,15 +106,62 @@ def test_inputs_that_do_not_fit(given: dict[str, Any], code: str, message: str) 
 
 
 def test_what_is_not_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(NetcalcError, match=r"E502.*in training mode, which is not planned"):
+    with pytest.raises(NetcalcError, match=r"E502.*in training mode, which cannot be planned"):
         Compiled(program(TWO, training=True))
     with pytest.raises(NetcalcError, match=r"E502.*at least 1 thread"):
         Compiled(program(TWO), threads=0)
-    with pytest.raises(NetcalcError, match=r"E502.*executes 1,000,000 operations, which is not planned"):
+    with pytest.raises(NetcalcError, match=r"E502.*executes 1,000,000 operations, which cannot be planned"):
         Compiled(program("inputs: {x: [1, 1]}\nlayers: [{repeat: 1000000, linear: {out: 1}}]"))
     monkeypatch.setattr(preflight, "free_bytes", lambda: 1000)
     with pytest.raises(NetcalcError, match="E603"):
         Compiled(program(TWO))
+
+
+#: Large enough that both threads and processes share its steps.
+LARGE = "inputs: {x: [1000, 1000]}\nlayers: [relu, {softmax: {}}]"
+
+
+def children() -> set[int]:
+    return {child.pid for child in psutil.Process().children() if child.status() != psutil.STATUS_ZOMBIE}
+
+
+def test_processes_are_made_only_on_request() -> None:
+    """Neither by ``compile`` nor by ``run``, although there are steps to share."""
+    net = netcalc.Network(program(LARGE))
+    before = children()
+    session = net.compile(threads=3)
+    session()
+    assert session.threads == 3
+    net.run(threads=3)
+    assert children() == before
+    shared = net.compile(threads=3, processes=True)
+    shared()
+    assert len(children() - before) == (2 if sys.platform == "linux" else 0)
+
+
+def test_threads_replace_processes_on_other_systems(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(preflight.sys, "platform", "darwin")
+    before, threads = children(), threading.active_count()
+    session = Compiled(program(LARGE), threads=3, processes=True)
+    session()
+    assert children() == before
+    assert threading.active_count() == threads + 2
+    monkeypatch.undo()
+
+
+@pytest.mark.parametrize("processes", [False, True])
+def test_warning_filters_are_not_touched(processes: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither afterwards nor for a moment, in which another thread would run without them."""
+
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError("the filters of the whole process")
+
+    before = list(warnings.filters)
+    for name in ("catch_warnings", "simplefilter", "filterwarnings", "resetwarnings"):
+        monkeypatch.setattr(warnings, name, refuse)
+    Compiled(program(LARGE), threads=2, processes=processes)()
+    monkeypatch.undo()
+    assert warnings.filters == before
 
 
 def test_all_cores_unless_told() -> None:
@@ -169,7 +219,7 @@ def test_times_add_up(profile: Profile) -> None:
 
 
 def test_a_profile_takes_a_pass() -> None:
-    with pytest.raises(NetcalcError, match=r"E502.*at least 1 pass, and 0 were asked for"):
+    with pytest.raises(NetcalcError, match=r"E502.*at least 1 pass, but passes is 0"):
         Compiled(program(TWO)).profile(passes=0)
 
 

@@ -168,7 +168,7 @@ def test_too_large_a_network_is_refused_before_anything_is_allocated(
         forward(net, plan=plan)
     found = caught.value.diagnostics[0]
     assert found.code == "E603"
-    assert f"takes 6.13 GiB of memory{place}, and 3.00 GiB are free (weights 6.13 GiB" in found.message
+    assert f"needs 6.13 GiB of memory{place}, and 3.00 GiB is free (all weights 6.13 GiB" in found.message
     assert found.hint and "--plan" not in found.hint
 
 
@@ -176,7 +176,7 @@ def test_the_reference_path_is_offered_where_it_takes_less(monkeypatch: pytest.M
     net = program("inputs: {x: [1, 1000]}\nlayers: [{name: a, repeat: 20, linear: {out: 1000, bias: false}}]")
     monkeypatch.setattr(preflight, "free_bytes", lambda: 10_000_000)
     with pytest.raises(
-        NetcalcError, match=r"takes 76\.\d MiB of memory, and 9\.54 MiB are free.*--plan reference.*3\.8"
+        NetcalcError, match=r"needs 76\.\d MiB of memory, and 9\.54 MiB is free.*--plan reference.*3\.8"
     ):
         forward(net)
 

@@ -16,7 +16,7 @@ import pytest
 from netcalc.diagnostics import NetcalcError
 from netcalc.engine.runtime import session as module
 from netcalc.engine.runtime.session import Session
-from netcalc.engine.runtime.workers import Alone
+from netcalc.engine.runtime.workers import SerialPool
 from netcalc.numerics.inputs import run_inputs
 from tests.engine.test_session import session
 from tests.numerics.programs import program
@@ -41,7 +41,7 @@ layers: [{name: table, embedding: {num_embeddings: 5, embedding_dim: 4}}, {linea
 """
 SCRIPT = """
 import os, signal, sys, psutil, netcalc
-session = netcalc.load("mlp", set={"batch": 500}).compile(threads=3)
+session = netcalc.load("mlp", set={"batch": 500}).compile(threads=3, processes=True)
 session()
 print(*(child.pid for child in psutil.Process().children()), flush=True)
 os.kill(os.getpid(), signal.SIGKILL)
@@ -73,7 +73,7 @@ def test_the_same_bits_as_without_them(monkeypatch: pytest.MonkeyPatch) -> None:
     inputs = run_inputs(program(NETWORK))
     shared = made()(inputs)
     alone = made()
-    monkeypatch.setattr(module, "_workers", lambda processes: Alone)
+    monkeypatch.setattr(module, "_pool_type", lambda processes: SerialPool)
     for one, other in zip(shared, alone(inputs), strict=True):
         np.testing.assert_array_equal(one, other)
 
@@ -127,7 +127,7 @@ def test_an_interrupted_pass_leaves_none(before: set[int], monkeypatch: pytest.M
     with pytest.raises(KeyboardInterrupt):
         one(inputs, interrupt)
     np.testing.assert_array_equal(one(inputs)[0], wanted[0])
-    monkeypatch.setattr(one, "_own", [interrupt] * len(one._own))
+    monkeypatch.setattr(one, "_own_parts", [interrupt] * len(one._own_parts))
     with pytest.raises(KeyboardInterrupt):
         one(inputs)
     assert comes_true(lambda: not children() - before)
@@ -148,6 +148,24 @@ def test_without_room_for_one_more_the_caller_is_alone(before: set[int], monkeyp
     monkeypatch.setattr(os, "fork", fork)
     np.testing.assert_array_equal(one(inputs)[0], wanted[0])
     assert comes_true(lambda: made_so_far[0] not in children())
+
+
+def test_a_fork_whose_warning_is_an_error_leaves_no_worker(before: set[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where warnings are errors, CPython 3.12 and later raise one once the process is made."""
+    one, real = made(2), os.fork
+    forked: list[int] = []
+
+    def fork() -> int:
+        forked.append(real())
+        if forked[0]:
+            raise DeprecationWarning("multi-threaded")
+        return 0
+
+    monkeypatch.setattr(os, "fork", fork)
+    with pytest.raises(DeprecationWarning):
+        one(run_inputs(program(NETWORK)))
+    assert comes_true(lambda: forked[0] not in children())
+    os.waitpid(forked[0], 0)
 
 
 def test_they_hold_no_file_open() -> None:

@@ -259,9 +259,9 @@ def test_a_run_is_planned_unless_something_needs_the_reference_path(monkeypatch:
     assert forward(net, trace=["first"]).plan == "reference"
     assert forward(net, training=True).plan == "reference"
     assert forward(program(STACK, training=True), training=False).plan == "fast"
-    monkeypatch.setattr(preflight, "MOST_PLANNED", operations(net))
+    monkeypatch.setattr(preflight, "MAX_PLANNED_OPERATIONS", operations(net))
     assert forward(net).plan == "fast"
-    monkeypatch.setattr(preflight, "MOST_PLANNED", operations(net) - 1)
+    monkeypatch.setattr(preflight, "MAX_PLANNED_OPERATIONS", operations(net) - 1)
     assert forward(net).plan == "reference"
 
 
@@ -276,7 +276,7 @@ def test_a_planned_run_tells_of_its_weights_and_steps() -> None:
 @pytest.mark.parametrize("threads", [0, -1])
 def test_a_run_takes_a_thread(threads: int) -> None:
     for plan in PLANS:
-        with pytest.raises(NetcalcError, match=f"E502.*at least 1 thread, and {threads} were asked for"):
+        with pytest.raises(NetcalcError, match=f"E502.*at least 1 thread, but threads is {threads}"):
             forward(program(STACK), threads=threads, plan=plan)
 
 

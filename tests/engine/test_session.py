@@ -19,7 +19,7 @@ from netcalc.engine.plan import Plan
 from netcalc.engine.run import forward
 from netcalc.engine.runtime import session as module
 from netcalc.engine.runtime.session import Session
-from netcalc.engine.runtime.threads import Threads
+from netcalc.engine.runtime.threads import ThreadPool
 from netcalc.engine.step import Step
 from netcalc.ir import Program
 from netcalc.numerics.inputs import run_inputs
@@ -177,7 +177,7 @@ def test_all_parts_end_before_an_error_is_raised() -> None:
         sleep(0.05)
         done.append(1)
 
-    workers = Threads(lambda number: [[fail, slow], [slow, slow]][number - 1], 3)
+    workers = ThreadPool(lambda number: [[fail, slow], [slow, slow]][number - 1], 3)
     with pytest.raises(KeyError):
         workers.run(0, lambda: None, 2)
     assert done == [1]

@@ -1,1 +1,1 @@
-"""Executing a plan: the session and its pools of workers."""
+"""Execution of plans: the session and its worker pools."""

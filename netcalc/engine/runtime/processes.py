@@ -1,7 +1,7 @@
-"""Processes as workers: copies of this one that share the memory that steps write to.
+"""Process pool: forked workers that share the arena of a session.
 
-A thread that waits for another takes some fifty microseconds to wake up and to get the interpreter's lock, which is
-more than most steps take.  A process has an interpreter of its own and waits spinning.
+A thread that waits for another takes about fifty microseconds to wake up and to acquire the interpreter's lock, which
+is longer than most steps.  A process has an interpreter of its own and can wait in a spin loop.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import gc
 import os
 import signal
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -22,74 +21,77 @@ from weakref import finalize
 
 import psutil
 
-from netcalc.engine.runtime.workers import Part, Parts, WorkerLostError, quick_loops
+from netcalc.engine.runtime.workers import BindParts, Part, WorkerLostError, numpy_settings
 
-__all__ = ["Processes"]
+__all__ = ["ProcessPool"]
 
-#: How often a worker looks for a phase before it sleeps, for about a millisecond, and its owner for the end of one.
-_IDLE, _BUSY = 20_000, 100_000
-#: How often the owner then naps, for some fifty microseconds, before it sleeps too.  It does not yield, which can leave
-#: it without its core until the next tick; nor does a worker nap, which would wake up on its owner's core.
-_NAPS = 20_000
-#: For how many seconds it sleeps before it sees whether the other still lives.
-_PATIENCE = 0.5
+#: Polls before sleeping: of a worker for the next phase, for about a millisecond, and of the owner for the end of one.
+_WORKER_POLLS, _OWNER_POLLS = 20_000, 100_000
+#: Naps of about fifty microseconds that the owner takes after that.  It does not yield instead, since it may then lose
+#: its core until the next timer tick.  A worker does not nap, since it would wake up on the core of its owner.
+_OWNER_NAPS = 20_000
+#: Seconds of sleep between two checks that the other side is alive.
+_SLEEP = 0.5
 
 
-class Processes:
-    """``count`` processes, the calling one among them.
+class ProcessPool:
+    """``count`` processes, including the caller.
 
-    The memory that they write to must be there when this is made.  An interrupted run ends them.
+    Memory that the workers write must be allocated as shared memory before the pool is made.  A failed or interrupted
+    phase ends all workers.  In a process with several threads CPython 3.12 and later issue a DeprecationWarning for
+    the fork; it is left to the filters of the caller, and the default ones ignore it.
 
     Raises:
-        OSError: where there is no room for a process, or the system has no semaphores to share.
+        OSError: if the system cannot create another process or has no shared semaphores.
     """
 
-    def __init__(self, parts: Parts, count: int) -> None:
+    def __init__(self, bind: BindParts, count: int) -> None:
         self._owner = os.getpid()
         context = get_context("fork")
-        # the number of the phase, and whether a worker failed
+        # the number of the phase; 1 once a worker has failed, or is not to start
         self._board = memoryview(mmap(-1, 16)).cast("q")
         self._starts, self._ends = ([context.Semaphore(0) for _ in range(count - 1)] for _ in range(2))
         self._pids: list[int] = []
         self.stop = finalize(self, _stop, self._pids, self._owner)
         try:
             for number, (start, end) in enumerate(zip(self._starts, self._ends, strict=True), 1):
-                with _uninterrupted():
+                with _signals_blocked():
                     pid = os.fork()
                     if not pid:
-                        _serve(parts, number, self._board, start, end, self._owner)
+                        _serve(bind, number, self._board, start, end, self._owner)
                     self._pids.append(pid)
         except BaseException:
+            self._board[1] = 1  # a fork whose warning was raised as an exception has made a worker without known pid
             self.stop()
             raise
 
     @property
     def alive(self) -> bool:
-        """Whether they can be told to run, by this process."""
+        """True if the workers are running and belong to this process."""
         return self.stop.alive and self._owner == os.getpid()
 
     @property
-    def held(self) -> int:
-        """Bytes that are theirs alone: scratch, BLAS's buffers, and what they wrote of the memory that they copied."""
-        held = 0
+    def private_bytes(self) -> int:
+        """Bytes that only the workers hold: scratch, BLAS buffers, and copied pages of the owner that they wrote."""
+        total = 0
         for pid in self._pids:
-            with suppress(psutil.Error):  # it has ended
-                held += psutil.Process(pid).memory_full_info().uss
-        return held
+            with suppress(psutil.Error):  # the worker has ended
+                total += psutil.Process(pid).memory_full_info().uss
+        return total
 
-    def run(self, phase: int, own: Part, others: int) -> None:
-        """Does all parts of a phase.
+    def run(self, phase: int, own_part: Part, workers: int) -> None:
+        """Run all parts of a phase.
 
         Raises:
-            WorkerLostError: where a worker did not do its part, once all have ended.
+            WorkerLostError: if a worker failed or ended; all workers have then ended.
         """
         self._board[0] = phase
         try:
-            for start in self._starts[:others]:
+            for start in self._starts[:workers]:
                 start.release()
-            own()
-            for end, pid in zip(self._ends[:others], self._pids, strict=False):
-                _wait(end, _BUSY, _NAPS, partial(_ended, pid))
+            own_part()
+            for end, pid in zip(self._ends[:workers], self._pids, strict=False):
+                _wait(end, _OWNER_POLLS, _OWNER_NAPS, partial(_ended, pid))
             if self._board[1]:
                 raise WorkerLostError
         except BaseException:
@@ -98,40 +100,34 @@ class Processes:
 
 
 @contextmanager
-def _uninterrupted() -> Iterator[None]:
-    """Signals wait, so that a copy hears none before it has said which; and its making is not warned of.
-
-    Other threads may hold locks when it is made, which matters to those who take them.  Workers only compute.
-    """
+def _signals_blocked() -> Iterator[None]:
+    """Block signals, so that a new worker receives none before it has installed its own handlers."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)
-            yield
+        yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _serve(parts: Parts, number: int, board: memoryview[int], start: Semaphore, end: Semaphore, owner: int) -> NoReturn:
-    """The life of a worker, which holds no file open and hears nothing but its owner."""
+def _serve(
+    bind: BindParts, number: int, board: memoryview[int], start: Semaphore, end: Semaphore, owner: int
+) -> NoReturn:
+    """Worker process main loop: wait for a phase, run the part, report.  Ends with its owner."""
     status = 1
     try:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, signal.valid_signals())
-        gc.disable()  # what it would look through is the owner's
-        null = os.open(os.devnull, os.O_RDWR)
-        for standard in range(3):
-            os.dup2(null, standard)
-        os.closerange(3, os.sysconf("SC_OPEN_MAX"))
-        with quick_loops():
-            phases = parts(number)
+        gc.disable()  # collecting would write to, and so copy, pages of the owner
+        _close_files()
+        with numpy_settings():
+            parts = bind(number)
             process = psutil.Process(owner)
-            _make_way(process, number)
+            _leave_core_of(process, number)
             while True:
-                if _wait(start, _IDLE, 0, lambda: os.getppid() != owner):
-                    _make_way(process, number)
-                phases[board[0]]()
+                if _wait(start, _WORKER_POLLS, 0, lambda: bool(board[1]) or os.getppid() != owner):
+                    _leave_core_of(process, number)
+                parts[board[0]]()
                 end.release()
     except WorkerLostError:
         status = 0
@@ -142,33 +138,41 @@ def _serve(parts: Parts, number: int, board: memoryview[int], start: Semaphore, 
         os._exit(status)
 
 
-def _make_way(owner: psutil.Process, number: int) -> None:
-    """Leaves the core of the owner: a system copies a process, and wakes it up, where the other one runs."""
-    with suppress(OSError, psutil.Error):  # it is only faster
-        cores, taken = sorted(os.sched_getaffinity(0)), owner.cpu_num()
-        if taken in cores and psutil.Process().cpu_num() == taken:
-            os.sched_setaffinity(0, {cores[(cores.index(taken) + number) % len(cores)]})
+def _close_files() -> None:
+    """Close every inherited file, so that a pipe that the owner closes is closed."""
+    null = os.open(os.devnull, os.O_RDWR)
+    for standard in range(3):
+        os.dup2(null, standard)
+    os.closerange(3, os.sysconf("SC_OPEN_MAX"))
+
+
+def _leave_core_of(owner: psutil.Process, number: int) -> None:
+    """Move to another core if this worker runs on the owner's, where the kernel starts and wakes it."""
+    with suppress(OSError, psutil.Error):  # it only affects speed
+        cores, owners_core = sorted(os.sched_getaffinity(0)), owner.cpu_num()
+        if owners_core in cores and psutil.Process().cpu_num() == owners_core:
+            os.sched_setaffinity(0, {cores[(cores.index(owners_core) + number) % len(cores)]})
             os.sched_setaffinity(0, cores)
 
 
-def _wait(semaphore: Semaphore, looks: int, naps: int, lost: Callable[[], bool]) -> bool:
-    """Waits awake at first, then asleep; says whether it slept."""
+def _wait(semaphore: Semaphore, polls: int, naps: int, lost: Callable[[], bool]) -> bool:
+    """Wait for a semaphore, polling first and then asleep; return True if it slept."""
     acquire = semaphore.acquire
-    for _ in range(looks):
+    for _ in range(polls):
         if acquire(False):
             return False
     for _ in range(naps):
         if acquire(False):
             return False
         sleep(0)
-    while not acquire(True, _PATIENCE):
+    while not acquire(True, _SLEEP):
         if lost():
             raise WorkerLostError
     return True
 
 
 def _ended(pid: int) -> bool:
-    """Whether a worker has ended; it is left to :func:`_stop` to let it go, and its number with it."""
+    """True if a worker has ended.  It is not reaped here, so that its pid stays valid for :func:`_stop`."""
     try:
         return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
     except ChildProcessError:
@@ -176,11 +180,11 @@ def _ended(pid: int) -> bool:
 
 
 def _stop(pids: list[int], owner: int) -> None:
-    """Ends the workers, if they are this process's own."""
+    """End and reap the workers; a no-op in a forked copy of the owner."""
     if os.getpid() != owner:
         return
     for pid in pids:
-        with suppress(ChildProcessError):  # somebody else has let it go, and the number may be another's
+        with suppress(ChildProcessError):  # reaped elsewhere; the pid may belong to another process by now
             if os.waitpid(pid, os.WNOHANG)[0] == 0:
                 os.kill(pid, signal.SIGKILL)
                 os.waitpid(pid, 0)

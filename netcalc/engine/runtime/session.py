@@ -1,4 +1,4 @@
-"""Running a plan."""
+"""A plan with its parameters and memory."""
 
 from __future__ import annotations
 
@@ -14,142 +14,149 @@ from threadpoolctl import ThreadpoolController
 
 from netcalc.engine.arena import aligned, shared
 from netcalc.engine.plan import Plan
-from netcalc.engine.runtime.threads import Threads
-from netcalc.engine.runtime.workers import Alone, Part, Parts, WorkerLostError, Workers, quick_loops
+from netcalc.engine.runtime.threads import ThreadPool
+from netcalc.engine.runtime.workers import BindParts, Part, SerialPool, WorkerLostError, WorkerPool, numpy_settings
 from netcalc.engine.step import Constant, Job, Step, cuts
 from netcalc.numerics.kernels import Array
 from netcalc.numerics.parameters import Parameters
 
-__all__ = ["Session", "Watch"]
+__all__ = ["Loaded", "Session", "Watch"]
 
-#: Told after each step: its number, the step, and the seconds that it took.
+#: Called after each constant is loaded, with the number loaded so far.
+Loaded: TypeAlias = Callable[[int], None]
+#: Called after each step, with its number, the step, and the seconds that it took.
 Watch: TypeAlias = Callable[[int, Step, float], None]
 
 
 class Session:
     """A plan with its parameters and memory; each call is a forward pass.
 
-    What it returns is the caller's own.  A session is not to be called from two threads at the same time.  While it is
-    made, ``loaded`` is told how many of the plan's constants are there.
+    The arrays that a call returns belong to the caller.  A session serves one thread at a time.
+
+    Args:
+        plan: the plan to execute.
+        parameters: where its constants are read from, once.
+        loaded: called after each constant is loaded.
     """
 
-    def __init__(self, plan: Plan, parameters: Parameters, loaded: Callable[[int], None] | None = None) -> None:
+    def __init__(self, plan: Plan, parameters: Parameters, loaded: Loaded | None = None) -> None:
         self.plan = plan
         self._blas = ThreadpoolController()
         with plan.reading(parameters):
-            # the largest first: later ones fit where the pieces lay that they were made from
-            in_order = sorted(plan.constants, key=lambda constant: -constant.slot.store.nbytes)
-            for number, constant in enumerate(in_order, 1):
+            # the largest first: later ones fit into the memory that was freed after transforming earlier ones
+            by_size = sorted(plan.constants, key=lambda constant: -constant.slot.store.nbytes)
+            for count, constant in enumerate(by_size, 1):
                 _load(constant)
                 if loaded is not None:
-                    loaded(number)
+                    loaded(count)
         for store in plan.kept:
             store.memory = aligned(store.nbytes)
-        self._scratch: dict[int, Array] = {}  # by share
+        self._scratch: dict[int, Array] = {}  # by worker
         with self._computing():
             for part in self._parts(plan.prelude, 0):
                 part()
-        self._lay()
+        self._allocate()
 
-    def _lay(self) -> None:
-        """Takes memory for what a pass writes."""
+    def _allocate(self) -> None:
+        """Allocate the arena and bind the caller's parts to it."""
         plan = self.plan
         arena = (shared if plan.processes else aligned)(plan.memory.arena)
         for store, offset in plan.offsets.items():
             store.memory = arena[offset : offset + store.nbytes]
         self._inputs, self._outputs = ([slot.array() for slot in slots] for slots in (plan.inputs, plan.outputs))
-        self._own = self._parts(plan.steps, 0)
+        self._own_parts = self._parts(plan.steps, 0)
         self._owner = os.getpid()
-        self._workers: Workers | None = None
+        self._pool: WorkerPool | None = None
 
     def __call__(self, inputs: Sequence[Array], watch: Watch | None = None) -> list[Array]:
-        """The outputs for these inputs, in the program's order.
+        """Return the outputs for these inputs, in the program's order.
 
         Raises:
-            NetcalcError: for what only the numbers show, such as an id that is in no row.
+            NetcalcError: for errors that depend on values, such as an index out of range.
         """
         if self.plan.processes and self._owner != os.getpid():
-            self._lay()  # this is a copy of the process whose memory it is
+            self._allocate()  # in a forked copy of the process the arena would be shared with the original
         with self._computing():
             try:
-                self._pass(inputs, watch, self._team())
-            except WorkerLostError:
-                self._pass(inputs, watch, Alone(partial(self._parts, self.plan.steps), self.plan.threads))
+                self._pass(inputs, watch, self._ready_pool())
+            except WorkerLostError:  # the caller repeats the pass, and raises what made the worker fail
+                self._pass(inputs, watch, SerialPool(partial(self._parts, self.plan.steps), self.plan.threads))
         return [array.copy() for array in self._outputs]
 
     @property
-    def held(self) -> int:
-        """Bytes of memory that others hold to share the work."""
-        return 0 if self._workers is None else self._workers.held
+    def private_bytes(self) -> int:
+        """Bytes of memory that worker processes hold beyond the memory shared with this one."""
+        return 0 if self._pool is None else self._pool.private_bytes
 
     @contextmanager
     def _computing(self) -> Iterator[None]:
+        """BLAS threads and NumPy settings during a pass."""
         limit = 1 if self.plan.processes else self.plan.threads
-        with self._blas.limit(limits=limit, user_api="blas"), quick_loops():
+        with self._blas.limit(limits=limit, user_api="blas"), numpy_settings():
             yield
 
-    def _team(self) -> Workers:
-        """Those who share the steps; the caller alone where there is nothing to share."""
+    def _ready_pool(self) -> WorkerPool:
+        """Return the worker pool, made anew if there is none or it has ended."""
         plan = self.plan
-        if self._workers is None or not self._workers.alive:
-            parts, count = partial(self._parts, plan.steps), max(plan.shares.values(), default=1)
+        if self._pool is None or not self._pool.alive:
+            bind, count = partial(self._parts, plan.steps), max(plan.shares.values(), default=1)
             try:
-                self._workers = (_workers(plan.processes) if count > 1 else Alone)(parts, count)
-            except OSError:  # no room for processes
-                self._workers = Alone(parts, count)
-        return self._workers
+                self._pool = (_pool_type(plan.processes) if count > 1 else SerialPool)(bind, count)
+            except OSError:  # the system refuses another process
+                self._pool = SerialPool(bind, count)
+        return self._pool
 
-    def _pass(self, inputs: Sequence[Array], watch: Watch | None, workers: Workers) -> None:
-        for goal, given in zip(self._inputs, inputs, strict=True):
-            np.copyto(goal, given)
+    def _pass(self, inputs: Sequence[Array], watch: Watch | None, pool: WorkerPool) -> None:
+        for target, array in zip(self._inputs, inputs, strict=True):
+            np.copyto(target, array)
         phase = 0
         for number, step in enumerate(self.plan.steps):
             start = perf_counter()
-            others = self.plan.shares[step] - 1
+            workers = self.plan.shares[step] - 1
             for _ in range(_phases(step)):
-                if not others:
-                    self._own[phase]()
+                if not workers:
+                    self._own_parts[phase]()
                 elif self.plan.processes:
-                    workers.run(phase, self._own[phase], others)
+                    pool.run(phase, self._own_parts[phase], workers)
                 else:
                     with self._blas.limit(limits=1, user_api="blas"):
-                        workers.run(phase, self._own[phase], others)
+                        pool.run(phase, self._own_parts[phase], workers)
                 phase += 1
             if watch is not None:
                 watch(number, step, perf_counter() - start)
 
-    def _parts(self, steps: Sequence[Step], share: int) -> list[Part]:
-        """What one of those who share the steps does, phase by phase; they make this each for themselves."""
+    def _parts(self, steps: Sequence[Step], worker: int) -> list[Part]:
+        """Return the parts of a worker, phase by phase.  Each worker process binds its own."""
         plan = self.plan
-        if share not in self._scratch:
-            self._scratch[share] = aligned(plan.scratch[share])
+        if worker not in self._scratch:
+            self._scratch[worker] = aligned(plan.scratch[worker])
         parts: list[Part] = []
         for step in steps:
-            shares = cuts(step.jobs, plan.shares[step])
-            if share >= len(shares):
-                parts += [_nothing] * _phases(step)
+            ranges = cuts(step.jobs, plan.shares[step])
+            if worker >= len(ranges):
+                parts += [_no_op] * _phases(step)
                 continue
-            arrays = step.scratch_arrays(self._scratch[share])
-            part = _in_turn([step.bind(number, arrays) for number in range(*shares[share])])
-            parts += [part] if step.rounds is None else [partial(part, turn) for turn in range(step.rounds)]
+            arrays = step.scratch_arrays(self._scratch[worker])
+            part = _in_turn([step.bind(number, arrays) for number in range(*ranges[worker])])
+            parts += [part] if step.rounds is None else [partial(part, round_) for round_ in range(step.rounds)]
         return parts
 
 
 def _phases(step: Step) -> int:
-    """How often all who share a step wait for each other."""
+    """Return the number of times that the workers of a step synchronise."""
     return 1 if step.rounds is None else step.rounds
 
 
-def _nothing() -> None:
-    """The part of who has none."""
+def _no_op() -> None:
+    """Part of a worker that has no jobs in a phase."""
 
 
-def _workers(processes: bool) -> Callable[[Parts, int], Workers]:
+def _pool_type(processes: bool) -> Callable[[BindParts, int], WorkerPool]:
     if not processes:
-        return Threads
-    from netcalc.engine.runtime.processes import Processes  # takes longer to import than all that is here
+        return ThreadPool
+    from netcalc.engine.runtime.processes import ProcessPool  # multiprocessing and psutil are slow to import
 
-    return Processes
+    return ProcessPool
 
 
 def _load(constant: Constant) -> None:
@@ -162,11 +169,12 @@ def _load(constant: Constant) -> None:
 
 
 def _in_turn(jobs: Sequence[Job]) -> Job:
+    """Return one job that runs all of these."""
     if len(jobs) == 1:
         return jobs[0]
 
-    def part(*turn: int) -> None:
+    def part(*round_: int) -> None:
         for job in jobs:
-            job(*turn)
+            job(*round_)
 
     return part

@@ -1,4 +1,4 @@
-"""Threads as workers: NumPy lets go of the interpreter inside its loops."""
+"""Thread pool: workers that share one interpreter.  NumPy releases its lock inside its loops."""
 
 from __future__ import annotations
 
@@ -7,49 +7,50 @@ from queue import SimpleQueue
 from threading import Thread
 from weakref import finalize
 
-from netcalc.engine.runtime.workers import Part, Parts, quick_loops
+from netcalc.engine.runtime.workers import BindParts, Part, numpy_settings
 
-__all__ = ["Threads"]
+__all__ = ["ThreadPool"]
 
 
-class Threads:
-    """``count`` threads, the calling one among them."""
-
-    def __init__(self, parts: Parts, count: int) -> None:
-        self._parts = [parts(number) for number in range(1, count)]
-        self._queues: list[SimpleQueue[Part | None]] = [SimpleQueue() for _ in range(count - 1)]
-        self._done: SimpleQueue[BaseException | None] = SimpleQueue()
-        for queue in self._queues:
-            Thread(target=_work, args=(queue, self._done), daemon=True).start()
-        finalize(self, _stop, self._queues)
+class ThreadPool:
+    """``count`` threads, including the caller."""
 
     alive = True
-    held = 0
+    private_bytes = 0
 
-    def run(self, phase: int, own: Part, others: int) -> None:
-        """Does all parts of a phase; raises what the first to fail did, once all have ended."""
-        for queue, parts in zip(self._queues[:others], self._parts, strict=False):
+    def __init__(self, bind: BindParts, count: int) -> None:
+        self._parts = [bind(number) for number in range(1, count)]
+        self._queues: list[SimpleQueue[Part | None]] = [SimpleQueue() for _ in range(count - 1)]
+        self._finished: SimpleQueue[BaseException | None] = SimpleQueue()
+        for queue in self._queues:
+            Thread(target=_work, args=(queue, self._finished), daemon=True).start()
+        finalize(self, _stop, self._queues)
+
+    def run(self, phase: int, own_part: Part, workers: int) -> None:
+        """Run all parts of a phase; raise the first exception once all parts have ended."""
+        for queue, parts in zip(self._queues[:workers], self._parts, strict=False):
             queue.put(parts[phase])
         errors: list[BaseException | None] = []
         try:
-            own()
+            own_part()
         except BaseException as error:
             errors.append(error)
-        errors += [self._done.get() for _ in range(others)]
+        errors += [self._finished.get() for _ in range(workers)]
         first = next((error for error in errors if error is not None), None)
         if first is not None:
             raise first
 
 
-def _work(queue: SimpleQueue[Part | None], done: SimpleQueue[BaseException | None]) -> None:
-    with quick_loops():
+def _work(queue: SimpleQueue[Part | None], finished: SimpleQueue[BaseException | None]) -> None:
+    """Worker thread main loop; None ends it."""
+    with numpy_settings():
         while (part := queue.get()) is not None:
             try:
                 part()
             except BaseException as error:
-                done.put(error)
+                finished.put(error)
             else:
-                done.put(None)
+                finished.put(None)
 
 
 def _stop(queues: Sequence[SimpleQueue[Part | None]]) -> None:

@@ -1,4 +1,4 @@
-"""Those who do their parts of a step side by side, and what they have in common."""
+"""The interface of worker pools, and the pool that consists of the caller alone."""
 
 from __future__ import annotations
 
@@ -8,60 +8,61 @@ from typing import Protocol, TypeAlias
 
 import numpy as np
 
-__all__ = ["Alone", "Part", "Parts", "WorkerLostError", "Workers", "quick_loops"]
+__all__ = ["BindParts", "Part", "SerialPool", "WorkerLostError", "WorkerPool", "numpy_settings"]
 
+#: The work of one worker in one phase.  A phase is a step, or one round of a step that has rounds.
 Part: TypeAlias = Callable[[], None]
-#: Makes what the worker of a number does, phase by phase; that of number 0 is the caller.
-Parts: TypeAlias = Callable[[int], Sequence[Part]]
+#: Returns the parts of the worker of a number, phase by phase.  Worker 0 is the caller.
+BindParts: TypeAlias = Callable[[int], Sequence[Part]]
 
-#: Elements of NumPy's buffer.  Loops over strided arrays are cut to it even where nothing is buffered; with the
-#: default, 8192, they take up to twice the time.
-_BUFFER = 512
+#: Elements of NumPy's ufunc buffer.  NumPy cuts loops over strided arrays to this size even where it does not buffer;
+#: with its default, 8192, such loops take up to twice the time.
+_UFUNC_BUFFER = 512
 
 
 class WorkerLostError(Exception):
-    """A worker failed or ended: what it would have done is still to do."""
+    """A worker process failed or ended before it finished its part."""
 
 
-class Workers(Protocol):
-    """Made of what makes their parts and of how many they are, the caller among them; they end with the object."""
+class WorkerPool(Protocol):
+    """A caller and its workers, which end when the pool is freed."""
 
     @property
     def alive(self) -> bool:
-        """Whether they can be told to run."""
+        """True if the pool can run a phase in this process."""
 
     @property
-    def held(self) -> int:
-        """Bytes of memory that they hold and the caller does not."""
+    def private_bytes(self) -> int:
+        """Bytes of memory that the workers hold and the caller does not."""
 
-    def run(self, phase: int, own: Part, others: int) -> None:
-        """The caller does its own part of a phase while so many of the others do theirs.
+    def run(self, phase: int, own_part: Part, workers: int) -> None:
+        """Run ``own_part`` in the caller while the first ``workers`` workers run their parts of the phase.
 
-        Returns, or raises what the first to fail did, once all have ended.
+        Returns when all have finished.  If parts fail, raises the exception of the first that did.
         """
 
 
-class Alone:
-    """The caller, who does everything in turn."""
+class SerialPool:
+    """The caller alone: it runs the parts of all ``count`` workers one after the other."""
 
     alive = True
-    held = 0
+    private_bytes = 0
 
-    def __init__(self, parts: Parts, count: int) -> None:
-        self._parts = [parts(number) for number in range(1, count)]
+    def __init__(self, bind: BindParts, count: int) -> None:
+        self._parts = [bind(number) for number in range(1, count)]
 
-    def run(self, phase: int, own: Part, others: int) -> None:
-        """One part after the other."""
-        own()
-        for parts in self._parts[:others]:
+    def run(self, phase: int, own_part: Part, workers: int) -> None:
+        """Run the caller's part, then the others."""
+        own_part()
+        for parts in self._parts[:workers]:
             parts[phase]()
 
 
 @contextmanager
-def quick_loops() -> Iterator[None]:
-    """Infinities and NaNs are values here, not warnings, and loops over rows start quickly."""
+def numpy_settings() -> Iterator[None]:
+    """NumPy's settings during a pass, for the current thread: no floating-point warnings, and a small ufunc buffer."""
     with np.errstate(all="ignore"):
-        before = np.setbufsize(_BUFFER)
+        before = np.setbufsize(_UFUNC_BUFFER)
         try:
             yield
         finally:

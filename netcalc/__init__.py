@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from netcalc.version import __version__
+
 if TYPE_CHECKING:
     from netcalc.analysis.summary import Summary
     from netcalc.diagnostics import Diagnostic, NetcalcError
     from netcalc.network import Network, compare, load, loads
 
-__version__ = "0.1.0"
 
 __all__ = ["Diagnostic", "NetcalcError", "Network", "Summary", "__version__", "compare", "load", "loads"]
 

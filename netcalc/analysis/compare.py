@@ -13,12 +13,12 @@ from dataclasses import dataclass, fields, replace
 from itertools import compress, pairwise
 from typing import Any, NamedTuple
 
-from netcalc import __version__
 from netcalc.analysis.cost import Analysis, Cost, Row
 from netcalc.analysis.summary import Layer, Totals, number, tensor
 from netcalc.dims import Dim
 from netcalc.ir import OpNode, Program, join
 from netcalc.tensor_type import TensorType
+from netcalc.version import __version__
 
 __all__ = ["Comparison", "Match", "OperationMatch", "change", "compare", "ratio"]
 

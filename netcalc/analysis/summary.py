@@ -10,11 +10,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from netcalc import __version__
 from netcalc.analysis.cost import Analysis, Cost, Row
 from netcalc.dims import Dim, Poly
 from netcalc.ir import Value
 from netcalc.tensor_type import TensorType
+from netcalc.version import __version__
 
 __all__ = ["CONTRACT", "Layer", "Summary", "Totals", "number", "sizes", "summarise", "tensor"]
 

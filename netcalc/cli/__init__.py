@@ -113,7 +113,7 @@ def _refuse(diagnostics: Sequence[object], arguments: Sequence[str]) -> int:
     if _wants_json(arguments):
         import json
 
-        from netcalc import __version__
+        from netcalc.version import __version__
 
         record = {"netcalc": __version__, "errors": [d.as_dict() for d in diagnostics]}  # type: ignore[attr-defined]
         print(json.dumps(record, indent=2, ensure_ascii=False), flush=True)

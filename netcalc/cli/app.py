@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from netcalc import __version__
+from netcalc.version import __version__
 
 __all__ = ["COMMANDS", "app"]
 

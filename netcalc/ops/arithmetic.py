@@ -13,6 +13,7 @@ from netcalc.tensor_type import TensorType
 
 
 def number(value: Any) -> Any:
+    """Return ``value`` if it is a number, which may be symbolic; ValueError otherwise."""
     if isinstance(value, bool) or not isinstance(value, (int, float, Poly)):
         raise ValueError("should be a number")
     return value

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from netcalc import __version__
 from netcalc.analysis.explain import Explanation, Section
 from netcalc.analysis.summary import sizes
 from netcalc.dims import Poly
@@ -13,6 +12,7 @@ from netcalc.ir import Value
 from netcalc.opdef import Step
 from netcalc.render.numbers import exact, shapes_text
 from netcalc.render.text import PLAIN, Look, clean, padded, width_of
+from netcalc.version import __version__
 
 __all__ = ["explanation_record", "render_explanation"]
 

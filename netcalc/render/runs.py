@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from netcalc import __version__
 from netcalc.render.grid import Column, grid
 from netcalc.render.numbers import bytes_text, shape_text
 from netcalc.render.profile import profile_parts, profile_record
 from netcalc.render.text import PLAIN, Look, clean
+from netcalc.version import __version__
 
 if TYPE_CHECKING:
     from netcalc.engine.run import RunResult

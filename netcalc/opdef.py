@@ -2,7 +2,7 @@
 
 ::
 
-    @operation
+    @operation  # of netcalc.ops
     class Linear(Operation):
         \"\"\"y = x·Wᵀ + b on the last axis.\"\"\"
 
@@ -23,7 +23,7 @@ A rule never sees whether sizes are ints or symbolic, and never knows where in a
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self, TypeAlias, TypeVar, get_args
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self, TypeAlias, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
@@ -49,7 +49,6 @@ __all__ = [
     "Step",
     "Term",
     "attr",
-    "operation",
     "ports",
 ]
 
@@ -262,6 +261,24 @@ class Operation(BaseModel):
     #: A runnable spec fragment: input shapes and the attributes, for the reference and for tests.
     example: ClassVar[Example]
 
+    # -- traits: properties that general rules read instead of lists of names
+
+    #: A function of each element of the one input, without parameters; the shape stays, and so does a float type.
+    elementwise: ClassVar[bool] = False
+    #: One arithmetic operation for each element of two tensors, broadcast, or of a tensor and a number
+    #: (:meth:`numbers` of arithmetic operations).
+    combines: ClassVar[bool] = False
+    #: The outputs are strided views of the input, or of the operation's own tensor: no data has to move.
+    view: ClassVar[bool] = False
+    #: The identity in inference.
+    no_op_in_inference: ClassVar[bool] = False
+    #: A scale and a shift for each channel (axis 1) where the statistics are given (``own_statistics`` is False).
+    normalises_channels: ClassVar[bool] = False
+    #: A window of fixed size slides over the spatial axes; a kernel may copy windows into columns.
+    windowed: ClassVar[bool] = False
+    #: A matrix product of the input, or of its windows, with one weight: the result is rows of output channels.
+    gemm: ClassVar[bool] = False
+
     def named(self, inputs: Sequence[Any]) -> dict[str, Any]:
         """The inputs that are given, by port; for operations with many optional ones."""
         return {port.name: given for port, given in zip(self.inputs, inputs, strict=False) if given is not None}
@@ -289,21 +306,6 @@ class Operation(BaseModel):
 
 # pydantic evaluates the annotations of every base anew for each subclass; these are all class variables
 Operation.__annotations__.clear()
-
-
-_Declared = TypeVar("_Declared", bound=type[Operation])
-_registry: dict[str, type[Operation]] = {}
-
-
-def operation(declared: _Declared) -> _Declared:
-    """Registers an operation under its ``name``."""
-    _registry[declared.name] = declared
-    return declared
-
-
-def registered() -> dict[str, type[Operation]]:
-    """The operations of the families imported so far; :mod:`netcalc.ops` imports on demand."""
-    return _registry
 
 
 # -- what many rules do -----------------------------------------------------------------------------

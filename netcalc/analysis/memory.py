@@ -21,7 +21,7 @@ __all__ = ["Memory", "memory"]
 
 #: Temporaries of a kernel, in units of its largest array: widened copies, centred inputs, squares.
 _TEMPORARIES = 3
-#: Kernels of operations with windows (those that have a ``kernel``) copy them a slab at a time.
+#: Bytes of windows that the kernel of a windowed operation copies at a time.
 _SLAB = 32 << 20
 
 
@@ -134,8 +134,8 @@ class _Peaks:
         work = [(term.kind, value_at(term.count, {})) for term in self._analysis.terms(node)]
         # each exponential or root is an element of some temporary: attention scores, say
         largest = max([*sizes, *(count for kind, count in work if kind == "transcendental")], default=0)
-        windowed = "kernel" in type(node.op).model_fields
-        return _TEMPORARIES * largest * width + (min(_SLAB, width * sum(n for _, n in work)) if windowed else 0)
+        columns = min(_SLAB, width * sum(n for _, n in work)) if node.op.windowed else 0
+        return _TEMPORARIES * largest * width + columns
 
 
 def _bytes(values: Iterable[Value | None]) -> int:

@@ -13,7 +13,7 @@ from netcalc.engine.plan import Plan, PlanMemory
 from netcalc.ir import Body, OpNode, Program
 from netcalc.numerics.inputs import require_sizes
 from netcalc.numerics.interpret import operations
-from netcalc.numerics.kernels import kernel_for
+from netcalc.numerics.kernels import KERNELS
 from netcalc.numerics.process_memory import free_bytes, gibibytes
 
 __all__ = [
@@ -106,7 +106,7 @@ def too_large(program: Program, required: Memory | PlanMemory, free: int) -> Dia
 
 
 def _require_kernels(program: Program) -> None:
-    missing = {name for name in _operation_names(program.main, set()) if kernel_for(name) is None}
+    missing = KERNELS.missing(_operation_names(program.main, set()))
     if not missing:
         return
     first: dict[str, Instance] = {}

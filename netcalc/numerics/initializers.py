@@ -19,7 +19,7 @@ from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.dims import value_at
 from netcalc.inits import MODES, parse_init
 from netcalc.ir import Program
-from netcalc.numerics.kernels import Array, initial_for
+from netcalc.numerics.kernels import TABLES, Array
 from netcalc.numerics.numpy_dtypes import numpy_dtype
 from netcalc.opdef import Init, Operation, Param
 
@@ -225,7 +225,7 @@ class Initializers:
         """
         shape = tuple(value_at(size, {}) for size in param.shape)
         if param.init.kind == "table":
-            formula = initial_for(op.name)
+            formula = TABLES.get(op.name)
             if formula is None:
                 raise LookupError(f"{op.name} has no formula for {param.name!r}")
             return np.array(formula(op, param.name, shape), numpy_dtype(dtype))

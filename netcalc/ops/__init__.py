@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from importlib import import_module
+from typing import TypeVar
 
-from netcalc.opdef import Operation, registered
+from netcalc.opdef import Operation
+from netcalc.registry import Registry
 
-#: Which family declares which operations.  A test holds it against the declarations.
+#: The operations that each family declares.  A test compares the table with the declarations.
 FAMILIES: dict[str, tuple[str, ...]] = {
     "linear": ("linear", "bilinear"),
     "conv": ("conv1d", "conv2d", "conv3d"),
@@ -143,25 +144,38 @@ FAMILIES: dict[str, tuple[str, ...]] = {
 _family_of = {name: family for family, names in FAMILIES.items() for name in names}
 
 
+def modules(package: str) -> dict[str, str]:
+    """Return the module of each operation in a package that has one module a family."""
+    return {name: f"{package}.{family}" for name, family in _family_of.items()}
+
+
+OPERATIONS: Registry[type[Operation]] = Registry("operation", modules("netcalc.ops"))
+
+_Declared = TypeVar("_Declared", bound=type[Operation])
+
+
+def operation(declared: _Declared) -> _Declared:
+    """Register an operation under its ``name``."""
+    OPERATIONS.register(declared.name)(declared)
+    return declared
+
+
 def names() -> tuple[str, ...]:
-    """Every operation's name, by family; imports nothing."""
-    return tuple(_family_of)
+    """Return the name of every operation, by family; imports nothing."""
+    return OPERATIONS.names()
 
 
 def family(name: str) -> str:
-    """The family that declares the operation."""
+    """Return the family that declares the operation."""
     return _family_of[name]
 
 
 def find(name: str) -> type[Operation] | None:
-    """The operation's declaration, or None if there is no such operation."""
-    if name not in _family_of:
-        return None
-    import_module(f"netcalc.ops.{_family_of[name]}")
-    return registered()[name]
+    """Return the operation's declaration, importing its family; None if there is no such operation."""
+    return OPERATIONS.get(name)
 
 
 def every() -> dict[str, type[Operation]]:
-    """All operations; imports every family."""
-    found = {name: find(name) for name in names()}
-    return {name: declared for name, declared in found.items() if declared}
+    """Return all operations by name; imports every family."""
+    declarations = {name: find(name) for name in names()}
+    return {name: declared for name, declared in declarations.items() if declared}

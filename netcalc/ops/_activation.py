@@ -28,6 +28,7 @@ def terms(work: Work, role: str, **elements: Any) -> tuple[Term, ...]:
 class Elementwise(Operation):
     """A function of each element; ``work`` is what each takes."""
 
+    elementwise = True
     shape_rule = "unchanged"
     example = Example(((2, 8),))
     work: ClassVar[Work]

@@ -5,13 +5,14 @@ from typing import Any, ClassVar
 
 from netcalc.dims import Dim, product
 from netcalc.opdef import Context, RuleError, attr
-from netcalc.ops._windows import AXES, OptionalSizes, Sizes, Windowed
+from netcalc.ops._windows import AXES, OptionalSizes, Sizes, SpatialOperation
 from netcalc.tensor_type import TensorType
 
 
-class Pooling(Windowed):
+class Pooling(SpatialOperation):
     """Base of pooling with a window; ``padding`` and ``dilation`` are 0 and 1 where an operation lacks them."""
 
+    windowed = True
     shorthand = "kernel"
     shape_rule = "(N, C, L…) → (N, C, L'…), L' = ⌊(L + 2·p − d·(k − 1) − 1)/s⌋ + 1 for each axis"
 

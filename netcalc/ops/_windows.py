@@ -77,7 +77,7 @@ AutoPadding = Annotated[
 ]
 
 
-class Windowed(Operation):
+class SpatialOperation(Operation):
     """Base of operations over ``axes`` spatial axes, which come last; channels come before them, a batch may too."""
 
     axes: ClassVar[int]
@@ -87,7 +87,7 @@ class Windowed(Operation):
         """The page of an operation goes on with what its bases say below their first lines, for every rank."""
         if "axes" not in cls.__dict__:
             return
-        family = [base for base in reversed(cls.__mro__[1:]) if issubclass(base, Windowed)]
+        family = [base for base in reversed(cls.__mro__[1:]) if issubclass(base, SpatialOperation)]
         pages = [inspect.cleandoc(base.__doc__ or "").partition("\n\n")[2] for base in family]
         cls.__doc__ = "\n\n".join(filter(None, [inspect.cleandoc(cls.__doc__ or ""), *pages]))
 

@@ -9,7 +9,8 @@ from typing import Literal, Self
 
 from pydantic import model_validator
 
-from netcalc.opdef import Context, Term, attr, operation
+from netcalc.opdef import Context, Term, attr
+from netcalc.ops import operation
 from netcalc.ops._activation import GELU_BY, SIGMOID, SILU, Elementwise, terms
 from netcalc.tensor_type import TensorType
 
@@ -19,6 +20,7 @@ class Identity(Elementwise):
     """x itself, of any type; a place holder with a name."""
 
     name = "identity"
+    no_op_in_inference = True
     source = "torch.nn.Identity"
     cost_rule = "none"
     work = {}

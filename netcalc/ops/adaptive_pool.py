@@ -4,12 +4,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from netcalc.dims import Dim, Poly, UndecidedError, ceil_div, exact_div, product
-from netcalc.opdef import Context, Example, Term, attr, operation, ports
-from netcalc.ops._windows import OptionalSizes, Windowed
+from netcalc.opdef import Context, Example, Term, attr, ports
+from netcalc.ops import operation
+from netcalc.ops._windows import OptionalSizes, SpatialOperation
 from netcalc.tensor_type import TensorType
 
 
-class AdaptivePooling(Windowed):
+class AdaptivePooling(SpatialOperation):
     """Base of pooling to a given size.
 
     Output element i pools the input from ⌊i·L/out⌋ to ⌈(i + 1)·L/out⌉, so that the windows cover the axis, differ in

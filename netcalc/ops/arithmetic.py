@@ -7,7 +7,8 @@ from pydantic import BeforeValidator, WithJsonSchema
 
 from netcalc.dims import Dim, Poly, product
 from netcalc.dtypes import FLOATS, INTEGERS, DType, holds, result_type
-from netcalc.opdef import Context, Example, Fix, Kind, Operation, RuleError, Term, attr, operation, ports
+from netcalc.opdef import Context, Example, Fix, Kind, Operation, RuleError, Term, attr, ports
+from netcalc.ops import operation
 from netcalc.ops._broadcast import broadcast
 from netcalc.tensor_type import TensorType
 
@@ -92,6 +93,7 @@ class _Variadic(Combination):
     """An operation that takes any number of tensors, and a number."""
 
     inputs = ports("inputs*")
+    combines = True
     shorthand = "value"
     cost_rule = "one an element for each operand after the first"
 
@@ -143,6 +145,7 @@ class Sub(_Pair):
     """input − other, or input − value; ``reverse`` gives other − input."""
 
     name = "sub"
+    combines = True
     source = "torch.sub"
     example = Example(((2, 3),), {"value": 1.0, "reverse": True})
     kind = "add"
@@ -171,6 +174,7 @@ class Div(_Pair):
     """
 
     name = "div"
+    combines = True
     source = "torch.div"
     cost_rule = "one division an element; trunc: 1 add more, of whole numbers 1 division and 1 add more"
     example = Example(((2, 3),), {"value": 2.0})

@@ -6,17 +6,8 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BeforeValidator, WithJsonSchema, model_validator
 
 from netcalc.dims import Dim, product
-from netcalc.opdef import (
-    Context,
-    Example,
-    Operation,
-    RuleError,
-    Term,
-    attr,
-    operation,
-    ports,
-    require_float,
-)
+from netcalc.opdef import Context, Example, Operation, RuleError, Term, attr, ports, require_float
+from netcalc.ops import operation
 from netcalc.ops._attention_pattern import Blocks, Kept, band, banded_with_globals
 from netcalc.ops._broadcast import broadcast
 from netcalc.tensor_type import TensorType

@@ -5,7 +5,8 @@ from typing import Any
 
 from pydantic import field_validator
 
-from netcalc.opdef import Context, Example, Term, attr, operation
+from netcalc.opdef import Context, Example, Term, attr
+from netcalc.ops import operation
 from netcalc.ops._pooling import Pooling
 from netcalc.ops._windows import Offsets
 from netcalc.tensor_type import TensorType

@@ -4,7 +4,8 @@ from typing import Any
 
 from pydantic import field_validator
 
-from netcalc.opdef import Context, Example, RuleError, attr, normal_axis, operation
+from netcalc.opdef import Context, Example, RuleError, attr, normal_axis
+from netcalc.ops import operation
 from netcalc.ops._lists import Axes
 from netcalc.ops._movement import Movement, normal_axes
 from netcalc.tensor_type import TensorType
@@ -19,6 +20,7 @@ class Squeeze(Movement):
     """
 
     name = "squeeze"
+    view = True
     source = "torch.squeeze"
     shorthand = "axis"
     shape_rule = "(…, 1, …) → (…, …)"
@@ -36,6 +38,7 @@ class Unsqueeze(Movement):
     """Adds an axis of size 1; a negative position counts from behind in the result."""
 
     name = "unsqueeze"
+    view = True
     source = "torch.unsqueeze"
     shorthand = "axis"
     shape_rule = "(…, …) → (…, 1, …)"
@@ -53,6 +56,7 @@ class Permute(Movement):
     """The axes in another order: axis i of the result is axis ``axes[i]`` of the input."""
 
     name = "permute"
+    view = True
     source = "torch.permute"
     shorthand = "axes"
     shape_rule = "(d0, d1, …) → (d[axes[0]], d[axes[1]], …)"
@@ -72,6 +76,7 @@ class Transpose(Movement):
     """Two axes swapped."""
 
     name = "transpose"
+    view = True
     source = "torch.transpose"
     shorthand = "axes"
     shape_rule = "(…, a, …, b, …) → (…, b, …, a, …)"

@@ -14,10 +14,10 @@ from netcalc.opdef import (
     RuleError,
     Term,
     attr,
-    operation,
     require_float,
     require_rank,
 )
+from netcalc.ops import operation
 from netcalc.ops._statistics import affine_params, affine_terms, moments, reciprocal_root
 from netcalc.tensor_type import TensorType
 
@@ -37,6 +37,8 @@ def _folded(affine: bool, **elements: Dim) -> tuple[Term, ...]:
 class _Tracking(Operation):
     """Normalises channels (axis 1), by the input's own statistics or by running ones."""
 
+    normalises_channels = True
+
     eps: float = attr("added to the variance", default=1e-5, ge=0)
     momentum: float | None = attr("weight of the newest statistics in the running ones", default=0.1)
     affine: bool = attr("learn a weight for each channel", default=True)
@@ -44,7 +46,7 @@ class _Tracking(Operation):
     track_running_stats: bool = attr("keep running statistics, and use them in evaluation", default=True)
 
     def own_statistics(self, training: bool) -> bool:
-        """Whether the input's own statistics normalise it, rather than the running ones."""
+        """True if the input is normalised by its own statistics rather than the running ones."""
         return training or not self.track_running_stats
 
     def checked(self, ctx: Context, x: TensorType, values: Dim) -> TensorType:
@@ -125,6 +127,7 @@ class FrozenBatchNorm(Operation):
     """
 
     name = "frozen_batch_norm"
+    normalises_channels = True
     source = "torchvision.ops.FrozenBatchNorm2d; Carion et al. 2020, arXiv:2005.12872, section 4"
     shape_rule = "(N, C, …) unchanged"
     param_rule = "none; buffers weight C, bias C, running_mean C, running_var C"
@@ -132,6 +135,10 @@ class FrozenBatchNorm(Operation):
     example = Example(((2, 6, 4, 4),))
 
     eps: float = attr("added to the variance", default=1e-5, ge=0)
+
+    def own_statistics(self, training: bool) -> bool:
+        """Return False: the statistics are always the fixed ones."""
+        return False
 
     def infer(self, ctx: Context, x: TensorType) -> TensorType:
         require_float(x, "frozen_batch_norm")

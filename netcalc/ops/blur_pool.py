@@ -3,13 +3,14 @@
 from collections.abc import Sequence
 from typing import Literal
 
-from netcalc.opdef import Buffer, Context, Example, Init, Param, RuleError, Size, Term, attr, operation
-from netcalc.ops._windows import Pads, Sizes, Windowed, check_pad_mode
+from netcalc.opdef import Buffer, Context, Example, Init, Param, RuleError, Size, Term, attr
+from netcalc.ops import operation
+from netcalc.ops._windows import Pads, Sizes, SpatialOperation, check_pad_mode
 from netcalc.tensor_type import TensorType
 
 
 @operation
-class BlurPool2d(Windowed):
+class BlurPool2d(SpatialOperation):
     """Blurs each channel with a binomial filter, then keeps every stride-th row and column.
 
     The filter, rows of Pascal's triangle in both directions scaled to sum 1, is a fixed buffer that checkpoints
@@ -19,6 +20,7 @@ class BlurPool2d(Windowed):
 
     axes = 2
     name = "blur_pool2d"
+    windowed = True
     source = "timm.layers.BlurPool2d; Zhang 2019, arXiv:1904.11486"
     shape_rule = "(N, C, H, W) → (N, C, H', W'), H' = ⌊(H + 2·p − k)/s⌋ + 1, so W'"
     param_rule = "none; the buffer filt has channels·k·k elements, or k·k without channels"

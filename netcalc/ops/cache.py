@@ -3,17 +3,8 @@
 from collections.abc import Sequence
 
 from netcalc.dims import Dim
-from netcalc.opdef import (
-    Context,
-    Example,
-    Operation,
-    RuleError,
-    Size,
-    Term,
-    attr,
-    operation,
-    ports,
-)
+from netcalc.opdef import Context, Example, Operation, RuleError, Size, Term, attr, ports
+from netcalc.ops import operation
 from netcalc.tensor_type import TensorType
 
 

@@ -6,7 +6,8 @@ from typing import Any, ClassVar
 from netcalc.diagnostics import RuleError
 from netcalc.dims import Dim
 from netcalc.dtypes import INTEGERS
-from netcalc.opdef import Context, Example, Term, attr, operation, ports, require_float
+from netcalc.opdef import Context, Example, Term, attr, ports, require_float
+from netcalc.ops import operation
 from netcalc.ops.loss import Loss
 from netcalc.ops.softmax import log_softmax_terms
 from netcalc.tensor_type import TensorType

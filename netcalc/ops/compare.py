@@ -6,7 +6,8 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, WithJsonSchema
 
 from netcalc.dtypes import DType, result_type
-from netcalc.opdef import Context, Example, Operation, RuleError, Term, attr, operation, ports
+from netcalc.opdef import Context, Example, Operation, RuleError, Term, attr, ports
+from netcalc.ops import operation
 from netcalc.ops._broadcast import broadcast
 from netcalc.ops.arithmetic import Combination, number, require_held
 from netcalc.tensor_type import TensorType

@@ -7,7 +7,8 @@ from pydantic import BeforeValidator, WithJsonSchema
 
 from netcalc.dims import Dim, Poly, UndecidedError, ceil_div, exact_div
 from netcalc.dtypes import promote
-from netcalc.opdef import Context, Example, RuleError, attr, normal_axis, operation, ports, whole_number
+from netcalc.opdef import Context, Example, RuleError, attr, normal_axis, ports, whole_number
+from netcalc.ops import operation
 from netcalc.ops._movement import Movement, resized
 from netcalc.tensor_type import TensorType
 
@@ -65,6 +66,7 @@ class Parting(Movement):
     """Base of what parts a tensor along an axis, 1 unless given (in torch it is 0, the batch)."""
 
     outputs = ports("outputs*")
+    view = True
 
     axis: int = attr("the axis that is parted", default=1)
 

@@ -4,14 +4,15 @@ import math
 from collections.abc import Sequence
 
 from netcalc.dims import Dim, product
-from netcalc.opdef import Context, Example, Init, Param, RuleError, Size, Term, attr, operation
+from netcalc.opdef import Context, Example, Init, Param, RuleError, Size, Term, attr
+from netcalc.ops import operation
 from netcalc.ops._windows import (
     AXES,
     AutoPadding,
     PadMode,
     Pads,
     Sizes,
-    Windowed,
+    SpatialOperation,
     check_pad_mode,
     per_group,
     resolve_padding,
@@ -19,7 +20,7 @@ from netcalc.ops._windows import (
 from netcalc.tensor_type import TensorType
 
 
-class Convolution(Windowed):
+class Convolution(SpatialOperation):
     """Convolution of any rank.
 
     Each output element is the product of a window of the input with a learned kernel, summed over the input
@@ -34,6 +35,8 @@ class Convolution(Windowed):
     anew in every forward pass; ``standardization_eps`` is added to the variance.
     """
 
+    windowed = True
+    gemm = True
     shape_rule = "(N, in, L…) → (N, out, L'…), L' = ⌊(L + 2·p − d·(k − 1) − 1)/s⌋ + 1 for each axis"
     param_rule = "weight out·(in/groups)·k…, bias out"
     cost_rule = "N·L'…·out·(in/groups)·k… MACs, N·L'…·out adds for the bias"

@@ -4,12 +4,13 @@ import math
 from collections.abc import Sequence
 
 from netcalc.dims import Dim, product
-from netcalc.opdef import Context, Example, Init, Param, RuleError, Size, Term, attr, operation
-from netcalc.ops._windows import AXES, Offsets, Padding, Sizes, Windowed, per_group
+from netcalc.opdef import Context, Example, Init, Param, RuleError, Size, Term, attr
+from netcalc.ops import operation
+from netcalc.ops._windows import AXES, Offsets, Padding, Sizes, SpatialOperation, per_group
 from netcalc.tensor_type import TensorType
 
 
-class TransposedConvolution(Windowed):
+class TransposedConvolution(SpatialOperation):
     """Transposed convolution of any rank.
 
     Each input element adds a multiple of the learned kernel to a window of the output: the gradient of a convolution
@@ -21,6 +22,7 @@ class TransposedConvolution(Windowed):
     those MACs, and is not counted again.
     """
 
+    windowed = True
     shape_rule = "(N, in, L…) → (N, out, L'…), L' = (L − 1)·s − 2·p + d·(k − 1) + 1 + output_padding for each axis"
     param_rule = "weight in·(out/groups)·k…, bias out"
     cost_rule = "N·L…·in·(out/groups)·k… MACs, N·L'…·out adds for the bias"

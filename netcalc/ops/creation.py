@@ -9,7 +9,8 @@ from netcalc.diagnostics import NetcalcError
 from netcalc.dims import Poly
 from netcalc.dtypes import FLOATS, ITEMSIZE, DType, promote, scalar_dtype
 from netcalc.inits import parse_init
-from netcalc.opdef import Buffer, Context, Example, Init, Param, RuleError, attr, operation
+from netcalc.opdef import Buffer, Context, Example, Init, Param, RuleError, attr
+from netcalc.ops import operation
 from netcalc.ops._lists import Sizes
 from netcalc.ops._movement import Movement
 from netcalc.ops.arithmetic import Number
@@ -52,6 +53,7 @@ class Parameter(_Source):
     """
 
     name = "parameter"
+    view = True
     source = "torch.nn.Parameter"
     shorthand = "shape"
     shape_rule = "→ shape"
@@ -142,6 +144,7 @@ class BufferTensor(_Written):
     """
 
     name = "buffer"
+    view = True
     source = "torch.nn.Module.register_buffer"
     shorthand = "shape"
     shape_rule = "→ shape"

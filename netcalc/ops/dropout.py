@@ -3,22 +3,15 @@
 from collections.abc import Sequence
 from typing import Literal
 
-from netcalc.opdef import (
-    Context,
-    Example,
-    Operation,
-    RuleError,
-    Term,
-    attr,
-    operation,
-    require_float,
-)
+from netcalc.opdef import Context, Example, Operation, RuleError, Term, attr, require_float
+from netcalc.ops import operation
 from netcalc.tensor_type import TensorType
 
 
 class _Drop(Operation):
     """x times a random mask in training, one number of the mask for each of ``groups``; x itself in evaluation."""
 
+    no_op_in_inference = True
     shorthand = "p"
     shape_rule = "unchanged"
 

@@ -6,7 +6,8 @@ from typing import Any, ClassVar, Self
 from pydantic import model_validator
 
 from netcalc.dtypes import DType, result_type
-from netcalc.opdef import Context, Example, Kind, Operation, RuleError, Term, attr, operation
+from netcalc.opdef import Context, Example, Kind, Operation, RuleError, Term, attr
+from netcalc.ops import operation
 from netcalc.ops.arithmetic import Number, require_held
 from netcalc.tensor_type import TensorType
 
@@ -14,6 +15,7 @@ from netcalc.tensor_type import TensorType
 class _Function(Operation):
     """A function of each element: the shape stays, and each element costs ``kinds``."""
 
+    elementwise = True
     shape_rule = "as the input"
     cost_rule = "one an element"
     example = Example(((2, 3),))

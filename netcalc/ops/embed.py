@@ -6,19 +6,8 @@ from typing import Any, Literal
 
 from netcalc.dims import Dim
 from netcalc.dtypes import DType
-from netcalc.opdef import (
-    Context,
-    Example,
-    Init,
-    Operation,
-    Param,
-    RuleError,
-    Size,
-    Term,
-    attr,
-    operation,
-    ports,
-)
+from netcalc.opdef import Context, Example, Init, Operation, Param, RuleError, Size, Term, attr, ports
+from netcalc.ops import operation
 from netcalc.tensor_type import TensorType
 
 

@@ -1,7 +1,8 @@
 """The same elements several times."""
 
 from netcalc.dims import Dim
-from netcalc.opdef import Context, Example, RuleError, attr, normal_axis, operation
+from netcalc.opdef import Context, Example, RuleError, attr, normal_axis
+from netcalc.ops import operation
 from netcalc.ops._lists import Counts, Extents, Sizes
 from netcalc.ops._movement import Movement, resized
 from netcalc.tensor_type import TensorType
@@ -15,6 +16,7 @@ class Expand(Movement):
     """
 
     name = "expand"
+    view = True
     source = "torch.Tensor.expand"
     shorthand = "shape"
     shape_rule = "→ shape, aligned from the last axis"

@@ -4,15 +4,17 @@ from collections.abc import Sequence
 from typing import Any
 
 from netcalc.dims import Dim, exact_div, product
-from netcalc.opdef import Context, Example, RuleError, Term, attr, operation, require_float, require_rank
-from netcalc.ops._windows import Padding, Sizes, Windowed
+from netcalc.opdef import Context, Example, RuleError, Term, attr, require_float, require_rank
+from netcalc.ops import operation
+from netcalc.ops._windows import Padding, Sizes, SpatialOperation
 from netcalc.tensor_type import TensorType
 
 
-class _Columns(Windowed):
+class _Columns(SpatialOperation):
     """Base of what goes between an image and its windows."""
 
     axes = 2
+    windowed = True
 
     kernel: Sizes = attr("size of a window")
     stride: Sizes = attr("step between windows", default=1)

@@ -4,17 +4,8 @@ from collections.abc import Sequence
 from typing import Literal
 
 from netcalc.dims import exact_div
-from netcalc.opdef import (
-    Context,
-    Example,
-    Operation,
-    RuleError,
-    Term,
-    attr,
-    normal_axis,
-    operation,
-    require_float,
-)
+from netcalc.opdef import Context, Example, Operation, RuleError, Term, attr, normal_axis, require_float
+from netcalc.ops import operation
 from netcalc.ops._activation import GELU_BY, SIGMOID, SILU, Work, terms
 from netcalc.tensor_type import TensorType
 

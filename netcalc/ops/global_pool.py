@@ -3,12 +3,13 @@
 from collections.abc import Sequence
 
 from netcalc.dims import Dim, product
-from netcalc.opdef import Context, Example, Term, attr, operation
-from netcalc.ops._windows import Windowed
+from netcalc.opdef import Context, Example, Term, attr
+from netcalc.ops import operation
+from netcalc.ops._windows import SpatialOperation
 from netcalc.tensor_type import TensorType
 
 
-class GlobalPooling(Windowed):
+class GlobalPooling(SpatialOperation):
     """Base of pooling over everything.
 
     Works at any size.  The pooled axes stay as size 1, or go with ``keepdim: false``.  The input may come without a

@@ -4,20 +4,8 @@ import math
 from collections.abc import Sequence
 
 from netcalc.dims import product
-from netcalc.opdef import (
-    Context,
-    Example,
-    Init,
-    Operation,
-    Param,
-    RuleError,
-    Size,
-    Term,
-    attr,
-    operation,
-    ports,
-    require_float,
-)
+from netcalc.opdef import Context, Example, Init, Operation, Param, RuleError, Size, Term, attr, ports, require_float
+from netcalc.ops import operation
 from netcalc.tensor_type import TensorType
 
 
@@ -26,6 +14,7 @@ class Linear(Operation):
     """y = x·Wᵀ + b on the last axis; all axes before it are batch."""
 
     name = "linear"
+    gemm = True
     source = "torch.nn.Linear"
     shorthand = "out"
     shape_rule = "(…, in) → (…, out)"

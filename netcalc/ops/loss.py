@@ -6,16 +6,8 @@ from typing import Any, Literal
 from netcalc.diagnostics import RuleError
 from netcalc.dims import Dim
 from netcalc.dtypes import promote
-from netcalc.opdef import (
-    Context,
-    Example,
-    Operation,
-    Term,
-    attr,
-    operation,
-    ports,
-    require_float,
-)
+from netcalc.opdef import Context, Example, Operation, Term, attr, ports, require_float
+from netcalc.ops import operation
 from netcalc.ops._broadcast import broadcast
 from netcalc.ops._lists import Numbers
 from netcalc.tensor_type import TensorType

@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from netcalc.opdef import Context, Example, Term, attr, operation
+from netcalc.opdef import Context, Example, Term, attr
+from netcalc.ops import operation
 from netcalc.ops._pooling import Pooling
 from netcalc.tensor_type import TensorType
 

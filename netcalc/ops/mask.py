@@ -3,7 +3,8 @@
 from typing import Literal
 
 from netcalc.dtypes import FLOATS, DType
-from netcalc.opdef import Context, Example, RuleError, Size, attr, operation
+from netcalc.opdef import Context, Example, RuleError, Size, attr
+from netcalc.ops import operation
 from netcalc.ops._lists import Whole
 from netcalc.ops._movement import Movement
 from netcalc.tensor_type import TensorType

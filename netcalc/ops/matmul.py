@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Sequence
 
 from netcalc.dims import product
-from netcalc.opdef import Context, Example, Operation, RuleError, Term, attr, operation, ports
+from netcalc.opdef import Context, Example, Operation, RuleError, Term, attr, ports
+from netcalc.ops import operation
 from netcalc.ops._broadcast import broadcast
 from netcalc.ops._contraction import Labels, pairings, read
 from netcalc.tensor_type import TensorType

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from netcalc.opdef import Context, Example, Term, attr, operation, ports
+from netcalc.opdef import Context, Example, Term, attr, ports
+from netcalc.ops import operation
 from netcalc.ops._pooling import Pooling
 from netcalc.ops._windows import Offsets, Sizes
 from netcalc.tensor_type import TensorType

@@ -18,9 +18,9 @@ from netcalc.opdef import (
     Term,
     attr,
     normal_axis,
-    operation,
     require_float,
 )
+from netcalc.ops import operation
 from netcalc.ops._lists import Axes, Sizes
 from netcalc.ops._statistics import affine_params, affine_terms, moments, reciprocal_root
 from netcalc.tensor_type import TensorType

@@ -5,7 +5,8 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, WithJsonSchema
 
 from netcalc.dims import Dim, maximum, minimum
-from netcalc.opdef import Context, Example, RuleError, attr, operation, whole_number
+from netcalc.opdef import Context, Example, RuleError, attr, whole_number
+from netcalc.ops import operation
 from netcalc.ops._lists import Axes
 from netcalc.ops._movement import Movement, normal_axes, resized
 from netcalc.tensor_type import TensorType

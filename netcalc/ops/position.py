@@ -4,20 +4,8 @@ from collections.abc import Sequence
 from typing import Literal
 
 from netcalc.dims import Dim
-from netcalc.opdef import (
-    Buffer,
-    Context,
-    Example,
-    Init,
-    Operation,
-    Param,
-    RuleError,
-    Size,
-    Term,
-    attr,
-    operation,
-    require_float,
-)
+from netcalc.opdef import Buffer, Context, Example, Init, Operation, Param, RuleError, Size, Term, attr, require_float
+from netcalc.ops import operation
 from netcalc.tensor_type import TensorType
 
 

@@ -17,10 +17,10 @@ from netcalc.opdef import (
     Size,
     Term,
     attr,
-    operation,
     ports,
     require_float,
 )
+from netcalc.ops import operation
 from netcalc.ops._lists import Sizes
 from netcalc.tensor_type import TensorType
 
@@ -118,6 +118,7 @@ class RelativeCoordinates(_Table):
     """
 
     name = "relative_coordinates"
+    view = True
     source = "Liu et al. 2021, arXiv:2111.09883, section 3.3; torchvision ShiftedWindowAttentionV2"
     inputs = ()
     shape_rule = "→ (1, 2·w₁ − 1, 2·w₂ − 1, …, axes)"

@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from netcalc.opdef import Context, Init, Param, RuleError, Size, attr, operation
+from netcalc.opdef import Context, Init, Param, RuleError, Size, attr
+from netcalc.ops import operation
 from netcalc.ops._activation import Elementwise
 from netcalc.tensor_type import TensorType
 
@@ -53,6 +54,7 @@ class PReLU(Elementwise):
     """
 
     name = "prelu"
+    elementwise = False  # the slope differs by channel
     source = "torch.nn.PReLU; He et al. 2015, arXiv:1502.01852"
     shorthand = "num_parameters"
     param_rule = "weight num_parameters"

@@ -14,11 +14,11 @@ from netcalc.opdef import (
     Size,
     Term,
     attr,
-    operation,
     ports,
     require_float,
     require_rank,
 )
+from netcalc.ops import operation
 from netcalc.ops._activation import SIGMOID, terms
 from netcalc.ops.dropout import Dropout
 from netcalc.tensor_type import TensorType

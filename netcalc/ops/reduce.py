@@ -8,18 +8,8 @@ from pydantic import Field
 
 from netcalc.dims import Dim, product
 from netcalc.dtypes import FLOATS, DType
-from netcalc.opdef import (
-    Context,
-    Example,
-    Kind,
-    Operation,
-    RuleError,
-    Term,
-    attr,
-    normal_axis,
-    operation,
-    require_float,
-)
+from netcalc.opdef import Context, Example, Kind, Operation, RuleError, Term, attr, normal_axis, require_float
+from netcalc.ops import operation
 from netcalc.ops._lists import Axes
 from netcalc.tensor_type import TensorType
 

@@ -8,7 +8,8 @@ from typing import Any, Literal, Self
 from pydantic import field_validator, model_validator
 
 from netcalc.dims import Dim, ceil_div, maximum
-from netcalc.opdef import Context, Example, Operation, RuleError, Term, attr, operation, require_float, require_rank
+from netcalc.opdef import Context, Example, Operation, RuleError, Term, attr, require_float, require_rank
+from netcalc.ops import operation
 from netcalc.ops._lists import Numbers, Sizes
 from netcalc.ops._windows import AXES
 from netcalc.ops.adaptive_pool import AdaptiveAvgPool1d, AdaptiveAvgPool2d, AdaptiveAvgPool3d, AdaptiveAvgPooling

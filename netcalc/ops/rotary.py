@@ -7,18 +7,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from netcalc.dims import Dim, product
 from netcalc.dtypes import INTEGERS
-from netcalc.opdef import (
-    Context,
-    Example,
-    Operation,
-    RuleError,
-    Size,
-    Term,
-    attr,
-    operation,
-    ports,
-    require_float,
-)
+from netcalc.opdef import Context, Example, Operation, RuleError, Size, Term, attr, ports, require_float
+from netcalc.ops import operation
 from netcalc.ops._lists import Numbers
 from netcalc.tensor_type import TensorType
 

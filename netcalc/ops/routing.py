@@ -24,10 +24,10 @@ from netcalc.opdef import (
     Size,
     Term,
     attr,
-    operation,
     ports,
     require_float,
 )
+from netcalc.ops import operation
 from netcalc.ops.activation import Sigmoid
 from netcalc.ops.softmax import Softmax
 from netcalc.ops.sorting import selection

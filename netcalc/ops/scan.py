@@ -5,18 +5,8 @@ from typing import Any
 
 from netcalc.dims import Dim
 from netcalc.dtypes import promote
-from netcalc.opdef import (
-    Context,
-    Example,
-    Operation,
-    RuleError,
-    Term,
-    attr,
-    operation,
-    ports,
-    require_float,
-    require_rank,
-)
+from netcalc.opdef import Context, Example, Operation, RuleError, Term, attr, ports, require_float, require_rank
+from netcalc.ops import operation
 from netcalc.ops._activation import SILU, terms
 from netcalc.ops.activation import Softplus
 from netcalc.tensor_type import TensorType

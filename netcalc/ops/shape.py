@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from netcalc.dims import Dim, exact_div, product
-from netcalc.opdef import Context, Example, RuleError, attr, normal_axis, operation
+from netcalc.opdef import Context, Example, RuleError, attr, normal_axis
+from netcalc.ops import operation
 from netcalc.ops._lists import Shape
 from netcalc.ops._movement import Movement
 from netcalc.tensor_type import TensorType
@@ -19,6 +20,7 @@ class Reshape(Movement):
     """
 
     name = "reshape"
+    view = True
     source = "torch.reshape"
     shorthand = "shape"
     shape_rule = "→ shape, of as many elements"
@@ -38,6 +40,7 @@ class Flatten(Movement):
     """
 
     name = "flatten"
+    view = True
     source = "torch.nn.Flatten"
     shorthand = "start_axis"
     shape_rule = "(N, A, B, …) → (N, A·B·…)"
@@ -62,6 +65,7 @@ class Unflatten(Movement):
     """Splits one axis into several; one of their sizes may be -1, for what the others leave."""
 
     name = "unflatten"
+    view = True
     source = "torch.nn.Unflatten"
     shape_rule = "(…, A·B, …) → (…, A, B, …)"
     example = Example(((2, 12),), {"axis": 1, "sizes": [3, -1]})

@@ -1,7 +1,8 @@
 """Channels traded for pixels, and channels mixed between groups."""
 
 from netcalc.dims import Dim, exact_div
-from netcalc.opdef import Context, Example, RuleError, Size, attr, operation
+from netcalc.opdef import Context, Example, RuleError, Size, attr
+from netcalc.ops import operation
 from netcalc.ops._movement import Movement
 from netcalc.tensor_type import TensorType
 

@@ -6,16 +6,8 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, WithJsonSchema
 
 from netcalc.dims import Dim, maximum, minimum
-from netcalc.opdef import (
-    Context,
-    Example,
-    RuleError,
-    attr,
-    normal_axis,
-    operation,
-    ports,
-    whole_number,
-)
+from netcalc.opdef import Context, Example, RuleError, attr, normal_axis, ports, whole_number
+from netcalc.ops import operation
 from netcalc.ops._lists import Axes, Sizes, Whole, Wholes, listed
 from netcalc.ops._movement import Movement, normal_axes, resized
 from netcalc.tensor_type import TensorType
@@ -41,6 +33,7 @@ class Slice(Movement):
     """
 
     name = "slice"
+    view = True
     source = "basic slicing of torch.Tensor"
     shape_rule = "(…, d, …) → (…, ⌈(stop − start)/step⌉, …)"
     example = Example(((2, 10),), {"axis": 1, "start": 1, "step": 2})
@@ -83,6 +76,7 @@ class Select(Movement):
     """One place along an axis, which goes; a negative place counts from behind."""
 
     name = "select"
+    view = True
     source = "torch.select"
     shape_rule = "(…, d, …) → (…, …)"
     example = Example(((2, 5, 4),), {"axis": 1, "index": 0})

@@ -3,16 +3,8 @@
 from collections.abc import Sequence
 
 from netcalc.dims import Dim
-from netcalc.opdef import (
-    Context,
-    Example,
-    Operation,
-    Term,
-    attr,
-    normal_axis,
-    operation,
-    require_float,
-)
+from netcalc.opdef import Context, Example, Operation, Term, attr, normal_axis, require_float
+from netcalc.ops import operation
 from netcalc.tensor_type import TensorType
 
 

@@ -3,18 +3,8 @@
 from collections.abc import Sequence
 
 from netcalc.dims import Dim, ceil_log2, product
-from netcalc.opdef import (
-    Context,
-    Example,
-    Operation,
-    RuleError,
-    Size,
-    Term,
-    attr,
-    normal_axis,
-    operation,
-    ports,
-)
+from netcalc.opdef import Context, Example, Operation, RuleError, Size, Term, attr, normal_axis, ports
+from netcalc.ops import operation
 from netcalc.tensor_type import TensorType
 
 

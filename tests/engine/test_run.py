@@ -305,7 +305,7 @@ def test_only_planned_runs_have_a_profile(options: dict[str, Any], why: str) -> 
 def test_operations_without_a_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
     net = program(STACK)
     forward(net)
-    monkeypatch.delitem(kernels._kernels, "linear")
+    monkeypatch.delitem(kernels.KERNELS._entries, "linear")
     with pytest.raises(NetcalcError, match="first: linear has no kernel, so it cannot be run") as caught:
         forward(net)
     assert caught.value.diagnostics[0].code == "E604"

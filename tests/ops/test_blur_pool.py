@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from netcalc import ops
 from netcalc.diagnostics import RuleError
-from netcalc.numerics.kernels import initial_for
+from netcalc.numerics.kernels import TABLES
 from tests.ops.harness import execute
 from tests.ops.prediction import agrees_symbolically, predict
 
@@ -21,7 +21,7 @@ from tests.ops.prediction import agrees_symbolically, predict
     [(2, [1, 1]), (3, [1, 2, 1]), (5, [1, 4, 6, 4, 1])],  # Rect-2, Tri-3 and Bin-5 of arXiv:1904.11486, section 3.2
 )
 def test_filter_is_the_published_one(size: int, row: list[int]) -> None:
-    declared, table = ops.find("blur_pool2d"), initial_for("blur_pool2d")
+    declared, table = ops.find("blur_pool2d"), TABLES.get("blur_pool2d")
     assert declared is not None and table is not None
     taps = np.array(row) / sum(row)
     filt = table(declared(filt_size=size), "filt", (4, 1, size, size))

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from netcalc import ops
 from netcalc.diagnostics import RuleError
 from netcalc.dims import symbol
-from netcalc.numerics.kernels import initial_for
+from netcalc.numerics.kernels import TABLES
 from netcalc.opdef import Buffer, Context
 from netcalc.tensor_type import TensorType
 from tests.ops.harness import execute, truth_case
@@ -35,7 +35,7 @@ def table(name: str, *inputs: TensorType, **attrs: Any) -> np.ndarray:
     """The content of the operation's buffer."""
     op = declared(name, **attrs)
     (buffer,) = (p for p in op.params(Context(), *inputs) if isinstance(p, Buffer))
-    formula = initial_for(name)
+    formula = TABLES.get(name)
     assert formula is not None and buffer.init.kind == "table"
     content = formula(op, buffer.name, buffer.shape)
     assert content.shape == buffer.shape
@@ -99,7 +99,7 @@ def test_a_table_kept_as_a_parameter() -> None:
     op = declared("sinusoidal_positions", max_length=9, as_parameter=True)
     (weight,) = op.params(Context(), TensorType((3, 6)))
     assert (weight.name, weight.shape, weight.trainable, weight.is_buffer) == ("weight", (9, 6), False, False)
-    formula = initial_for("sinusoidal_positions")
+    formula = TABLES.get("sinusoidal_positions")
     assert formula is not None
     rows = formula(op, "weight", (9, 6))
     np.testing.assert_array_equal(rows, table("sinusoidal_positions", TensorType((3, 6)), max_length=9))

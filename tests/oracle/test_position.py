@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from netcalc import ops
-from netcalc.numerics.kernels import initial_for
+from netcalc.numerics.kernels import TABLES
 from netcalc.opdef import Context
 from netcalc.tensor_type import TensorType
 from tests.ops.harness import execute
@@ -31,7 +31,7 @@ def normal(*shape: int) -> np.ndarray:
 def table(name: str, attrs: dict[str, Any], *inputs: TensorType) -> np.ndarray:
     """The content of the operation's buffer."""
     declared = ops.find(name)
-    formula = initial_for(name)
+    formula = TABLES.get(name)
     assert declared is not None and formula is not None
     op = declared(**attrs)
     (buffer,) = (p for p in op.params(Context(), *inputs) if p.is_buffer)

@@ -27,10 +27,10 @@ layers:
 
 def break_kernel(monkeypatch: pytest.MonkeyPatch, name: str, change: Any) -> None:
     """Puts ``change(output)`` in the place of an operation's output."""
-    kernels.kernel_for(name)
-    right = kernels._kernels[name]
+    kernels.KERNELS.get(name)
+    right = kernels.KERNELS._entries[name]
     monkeypatch.setitem(
-        kernels._kernels, name, lambda op, run, *inputs, **params: change(right(op, run, *inputs, **params))
+        kernels.KERNELS._entries, name, lambda op, run, *inputs, **params: change(right(op, run, *inputs, **params))
     )
 
 

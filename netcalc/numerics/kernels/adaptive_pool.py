@@ -31,9 +31,7 @@ def _gather(sizes: Sequence[int], targets: Sequence[int]) -> tuple[Index, Array]
     return (..., *index), reduce(np.logical_and, belongs)
 
 
-@kernel("adaptive_avg_pool1d")
-@kernel("adaptive_avg_pool2d")
-@kernel("adaptive_avg_pool3d")
+@kernel("adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d")
 def average(op: AdaptiveAvgPooling, run: Run, x: Array) -> Array:
     sizes = x.shape[-op.axes :]
     index, belongs = _gather(sizes, op.targets(sizes))
@@ -43,9 +41,7 @@ def average(op: AdaptiveAvgPooling, run: Run, x: Array) -> Array:
     return y.astype(x.dtype, copy=False)
 
 
-@kernel("adaptive_max_pool1d")
-@kernel("adaptive_max_pool2d")
-@kernel("adaptive_max_pool3d")
+@kernel("adaptive_max_pool1d", "adaptive_max_pool2d", "adaptive_max_pool3d")
 def maximum(op: AdaptiveMaxPooling, run: Run, x: Array) -> Array | tuple[Array, Array]:
     sizes = x.shape[-op.axes :]
     index, belongs = _gather(sizes, op.targets(sizes))

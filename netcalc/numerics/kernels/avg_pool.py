@@ -8,9 +8,7 @@ from netcalc.opdef import Context
 from netcalc.ops.avg_pool import AvgPooling
 
 
-@kernel("avg_pool1d")
-@kernel("avg_pool2d")
-@kernel("avg_pool3d")
+@kernel("avg_pool1d", "avg_pool2d", "avg_pool3d")
 def average(op: AvgPooling, run: Run, x: Array) -> Array:
     counts = op.counts(Context(), x.shape[-op.axes :])
     y = sums(op, wide(x), counts)

@@ -6,12 +6,12 @@ import math
 
 import numpy as np
 
-from netcalc.numerics.kernels import Array, Run, initial, kernel, wide
+from netcalc.numerics.kernels import Array, Run, initial_table, kernel, wide
 from netcalc.numerics.kernels._windows import correlate, pad
 from netcalc.ops.blur_pool import BlurPool2d
 
 
-@initial("blur_pool2d")
+@initial_table("blur_pool2d")
 def binomial(op: BlurPool2d, name: str, shape: tuple[int, ...]) -> Array:
     row = np.array([math.comb(op.filt_size - 1, i) for i in range(op.filt_size)]) / 2 ** (op.filt_size - 1)
     return np.broadcast_to(np.multiply.outer(row, row), shape)

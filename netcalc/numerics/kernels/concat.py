@@ -23,8 +23,7 @@ def stack(op: Stack, run: Run, *inputs: Array) -> Array:
     return like(inputs[0], np.stack(_of_one_type(inputs), op.axis))
 
 
-@kernel("split")
-@kernel("chunk")
+@kernel("split", "chunk")
 def part(op: Parting, run: Run, x: Array) -> tuple[Array, ...]:
     *ends, _ = accumulate(op.pieces(Context(), x.shape[op.axis]))
     return tuple(np.split(x, ends, op.axis))

@@ -9,9 +9,7 @@ from netcalc.numerics.kernels._windows import correlate, pad
 from netcalc.ops.conv import Convolution
 
 
-@kernel("conv1d")
-@kernel("conv2d")
-@kernel("conv3d")
+@kernel("conv1d", "conv2d", "conv3d")
 def convolution(op: Convolution, run: Run, x: Array, *, weight: Array, bias: Array | None = None) -> Array:
     batched, weight = wide(x if x.ndim == op.axes + 2 else x[None]), wide(weight)
     if op.weight_standardization:

@@ -9,9 +9,7 @@ from netcalc.numerics.kernels._windows import overlap
 from netcalc.ops.conv_transpose import TransposedConvolution
 
 
-@kernel("conv_transpose1d")
-@kernel("conv_transpose2d")
-@kernel("conv_transpose3d")
+@kernel("conv_transpose1d", "conv_transpose2d", "conv_transpose3d")
 def transposed(op: TransposedConvolution, run: Run, x: Array, *, weight: Array, bias: Array | None = None) -> Array:
     batched, weight = wide(x if x.ndim == op.axes + 2 else x[None]), wide(weight)
     batch, channels, *sizes = batched.shape

@@ -11,8 +11,7 @@ from netcalc.opdef import Context
 from netcalc.ops.creation import Arange, BufferTensor, Constant, Parameter
 
 
-@kernel("parameter")
-@kernel("buffer")
+@kernel("parameter", "buffer")
 def stored(op: Parameter | BufferTensor, run: Run, **params: Array) -> Array:
     return params[""]  # its path is the line's own
 

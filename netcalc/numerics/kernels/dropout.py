@@ -9,8 +9,7 @@ from netcalc.ops.dropout import Dropout, StochasticDepth
 from netcalc.tensor_type import TensorType
 
 
-@kernel("dropout")
-@kernel("stochastic_depth")
+@kernel("dropout", "stochastic_depth")
 def drop(op: Dropout | StochasticDepth, run: Run, x: Array) -> Array:
     if not run.training:
         return x

@@ -22,8 +22,7 @@ def reduced(op: Loss, losses: Array, divisor: float | Array) -> Array:
     return total if op.reduction == "sum" else total / divisor
 
 
-@kernel("mse_loss")
-@kernel("l1_loss")
+@kernel("mse_loss", "l1_loss")
 def distance(op: MSELoss | L1Loss, run: Run, x: Array, target: Array, weight: Array | None = None) -> Array:
     x, target, dtype = _alike(x, target)
     difference = x - target

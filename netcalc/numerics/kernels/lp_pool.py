@@ -12,9 +12,7 @@ from netcalc.opdef import Context
 from netcalc.ops.lp_pool import LPPooling
 
 
-@kernel("lp_pool1d")
-@kernel("lp_pool2d")
-@kernel("lp_pool3d")
+@kernel("lp_pool1d", "lp_pool2d", "lp_pool3d")
 def power_average(op: LPPooling, run: Run, x: Array) -> Array:
     counts = op.counts(Context(), x.shape[-op.axes :])
     y = sums(op, np.power(wide(x), op.norm_type), counts)

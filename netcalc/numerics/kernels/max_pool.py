@@ -14,9 +14,7 @@ from netcalc.opdef import Context
 from netcalc.ops.max_pool import MaxPooling
 
 
-@kernel("max_pool1d")
-@kernel("max_pool2d")
-@kernel("max_pool3d")
+@kernel("max_pool1d", "max_pool2d", "max_pool3d")
 def maximum(op: MaxPooling, run: Run, x: Array) -> Array | tuple[Array, Array]:
     sizes = x.shape[-op.axes :]
     counts = op.counts(Context(), sizes)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from netcalc.numerics.kernels import Array, Run, initial, kernel
+from netcalc.numerics.kernels import Array, Run, initial_table, kernel
 from netcalc.ops.position import LearnedPositions, SinusoidalPositions
 
 
-@initial("sinusoidal_positions")
+@initial_table("sinusoidal_positions")
 def sinusoids(op: SinusoidalPositions, name: str, shape: tuple[int, ...]) -> Array:
     length, features = shape
     half = features / 2 if op.layout == "interleaved" else features // 2

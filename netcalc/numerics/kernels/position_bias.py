@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from netcalc.numerics.kernels import Array, Run, initial, kernel, like
+from netcalc.numerics.kernels import Array, Run, initial_table, kernel, like
 from netcalc.ops.position_bias import (
     AlibiBias,
     RelativeCoordinates,
@@ -16,8 +16,7 @@ from netcalc.ops.position_bias import (
 )
 
 
-@initial("relative_position_bias")
-@initial("relative_position_lookup")
+@initial_table("relative_position_bias", "relative_position_lookup")
 def relative_position_index(
     op: RelativePositionBias | RelativePositionLookup, name: str, shape: tuple[int, ...]
 ) -> Array:
@@ -54,7 +53,7 @@ def _looked_up(table: Array, index: Array) -> Array:
     return rows.reshape(places, places, -1).transpose(2, 0, 1)
 
 
-@initial("relative_coordinates")
+@initial_table("relative_coordinates")
 def relative_coords_table(op: RelativeCoordinates, name: str, shape: tuple[int, ...]) -> Array:
     """In float32 throughout, as in the reference implementation."""
     scales = op.window_size if op.pretrained_window_size is None else op.pretrained_window_size

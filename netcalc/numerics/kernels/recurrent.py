@@ -63,9 +63,7 @@ def _initial(op: Layers | Cell, x: Array, given: Mapping[str, Array], **shapes: 
     )
 
 
-@kernel("rnn")
-@kernel("lstm")
-@kernel("gru")
+@kernel("rnn", "lstm", "gru")
 def layers(op: Layers, run: Run, *inputs: Array | None, **weights: Array) -> tuple[Array, ...]:
     given = op.named(inputs)
     dtype, x = given["input"].dtype, wide(given["input"])
@@ -127,9 +125,7 @@ def _sequence(
     return output, states
 
 
-@kernel("rnn_cell")
-@kernel("lstm_cell")
-@kernel("gru_cell")
+@kernel("rnn_cell", "lstm_cell", "gru_cell")
 def cell(op: Cell, run: Run, *inputs: Array | None, **weights: Array) -> tuple[Array, ...]:
     given = op.named(inputs)
     dtype, x = given["input"].dtype, wide(given["input"])

@@ -22,7 +22,7 @@ def slices(op: Slice, run: Run, x: Array) -> Array:
 
 @kernel("select")
 def select(op: Select, run: Run, x: Array) -> Array:
-    part: Array = np.take(x, op.index, op.axis)
+    part: Array = np.moveaxis(x, op.axis, 0)[op.index, ...]
     return part
 
 

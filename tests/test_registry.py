@@ -1,0 +1,55 @@
+"""The table that operations, kernels and lowerings are registered in."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from netcalc.registry import Registry
+
+
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The name of a module that registers ``cube`` when it is imported, and nothing else."""
+    name = "shapes_of_the_registry_test"
+    (tmp_path / f"{name}.py").write_text("from tests.test_registry import SOLIDS\n\nSOLIDS.register('cube')(6)\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    return name
+
+
+SOLIDS: Registry[int]
+
+
+def test_a_module_is_imported_when_its_name_is_looked_up(package: str) -> None:
+    global SOLIDS
+    SOLIDS = Registry("solid", {"cube": package, "sphere": package})
+    assert SOLIDS.names() == ("cube", "sphere")
+    assert package not in sys.modules
+    assert SOLIDS.get("cube") == 6
+    assert package in sys.modules
+    assert SOLIDS.get("sphere") is None
+    assert SOLIDS.get("torus") is None
+    assert SOLIDS.missing(["cube", "sphere", "torus"]) == ("sphere", "torus")
+
+
+def test_one_entry_for_several_names() -> None:
+    table: Registry[str] = Registry("word", {})
+    assert table.register("one", "two")("entry") == "entry"
+    assert (table.get("one"), table.get("two")) == ("entry", "entry")
+
+
+def test_a_second_entry_is_refused() -> None:
+    table: Registry[str] = Registry("word", {})
+    table.register("one")("first")
+    with pytest.raises(ValueError, match="one has two entries in the table of words"):
+        table.register("one")("second")
+    assert table.get("one") == "first"
+
+
+def test_exempt_names_have_no_entry() -> None:
+    table: Registry[str] = Registry("word", {}, exempt={"one": "nobody needs it"})
+    assert table.missing(["one", "two"]) == ("two",)
+    with pytest.raises(ValueError, match="one is registered as a word and listed as exempt"):
+        table.register("one")("first")

@@ -7,7 +7,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from netcalc.analysis.cost import Analysis, Cost, analyse
+from netcalc.analysis.cost import Analysis, analyse
+from netcalc.analysis.figures import Cost
 from netcalc.analysis.summary import Summary, summarise
 from netcalc.analysis.walk import instances
 from netcalc.dims import Dim

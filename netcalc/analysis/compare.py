@@ -9,21 +9,22 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from itertools import compress, pairwise
 from typing import Any, NamedTuple
 
-from netcalc.analysis.cost import Analysis, Cost, Row
+from netcalc.analysis.cost import Analysis, Row
+from netcalc.analysis.figures import FIGURES, Cost, Figure, shown_totals
 from netcalc.analysis.summary import Layer, Totals, number, tensor
 from netcalc.dims import Dim
 from netcalc.ir import OpNode, Program, join
 from netcalc.tensor_type import TensorType
 from netcalc.version import __version__
 
-__all__ = ["Comparison", "Match", "OperationMatch", "change", "compare", "ratio"]
+__all__ = ["COMPARED", "Comparison", "Match", "OperationMatch", "change", "compare", "ratio"]
 
-#: What an operation or a layer is compared by, and gives as JSON.
-FIGURES = ("params", "buffers", "macs", "flops")
+#: The figures by which operations and layers are compared.
+COMPARED = tuple(figure for figure in FIGURES.values() if "compare" in figure.fields)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,8 @@ class Match:
 
     def figures(self, name: str) -> tuple[Dim | None, ...]:
         """One figure of every layer, such as ``params`` or ``macs``."""
-        return tuple(None if layer is None else getattr(layer, name) for layer in self.layers)
+        figure = FIGURES[name]
+        return tuple(None if layer is None else figure.of(layer) for layer in self.layers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,11 +81,9 @@ class Comparison:
         """Whether the networks have the same layers, of the same shapes and attributes."""
         return not any(match.differs for match in self.layers)
 
-    def told(self) -> dict[str, tuple[Dim, ...]]:
-        """The totals by name; what is active or expected is there only where it is not all of some network."""
-        names = {name for totals in self.totals for name in totals.as_dict()}
-        order = [field.name for field in fields(Totals) if field.name in names]
-        return {name: tuple(getattr(totals, name) for totals in self.totals) for name in order}
+    def shown_totals(self) -> list[Figure]:
+        """The figures to give as totals; a part only where it is not the whole in some network."""
+        return shown_totals("compare", self.totals)
 
     def rows(self, *, depth: int | None = None, all: bool = False) -> Iterator[Match]:
         """The innermost matches, or at a depth what stands there; without ``all`` only those that differ.
@@ -101,12 +101,14 @@ class Comparison:
             "same": self.same,
             "inputs": [{name: tensor(type_) for name, type_ in found.items()} for found in self.inputs],
             "outputs": [{name: tensor(type_) for name, type_ in found.items()} for found in self.outputs],
-            "totals": {name: _sides(values) for name, values in self.told().items()},
+            "totals": {
+                figure.name: _sides([figure.of(totals) for totals in self.totals]) for figure in self.shown_totals()
+            },
             "operations": [
                 {
                     "op": match.op,
                     "executions": _sides(match.executions),
-                    **{name: _sides([getattr(cost, name) for cost in match.costs]) for name in FIGURES},
+                    **{figure.name: _sides([figure.of(cost) for cost in match.costs]) for figure in COMPARED},
                 }
                 for match in self.operations
                 if all or match.differs
@@ -117,14 +119,14 @@ class Comparison:
                     "repeat": match.repeat,
                     "layers": [None if layer is None else layer.as_dict(_LAYER) for layer in match.layers],
                     "attributes": {name: list(values) for name, values in match.attributes.items()},
-                    "difference": {name: _changes(match.figures(name)) for name in FIGURES},
+                    "difference": {figure.name: _changes(match.figures(figure.name)) for figure in COMPARED},
                 }
                 for match in self.rows(depth=depth, all=all)
             ],
         }
 
 
-_LAYER = ("op", "inputs", "outputs", *FIGURES)
+_LAYER = ("op", "inputs", "outputs", *(figure.name for figure in COMPARED))
 
 
 def compare(analyses: Sequence[Analysis]) -> Comparison:
@@ -134,7 +136,7 @@ def compare(analyses: Sequence[Analysis]) -> Comparison:
         f"{name} ({names[:place].count(name) + 1})" if names.count(name) > 1 else name
         for place, name in enumerate(names)
     )
-    totals = tuple(Totals.of(analysis.total) for analysis in analyses)
+    totals = tuple(Totals(analysis.total.values) for analysis in analyses)
     level = [tuple(_Side(row, 1) for row in analysis.tree()) for analysis in analyses]
     return Comparison(
         unique,
@@ -317,7 +319,7 @@ def _match(run: _Run, sides: Sequence[_Side | None], asked: Sequence[bool], pref
 def _layer(side: _Side, path: str) -> Layer:
     """One instance of the row, with all the turns that share its weights."""
     cost = side.row.cost.times(side.turns)
-    return Layer.of(side.row._replace(path=path, reckon=lambda: cost, repeat=1))
+    return Layer.of(side.row._replace(path=path, compute=lambda: cost, repeat=1))
 
 
 def _attributes(rows: Sequence[Row | None]) -> dict[str, tuple[str | None, ...]]:
@@ -344,7 +346,7 @@ def _alike(one: Match, other: Match) -> bool:
         one.attributes == other.attributes
         and len(one.children) == len(other.children)
         and all(
-            a == b if a is None or b is None else a == replace(b, path=a.path)
+            a == b if a is None or b is None else a == b._replace(path=a.path)
             for a, b in zip(one.layers, other.layers, strict=True)
         )
         and all(
@@ -357,5 +359,5 @@ def _alike(one: Match, other: Match) -> bool:
 def _times(match: Match, around: int) -> Match:
     """The match with every repeat taking in the repeats around it."""
     repeat = match.repeat * around
-    layers = tuple(None if layer is None else replace(layer, repeat=repeat) for layer in match.layers)
+    layers = tuple(None if layer is None else layer._replace(repeat=repeat) for layer in match.layers)
     return replace(match, repeat=repeat, layers=layers, children=tuple(_times(c, repeat) for c in match.children))

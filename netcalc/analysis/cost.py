@@ -6,74 +6,24 @@ before it is asked for, so that shapes alone cost nothing either.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache, cached_property, partial
 from typing import NamedTuple
 
-from netcalc.analysis.conventions import CONVENTIONS, Convention, Counted
+from netcalc.analysis.conventions import CONVENTIONS, Convention
+from netcalc.analysis.figures import Cost, Use, Weight, Work
 from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
-from netcalc.dims import Dim
 from netcalc.dtypes import ITEMSIZE
 from netcalc.ir import Body, CallNode, Node, OpNode, Program, Value, dtype_of, join
-from netcalc.opdef import Context, Param, Term
+from netcalc.opdef import Context, Term
 
-__all__ = ["Analysis", "Cost", "Row", "analyse"]
-
-
-@dataclass(frozen=True, slots=True)
-class Cost:
-    """Elements and bytes of parameters, and operations, of a node or of many.
-
-    ``params`` is trainable and frozen together; ``params_tied`` counts uses of parameters that are counted elsewhere.
-    ``params_active`` is how many of them one token uses, which is fewer where a router chooses among experts.
-    ``macs`` and ``flops`` are what the convention counts; ``work`` is everything, by kind.  This is the work that is
-    done, whatever the data; ``macs_expected`` and ``flops_expected`` are the part of use on data as expected.
-    """
-
-    params: Dim = 0
-    params_active: Dim = 0
-    params_trainable: Dim = 0
-    params_tied: Dim = 0
-    buffers: Dim = 0
-    weight_bytes: Dim = 0
-    buffer_bytes: Dim = 0
-    macs: Dim = 0
-    flops: Dim = 0
-    macs_expected: Dim = 0
-    flops_expected: Dim = 0
-    work: Mapping[str, Dim] = field(default_factory=dict)
-
-    def __add__(self, other: Cost) -> Cost:
-        work = {k: self.work.get(k, 0) + other.work.get(k, 0) for k in (*self.work, *other.work)}
-        return Cost(**{name: getattr(self, name) + getattr(other, name) for name in _FIGURES}, work=work)
-
-    def times(self, count: int) -> Cost:
-        """``count`` of these."""
-        if count == 1:
-            return self
-        work = {k: v * count for k, v in self.work.items()}
-        return Cost(**{name: getattr(self, name) * count for name in _FIGURES}, work=work)
-
-    def using_weights_of_another(self) -> Cost:
-        """The same work, with no parameters of its own."""
-        return Cost(
-            params_tied=self.params_tied + self.params,
-            macs=self.macs,
-            flops=self.flops,
-            macs_expected=self.macs_expected,
-            flops_expected=self.flops_expected,
-            work=self.work,
-        )
-
-
-_FIGURES = tuple(figure.name for figure in fields(Cost) if figure.name != "work")
+__all__ = ["Analysis", "Row", "analyse"]
 
 
 class Row(NamedTuple):
     """One line of a report: an operation, a call, or the lines under one name.
 
-    ``reckon`` gives the cost of one instance, ``repeat`` says how many it stands for.  ``path`` is the first
+    ``compute`` gives the cost of one instance, ``repeat`` says how many it stands for.  ``path`` is the first
     instance's; ``label`` its last part, or the range of instances.
     """
 
@@ -82,7 +32,7 @@ class Row(NamedTuple):
     op: str
     inputs: tuple[Value, ...]
     outputs: tuple[Value, ...]
-    reckon: Callable[[], Cost]
+    compute: Callable[[], Cost]
     repeat: int = 1
     children: tuple[Row, ...] = ()
     node: Node | None = None
@@ -90,7 +40,7 @@ class Row(NamedTuple):
     @property
     def cost(self) -> Cost:
         """The cost of one instance."""
-        return self.reckon()
+        return self.compute()
 
     @property
     def total(self) -> Cost:
@@ -159,37 +109,22 @@ class Analysis:
     # -- internals ----------------------------------------------------------------------------------
 
     def _cost(self, node: OpNode) -> Cost:
-        terms = self.terms(node)
-        work: dict[str, Dim] = {}
-        for term in terms:
-            work[term.kind] = work.get(term.kind, 0) + term.count
-        counted: Counted = self.convention.counts(node, terms, self._ctx.training)
-        if counted.incomplete:
+        executed = self.convention.counts(node, self.terms(node), self._ctx.training)
+        if executed.incomplete:
             self._uncounted.setdefault(node.op.name)
         expected = self.convention.counts(node, self.terms(node, expected=True), self._ctx.training)
-        done = Cost(
-            macs=counted.macs,
-            flops=counted.flops,
-            macs_expected=expected.macs,
-            flops_expected=expected.flops,
-            work=work,
-        )
-        return sum((self._param(param, node) for param in node.params), done)
+        return Cost.of(self._weights(node), Work(node, executed, expected))
 
-    def _param(self, param: Param, node: OpNode) -> Cost:
-        """What one parameter of an operation adds; buffers of another count there alone."""
-        elements = param.elements
-        if param.name in node.ties:
-            return Cost() if param.is_buffer else Cost(params_tied=elements)
-        size = elements * ITEMSIZE[dtype_of(param, node, self.program.dtype)]
-        if param.is_buffer:
-            return Cost(buffers=elements, buffer_bytes=size)
-        return Cost(
-            params=elements,
-            params_active=node.op.active(param, node.input_types),
-            params_trainable=elements if param.trainable and not node.frozen else 0,
-            weight_bytes=size,
-        )
+    def _weights(self, node: OpNode) -> Iterator[tuple[Use, Weight]]:
+        """The parameters and buffers of an operation; a buffer of another operation counts there alone."""
+        for param in node.params:
+            use: Use = "buffer" if param.is_buffer else "parameter"
+            if param.name in node.ties:
+                if param.is_buffer:
+                    continue
+                use = "tied"
+            elements = param.elements
+            yield use, Weight(node, param, elements, elements * ITEMSIZE[dtype_of(param, node, self.program.dtype)])
 
     def _body(self, body: Body) -> Cost:
         if id(body) not in self._bodies:
@@ -215,8 +150,8 @@ class Analysis:
 
     def _leaf(self, node: OpNode, path: str, repeat: int, shared: bool) -> Row:
         inputs = tuple(v for v in node.inputs if v is not None)
-        reckon = cache(partial(self._one, node, shared))
-        return Row(path, path.rpartition(".")[2], node.op.name, inputs, node.outputs, reckon, repeat, (), node)
+        compute = cache(partial(self._one, node, shared))
+        return Row(path, path.rpartition(".")[2], node.op.name, inputs, node.outputs, compute, repeat, (), node)
 
     def _one(self, node: Node, shared: bool) -> Cost:
         """The cost of an operation, or of one turn of a call."""
@@ -245,9 +180,9 @@ class Analysis:
         # a repeated operation is its own only line
         if len(children) == 1 and children[0].path == path:
             only = children[0]
-            return Row(path, label, only.op, inputs, node.outputs, only.reckon, times, (), only.node)
-        reckon = cache(partial(self._one, node, borrowed))
-        return Row(path, label, node.body.block, inputs, node.outputs, reckon, times, children, node)
+            return Row(path, label, only.op, inputs, node.outputs, only.compute, times, (), only.node)
+        compute = cache(partial(self._one, node, borrowed))
+        return Row(path, label, node.body.block, inputs, node.outputs, compute, times, children, node)
 
 
 def analyse(program: Program, convention: str = "netcalc") -> Analysis:
@@ -276,9 +211,9 @@ def _grouped(rows: list[tuple[tuple[str, ...], Row]], prefix: str) -> tuple[Row,
         here = [(parts, row) for parts, row in members if len(parts) == 1]
         below = [(parts[1:], row) for parts, row in members if len(parts) > 1]
         children = (*(row for _, row in here), *_grouped(below, path))
-        reckon = cache(partial(_summed, children))
+        compute = cache(partial(_summed, children))
         result.append(
-            Row(path, name, "sequence", members[0][1].inputs, members[-1][1].outputs, reckon, 1, children, None)
+            Row(path, name, "sequence", members[0][1].inputs, members[-1][1].outputs, compute, 1, children, None)
         )
     return tuple(result)
 

@@ -15,7 +15,7 @@ from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
 from netcalc.dims import Dim
 from netcalc.ir import Body, CallNode, OpNode, Program, Tie, Value
 from netcalc.ir.build import infer
-from netcalc.opdef import KINDS, Context, Operation, Param, Step, Term
+from netcalc.opdef import KINDS, Context, Kind, Operation, Param, Step, Term
 
 __all__ = ["Explanation", "Section", "explain"]
 
@@ -81,11 +81,12 @@ def _operation(analysis: Analysis, row: Row, node: OpNode) -> Explanation:
     ctx = Context(training=analysis.program.training, dtype=analysis.program.dtype, steps=[])
     infer(node.op, node.input_types, ctx)
     shape = (*(ctx.steps or ()), *_output_steps(node.outputs))
+    terms = analysis.terms(node)
     sections = [
         Section("shape", shape, node.op.shape_rule),
         Section("parameters", tuple(_param_steps(node)), node.op.param_rule),
-        Section("work", tuple(_term_steps(analysis.terms(node))), node.op.cost_rule),
-        Section("counted", tuple(_counted(analysis, row)), _convention(analysis.convention)),
+        Section("work", tuple(_term_steps(terms)), node.op.cost_rule),
+        Section("counted", tuple(_counted(analysis, row, terms)), _convention(analysis.convention)),
     ]
     return Explanation(
         row.path,
@@ -130,10 +131,10 @@ def _term_steps(terms: Sequence[Term]) -> Iterator[Step]:
         yield Step(f"{term.role}: {KIND_NAMES[term.kind]}", names, _product([s for _, s in factors]), term.count)
 
 
-def _counted(analysis: Analysis, row: Row) -> Iterator[Step]:
+def _counted(analysis: Analysis, row: Row, terms: Sequence[Term]) -> Iterator[Step]:
     cost, per_mac = row.cost, analysis.convention.per_mac
     yield Step("MACs", "", "", cost.macs)
-    others = {kind: cost.work[kind] for kind in KINDS if kind != "mac" and cost.work.get(kind, 0) != 0}
+    others = {kind: count for kind, count in _by_kind(terms).items() if kind != "mac" and count != 0}
     if analysis.convention.name == "netcalc" and others:
         formula = " + ".join([f"{per_mac}·MACs", *(KIND_NAMES[kind] for kind in others)])
         numbers = " + ".join([f"{per_mac}·{_number(cost.macs)}", *map(_number, others.values())])
@@ -144,6 +145,14 @@ def _counted(analysis: Analysis, row: Row) -> Iterator[Step]:
         yield Step("FLOPs", "", "", cost.flops)
     if row.repeat > 1:
         yield Step(f"all {row.repeat:,}", "", f"{row.repeat:,}·{_number(cost.flops)}", cost.flops * row.repeat)
+
+
+def _by_kind(terms: Sequence[Term]) -> dict[Kind, Dim]:
+    """The counts of the terms by kind, in the order of ``KINDS``."""
+    counts: dict[Kind, Dim] = dict.fromkeys(KINDS, 0)
+    for term in terms:
+        counts[term.kind] += term.count
+    return counts
 
 
 # -- a part of the network --------------------------------------------------------------------------

@@ -8,86 +8,59 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
-from netcalc.analysis.cost import Analysis, Cost, Row
+from netcalc.analysis.cost import Analysis, Row
+from netcalc.analysis.figures import FIGURES, Cost, Figures, View, shown_totals
 from netcalc.dims import Dim, Poly
 from netcalc.ir import Value
 from netcalc.tensor_type import TensorType
 from netcalc.version import __version__
 
-__all__ = ["CONTRACT", "Layer", "Summary", "Totals", "number", "sizes", "summarise", "tensor"]
+__all__ = ["Layer", "Summary", "Totals", "layer_fields", "number", "sizes", "summarise", "tensor"]
 
 
-#: What a layer gives in the JSON contract.
-CONTRACT = ("path", "op", "inputs", "outputs", "params", "buffers", "macs", "flops", "repeat")
-
-
-@dataclass(frozen=True, slots=True)
-class Layer:
-    """One row: an operation, or at a given depth whatever stands there."""
-
+class _LayerFields(NamedTuple):
     path: str
     op: str
     inputs: tuple[TensorType, ...]
     outputs: tuple[TensorType, ...]
-    params: Dim
-    params_trainable: Dim
-    params_tied: Dim
-    buffers: Dim
-    weight_bytes: Dim
-    macs: Dim
-    flops: Dim
+    values: tuple[Dim, ...]
     repeat: int = 1
+
+
+class Layer(_LayerFields, Figures):
+    """A row of a report: an operation, or at a given depth the part of the network at a path.
+
+    The figures (``params``, ``macs``, …) are those of one instance; ``repeat`` is the number of instances.
+    """
+
+    __slots__ = ()
 
     @classmethod
     def of(cls, row: Row) -> Layer:
-        """The layer that a row of an analysis shows."""
-        cost = row.cost
-        return cls(
-            row.path,
-            row.op,
-            _types(row.inputs),
-            _types(row.outputs),
-            cost.params,
-            cost.params_trainable,
-            cost.params_tied,
-            cost.buffers,
-            cost.weight_bytes,
-            cost.macs,
-            cost.flops,
-            row.repeat,
-        )
+        """The layer of a row of an analysis."""
+        return cls(row.path, row.op, _types(row.inputs), _types(row.outputs), row.cost.values, row.repeat)
 
-    def as_dict(self, fields: Iterable[str] = CONTRACT) -> dict[str, Any]:
-        """These fields as JSON."""
+    def as_dict(self, fields: Iterable[str]) -> dict[str, Any]:
+        """The layer as JSON, with these fields."""
         return {name: _plain(getattr(self, name)) for name in fields}
 
 
-@dataclass(frozen=True, slots=True)
-class Totals:
-    """The whole network: elements, bytes and operations; see :class:`~netcalc.analysis.cost.Cost`."""
+class Totals(Cost):
+    """The figures of the whole network."""
 
-    params: Dim
-    params_trainable: Dim
-    buffers: Dim
-    weight_bytes: Dim
-    macs: Dim
-    flops: Dim
-    params_active: Dim
-    macs_expected: Dim
-    flops_expected: Dim
+    __slots__ = ()
 
-    @classmethod
-    def of(cls, cost: Cost) -> Totals:
-        """The totals that a cost comes to."""
-        return cls(**{name: getattr(cost, name) for name in cls.__slots__})
+    def as_dict(self, view: View = "summary") -> dict[str, Any]:
+        """The totals of a view as JSON; a part is included only where it is not the whole."""
+        return {figure.name: number(figure.of(self)) for figure in shown_totals(view, [self])}
 
-    def as_dict(self) -> dict[str, Any]:
-        """The totals as JSON; what is active or expected is there only where it is not all."""
-        found = {name: number(getattr(self, name)) for name in self.__slots__}
-        parts = {"params_active": "params", "macs_expected": "macs", "flops_expected": "flops"}
-        return {name: value for name, value in found.items() if name not in parts or value != found[parts[name]]}
+
+def layer_fields(view: View) -> tuple[str, ...]:
+    """The fields of a layer in the JSON and CSV of a view."""
+    shapes = () if view == "params" else ("inputs", "outputs")
+    return ("path", "op", *shapes, *(name for name, figure in FIGURES.items() if view in figure.fields), "repeat")
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,16 +74,16 @@ class Summary:
     totals: Totals
     layers: tuple[Layer, ...]
 
-    def as_dict(self, fields: Iterable[str] = CONTRACT) -> dict[str, Any]:
-        """The JSON contract; ``fields`` are what each layer gives."""
-        fields = tuple(fields)
+    def as_dict(self, view: View = "summary") -> dict[str, Any]:
+        """The JSON contract of a view."""
+        fields = layer_fields(view)
         return {
             "netcalc": __version__,
             "spec": self.spec,
             "convention": self.convention,
             "inputs": {name: tensor(type_) for name, type_ in self.inputs.items()},
             "outputs": {name: tensor(type_) for name, type_ in self.outputs.items()},
-            "totals": self.totals.as_dict(),
+            "totals": self.totals.as_dict(view),
             "layers": [layer.as_dict(fields) for layer in self.layers],
         }
 
@@ -121,7 +94,7 @@ def summarise(analysis: Analysis, *, depth: int | None = None, unroll: bool = Fa
     inputs = {spec.name: spec.type for spec in program.inputs}
     outputs = dict(zip(program.output_names, program.main.output_types, strict=True))
     layers = tuple(Layer.of(row) for row in analysis.rows(depth=depth, unroll=unroll))
-    return Summary(program.name, analysis.convention.name, inputs, outputs, Totals.of(analysis.total), layers)
+    return Summary(program.name, analysis.convention.name, inputs, outputs, Totals(analysis.total.values), layers)
 
 
 def sizes(shape: tuple[Dim, ...]) -> list[int | str]:

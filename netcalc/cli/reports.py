@@ -13,20 +13,8 @@ if TYPE_CHECKING:
     from netcalc.analysis.summary import Summary
     from netcalc.render.report import View
 
-__all__ = ["FIELDS", "report_command"]
+__all__ = ["report_command"]
 
-#: What a layer gives as JSON and CSV in each view.
-FIELDS: dict[str, tuple[str, ...]] = {
-    "shapes": ("path", "op", "inputs", "outputs", "repeat"),
-    "params": ("path", "op", "params", "params_trainable", "params_tied", "buffers", "weight_bytes", "repeat"),
-    "flops": ("path", "op", "inputs", "outputs", "macs", "flops", "repeat"),
-    "summary": ("path", "op", "inputs", "outputs", "params", "buffers", "macs", "flops", "repeat"),
-}
-_TOTALS: dict[str, tuple[str, ...]] = {
-    "shapes": (),
-    "params": ("params", "params_active", "params_trainable", "buffers", "weight_bytes"),
-    "flops": ("macs", "flops", "macs_expected", "flops_expected"),
-}
 #: Views that show no work, and so have no convention to choose.
 _UNCOUNTED = ("shapes", "params")
 
@@ -71,9 +59,7 @@ def report_command(view: View) -> Callable[..., None]:
 def _json(summary: Summary, view: View) -> Iterable[str]:
     from netcalc.cli.output import json_lines
 
-    record = summary.as_dict(FIELDS[view])
-    totals = _TOTALS.get(view, record["totals"])
-    record["totals"] = {name: value for name, value in record["totals"].items() if name in totals}
+    record = summary.as_dict(view)
     if view in _UNCOUNTED:
         del record["convention"]
     if not record["totals"]:
@@ -82,11 +68,12 @@ def _json(summary: Summary, view: View) -> Iterable[str]:
 
 
 def _csv(summary: Summary, view: View, layout: str) -> Iterable[str]:
+    from netcalc.analysis.summary import layer_fields
     from netcalc.render.grid import csv_lines
     from netcalc.render.numbers import plain_shapes
 
     def cell(value: object) -> object:
         return plain_shapes(value, layout) if isinstance(value, tuple) else value
 
-    fields = FIELDS[view]
+    fields = layer_fields(view)
     return csv_lines(fields, ([cell(getattr(layer, name)) for name in fields] for layer in summary.layers))

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeAlias
 
-from netcalc.analysis.compare import Comparison, Match, OperationMatch, change, ratio
+from netcalc.analysis.compare import COMPARED, Comparison, Match, OperationMatch, change, ratio
 from netcalc.analysis.conventions import CONVENTIONS
+from netcalc.analysis.figures import Figure
 from netcalc.analysis.summary import Layer
 from netcalc.dims import Dim
 from netcalc.ir import join
@@ -17,20 +18,6 @@ from netcalc.render.text import PLAIN, Look, clean, fill
 __all__ = ["comparison_csv", "comparison_markdown", "render_comparison"]
 
 _Labelled: TypeAlias = Iterator[tuple[str, Match, Sequence[bool]]]
-
-_TOTALS = {
-    "params": "parameters",
-    "params_active": "active for a token",
-    "params_trainable": "trainable",
-    "buffers": "buffers",
-    "weight_bytes": "bytes of weights",
-    "macs": "MACs",
-    "flops": "FLOPs",
-    "macs_expected": "MACs expected to be of use",
-    "flops_expected": "FLOPs expected to be of use",
-}
-#: Figures of operations and layers with the titles of their columns, and how soon they go for want of width.
-_FIGURES = {"params": ("parameters", 0), "buffers": ("buffers", 4), "macs": ("MACs", 0), "flops": ("FLOPs", 3)}
 
 
 def render_comparison(
@@ -76,8 +63,8 @@ def comparison_csv(comparison: Comparison, *, depth: int | None = None, all: boo
     """The layers, one a line, with the figures of each network and the differences from the first."""
     titles = ["path", "repeat"]
     for place, name in enumerate(comparison.names):
-        titles += [f"{name} {field}" for field in ("op", "inputs", "outputs", *_FIGURES)]
-        titles += [f"{name} {field} difference" for field in _FIGURES if place]
+        titles += [f"{name} {field}" for field in ("op", "inputs", "outputs", *(figure.name for figure in COMPARED))]
+        titles += [f"{name} {figure.name} difference" for figure in COMPARED if place]
     return csv_lines(titles, (_record(match) for match in comparison.rows(depth=depth, all=all)))
 
 
@@ -85,16 +72,16 @@ def _record(match: Match) -> list[object]:
     cells: list[object] = [match.path, match.repeat]
     for place, layer in enumerate(match.layers):
         if layer is None:
-            cells += [""] * (3 + len(_FIGURES))
+            cells += [""] * (3 + len(COMPARED))
         else:
             cells += [
                 layer.op,
                 plain_shapes(layer.inputs),
                 plain_shapes(layer.outputs),
-                *(getattr(layer, f) for f in _FIGURES),
+                *(figure.of(layer) for figure in COMPARED),
             ]
         if place:
-            cells += [change(match.figures(field)[0], match.figures(field)[place]) for field in _FIGURES]
+            cells += [change(match.figures(figure.name)[0], match.figures(figure.name)[place]) for figure in COMPARED]
     return cells
 
 
@@ -116,14 +103,12 @@ def _totals(comparison: Comparison) -> tuple[list[Column], list[list[str]]]:
     columns = [Column("total"), Column(first, right=True)]
     for name in others:
         columns += [Column(name, right=True), Column("difference", right=True, spare=1), Column("ratio", right=True)]
-    told = {key: values for key, values in comparison.told().items() if any(value != 0 for value in values)}
-    if told.get("params_trainable") == told.get("params"):
-        told.pop("params_trainable", None)
-    if "flops" not in _figures(comparison):
-        told.pop("flops", None)
     rows = []
-    for key, values in told.items():
-        row = [_titled(comparison, key, _TOTALS[key]), exact(values[0])]
+    for figure in comparison.shown_totals():
+        values = [figure.of(totals) for totals in comparison.totals]
+        if all(value == 0 for value in values) or _repeats_another(comparison, figure):
+            continue
+        row = [_titled(comparison, figure, figure.total or ""), exact(values[0])]
         for value in values[1:]:
             row += [exact(value), _signed(change(values[0], value)) or "=", _ratio(ratio(values[0], value))]
         rows.append(row)
@@ -133,13 +118,13 @@ def _totals(comparison: Comparison) -> tuple[list[Column], list[list[str]]]:
 def _operations(comparison: Comparison, found: Sequence[OperationMatch]) -> tuple[list[Column], list[list[str]]]:
     figures = _figures(comparison)
     columns = [Column("by operation"), *_figure_columns(comparison, "executions", 5)]
-    for title, spare in figures.values():
-        columns += _figure_columns(comparison, title, spare)
+    for figure in figures:
+        columns += _figure_columns(comparison, _titled(comparison, figure, figure.title), figure.columns["compare"])
     rows = []
     for match in sorted(found, key=_most, reverse=True):
         row = [match.op, *_figure_cells(match.executions, some)]
-        for key in figures:
-            row += _figure_cells([getattr(cost, key) for cost in match.costs], exact if key == "macs" else some)
+        for figure in figures:
+            row += _figure_cells([figure.of(cost) for cost in match.costs], exact if figure.unit == "macs" else some)
         rows.append(row)
     return columns, rows
 
@@ -150,8 +135,8 @@ def _layers(
     columns = [Column("layer"), Column("only in"), Column("operation"), Column("input", spare=6)]
     columns.append(Column("output", spare=2))
     figures = _figures(comparison)
-    for title, spare in figures.values():
-        columns += _figure_columns(comparison, title, spare)
+    for figure in figures:
+        columns += _figure_columns(comparison, _titled(comparison, figure, figure.title), figure.columns["compare"])
     rows = []
     for label, match, around in labelled:
         present = [layer is not None for layer in match.layers]
@@ -164,8 +149,8 @@ def _layers(
             inputs if "→" in inputs else "",
             _each(match, lambda layer: shapes_text(layer.outputs)),
         ]
-        for key in figures:
-            row += _figure_cells(match.figures(key), exact if key == "macs" else some)
+        for figure in figures:
+            row += _figure_cells(match.figures(figure.name), exact if figure.unit == "macs" else some)
         rows.append(row)
     return columns, rows
 
@@ -186,17 +171,29 @@ def _attributes(comparison: Comparison) -> tuple[list[Column], list[list[str]]]:
     return columns, rows
 
 
-def _figures(comparison: Comparison) -> dict[str, tuple[str, int]]:
-    """The figures that are told; FLOPs are not where the convention makes them MACs by another name."""
+def _figures(comparison: Comparison) -> list[Figure]:
+    """The figures with a column, without FLOPs where they are MACs by another name."""
+    figures = [figure for figure in COMPARED if "compare" in figure.columns]
+    return [figure for figure in figures if figure.unit != "flops" or not _flops_are_macs(comparison)]
+
+
+def _flops_are_macs(comparison: Comparison) -> bool:
+    """True if the convention makes FLOPs the same as MACs in every network."""
     plain = CONVENTIONS[comparison.convention].per_mac == 1
-    if plain and all(totals.macs == totals.flops for totals in comparison.totals):
-        return {key: told for key, told in _FIGURES.items() if key != "flops"}
-    return {key: (_titled(comparison, key, title), spare) for key, (title, spare) in _FIGURES.items()}
+    return plain and all(totals.macs == totals.flops for totals in comparison.totals)
 
 
-def _titled(comparison: Comparison, key: str, title: str) -> str:
-    """One FLOP for each MAC is not what others call FLOPs, and goes by the convention's name."""
-    named = key.startswith("flops") and CONVENTIONS[comparison.convention].per_mac == 1
+def _repeats_another(comparison: Comparison, figure: Figure) -> bool:
+    """True if a total adds nothing to another: all parameters are trainable, or FLOPs are MACs."""
+    if figure.name == "flops":
+        return _flops_are_macs(comparison)
+    same = all(totals.params == totals.params_trainable for totals in comparison.totals)
+    return figure.name == "params_trainable" and same
+
+
+def _titled(comparison: Comparison, figure: Figure, title: str) -> str:
+    """The title of a figure; one FLOP for each MAC is not what others call FLOPs, and gets the convention's name."""
+    named = figure.unit == "flops" and CONVENTIONS[comparison.convention].per_mac == 1
     return f"{comparison.convention} {title}" if named else title
 
 

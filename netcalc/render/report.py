@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Literal, NamedTuple, TypeAlias
+from functools import partial
+from typing import NamedTuple
 
-from netcalc.analysis.cost import Analysis, Cost, Row
+from netcalc.analysis.cost import Analysis, Row
+from netcalc.analysis.figures import FIGURES, Cost, Figure, View
 from netcalc.dims import Dim
 from netcalc.ir import OpNode, Value
 from netcalc.render.grid import Column, grid, markdown
@@ -14,7 +16,6 @@ from netcalc.render.text import PLAIN, Look, clean, fill
 
 __all__ = ["VIEWS", "View", "head_lines", "markdown_report", "note_lines", "report", "total_lines", "tree_table"]
 
-View: TypeAlias = Literal["shapes", "params", "flops", "summary"]
 VIEWS: tuple[View, ...] = ("shapes", "params", "flops", "summary")
 
 
@@ -28,12 +29,12 @@ class _Sheet(NamedTuple):
     def types(self, values: Sequence[Value]) -> str:
         return shapes_text((value.type for value in values), self.layout)
 
-    def work(self, op: str, cost: Cost, field: str) -> str:
-        """Work, or a dash where the operation works and the convention does not count it."""
-        value = getattr(cost, field)
-        if value == 0:
-            return "–" if op in self.analysis.uncounted else "0"
-        return exact(value)
+    def figure(self, figure: Figure, op: str, cost: Cost) -> str:
+        """A figure, with a dash for work that the operation does and the convention does not count."""
+        value = figure.of(cost)
+        if figure.work is not None:
+            return exact(value) if value != 0 else "–" if op in self.analysis.uncounted else "0"
+        return some(value) if figure.unit != "bytes" or value == 0 else bytes_text(value)
 
     def share(self, cost: Cost) -> str:
         return share(getattr(cost, self.counted_by), getattr(self.analysis.total, self.counted_by))
@@ -46,12 +47,12 @@ class _Field(NamedTuple):
     cell: Callable[[Row, _Sheet], str]
 
 
-def _params(row: Row, sheet: _Sheet) -> str:
-    """The parameters; tied ones are counted where they were first used, and said to be tied."""
+def _figure_cell(figure: Figure, row: Row, sheet: _Sheet) -> str:
+    """A figure of a row; for parameters that are counted elsewhere, how many are tied."""
     cost = row.cost
-    if row.node is not None and cost.params == 0 and cost.params_tied != 0:
+    if figure.name == "params" and row.node is not None and cost.params == 0 and cost.params_tied != 0:
         return f"{exact(cost.params_tied)} tied"
-    return some(cost.params)
+    return sheet.figure(figure, row.op, cost)
 
 
 def _tensors(row: Row, sheet: _Sheet) -> str:
@@ -65,25 +66,15 @@ _FIELDS: dict[str, _Field] = {
     "inputs": _Field(Column("input", spare=5), lambda row, sheet: sheet.types(row.inputs)),
     "outputs": _Field(Column("output", spare=2), lambda row, sheet: sheet.types(row.outputs)),
     "tensors": _Field(Column("tensors", spare=4), _tensors),
-    "params": _Field(Column("parameters", right=True), _params),
-    "frozen": _Field(
-        Column("frozen", right=True), lambda row, sheet: some(row.cost.params - row.cost.params_trainable)
-    ),
-    "buffers": _Field(Column("buffers", right=True, spare=3), lambda row, sheet: some(row.cost.buffers)),
-    "bytes": _Field(
-        Column("bytes", right=True, spare=2),
-        lambda row, sheet: "" if row.cost.weight_bytes == 0 else bytes_text(row.cost.weight_bytes),
-    ),
-    "macs": _Field(Column("MACs", right=True), lambda row, sheet: sheet.work(row.op, row.cost, "macs")),
-    "flops": _Field(Column("FLOPs", right=True), lambda row, sheet: sheet.work(row.op, row.cost, "flops")),
     "share": _Field(Column("share", right=True, spare=1), lambda row, sheet: sheet.share(row.total)),
 }
 
-_SHOWN: dict[View, tuple[str, ...]] = {
+#: The columns of a view before those of its figures.
+_LEADING: dict[View, tuple[str, ...]] = {
     "shapes": ("op", "inputs", "outputs"),
-    "params": ("op", "tensors", "params", "frozen", "buffers", "bytes", "share"),
-    "flops": ("op", "outputs", "macs", "flops", "share"),
-    "summary": ("op", "inputs", "outputs", "params", "frozen", "buffers", "macs", "flops", "share"),
+    "params": ("op", "tensors"),
+    "flops": ("op", "outputs"),
+    "summary": ("op", "inputs", "outputs"),
 }
 
 
@@ -149,17 +140,24 @@ def _sheet(analysis: Analysis, view: View, layout: str) -> _Sheet:
 
 
 def _fields(analysis: Analysis, view: View) -> list[_Field]:
-    fields = [(key, _FIELDS[key]) for key in _SHOWN[view]]
-    if _one_for_each_mac(analysis):  # then FLOPs are MACs by another name
-        fields = [(key, field) for key, field in fields if key != "flops"]
-    return [field._replace(column=_column(analysis, key)) for key, field in fields]
+    figures = [
+        _Field(_column(analysis, figure, view), partial(_figure_cell, figure)) for figure in _figures(analysis, view)
+    ]
+    share = [] if view == "shapes" else [_FIELDS["share"]]
+    return [*(_FIELDS[key] for key in _LEADING[view]), *figures, *share]
 
 
-def _column(analysis: Analysis, key: str) -> Column:
+def _figures(analysis: Analysis, view: View) -> list[Figure]:
+    """The figures with a column in a view, without FLOPs where they are MACs by another name."""
+    same = _one_for_each_mac(analysis)
+    return [f for f in FIGURES.values() if view in f.columns and not (same and f.unit == "flops")]
+
+
+def _column(analysis: Analysis, figure: Figure, view: View) -> Column:
     convention = analysis.convention
-    if key == "flops" and convention.per_mac == 1:  # not what others call FLOPs
-        return Column(f"{convention.name} FLOPs", right=True)
-    return _FIELDS[key].column
+    named = figure.unit == "flops" and convention.per_mac == 1  # not what others call FLOPs
+    title = f"{convention.name} {figure.title}" if named else figure.title
+    return Column(title, right=True, spare=figure.columns[view])
 
 
 def _one_for_each_mac(analysis: Analysis) -> bool:
@@ -207,22 +205,16 @@ def _by_operation(analysis: Analysis, view: View, look: Look, layout: str) -> st
     order = sorted(found, key=lambda item: _rank(getattr(item[1][1], value)), reverse=True)
     if view == "params":
         order = [item for item in order if item[1][1].params != 0 or item[1][1].buffers != 0]
-    wanted = [key for key in _SHOWN[view] if key in ("params", "buffers", "macs", "flops", "share")]
-    if _one_for_each_mac(analysis):
-        wanted = [key for key in wanted if key != "flops"]
+    figures = [figure for figure in _figures(analysis, view) if "operations" in figure.columns]
     rows = [
-        [op, f"{count:,}", *(_operation_cell(key, op, cost, sheet) for key in wanted)] for op, (count, cost) in order
+        [op, f"{count:,}", *(sheet.figure(figure, op, cost) for figure in figures), sheet.share(cost)]
+        for op, (count, cost) in order
     ]
     total = analysis.total
-    last = ["total", "", *(_operation_cell(key, "", total, sheet) for key in wanted)]
+    last = ["total", "", *(sheet.figure(figure, "", total) for figure in figures), sheet.share(total)]
     columns = [Column("by operation"), Column("executions", right=True)]
-    return grid([*columns, *(_column(analysis, key)._replace(spare=0) for key in wanted)], rows, look, total=last)
-
-
-def _operation_cell(key: str, op: str, cost: Cost, sheet: _Sheet) -> str:
-    if key == "share":
-        return sheet.share(cost)
-    return sheet.work(op, cost, key) if key in ("macs", "flops") else some(getattr(cost, key))
+    columns += [_column(analysis, figure, "operations") for figure in figures]
+    return grid([*columns, Column("share", right=True)], rows, look, total=last)
 
 
 def _rank(value: object) -> int:

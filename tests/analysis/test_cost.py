@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from netcalc.analysis.conventions import CONVENTIONS
-from netcalc.analysis.cost import Analysis, Cost, Row
+from netcalc.analysis.cost import Analysis, Row
+from netcalc.analysis.figures import Cost
 from netcalc.dims import value_at
 from netcalc.ir import Program
 from netcalc.spec import elaborate, load_document

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from netcalc.analysis.conventions import CONVENTIONS
-from netcalc.cli.reports import FIELDS
+from netcalc.analysis.summary import layer_fields
 from tests.conftest import Ran
 
 SMALL = str(Path(__file__).parent.parent / "fixtures" / "small.yaml")
@@ -101,7 +101,7 @@ def test_output_goes_to_the_file_alone(netcalc: Callable[..., Ran], tmp_path: Pa
     ran = netcalc("summary", SMALL, "--format", "csv", "--output", str(file))
     assert (ran.code, ran.out, ran.err) == (0, "", "")
     rows = list(csv.DictReader(file.read_text().splitlines()))
-    assert tuple(rows[0]) == FIELDS["summary"]
+    assert tuple(rows[0]) == layer_fields("summary")
     assert rows[0]["outputs"] == "1x8x16x16"
     assert list(tmp_path.iterdir()) == [file]
 

@@ -1,0 +1,293 @@
+"""The figures of a network: parameters, bytes and work, each declared once.
+
+A declaration in the body of :class:`Figures` gives a figure's name, titles, unit, how it is read from an operation, and
+the views that show it.  Costs, layers, totals, tables, JSON records and their schemas are derived from it.  To add a
+figure, declare it there; where it is read from facts that :class:`Weight` or :class:`Work` lacks, add these as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from operator import add
+from typing import Literal, NamedTuple, Self, TypeAlias, overload
+
+from netcalc.analysis.conventions import Counted
+from netcalc.dims import Dim
+from netcalc.ir import OpNode
+from netcalc.opdef import Param
+
+__all__ = ["FIGURES", "Cost", "Figure", "Figures", "Unit", "Use", "View", "Weight", "Work", "shown_totals"]
+
+#: Reports that show figures; ``operations`` is the table of totals by operation within a report.
+View: TypeAlias = Literal["shapes", "params", "flops", "summary", "operations", "compare"]
+Unit: TypeAlias = Literal["elements", "bytes", "macs", "flops"]
+#: How an operation uses a tensor: as a parameter or buffer of its own, or as a parameter that is counted elsewhere.
+Use: TypeAlias = Literal["parameter", "buffer", "tied"]
+
+
+class Weight(NamedTuple):
+    """A parameter or buffer in an operation, from which weight figures are read."""
+
+    node: OpNode
+    param: Param
+    elements: Dim
+    bytes: Dim
+
+
+class Work(NamedTuple):
+    """The work of an operation as a convention counts it, from which work figures are read.
+
+    ``executed`` does not depend on the data; ``expected`` is the useful part of it on data as expected.
+    """
+
+    node: OpNode
+    executed: Counted
+    expected: Counted
+
+
+class Figure:
+    """The declaration of a figure; as an attribute of a :class:`Figures` instance, its value.
+
+    Args:
+        title: column heading.
+        about: description in JSON Schemas.
+        unit: what is counted.
+        weight: the figure of one tensor, for tensors of the given ``use``; they are summed over an operation.
+        use: the tensors that ``weight`` applies to.
+        work: the figure of an operation's work.
+        derived: the figure as a function of others, for one that is not stored.
+        total: title among the totals; None leaves the figure out of them.
+        part_of: the figure that this one is a part of.  Totals show a part only where it is not the whole.
+        fields: views whose JSON and CSV give the figure for each layer.
+        columns: views whose tables have a column of it, each with the column's priority: 0 is never dropped on a
+            narrow terminal, and of the others the highest is dropped first.
+    """
+
+    def __init__(
+        self,
+        title: str,
+        about: str,
+        unit: Unit,
+        *,
+        weight: Callable[[Weight], Dim] | None = None,
+        use: Use = "parameter",
+        work: Callable[[Work], Dim] | None = None,
+        derived: Callable[[Figures], Dim] | None = None,
+        total: str | None = None,
+        part_of: str | None = None,
+        fields: Iterable[View] = (),
+        columns: Mapping[View, int] | None = None,
+    ) -> None:
+        self.name = ""
+        self.index = -1  # place among the stored values
+        self.title = title
+        self.about = about
+        self.unit = unit
+        self.weight = weight
+        self.use = use
+        self.work = work
+        self.derived = derived
+        self.total = total
+        self.part_of = part_of
+        self.fields = frozenset(fields)
+        self.columns: Mapping[View, int] = columns or {}
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    @overload
+    def __get__(self, instance: None, owner: type) -> Figure: ...
+
+    @overload
+    def __get__(self, instance: Figures, owner: type) -> Dim: ...
+
+    def __get__(self, instance: Figures | None, owner: type) -> Figure | Dim:
+        return self if instance is None else self.of(instance)
+
+    def of(self, figures: Figures) -> Dim:
+        """The value of this figure."""
+        return figures.values[self.index] if self.derived is None else self.derived(figures)
+
+    def total_in(self, view: View) -> bool:
+        """True if the totals of a view include this figure."""
+        if self.total is None or view == "shapes":
+            return False
+        return view not in ("params", "flops") or view == ("params" if self.work is None else "flops")
+
+
+class Figures:
+    """Base of everything that has figures: costs, layers and totals.  ``values`` are those that are stored."""
+
+    __slots__ = ()
+
+    @property
+    def values(self) -> tuple[Dim, ...]:
+        """The stored values, in the order of declaration."""
+        raise NotImplementedError
+
+    params = Figure(
+        "parameters",
+        "elements of parameters, trainable and frozen; a tied parameter counts where it is first used",
+        "elements",
+        weight=lambda it: it.elements,
+        total="parameters",
+        fields=("params", "summary", "compare"),
+        columns={"params": 0, "summary": 0, "operations": 0, "compare": 0},
+    )
+    params_trainable = Figure(
+        "trainable",
+        "elements of parameters that are trained",
+        "elements",
+        weight=lambda it: it.elements if it.param.trainable and not it.node.frozen else 0,
+        total="trainable",
+        fields=("params",),
+    )
+    params_frozen = Figure(
+        "frozen",
+        "elements of parameters that are not trained",
+        "elements",
+        derived=lambda figures: figures.params - figures.params_trainable,
+        columns={"params": 0, "summary": 0},
+    )
+    params_tied = Figure(
+        "tied",
+        "elements of parameters that are used here and counted elsewhere",
+        "elements",
+        weight=lambda it: it.elements,
+        use="tied",
+        fields=("params",),
+    )
+    buffers = Figure(
+        "buffers",
+        "elements of buffers",
+        "elements",
+        weight=lambda it: it.elements,
+        use="buffer",
+        total="buffers",
+        fields=("params", "summary", "compare"),
+        columns={"params": 3, "summary": 3, "operations": 0, "compare": 4},
+    )
+    weight_bytes = Figure(
+        "bytes",
+        "bytes of parameters",
+        "bytes",
+        weight=lambda it: it.bytes,
+        total="bytes of weights",
+        fields=("params",),
+        columns={"params": 2},
+    )
+    buffer_bytes = Figure("bytes of buffers", "bytes of buffers", "bytes", weight=lambda it: it.bytes, use="buffer")
+    macs = Figure(
+        "MACs",
+        "multiply-adds that the convention counts",
+        "macs",
+        work=lambda it: it.executed.macs,
+        total="MACs",
+        fields=("flops", "summary", "compare"),
+        columns={"flops": 0, "summary": 0, "operations": 0, "compare": 0},
+    )
+    flops = Figure(
+        "FLOPs",
+        "operations that the convention counts",
+        "flops",
+        work=lambda it: it.executed.flops,
+        total="FLOPs",
+        fields=("flops", "summary", "compare"),
+        columns={"flops": 0, "summary": 0, "operations": 0, "compare": 3},
+    )
+    params_active = Figure(
+        "active",
+        "elements of parameters that one token uses: fewer than all where a router chooses among experts",
+        "elements",
+        weight=lambda it: it.node.op.active(it.param, it.node.input_types),
+        total="active for a token",
+        part_of="params",
+    )
+    macs_expected = Figure(
+        "useful MACs",
+        "the useful part of the multiply-adds, on data as expected",
+        "macs",
+        work=lambda it: it.expected.macs,
+        total="expected useful MACs",
+        part_of="macs",
+    )
+    flops_expected = Figure(
+        "useful FLOPs",
+        "the useful part of the operations, on data as expected",
+        "flops",
+        work=lambda it: it.expected.flops,
+        total="expected useful FLOPs",
+        part_of="flops",
+    )
+
+
+#: Every figure by name, in the order in which reports and records give them.
+FIGURES: Mapping[str, Figure] = {name: figure for name, figure in vars(Figures).items() if isinstance(figure, Figure)}
+
+_STORED = [figure for figure in FIGURES.values() if figure.derived is None]
+for _index, _figure in enumerate(_STORED):
+    _figure.index = _index
+_WORK = [(figure.index, figure.work) for figure in _STORED if figure.work is not None]
+_WEIGHTS: Mapping[Use, list[tuple[int, Callable[[Weight], Dim]]]] = {
+    use: [(figure.index, figure.weight) for figure in _STORED if figure.weight is not None and figure.use == use]
+    for use in ("parameter", "buffer", "tied")
+}
+#: Stored figures that a call keeps although its weights belong to another: work, and uses of tied parameters.
+_KEPT = [figure.work is not None or figure.use == "tied" for figure in _STORED]
+_ZEROS: tuple[Dim, ...] = (0,) * len(_STORED)
+
+
+class Cost(Figures):
+    """The figures of an operation, a layer or a network; costs are added and multiplied."""
+
+    __slots__ = ("values",)
+
+    values: tuple[Dim, ...]
+
+    def __init__(self, values: tuple[Dim, ...] = _ZEROS) -> None:
+        self.values = values
+
+    @classmethod
+    def of(cls, weights: Iterable[tuple[Use, Weight]], work: Work) -> Self:
+        """The cost of one operation."""
+        values = list(_ZEROS)
+        for index, count in _WORK:
+            values[index] = count(work)
+        for use, weight in weights:
+            for index, measure in _WEIGHTS[use]:
+                values[index] += measure(weight)
+        return cls(tuple(values))
+
+    def __add__(self, other: Cost) -> Cost:
+        return Cost(tuple(map(add, self.values, other.values)))
+
+    def times(self, count: int) -> Cost:
+        """The cost of ``count`` of these."""
+        return self if count == 1 else Cost(tuple([value * count for value in self.values]))
+
+    def using_weights_of_another(self) -> Cost:
+        """The same work with no weights of its own: its parameters count as tied."""
+        values = [value if kept else 0 for value, kept in zip(self.values, _KEPT, strict=True)]
+        values[Figures.params_tied.index] += self.params
+        return Cost(tuple(values))
+
+    def __eq__(self, other: object) -> bool:
+        return self.values == other.values if isinstance(other, Cost) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.values)
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{figure.name}={value}" for figure, value in zip(_STORED, self.values, strict=True) if value)
+        return f"Cost({shown})"
+
+
+def shown_totals(view: View, totals: Iterable[Figures]) -> list[Figure]:
+    """The figures that a view gives as totals: a part only where it is not the whole of each of ``totals``."""
+    totals = tuple(totals)
+    return [
+        figure
+        for figure in FIGURES.values()
+        if figure.total_in(view)
+        and (figure.part_of is None or any(figure.of(it) != FIGURES[figure.part_of].of(it) for it in totals))
+    ]

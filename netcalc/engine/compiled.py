@@ -14,7 +14,7 @@ from netcalc.ir import Program
 from netcalc.numerics.inputs import run_inputs
 from netcalc.numerics.kernels import Array
 from netcalc.numerics.parameters import Parameters, Weights
-from netcalc.numerics.process_memory import Growth
+from netcalc.numerics.process_memory import MemoryBaseline
 
 __all__ = ["Compiled"]
 
@@ -58,7 +58,7 @@ class Compiled:
     ) -> None:
         self.program = program
         self.seed = seed
-        self._growth = Growth.start()
+        self._baseline = MemoryBaseline.now()
         plan = build_plan(program, threads, processes)
         self._session = Session(plan, Parameters(program, weights, init=init, seed=seed))
 
@@ -91,7 +91,7 @@ class Compiled:
             raise NetcalcError(Diagnostic("E502", f"a profile needs at least 1 pass, but passes is {passes}"))
         arrays = run_inputs(self.program, {**(inputs or {}), **named}, self.seed)
         self._session(arrays)
-        return profile(self._session, arrays, self._growth, passes=passes)
+        return profile(self._session, arrays, self._baseline, passes=passes)
 
     def __repr__(self) -> str:
         return f"<Compiled {self.program.name!r}: {len(self._session.plan.steps)} steps, {self.threads} threads>"

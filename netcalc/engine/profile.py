@@ -18,7 +18,7 @@ from netcalc.engine.plan import PlanMemory
 from netcalc.engine.runtime.session import Session
 from netcalc.engine.step import Step
 from netcalc.numerics.kernels import Array
-from netcalc.numerics.process_memory import Growth
+from netcalc.numerics.process_memory import MemoryBaseline
 
 __all__ = ["PASSES", "LayerTime", "OperationTime", "Profile", "profile"]
 
@@ -79,13 +79,13 @@ class Profile:
         return sum(layer.flops for layer in self.layers)
 
 
-def profile(session: Session, inputs: Sequence[Array], growth: Growth, *, passes: int = PASSES) -> Profile:
-    """Profile a session that has run before; ``growth`` is from before it was made."""
+def profile(session: Session, inputs: Sequence[Array], baseline: MemoryBaseline, *, passes: int = PASSES) -> Profile:
+    """Profile a session that has run before; ``baseline`` is from before it was made."""
     plan = session.plan
     times: list[list[float]] = [[] for _ in plan.steps]
     for _ in range(passes):
         session(inputs, lambda number, step, seconds: times[number].append(seconds))
-    measured = growth.most()
+    measured = baseline.peak_increase()
     measured = None if measured is None else measured + session.private_bytes
     steps = [(step, float(np.median(seconds))) for step, seconds in zip(plan.steps, times, strict=True)]
     analysis = Analysis(plan.program, CONVENTIONS["netcalc"])

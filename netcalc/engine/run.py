@@ -20,7 +20,7 @@ from netcalc.numerics.inputs import run_inputs
 from netcalc.numerics.interpret import interpret, operations
 from netcalc.numerics.kernels import Array, Run, apply
 from netcalc.numerics.parameters import Parameters, Weights
-from netcalc.numerics.process_memory import Growth, free_bytes
+from netcalc.numerics.process_memory import MemoryBaseline, free_bytes
 from netcalc.numerics.trace import Tracer, TraceRow
 
 __all__ = ["PLANS", "PlanName", "Progress", "RunResult", "forward"]
@@ -101,22 +101,26 @@ def forward(
         raise NetcalcError(Diagnostic("E502", f"only a planned run has a profile, and {why}"))
     if why is not None:
         return _reference(program, inputs, weights, init, seed, Tracer(program, trace, keep=keep), progress)
-    growth = Growth.start()
+    baseline = MemoryBaseline.now()
     built = build_plan(program, threads, processes)
     parameters = Parameters(program, weights, init=init, seed=seed)
-    return _planned(built, parameters, run_inputs(program, inputs, seed), progress, growth if profiled else None)
+    return _planned(built, parameters, run_inputs(program, inputs, seed), progress, baseline if profiled else None)
 
 
 def _planned(
-    plan: Plan, parameters: Parameters, arrays: Sequence[Array], progress: Progress | None, growth: Growth | None
+    plan: Plan,
+    parameters: Parameters,
+    arrays: Sequence[Array],
+    progress: Progress | None,
+    baseline: MemoryBaseline | None,
 ) -> RunResult:
-    """Run a plan; with ``growth``, from before it was built, profile it too."""
+    """Run a plan; with ``baseline``, from before it was built, profile it too."""
     program = plan.program
     try:
         loaded, watch = (None, None) if progress is None else _callbacks(progress, plan)
         session = Session(plan, parameters, loaded)
         outputs = session(arrays, watch)
-        times = None if growth is None else profile(session, arrays, growth)
+        times = None if baseline is None else profile(session, arrays, baseline)
     except MemoryError:
         raise NetcalcError(too_large(program, plan.memory, free_bytes())) from None
     return RunResult(dict(zip(program.output_names, outputs, strict=True)), (), {}, plan.memory, "fast", times)
@@ -167,12 +171,12 @@ def _reference(
             raise NetcalcError(too_large(program, required, free_bytes())) from None
         buffers.update((owners[name], array) for name, array in run.updates.items())
         done += 1
-        tracer.see(instance.path, node.op.name, outputs)
+        tracer.record(instance.path, node.op.name, outputs)
         if progress is not None:
             progress(done, total, instance.path)
         return outputs
 
-    outputs = interpret(program, arrays, evaluate, tracer.leave if tracer.patterns else None)
+    outputs = interpret(program, arrays, evaluate, tracer.record_call if tracer.patterns else None)
     named = dict(zip(program.output_names, outputs, strict=True))
     return RunResult(named, tuple(tracer.rows), buffers, required, "reference")
 

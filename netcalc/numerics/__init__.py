@@ -1,1 +1,1 @@
-"""Running a program in NumPy: weights, kernels, and the tally of the work that was really done."""
+"""The NumPy backend: parameters, inputs, kernels, and the tally of executed work."""

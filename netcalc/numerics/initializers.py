@@ -1,7 +1,7 @@
-"""Drawing parameters when no weights are given: the initialisers of torch.nn.init, and the ``--init`` option.
+"""Initial parameters: the initialisers of torch.nn.init, and the rules of the ``--init`` option.
 
-Every tensor has a generator of its own, made from the seed and the tensor's path, so that its numbers depend on
-neither the order in which tensors are drawn nor on what else the network holds.
+Each tensor has its own random generator, seeded by the seed and the tensor's path.  Its numbers therefore depend
+neither on the order in which tensors are drawn nor on the rest of the network.
 """
 
 from __future__ import annotations
@@ -39,26 +39,29 @@ _GAINS: dict[str, Callable[[float], float]] = {
 
 
 def generator(seed: int, path: str) -> np.random.Generator:
-    """The generator of the tensor at ``path``."""
+    """Return the random generator of the tensor at ``path``."""
     digest = hashlib.blake2b(path.encode(), digest_size=16).digest()
     key = np.frombuffer(digest, dtype="<u4").tolist()
     return np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=key)))
 
 
 def fans(shape: Sequence[int]) -> tuple[int, int]:
-    """(fan_in, fan_out) as torch counts them: axis 1 and axis 0, each times the size of the axes after.
+    """Return (fan_in, fan_out) as torch defines them: axis 1 and axis 0, each times the size of the later axes.
+
+    Raises:
+        ValueError: for fewer than two dimensions.
 
     >>> fans((64, 3, 7, 7))
     (147, 3136)
     """
     if len(shape) < 2:
         raise ValueError(f"fan in and fan out need at least 2 dimensions, and the shape is {tuple(shape)}")
-    field = math.prod(shape[2:])
-    return shape[1] * field, shape[0] * field
+    receptive_field = math.prod(shape[2:])
+    return shape[1] * receptive_field, shape[0] * receptive_field
 
 
 def gain(nonlinearity: str, a: float = 0.0) -> float:
-    """torch.nn.init.calculate_gain; ``a`` is the negative slope of ``leaky_relu``.
+    """Return torch.nn.init.calculate_gain of a non-linearity; ``a`` is the negative slope of ``leaky_relu``.
 
     >>> gain("tanh")
     1.6666666666666667
@@ -67,14 +70,13 @@ def gain(nonlinearity: str, a: float = 0.0) -> float:
 
 
 def draw(init: Init, shape: Sequence[int], dtype: str, rng: np.random.Generator) -> Array:
-    """A tensor drawn as ``init`` says, in the manner of the function of that name in torch.nn.init.
+    """Return a tensor drawn by ``init``, which follows the function of the same name in torch.nn.init.
 
-    Numbers are drawn in float64 for a float64 tensor and in float32 for every other, then cast.
-
-    ``padding_idx`` among the arguments names a row that is zero.
+    Numbers are drawn in float64 for a float64 tensor and in float32 for every other type, then cast.  The argument
+    ``padding_idx`` names a row that is set to zero.
 
     Raises:
-        ValueError: where the initialiser does not apply to the shape (fans need two dimensions).
+        ValueError: if the initialiser does not apply to the shape (fans need two dimensions).
     """
     shape, args = tuple(shape), dict(init.args)
     working = np.float64 if dtype == "float64" else np.float32
@@ -133,25 +135,28 @@ def _scaled(rng: np.random.Generator, shape: tuple[int, ...], std: float, kind: 
 
 
 def _truncated(rng: np.random.Generator, shape: tuple[int, ...], args: dict[str, Any], working: Any) -> Array:
-    """By the inverse of the distribution function between the cuts, which are values and not deviations."""
+    """Return a truncated normal sample, drawn by inverting the distribution function between the two limits.
+
+    The limits are values, not multiples of the standard deviation, as in torch.
+    """
     from scipy.special import ndtr, ndtri
 
     mean, std = args.get("mean", 0.0), args.get("std", 1.0)
     low, high = args.get("a", -2.0), args.get("b", 2.0)
-    least, most = ndtr((low - mean) / std), ndtr((high - mean) / std)
-    drawn = ndtri(_uniform(rng, shape, least, most, np.float64)) * std + mean
-    cut: Array = np.clip(drawn, low, high).astype(working)
-    return cut
+    lower, upper = ndtr((low - mean) / std), ndtr((high - mean) / std)
+    drawn = ndtri(_uniform(rng, shape, lower, upper, np.float64)) * std + mean
+    clipped: Array = np.clip(drawn, low, high).astype(working)
+    return clipped
 
 
 def _orthogonal(rng: np.random.Generator, shape: tuple[int, ...], scale: float, working: Any) -> Array:
-    """Orthonormal rows or columns, whichever are fewer, of the tensor seen as axis 0 by the rest."""
+    """Return a tensor that is orthogonal as a matrix of axis 0 by all other axes: orthonormal rows or columns."""
     if len(shape) < 2:
         raise ValueError(f"orthogonal needs at least 2 dimensions, and the shape is {shape}")
     rows, columns = shape[0], math.prod(shape[1:])
     flat = rng.standard_normal((max(rows, columns), min(rows, columns)), dtype=working)
     q, r = np.linalg.qr(flat)
-    q *= np.where(np.diagonal(r) < 0, -1, 1)  # else the decomposition's choice of signs shows
+    q *= np.where(np.diagonal(r) < 0, -1, 1)  # the signs that QR chooses would make the distribution uneven
     oriented: Array = np.ascontiguousarray(q if rows >= columns else q.T).reshape(shape)
     oriented *= working(scale)
     return oriented
@@ -162,11 +167,11 @@ def _orthogonal(rng: np.random.Generator, shape: tuple[int, ...], scale: float, 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """An initialiser for the parameters whose path matches ``pattern``; ``init`` None means their own default.
+    """Initialiser of the parameters whose path matches ``pattern``; ``init`` None keeps the operation's default.
 
-    Without a pattern it is for the parameters of two dimensions and more: biases, and the scales and shifts of
-    norms, keep their defaults.  ``text`` is what was written, for messages; ``is_option`` tells an option from a
-    rule of the spec.
+    A rule without a pattern applies to parameters of two or more dimensions, so that biases and the scales and
+    shifts of norms keep their defaults.  ``text`` is the rule as written, for messages.  ``is_option`` is true for
+    a command-line option and false for a rule of the spec.
     """
 
     init: Init | None
@@ -175,7 +180,7 @@ class Rule:
     is_option: bool
 
     def applies(self, path: str, param: Param) -> bool:
-        """Whether the parameter at this path starts by this rule."""
+        """Return True if this rule initialises the parameter at this path."""
         if self.pattern is None:
             return len(param.shape) >= 2
         return fnmatchcase(path, self.pattern)
@@ -183,45 +188,46 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Initializers:
-    """How every parameter starts.  The first rule that applies decides, and else the operation's own default.
+    """Initialisation rules of a program.
 
-    Buffers, and what a formula gives, always start as the operation says.
+    The first rule that applies to a parameter is used, or the operation's default if none does.  Buffers and
+    parameters that are computed by a formula always have the operation's own values.
     """
 
     rules: tuple[Rule, ...] = ()
 
     @classmethod
     def of(cls, program: Program, init: str | Iterable[str] = "default") -> Initializers:
-        """The rules of ``--init`` options, a later one before an earlier one, and below them those of the spec.
+        """Return the rules of ``--init`` options and of the spec, in order of precedence.
 
-        Options read ``default``, ``xavier_normal(gain=2)``, ``kaiming_uniform(mode=fan_out, nonlinearity=relu)``,
-        ``normal(std=0.02)``, ``constant(0.1)``, ``zeros``; or, for the parameters that match a pattern,
-        ``*.bias=zeros``.
+        A later option precedes an earlier one, and all options precede the rules of the spec.  Examples of options:
+        ``default``, ``xavier_normal(gain=2)``, ``kaiming_uniform(mode=fan_out, nonlinearity=relu)``,
+        ``normal(std=0.02)``, ``constant(0.1)``, ``zeros``; with a pattern, ``*.bias=zeros``.
 
         Raises:
-            NetcalcError: E502, with all that is wrong.
+            NetcalcError: E502, with every invalid option.
         """
         options = (init,) if isinstance(init, str) else tuple(init)
-        written = [("--init", *_split(option)) for option in reversed(options)]
-        written += [("init", pattern, text) for pattern, text in program.init]
-        rules, wrong = [], []
-        for where, pattern, text in written:
+        texts = [("--init", *_split(option)) for option in reversed(options)]
+        texts += [("init", pattern, text) for pattern, text in program.init]
+        rules, problems = [], []
+        for where, pattern, text in texts:
             shown = f"{where} {text if pattern is None else f'{pattern}={text}'}"
             if where == "--init" and pattern is None and text.strip() == "default":
-                continue  # what the spec says, and else what the operations say
+                continue  # the rules of the spec and the defaults of the operations stay in force
             try:
                 rules.append(Rule(parse_init(text), pattern, shown, where == "--init"))
             except NetcalcError as error:
-                wrong += [d._replace(message=f"{shown}: {d.message}") for d in error.diagnostics]
-        if wrong:
-            raise NetcalcError(wrong)
+                problems += [d._replace(message=f"{shown}: {d.message}") for d in error.diagnostics]
+        if problems:
+            raise NetcalcError(problems)
         return cls(tuple(rules))
 
     def initial(self, op: Operation, path: str, param: Param, dtype: str, seed: int) -> Array:
-        """The parameter at ``path`` as it starts.
+        """Return the initial value of the parameter at ``path``.
 
         Raises:
-            NetcalcError: E502 where the initialiser that a rule names does not apply to the parameter.
+            NetcalcError: E502 if the initialiser of a rule does not apply to the parameter's shape.
         """
         shape = tuple(value_at(size, {}) for size in param.shape)
         if param.init.kind == "table":
@@ -242,7 +248,7 @@ class Initializers:
 
 
 def _split(text: str) -> tuple[str | None, str]:
-    """The pattern and the initialiser; an ``=`` inside the brackets belongs to the initialiser."""
+    """Split an option into pattern and initialiser; an ``=`` inside brackets belongs to the initialiser."""
     head, bracket, tail = text.partition("(")
     pattern, equals, name = head.rpartition("=")
     return (pattern.strip(), name + bracket + tail) if equals else (None, text)

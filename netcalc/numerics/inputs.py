@@ -1,4 +1,4 @@
-"""The inputs of a run: those that were given, checked, and the others, drawn."""
+"""Inputs of a run: check those that were given and draw the others."""
 
 from __future__ import annotations
 
@@ -20,26 +20,30 @@ __all__ = ["require_sizes", "run_inputs"]
 
 
 def require_sizes(program: Program) -> None:
-    """NetcalcError (E404) where a size of the program is still a symbol: arrays have numbers for sizes."""
+    """Check that the program has no symbolic sizes, since arrays need numbers.
+
+    Raises:
+        NetcalcError: E404, with the names of all symbolic sizes.
+    """
     names = {n for spec in program.inputs for size in spec.type.shape if isinstance(size, Poly) for n in size.names()}
     names |= {name for name, value in program.dims.items() if isinstance(value, Poly)}
     if names:
-        which = ", ".join(sorted(names))
+        listed = ", ".join(sorted(names))
         hint = " ".join(f"--set {name}=…" for name in sorted(names))
         raise NetcalcError(
-            Diagnostic("E404", f"a run needs numbers for the sizes that are symbolic: {which}", hint=hint)
+            Diagnostic("E404", f"a run needs numbers for the sizes that are symbolic: {listed}", hint=hint)
         )
 
 
 def run_inputs(program: Program, given: Mapping[str, Any] | None = None, seed: int = 0) -> list[Array]:
-    """The program's inputs in order, drawn within their declared range where none is given.
+    """Return the program's input arrays in order: those given, and the others drawn at random.
 
-    Whole numbers are uniform on [low, high); floating-point numbers uniform on their range, or standard normal
-    without one; truth values a fair coin; an input with a default is that constant.  An input depends on the seed and
-    its name alone.
+    Integers are uniform on their declared range [low, high).  Floating-point numbers are uniform on their range, or
+    standard normal without one.  Booleans are True with probability 1/2.  An input with a default is filled with it.
+    A drawn input depends only on the seed and its own name.
 
     Raises:
-        NetcalcError: E602 with everything that is wrong with what was given, or cannot be drawn.
+        NetcalcError: E602, with every given array that does not fit and every input that cannot be drawn.
     """
     given = given or {}
     names = [spec.name for spec in program.inputs]
@@ -60,26 +64,26 @@ def run_inputs(program: Program, given: Mapping[str, Any] | None = None, seed: i
 
 
 def _accept(spec: InputSpec, given: Any) -> Array:
-    """The given array in the declared type; numbers of the same kind are widened, never narrowed."""
+    """Return the given array in the declared type; types of the same kind are widened, never narrowed."""
     dtype = numpy_dtype(spec.type.dtype)
     array = np.asarray(given)
     if array.dtype != dtype:
-        mine, wants = _kind(array.dtype), _kind(dtype)
-        # lists and numbers of Python have no width of their own
-        fits = mine <= wants if not hasattr(given, "dtype") else mine == wants and np.can_cast(array.dtype, dtype)
+        actual, declared = _kind(array.dtype), _kind(dtype)
+        # Python lists and numbers have a kind, but no width
+        has_width = hasattr(given, "dtype")
+        fits = actual == declared and np.can_cast(array.dtype, dtype) if has_width else actual <= declared
         if not fits:
             hint = f"convert it with .astype({spec.type.dtype!r})"
             raise _misfit(spec, f"holds {array.dtype.name}, and the spec has {spec.type.dtype}", hint)
         array = array.astype(dtype)
-    wanted = _sizes(spec.type)
-    if array.shape != wanted:
-        held = "×".join(map(str, array.shape)) or "scalar"
-        raise _misfit(spec, f"is {held}, and the spec has {spec.type}", "--set changes the sizes of the spec")
+    if array.shape != _sizes(spec.type):
+        shape = "×".join(map(str, array.shape)) or "scalar"
+        raise _misfit(spec, f"is {shape}, and the spec has {spec.type}", "--set changes the sizes of the spec")
     if spec.type.dtype in INTEGERS and array.size:
-        least, most = int(array.min()), int(array.max())
+        minimum, maximum = int(array.min()), int(array.max())
         low, high = spec.low, spec.high
-        if (low is not None and least < low) or (high is not None and most >= high):
-            raise _misfit(spec, f"holds {least} to {most}, and its range is [{_end(low)}, {_end(high)})")
+        if (low is not None and minimum < low) or (high is not None and maximum >= high):
+            raise _misfit(spec, f"holds {minimum} to {maximum}, and its range is [{_end(low)}, {_end(high)})")
     return array
 
 
@@ -101,7 +105,7 @@ def _draw(spec: InputSpec, seed: int) -> Array:
         return drawn.astype(dtype, copy=False)
     if spec.high is None:
         hint = f"give it a range in the spec, or values with --input {spec.name}=FILE"
-        raise _misfit(spec, "holds whole numbers, and has no range to draw them from", hint)
+        raise _misfit(spec, "holds integers, and has no range to draw them from", hint)
     return rng.integers(int(spec.low or 0), int(spec.high), shape, dtype=np.int64).astype(dtype)
 
 
@@ -110,7 +114,7 @@ def _sizes(type_: TensorType) -> tuple[int, ...]:
 
 
 def _kind(dtype: np.dtype[Any]) -> int:
-    """0 for truth values, 1 for whole numbers, 2 for floating-point ones (NumPy gives bfloat16 no kind of its own)."""
+    """Return 0 for booleans, 1 for integers, 2 for floating-point types (including bfloat16, whose kind is 'V')."""
     return {"b": 0, "i": 1, "u": 1}.get(dtype.kind, 2)
 
 

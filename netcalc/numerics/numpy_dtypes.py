@@ -1,4 +1,7 @@
-"""Element types between netcalc, whose names are PyTorch's, and NumPy, which borrows bfloat16 from ml_dtypes."""
+"""Conversion of element types between netcalc's names, which are PyTorch's, and NumPy.
+
+NumPy has no bfloat16; ml_dtypes supplies it.
+"""
 
 from __future__ import annotations
 
@@ -12,21 +15,21 @@ __all__ = ["dtype_name", "is_half", "numpy_dtype"]
 
 
 def numpy_dtype(name: str) -> np.dtype[Any]:
-    """NumPy's type of that name.
+    """Return the NumPy dtype of an element type.
 
     >>> numpy_dtype("bfloat16").itemsize
     2
     """
     if name != "bfloat16":
         return np.dtype(name)
-    import ml_dtypes  # few networks need it, and it takes megabytes
+    import ml_dtypes  # few networks need it, and importing it takes megabytes
 
     found: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
     return found
 
 
 def is_half(dtype: np.dtype[Any]) -> bool:
-    """Whether it is of two bytes, so that arithmetic on it is done in float32, as in PyTorch.
+    """Return True for float16 and bfloat16, whose arithmetic is done in float32, as in PyTorch.
 
     >>> is_half(numpy_dtype("bfloat16"))
     True
@@ -35,7 +38,10 @@ def is_half(dtype: np.dtype[Any]) -> bool:
 
 
 def dtype_name(dtype: np.dtype[Any]) -> DType:
-    """The name of an element type, whatever its byte order; TypeError where netcalc has no such type.
+    """Return the name of an element type, in either byte order.
+
+    Raises:
+        TypeError: if netcalc has no such type.
 
     >>> dtype_name(np.dtype(">f4"))
     'float32'

@@ -1,7 +1,7 @@
-"""Where parameters come from: a checkpoint held against the program name by name, or initialisers.
+"""Parameters of a program, from a checkpoint that is checked name by name, or from initialisers.
 
-Tensors are fetched one at a time, when the node that uses them runs, so that a network whose weights do not fit
-into memory together still runs if each of its layers does.
+Tensors are fetched one at a time, when the node that uses them runs.  A network whose weights do not fit into memory
+together therefore still runs if each layer fits by itself.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from netcalc.opdef import Buffer, Param
 
 __all__ = ["Mismatch", "Parameters", "Weights", "WeightsReport", "check_weights"]
 
-#: What ``weights`` may be: a file, or arrays by name.
+#: Type of a ``weights`` argument: a file, or arrays by name.
 Weights: TypeAlias = str | Path | Mapping[str, Any]
 
-#: Misspelt names are looked for among so many, not to spend minutes on a file that belongs to another network.
-_HINTED = 200
+#: Number of names that are searched for misspellings.  A file of another network may hold thousands.
+_CANDIDATES = 200
 
 
 @dataclass(frozen=True, slots=True)
 class Mismatch:
-    """One way in which a checkpoint does not fit: ``kind`` is missing, unexpected, shape, dtype or tie."""
+    """Difference between a checkpoint and the program: ``kind`` is missing, unexpected, shape, dtype or tie."""
 
     kind: str
     name: str
@@ -44,7 +44,10 @@ class Mismatch:
 
 @dataclass(frozen=True, slots=True)
 class WeightsReport:
-    """How a checkpoint fits a program: tensors in the file, parameters and buffers looked up, and what is wrong."""
+    """Result of checking a checkpoint against a program.
+
+    ``tensors`` is the number of tensors in the file, ``parameters`` the number of parameters and buffers looked up.
+    """
 
     file: str
     tensors: int
@@ -53,38 +56,37 @@ class WeightsReport:
 
     @property
     def ok(self) -> bool:
-        """Whether the checkpoint fits."""
+        """True if the checkpoint fits the program."""
         return not self.mismatches
 
     @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
-        """One for each mismatch."""
+        """One E601 diagnostic for each mismatch."""
         return tuple(Diagnostic("E601", f"{self.file}: {m.message}", hint=m.hint) for m in self.mismatches)
 
 
 def check_weights(program: Program, weights: Weights) -> WeightsReport:
-    """Holds the names, shapes and element types of a checkpoint against the program; reads headers only.
+    """Compare the names, shapes and element types of a checkpoint with the program; only headers are read.
 
-    A tied tensor may stand under any of its names; whether it holds the same numbers under several is seen only when
-    it is loaded.  Buffers that are not persistent, and whole-number counters such as ``num_batches_tracked``, may be
-    absent.
+    A tied tensor may be stored under any of its names.  Copies under several names are compared only when they are
+    loaded.  Buffers that are not persistent, and integer counters such as ``num_batches_tracked``, may be absent.
 
     Raises:
-        NetcalcError: E605 where the file cannot be read.
+        NetcalcError: E605 if the file cannot be read.
     """
     return _match(program, _tensors(weights)).report
 
 
 class Parameters:
-    """The parameters and buffers of a program, one at a time.
+    """Access to the parameters and buffers of a program, one at a time.
 
     Args:
-        weights: a file or arrays to take them from; None to draw all from initialisers.
+        weights: a file or arrays to load; None to draw all parameters from initialisers.
         init: ``--init`` options, see :meth:`~netcalc.numerics.initializers.Initializers.of`.
-        seed: of what is drawn; each tensor depends on this and its path alone.
+        seed: seed of drawn parameters; each tensor depends only on the seed and its path.
 
     Raises:
-        NetcalcError: E601 with every mismatch of the weights, E605 where they cannot be read, E502 for ``init``.
+        NetcalcError: E601 with every mismatch of the weights, E605 if they cannot be read, E502 for ``init``.
     """
 
     def __init__(
@@ -98,32 +100,32 @@ class Parameters:
         self._program = program
         self._seed = seed
         self._tensors: Tensors | None = None
-        self._places: Mapping[str, CheckpointSource] = {}
+        self._locations: Mapping[str, CheckpointSource] = {}
         self._initializers = Initializers.of(program, init)
         if weights is not None:
             self._tensors = _tensors(weights)
             match = _match(program, self._tensors, values=True)
             if not match.report.ok:
                 raise NetcalcError(match.report.diagnostics)
-            self._places = match.places
+            self._locations = match.locations
         else:
             _require_matches(program, self._initializers)
 
     def fetch(self, instance: Instance, param: Param) -> Array:
-        """The tensor that one operation uses; a fresh array or a view of the given one, not to be written to."""
+        """Return the tensor that an operation uses.  It may be a view of a given array and must not be modified."""
         path, owner = join(instance.path, param.name), instance.owners[param.name]
         if self._tensors is not None and not (isinstance(param, Buffer) and not param.persistent):
-            source = self._places.get(owner) or CheckpointSource(owner)
+            source = self._locations.get(owner) or CheckpointSource(owner)
             if source.names[0] in self._tensors.headers:
-                return _take(self._tensors, source)
-        op, own = instance.node.op, param
-        if owner != path:  # a tied tensor starts as its owner says
+                return _load(self._tensors, source)
+        op, declaration = instance.node.op, param
+        if owner != path:  # the owner of a tied tensor initialises it
             found = parameter_at(self._program.main.nodes, owner)
             if found is None:
                 raise LookupError(owner)
-            op, own = found[0].op, found[1]
+            op, declaration = found[0].op, found[1]
         dtype = dtype_of(param, instance.node, self._program.dtype)
-        return self._initializers.initial(op, owner, own, dtype, self._seed)
+        return self._initializers.initial(op, owner, declaration, dtype, self._seed)
 
 
 # -- matching ---------------------------------------------------------------------------------------
@@ -131,10 +133,10 @@ class Parameters:
 
 @dataclass(frozen=True, slots=True)
 class _Match:
-    """A report, and where tensors stand that do not stand under their owner's name."""
+    """A report, and the locations of tensors that are not stored under their owner's name."""
 
     report: WeightsReport
-    places: Mapping[str, CheckpointSource]
+    locations: Mapping[str, CheckpointSource]
 
 
 def _tensors(weights: Weights) -> Tensors:
@@ -143,42 +145,42 @@ def _tensors(weights: Weights) -> Tensors:
 
 def _match(program: Program, tensors: Tensors, *, values: bool = False) -> _Match:
     headers = tensors.headers
-    places: dict[str, CheckpointSource] = {}
+    locations: dict[str, CheckpointSource] = {}
     aliases: dict[str, list[CheckpointSource]] = {}
     missing: dict[str, ParameterInstance] = {}
     used: set[str] = set()
-    wrong: list[Mismatch] = []
+    mismatches: list[Mismatch] = []
     count = 0
     for parameter in parameters(program):
         count += not parameter.tied
         if isinstance(parameter.param, Buffer) and not parameter.param.persistent:
-            used.add(parameter.path)  # some checkpoints hold it all the same
+            used.add(parameter.path)  # some checkpoints hold it nevertheless
             continue
-        names = [parameter.source] if parameter.source else []
-        found = next((s for s in (*names, CheckpointSource(parameter.path)) if s.names[0] in headers), None)
+        sources = [parameter.source] if parameter.source else []
+        found = next((s for s in (*sources, CheckpointSource(parameter.path)) if s.names[0] in headers), None)
         if found is None:
             if not parameter.tied:
                 missing[parameter.owner] = parameter
             continue
         used.update(found.names)
-        wrong += _misfits(parameter, found, headers)
+        mismatches += _misfits(parameter, found, headers)
         if parameter.tied:
             aliases.setdefault(parameter.owner, []).append(found)
         elif found != CheckpointSource(parameter.owner):
-            places[parameter.owner] = found
+            locations[parameter.owner] = found
     for owner, others in aliases.items():
         if owner in missing:
             del missing[owner]
-            places[owner] = others.pop(0)
-        if values and not wrong:
-            wrong += _differences(tensors, owner, places.get(owner) or CheckpointSource(owner), others)
-    needed = [p for p in missing.values() if not _counter(p)]
-    wrong += _absent(needed, [name for name in headers if name not in used])
-    return _Match(WeightsReport(tensors.name, len(headers), count, tuple(wrong)), places)
+            locations[owner] = others.pop(0)
+        if values and not mismatches:
+            mismatches += _differences(tensors, owner, locations.get(owner) or CheckpointSource(owner), others)
+    required = [p for p in missing.values() if not _is_counter(p)]
+    mismatches += _absent(required, [name for name in headers if name not in used])
+    return _Match(WeightsReport(tensors.name, len(headers), count, tuple(mismatches)), locations)
 
 
-def _counter(parameter: ParameterInstance) -> bool:
-    """Whether it only counts steps, and so may start afresh."""
+def _is_counter(parameter: ParameterInstance) -> bool:
+    """Return True for an integer counter of training steps, which may be absent and starts at zero."""
     return parameter.param.is_buffer and not parameter.param.shape and parameter.dtype in INTEGERS
 
 
@@ -197,26 +199,26 @@ def _misfits(
         shape[-2:] = shape[:-3:-1]
     if source.chunks > 1:
         shape[source.axis] *= source.chunks
-    wanted = Header(tuple(shape), parameter.dtype)
+    expected = Header(tuple(shape), parameter.dtype)
     for name in source.names:
         header = headers.get(name)
         if header is None:
             yield Mismatch("missing", name, f"the parameter {name!r}{part} is missing")
-        elif header.shape != wanted.shape:
-            turned = header.shape == wanted.shape[::-1]
-            message = f"{name!r}{part} is {header}, and the spec has {wanted}"
-            yield Mismatch("shape", name, message, "it is stored transposed" if turned else None)
-        elif header.dtype != wanted.dtype:
-            yield Mismatch("dtype", name, f"{name!r}{part} is {header.dtype}, and the spec has {wanted.dtype}")
+        elif header.shape != expected.shape:
+            transposed = header.shape == expected.shape[::-1]
+            message = f"{name!r}{part} is {header}, and the spec has {expected}"
+            yield Mismatch("shape", name, message, "it is stored transposed" if transposed else None)
+        elif header.dtype != expected.dtype:
+            yield Mismatch("dtype", name, f"{name!r}{part} is {header.dtype}, and the spec has {expected.dtype}")
 
 
 def _absent(missing: list[ParameterInstance], unexpected: list[str]) -> Iterator[Mismatch]:
     prefix = _common_prefix(missing, unexpected)
-    hinted = unexpected[:_HINTED]
+    candidates = unexpected[:_CANDIDATES]
     for number, parameter in enumerate(missing):
         name = parameter.source.names[0] if parameter.source else parameter.path
-        near = nearest(name, hinted) if number < _HINTED and not prefix else None
-        hint = f"the file's names begin with {prefix!r}" if prefix else near and f"the file has {near!r}"
+        similar = nearest(name, candidates) if number < _CANDIDATES and not prefix else None
+        hint = f"the file's names begin with {prefix!r}" if prefix else similar and f"the file has {similar!r}"
         kind = "buffer" if parameter.param.is_buffer else "parameter"
         yield Mismatch("missing", name, f"the {kind} {name!r} is missing", hint)
     if not prefix:
@@ -224,27 +226,27 @@ def _absent(missing: list[ParameterInstance], unexpected: list[str]) -> Iterator
 
 
 def _common_prefix(missing: list[ParameterInstance], unexpected: list[str]) -> str | None:
-    """What stands before every name in the file, where that is all that is wrong."""
+    """Return the prefix of the file's names if removing it would supply every missing parameter."""
     if not missing:
         return None
     names, first = set(unexpected), missing[0].path
-    before = [name[: -len(first)] for name in unexpected if name.endswith("." + first)]
-    return next((p for p in before if all(p + parameter.path in names for parameter in missing)), None)
+    prefixes = [name[: -len(first)] for name in unexpected if name.endswith("." + first)]
+    return next((p for p in prefixes if all(p + parameter.path in names for parameter in missing)), None)
 
 
 def _differences(
     tensors: Tensors, owner: str, source: CheckpointSource, others: list[CheckpointSource]
 ) -> Iterator[Mismatch]:
     for other in others:
-        if other != source and not np.array_equal(_take(tensors, source), _take(tensors, other)):
+        if other != source and not np.array_equal(_load(tensors, source), _load(tensors, other)):
             message = f"{source.name!r} and {other.name!r} are one tensor in the spec, and hold different numbers"
             yield Mismatch("tie", other.name, message, f"leave one of them out, or untie {owner!r}")
 
 
-def _take(tensors: Tensors, source: CheckpointSource) -> Array:
-    """The tensor, the part of a larger one, or the stack of several, that ``source`` names."""
+def _load(tensors: Tensors, source: CheckpointSource) -> Array:
+    """Return the tensor, the chunk of a larger one, or the stack of several that ``source`` names."""
     if source.stack is not None:
-        return np.stack([_take(tensors, source._replace(name=name, stack=None)) for name in source.names])
+        return np.stack([_load(tensors, source._replace(name=name, stack=None)) for name in source.names])
     array = tensors.load(source.name)
     if source.chunks > 1:
         size = array.shape[source.axis] // source.chunks
@@ -253,11 +255,13 @@ def _take(tensors: Tensors, source: CheckpointSource) -> Array:
 
 
 def _require_matches(program: Program, initializers: Initializers) -> None:
-    """NetcalcError (E502) where the pattern of an option matches no parameter."""
-    idle = [rule for rule in initializers.rules if rule.is_option and rule.pattern is not None]
-    walk = parameters(program) if idle else iter(())
-    while idle and (parameter := next(walk, None)) is not None:
+    """Raise NetcalcError (E502) if the pattern of an option matches no parameter."""
+    unmatched = [rule for rule in initializers.rules if rule.is_option and rule.pattern is not None]
+    remaining = parameters(program) if unmatched else iter(())
+    while unmatched and (parameter := next(remaining, None)) is not None:
         if not parameter.param.is_buffer:
-            idle = [rule for rule in idle if not rule.applies(parameter.owner, parameter.param)]
-    if idle:
-        raise NetcalcError(Diagnostic("E502", f"{rule.text}: no parameter matches {rule.pattern!r}") for rule in idle)
+            unmatched = [rule for rule in unmatched if not rule.applies(parameter.owner, parameter.param)]
+    if unmatched:
+        raise NetcalcError(
+            Diagnostic("E502", f"{rule.text}: no parameter matches {rule.pattern!r}") for rule in unmatched
+        )

@@ -1,4 +1,4 @@
-"""Memory of this process: the bytes it may still allocate, and the bytes it has held."""
+"""Memory of this process: bytes that can still be allocated, and resident bytes at their peak."""
 
 from __future__ import annotations
 
@@ -9,20 +9,23 @@ from typing import NamedTuple
 
 import psutil
 
-__all__ = ["Growth", "free_bytes", "gibibytes"]
+__all__ = ["MemoryBaseline", "free_bytes", "gibibytes"]
 
 _CGROUPS = Path("/sys/fs/cgroup")
 _MEMBERSHIP = Path("/proc/self/cgroup")
 
 
 def free_bytes() -> int:
-    """Bytes that this process can allocate before the machine, its control group or its own limit stops it."""
+    """Return the bytes that this process can still allocate.
+
+    The machine's available memory, every control group and the limit on the address space (``ulimit -v``) count.
+    """
     available: int = psutil.virtual_memory().available
-    return max(0, min([available, *_cgroup_rooms(), *_limit_room()]))
+    return max(0, min([available, *_cgroups_available(), *_address_space_available()]))
 
 
 def gibibytes(count: int) -> str:
-    """A number of bytes for people, in the unit that suits it.
+    """Return a number of bytes as text, in a unit that fits its size.
 
     >>> gibibytes(6_576_000_000)
     '6.12 GiB'
@@ -35,8 +38,8 @@ def gibibytes(count: int) -> str:
     return f"{size:,.2f} GiB"
 
 
-def _cgroup_rooms() -> Iterator[int]:
-    """What is left in each control group that this process is in, files that can be dropped counted as free."""
+def _cgroups_available() -> Iterator[int]:
+    """Yield the bytes left in each control group of this process; cached file pages count as free."""
     try:
         groups = _MEMBERSHIP.read_text().splitlines()
     except OSError:
@@ -52,25 +55,25 @@ def _cgroup_rooms() -> Iterator[int]:
             continue
         here = root / path.lstrip("/")
         for group in (here, *here.parents):
-            room = _room(group, limit, used, file_key)
-            if room is not None:
-                yield room
+            available = _cgroup_available(group, limit, used, file_key)
+            if available is not None:
+                yield available
             if group == root:
                 break
 
 
-def _room(group: Path, limit: str, used: str, file_key: str) -> int | None:
+def _cgroup_available(group: Path, limit: str, used: str, file_key: str) -> int | None:
     try:
-        most = (group / limit).read_text().strip()
-        taken = int((group / used).read_text())
+        maximum = (group / limit).read_text().strip()
+        current = int((group / used).read_text())
         stat = dict(line.split() for line in (group / "memory.stat").read_text().splitlines())
     except (OSError, ValueError):
         return None
-    return None if most == "max" else int(most) - taken + int(stat.get(file_key, 0))
+    return None if maximum == "max" else int(maximum) - current + int(stat.get(file_key, 0))
 
 
-def _limit_room() -> Iterator[int]:
-    """What is left of the address space that ``ulimit -v`` grants."""
+def _address_space_available() -> Iterator[int]:
+    """Yield the bytes left of the address space that ``ulimit -v`` grants, if it is limited."""
     try:
         import resource
     except ImportError:  # Windows has no such limits
@@ -80,28 +83,28 @@ def _limit_room() -> Iterator[int]:
         yield soft - psutil.Process().memory_info().vms
 
 
-class Growth(NamedTuple):
-    """What the process held at some time, and the most until then."""
+class MemoryBaseline(NamedTuple):
+    """Resident bytes of this process at one moment, and their peak until then."""
 
     resident: int
     peak: int
 
     @classmethod
-    def start(cls) -> Growth:
-        """From now on."""
+    def now(cls) -> MemoryBaseline:
+        """Return the baseline at this moment."""
         return cls(int(psutil.Process().memory_info().rss), _peak())
 
-    def most(self) -> int | None:
-        """The most bytes held since, beyond what was held then; None if more had been held before."""
+    def peak_increase(self) -> int | None:
+        """Return the peak since the baseline, in bytes above it; None if an earlier peak was higher."""
         peak = _peak()
         return peak - self.resident if peak > self.peak else None
 
 
 def _peak() -> int:
-    """The most bytes that this process has held."""
+    """Return the peak of this process's resident bytes."""
     try:
         lines = Path("/proc/self/status").read_text().splitlines()
-        # ru_maxrss would begin with what the parent held when it started this process
+        # not ru_maxrss, which a child process inherits from its parent
         return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM"))
     except (OSError, StopIteration):
         pass

@@ -1,8 +1,7 @@
 """Arrays that count the arithmetic done on them.
 
-:class:`Tallied` is an ndarray whose ufuncs, before they run, add the work that they are about to do to the tally
-in force.  Kernels are written in ufuncs, so the count comes from the arrays that were really combined, and from
-nothing that a cost rule says.
+:class:`Tallied` is an ndarray whose ufuncs add the work that they do to the active tally, a counter by kind of
+work.  Kernels are written in ufuncs, so the tally follows from the arrays that were combined, and from no cost rule.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ import numpy as np
 
 from netcalc.opdef import Kind
 
-#: The kind of work that one application of a ufunc is; None for what moves or tests data without arithmetic.
+#: Kind of work of one application of a ufunc; None for ufuncs that move or test data without arithmetic.
 UFUNC_KINDS: dict[str, Kind | None] = {
     **dict.fromkeys(["add", "subtract", "negative", "floor", "ceil", "rint", "trunc"], "add"),
     **dict.fromkeys(["multiply", "square"], "mul"),
@@ -42,7 +41,7 @@ _tally: ContextVar[Counter[str] | None] = ContextVar("_tally", default=None)
 
 @contextmanager
 def tallying() -> Iterator[Counter[str]]:
-    """Collects the work done on tallied arrays inside the block, by kind."""
+    """Count the work done on tallied arrays inside the block, by kind."""
     counter: Counter[str] = Counter()
     token = _tally.set(counter)
     try:
@@ -52,14 +51,14 @@ def tallying() -> Iterator[Counter[str]]:
 
 
 def note(kind: Kind, times: int) -> None:
-    """Adds work that no ufunc did to the tally in force."""
+    """Add work to the active tally; for routines that are not ufuncs."""
     counter = _tally.get()
     if counter is not None and times:
         counter[kind] += times
 
 
 class Tallied(np.ndarray):
-    """An ndarray that counts; views and results are tallied too."""
+    """ndarray that counts the work of its ufuncs; its views and results are tallied too."""
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
         plain = [i.view(np.ndarray) if isinstance(i, Tallied) else i for i in inputs]
@@ -78,7 +77,7 @@ class Tallied(np.ndarray):
 
 
 def tallied(array: Any) -> Any:
-    """The same data as an array that counts."""
+    """Return a tallied view of the data."""
     return np.asarray(array).view(Tallied)
 
 
@@ -88,7 +87,7 @@ def _count(ufunc: np.ufunc, method: str, inputs: list[Any], kwargs: dict[str, An
         note("mac", size * np.shape(inputs[0])[-1])
         return
     if ufunc.__name__ not in UFUNC_KINDS:
-        raise NotImplementedError(f"the tally does not know the ufunc {ufunc.__name__!r}")
+        raise NotImplementedError(f"the tally has no kind of work for the ufunc {ufunc.__name__!r}")
     kind = UFUNC_KINDS[ufunc.__name__]
     if kind is None:
         return
@@ -110,5 +109,5 @@ def _count(ufunc: np.ufunc, method: str, inputs: list[Any], kwargs: dict[str, An
     elif method == "at":
         times = np.asarray(inputs[0])[inputs[1]].size
     else:
-        raise NotImplementedError(f"the tally does not know {ufunc.__name__}.{method}")
+        raise NotImplementedError(f"the tally cannot count {ufunc.__name__}.{method}")
     note(kind, times)

@@ -1,6 +1,6 @@
-"""Files of tensors: ``.safetensors``, ``.npz`` and ``.npy``, their headers without their data, and writing them.
+"""Reading and writing files of tensors: ``.safetensors``, ``.npz`` and ``.npy``.
 
-An element type that netcalc does not have keeps the name that the file gives it.
+Headers are read without the data.  An element type that netcalc does not have keeps the name it has in the file.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ __all__ = [
     "write_tensors",
 ]
 
-#: What files of tensors are called, by format.
+#: Suffixes of the supported formats.
 SUFFIXES = (".safetensors", ".npz", ".npy")
 _PICKLES = (".pt", ".pth", ".bin", ".ckpt", ".pkl")
-#: The names that safetensors gives to element types; others keep their own name.
+#: Element types by their names in safetensors; other types keep those names.
 _SAFETENSORS = {
     "F64": "float64",
     "F32": "float32",
@@ -48,7 +48,7 @@ _SAFETENSORS = {
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What a file says of a tensor before any of its data is read."""
+    """Shape and element type of a tensor in a file."""
 
     shape: tuple[int, ...]
     dtype: str
@@ -58,22 +58,22 @@ class Header:
 
 
 class Tensors(Protocol):
-    """Tensors by name, whose headers are at hand and whose data is read one by one."""
+    """Tensors by name: all headers at once, the data of one tensor at a time."""
 
     @property
     def name(self) -> str:
-        """What messages call it."""
+        """Name of the file, for messages."""
 
     @property
     def headers(self) -> Mapping[str, Header]:
         """Shape and element type of every tensor."""
 
     def load(self, name: str) -> Array:
-        """One tensor's data, in the byte order of this machine."""
+        """Return the data of one tensor, in the byte order of this machine."""
 
 
 class Arrays:
-    """Tensors that are in memory already."""
+    """Tensors in memory."""
 
     name = "the given arrays"
 
@@ -82,39 +82,39 @@ class Arrays:
         self.headers = {n: Header(a.shape, a.dtype.name) for n, a in self._arrays.items()}
 
     def load(self, name: str) -> Array:
-        """The array of that name itself, not a copy."""
+        """Return the array of that name itself, not a copy."""
         return self._arrays[name]
 
 
-#: Pages of a mapped file stay in memory until it is closed; after so many bytes it is mapped anew.
-_MAPPED = 1 << 20
+#: Bytes to load before a memory-mapped file is opened anew, since its pages stay resident until it is closed.
+_MAPPED_BYTES = 1 << 20
 
 
 class _Safetensors:
     def __init__(self, path: Path) -> None:
         self.name = str(path)
         self._path = path
-        with path.open("rb"):  # the plain errors of the system, where there are any
+        with path.open("rb"):  # raises OSError, unlike safetensors
             self._open()
-        self.headers = {name: self._header(name) for name in self._file.keys()}  # noqa: SIM118 - it is no mapping
+        self.headers = {name: self._header(name) for name in self._file.keys()}  # noqa: SIM118 - not a mapping
 
     def _open(self) -> None:
         from safetensors import safe_open
 
         opened: Any = safe_open
         self._file = opened(self._path, framework="numpy")
-        self._touched = 0
+        self._mapped = 0
 
     def _header(self, name: str) -> Header:
-        part = self._file.get_slice(name)
-        dtype = part.get_dtype()
-        return Header(tuple(part.get_shape()), _SAFETENSORS.get(dtype, dtype))
+        entry = self._file.get_slice(name)
+        dtype = entry.get_dtype()
+        return Header(tuple(entry.get_shape()), _SAFETENSORS.get(dtype, dtype))
 
     def load(self, name: str) -> Array:
         with _reading(self.name):
             array: Array = self._file.get_tensor(name)
-            self._touched += array.nbytes
-            if self._touched > _MAPPED:
+            self._mapped += array.nbytes
+            if self._mapped > _MAPPED_BYTES:
                 self._open()
         return array
 
@@ -136,7 +136,7 @@ class _Npz:
 
 
 class _Npy:
-    """One nameless array; it goes by the name of its file."""
+    """A single unnamed array, which is given the name of its file."""
 
     def __init__(self, path: Path) -> None:
         self.name = str(path)
@@ -153,10 +153,10 @@ _READERS: dict[str, Callable[[Path], Tensors]] = {".safetensors": _Safetensors, 
 
 
 def open_tensors(path: str | Path) -> Tensors:
-    """The tensors of a file, by the format that its name ends in; reads headers only.
+    """Open a file of tensors and read its headers; the suffix decides on the format.
 
     Raises:
-        NetcalcError: E605 where the file cannot be read, or is not of that format.
+        NetcalcError: E605 if the file cannot be read or is not of that format.
     """
     path = Path(path)
     suffix = path.suffix.lower()
@@ -167,10 +167,10 @@ def open_tensors(path: str | Path) -> Tensors:
 
 
 def read_array(path: str | Path, name: str) -> Array:
-    """The tensor ``name`` of a file, or the only one that the file holds.
+    """Return the tensor ``name`` of a file, or the only tensor if the file has just one.
 
     Raises:
-        NetcalcError: E605 where the file cannot be read, or does not say which of its tensors is meant.
+        NetcalcError: E605 if the file cannot be read, or has several tensors and none of that name.
     """
     tensors = open_tensors(path)
     names = list(tensors.headers)
@@ -182,12 +182,12 @@ def read_array(path: str | Path, name: str) -> Array:
 
 
 def write_tensors(path: str | Path, tensors: Mapping[str, Array]) -> None:
-    """Writes the tensors in the format that the path ends in; an error leaves no file, and an old one as it was.
+    """Write tensors to a file; the suffix decides on the format.  On an error an existing file stays unchanged.
 
-    A ``.npy`` file takes exactly one tensor, and ``.npy`` and ``.npz`` cannot hold bfloat16.
+    A ``.npy`` file holds exactly one tensor, and ``.npy`` and ``.npz`` cannot hold bfloat16.
 
     Raises:
-        NetcalcError: E605 where the file cannot be written.
+        NetcalcError: E605 if the file cannot be written.
     """
     path = Path(path)
     suffix = path.suffix.lower()
@@ -197,10 +197,10 @@ def write_tensors(path: str | Path, tensors: Mapping[str, Array]) -> None:
     if suffix == ".npy" and len(arrays) != 1:
         raise _error(f"{path}: a .npy file holds one tensor, and there are {len(arrays)}", "write a .npz file")
     if suffix != ".safetensors":
-        foreign = [name for name, array in arrays.items() if array.dtype.kind == "V"]
-        if foreign:
+        unsupported = [name for name, array in arrays.items() if array.dtype.kind == "V"]
+        if unsupported:
             raise _error(
-                f"{path}: {foreign[0]!r} is {arrays[foreign[0]].dtype}, which NumPy's files cannot hold",
+                f"{path}: {unsupported[0]!r} is {arrays[unsupported[0]].dtype}, which NumPy's files cannot hold",
                 "write a .safetensors file",
             )
     try:
@@ -222,7 +222,7 @@ def _write(path: Path, suffix: str, arrays: dict[str, Array]) -> None:
         return
     with path.open("wb") as file:
         if suffix == ".npz":
-            # not np.savez, which takes the names as keywords and so refuses some of them
+            # np.savez takes the names as keyword arguments, and so refuses some of them
             with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
                 for name, array in arrays.items():
                     with archive.open(f"{name}.npy", "w", force_zip64=True) as member:

@@ -1,4 +1,4 @@
-"""Looking at what flows through a network: the statistics of values by path."""
+"""Traces: statistics of the values that operations and blocks return, by path."""
 
 from __future__ import annotations
 
@@ -14,13 +14,16 @@ from netcalc.numerics.kernels import Array
 
 __all__ = ["TraceRow", "Tracer"]
 
+#: Number of paths that are compared with a misspelt pattern.
+_CANDIDATES = 10_000
+
 
 @dataclass(frozen=True, slots=True)
 class TraceRow:
-    """One output of an operation or a block, and its statistics, computed in float64.
+    """Statistics of one output of an operation or block, computed in float64.
 
-    ``std`` is the deviation of the whole population.  Statistics of a tensor without elements are NaN.  ``path`` ends
-    in the output's number where there are several.  ``array`` is kept on demand only.
+    ``std`` is the standard deviation of the population.  Statistics of a tensor without elements are NaN.  If there
+    are several outputs, ``path`` ends in the output's number.  ``array`` is the value itself, if it was asked for.
     """
 
     path: str
@@ -36,62 +39,64 @@ class TraceRow:
 
     @classmethod
     def of(cls, path: str, op: str, array: Array, *, keep: bool = False) -> TraceRow:
-        """The row of one tensor."""
+        """Return the row of one tensor."""
         kept = array if keep else None
         if not array.size:
             nan = float("nan")
             return cls(path, op, array.shape, array.dtype.name, nan, nan, nan, nan, nan, kept)
         with np.errstate(all="ignore"):  # infinities and NaNs are values
             mean, std = (float(f(array, dtype=np.float64)) for f in (np.mean, np.std))
-        least, most = float(array.min()), float(array.max())
-        return cls(
-            path, op, array.shape, array.dtype.name, mean, std, least, most, float(np.maximum(-least, most)), kept
-        )
+        low, high = float(array.min()), float(array.max())
+        absmax = float(np.maximum(-low, high))  # unlike max(), it keeps NaN
+        return cls(path, op, array.shape, array.dtype.name, mean, std, low, high, absmax, kept)
 
 
 class Tracer:
-    """Collects the outputs whose path matches one of the patterns (``layer1.*``; ``*`` goes across dots).
+    """Collects the outputs whose path matches a pattern (``layer1.*``; ``*`` also matches dots).
 
     Raises:
-        NetcalcError: E503 for every pattern that nothing in the program matches.
+        NetcalcError: E503, with every pattern that matches nothing in the program.
     """
 
     def __init__(self, program: Program, patterns: Sequence[str], *, keep: bool = False) -> None:
         self.rows: list[TraceRow] = []
         self.patterns = tuple(patterns)
         self._keep = keep
-        self._require(program)
+        self._require_matches(program)
 
-    def see(self, path: str, op: str, outputs: Sequence[Array]) -> None:
-        """Notes the outputs of an operation or block."""
+    def record(self, path: str, op: str, outputs: Sequence[Array]) -> None:
+        """Record the outputs of an operation or block if its path matches."""
         if not any(fnmatchcase(path, pattern) for pattern in self.patterns):
             return
         for number, array in enumerate(outputs):
             name = path if len(outputs) == 1 else f"{path}.{number}"
             self.rows.append(TraceRow.of(name, op, array, keep=self._keep))
 
-    def leave(self, path: str, call: CallNode, outputs: Sequence[Array]) -> None:
-        """Notes what a call returned, unless it is that of a repeated operation, which has the path of its call."""
-        if not any(node.name == "" for node in call.body.nodes):
-            self.see(path, call.body.block, outputs)
+    def record_call(self, path: str, call: CallNode, outputs: Sequence[Array]) -> None:
+        """Record the outputs of a call of a block.
 
-    def _require(self, program: Program) -> None:
-        idle = list(self.patterns)
-        seen: list[str] = []
-        walk = _paths(program.main, "")
-        while idle and (path := next(walk, None)) is not None:
-            if len(seen) < 10_000:
-                seen.append(path)
-            idle = [pattern for pattern in idle if not fnmatchcase(path, pattern)]
-        if idle:
+        A repeated single operation has the path of its call and is recorded as an operation only.
+        """
+        if not any(node.name == "" for node in call.body.nodes):
+            self.record(path, call.body.block, outputs)
+
+    def _require_matches(self, program: Program) -> None:
+        unmatched = list(self.patterns)
+        candidates: list[str] = []
+        paths = _paths(program.main, "")
+        while unmatched and (path := next(paths, None)) is not None:
+            if len(candidates) < _CANDIDATES:
+                candidates.append(path)
+            unmatched = [pattern for pattern in unmatched if not fnmatchcase(path, pattern)]
+        if unmatched:
             raise NetcalcError(
-                Diagnostic("E503", f"--trace {pattern}: nothing of that name", hint=did_you_mean(pattern, seen))
-                for pattern in idle
+                Diagnostic("E503", f"--trace {pattern}: nothing of that name", hint=did_you_mean(pattern, candidates))
+                for pattern in unmatched
             )
 
 
 def _paths(body: Body, prefix: str) -> Iterator[str]:
-    """The paths of every operation and block, made one at a time."""
+    """Yield the paths of all operations and blocks, repeats unrolled."""
     for node in body.nodes:
         if not isinstance(node, CallNode):
             yield join(prefix, node.name)

@@ -1,1 +1,1 @@
-"""Checks that hold predictions against executed results."""
+"""Checks of predictions against executed results."""

@@ -1,7 +1,7 @@
-"""Holding every prediction about a program against what happens when it runs.
+"""Verification of every prediction about a program by executing it.
 
 Each operation runs on arrays that count the work done on them.  The shapes and element types of its outputs and
-parameters, and the work by kind, must equal what shape, parameter and cost rules said.
+parameters, and the work by kind, must equal the results of its shape, parameter and cost rules.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ __all__ = ["Check", "VerifyReport", "verify"]
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One prediction and what became of it; ``times`` instances of the operation gave the same.
+    """Comparison of one prediction with the executed value; ``times`` instances of the operation gave the same.
 
-    ``path`` is that of the first of them.  ``what`` is "output" (shape and element type, with its number where there
+    ``path`` is the path of the first instance.  ``what`` is "output" (shape and element type, with a number if there
     are several), the name of a parameter, a kind of work, or "run" for a kernel that raised an error.
     """
 
@@ -50,20 +50,20 @@ class Check:
 
     @property
     def ok(self) -> bool:
-        """Whether it happened as predicted."""
+        """True if the executed value equals the prediction."""
         return self.predicted == self.executed
 
 
 @dataclass(frozen=True, slots=True)
 class VerifyReport:
-    """The checks, in order of first execution, and how many operations were executed."""
+    """All checks in order of first execution, and the number of operations executed."""
 
     checks: tuple[Check, ...]
     operations: int
 
     @property
     def ok(self) -> bool:
-        """Whether every prediction held."""
+        """True if every prediction was right."""
         return not self.failures
 
     @property
@@ -73,7 +73,7 @@ class VerifyReport:
 
     @property
     def counts(self) -> Mapping[str, int]:
-        """How many checks there were of outputs, of parameters, of work and of the totals, every instance counted."""
+        """Number of checks of outputs, parameters, work and totals; every instance counts."""
         counts: Counter[str] = Counter(outputs=0, parameters=0, work=0, totals=0)
         for check in self.checks:
             counts[_group(check)] += check.times
@@ -89,13 +89,13 @@ def verify(
     seed: int = 0,
     progress: Progress | None = None,
 ) -> VerifyReport:
-    """Runs the program and checks each operation by itself; arguments as of :func:`~netcalc.engine.run.forward`.
+    """Run the program and check each operation by itself; arguments as for :func:`~netcalc.engine.run.forward`.
 
-    Where an output is not what was predicted, zeros of the predicted type go on in its place, so that each
-    difference is reported where it arises, and there only.
+    If an output is not as predicted, zeros of the predicted type are passed on in its place, so that each difference
+    is reported only where it arises.
 
     Raises:
-        NetcalcError: as ``forward`` does, except for what a kernel raises, which is reported.
+        NetcalcError: as ``forward`` does, except for errors raised by kernels, which are reported as checks.
     """
     reference_memory(program)
     parameters = Parameters(program, weights, init=init, seed=seed)
@@ -107,6 +107,8 @@ def verify(
 
 
 class _Verifier:
+    """Evaluation of operations on tallied arrays, with the checks made so far."""
+
     def __init__(self, program: Program, parameters: Parameters, seed: int, progress: Progress | None) -> None:
         self.done = 0
         self._program = program
@@ -116,7 +118,7 @@ class _Verifier:
         self._progress = progress
         self._total = operations(program)
         self._work: dict[OpNode, dict[str, int]] = {}
-        # equal checks of one node's instances are one entry: what is kept does not grow with the depth
+        # equal checks of a node's instances share one entry, so that memory does not grow with the depth
         self._paths: dict[tuple[OpNode | None, str, str, str | int, str | int], str] = {}
         self._times: Counter[tuple[OpNode | None, str, str, str | int, str | int]] = Counter()
         self._buffers: dict[str, Array] = {}
@@ -132,12 +134,13 @@ class _Verifier:
         node = instance.node
         params = self._fetch(instance)
         run = Run(training=self._program.training, rng=self._rng, count=note)
-        given = tuple(None if x is None else tallied(x) for x in inputs)
+        tallied_inputs = tuple(None if x is None else tallied(x) for x in inputs)
+        tallied_params = {name: tallied(array) for name, array in params.items()}
         outputs: tuple[Array, ...] = ()
         with tallying() as work:
             try:
-                outputs = apply(node.op, run, given, {name: tallied(p) for name, p in params.items()})
-            except Exception as error:  # whatever a kernel does wrong is a finding
+                outputs = apply(node.op, run, tallied_inputs, tallied_params)
+            except Exception as error:  # any failure of a kernel is a result to report
                 self._check(instance, "run", "outputs", f"{type(error).__name__}: {error}")
         for kind in KINDS if outputs else ():
             predicted, executed = self._predicted_work(node).get(kind, 0), work[kind]
@@ -148,13 +151,13 @@ class _Verifier:
         self.done += 1
         if self._progress is not None:
             self._progress(self.done, self._total, instance.path)
-        return self._settle(instance, outputs)
+        return self._checked(instance, outputs)
 
     def totals(self) -> None:
-        """The sizes of all distinct tensors that were fetched, against the totals of the analysis."""
+        """Check the total sizes of all distinct tensors that were fetched."""
         total = self._analysis.total
         for what, predicted in {"parameters": total.params, "buffers": total.buffers}.items():
-            self._note((None, "", f"total {what}", value_at(predicted, {}), self._sizes[what]), "")
+            self._record((None, "", f"total {what}", value_at(predicted, {}), self._sizes[what]), "")
 
     # -- internals ----------------------------------------------------------------------------------
 
@@ -164,28 +167,28 @@ class _Verifier:
             owner = instance.owners[param.name]
             array = self._buffers[owner] if owner in self._buffers else self._parameters.fetch(instance, param)
             dtype = dtype_of(param, instance.node, self._program.dtype)
-            self._check(instance, param.name, _shown(TensorType(param.shape, dtype)), _shown(array))
+            self._check(instance, param.name, _describe(TensorType(param.shape, dtype)), _describe(array))
             if owner not in self._owners:
                 self._owners.add(owner)
                 self._sizes["buffers" if param.is_buffer else "parameters"] += array.size
             params[param.name] = array
         return params
 
-    def _settle(self, instance: Instance, outputs: Sequence[Array]) -> list[Array]:
-        """What goes on: the outputs as plain arrays, or zeros for those that are not as predicted."""
-        wanted = instance.node.output_types
-        if outputs and len(outputs) != len(wanted):
-            self._check(instance, "output", f"{len(wanted)} outputs", f"{len(outputs)} outputs")
-        settled: list[Array] = []
-        for number, type_ in enumerate(wanted):
+    def _checked(self, instance: Instance, outputs: Sequence[Array]) -> list[Array]:
+        """Check the outputs; return them as plain arrays, with zeros in place of those that are not as predicted."""
+        types = instance.node.output_types
+        if outputs and len(outputs) != len(types):
+            self._check(instance, "output", f"{len(types)} outputs", f"{len(outputs)} outputs")
+        checked: list[Array] = []
+        for number, type_ in enumerate(types):
             shape = tuple(value_at(size, {}) for size in type_.shape)
             array = np.asarray(outputs[number]) if number < len(outputs) else None
             if array is not None:
-                what = "output" if len(wanted) == 1 else f"output {number}"
-                self._check(instance, what, _shown(type_), _shown(array))
+                what = "output" if len(types) == 1 else f"output {number}"
+                self._check(instance, what, _describe(type_), _describe(array))
             fits = array is not None and array.shape == shape and array.dtype == numpy_dtype(type_.dtype)
-            settled.append(array if array is not None and fits else np.zeros(shape, numpy_dtype(type_.dtype)))
-        return settled
+            checked.append(array if array is not None and fits else np.zeros(shape, numpy_dtype(type_.dtype)))
+        return checked
 
     def _predicted_work(self, node: OpNode) -> dict[str, int]:
         if node not in self._work:
@@ -196,15 +199,15 @@ class _Verifier:
         return self._work[node]
 
     def _check(self, instance: Instance, what: str, predicted: str | int, executed: str | int) -> None:
-        self._note((instance.node, instance.node.op.name, what, predicted, executed), instance.path)
+        self._record((instance.node, instance.node.op.name, what, predicted, executed), instance.path)
 
-    def _note(self, key: tuple[OpNode | None, str, str, str | int, str | int], path: str) -> None:
+    def _record(self, key: tuple[OpNode | None, str, str, str | int, str | int], path: str) -> None:
         self._paths.setdefault(key, path)
         self._times[key] += 1
 
 
-def _shown(tensor: TensorType | Array) -> str:
-    """Shape and element type of a predicted or a real tensor."""
+def _describe(tensor: TensorType | Array) -> str:
+    """Return shape and element type of a tensor type or an array as text."""
     if isinstance(tensor, TensorType):
         sizes, dtype = [value_at(size, {}) for size in tensor.shape], str(tensor.dtype)
     else:

@@ -156,7 +156,7 @@ def test_inputs_of_the_same_kind_are_widened() -> None:
         ("[2]", {"x": np.ones((2, 1), np.float32)}, "is 2×1, and the spec has 2.*--set"),
         ("{shape: [2], dtype: int64, range: [0, 9]}", {"x": [0, 9]}, r"holds 0 to 9, and its range is \[0, 9\)"),
         ("{shape: [2], dtype: int64, range: [0, 9]}", {"x": [-1, 1]}, "holds -1 to 1"),
-        ("{shape: [2], dtype: int64}", {}, "whole numbers, and has no range to draw them from.*--input x="),
+        ("{shape: [2], dtype: int64}", {}, "integers, and has no range to draw them from.*--input x="),
         ("[2]", {"y": 1}, "no input 'y'.*known here: x"),
     ],
 )

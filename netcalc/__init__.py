@@ -12,32 +12,78 @@ from typing import TYPE_CHECKING, Any
 from netcalc.version import __version__
 
 if TYPE_CHECKING:
-    from netcalc.analysis.summary import Summary
+    from netcalc.analysis.compare import Comparison, Match, OperationMatch
+    from netcalc.analysis.cost import Analysis, Cost
+    from netcalc.analysis.explain import Explanation, Section
+    from netcalc.analysis.memory import Memory
+    from netcalc.analysis.summary import Layer, Summary, Totals
     from netcalc.diagnostics import Diagnostic, NetcalcError
-    from netcalc.network import Network, compare, load, loads
+    from netcalc.engine.compiled import Compiled
+    from netcalc.engine.plan import PlanMemory
+    from netcalc.engine.profile import LayerTime, OperationTime, Profile
+    from netcalc.engine.run import RunResult
+    from netcalc.network import LayerShapes, Network, compare, load, loads
+    from netcalc.numerics.trace import TraceRow
+    from netcalc.verification.verify import Check, VerifyReport
 
 
-__all__ = ["Diagnostic", "NetcalcError", "Network", "Summary", "__version__", "compare", "load", "loads"]
+__all__ = [
+    "Analysis",
+    "Check",
+    "Comparison",
+    "Compiled",
+    "Cost",
+    "Diagnostic",
+    "Explanation",
+    "Layer",
+    "LayerShapes",
+    "LayerTime",
+    "Match",
+    "Memory",
+    "NetcalcError",
+    "Network",
+    "OperationMatch",
+    "OperationTime",
+    "PlanMemory",
+    "Profile",
+    "RunResult",
+    "Section",
+    "Summary",
+    "Totals",
+    "TraceRow",
+    "VerifyReport",
+    "__version__",
+    "compare",
+    "load",
+    "loads",
+]
 
-#: Where each name is found when it is first asked for, so that importing netcalc costs nothing.
-_HOMES = {
-    "Diagnostic": "netcalc.diagnostics",
-    "NetcalcError": "netcalc.diagnostics",
-    "Network": "netcalc.network",
-    "Summary": "netcalc.analysis.summary",
-    "compare": "netcalc.network",
-    "load": "netcalc.network",
-    "loads": "netcalc.network",
+#: Public names by the module that defines them.  A name is imported on first use, so that importing netcalc is quick.
+_EXPORTS = {
+    "netcalc.analysis.compare": ("Comparison", "Match", "OperationMatch"),
+    "netcalc.analysis.cost": ("Analysis", "Cost"),
+    "netcalc.analysis.explain": ("Explanation", "Section"),
+    "netcalc.analysis.memory": ("Memory",),
+    "netcalc.analysis.summary": ("Layer", "Summary", "Totals"),
+    "netcalc.diagnostics": ("Diagnostic", "NetcalcError"),
+    "netcalc.engine.compiled": ("Compiled",),
+    "netcalc.engine.plan": ("PlanMemory",),
+    "netcalc.engine.profile": ("LayerTime", "OperationTime", "Profile"),
+    "netcalc.engine.run": ("RunResult",),
+    "netcalc.network": ("LayerShapes", "Network", "compare", "load", "loads"),
+    "netcalc.numerics.trace": ("TraceRow",),
+    "netcalc.verification.verify": ("Check", "VerifyReport"),
 }
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
+    for module, names in _EXPORTS.items():
+        if name in names:
+            from importlib import import_module
 
-    value = globals()[name] = getattr(import_module(_HOMES[name]), name)
-    return value
+            value = globals()[name] = getattr(import_module(module), name)
+            return value
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

@@ -1,4 +1,4 @@
-"""The Python API: a spec loaded, and what can be asked of it."""
+"""Python API: load a network from a spec, and compute, explain, run or verify it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = ["LayerShapes", "Network", "compare", "load", "loads"]
 
 
 class LayerShapes(NamedTuple):
-    """The shapes that go into a layer and come out of it."""
+    """Shapes of the inputs and outputs of an operation."""
 
     inputs: tuple[tuple[Dim, ...], ...]
     outputs: tuple[tuple[Dim, ...], ...]
@@ -41,16 +41,16 @@ def load(
     symbolic: Collection[str] = (),
     training: bool = False,
 ) -> Network:
-    """The network of a spec file, of a shipped name, or on standard input (``-``).
+    """Load a network from a spec file, by the name of a shipped spec, or from standard input (``-``).
 
     Args:
         spec: ``"resnet34"``, ``"my/net.yaml"`` or ``"-"``.
-        set: values of dims and vars by name, in place of the spec's own.
-        symbolic: dims that stay symbols, so that shapes and counts are formulas.
-        training: elaborate the training mode of each operation.
+        set: values of dims and vars by name, which replace the spec's own.
+        symbolic: dims that are kept as symbols, so that shapes and counts are formulas.
+        training: True for the training mode of every operation.
 
     Raises:
-        NetcalcError: with everything that is wrong with the spec or the settings.
+        NetcalcError: with every error in the spec and the settings.
     """
     return _network(load_document(spec), set, symbolic, training)
 
@@ -63,7 +63,15 @@ def loads(
     training: bool = False,
     folder: str | Path | None = None,
 ) -> Network:
-    """The network of a spec in a string; ``folder`` is where its ``extends`` and ``import`` look."""
+    """Load a network from a spec in a string; arguments as for :func:`load`.
+
+    Args:
+        text: the YAML text of the spec.
+        folder: folder that paths in its ``extends`` and ``import`` are relative to; the current one by default.
+
+    Raises:
+        NetcalcError: with every error in the spec and the settings.
+    """
     loaded = load_text(text, folder=None if folder is None else Path(folder))
     return _network(loaded, set, symbolic, training)
 
@@ -71,7 +79,14 @@ def loads(
 def compare(
     first: Network | str | Path, second: Network | str | Path, *more: Network | str | Path, convention: str = "netcalc"
 ) -> Comparison:
-    """Networks, or specs by name or file, side by side: totals, operations, and layers where their paths match.
+    """Compare networks: totals, operations, and layers with matching paths.
+
+    Args:
+        first, second, more: networks, or specs by name or path.
+        convention: counting convention of MACs and FLOPs.
+
+    Raises:
+        NetcalcError: if a spec cannot be loaded, or the convention is unknown.
 
     >>> import netcalc
     >>> [row.path for row in netcalc.compare("resnet34", "resnet18").rows()]
@@ -79,7 +94,7 @@ def compare(
     """
     from netcalc.analysis.compare import compare as compare_analyses
 
-    networks = [found if isinstance(found, Network) else load(found) for found in (first, second, *more)]
+    networks = [spec if isinstance(spec, Network) else load(spec) for spec in (first, second, *more)]
     return compare_analyses([network.analysis(convention) for network in networks])
 
 
@@ -88,7 +103,9 @@ def _network(loaded: Loaded, settings: Mapping[str, Any] | None, symbolic: Colle
 
 
 class Network:
-    """An elaborated network.
+    """A network with all shapes computed; made by :func:`load` and :func:`loads`.
+
+    ``program`` is its intermediate representation, see :mod:`netcalc.ir`.
 
     >>> import netcalc
     >>> net = netcalc.load("resnet34")
@@ -104,45 +121,55 @@ class Network:
 
     @property
     def name(self) -> str:
-        """The spec's name."""
+        """Name of the spec."""
         return self.program.name
 
     def analysis(self, convention: str = "netcalc") -> Analysis:
-        """Costs by layer and by operation under a counting convention."""
+        """Return the costs by layer and by operation under a counting convention."""
         if convention not in self._analyses:
             self._analyses[convention] = analyse(self.program, convention)
         return self._analyses[convention]
 
     def cost(self, convention: str = "netcalc") -> Cost:
-        """What the whole network costs."""
+        """Return the total cost: parameters, bytes, MACs and FLOPs."""
         return self.analysis(convention).total
 
     def summary(self, convention: str = "netcalc", *, depth: int | None = None, unroll: bool = False) -> Summary:
-        """The typed form of ``netcalc summary``: totals, and layers with repeats folded unless unrolled."""
+        """Return the totals and layers that ``netcalc summary`` prints.
+
+        Args:
+            convention: counting convention of MACs and FLOPs.
+            depth: number of path parts to which layers are summed up; None for single operations.
+            unroll: True to list every instance of a repeated layer.
+        """
         return summarise(self.analysis(convention), depth=depth, unroll=unroll)
 
     @property
     def params(self) -> Dim:
-        """Parameters, trainable and frozen; tied ones once."""
+        """Number of parameters, trainable and frozen; a tied parameter counts once."""
         return self.cost().params
 
     @property
     def macs(self) -> Dim:
-        """Multiply-adds of one forward pass."""
+        """Number of multiply-adds of a forward pass."""
         return self.cost().macs
 
     @property
     def flops(self) -> Dim:
-        """Operations of one forward pass; a multiply-add is two."""
+        """Number of arithmetic operations of a forward pass; a multiply-add is two."""
         return self.cost().flops
 
     @cached_property
     def shapes(self) -> Mapping[str, LayerShapes]:
-        """The shapes of every operation by its full path, repeats unrolled."""
+        """Shapes of every operation by its full path, repeats unrolled."""
         return {i.path: LayerShapes(_shapes(i.node.inputs), _shapes(i.node.outputs)) for i in instances(self.program)}
 
     def explain(self, path: str | None = None, *, convention: str = "netcalc") -> Explanation:
-        """The working of the layer at ``path``, or of the whole; ``print`` shows it."""
+        """Return the formulas and numbers behind the layer at ``path``, or behind the whole network.
+
+        Raises:
+            NetcalcError: E503 if there is no such path.
+        """
         from netcalc.analysis.explain import explain
 
         return explain(self.program, path, self.analysis(convention).convention)
@@ -162,7 +189,7 @@ class Network:
         processes: bool = False,
         profiled: bool = False,
     ) -> RunResult:
-        """A forward pass in NumPy; see :func:`netcalc.engine.run.forward`."""
+        """Run a forward pass in NumPy; arguments as for :func:`netcalc.engine.run.forward`."""
         from netcalc.engine.run import forward
 
         return forward(
@@ -189,7 +216,7 @@ class Network:
         threads: int | None = None,
         processes: bool = False,
     ) -> Compiled:
-        """The network planned and loaded, to be run again and again; see :class:`netcalc.engine.compiled.Compiled`.
+        """Plan the network and load its weights once, for many runs; see :class:`netcalc.engine.compiled.Compiled`.
 
         >>> import netcalc, numpy
         >>> session = netcalc.load("mlp").compile(seed=1)
@@ -207,7 +234,7 @@ class Network:
         weights: str | Path | Mapping[str, Any] | None = None,
         progress: Callable[[int, int, str], None] | None = None,
     ) -> VerifyReport:
-        """Runs the network and holds shapes, types, parameters and work against the prediction."""
+        """Run the network and compare shapes, types, parameters and work with the predictions."""
         from netcalc.verification.verify import verify
 
         return verify(self.program, seed=seed, weights=weights, progress=progress)
@@ -221,7 +248,7 @@ class Network:
         return report(self.analysis(), "summary")
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
-        """What notebooks show."""
+        """Return the summary as text and HTML, for notebooks."""
         return {"text/plain": str(self), "text/html": self._repr_html_()}
 
     def _repr_html_(self) -> str:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -9,25 +12,42 @@ import pytest
 import netcalc
 from netcalc import NetcalcError, Network
 
+PAGE = (Path(__file__).parent.parent / "docs" / "python-api.md").read_text(encoding="utf-8")
 SMALL = Path(__file__).parent / "fixtures" / "small.yaml"
 
 
-def test_what_is_exported() -> None:
-    assert netcalc.__all__ == [
-        "Diagnostic",
-        "NetcalcError",
-        "Network",
-        "Summary",
-        "__version__",
-        "compare",
-        "load",
-        "loads",
-    ]
+def test_exports() -> None:
+    assert netcalc.__all__ == sorted(netcalc.__all__)
     assert set(netcalc.__all__) <= set(dir(netcalc))
     for name in netcalc.__all__:
         assert getattr(netcalc, name) is not None
     with pytest.raises(AttributeError, match="no attribute 'laod'"):
         netcalc.laod  # noqa: B018
+
+
+def test_importing_is_quick() -> None:
+    """No exported name is imported before it is used."""
+    code = "import sys, netcalc; sys.exit(any(name.startswith('netcalc.') for name in sys.modules))"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.parametrize("name", netcalc.__all__)
+def test_every_public_name_is_documented(name: str) -> None:
+    assert re.search(rf"`(netcalc\.)?{name}\b", PAGE), name
+
+
+def public_members(declared: type) -> set[str]:
+    """Names of the fields, properties and methods that a class declares for its users."""
+    fields = set(getattr(declared, "__annotations__", {})) | set(getattr(declared, "_fields", ()))
+    return {name for name in fields | set(vars(declared)) if not name.startswith("_")}
+
+
+@pytest.mark.parametrize("name", [name for name in netcalc.__all__ if isinstance(getattr(netcalc, name), type)])
+def test_every_public_member_is_documented(name: str) -> None:
+    sections = [text for text in re.split(r"\n(?=##)", PAGE) if f"`{name}" in text]
+    members = public_members(getattr(netcalc, name))
+    missing = {member for member in members if not any(re.search(rf"\b{member}\b", text) for text in sections)}
+    assert not missing
 
 
 def test_numbers() -> None:

@@ -13,8 +13,9 @@ from netcalc.version import __version__
 
 if TYPE_CHECKING:
     from netcalc.analysis.compare import Comparison, Match, OperationMatch
-    from netcalc.analysis.cost import Analysis, Cost
+    from netcalc.analysis.cost import Analysis
     from netcalc.analysis.explain import Explanation, Section
+    from netcalc.analysis.figures import Cost
     from netcalc.analysis.memory import Memory
     from netcalc.analysis.summary import Layer, Summary, Totals
     from netcalc.diagnostics import Diagnostic, NetcalcError
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from netcalc.network import LayerShapes, Network, compare, load, loads
     from netcalc.numerics.trace import TraceRow
     from netcalc.verification.verify import Check, VerifyReport
-
 
 __all__ = [
     "Analysis",
@@ -61,8 +61,9 @@ __all__ = [
 #: Public names by the module that defines them.  A name is imported on first use, so that importing netcalc is quick.
 _EXPORTS = {
     "netcalc.analysis.compare": ("Comparison", "Match", "OperationMatch"),
-    "netcalc.analysis.cost": ("Analysis", "Cost"),
+    "netcalc.analysis.cost": ("Analysis",),
     "netcalc.analysis.explain": ("Explanation", "Section"),
+    "netcalc.analysis.figures": ("Cost",),
     "netcalc.analysis.memory": ("Memory",),
     "netcalc.analysis.summary": ("Layer", "Summary", "Totals"),
     "netcalc.diagnostics": ("Diagnostic", "NetcalcError"),

@@ -1,4 +1,4 @@
-"""What a plan consists of: steps, cut into jobs that may run side by side."""
+"""Steps of a plan, and the independent jobs that each consists of."""
 
 from __future__ import annotations
 
@@ -17,22 +17,25 @@ from netcalc.numerics.kernels import Array
 
 __all__ = ["Bind", "Constant", "Job", "Scratch", "Scratches", "Step", "cuts", "sharers", "workers"]
 
-#: Elements of a pass, and multiply-adds of a product, that are worth one more worker.
+#: Elements of an elementwise pass, and multiply-adds of a product, that justify one more worker.
 CUT, WORK = 1 << 12, 1 << 16
 
-#: Elements of a result from which on threads that wake up are worth the wait.
+#: Elements of a result from which on sharing a step outweighs the time that threads need to wake up.
 _SHARED = 1 << 19
 
-#: A part of a step, all of whose arrays are at hand; called with the number of the round where a step has rounds.
+#: A part of a step, bound to its arrays.  The job of a step with rounds is called with the number of the round.
 Job: TypeAlias = Callable[..., None]
-#: Makes the job of that number, given its worker's scratch arrays; called once, when there is memory.
+#: Returns the job of a number, given the scratch arrays of its worker.  Called once, after memory is allocated.
 Bind: TypeAlias = Callable[[int, "Scratches"], Job]
-#: Shape and type of an array that a job may write to and nobody reads afterwards.
+#: Shape and type of a scratch array: a job may write to it, and nothing reads it after the job.
 Scratch: TypeAlias = tuple[tuple[int, ...], np.dtype[Any]]
 
 
 class Scratches(list[Array]):
-    """A worker's scratch arrays for a step, and what its jobs have in common."""
+    """The scratch arrays of a worker for a step.
+
+    ``common`` caches objects that the jobs of the worker share.
+    """
 
     def __init__(self, arrays: Iterable[Array]) -> None:
         super().__init__(arrays)
@@ -41,10 +44,10 @@ class Scratches(list[Array]):
 
 @dataclass(eq=False, slots=True)
 class Constant:
-    """An array that is made once, from parameters, before the first run.
+    """An array that is derived from parameters once, before the first pass.
 
-    Either ``load`` gives it, a parameter as it is, which stays where it was loaded; or ``fill`` sets its elements, so
-    that nothing keeps the pieces alive that it is made from.
+    Either ``load`` returns a parameter as it is, whose memory is used without a copy; or ``fill`` writes the elements
+    into allocated memory, so that the parameters that it is derived from can be freed.
     """
 
     slot: Slot
@@ -54,10 +57,10 @@ class Constant:
 
 @dataclass(eq=False, slots=True)
 class Step:
-    """One step: ``jobs`` parts, none of which depends on another.
+    """A step of ``jobs`` independent jobs, which read and write slots.
 
-    With ``rounds`` all jobs are called so often, with the number of the round, and a round may depend on all jobs of
-    the one before.
+    With ``rounds`` every job is called once in each round, with the number of the round; a round may depend on all jobs
+    of the round before.
     """
 
     node: Node
@@ -67,17 +70,18 @@ class Step:
     bind: Bind
     scratch: Sequence[Scratch] = ()
     rounds: int | None = None
-    #: Whether the jobs are products, within which BLAS shares the work among its own threads, which wait for each other
-    #: for a few microseconds where Python's take tens: then they are done in turn, unless processes share them.
+    #: True if the jobs are matrix products.  With threads they run one after the other, each on all threads of BLAS,
+    #: which synchronise within microseconds where Python threads need tens of them.  Processes share them as other jobs.
     products: bool = False
-    #: Bytes that its kernel allocates for itself.
+    #: Bytes that a reference kernel allocates for its results.
     temporary: int = 0
-    #: Run once, when the parameters are loaded.
+    #: True if the step is run once, when the parameters are loaded.
     constant: bool = False
+    #: Name in a profile; the name of the operation if empty.
     what: str = field(default="")
 
     def shares(self, threads: int, processes: bool) -> int:
-        """Among how many of the threads, or processes, its jobs are shared."""
+        """Return the number of workers, threads or processes, among which the jobs are shared."""
         if processes:
             return min(threads, self.jobs)
         large = sum(slot.elements for slot in self.writes) >= _SHARED
@@ -85,11 +89,11 @@ class Step:
 
     @property
     def scratch_bytes(self) -> int:
-        """The scratch of one thread."""
+        """Bytes of scratch of one worker."""
         return sum(_padded(spec) for spec in self.scratch)
 
     def scratch_arrays(self, memory: Array) -> Scratches:
-        """The scratch arrays in a worker's memory."""
+        """Return the scratch arrays of a worker, as views of its memory."""
         arrays, start = [], 0
         for shape, dtype in self.scratch:
             arrays.append(np.ndarray(shape, dtype, memory, start))
@@ -103,7 +107,7 @@ def _padded(spec: Scratch) -> int:
 
 
 def workers(elements: int, threads: int) -> int:
-    """How many of the threads a pass over so many elements is cut for.
+    """Return the number of workers that an elementwise pass over so many elements is cut for.
 
     >>> workers(10_000, 16), workers(1_000_000, 16), workers(10, 16)
     (2, 16, 1)
@@ -112,14 +116,14 @@ def workers(elements: int, threads: int) -> int:
 
 
 def sharers(macs: int, shares: int) -> int:
-    """Into how many of the shares a product of so many multiply-adds is cut."""
+    """Return the number of workers that a product of so many multiply-adds is cut for."""
     return max(1, min(shares, macs // WORK))
 
 
 def cuts(total: int, pieces: int, unit: int = 1) -> list[tuple[int, int]]:
-    """(start, stop) of that many pieces of ``range(total)``, nearly equal, none of them empty.
+    """Return (start, stop) of nearly equal pieces of ``range(total)``, at most ``pieces`` of them, none empty.
 
-    They start at multiples of ``unit`` if there are as many.
+    They start at multiples of ``unit`` if ``total`` has one for each piece.
     """
     pieces = max(1, min(pieces, total))
     unit = unit if pieces * unit <= total else 1

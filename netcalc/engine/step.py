@@ -71,7 +71,7 @@ class Step:
     scratch: Sequence[Scratch] = ()
     rounds: int | None = None
     #: True if the jobs are matrix products.  With threads they run one after the other, each on all threads of BLAS,
-    #: which synchronise within microseconds where Python threads need tens of them.  Processes share them as other jobs.
+    #: which synchronise within microseconds where Python threads need tens of them.  Processes share them as any jobs.
     products: bool = False
     #: Bytes that a reference kernel allocates for its results.
     temporary: int = 0

@@ -1,4 +1,4 @@
-"""A planned run gives what the reference path gives, on programs drawn at random."""
+"""A planned run gives the results of the reference path, on random programs."""
 
 from __future__ import annotations
 
@@ -13,24 +13,25 @@ from unittest.mock import patch
 
 import ml_dtypes
 import numpy as np
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 import netcalc.engine as package
+from netcalc.analysis.walk import instances
 from netcalc.engine.plan import Plan
 from netcalc.engine.run import forward
 from netcalc.engine.runtime.session import Session
 from netcalc.numerics.inputs import run_inputs
 from netcalc.numerics.numpy_dtypes import numpy_dtype
 from netcalc.numerics.parameters import Parameters
-from tests.engine.programs import Spec, drawn_weights, program, specs
+from tests.engine.programs import Drawing, Spec, drawings, drawn_weights, program, specs
 
-#: Whether there are processes to share work; without them all is done by threads.
+#: True if the system has worker processes; elsewhere threads replace them.
 PROCESSES = sys.platform == "linux"
 DRAWS = int(os.environ.get("NETCALC_DRAWS", "60"))
 drawn = settings(max_examples=DRAWS, deadline=None, suppress_health_check=list(HealthCheck))
 
-#: Sizes at which lowerings cut their work, and what they then are: small tensors in many pieces.
+#: Sizes at which lowerings cut their work, small enough that small tensors are cut into many pieces.
 PIECES = {"_COLUMNS": 64, "_LEAST": 2, "_MOST": 16, "_TILE": 48, "_ROWS": 2, "_STRIP": 96, "_SHARED": 8}
 PIECES |= {
     "_SCORES": 16,
@@ -42,7 +43,7 @@ PIECES |= {
     "_CHANNELS": 2,
     "_STRETCH": 200,
 }
-#: And what makes Winograd's algorithm pay always.
+#: Costs at which Winograd's algorithm is always used.
 EAGER = {"_PACKING": 0, "_PASS": 0}
 
 Arrays = Mapping[str, np.ndarray]
@@ -50,7 +51,7 @@ Arrays = Mapping[str, np.ndarray]
 
 @contextmanager
 def pieces(small: bool) -> Iterator[None]:
-    """The constants of all lowerings as those above."""
+    """With ``small``, replace the constants of all lowerings by those above."""
     with ExitStack() as stack:
         for module in walk_packages(package.__path__, f"{package.__name__}.") if small else ():
             found = import_module(module.name)
@@ -67,14 +68,14 @@ def test_all_of_these_constants_exist() -> None:
 
 
 def cast(arrays: Arrays, dtype: str) -> dict[str, np.ndarray]:
-    """Floating-point arrays in another type."""
+    """Return the arrays, those of floating-point numbers in another type."""
     return {
         name: array if array.dtype.kind in "iub" else array.astype(numpy_dtype(dtype)) for name, array in arrays.items()
     }
 
 
 def check(spec: Spec, dtype: str, threads: int, processes: bool, seed: int) -> None:
-    """Holds the planned outputs against float64, as exact as the reference path and the program's condition allow."""
+    """Compare planned outputs with float64, within the error of the reference path and the condition of the program."""
     net = program(spec, dtype)
     arrays = run_inputs(net, None, seed)
     inputs = {declared.name: array for declared, array in zip(net.inputs, arrays, strict=True)}
@@ -125,3 +126,28 @@ def test_planned_runs_give_what_the_reference_path_gives(
 ) -> None:
     with pieces(small):
         check(spec, dtype, threads, processes and PROCESSES, seed)
+
+
+#: Operations that a few hundred draws have to reach.
+COMMON = {"add", "batch_norm", "chunk", "concat", "conv1d", "conv2d", "conv3d", "dropout", "embedding", "gru"}
+COMMON |= {"group_norm", "instance_norm", "layer_norm", "linear", "lstm", "matmul", "max_pool2d", "permute", "reshape"}
+COMMON |= {"rms_norm", "scaled_dot_product_attention", "sign", "slice", "softmax", "split", "stack"}
+
+
+def test_most_draws_are_valid_and_reach_all_lowerings() -> None:
+    """A line that is refused is left out, so that draws that are often refused would test little."""
+    lines, refused, names, complete = 0, 0, set(), []
+
+    @settings(max_examples=400, derandomize=True, database=None, deadline=None, phases=[Phase.generate])
+    @given(drawings())
+    def count(drawing: Drawing) -> None:
+        nonlocal lines, refused
+        lines += len(drawing.lines)
+        refused += drawing.refused
+        complete.append(not drawing.refused)
+        names.update(instance.node.op.name for instance in instances(program(drawing.spec())))
+
+    count()
+    assert refused < 0.1 * lines
+    assert sum(complete) > 0.6 * len(complete)
+    assert names >= COMMON

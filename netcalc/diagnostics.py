@@ -1,20 +1,20 @@
-"""What netcalc says when something is wrong: a code, a sentence, a place, and one hint.
+"""Diagnostics: a code, a message, a place and a hint for each error in the input.
 
-A :class:`Diagnostic` is plain data; ``render`` prints it for people and ``as_dict`` for machines.  Rules raise
-:class:`RuleError` without a place; whoever walks the spec adds the place once.
+A :class:`Diagnostic` is plain data; ``netcalc.render.diagnostics`` formats it as text and ``as_dict`` as JSON.  The
+rules of operations raise :class:`RuleError` without a place; elaboration adds the place.
 """
 
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-#: Every code that netcalc emits, with what it stands for.  ``docs/errors.md`` is generated from it.
+#: Every code that netcalc emits, with its title.  ``docs/errors.md`` is generated from it.
 CODES: dict[str, str] = {
-    "E001": "YAML syntax",
+    "E001": "YAML syntax error",
     "E002": "duplicate key",
-    "E003": "YAML feature that a spec may not use (tags, too many aliases, too deep)",
+    "E003": "YAML feature or size that is not allowed (tags, too many values, too deep)",
     "E004": "file cannot be read",
     "E005": "spec not found",
-    "E006": "extends or import goes round in a circle",
+    "E006": "circular extends or import",
     "E101": "unknown key",
     "E102": "unknown operation or block",
     "E103": "unknown attribute or argument",
@@ -22,67 +22,75 @@ CODES: dict[str, str] = {
     "E105": "missing key, attribute or argument",
     "E106": "duplicate name",
     "E107": "malformed line",
-    "E201": "expression syntax",
+    "E201": "expression syntax error",
     "E202": "unknown name in an expression",
     "E203": "expression cannot be evaluated",
-    "E204": "definitions that go round in a circle",
-    "E301": "reference to a value that does not exist",
-    "E302": "reference to a value defined later",
-    "E303": "wrong number of inputs, or an unknown port",
-    "E304": "weights that cannot be tied",
-    "E401": "shapes do not fit",
-    "E402": "types of elements do not fit",
-    "E403": "repeated block does not return what it takes",
-    "E404": "size not decided",
-    "E501": "bad --set",
-    "E502": "bad option or argument",
-    "E503": "no such path in the network",
-    "E601": "weights do not fit the spec",
-    "E602": "input does not fit the spec",
+    "E204": "circular definition",
+    "E301": "unknown value",
+    "E302": "value defined by a later line",
+    "E303": "wrong number of inputs, or unknown port",
+    "E304": "weights cannot be tied",
+    "E401": "shape mismatch",
+    "E402": "element type mismatch",
+    "E403": "outputs of a repeated block do not match its inputs",
+    "E404": "size must be known, but is symbolic",
+    "E501": "invalid --set or --symbolic",
+    "E502": "invalid option or argument",
+    "E503": "unknown path in the network",
+    "E601": "weights do not match the spec",
+    "E602": "input does not match the spec",
     "E603": "not enough memory",
-    "E604": "no kernel",
-    "E605": "file of tensors cannot be read or written",
+    "E604": "operation has no kernel",
+    "E605": "tensor file cannot be read or written",
     "E701": "convention cannot be applied",
 }
 
 
 class Span(NamedTuple):
-    """A place in a source text: ``line`` and ``column`` count from 1, ``end`` is the column after the last."""
+    """A place in a spec: a range of one line of a file, or a path in a document given as data.
+
+    ``line`` and ``column`` count from 1 and ``end`` is the column after the last; all are 0 where ``path`` is used.
+    """
 
     file: str
-    line: int
-    column: int
-    end: int
-    text: str = ""  # the source line
+    line: int = 0
+    column: int = 0
+    end: int = 0
+    text: str = ""  # the line as it stands in the file
+    path: str = ""  # e.g. ``layers[3].conv2d.out``
 
     def __str__(self) -> str:
-        return f"{self.file}:{self.line}:{self.column}"
+        if self.line:
+            return f"{self.file}:{self.line}:{self.column}"
+        return f"{self.file}: {self.path}" if self.path else self.file
 
     def as_dict(self) -> dict[str, Any]:
-        """The place as JSON, without the source line."""
+        """Return the place as JSON data, without the text of the line."""
+        if not self.line:
+            return {"file": self.file, "path": self.path}
         return {"file": self.file, "line": self.line, "column": self.column, "end": self.end}
 
 
 class Related(NamedTuple):
-    """A second place or fact that a diagnostic refers to, with what it has to do with it."""
+    """A further fact that a diagnostic refers to, with its place if it has one."""
 
     text: str
     span: Span | None = None
 
 
 class Diagnostic(NamedTuple):
-    """One thing wrong: code, sentence, place, what led there, the bindings in force, and a hint."""
+    """One error: code, message, place, and what helps to find and fix it."""
 
     code: str
     message: str
     span: Span | None = None
     related: tuple[Related, ...] = ()
-    chain: tuple[Related, ...] = ()  # blocks and repeats that led here, outermost first
-    bindings: Mapping[str, str] = {}
+    chain: tuple[Related, ...] = ()  # block calls and iterations around the place, outermost first
+    bindings: Mapping[str, str] = {}  # block arguments and loop variables in force
     hint: str | None = None
 
     def as_dict(self) -> dict[str, Any]:
-        """The record that ``--format json`` prints."""
+        """Return the record that ``--format json`` prints."""
         return {
             "code": self.code,
             "title": CODES[self.code],
@@ -101,17 +109,17 @@ class Diagnostic(NamedTuple):
 
 
 class NetcalcError(Exception):
-    """Bad input.  Carries every diagnostic that was found; the CLI prints them and exits with 2."""
+    """Invalid input.  Carries all diagnostics; the command line prints them and exits with code 2."""
 
     def __init__(self, diagnostics: Diagnostic | Iterable[Diagnostic]) -> None:
         given = [diagnostics] if isinstance(diagnostics, Diagnostic) else list(diagnostics)
-        #: In the order found; what was found twice (a variable that two lines ask for) is kept once.
+        #: In the order found, without duplicates (the error of a variable that two lines use is found twice).
         self.diagnostics: tuple[Diagnostic, ...] = tuple(d for i, d in enumerate(given) if d not in given[:i])
         super().__init__("\n".join(map(str, self.diagnostics)))
 
 
 class Fix(NamedTuple):
-    """A remedy, kept only if it works: operation ``op`` with ``attrs`` on input ``port`` must give ``shape``."""
+    """A suggested change, offered only if operation ``op`` with ``attrs`` on input ``port`` gives ``shape``."""
 
     hint: str
     op: str
@@ -121,9 +129,9 @@ class Fix(NamedTuple):
 
 
 class RuleError(Exception):
-    """Raised by an operation's rule, without a place.
+    """Error raised by an operation's rule, without a place.
 
-    ``code`` is E401 (shapes) unless said; ``fixes`` are remedies whose first working one becomes the hint.
+    ``code`` is E401 (shape mismatch) by default; the first of ``fixes`` that works becomes the hint.
     """
 
     def __init__(self, message: str, *, code: str = "E401", hint: str | None = None, fixes: Iterable[Fix] = ()) -> None:
@@ -135,18 +143,18 @@ class RuleError(Exception):
 
 
 def nearest(name: str, candidates: Iterable[str]) -> str | None:
-    """The candidate that ``name`` was most likely meant to be, or None if none is near."""
+    """Return the candidate that is most similar to ``name``, or None if none is similar."""
     import difflib
 
     candidates = list(candidates)
-    longer = [c for c in candidates if len(name) > 2 and c.startswith(name)]  # an abbreviation: `lin`, `conv`
+    longer = [c for c in candidates if len(name) > 2 and c.startswith(name)]  # abbreviations: `lin`, `conv`
     found = longer or difflib.get_close_matches(name, candidates, n=1, cutoff=0.6)
     return min(found, key=len) if found else None
 
 
 def did_you_mean(name: str, candidates: Iterable[str]) -> str | None:
-    """The hint for a misspelt name: the nearest candidate, or all of them when they are few."""
-    candidates = list(candidates)
+    """Return the hint for a misspelt name: the nearest candidate, or all candidates if they are few."""
+    candidates = list(dict.fromkeys(candidates))
     near = nearest(name, candidates)
     if near:
         return f"did you mean {near!r}?"

@@ -1,4 +1,4 @@
-"""Writing files so that nothing half-written is ever left behind."""
+"""Atomic writing of files."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from pathlib import Path
 
 @contextmanager
 def replacing(path: str | Path) -> Iterator[Path]:
-    """A path to write to; what was written takes the place of ``path`` once the block ends without an error.
+    """Give a temporary path to write to, which replaces ``path`` when the block ends without an error.
 
-    The temporary file stands beside the target, so that the last step is one rename.  What is no regular file
-    (a pipe, ``/dev/stdout``) is written to directly.
+    The temporary file is in the folder of the target, so that it is replaced by a rename.  A target that is not a
+    regular file (a pipe, ``/dev/stdout``) is written to directly.
 
     Raises:
-        OSError: where the file cannot be written; then ``path`` is as it was before.
+        OSError: the file cannot be written; ``path`` is unchanged.
     """
     target = Path(path).resolve()
     if target.is_dir():

@@ -1,4 +1,4 @@
-"""Initialisers as they are written: ``normal(std=0.02)``, ``kaiming_uniform(mode=fan_out, nonlinearity=relu)``."""
+"""Parsing of initialisers such as ``normal(std=0.02)`` or ``kaiming_uniform(mode=fan_out, nonlinearity=relu)``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from netcalc.opdef import Init
 
 __all__ = ["MODES", "NONLINEARITIES", "parse_init"]
 
-#: The ways to write an initialiser, with the names of their arguments in order.
+#: Initialisers with the names of their arguments, in order.
 _ARGUMENTS: dict[str, tuple[str, ...]] = {
     "kaiming_uniform": ("a", "mode", "nonlinearity"),
     "kaiming_normal": ("a", "mode", "nonlinearity"),
@@ -37,25 +37,25 @@ NONLINEARITIES = ("linear", "sigmoid", "tanh", "relu", "leaky_relu", "selu")
 
 
 def parse_init(text: str) -> Init | None:
-    """One initialiser with its arguments, by position or name; None for ``default``.
+    """Return an initialiser with its arguments, given by position or name; None for ``default``.
 
     Raises:
-        NetcalcError: E502.
+        NetcalcError: E502 for an unknown initialiser or argument, or a value out of range.
     """
-    found = re.fullmatch(r"\s*(\w+)\s*(?:\((.*)\))?\s*", text)
-    if not found:
-        raise _refuse("an initialiser is a name, and its arguments in brackets", "for example normal(std=0.02)")
-    name = _ALIASES.get(found[1], found[1])
+    match = re.fullmatch(r"\s*(\w+)\s*(?:\((.*)\))?\s*", text)
+    if not match:
+        raise _error("an initialiser should be a name with arguments in parentheses", "for example normal(std=0.02)")
+    name = _ALIASES.get(match[1], match[1])
     if name not in _ARGUMENTS:
-        raise _refuse(f"no initialiser {found[1]!r}", did_you_mean(found[1], (*_ARGUMENTS, *_ALIASES)))
+        raise _error(f"unknown initialiser {match[1]!r}", did_you_mean(match[1], (*_ARGUMENTS, *_ALIASES)))
     args: dict[str, Any] = {}
-    for position, part in enumerate((found[2] or "").split(",") if (found[2] or "").strip() else ()):
+    for position, part in enumerate((match[2] or "").split(",") if (match[2] or "").strip() else ()):
         key, _, value = part.rpartition("=")
         key = key.strip() or _positional(name, position)
         if key not in _ARGUMENTS[name]:
-            raise _refuse(f"{found[1]} has no argument {key!r}", did_you_mean(key, _ARGUMENTS[name]))
+            raise _error(f"{match[1]} has no argument {key!r}", did_you_mean(key, _ARGUMENTS[name]))
         if key in args:
-            raise _refuse(f"the argument {key!r} is given twice")
+            raise _error(f"duplicate argument {key!r}")
         args[key] = _value(key, value.strip())
     return _checked(name, args)
 
@@ -63,7 +63,7 @@ def parse_init(text: str) -> Init | None:
 def _positional(name: str, position: int) -> str:
     names = _ARGUMENTS[name]
     if position >= len(names):
-        raise _refuse(f"{name} takes {len(names) or 'no'} argument{'s' if len(names) != 1 else ''}")
+        raise _error(f"{name} takes {len(names) or 'no'} argument{'s' if len(names) != 1 else ''}")
     return names[position]
 
 
@@ -71,14 +71,14 @@ def _value(key: str, value: str) -> float | str:
     choices = {"mode": MODES, "nonlinearity": NONLINEARITIES}.get(key)
     if choices:
         if value not in choices:
-            raise _refuse(f"{key} is one of {', '.join(choices)}, not {value!r}")
+            raise _error(f"{key} should be one of {', '.join(choices)}, not {value!r}")
         return value
     try:
         number = float(value)
     except ValueError:
-        raise _refuse(f"{key} should be a number, and is {value!r}") from None
+        raise _error(f"{key} should be a number, not {value!r}") from None
     if not math.isfinite(number):
-        raise _refuse(f"{key} should be finite, and is {value}")
+        raise _error(f"{key} should be finite, not {value}")
     return number
 
 
@@ -88,14 +88,14 @@ def _checked(name: str, args: dict[str, Any]) -> Init | None:
     if name in ("zeros", "ones"):
         return Init.of("constant", value=float(name == "ones"))
     if name == "constant" and "value" not in args:
-        raise _refuse("constant needs its value", "for example constant(0.1)")
+        raise _error("constant requires a value", "for example constant(0.1)")
     if args.get("std", 1.0) < 0 or (name == "truncated_normal" and args.get("std") == 0):
-        raise _refuse("std should be positive")
-    cuts = {"uniform": (0.0, 1.0), "truncated_normal": (-2.0, 2.0)}.get(name)
-    if cuts and not args.get("a", cuts[0]) < args.get("b", cuts[1]):
-        raise _refuse("a should be below b")
+        raise _error("std should be positive")
+    bounds = {"uniform": (0.0, 1.0), "truncated_normal": (-2.0, 2.0)}.get(name)
+    if bounds and not args.get("a", bounds[0]) < args.get("b", bounds[1]):
+        raise _error("a should be less than b")
     return Init.of(name, **args)
 
 
-def _refuse(why: str, hint: str | None = None) -> NetcalcError:
-    return NetcalcError(Diagnostic("E502", why, hint=hint))
+def _error(message: str, hint: str | None = None) -> NetcalcError:
+    return NetcalcError(Diagnostic("E502", message, hint=hint))

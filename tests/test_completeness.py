@@ -20,7 +20,7 @@ from netcalc.dims import value_at
 from netcalc.ir import Program
 from netcalc.numerics.kernels import KERNELS
 from netcalc.opdef import KINDS, Context, Operation
-from netcalc.spec.lines import MODIFIERS
+from netcalc.spec.line_syntax import MODIFIERS
 from netcalc.verification.verify import verify
 from tests.nodes import example_node, program_of
 

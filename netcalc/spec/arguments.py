@@ -1,92 +1,93 @@
-"""The arguments of a block call, bound to what the block declares."""
+"""Arguments of a block call, matched with the block's declaration."""
 
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from netcalc.diagnostics import Diagnostic, NetcalcError, Related, did_you_mean
+from netcalc.spec.cursor import Cursor
 from netcalc.spec.declarations import Declaration, declare_argument
 from netcalc.spec.evaluate import evaluate
 from netcalc.spec.library import Block
-from netcalc.spec.lines import Line
-from netcalc.spec.source import Cursor
+from netcalc.spec.line_syntax import Line
 from netcalc.tensor_type import TensorType
 
-__all__ = ["bind_arguments", "declared_arguments", "frozen"]
+__all__ = ["bind_arguments", "declared_arguments", "hashable"]
 
 
 def declared_arguments(block: Block) -> dict[str, Declaration]:
-    """What a block takes; NetcalcError (E104) where its declaration is malformed."""
-    found = {}
+    """Return the arguments that a block takes; NetcalcError (E104) if a declaration is malformed."""
+    declared = {}
     for name, value in block.decl.args.items():
         try:
-            found[name] = declare_argument(name, value)
+            declared[name] = declare_argument(name, value)
         except ValueError as why:
             span = block.cursor["args"][name].span
             raise NetcalcError(Diagnostic("E104", f"argument {name!r} of {block.name!r}: {why}", span)) from None
-    return found
+    return declared
 
 
 def bind_arguments(
-    block: Block, line: Line, scope: Mapping[str, Any], known: Iterable[str], inputs: Mapping[str, TensorType | None]
+    block: Block, line: Line, scope: Mapping[str, Any], inputs: Mapping[str, TensorType | None]
 ) -> dict[str, Any]:
-    """Every argument's value, defaults filled in; NetcalcError with all that do not fit.
+    """Return the value of every argument, with defaults filled in.
 
-    A default may refer to arguments before it and to the types of the block's inputs.
+    ``scope`` is that of the line, and ``inputs`` are the types of the block's inputs.  A default may refer to the
+    arguments before it and to the inputs.
+
+    Raises:
+        NetcalcError: with every argument that is unknown (E103), malformed (E104) or missing (E105).
     """
     declared = declared_arguments(block)
-    given = _given(block, declared, line)
-    problems: list[Diagnostic] = []
+    given = _given_arguments(block, declared, line)
+    errors: list[Diagnostic] = []
     bound: dict[str, Any] = {}
-    inside = ChainMap(bound, {"in": next(iter(inputs.values())), **inputs})
+    default_scope = ChainMap(bound, {"in": next(iter(inputs.values())), **inputs})
     for name, cursor in given.items():
         if name not in declared:
             hint = did_you_mean(name, declared)
-            problems.append(Diagnostic("E103", f"{block.name} has no argument {name!r}", cursor.key_span, hint=hint))
+            errors.append(Diagnostic("E103", f"{block.name} has no argument {name!r}", cursor.key_span, hint=hint))
     for name, declaration in declared.items():
         if name in given:
-            value, at = evaluate(given[name], scope, known), given[name]
+            place = given[name]
+            value = evaluate(place, scope)
         elif declaration.required:
             related = (Related(f"{name!r} is declared here", block.cursor["args"][name].key_span),)
-            span = (line.args or line.cursor).key_span
-            problems.append(Diagnostic("E105", f"{block.name} needs the argument {name!r}", span, related))
+            message = f"{block.name} requires the argument {name!r}"
+            errors.append(Diagnostic("E105", message, line.target_span, related))
             continue
         else:
-            at = block.cursor["args"][name]
-            default = at["default"] if isinstance(at.data, dict) and "default" in at.data else at
-            value = declaration.default if default.data != declaration.default else evaluate(default, inside, inside)
+            place = block.cursor["args"][name]
+            default = place["default"] if isinstance(place.data, dict) and "default" in place.data else place
+            is_implied = default.data != declaration.default  # `int?` declares the default null
+            value = declaration.default if is_implied else evaluate(default, default_scope)
         try:
             bound[name] = declaration.check(value)
         except ValueError as why:
-            problems.append(Diagnostic("E104", f"argument {name!r} of {block.name} {why}", at.span))
-    if problems:
-        raise NetcalcError(problems)
+            errors.append(Diagnostic("E104", f"argument {name!r} of {block.name} {why}", place.span))
+    if errors:
+        raise NetcalcError(errors)
     return bound
 
 
-def frozen(value: Any) -> Any:
-    """The value as something hashable, for the memo; types that compare equal stay apart (1, 1.0, true)."""
+def hashable(value: Any) -> Any:
+    """Return the value as a hashable key in which 1, 1.0 and true differ."""
     if isinstance(value, Mapping):
-        return tuple((key, frozen(item)) for key, item in value.items())
+        return tuple((key, hashable(item)) for key, item in value.items())
     if isinstance(value, (list, tuple)):
-        return tuple(frozen(item) for item in value)
+        return tuple(hashable(item) for item in value)
     return type(value).__name__, value
 
 
-def _given(block: Block, declared: Mapping[str, Declaration], line: Line) -> dict[str, Cursor]:
+def _given_arguments(block: Block, declared: Mapping[str, Declaration], line: Line) -> dict[str, Cursor]:
     if line.args is None:
         return {}
     if isinstance(line.args.data, dict):
         return dict(line.args.items())
     if len(declared) == 1:  # a bare value sets the only argument
         return {next(iter(declared)): line.args}
-    raise NetcalcError(
-        Diagnostic(
-            "E107",
-            f"{block.name} takes its arguments as a mapping",
-            line.args.span,
-            hint=f"its arguments are {', '.join(declared)}" if declared else "it takes none",
-        )
-    )
+    hint = f"its arguments are {', '.join(declared)}" if declared else "it takes none"
+    message = f"{block.name}: arguments should be a mapping"
+    raise NetcalcError(Diagnostic("E107", message, line.args.span, hint=hint))

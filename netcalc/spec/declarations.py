@@ -1,4 +1,4 @@
-"""Declared names with types: the variables of a spec and the arguments of a block."""
+"""Declarations of names with types and limits: the vars of a spec and the arguments of a block."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MISSING: Any = object()
 
 
 class Declaration(NamedTuple):
-    """A name's type, default and limits; :meth:`check` holds a value against them."""
+    """Type, default and limits of a name; :meth:`check` validates a value."""
 
     name: str
     type: str = "any"
@@ -28,17 +28,17 @@ class Declaration(NamedTuple):
 
     @property
     def required(self) -> bool:
-        """Whether a call must give it, as there is no default."""
+        """True if there is no default, so that a call must give a value."""
         return self.default is _MISSING
 
     def check(self, value: Any) -> Any:
-        """The value; ValueError saying what it should be, where it does not fit."""
+        """Return the value; ValueError with what it should be if it does not fit."""
         if value is None:
             if self.nullable or self.type == "any":
                 return None
-            raise ValueError(f"should be {_article(self.type)}, not null")
+            raise ValueError(f"should be {_described(self.type)}, not null")
         if not _fits(value, self.type):
-            raise ValueError(f"should be {_article(self.type)}, not {_shown(value)}")
+            raise ValueError(f"should be {_described(self.type)}, not {_shown(value)}")
         if self.choices and value not in self.choices:
             raise ValueError(f"should be one of {', '.join(map(_shown, self.choices))}, not {_shown(value)}")
         for item in value if isinstance(value, (list, tuple)) else (value,):
@@ -51,7 +51,7 @@ class Declaration(NamedTuple):
 
 
 def declare_variable(name: str, value: Any) -> Declaration:
-    """A variable from its default, or from a mapping with ``default`` and limits."""
+    """Return the declaration of a var: its default, or a mapping with ``default`` and limits."""
     if isinstance(value, Mapping) and "default" in value:
         return _from_mapping(name, value)
     if isinstance(value, str) and "${" in value:
@@ -60,26 +60,26 @@ def declare_variable(name: str, value: Any) -> Declaration:
 
 
 def declare_argument(name: str, value: Any) -> Declaration:
-    """An argument from a type name (then it is required), a default, or a mapping with ``type`` and limits."""
+    """Return the declaration of an argument: a type (then it is required), a default, or a mapping with limits."""
     if isinstance(value, Mapping) and ("type" in value or "default" in value):
         return _from_mapping(name, value)
     if isinstance(value, str):
-        kind, nullable = value.removesuffix("?"), value.endswith("?")
-        if kind in TYPES:
-            return Declaration(name, kind, None if nullable else _MISSING, nullable=nullable)
+        type_, nullable = value.removesuffix("?"), value.endswith("?")
+        if type_ in TYPES:
+            return Declaration(name, type_, None if nullable else _MISSING, nullable=nullable)
     return declare_variable(name, value)
 
 
 def _from_mapping(name: str, value: Mapping[str, Any]) -> Declaration:
     unknown = set(value) - {"type", "default", "min", "max", "choices", "about"}
     if unknown:
-        raise ValueError(f"unknown key {sorted(unknown)[0]!r}; there are type, default, min, max, choices, about")
+        raise ValueError(f"unknown key {sorted(unknown)[0]!r}; the keys are type, default, min, max, choices, about")
     default = value.get("default", _MISSING)
-    kind = value.get("type") or ("any" if default is _MISSING or _expression(default) else _type_of(default))
-    nullable = isinstance(kind, str) and kind.endswith("?")
-    kind = kind.removesuffix("?") if isinstance(kind, str) else kind
-    if kind not in TYPES:
-        raise ValueError(f"unknown type {kind!r}; there are {', '.join(TYPES)}")
+    type_ = value.get("type") or ("any" if default is _MISSING or _is_expression(default) else _type_of(default))
+    nullable = isinstance(type_, str) and type_.endswith("?")
+    type_ = type_.removesuffix("?") if isinstance(type_, str) else type_
+    if type_ not in TYPES:
+        raise ValueError(f"unknown type {type_!r}; the types are {', '.join(TYPES)}")
     choices = value.get("choices") or ()
     if not isinstance(choices, (list, tuple)):
         raise ValueError("choices should be a list")
@@ -88,7 +88,7 @@ def _from_mapping(name: str, value: Mapping[str, Any]) -> Declaration:
             raise ValueError(f"{limit} should be a number, not {_shown(value[limit])}")
     return Declaration(
         name,
-        kind,
+        type_,
         None if nullable and default is _MISSING else default,
         nullable or default is None,
         value.get("min"),
@@ -98,7 +98,7 @@ def _from_mapping(name: str, value: Mapping[str, Any]) -> Declaration:
     )
 
 
-def _expression(value: Any) -> bool:
+def _is_expression(value: Any) -> bool:
     return isinstance(value, str) and "${" in value
 
 
@@ -117,19 +117,19 @@ def _type_of(value: Any) -> str:
     return "any"
 
 
-def _fits(value: Any, kind: str) -> bool:
-    if kind == "any":
+def _fits(value: Any, type_: str) -> bool:
+    if type_ == "any":
         return True
-    if kind == "op":
+    if type_ == "op":
         return isinstance(value, str) or (isinstance(value, Mapping) and len(value) == 1)
-    if kind.startswith("list"):
-        items = kind[5:-1] or "any"
+    if type_.startswith("list"):
+        items = type_[5:-1] or "any"
         return isinstance(value, (list, tuple)) and all(_fits(item, items) for item in value)
-    if kind == "bool" or isinstance(value, bool):
-        return kind == "bool" and isinstance(value, bool)
-    if kind == "int":
+    if type_ == "bool" or isinstance(value, bool):
+        return type_ == "bool" and isinstance(value, bool)
+    if type_ == "int":
         return isinstance(value, (int, Poly))
-    if kind == "float":
+    if type_ == "float":
         return isinstance(value, (int, float, Poly))
     return isinstance(value, str)
 
@@ -140,16 +140,16 @@ def _shown(value: Any) -> str:
     return repr(value) if isinstance(value, str) else str(value)
 
 
-def _article(kind: str) -> str:
+def _described(type_: str) -> str:
     names = {
         "int": "a whole number",
         "float": "a number",
         "bool": "true or false",
-        "str": "a word",
+        "str": "a string",
         "op": "an operation or block, by name or as {name: arguments}",
         "list": "a list",
         "list[int]": "a list of whole numbers",
         "list[float]": "a list of numbers",
-        "list[str]": "a list of words",
+        "list[str]": "a list of strings",
     }
-    return names[kind]
+    return names[type_]

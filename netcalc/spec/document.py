@@ -3,13 +3,11 @@
 from decimal import Decimal
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
-from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
 from netcalc.dtypes import DType
-from netcalc.spec.source import Cursor
 
-__all__ = ["BlockDecl", "CheckpointDecl", "Document", "InputDecl", "Published", "diagnose", "validate"]
+__all__ = ["BlockDecl", "CheckpointDecl", "Document", "InputDecl", "Published"]
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
 SizeText = int | str
@@ -123,102 +121,3 @@ class Document(_Part):
     outputs: dict[Name, str] | list[str] | None = None
     init: dict[str, str] = Field(default={}, description="pattern of parameter names: initialiser")
     checkpoint: dict[str, CheckpointDecl | str] = {}
-
-
-def validate(cursor: Cursor) -> Document:
-    """The document; NetcalcError with every way in which it is malformed."""
-    if not isinstance(cursor.data, dict):
-        raise NetcalcError(Diagnostic("E104", "a spec should be a mapping that starts with `netcalc: 1`", cursor.span))
-    if "netcalc" not in cursor.data:
-        raise NetcalcError(
-            Diagnostic("E105", "the key 'netcalc' is missing", cursor.span, hint="start the file with `netcalc: 1`")
-        )
-    try:
-        return Document.model_validate(cursor.data)
-    except ValidationError as error:
-        raise NetcalcError(diagnose(error, cursor, Document)) from None
-
-
-def diagnose(error: ValidationError, cursor: Cursor, model: type[BaseModel], what: str = "key") -> list[Diagnostic]:
-    """Pydantic's errors as diagnostics, each at its place, one for each place."""
-    found: dict[tuple[str | int, ...], Diagnostic] = {}
-    unions: set[tuple[str | int, ...]] = set()
-    for item in error.errors(include_url=False):
-        loc = _within(cursor, item)
-        union = len(loc) < len(item["loc"])
-        at = cursor.at(loc)
-        place = (*at.path, loc[-1]) if item["type"] == "missing" else at.path
-        # a union reports each of its members: the first at a place says enough
-        if place not in found:
-            found[place] = _one(item, loc, at, model, what)
-            unions |= {place} if union else set()
-    misspelt = {d.hint for d in found.values() if d.hint is not None}
-    return [
-        diagnostic
-        for place, diagnostic in found.items()
-        # of a union the member that came furthest is meant, and a misspelt key is not missing too
-        if not (place in unions and any(p[: len(place)] == place and p != place for p in found))
-        and not (diagnostic.code == "E105" and f"did you mean {str(place[-1])!r}?" in misspelt)
-    ]
-
-
-def _within(cursor: Cursor, item: Any) -> tuple[str | int, ...]:
-    """Where an error is, without the names that pydantic gives to the members of unions."""
-    loc: tuple[str | int, ...] = item["loc"]
-    own = 1 if item["type"] == "missing" else 0  # what is missing is not there to be found
-    kept: list[str | int] = []
-    for part in loc[: len(loc) - own]:
-        here = cursor.at(tuple(kept)).data
-        if (isinstance(here, dict) and part in here) or (isinstance(here, list) and isinstance(part, int)):
-            kept.append(part)
-    return (*kept, *loc[len(loc) - own :])
-
-
-def _one(item: Any, loc: tuple[str | int, ...], at: Cursor, model: type[BaseModel], what: str) -> Diagnostic:
-    name = str(loc[-1]) if loc else ""
-    attribute = what != "key"
-    if item["type"] == "extra_forbidden":
-        near = did_you_mean(name, _fields_at(model, item["loc"][:-1]))
-        return Diagnostic("E103" if attribute else "E101", f"unknown {what} {name!r}", at.key_span, hint=near)
-    if item["loc"][-1:] == ("[key]",):
-        message = f"{name!r} should be a name of letters, digits and '_' that starts with no digit"
-        return Diagnostic("E104", message, at.key_span)
-    if item["type"] == "missing":
-        return Diagnostic("E105", f"the {what} {name!r} is missing", at.key_span)
-    message = _PLAIN.get(item["type"]) or item["msg"].removeprefix("Value error, ").removeprefix("Input ")
-    shown = at.data if isinstance(at.data, (str, int, float, bool, type(None), list)) else None
-    given = f", not {shown!r}" if shown is not None and not attribute else ""
-    owner = ".".join(map(str, loc)) or name
-    return Diagnostic("E104", f"{what} {owner!r}: {message}{given}", at.span)
-
-
-#: What pydantic says in its own terms, in plain ones.
-_PLAIN = {
-    "model_type": "should be a mapping",
-    "dict_type": "should be a mapping",
-    "list_type": "should be a list",
-    "string_type": "should be text",
-    "string_pattern_mismatch": "is not written as it should be",
-    "int_type": "should be a whole number",
-    "bool_type": "should be true or false",
-    "too_short": "has too few entries",
-    "too_long": "has too many entries",
-}
-
-
-def _fields_at(model: type[BaseModel], loc: tuple[str | int, ...]) -> list[str]:
-    """The fields of the model that stands at ``loc`` below ``model``."""
-    import typing
-
-    for part in loc:
-        field = next((f for n, f in model.model_fields.items() if part in (n, f.alias)), None)
-        if field is None:
-            continue
-        pending = [field.annotation]
-        while pending:
-            kind = pending.pop()
-            if isinstance(kind, type) and issubclass(kind, BaseModel):
-                model = kind
-                break
-            pending += typing.get_args(kind)
-    return [f.alias or n for n, f in model.model_fields.items()]

@@ -1,83 +1,89 @@
-"""Values in a spec: plain data with ``${…}`` in it, evaluated where it stands."""
+"""Evaluation of plain data that contains ``${…}`` expressions."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
 from netcalc.expressions import Expression, ExpressionError, parse
-from netcalc.spec.source import Cursor, within
+from netcalc.spec.cursor import Cursor, within
 
 __all__ = ["evaluate", "evaluate_expression", "names_in"]
 
-_HOLE = re.compile(r"\$\{([^}]*)\}")
+_PLACEHOLDER = re.compile(r"\$\{([^}]*)\}")
 #: Modifiers of a line that hold an expression without ``${}``.
-_BARE = frozenset({"when", "repeat", "share", "freeze"})
+_EXPRESSION_KEYS = frozenset({"when", "repeat", "share", "freeze"})
 
 
-def evaluate(cursor: Cursor, scope: Mapping[str, Any], known: Iterable[str] = ()) -> Any:
-    """The data at ``cursor`` with every ``${…}`` replaced by its value; lists and mappings throughout.
+def evaluate(cursor: Cursor, scope: Mapping[str, Any]) -> Any:
+    """Return the data at ``cursor`` with every ``${…}`` replaced by its value, in lists and mappings too.
 
-    A text that is one hole gives the value itself, otherwise the holes are printed into the text.
+    A string that is a single ``${…}`` gives the value itself; otherwise values are formatted into the string.
+
+    Raises:
+        NetcalcError: E201 to E203; an unknown name is compared with all names of ``scope`` for a suggestion.
     """
     data = cursor.data
     if isinstance(data, str):
-        return _text(data, cursor, scope, known)
+        return _string(data, cursor, scope)
     if isinstance(data, list):
-        return [evaluate(item, scope, known) for item in cursor.elements()]
+        return [evaluate(item, scope) for item in cursor.elements()]
     if isinstance(data, dict):
-        return {key: evaluate(value, scope, known) for key, value in cursor.items()}
+        return {key: evaluate(value, scope) for key, value in cursor.items()}
     return data
 
 
-def evaluate_expression(cursor: Cursor, scope: Mapping[str, Any], known: Iterable[str] = ()) -> Any:
-    """The value at ``cursor`` where an expression is expected, so that ``${}`` may be left out."""
+def evaluate_expression(cursor: Cursor, scope: Mapping[str, Any]) -> Any:
+    """Return the value at ``cursor`` where an expression is expected and ``${}`` is optional."""
     data = cursor.data
     if not isinstance(data, str):
         return data
-    if _HOLE.fullmatch(data.strip()):
-        return _text(data.strip(), cursor, scope, known)
-    return _expression(data, cursor, scope, known)
+    if _PLACEHOLDER.fullmatch(data.strip()):
+        return _string(data.strip(), cursor, scope)
+    return _expression(data, cursor, scope)
 
 
-def names_in(data: Any, *, bare: bool = False) -> frozenset[str]:
-    """Every name that the expressions in ``data`` refer to; ``bare``: the text itself is an expression."""
+def names_in(data: Any, *, is_expression: bool = False) -> frozenset[str]:
+    """Return every name used by the expressions in ``data``.
+
+    ``is_expression`` is True if a string without ``${}`` is itself an expression.
+    """
     if isinstance(data, str):
-        texts = [data] if bare and "${" not in data else _HOLE.findall(data)
-        found: frozenset[str] = frozenset()
+        texts = [data] if is_expression and "${" not in data else _PLACEHOLDER.findall(data)
+        names: frozenset[str] = frozenset()
         for text in texts:
             try:
-                found |= parse(text).names()
+                names |= parse(text).names()
             except ExpressionError:
                 continue  # reported when it is evaluated
-        return found
+        return names
     if isinstance(data, list):
-        return frozenset().union(*(names_in(item, bare=bare) for item in data))
+        return frozenset().union(*(names_in(item, is_expression=is_expression) for item in data))
     if isinstance(data, dict):
-        own = (names_in(value, bare=bare or key in _BARE) for key, value in data.items())
-        return frozenset().union(*own, *(names_in(key) for key in data))
+        values = (names_in(v, is_expression=is_expression or k in _EXPRESSION_KEYS) for k, v in data.items())
+        return frozenset().union(*values, *(names_in(key) for key in data))
     return frozenset()
 
 
-def _text(text: str, cursor: Cursor, scope: Mapping[str, Any], known: Iterable[str]) -> Any:
+def _string(text: str, cursor: Cursor, scope: Mapping[str, Any]) -> Any:
     if "${" not in text:
         return text
-    whole = _HOLE.fullmatch(text)
-    if whole:
-        return _expression(whole[1], cursor, scope, known)
-    if text.count("${") != len(_HOLE.findall(text)):
-        raise NetcalcError(Diagnostic("E201", "'${' without its '}'", within(cursor.span, "${", 0, 2)))
-    return _HOLE.sub(lambda hole: str(_expression(hole[1], cursor, scope, known)), text)
+    single = _PLACEHOLDER.fullmatch(text)
+    if single:
+        return _expression(single[1], cursor, scope)
+    if text.count("${") != len(_PLACEHOLDER.findall(text)):
+        raise NetcalcError(Diagnostic("E201", "'${' without a closing '}'", within(cursor.span, "${", 0, 2)))
+    return _PLACEHOLDER.sub(lambda match: str(_expression(match[1], cursor, scope)), text)
 
 
-def _expression(text: str, cursor: Cursor, scope: Mapping[str, Any], known: Iterable[str]) -> Any:
+def _expression(text: str, cursor: Cursor, scope: Mapping[str, Any]) -> Any:
     try:
         expression: Expression = parse(text)
         return expression.evaluate(scope)
     except ExpressionError as error:
-        hint = did_you_mean(error.name, known) if error.name else None
+        hint = did_you_mean(error.name, scope) if error.name else None
         length = len(error.name) if error.name else 1
         span = within(cursor.span, text, error.column, length) if text else cursor.span
         raise NetcalcError(Diagnostic(error.code, error.message, span, hint=hint)) from None

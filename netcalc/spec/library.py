@@ -1,9 +1,10 @@
-"""Finding spec files, and putting together what ``extends`` and ``import`` name."""
+"""Loading of specs, with the files that they extend and import."""
 
 from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -11,17 +12,31 @@ from typing import Any, NamedTuple
 
 from netcalc import ops
 from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
-from netcalc.spec.document import BlockDecl, Document, validate
-from netcalc.spec.lines import MODIFIERS
-from netcalc.spec.source import Cursor, parse_yaml
+from netcalc.spec.cursor import Cursor
+from netcalc.spec.document import BlockDecl, Document
+from netcalc.spec.line_syntax import MODIFIERS, SEQUENCE
+from netcalc.spec.plain_data import read_data
+from netcalc.spec.validation import validate
+from netcalc.spec.yaml_document import parse_yaml
 
-__all__ = ["Block", "Loaded", "find_block", "load_document", "load_text", "shipped", "specs_dir"]
+__all__ = [
+    "Block",
+    "Loaded",
+    "find_block",
+    "load_data",
+    "load_document",
+    "load_text",
+    "shipped",
+    "shipped_blocks",
+    "specs_dir",
+]
 
+#: Keys whose entries are merged by name with those of the parent.
 _MERGED = ("dims", "vars", "inputs", "blocks", "init", "checkpoint")
 
 
 class Block(NamedTuple):
-    """A block's declaration, where it stands, and the file whose other blocks it may use."""
+    """A block's declaration, its place, and the spec whose other blocks it may use."""
 
     name: str
     decl: BlockDecl
@@ -31,7 +46,7 @@ class Block(NamedTuple):
 
 @dataclass(eq=False, slots=True)
 class Loaded:
-    """A spec file with everything it extends and imports."""
+    """A spec with everything that it extends and imports."""
 
     document: Document
     cursor: Cursor
@@ -40,7 +55,7 @@ class Loaded:
 
 
 def specs_dir() -> Path:
-    """Where the specs that ship with netcalc are."""
+    """Return the folder of the specs that ship with netcalc."""
     package = Path(__file__).parent.parent
     inside = package / "specs"
     return inside if inside.is_dir() else package.parent / "specs"
@@ -48,32 +63,56 @@ def specs_dir() -> Path:
 
 @cache
 def shipped() -> dict[str, Path]:
-    """The specs that ship, by name, in folders by family; shared blocks are not among them."""
+    """Return the files of the shipped specs by name, without the shared blocks."""
     root = specs_dir()
-    found = (*sorted(root.glob("*.yaml")), *sorted(root.glob("*/*.yaml")))
-    return {path.stem: path for path in found if path.parent.name != "blocks"}
+    paths = (*sorted(root.glob("*.yaml")), *sorted(root.glob("*/*.yaml")))  # a folder for each family
+    return {path.stem: path for path in paths if path.parent.name != "blocks"}
 
 
 def load_document(spec: str | Path) -> Loaded:
-    """The spec in a file, of a shipped name, or on standard input (``-``)."""
+    """Load a spec from a file, by its shipped name, or from standard input (``-``).
+
+    Raises:
+        NetcalcError: with every error found in the file and the files that it extends and imports.
+    """
     if str(spec) == "-":
         return load_text(sys.stdin.read(), "<stdin>", Path())
     return _load(_resolve(str(spec)), ())
 
 
 def load_text(text: str, label: str = "<text>", folder: Path | None = None) -> Loaded:
-    """The spec in a string; ``folder`` is where its ``extends`` and ``import`` look."""
+    """Load a spec from a string; ``folder`` is where the files that it extends and imports are looked up.
+
+    Raises:
+        NetcalcError: as :func:`load_document`.
+    """
     return _assemble(parse_yaml(text, label), label, folder or Path(), ())
 
 
+def load_data(data: Mapping[str, Any], label: str = "<data>", folder: Path | None = None) -> Loaded:
+    """Load a spec from Python data with the structure of a YAML spec.
+
+    It is validated as a file is; diagnostics give the path in the data, such as ``layers[3].conv2d.out``.
+
+    Args:
+        data: mapping with string keys, of mappings, lists, tuples, strings, numbers, booleans and None.
+        label: name of the document in diagnostics.
+        folder: where the files that it extends and imports are looked up.
+
+    Raises:
+        NetcalcError: as :func:`load_document`.
+    """
+    return _assemble(read_data(data, label), label, folder or Path(), ())
+
+
 def find_block(name: str, home: Loaded) -> Block | None:
-    """A block by name: the file's own, an imported one, or a shipped one."""
+    """Return a block by name: the spec's own, an imported one, or a shipped one; None if there is none."""
     return home.blocks[name] if name in home.blocks else _shipped_block(name)
 
 
 @cache
 def shipped_blocks() -> tuple[str, ...]:
-    """The names of the blocks that ship."""
+    """Return the names of the shipped blocks."""
     return tuple(sorted(path.stem for path in (specs_dir() / "blocks").glob("*.yaml")))
 
 
@@ -85,7 +124,7 @@ def _shipped_block(name: str) -> Block | None:
 
 @cache
 def _shipped_file(name: str) -> Path | None:
-    """The file of a shipped spec, without listing them all."""
+    """Return the file of a shipped spec, without listing all of them."""
     root = specs_dir()
     folders = (Path(entry) for entry in os.scandir(root) if entry.is_dir() and entry.name != "blocks")
     candidates = (folder / f"{name}.yaml" for folder in (root, *folders))
@@ -103,12 +142,13 @@ def _resolve(spec: str) -> Path:
     raise NetcalcError(
         Diagnostic(
             "E005",
-            f"there is no file {spec!r}, and no shipped spec of that name",
-            hint=hint or "`netcalc specs` lists what ships",
+            f"there is no file and no shipped spec {spec!r}",
+            hint=hint or "`netcalc specs` lists the shipped specs",
         )
     )
 
 
+#: Specs read before, by path, resolved path and time of modification.
 _READ: dict[tuple[Path, Path, int], Loaded] = {}
 
 
@@ -118,7 +158,7 @@ def _load(path: Path, chain: tuple[Path, ...]) -> Loaded:
         stamp = real.stat().st_mtime_ns
     except OSError as error:
         raise NetcalcError(_unreadable(path, error)) from None
-    if (path, real, stamp) not in _READ:  # what has been read does not lead back to itself
+    if (path, real, stamp) not in _READ:  # a spec that has been read is not part of a circle
         _READ[path, real, stamp] = _read(path, real, chain)
     return _READ[path, real, stamp]
 
@@ -161,16 +201,16 @@ def _assemble(cursor: Cursor, label: str, folder: Path, chain: tuple[Path, ...])
     document = validate(cursor) if own.extends is not None else own
     loaded = Loaded(document, cursor, label, imported)
     for name, decl in document.blocks.items():
-        if name in MODIFIERS or name == "sequence" or ops.find(name) is not None:
+        if name in MODIFIERS or name == SEQUENCE or ops.find(name) is not None:
             kind = "a modifier" if name in MODIFIERS else "an operation"
-            message = f"a block may not be called {name!r}, which is {kind}"
+            message = f"a block cannot be named {name!r}, the name of {kind}"
             raise NetcalcError(Diagnostic("E106", message, cursor["blocks"][name].key_span))
         loaded.blocks[name] = Block(name, decl, cursor["blocks"][name], loaded)
     return loaded
 
 
 def _follow(name: str, cursor: Cursor, folder: Path, chain: tuple[Path, ...]) -> Loaded:
-    """The file that ``extends`` or ``import`` names: beside this one, or among the shipped ones."""
+    """Load the file that ``extends`` or ``import`` names, from the folder of the spec or the shipped specs."""
     stem = name if name.endswith((".yaml", ".yml")) else f"{name}.yaml"
     candidates = [folder / stem, specs_dir() / stem]
     path = next((c for c in candidates if c.is_file()), _shipped_file(name))
@@ -178,21 +218,25 @@ def _follow(name: str, cursor: Cursor, folder: Path, chain: tuple[Path, ...]) ->
         raise NetcalcError(
             Diagnostic(
                 "E005",
-                f"there is no file {stem!r} beside this one or among the shipped specs",
+                f"there is no file {stem!r} in the folder of this spec or among the shipped specs",
                 cursor.span,
                 hint=did_you_mean(name, [*shipped(), *(f"blocks/{b}" for b in shipped_blocks())]),
             )
         )
     if path.resolve() in chain:
-        raise NetcalcError(Diagnostic("E006", f"{name!r} leads back to itself through extends or import", cursor.span))
+        raise NetcalcError(
+            Diagnostic("E006", f"{name!r} extends or imports itself, directly or through other specs", cursor.span)
+        )
     try:
         return _load(path, chain or (Path(),))
     except RecursionError:
-        raise NetcalcError(Diagnostic("E006", f"{name!r} goes too deep", cursor.span)) from None
+        raise NetcalcError(
+            Diagnostic("E006", f"the chain of extends and import is too deep at {name!r}", cursor.span)
+        ) from None
 
 
 def _merge(parent: Cursor, child: Cursor) -> Cursor:
-    """The child's keys over the parent's; mappings of names are merged entry by entry."""
+    """Return the parent's document with the child's keys in place of its own, or merged (:data:`_MERGED`)."""
     data: dict[str, Any] = dict(parent.data)
     spans = {path: span for path, span in parent.spans.items() if not path or path[0] not in child.data}
     for key, value in child.data.items():
@@ -205,28 +249,28 @@ def _merge(parent: Cursor, child: Cursor) -> Cursor:
         else:
             data[key] = value
         spans |= {p: s for p, s in child.spans.items() if p[:1] == (key,)}
-    _refuse_stray_names(parent, child)
+    _check_names(parent, child)
     data.pop("extends", None)
     if "published" not in child.data:
-        data.pop("published", None)  # figures are of one network
+        data.pop("published", None)  # published figures describe the parent only
     if "import" in data and "import" not in child.data:
-        data.pop("import")  # the parent's imports come with the parent's blocks
+        data.pop("import")  # the parent's imported blocks are already in its blocks
     return Cursor(data, (), spans)
 
 
 def _override(old: Any, new: Any) -> Any:
-    """A new default keeps the limits that the parent declared."""
+    """Return a variable's declaration with a new default that keeps the limits declared by the parent."""
     limited = isinstance(old, dict) and "default" in old
     return {**old, "default": new} if limited and not (isinstance(new, dict) and "default" in new) else new
 
 
-def _refuse_stray_names(parent: Cursor, child: Cursor) -> None:
+def _check_names(parent: Cursor, child: Cursor) -> None:
     if "layers" in child.data or "blocks" in child.data:
-        return  # new layers may need new names
+        return  # new layers may use new names
     problems = [
         Diagnostic(
             "E101",
-            f"the spec that this one extends has no {key[:-1]} {name!r}",
+            f"the extended spec has no {key[:-1]} {name!r}",
             child[key][name].key_span,
             hint=did_you_mean(name, parent.data.get(key) or {}),
         )

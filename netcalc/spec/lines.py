@@ -1,79 +1,87 @@
-"""One line of ``layers``: an operation or block with its arguments, and the modifiers beside it."""
+"""Elaboration of lists of lines: each line becomes nodes of the body and names in the scope."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import NamedTuple
+from netcalc import ops
+from netcalc.diagnostics import NetcalcError
+from netcalc.ir import Value
+from netcalc.spec.block_calls import elaborate_call
+from netcalc.spec.cursor import Cursor
+from netcalc.spec.elaboration import Elaboration
+from netcalc.spec.line_inputs import start_value
+from netcalc.spec.line_syntax import SEQUENCE, Line, read_line
+from netcalc.spec.modifiers import condition_holds, line_name, output_names
+from netcalc.spec.operations import elaborate_operation
+from netcalc.spec.repeats import elaborate_repeat
+from netcalc.spec.reporter import TooLargeError
+from netcalc.spec.scope import Outputs, Poisoned, Scope
+from netcalc.spec.sequences import elaborate_sequence
+from netcalc.spec.targets import block_of, resolve_target, target_names
 
-from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
-from netcalc.spec.source import Cursor
-
-__all__ = ["MODIFIERS", "Line", "read_line"]
-
-#: Keys with a meaning of their own beside the operation's; no operation or block may be named so.
-MODIFIERS: dict[str, str] = {
-    "name": "the line's name, a part of the path of its parameters",
-    "from": "its inputs: a value's name, a list of them, or a mapping from port to name",
-    "as": "names for its outputs, in order",
-    "repeat": "how often: a number, or {times, index}, or {each: list, as: name, index: name}",
-    "share": "with repeat: every iteration uses the weights of the first",
-    "when": "a condition; where it does not hold the line is left out, and its names stand for its input",
-    "tie": "whose weights it uses: the path of a layer, or a mapping from parameter to path",
-    "freeze": "its parameters are not trained",
-}
+__all__ = ["elaborate_lines"]
 
 
-class Line(NamedTuple):
-    """A line taken apart; every part keeps its cursor."""
+def elaborate_lines(elaboration: Elaboration, cursor: Cursor, scope: Scope, current: Value | None) -> Value | None:
+    """Elaborate a list of lines, each applied to the value of the one before; return the last value.
 
-    target: str
-    cursor: Cursor  # the whole line
-    args: Cursor | None  # None: no arguments given
-    modifiers: dict[str, Cursor]
-
-    def modifier(self, name: str) -> Cursor | None:
-        """The modifier's cursor, or None."""
-        return self.modifiers.get(name)
-
-
-def read_line(cursor: Cursor, known: Callable[[], Iterable[str]]) -> Line:
-    """The line at ``cursor``; NetcalcError (E107) where it is no line.
-
-    ``known`` lists the operations and blocks, when a line names too many things to be one.
+    The error of a line is recorded, and elaboration continues with a value of unknown type in its place.
     """
-    data = cursor.data
-    if isinstance(data, str):
-        return Line(data, cursor, None, {})
-    if not isinstance(data, dict):
-        raise NetcalcError(
-            Diagnostic(
-                "E107",
-                "a line should be the name of an operation or block, or a mapping with one",
-                cursor.span,
-                hint="for example `- relu` or `- conv2d: {out: 64, kernel: 3}`",
-            )
-        )
-    modifiers = {key: cursor[key] for key in data if key in MODIFIERS}
-    targets = [key for key in data if key not in MODIFIERS]
-    if len(targets) != 1:
-        raise NetcalcError(_miscounted(cursor, targets, known))
-    args = cursor[targets[0]]
-    return Line(targets[0], cursor, None if args.data is None else args, modifiers)
+    for item in cursor.elements():
+        if isinstance(item.data, dict) and isinstance(item.data.get("name"), str):
+            scope.later.setdefault(item.data["name"], item["name"].span)
+    for item in cursor.elements():
+        elaboration.budget.spend(1, item)
+        try:
+            current = _elaborate_line(elaboration, item, scope, current)
+        except TooLargeError:
+            raise
+        except NetcalcError as error:
+            elaboration.reporter.report(error, scope.arguments_in_force())
+            current = _poison(item, scope)
+        except Poisoned:
+            current = _poison(item, scope)
+    return current
 
 
-def _miscounted(cursor: Cursor, targets: list[str], known: Callable[[], Iterable[str]]) -> Diagnostic:
-    if not targets:
-        return Diagnostic(
-            "E107", "this line names no operation or block", cursor.span, hint="add one, as in `relu: {}`"
-        )
-    there = set(known())
-    stray = [t for t in targets if t not in there]
-    if len(targets) - len(stray) == 1:
-        hint = did_you_mean(stray[0], MODIFIERS)
-        return Diagnostic("E101", f"unknown modifier {stray[0]!r}", cursor[stray[0]].key_span, hint=hint)
-    return Diagnostic(
-        "E107",
-        f"this line names {len(targets)} operations or blocks: {', '.join(targets)}",
-        cursor[targets[1]].key_span,
-        hint="arguments go inside the braces of the operation, as in `conv2d: {out: 64, kernel: 3}`",
-    )
+def _elaborate_line(elaboration: Elaboration, cursor: Cursor, scope: Scope, current: Value | None) -> Value | None:
+    line = read_line(cursor, lambda: target_names(scope))
+    if "repeat" in line.modifiers:
+        return elaborate_repeat(elaboration, line, scope, current)
+    if not condition_holds(line, scope):
+        _skip(line, scope, current)
+        return current
+    line = resolve_target(line, scope)
+    with elaboration.freezing(line, scope):
+        if line.target == SEQUENCE:
+            return elaborate_sequence(elaboration, line, scope, current)
+        declared = ops.find(line.target)
+        if declared is not None:
+            return elaborate_operation(elaboration, line, declared, scope, current)
+        return elaborate_call(elaboration, line, block_of(elaboration, line, scope), scope, current)
+
+
+def _skip(line: Line, scope: Scope, current: Value | None) -> None:
+    """Let the names of a line whose ``when`` is false stand for its input, unless an earlier line has them.
+
+    The names of an operation without inputs stand for an absent value.
+    """
+    declared = ops.find(line.target)
+    has_inputs = declared is None or bool(declared.inputs)
+    value = start_value(line, scope, current) if has_inputs else None
+    for name in (line_name(line, scope), *output_names(line)):
+        if isinstance(name, (str, int)):
+            scope.defined.setdefault(str(name), Outputs.single(value, line.cursor.span))
+
+
+def _poison(item: Cursor, scope: Scope) -> Value:
+    """Return a value of unknown type for a line with an error, and give it the names that the line defines.
+
+    What depends on the value is skipped, so that an error is reported once.
+    """
+    value = Value(None, "an earlier error", item.span)
+    data = item.data if isinstance(item.data, dict) else {}
+    labels = data.get("as")
+    for name in (data.get("name"), *(labels if isinstance(labels, list) else [labels])):
+        if isinstance(name, str):
+            scope.defined[name] = Outputs.single(value, item.span)
+    return value

@@ -8,7 +8,7 @@ from netcalc import ops
 from netcalc.opdef import Operation
 from netcalc.spec.document import Document
 from netcalc.spec.library import shipped_blocks
-from netcalc.spec.lines import MODIFIERS
+from netcalc.spec.line_syntax import MODIFIERS
 
 __all__ = ["operation_schema", "spec_schema"]
 

@@ -1,4 +1,4 @@
-"""The dims and vars of a spec at the values that are asked for."""
+"""Values of the dims and vars of a spec."""
 
 from __future__ import annotations
 
@@ -7,16 +7,17 @@ from typing import Any
 
 from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
 from netcalc.dims import Poly, symbol
+from netcalc.spec.cursor import Cursor
 from netcalc.spec.declarations import Declaration, declare_variable
 from netcalc.spec.evaluate import evaluate
 from netcalc.spec.library import Loaded
-from netcalc.spec.source import Cursor, parse_scalar
+from netcalc.spec.yaml_document import parse_scalar
 
 __all__ = ["Settings", "parse_assignment", "resolve_settings"]
 
 
 class Settings(Mapping[str, Any]):
-    """Dims and vars by name, each evaluated when it is first asked for."""
+    """Values of dims and vars by name, each evaluated at its first use."""
 
     def __init__(self, loaded: Loaded, given: Mapping[str, Any], symbolic: Collection[str]) -> None:
         self._loaded = loaded
@@ -24,7 +25,7 @@ class Settings(Mapping[str, Any]):
         self._symbolic = symbolic
         self._values: dict[str, Any] = {}
         self._pending: list[str] = []
-        self.circular: set[str] = set()  # names of circles that were found
+        self.circular: set[str] = set()  # names of circular definitions, which are reported once
         self.dims = tuple(loaded.document.dims)
         self.vars = tuple(loaded.document.vars)
 
@@ -47,10 +48,10 @@ class Settings(Mapping[str, Any]):
         kind = "dims" if name in self._loaded.document.dims else "vars"
         cursor = self._loaded.cursor[kind][name]
         if name in self._pending:
-            around = self._pending[self._pending.index(name) :]
-            self.circular |= set(around)
-            circle = " → ".join([*around, name])
-            raise NetcalcError(Diagnostic("E204", f"{name!r} is defined through itself: {circle}", cursor.span))
+            cycle = self._pending[self._pending.index(name) :]
+            self.circular |= set(cycle)
+            message = f"circular definition of {name!r}: {' → '.join([*cycle, name])}"
+            raise NetcalcError(Diagnostic("E204", message, cursor.span))
         self._pending.append(name)
         try:
             return self._dim(name, cursor) if kind == "dims" else self._var(name, cursor)
@@ -58,74 +59,83 @@ class Settings(Mapping[str, Any]):
             self._pending.pop()
 
     def _dim(self, name: str, cursor: Cursor) -> Any:
-        value = self._given[name] if name in self._given else evaluate(cursor, self, self)
+        value = self._given[name] if name in self._given else evaluate(cursor, self)
         if value is None or name in self._symbolic:
             return symbol(name, value if isinstance(value, int) else None)
         if isinstance(value, Poly):
             return value
         if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-            raise self._bad(name, cursor, f"should be a whole number of at least 1, not {value!r}")
+            raise self._invalid(name, cursor, f"should be a whole number of at least 1, not {value!r}")
         return value
 
     def _var(self, name: str, cursor: Cursor) -> Any:
         declaration = self.declaration(name)
         default = cursor["default"] if isinstance(cursor.data, dict) and "default" in cursor.data else cursor
-        value = self._given[name] if name in self._given else evaluate(default, self, self)
+        value = self._given[name] if name in self._given else evaluate(default, self)
         try:
             if declaration.type == "any" and name in self._given and not declaration.nullable:
-                # the type of a default that is an expression is that of its value
-                declaration = _typed(declaration, evaluate(default, self, self))
+                # a default that is an expression declares the type of its value
+                declaration = _typed(declaration, evaluate(default, self))
             return declaration.check(value)
         except ValueError as why:
-            raise self._bad(name, cursor, str(why)) from None
+            raise self._invalid(name, cursor, str(why)) from None
 
     def declaration(self, name: str) -> Declaration:
-        """What the spec says of a variable."""
+        """Return the declaration of a variable; NetcalcError (E104) if it is malformed."""
         cursor = self._loaded.cursor["vars"][name]
         try:
             return declare_variable(name, cursor.data)
         except ValueError as why:
             raise NetcalcError(Diagnostic("E104", f"var {name!r}: {why}", cursor.span)) from None
 
-    def _bad(self, name: str, cursor: Cursor, why: str) -> NetcalcError:
+    def _invalid(self, name: str, cursor: Cursor, why: str) -> NetcalcError:
         if name in self._given:
             return NetcalcError(Diagnostic("E501", f"--set {name}: {why}", cursor.key_span))
         return NetcalcError(Diagnostic("E104", f"{name!r} {why}", cursor.span))
 
 
 def resolve_settings(loaded: Loaded, given: Mapping[str, Any], symbolic: Collection[str]) -> Settings:
-    """Every dim and var; NetcalcError with all that is wrong with them."""
+    """Return all dims and vars.
+
+    Args:
+        loaded: the spec.
+        given: values in place of the defaults.
+        symbolic: names of dims that stay symbols.
+
+    Raises:
+        NetcalcError: with every unknown name and invalid value.
+    """
     document = loaded.document
-    problems: list[Diagnostic] = []
+    errors: list[Diagnostic] = []
     for name in given:
         if name not in document.dims and name not in document.vars:
             hint = did_you_mean(name, [*document.dims, *document.vars])
-            problems.append(Diagnostic("E501", f"--set {name}: the spec has no dim or var of this name", hint=hint))
+            errors.append(Diagnostic("E501", f"--set {name}: the spec has no dim or var of that name", hint=hint))
     for name in symbolic:
         if name not in document.dims:
             hint = did_you_mean(name, document.dims)
-            problems.append(Diagnostic("E501", f"--symbolic {name}: the spec has no dim of this name", hint=hint))
+            errors.append(Diagnostic("E501", f"--symbolic {name}: the spec has no dim of that name", hint=hint))
     for name in document.vars:
         if name in document.dims:
             span = loaded.cursor["vars"][name].key_span
-            problems.append(Diagnostic("E106", f"{name!r} is both a dim and a var", span))
-    if problems:
-        raise NetcalcError(problems)
+            errors.append(Diagnostic("E106", f"{name!r} is declared as a dim and as a var", span))
+    if errors:
+        raise NetcalcError(errors)
     settings = Settings(loaded, given, frozenset(symbolic))
     for name in settings:
         if name in settings.circular:
-            continue  # reported where the circle was entered
+            continue  # reported when the first of them was evaluated
         try:
             settings[name]
         except NetcalcError as error:
-            problems += error.diagnostics
-    if problems:
-        raise NetcalcError(problems)
+            errors += error.diagnostics
+    if errors:
+        raise NetcalcError(errors)
     return settings
 
 
 def parse_assignment(text: str) -> tuple[str, Any]:
-    """``name=value`` as (name, value), the value read as YAML."""
+    """Return (name, value) of ``name=value``, the value read as YAML; NetcalcError (E501) if it is malformed."""
     name, equals, value = text.partition("=")
     if not equals or not name.strip():
         raise NetcalcError(Diagnostic("E501", f"--set {text}: should be name=value", hint="for example --set batch=8"))
@@ -133,7 +143,6 @@ def parse_assignment(text: str) -> tuple[str, Any]:
 
 
 def _typed(declaration: Declaration, default: Any) -> Declaration:
-    plain = declare_variable(declaration.name, default)
-    return Declaration(
-        plain.name, plain.type, default, False, declaration.minimum, declaration.maximum, declaration.choices
-    )
+    """Return the declaration with the type of its evaluated default."""
+    type_ = declare_variable(declaration.name, default).type
+    return declaration._replace(type=type_, default=default, nullable=False, about="")

@@ -156,7 +156,7 @@ def test_all_errors_at_once_and_how_many(
     ran = netcalc("shapes", write(HEAD + "layers:\n" + "".join(f"  - {line}\n" for line in lines)))
     assert [line for line in ran.err.splitlines() if line.startswith("error")] == [
         "error[E102]: unknown operation or block 'lineer'",
-        "error[E301]: there is no value 'nothing' here",
+        "error[E301]: unknown value 'nothing'",
         "error[E104]: linear attribute 'out': should be at least 1",
     ]  # and nothing about the line that depends on the first error
     assert ran.err.endswith("\n3 errors\n")

@@ -18,7 +18,7 @@ from netcalc import ops
 from netcalc.cli.app import COMMANDS
 from netcalc.cli.options import read_program
 from netcalc.spec.library import shipped, specs_dir
-from netcalc.spec.lines import MODIFIERS
+from netcalc.spec.line_syntax import MODIFIERS
 from netcalc.spec.schema import spec_schema
 from tests.conftest import Ran
 

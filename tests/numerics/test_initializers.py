@@ -94,19 +94,19 @@ def test_numbers_stay_the_same() -> None:
 @pytest.mark.parametrize(
     ("option", "message"),
     [
-        ("xaver_normal", "no initialiser 'xaver_normal'"),
+        ("xaver_normal", "unknown initialiser 'xaver_normal'"),
         ("normal(sd=1)", "normal has no argument 'sd'"),
-        ("normal(1, mean=2)", "'mean' is given twice"),
-        ("normal(std=x)", "std should be a number, and is 'x'"),
+        ("normal(1, mean=2)", "duplicate argument 'mean'"),
+        ("normal(std=x)", "std should be a number, not 'x'"),
         ("normal(std=-1)", "std should be positive"),
         ("normal(std=inf)", "std should be finite"),
-        ("kaiming_uniform(mode=fan)", "mode is one of fan_in, fan_out"),
-        ("constant", "constant needs its value"),
+        ("kaiming_uniform(mode=fan)", "mode should be one of fan_in, fan_out"),
+        ("constant", "constant requires a value"),
         ("zeros(1)", "zeros takes no arguments"),
-        ("uniform(1, 1)", "a should be below b"),
-        ("normal(std=1", "an initialiser is a name"),
-        ("normal()x", "an initialiser is a name"),
-        ("*.weight=", "an initialiser is a name"),
+        ("uniform(1, 1)", "a should be less than b"),
+        ("normal(std=1", "an initialiser should be a name"),
+        ("normal()x", "an initialiser should be a name"),
+        ("*.weight=", "an initialiser should be a name"),
     ],
 )
 def test_malformed_options(option: str, message: str) -> None:

@@ -140,8 +140,8 @@ def test_a_tie_from_inside_a_block_to_the_top() -> None:
 @pytest.mark.parametrize(
     ("tie", "message"),
     [
-        ("{weight: nowhere.weight}", "there is no 'nowhere.weight' before this line to share weights with"),
-        ("{weight: a.weight}", "'weight' is 3×4, and 'a.weight' is 4×8"),
+        ("{weight: nowhere.weight}", "no earlier line has 'nowhere.weight' to tie to"),
+        ("{weight: a.weight}", "cannot tie 'weight', which is 3×4, to 'a.weight', which is 4×8"),
         ("{wight: a.weight}", "linear has no parameter 'wight' to tie"),
     ],
 )

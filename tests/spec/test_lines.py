@@ -137,7 +137,7 @@ def test_integer_inputs_carry_their_range() -> None:
 
 def test_duplicate_names_are_refused_with_both_places() -> None:
     (problem,) = layer_problems("- {name: a, linear: 4}\n- {name: a, linear: 4}")
-    assert (problem.code, problem.message) == ("E106", "the name 'a' is used twice")
+    assert (problem.code, problem.message) == ("E106", "duplicate name 'a'")
     assert problem.span is not None
     assert problem.span.line == 5
     assert problem.related[0].span is not None
@@ -193,7 +193,7 @@ def test_shapes_that_do_not_fit_show_both_with_their_origins() -> None:
 
 def test_a_missing_port_is_named() -> None:
     (problem,) = layer_problems("- scaled_dot_product_attention", shape="[1, 2, 5, 8]")
-    assert (problem.code, problem.message) == ("E303", "scaled_dot_product_attention needs key and value")
+    assert (problem.code, problem.message) == ("E303", "scaled_dot_product_attention requires the inputs key and value")
 
 
 def test_every_name_of_a_line_that_is_left_out_stands_for_its_input() -> None:

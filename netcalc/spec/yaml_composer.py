@@ -1,4 +1,4 @@
-"""YAML text to ruamel's nodes, which know their places."""
+"""YAML text parsed by ruamel into nodes that carry their places."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ __all__ = ["compose"]
 
 
 class _Reader(Reader):
-    """ruamel's reader, with a quick look ahead of its search for characters that YAML does not allow.
+    """ruamel's reader with a fast path in its search for characters that YAML forbids.
 
-    All that Unicode calls printable is allowed; ruamel's regular expression takes longer to compile than most specs
-    take to read.
+    YAML allows every character that Unicode calls printable, and ruamel's regular expression takes longer to compile
+    than most specs take to read.
     """
 
     def check_printable(self, data: Any) -> None:
@@ -23,7 +23,7 @@ class _Reader(Reader):
 
 
 def compose(text: str) -> Any:
-    """The node of the one document in a text, by YAML 1.2; None where there is none."""
+    """Return the root node of the only document in a text, by YAML 1.2; None if the text is empty."""
     yaml = YAML(typ="safe", pure=True)
     yaml.Reader = _Reader
     return yaml.compose(text)

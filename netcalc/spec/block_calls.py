@@ -1,0 +1,112 @@
+"""Elaboration of a line that is a block: its body, made once for equal arguments and input types, and a call of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from netcalc.diagnostics import Diagnostic, NetcalcError
+from netcalc.ir import Body, CallNode, Value, types_of
+from netcalc.opdef import ports
+from netcalc.spec.arguments import bind_arguments, hashable
+from netcalc.spec.elaboration import Elaboration
+from netcalc.spec.library import Block
+from netcalc.spec.limits import MAX_BLOCK_DEPTH
+from netcalc.spec.line_inputs import Inputs, resolve_value
+from netcalc.spec.line_syntax import Line
+from netcalc.spec.modifiers import claim_path, define_outputs, line_name
+from netcalc.spec.program_io import checkpoint_sources
+from netcalc.spec.scope import Outputs, PartialBody, Poisoned, Scope
+from netcalc.spec.ties import tie_call
+
+__all__ = ["add_call", "bind_call", "elaborate_call"]
+
+
+def elaborate_call(
+    elaboration: Elaboration, line: Line, block: Block, scope: Scope, current: Value | None
+) -> Value | None:
+    """Elaborate a block call and return its first output."""
+    body, inputs = bind_call(elaboration, line, block, scope, current)
+    path = claim_path(scope.path_of_line(line_name(line, scope), block.name), line, scope)
+    node = add_call(elaboration, line, scope, path, body, inputs)
+    ports = [name.split(".")[-1] for name in block.decl.outputs or ["output"]]
+    define_outputs(line, scope, Outputs(dict(zip(ports, node.outputs, strict=False)), node.span))
+    return node.outputs[0]
+
+
+def bind_call(
+    elaboration: Elaboration,
+    line: Line,
+    block: Block,
+    scope: Scope,
+    current: Value | None,
+    carried: Sequence[Value] = (),
+) -> tuple[Body, list[Value | None]]:
+    """Return the body and the inputs of a call; ``carried`` are the outputs of the iteration before."""
+    inputs = Inputs(line, ports(*block.decl.inputs), block.name, scope, current).resolve({})
+    inputs[: len(carried)] = carried
+    if any(value is not None and value.type is None for value in inputs):
+        raise Poisoned
+    names = [name.rstrip("?") for name in block.decl.inputs]
+    arguments = bind_arguments(block, line, scope, dict(zip(names, types_of(inputs), strict=True)))
+    return _body(elaboration, block, arguments, inputs, line), inputs
+
+
+def add_call(
+    elaboration: Elaboration,
+    line: Line,
+    scope: Scope,
+    path: str,
+    body: Body,
+    inputs: list[Value | None],
+    start: int | None = None,
+) -> CallNode:
+    """Append a call to the scope's body and return it; with ``start`` its instances are numbered from there."""
+    span = line.target_span
+    outputs = tuple(Value(value.type, path, span) for value in body.outputs)
+    if not outputs:
+        raise NetcalcError(Diagnostic("E303", f"{body.block} has no input and no lines", span))
+    if outputs[0].type is None:
+        raise Poisoned
+    node = CallNode(path, body, tuple(inputs), outputs, 1, start, None, span)
+    node.shares = tie_call(node, line, scope, elaboration.main)
+    scope.body.nodes.append(node)
+    return node
+
+
+def _body(
+    elaboration: Elaboration, block: Block, arguments: Mapping[str, Any], inputs: list[Value | None], line: Line
+) -> Body:
+    """Return the body of a block for these arguments and input types, elaborated at its first use."""
+    key = (id(block), hashable(arguments), types_of(inputs), elaboration.frozen)
+    if key in elaboration.bodies:
+        return elaboration.bodies[key]
+    reporter = elaboration.reporter
+    if len(reporter.chain) >= MAX_BLOCK_DEPTH:
+        message = f"blocks are nested more than {MAX_BLOCK_DEPTH} deep"
+        hint = f"{block.name!r} may call itself without end"
+        raise NetcalcError(Diagnostic("E204", message, line.cursor.span, hint=hint))
+    partial = PartialBody(block.name, block.home)
+    scope = elaboration.root_scope(partial, dict(arguments))
+    for name, outer in zip(block.decl.inputs, inputs, strict=True):
+        label = name.rstrip("?")
+        inner = None if outer is None else Value(outer.type, label, outer.span)
+        partial.inputs.append(inner)
+        scope.defined[label] = Outputs.single(inner)
+    scope.defined["in"] = Outputs.single(partial.inputs[0])
+    with reporter.inside(f"in block {block.name!r}, called here", (line.args or line.cursor).key_span):
+        elaboration.bodies[key] = _elaborate_body(elaboration, block, partial, scope)
+    return elaboration.bodies[key]
+
+
+def _elaborate_body(elaboration: Elaboration, block: Block, partial: PartialBody, scope: Scope) -> Body:
+    current = elaboration.lines(block.cursor["layers"], scope, partial.inputs[0])
+    outputs: list[Value] = []
+    if block.decl.outputs is None:
+        outputs = [] if current is None else [current]
+    else:
+        for item in block.cursor["outputs"].elements():
+            value = elaboration.reporter.guard(resolve_value, str(item.data), item, scope, current)
+            outputs.append(value or Value(None, str(item.data)))
+    checkpoint = checkpoint_sources(elaboration.reporter, block.decl.checkpoint, block.cursor, scope)
+    return partial.finish(outputs, dict(checkpoint))

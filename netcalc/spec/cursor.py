@@ -1,0 +1,87 @@
+"""A value in a spec document together with its place, for diagnostics."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, TypeAlias
+
+from netcalc.diagnostics import Span
+
+__all__ = ["Cursor", "Path", "Spans", "within"]
+
+#: Keys and indices from the top of the document to a value.
+Path: TypeAlias = tuple[str | int, ...]
+#: The places of the key and of the value at each path; an item of a list has no key.
+Spans: TypeAlias = Mapping[Path, tuple[Span | None, Span]]
+
+
+class Cursor:
+    """A value in a document, with its path and the places of everything in the document."""
+
+    __slots__ = ("data", "path", "spans")
+
+    def __init__(self, data: Any, path: Path, spans: Spans) -> None:
+        self.data = data
+        self.path = path
+        self.spans = spans
+
+    def __getitem__(self, key: str | int) -> Cursor:
+        return Cursor(self.data[key], (*self.path, key), self.spans)
+
+    def items(self) -> Iterator[tuple[str, Cursor]]:
+        """Yield the entries of a mapping."""
+        for key in self.data:
+            yield key, self[key]
+
+    def elements(self) -> Iterator[Cursor]:
+        """Yield the items of a list."""
+        for index in range(len(self.data)):
+            yield self[index]
+
+    @property
+    def span(self) -> Span | None:
+        """Place of the value, or of the nearest enclosing value that has one."""
+        return self._nearest()[1]
+
+    @property
+    def key_span(self) -> Span | None:
+        """Place of the key, or of the value if it has no key."""
+        key, value = self._nearest()
+        return key or value
+
+    def at(self, path: Path) -> Cursor:
+        """Return the cursor at ``path`` below this one, or at the longest prefix of it that exists."""
+        cursor = self
+        for part in path:
+            data = cursor.data
+            is_key = isinstance(data, dict) and part in data
+            is_index = isinstance(data, list) and isinstance(part, int) and part < len(data)
+            if not (is_key or is_index):
+                break
+            cursor = cursor[part]
+        return cursor
+
+    def replaced(self, data: Any) -> Cursor:
+        """Return a cursor to other data at the same place."""
+        return Cursor(data, self.path, self.spans)
+
+    def _nearest(self) -> tuple[Span | None, Span | None]:
+        path = self.path
+        while path not in self.spans:
+            if not path:
+                return None, None
+            path = path[:-1]
+        return self.spans[path]
+
+
+def within(span: Span | None, text: str, column: int, length: int = 1) -> Span | None:
+    """Return the part of a scalar's span that starts ``column`` characters into ``text``.
+
+    The whole span is returned if ``text`` is not found in it, as in a scalar over several lines.
+    """
+    if span is None:
+        return None
+    start = span.text.find(text, max(span.column - 1, 0))
+    if not span.text or start < 0:
+        return span
+    return span._replace(column=start + column + 1, end=start + column + 1 + max(length, 1))

@@ -1,0 +1,61 @@
+"""State shared by the elaboration of all lines of a spec."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeAlias
+
+from netcalc.ir import Body, Value
+from netcalc.opdef import Context
+from netcalc.spec.cursor import Cursor
+from netcalc.spec.evaluate import evaluate_expression
+from netcalc.spec.library import Loaded
+from netcalc.spec.line_syntax import Line
+from netcalc.spec.reporter import LineBudget, Reporter
+from netcalc.spec.scope import PartialBody, Scope
+from netcalc.spec.settings import Settings
+
+__all__ = ["Elaborate", "Elaboration"]
+
+
+class Elaboration:
+    """One elaboration: settings, diagnostics, finished bodies, and the function that elaborates nested lines.
+
+    Lines that hold lines (branches, sequences, blocks, repeats) call :meth:`lines`; the function behind it is passed
+    in, since it depends on the modules that call it.
+    """
+
+    def __init__(self, loaded: Loaded, settings: Settings, training: bool, elaborate_lines: Elaborate) -> None:
+        self.loaded = loaded
+        self.settings = settings
+        self.ctx = Context(training=training, dtype=loaded.document.dtype)
+        self.reporter = Reporter()
+        self.budget = LineBudget(self.reporter)
+        self.bodies: dict[Any, Body] = {}  # by block, arguments, input types and freezing
+        self.main = PartialBody(loaded.document.name or "main", loaded)
+        self.frozen = False  # True while the parameters that are made are not trained
+        self._elaborate_lines = elaborate_lines
+
+    def lines(self, cursor: Cursor, scope: Scope, current: Value | None) -> Value | None:
+        """Elaborate a list of lines, each applied to the value of the one before; return the last value."""
+        return self._elaborate_lines(self, cursor, scope, current)
+
+    def root_scope(self, body: PartialBody, arguments: dict[str, Any] | None = None) -> Scope:
+        """Return the outermost scope of a body; only the blocks of the spec itself see its dims and vars."""
+        settings = self.settings if body.home is self.loaded else {}
+        return Scope(body, settings, variables=arguments or {})
+
+    @contextmanager
+    def freezing(self, line: Line, scope: Scope) -> Iterator[None]:
+        """Freeze the parameters made inside if the line or an enclosing one has a true ``freeze``."""
+        freeze, outer = line.modifier("freeze"), self.frozen
+        self.frozen = outer or (freeze is not None and bool(evaluate_expression(freeze, scope)))
+        try:
+            yield
+        finally:
+            self.frozen = outer
+
+
+#: Function that elaborates a list of lines from a value in a scope and returns the last value.
+Elaborate: TypeAlias = Callable[[Elaboration, Cursor, Scope, Value | None], Value | None]

@@ -1,0 +1,163 @@
+"""The inputs of a line: the value of the line before it, or the values that ``from`` names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from netcalc.diagnostics import Diagnostic, NetcalcError, Related, did_you_mean
+from netcalc.ir import Value
+from netcalc.opdef import Port
+from netcalc.spec.cursor import Cursor
+from netcalc.spec.line_syntax import Line
+from netcalc.spec.scope import Scope
+
+__all__ = ["Inputs", "resolve_value", "start_value"]
+
+
+def resolve_value(text: str, cursor: Cursor, scope: Scope, current: Value | None) -> Value | None:
+    """Return the value that ``text`` names: ``name``, ``name.port``, or ``_`` for the line before.
+
+    None is an optional input that is absent.
+
+    Raises:
+        NetcalcError: E301 (no such value), E302 (defined by a later line) or E303 (no such port).
+    """
+    if text == "_":
+        return current
+    outputs = scope.lookup(text)
+    if outputs is not None:
+        return outputs.first
+    base, _, port = text.rpartition(".")
+    owner = scope.lookup(base) if base else None
+    if owner is not None:
+        if port in owner.by_port:
+            return owner.by_port[port]
+        message = f"{base!r} has no output {port!r}"
+        raise NetcalcError(Diagnostic("E303", message, cursor.span, hint=f"its outputs are {', '.join(owner.by_port)}"))
+    later = scope.defined_later(text.split(".")[0])
+    if later is not None:
+        message = f"{text!r} is defined by a later line; a line can use only values of earlier lines"
+        related = (Related(f"{text!r} is defined here", later),)
+        advice = "networks are acyclic; for recurrence use rnn, lstm, gru or repeat"
+        raise NetcalcError(Diagnostic("E302", message, cursor.span, related, hint=advice))
+    hint = did_you_mean(text, scope.value_names())
+    raise NetcalcError(Diagnostic("E301", f"unknown value {text!r}", cursor.span, hint=hint))
+
+
+def start_value(line: Line, scope: Scope, current: Value | None) -> Value | None:
+    """Return the single value that ``from`` names, or ``current`` if ``from`` is absent or names several."""
+    cursor = line.modifier("from")
+    if cursor is None or not isinstance(cursor.data, str):
+        return current
+    return resolve_value(cursor.data, cursor, scope, current)
+
+
+class Inputs(NamedTuple):
+    """Resolver of a line's inputs; ``kind`` is the operation or block, which diagnostics name."""
+
+    line: Line
+    ports: Sequence[Port]
+    kind: str
+    scope: Scope
+    current: Value | None
+
+    def resolve(self, branches: Mapping[str, Value | None]) -> list[Value | None]:
+        """Return one value for each port in order, None for an optional one that is not given.
+
+        Without ``from`` the first port takes the line before.  Branches named after ports fill these ports; other
+        branches fill the ports in order.
+
+        Raises:
+            NetcalcError: E303 for missing, unknown or surplus inputs, and the errors of :func:`resolve_value`.
+        """
+        cursor = self.line.modifier("from")
+        if not self.ports:
+            if cursor is not None or branches:
+                span = (cursor or self.line.cursor).span
+                raise NetcalcError(Diagnostic("E303", f"{self.kind} takes no inputs", span))
+            return []
+        if branches:
+            return self._from_branches(branches)
+        if cursor is None:
+            return self._in_order([self.current])
+        if isinstance(cursor.data, dict):
+            by_port = self._named(cursor)
+            first = self.ports[0]
+            if not first.variadic:
+                by_port.setdefault(first.name, self.current)
+            return self._filled(by_port)
+        if isinstance(cursor.data, str):
+            return self._in_order([self._value(cursor)])
+        if isinstance(cursor.data, list):
+            return self._in_order([self._value(item) for item in cursor.elements()])
+        message = "from: should be a name, a list of names, or a mapping from port to name"
+        raise NetcalcError(Diagnostic("E107", message, cursor.span))
+
+    def _from_branches(self, branches: Mapping[str, Value | None]) -> list[Value | None]:
+        cursor = self.line.modifier("from")
+        if cursor is not None and isinstance(cursor.data, list):
+            message = "branches start from one value, so from: should be a name"
+            raise NetcalcError(Diagnostic("E303", message, cursor.span))
+        names = [port.name for port in self.ports]
+        if not any(label in names for label in branches):
+            return self._in_order(list(branches.values()))
+        for label in branches:
+            if label not in names:
+                args = self.line.args
+                raise NetcalcError(self._unknown_port(label, args[label] if args is not None else self.line.cursor))
+        by_port = dict(branches)
+        if cursor is not None and isinstance(cursor.data, dict):
+            by_port |= self._named(cursor)
+        return self._filled(by_port)
+
+    def _value(self, item: Cursor) -> Value | None:
+        if item.data is None:
+            return None
+        if not isinstance(item.data, (str, int)) or isinstance(item.data, bool):
+            raise NetcalcError(Diagnostic("E107", f"from: should name values, not {item.data!r}", item.span))
+        return resolve_value(str(item.data), item, self.scope, self.current)
+
+    def _named(self, cursor: Cursor) -> dict[str, Value | None]:
+        """Return the values under ``from`` by port."""
+        names = [port.name for port in self.ports]
+        by_port: dict[str, Value | None] = {}
+        for name, item in cursor.items():
+            if name not in names:
+                raise NetcalcError(self._unknown_port(name, item))
+            by_port[name] = self._value(item)
+        return by_port
+
+    def _in_order(self, values: Sequence[Value | None]) -> list[Value | None]:
+        """Return the values in the places of the ports, in order."""
+        if self.ports[0].variadic:
+            return self._variadic(values)
+        count = len(self.ports)
+        if len(values) > count:
+            span = (self.line.modifier("from") or self.line.args or self.line.cursor).span
+            message = f"{self.kind} takes {count} {'input' if count == 1 else 'inputs'}, but {len(values)} are given"
+            raise NetcalcError(Diagnostic("E303", message, span))
+        return self._filled({port.name: value for port, value in zip(self.ports, values, strict=False)})
+
+    def _filled(self, by_port: Mapping[str, Value | None]) -> list[Value | None]:
+        """Return the values in the order of the ports; NetcalcError if a required one is missing."""
+        if self.ports[0].variadic:
+            return self._variadic(list(by_port.values()))
+        missing = [port.name for port in self.ports if not port.optional and by_port.get(port.name) is None]
+        if missing:
+            names = ", ".join(f"{port.name}{'?' if port.optional else ''}" for port in self.ports)
+            hint = f"its inputs are {names}; name them with `from: {{{missing[0]}: …}}` or `from: [{names}]`"
+            span = (self.line.modifier("from") or self.line.args or self.line.cursor).key_span
+            message = f"{self.kind} requires the {'input' if len(missing) == 1 else 'inputs'} {' and '.join(missing)}"
+            raise NetcalcError(Diagnostic("E303", message, span, hint=hint))
+        return [by_port.get(port.name) for port in self.ports]
+
+    def _variadic(self, values: Sequence[Value | None]) -> list[Value | None]:
+        present: list[Value | None] = [value for value in values if value is not None]
+        if not present:
+            raise NetcalcError(Diagnostic("E303", f"{self.kind} requires at least one input", self.line.cursor.span))
+        return present
+
+    def _unknown_port(self, name: str, cursor: Cursor) -> Diagnostic:
+        hint = did_you_mean(name, [port.name for port in self.ports])
+        return Diagnostic("E303", f"{self.kind} has no input {name!r}", cursor.key_span, hint=hint)

@@ -1,0 +1,90 @@
+"""The syntax of one line of ``layers``: an operation or block with its arguments, and modifiers beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+from netcalc.diagnostics import Diagnostic, NetcalcError, Span, did_you_mean
+from netcalc.spec.cursor import Cursor
+
+__all__ = ["MODIFIERS", "SEQUENCE", "Line", "read_line"]
+
+#: Keys with a meaning of their own beside the operation's; no operation or block may be named so.
+MODIFIERS: dict[str, str] = {
+    "name": "the line's name, a part of the path of its parameters",
+    "from": "its inputs: a value's name, a list of names, or a mapping from port to name",
+    "as": "names for its outputs, in order",
+    "repeat": "number of iterations, or {times, index}, or {each: list, as: name, index: name}",
+    "share": "with repeat: every iteration uses the weights of the first",
+    "when": "a condition; if it is false the line is skipped, and its names stand for its input",
+    "tie": "the weights it uses: the path of a layer, or a mapping from parameter to path",
+    "freeze": "if true, its parameters are not trained",
+}
+#: Target of a line that groups other lines.
+SEQUENCE = "sequence"
+
+
+class Line(NamedTuple):
+    """A line split into its parts, each with its place."""
+
+    target: str  # the operation or block
+    cursor: Cursor  # the whole line
+    args: Cursor | None  # None if no arguments are given
+    modifiers: dict[str, Cursor]
+
+    def modifier(self, name: str) -> Cursor | None:
+        """Return the cursor of a modifier, or None."""
+        return self.modifiers.get(name)
+
+    @property
+    def target_span(self) -> Span | None:
+        """Place of the operation's or block's name."""
+        return (self.args or self.cursor).key_span
+
+    def sequence(self) -> Cursor:
+        """Return the lines of a ``sequence``; NetcalcError (E107) if its argument is no list."""
+        if self.args is None or not isinstance(self.args.data, list):
+            raise NetcalcError(Diagnostic("E107", "sequence: should be a list of lines", self.cursor.span))
+        return self.args
+
+
+def read_line(cursor: Cursor, target_names: Callable[[], Iterable[str]]) -> Line:
+    """Return the line at ``cursor``; NetcalcError (E101, E107) if it is malformed.
+
+    ``target_names`` gives the known operations and blocks; it is called only to explain an error.
+    """
+    data = cursor.data
+    if isinstance(data, str):
+        return Line(data, cursor, None, {})
+    if not isinstance(data, dict):
+        message = "a line should be the name of an operation or block, or a mapping that contains one"
+        hint = "for example `- relu` or `- conv2d: {out: 64, kernel: 3}`"
+        raise NetcalcError(Diagnostic("E107", message, cursor.span, hint=hint))
+    modifiers = {key: cursor[key] for key in data if key in MODIFIERS}
+    targets = [key for key in data if key not in MODIFIERS]
+    if len(targets) != 1:
+        raise NetcalcError(_no_single_target(cursor, targets, target_names))
+    args = cursor[targets[0]]
+    line = Line(targets[0], cursor, None if args.data is None else args, modifiers)
+    if "share" in modifiers and "repeat" not in modifiers:
+        message, hint = "share: requires repeat", "to use the weights of an earlier line, write `tie:`"
+        raise NetcalcError(Diagnostic("E107", message, modifiers["share"].key_span, hint=hint))
+    return line
+
+
+def _no_single_target(cursor: Cursor, targets: list[str], target_names: Callable[[], Iterable[str]]) -> Diagnostic:
+    if not targets:
+        message = "this line names no operation or block"
+        return Diagnostic("E107", message, cursor.span, hint="add one, as in `relu: {}`")
+    known = set(target_names())
+    unknown = [target for target in targets if target not in known]
+    if len(targets) - len(unknown) == 1:
+        hint = did_you_mean(unknown[0], MODIFIERS)
+        return Diagnostic("E101", f"unknown modifier {unknown[0]!r}", cursor[unknown[0]].key_span, hint=hint)
+    return Diagnostic(
+        "E107",
+        f"this line names {len(targets)} operations or blocks: {', '.join(targets)}",
+        cursor[targets[1]].key_span,
+        hint="arguments go inside the braces of the operation, as in `conv2d: {out: 64, kernel: 3}`",
+    )

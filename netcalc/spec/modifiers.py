@@ -1,0 +1,72 @@
+"""Modifiers of a line evaluated in its scope: its name, its outputs' names, its condition."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from netcalc.diagnostics import Diagnostic, NetcalcError, Related
+from netcalc.spec.evaluate import evaluate, evaluate_expression
+from netcalc.spec.line_syntax import Line
+from netcalc.spec.scope import Outputs, Scope
+from netcalc.tensor_type import TensorType
+
+__all__ = ["claim_path", "condition_holds", "define_outputs", "line_name", "output_names"]
+
+
+def condition_holds(line: Line, scope: Scope) -> bool:
+    """Return True if the line has no ``when``, or its ``when`` is true."""
+    when = line.modifier("when")
+    return when is None or bool(evaluate_expression(when, scope))
+
+
+def line_name(line: Line, scope: Scope) -> str | None:
+    """Return the line's ``name``, None if it has none; NetcalcError (E104) if it is not a valid name."""
+    cursor = line.modifier("name")
+    if cursor is None:
+        return None
+    name = evaluate(cursor, scope)
+    is_scalar = isinstance(name, (str, int, float)) and not isinstance(name, bool)
+    if not is_scalar or not all(p.replace("_", "a").replace("-", "a").isalnum() for p in str(name).split(".")):
+        shown = name if isinstance(name, TensorType) else repr(name)
+        message = f"name: should consist of letters, digits, '_', '-' and '.', not {shown}"
+        raise NetcalcError(Diagnostic("E104", message, cursor.span))
+    return str(name)
+
+
+def output_names(line: Line) -> list[Any]:
+    """Return the names under ``as``, unchecked; a single name is a list of one."""
+    labels = line.modifier("as")
+    if labels is None:
+        return []
+    return labels.data if isinstance(labels.data, list) else [labels.data]
+
+
+def define_outputs(line: Line, scope: Scope, outputs: Outputs) -> None:
+    """Make a line's outputs visible to later lines under its name and the names of ``as``."""
+    name = line_name(line, scope)
+    if name is not None:
+        scope.defined[name] = outputs
+    labels = line.modifier("as")
+    if labels is None:
+        return
+    names, count = output_names(line), len(outputs.by_port)
+    if not isinstance(labels.data, (str, list)) or len(names) > count:
+        message = f"as: should be at most {count} {'name' if count == 1 else 'names'}, one for each output"
+        raise NetcalcError(Diagnostic("E303", message, labels.span))
+    duplicate = next((item for i, item in enumerate(names) if item in names[:i]), None)
+    if duplicate is not None:
+        raise NetcalcError(Diagnostic("E106", f"as: duplicate name {duplicate!r}", labels.span))
+    for item, value in zip(names, outputs.by_port.values(), strict=False):
+        scope.defined[str(item)] = Outputs.single(value, labels.span)
+
+
+def claim_path(path: str, line: Line, scope: Scope) -> str:
+    """Reserve a path in the body and return it; NetcalcError (E106) if another line has it."""
+    claimed = scope.body.paths
+    if path in claimed:
+        first = claimed[path]
+        related = (Related(f"{path!r} is first used here", first),) if first else ()
+        span = (line.modifier("name") or line.cursor).span
+        raise NetcalcError(Diagnostic("E106", f"duplicate name {path!r}", span, related))
+    claimed[path] = line.cursor.span
+    return path

@@ -1,0 +1,57 @@
+"""Spec documents given as Python data; diagnostics name the path in the data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from netcalc.diagnostics import Diagnostic, NetcalcError, Span
+from netcalc.spec.cursor import Cursor, Path
+from netcalc.spec.limits import MAX_DEPTH, MAX_DIGITS, MAX_VALUES
+
+__all__ = ["read_data"]
+
+
+def read_data(data: Any, label: str) -> Cursor:
+    """Return a copy of ``data`` with the path of every value as its place.
+
+    Mappings have string keys; tuples are read as lists.
+
+    Raises:
+        NetcalcError: E003 for data too large or too deep, E104 for anything that YAML could not hold.
+    """
+    reader = _DataReader(label)
+    return Cursor(reader.read(data, (), 0), (), reader.spans)
+
+
+class _DataReader:
+    def __init__(self, label: str) -> None:
+        self.label = label
+        self.spans: dict[Path, tuple[Span | None, Span]] = {}
+
+    def read(self, value: Any, path: Path, depth: int) -> Any:
+        span = Span(self.label, path=_written(path))
+        self.spans[path] = (None, span)
+        if len(self.spans) > MAX_VALUES:
+            raise NetcalcError(Diagnostic("E003", f"the document has over {MAX_VALUES:,} values", span))
+        if depth > MAX_DEPTH:
+            raise NetcalcError(Diagnostic("E003", f"nested deeper than {MAX_DEPTH} levels", span))
+        if isinstance(value, Mapping):
+            for key in value:
+                if not isinstance(key, str):
+                    raise NetcalcError(Diagnostic("E104", f"a key should be a string, not {key!r}", span))
+            return {key: self.read(item, (*path, key), depth + 1) for key, item in value.items()}
+        if isinstance(value, (list, tuple)):
+            return [self.read(item, (*path, index), depth + 1) for index, item in enumerate(value)]
+        if value is not None and type(value) not in (str, int, float, bool):
+            message = f"should be a mapping, list, string, number, boolean or None, not {type(value).__name__}"
+            raise NetcalcError(Diagnostic("E104", message, span))
+        if type(value) is int and abs(value) >= 10**MAX_DIGITS:
+            raise NetcalcError(Diagnostic("E003", f"a number of over {MAX_DIGITS:,} digits", span))
+        return value
+
+
+def _written(path: Path) -> str:
+    """Return a path as it is written in Python or JavaScript, e.g. ``layers[3].conv2d.out``."""
+    text = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
+    return text.removeprefix(".")

@@ -1,0 +1,38 @@
+"""Elaboration of ``sequence``: a group of lines."""
+
+from __future__ import annotations
+
+from netcalc.diagnostics import Diagnostic, NetcalcError
+from netcalc.ir import Value, join
+from netcalc.spec.elaboration import Elaboration
+from netcalc.spec.line_inputs import resolve_value
+from netcalc.spec.line_syntax import Line
+from netcalc.spec.modifiers import claim_path, define_outputs, line_name
+from netcalc.spec.scope import Outputs, Scope
+
+__all__ = ["elaborate_sequence"]
+
+
+def elaborate_sequence(elaboration: Elaboration, line: Line, scope: Scope, current: Value | None) -> Value | None:
+    """Elaborate the lines of a sequence and return the last value.
+
+    A named sequence is a level of paths, and its values are visible outside under ``name.value``; the lines of an
+    unnamed one belong to the enclosing list.
+    """
+    lines = line.sequence()
+    cursor = line.modifier("from")
+    if cursor is not None:
+        if not isinstance(cursor.data, (str, int)):
+            message = "a sequence takes one input, so from: should be a name"
+            raise NetcalcError(Diagnostic("E303", message, cursor.span))
+        current = resolve_value(str(cursor.data), cursor, scope, current)
+    name = line_name(line, scope)
+    inner = scope
+    if name is not None:
+        inner = scope.child(sequence=claim_path(join(scope.prefix, name), line, scope))
+    result = elaboration.lines(lines, inner, current)
+    define_outputs(line, scope, Outputs.single(result, line.cursor.span))
+    if name is not None:
+        for local, outputs in inner.defined.items():
+            scope.defined[f"{name}.{local}"] = outputs
+    return result

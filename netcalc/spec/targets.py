@@ -1,0 +1,48 @@
+"""The operation or block that a line applies."""
+
+from __future__ import annotations
+
+from netcalc import ops
+from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
+from netcalc.spec.elaboration import Elaboration
+from netcalc.spec.evaluate import evaluate
+from netcalc.spec.library import Block, find_block, shipped_blocks
+from netcalc.spec.line_syntax import SEQUENCE, Line
+from netcalc.spec.scope import Scope
+
+__all__ = ["block_of", "resolve_target", "target_names"]
+
+
+def target_names(scope: Scope) -> list[str]:
+    """Return the names of all operations and blocks that a line may apply."""
+    return [*ops.names(), *scope.body.home.blocks, *shipped_blocks(), SEQUENCE]
+
+
+def resolve_target(line: Line, scope: Scope) -> Line:
+    """Return the line with ``${…}`` in the operation's place replaced by the operation that it stands for.
+
+    The expression gives a name, or a mapping from the name to arguments, which the line's own arguments override.
+    """
+    if "${" not in line.target:
+        return line
+    place = line.args or line.cursor
+    value = evaluate(line.cursor.replaced(line.target), scope)
+    is_mapping = isinstance(value, dict) and len(value) == 1
+    target, defaults = next(iter(value.items())) if is_mapping else (value, None)
+    if not isinstance(target, str):
+        message = f"{line.target} should be an operation or block, by name or with arguments, not {value!r}"
+        raise NetcalcError(Diagnostic("E104", message, place.key_span))
+    args = line.args.data if line.args is not None else None
+    merged = {**defaults, **args} if isinstance(defaults, dict) and isinstance(args, dict) else args or defaults
+    return line._replace(target=target, args=None if merged is None else place.replaced(merged))
+
+
+def block_of(elaboration: Elaboration, line: Line, scope: Scope) -> Block:
+    """Return the block that the line applies; NetcalcError (E102) if there is none of that name."""
+    # a block of the spec may be passed as an argument to a shipped block
+    block = find_block(line.target, scope.body.home) or find_block(line.target, elaboration.loaded)
+    if block is None:
+        hint = did_you_mean(line.target, target_names(scope))
+        message = f"unknown operation or block {line.target!r}"
+        raise NetcalcError(Diagnostic("E102", message, line.target_span, hint=hint))
+    return block

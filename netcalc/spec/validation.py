@@ -1,0 +1,118 @@
+"""Validation of spec documents: pydantic's errors become diagnostics, each with its place."""
+
+from __future__ import annotations
+
+import typing
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
+from netcalc.spec.cursor import Cursor, Path
+from netcalc.spec.document import Document
+
+__all__ = ["diagnose", "validate"]
+
+#: Messages in place of pydantic's own, by the type of its error.
+_MESSAGES = {
+    "model_type": "should be a mapping",
+    "dict_type": "should be a mapping",
+    "list_type": "should be a list",
+    "string_type": "should be a string",
+    "string_pattern_mismatch": "is not in the expected format",
+    "int_type": "should be a whole number",
+    "bool_type": "should be true or false",
+    "too_short": "has too few entries",
+    "too_long": "has too many entries",
+}
+
+
+def validate(cursor: Cursor) -> Document:
+    """Return the document; NetcalcError with every error of its structure."""
+    if not isinstance(cursor.data, dict):
+        message = "a spec should be a mapping that starts with `netcalc: 1`"
+        raise NetcalcError(Diagnostic("E104", message, cursor.span))
+    if "netcalc" not in cursor.data:
+        hint = "start the spec with `netcalc: 1`"
+        raise NetcalcError(Diagnostic("E105", "the key 'netcalc' is missing", cursor.span, hint=hint))
+    try:
+        return Document.model_validate(cursor.data)
+    except ValidationError as error:
+        raise NetcalcError(diagnose(error, cursor, Document)) from None
+
+
+def diagnose(error: ValidationError, cursor: Cursor, model: type[BaseModel], noun: str = "key") -> list[Diagnostic]:
+    """Return pydantic's errors as diagnostics, at most one for each place.
+
+    Args:
+        error: the errors of validating ``cursor.data`` as a ``model``.
+        cursor: the data with its place.
+        model: the model.
+        noun: the name of a field in the messages.
+    """
+    found: dict[Path, Diagnostic] = {}
+    unions: set[Path] = set()
+    for item in error.errors(include_url=False):
+        loc = _data_path(cursor, item)
+        at = cursor.at(loc)
+        place = (*at.path, loc[-1]) if item["type"] == "missing" else at.path
+        # pydantic reports every member of a union: the first error at a place is enough
+        if place not in found:
+            found[place] = _diagnostic(item, loc, at, model, noun)
+            if len(loc) < len(item["loc"]):
+                unions.add(place)
+    suggestions = {d.hint for d in found.values() if d.hint is not None}
+    return [
+        diagnostic
+        for place, diagnostic in found.items()
+        # if a member of a union got further, only its errors are of interest
+        if not (place in unions and any(p[: len(place)] == place and p != place for p in found))
+        # a misspelt key is not reported as missing too
+        and not (diagnostic.code == "E105" and f"did you mean {str(place[-1])!r}?" in suggestions)
+    ]
+
+
+def _data_path(cursor: Cursor, item: Any) -> Path:
+    """Return the path of an error in the data, without the names that pydantic gives to members of unions."""
+    loc: Path = item["loc"]
+    absent = 1 if item["type"] == "missing" else 0  # the last part of the path is not in the data
+    path: list[str | int] = []
+    for part in loc[: len(loc) - absent]:
+        data = cursor.at(tuple(path)).data
+        if (isinstance(data, dict) and part in data) or (isinstance(data, list) and isinstance(part, int)):
+            path.append(part)
+    return (*path, *loc[len(loc) - absent :])
+
+
+def _diagnostic(item: Any, loc: Path, at: Cursor, model: type[BaseModel], noun: str) -> Diagnostic:
+    name = str(loc[-1]) if loc else ""
+    is_attribute = noun != "key"
+    if item["type"] == "extra_forbidden":
+        hint = did_you_mean(name, _fields_at(model, item["loc"][:-1]))
+        return Diagnostic("E103" if is_attribute else "E101", f"unknown {noun} {name!r}", at.key_span, hint=hint)
+    if item["loc"][-1:] == ("[key]",):
+        message = f"{name!r} should be a name of letters, digits and '_' that does not start with a digit"
+        return Diagnostic("E104", message, at.key_span)
+    if item["type"] == "missing":
+        return Diagnostic("E105", f"the {noun} {name!r} is missing", at.key_span)
+    message = _MESSAGES.get(item["type"]) or item["msg"].removeprefix("Value error, ").removeprefix("Input ")
+    shown = at.data if isinstance(at.data, (str, int, float, bool, list)) else None
+    got = f", not {shown!r}" if shown is not None and not is_attribute else ""
+    owner = ".".join(map(str, loc)) or name
+    return Diagnostic("E104", f"{noun} {owner!r}: {message}{got}", at.span)
+
+
+def _fields_at(model: type[BaseModel], loc: Path) -> list[str]:
+    """Return the field names of the model that is nested at ``loc`` in ``model``."""
+    for part in loc:
+        field = next((f for n, f in model.model_fields.items() if part in (n, f.alias)), None)
+        if field is None:
+            continue
+        pending = [field.annotation]
+        while pending:
+            annotation = pending.pop()
+            if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+                model = annotation
+                break
+            pending += typing.get_args(annotation)
+    return [f.alias or n for n, f in model.model_fields.items()]

@@ -1,0 +1,154 @@
+"""Spec documents written as YAML text, read to plain data with the place of every key and value.
+
+YAML 1.2: ``on`` and ``no`` are strings.  Duplicate keys and tags are rejected; the expansion of aliases and the depth
+of nesting are bounded.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from netcalc.diagnostics import Diagnostic, NetcalcError, Span
+from netcalc.spec.cursor import Cursor, Path
+from netcalc.spec.limits import MAX_DEPTH, MAX_DIGITS, MAX_VALUES
+
+__all__ = ["parse_scalar", "parse_yaml"]
+
+_TAG = "tag:yaml.org,2002:"
+
+
+def _integer(text: str) -> int:
+    return int(text, 0) if text.lstrip("+-")[:2] in ("0x", "0o", "0b") else int(text)
+
+
+#: Readers of plain scalars, given in lower case and without underscores.
+_READERS: dict[str, Callable[[str], Any]] = {
+    _TAG + "bool": {"true": True, "false": False}.__getitem__,
+    _TAG + "int": _integer,
+    _TAG + "float": lambda text: float(text.replace(".inf", "inf").replace(".nan", "nan")),
+}
+
+
+def parse_yaml(text: str, file: str) -> Cursor:
+    """Return the data of a YAML document with the place of every key and value; ``file`` is named in the places.
+
+    Raises:
+        NetcalcError: E001 (syntax), E002 (duplicate key) or E003 (a YAML feature or size that is not allowed).
+    """
+    from ruamel.yaml.error import MarkedYAMLError, YAMLError
+
+    from netcalc.spec.yaml_composer import compose
+
+    # str.splitlines also splits at characters that are no line breaks in YAML 1.2
+    lines = re.split(r"\r\n?|\n", re.sub(r"(\r\n?|\n)\Z", "", text))
+    try:
+        node = compose(text)
+    except MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        span = _mark_span(file, lines, mark.line, mark.column) if mark else None
+        message = " ".join(part for part in (error.context, error.problem) if part)
+        raise NetcalcError(Diagnostic("E001", message, span, hint=_yaml_hint(message, span))) from None
+    except YAMLError as error:
+        raise NetcalcError(Diagnostic("E001", str(error).strip().splitlines()[0], Span(file, 1, 1, 2))) from None
+    if node is None:
+        raise NetcalcError(Diagnostic("E001", "the document is empty", Span(file, 1, 1, 2)))
+    reader = _DocumentReader(file, lines)
+    data = reader.read(node, (), None, 0)
+    return Cursor(data, (), reader.spans)
+
+
+def parse_scalar(text: str) -> Any:
+    """Return the value of a ``--set`` argument, read as YAML; an empty text is an empty string."""
+    return parse_yaml(text, "--set").data if text.strip() else ""
+
+
+class _DocumentReader:
+    def __init__(self, file: str, lines: list[str]) -> None:
+        self.file = file
+        self.lines = lines
+        self.spans: dict[Path, tuple[Span | None, Span]] = {}
+
+    def read(self, node: Any, path: Path, key: Span | None, depth: int) -> Any:
+        span = self.span(node)
+        if len(self.spans) >= MAX_VALUES:
+            message = f"the document has over {MAX_VALUES:,} values, aliases expanded"
+            raise NetcalcError(Diagnostic("E003", message, span))
+        if depth > MAX_DEPTH:
+            raise NetcalcError(Diagnostic("E003", f"nested deeper than {MAX_DEPTH} levels", span))
+        self.spans[path] = (key, span)
+        kind = type(node).__name__
+        if kind == "MappingNode":
+            return self.mapping(node, path, depth)
+        if kind == "SequenceNode":
+            self.expect_tag(node, "seq", span)
+            return [self.read(item, (*path, i), None, depth + 1) for i, item in enumerate(node.value)]
+        return self.scalar(node, span)
+
+    def mapping(self, node: Any, path: Path, depth: int) -> dict[str, Any]:
+        self.expect_tag(node, "map", self.span(node))
+        out: dict[str, Any] = {}
+        for key_node, value_node in node.value:
+            span = self.span(key_node)
+            if type(key_node).__name__ != "ScalarNode":
+                raise NetcalcError(Diagnostic("E003", "a key should be a plain scalar", span))
+            key = str(key_node.value)
+            if key in out:
+                first = self.spans[(*path, key)][0]
+                hint = f"the first is on line {first.line}" if first else None
+                raise NetcalcError(Diagnostic("E002", f"duplicate key {key!r}", span, hint=hint))
+            out[key] = self.read(value_node, (*path, key), span, depth + 1)
+        return out
+
+    def scalar(self, node: Any, span: Span) -> Any:
+        tag = str(node.tag)
+        text = node.value
+        if tag == _TAG + "str":
+            return text
+        if tag == _TAG + "null":
+            return None
+        if tag in _READERS:
+            if len(text) > MAX_DIGITS:
+                raise NetcalcError(Diagnostic("E003", f"a number of over {MAX_DIGITS:,} characters", span))
+            try:
+                return _READERS[tag](text.replace("_", "").lower())
+            except (KeyError, ValueError):
+                raise NetcalcError(Diagnostic("E001", f"{text!r} is not a valid {_short(tag)}", span)) from None
+        if tag == _TAG + "timestamp":
+            return text
+        raise NetcalcError(Diagnostic("E003", _tag_message(tag), span))
+
+    def expect_tag(self, node: Any, kind: str, span: Span) -> None:
+        if str(node.tag) != _TAG + kind:
+            raise NetcalcError(Diagnostic("E003", _tag_message(str(node.tag)), span))
+
+    def span(self, node: Any) -> Span:
+        start, end = node.start_mark, node.end_mark
+        line = self.lines[start.line] if start.line < len(self.lines) else ""
+        # a value of several lines is marked on its first line
+        stop = end.column if end.line == start.line else len(line.rstrip())
+        return Span(self.file, start.line + 1, start.column + 1, max(stop, start.column + 1) + 1, line)
+
+
+def _mark_span(file: str, lines: list[str], line: int, column: int) -> Span:
+    line = min(line, max(len(lines) - 1, 0))
+    return Span(file, line + 1, column + 1, column + 2, lines[line] if lines else "")
+
+
+def _yaml_hint(message: str, span: Span | None) -> str | None:
+    if span is not None and "\t" in span.text[: span.column]:
+        return "indent with spaces; YAML does not allow tabs"
+    if "mapping values are not allowed" in message:
+        return "quote a value that contains ': '"
+    if "expected ',' or" in message:
+        return 'close the bracket, or quote a value that contains a bracket: "${…}"'
+    return None
+
+
+def _short(tag: str) -> str:
+    return tag.replace(_TAG, "!!")
+
+
+def _tag_message(tag: str) -> str:
+    return f"the tag {_short(tag)} is not allowed: a spec is plain data"

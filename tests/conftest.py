@@ -1,4 +1,4 @@
-"""What all tests share: the command line in this process, and golden files (``pytest --update`` writes them)."""
+"""Shared fixtures: the command line in this process, and golden files (``pytest --update`` writes them)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @dataclass(frozen=True)
 class Ran:
-    """What a command line gave."""
+    """Result of a command line."""
 
     code: int
     out: str
@@ -35,7 +35,7 @@ class Ran:
 
 @pytest.fixture
 def netcalc(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Ran]:
-    """Runs a command line as a user at a terminal 100 columns wide would see it, without colours."""
+    """Run a command line as at a terminal of 100 columns, without colours."""
     monkeypatch.setenv("COLUMNS", "100")
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.delenv("FORCE_COLOR", raising=False)
@@ -51,7 +51,7 @@ def netcalc(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch)
 
 @pytest.fixture
 def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
-    """Holds a text against the file of that name under tests/golden/."""
+    """Compare a text with the file of that name under tests/golden/."""
 
     def check(name: str, text: str) -> None:
         path = GOLDEN / name

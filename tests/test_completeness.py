@@ -1,7 +1,4 @@
-"""Every operation has everything: no gap is silent.
-
-Operations × (shape, parameters, terms, explanation, kernel, documentation, example, oracle).
-"""
+"""Completeness of every operation: declaration, terms, explanation, kernel, documentation, example and oracle."""
 
 from __future__ import annotations
 
@@ -40,7 +37,7 @@ EVERY = ops.every()
 
 
 def example_program(declared: type[Operation]) -> Program:
-    """A program of the operation alone, on its example."""
+    """Return a program that consists of the operation applied to its example."""
     return program_of(example_node(declared))
 
 
@@ -96,7 +93,7 @@ def test_the_example_runs_as_predicted(name: str) -> None:
 
 
 def drawn_names() -> re.Pattern[str]:
-    """What the oracles name: every text in them, holes of f-strings standing for any word."""
+    """Return a pattern of all string literals in the oracles; fields of f-strings match any word."""
     found: set[str] = set()
     for path in sorted(ORACLES.glob("test_*.py")):
         for node in ast.walk(ast.parse(path.read_text())):

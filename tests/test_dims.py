@@ -41,7 +41,7 @@ formulas = st.recursive(
 
 
 def build(formula: object, values: dict[str, Dim]) -> Dim:
-    """The formula's value, by ordinary operators on whatever stands for the names."""
+    """Evaluate the formula with ordinary operators on the values of its names."""
     match formula:
         case str():
             return values[formula]
@@ -59,7 +59,7 @@ def symbols(**defaults: int) -> dict[str, Dim]:
 
 
 def integer(formula: object, values: dict[str, int]) -> int:
-    """The formula in plain integers; a formula that divides by zero is not drawn."""
+    """Evaluate the formula in integers; formulas that divide by zero are discarded."""
     try:
         return build(formula, values)  # type: ignore[return-value]
     except ZeroDivisionError:

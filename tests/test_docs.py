@@ -1,4 +1,4 @@
-"""Every code block of the README and of docs/ does what it says."""
+"""Execution of every code block in the README and in docs/."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _FENCE = re.compile(r"^```(\S+)?[ ]?(.*)\n((?:.*\n)*?)```$", re.MULTILINE)
 
 
 def blocks(language: str) -> list[Any]:
-    """(words after the language, text, files above it) of every block in a language; ``file=NAME`` makes a file."""
+    """Return (info, text, preceding files) of every block in a language; ``file=NAME`` in the info makes a file."""
     found = []
     for page in PAGES:
         files: dict[str, str] = {}
@@ -79,7 +79,7 @@ def test_console_blocks_print_what_they_show(
 
 
 def matches(printed: list[str], wanted: list[str]) -> bool:
-    """Whether the lines are the same; a line of ``…`` stands for any number of lines."""
+    """Return True if the lines are equal; a line ``…`` matches any number of lines."""
     if not wanted or wanted == [""]:
         return True
     if wanted[0].strip() == "…":
@@ -89,9 +89,3 @@ def matches(printed: list[str], wanted: list[str]) -> bool:
         and printed[0] == wanted[0]
         and (printed[1:] == wanted[1:] or matches(printed[1:], wanted[1:]) if len(wanted) > 1 else len(printed) == 1)
     )
-
-
-def test_the_readme_and_ci_run_the_same_tests() -> None:
-    readme = (ROOT / "README.md").read_text()
-    (command,) = [line for line in readme.splitlines() if line.startswith("python3 -m venv") and "pytest" in line]
-    assert command in (ROOT / ".ci" / "run").read_text().splitlines()

@@ -1,4 +1,4 @@
-"""Every example in a docstring does what it says."""
+"""Execution of every example in a docstring."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The expression language against Python, and its limits, errors and printing."""
+"""The expression language: values against Python, limits, errors and printing."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ whole = st.sampled_from(NAMES) | st.integers(0, 9).map(str)
 
 
 def combined(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
-    """Larger expressions: with the operators side by side, so that precedence decides, and in parentheses."""
+    """Combine expressions with and without parentheses, so that precedence matters."""
     operators = ["+", "-", "*", "//", "%", "/", "==", "!=", "<", "<=", ">", ">=", "and", "or"]
     return st.one_of(
         st.builds("{} {} {}".format, inner, st.sampled_from(operators), inner),

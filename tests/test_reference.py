@@ -1,4 +1,4 @@
-"""The generated pages of docs/ are those that the declarations make (``pytest --update`` writes them)."""
+"""The generated pages of docs/ against the declarations (``pytest --update`` writes them)."""
 
 from __future__ import annotations
 

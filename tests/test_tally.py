@@ -1,4 +1,4 @@
-"""The arrays that count, against work counted by hand."""
+"""Tallied arrays against work counted by hand."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ class WeightsReport:
 
     @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
-        """One E601 diagnostic for each mismatch."""
+        """Diagnostics with code E601, one for each mismatch."""
         return tuple(Diagnostic("E601", f"{self.file}: {m.message}", hint=m.hint) for m in self.mismatches)
 
 

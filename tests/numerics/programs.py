@@ -1,4 +1,4 @@
-"""Small programs for the tests of the executor."""
+"""Small programs for tests of the executor."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Specs drawn at random: what is predicted is what happens, folded is unrolled, and symbols stand for any size."""
+"""Randomly generated specs: predictions hold, folded equals unrolled, and symbolic equals numeric."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Spec = dict[str, Any]
 
 @st.composite
 def steady_image_line(draw: st.DrawFn, channels: int) -> Any:
-    """A line that leaves the shape of an image as it is."""
+    """Draw a line that keeps the shape of an image."""
     kernel = draw(st.sampled_from([1, 3, 5]))
     groups = draw(st.sampled_from([1, 2, channels]))
     conv = {"out": channels, "kernel": kernel, "padding": "same", "groups": groups, "bias": draw(st.booleans())}
@@ -49,7 +49,7 @@ def steady_image_line(draw: st.DrawFn, channels: int) -> Any:
 
 @st.composite
 def steady_token_line(draw: st.DrawFn, width: int) -> Any:
-    """A line that leaves the shape of a sequence as it is."""
+    """Draw a line that keeps the shape of a sequence."""
     heads = draw(st.sampled_from([1, 2, 4]))
     hidden = draw(st.integers(1, 12))
     layer = {"heads": heads, "hidden": hidden}
@@ -74,7 +74,7 @@ def steady_token_line(draw: st.DrawFn, width: int) -> Any:
 
 @st.composite
 def networks(draw: st.DrawFn) -> Spec:
-    """A small network: a stem, parts that are repeated, and a head."""
+    """Draw a small network: a stem, repeated parts and a head."""
     repeated: list[Any] = []
     tokens = draw(st.booleans())
     width = draw(st.sampled_from([4, 8]))
@@ -111,7 +111,7 @@ def program(spec: Spec, **options: Any) -> Program:
 
 
 def by_hand(spec: Spec) -> Spec:
-    """The same spec with its repeats written out."""
+    """Return the same spec with its repeats written out."""
     layers: list[Any] = []
     for line in spec["layers"]:
         if isinstance(line, dict) and "repeat" in line:

@@ -87,7 +87,7 @@ def test_every_path_has_numbers_of_its_own(paths: list[str], seed: int) -> None:
 
 
 def test_numbers_stay_the_same() -> None:
-    """A seed gives the same network tomorrow."""
+    """Drawn numbers do not change between releases."""
     assert generator(0, "fc.weight").integers(0, 2**32, 3).tolist() == [2487559807, 3136846211, 2233688881]
 
 
@@ -123,7 +123,7 @@ def test_all_malformed_options_are_reported() -> None:
 
 
 def start(text: str, init: str | list[str] = "default") -> dict[str, np.ndarray]:
-    """Every parameter as it starts."""
+    """Return the initial value of every parameter."""
     from netcalc.analysis.walk import instances
 
     net = program(text)

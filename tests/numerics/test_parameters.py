@@ -1,4 +1,4 @@
-"""Checkpoints against programs: names, shapes, element types, ties, fused tensors; everything wrong at once."""
+"""Checkpoints against programs: names, shapes, element types, ties and fused tensors."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ layers:
 
 
 def loaded(net: Program, weights: Any) -> dict[str, np.ndarray]:
-    """Every parameter, taken from these weights."""
+    """Return every parameter, loaded from these weights."""
     given = Parameters(net, weights)
     return {f"{i.path}.{p.name}": given.fetch(i, p) for i in instances(net) for p in i.node.params}
 
 
 def state(net: Program) -> dict[str, np.ndarray]:
-    """Arrays that fit the program, every one with numbers of its own."""
+    """Return arrays that fit the program, each with different numbers."""
     rng = np.random.default_rng(0)
     return {p.path: rng.integers(1, 9, p.param.shape).astype(p.dtype) for p in parameters(net) if p.owner == p.path}
 

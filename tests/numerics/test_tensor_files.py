@@ -1,4 +1,4 @@
-"""Files of tensors: what is written is read, headers cost no data, and nothing half-written is left."""
+"""Tensor files: round trips, headers without data, and no partial files after errors."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_numpy_reads_what_is_written(tmp_path: Path) -> None:
 
 
 def test_headers_of_a_file_larger_than_memory(tmp_path: Path) -> None:
-    """4 TiB of zeros in a sparse file: its header is read in no time."""
+    """4 TiB of zeros in a sparse file: only its header is read."""
     size = 4 << 40
     header = b'{"w":{"dtype":"F32","shape":[1048576,1048576],"data_offsets":[0,%d]}}' % size
     path = tmp_path / "huge.safetensors"

@@ -1,4 +1,4 @@
-"""Forward passes of whole networks against recorded torch results."""
+"""Forward passes of whole networks against recorded results of torch."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def parts(case: str, kind: str) -> dict[str, np.ndarray]:
 
 
 def transformer(case: str, **settings: Any) -> tuple[RunResult, RunResult]:
-    """The shipped Transformer at the sizes of a case, run with its weights and inputs: traced, and planned."""
+    """The shipped Transformer with the sizes, weights and inputs of a case, on the reference path and planned."""
     given = parts(case, "in")
     batch, source = given["src"].shape
     sizes = {"batch": batch, "source": source, "target": given["tgt"].shape[1]}

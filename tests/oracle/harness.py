@@ -1,4 +1,4 @@
-"""Drawing attributes and shapes, and holding netcalc against torch on each draw, refusals included."""
+"""Comparison of netcalc with torch on drawn attributes and inputs; both must agree, or both refuse."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.ops.harness import execute, type_of
 
 torch = pytest.importorskip("torch")
 
-#: Draws an operation: 25 in CI, more on demand (``NETCALC_DRAWS=200 pytest tests/oracle``).
+#: Number of draws for a test: 25 in CI, more on demand (``NETCALC_DRAWS=200 pytest tests/oracle``).
 DRAWS = int(os.environ.get("NETCALC_DRAWS", "25"))
 
 draws = settings(
@@ -37,7 +37,7 @@ def agree(
     training: bool = False,
     tolerance: float = 2e-5,
 ) -> None:
-    """Runs ``name`` here and ``reference(weights, *tensors)`` in torch; both agree, or both refuse.
+    """Assert that the operation ``name`` and ``reference(weights, *tensors)`` in torch agree, or both refuse.
 
     ``weights`` are the drawn parameters as tensors by name.  Where torch raises, netcalc must refuse with a reason.
     """

@@ -1,4 +1,4 @@
-"""Activations and gated units drawn against torch."""
+"""Activations and gated units with random attributes and shapes, against torch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Adaptive and global pooling drawn against torch."""
+"""Adaptive and global pooling with random attributes and shapes, against torch."""
 
 from __future__ import annotations
 

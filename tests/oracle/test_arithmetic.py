@@ -1,4 +1,4 @@
-"""Combining tensors drawn against torch: shapes, types and numbers."""
+"""Binary operations with random inputs against torch: shapes, element types and values."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ numbers = st.sampled_from([0, 1, 2, 3, -1, -2, 5, 0.5, -0.5, 1.5, 2.0, 3.0])
 
 @st.composite
 def tensors(draw: st.DrawFn, least: int, most: int, *, dtypes: list[str] = DTYPES, low: int = -3) -> list[np.ndarray]:
-    """Tensors that broadcast, nearly always."""
+    """Draw tensors that broadcast in nearly all cases."""
     full = draw(st.lists(st.integers(1, 3), max_size=3))
     rng = np.random.default_rng(draw(st.integers(0, 99)))
     found = []
@@ -43,7 +43,7 @@ def tolerance(arrays: list[np.ndarray]) -> float:
 
 
 def fold(function: Callable[..., Any], value: float | None) -> Callable[..., Any]:
-    """``function`` over the tensors from the left, and the number last."""
+    """Fold ``function`` over the tensors from the left, and apply the number last."""
 
     def reference(weights: Any, *xs: Any) -> Any:
         operands = [*xs, *([] if value is None else [value])]

@@ -1,4 +1,4 @@
-"""Attention drawn against torch, and the models' own variants against transformers."""
+"""Attention against torch, and variants of single models against transformers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def normal(*shape: int, seed: int = 0) -> np.ndarray:
 
 @st.composite
 def leading(draw: st.DrawFn) -> list[tuple[int, ...]]:
-    """Axes before the length of query, key and value, which mostly broadcast."""
+    """Draw the leading axes of query, key and value, which broadcast in most cases."""
     common = draw(st.lists(st.integers(1, 3), max_size=3))
     odd = draw(st.integers(0, 9)) == 0
     shapes = []

@@ -1,4 +1,4 @@
-"""Anti-aliased subsampling drawn against its definition in torch: padding, then a depthwise convolution."""
+"""Anti-aliased subsampling against its definition in torch: padding, then a depthwise convolution."""
 
 from __future__ import annotations
 

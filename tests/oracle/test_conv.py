@@ -1,4 +1,4 @@
-"""Convolutions drawn against torch."""
+"""Convolutions with random attributes and shapes, against torch."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ MODES = ["zeros", "reflect", "replicate", "circular"]
 
 
 def per_axis(draw: st.DrawFn, axes: int, least: int, most: int) -> Any:
-    """One number, or one for each axis."""
+    """Draw one number, or one for each axis."""
     number = st.integers(least, most)
     return draw(number | st.lists(number, min_size=axes, max_size=axes))
 
 
 def signal(draw: st.DrawFn, axes: int, channels: int) -> np.ndarray:
-    """An input with or without a batch, down to a single element an axis."""
+    """Draw an input with or without a batch axis; an axis may have a single element."""
     batch = draw(st.lists(st.integers(1, 2), max_size=1))
     sizes = draw(st.lists(st.integers(1, 8), min_size=axes, max_size=axes))
     return np.random.default_rng(0).normal(size=(*batch, channels, *sizes)).astype(np.float32)
@@ -96,7 +96,7 @@ def test_asymmetric_padding(pads: list[list[int]], stride: int, dilation: int, m
     eps=st.sampled_from([1e-6, 1e-3]),
 )
 def test_weight_standardization(out: int, channels: int, kernel: int, bias: bool, eps: float) -> None:
-    """As timm's StdConv2d: batch normalisation in training, with each filter for a channel."""
+    """Weights as in timm's StdConv2d: batch normalisation in training mode, with filters as channels."""
     x = np.random.default_rng(0).normal(size=(2, channels, 5, 6)).astype(np.float32)
     attrs = {"out": out, "kernel": kernel, "bias": bias, "weight_standardization": True, "standardization_eps": eps}
 

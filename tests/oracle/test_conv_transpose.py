@@ -1,4 +1,4 @@
-"""Transposed convolutions drawn against torch."""
+"""Transposed convolutions with random attributes and shapes, against torch."""
 
 from __future__ import annotations
 

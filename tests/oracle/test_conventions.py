@@ -37,7 +37,7 @@ Shapes = Sequence[Sequence[int]]
 
 @pytest.fixture(autouse=True)
 def _plain_operators() -> Iterator[None]:
-    """No fused inference paths, which torch's counter does not know; and no warnings from tracing."""
+    """Disable fused inference paths, which torch's counter does not count, and warnings from tracing."""
     fast, fused = torch.backends.mha.get_fastpath_enabled(), torch.backends.mkldnn.enabled
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -71,14 +71,14 @@ def ours(
 
 
 def by_torch(module: nn.Module, tensors: Sequence[Any]) -> int:
-    """torch's count, with attention and recurrent layers as the operators that they are made of."""
+    """Return torch's count, with attention and recurrent layers decomposed into their operators."""
     with torch.no_grad(), sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counter:
         module(*tensors)
     return int(counter.get_total_flops())
 
 
 def by_fvcore(module: nn.Module, tensors: Sequence[Any]) -> int:
-    """fvcore's count, 0 where it stops at what it does not know."""
+    """Return fvcore's count; 0 if it fails on an unsupported operator."""
     analysis = fvcore.FlopCountAnalysis(module, tuple(tensors))
     analysis.unsupported_ops_warnings(False).uncalled_modules_warnings(False).tracer_warnings("none")
     try:

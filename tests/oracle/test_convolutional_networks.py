@@ -21,7 +21,7 @@ nn, F = torch.nn, torch.nn.functional
 
 
 class UNet(nn.Module):  # type: ignore[name-defined,misc]
-    """milesial's, or the paper's, which neither pads nor normalises."""
+    """U-Net of milesial, or of the paper, which has neither padding nor normalisation."""
 
     def __init__(self, images: int, classes: int, width: int, *, paper: bool = False, bilinear: bool = False) -> None:
         super().__init__()
@@ -52,7 +52,7 @@ class UNet(nn.Module):  # type: ignore[name-defined,misc]
 
 
 class TwoTowers(nn.Module):  # type: ignore[name-defined,misc]
-    """AlexNet by §3 of the paper: each tower has its own kernels, and sees the other where Figure 2 says so."""
+    """AlexNet by §3 of the paper: each tower has its own kernels, and reads the other where Figure 2 shows it."""
 
     def __init__(self, hidden: int, classes: int) -> None:
         super().__init__()
@@ -82,7 +82,7 @@ class TwoTowers(nn.Module):  # type: ignore[name-defined,misc]
         return x / (2 + 1e-4 * around) ** 0.75
 
     def weights(self) -> dict[str, np.ndarray]:
-        """By the names of the spec; the kernels of a layer are those of both towers."""
+        """Return the parameters by the names of the spec; both towers' kernels form one tensor."""
         layers = {f"conv{n + 1}": [tower[n] for tower in self.towers] for n in range(5)}
         layers |= {f"fc{n + 6}": [linear] for n, linear in enumerate(self.fc)}
         return {
@@ -93,7 +93,7 @@ class TwoTowers(nn.Module):  # type: ignore[name-defined,misc]
 
 
 def drawn(module: Any, *shape: int) -> Any:
-    """Inputs for a module, which gets weights that all matter."""
+    """Return inputs for a module, and give it weights that all affect the output."""
     torch.manual_seed(0)
     x = torch.randn(shape)
     module.eval()(x)  # lazy layers take their size

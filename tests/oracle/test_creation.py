@@ -1,4 +1,4 @@
-"""Tensors from nothing, and triangles, drawn against torch."""
+"""Operations that create tensors, and triangular masks, against torch."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_causal_mask_that_is_added(length: int, dtype: str) -> None:
 @draws
 @given(length=st.integers(1, 6), window=st.integers(0, 4), alignment=st.sampled_from(["upper_left", "lower_right"]))
 def test_windows_are_those_of_attention(length: int, window: int, alignment: str) -> None:
-    """Attention under the mask equals attention whose attributes say the same."""
+    """Attention with the mask as input equals attention with the equivalent attributes."""
     rng = np.random.default_rng(0)
     q, k, v = (rng.normal(size=(1, 1, size, 4)).astype(np.float32) for size in (length, 6, 6))
     described = {"causal": True, "window": [window, 0], "alignment": alignment}

@@ -1,4 +1,4 @@
-"""Dropout against torch where chance leaves no choice."""
+"""Dropout against torch at probabilities 0 and 1, where the result is not random."""
 
 from __future__ import annotations
 

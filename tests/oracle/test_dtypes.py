@@ -1,4 +1,4 @@
-"""Promotion of element types against torch, for every pair there is."""
+"""Promotion of element types against torch, for every pair."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Functions of one tensor drawn against torch."""
+"""Elementwise functions with random attributes and inputs, against torch."""
 
 from __future__ import annotations
 

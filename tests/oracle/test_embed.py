@@ -1,4 +1,4 @@
-"""Look-ups drawn against torch."""
+"""Embedding look-ups with random attributes and shapes, against torch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Unfold and fold drawn against torch."""
+"""Unfold and fold with random attributes and shapes, against torch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whole language models, small, against transformers: those of which no forward pass is recorded."""
+"""Small versions of whole language models that have no recorded forward pass, against transformers."""
 
 from __future__ import annotations
 

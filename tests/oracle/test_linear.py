@@ -1,4 +1,4 @@
-"""Linear maps drawn against torch."""
+"""Linear layers with random attributes and shapes, against torch."""
 
 from __future__ import annotations
 

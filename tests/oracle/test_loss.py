@@ -1,4 +1,4 @@
-"""Losses drawn against torch."""
+"""Losses with random attributes and inputs, against torch."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def drawn(shape: list[int], seed: int = 0) -> np.ndarray:
 
 
 def between_0_and_1(shape: list[int], seed: int = 0) -> np.ndarray:
-    """Probabilities, both ends among them."""
+    """Draw probabilities, including 0 and 1."""
     return np.asarray(np.clip(drawn(shape, seed) / 2 + 0.5, 0, 1))
 
 
@@ -46,7 +46,7 @@ def test_distances(shape: list[int], reduction: str, weighted: bool) -> None:
 @draws
 @given(shape=shapes, other=shapes)
 def test_shapes_that_differ(shape: list[int], other: list[int]) -> None:
-    """torch broadcasts the distances, and warns; the tests take a warning as a refusal."""
+    """torch broadcasts the distances and warns, which counts as a refusal here."""
     for name in ("mse_loss", "l1_loss", "binary_cross_entropy", "binary_cross_entropy_with_logits"):
         function = getattr(F, name)
         arrays = [between_0_and_1(shape), between_0_and_1(other, 1)]

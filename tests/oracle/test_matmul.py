@@ -1,4 +1,4 @@
-"""Matrix products and Einstein summation drawn against torch."""
+"""Matrix products and Einstein summation with random shapes, against torch."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_matmul(
 
 @st.composite
 def equations(draw: st.DrawFn) -> tuple[str, list[list[int]]]:
-    """An equation and the shapes of its inputs: repeated letters, ellipses, sizes of 1 and mistakes included."""
+    """Draw an equation and input shapes, with repeated letters, ellipses, sizes of 1 and errors."""
     sizes = {letter: draw(st.integers(1, 3)) for letter in "abcdE"}
     hidden = draw(st.lists(st.integers(1, 3), max_size=2))
     parts, shapes = [], []

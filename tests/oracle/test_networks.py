@@ -1,4 +1,4 @@
-"""Networks that no library ships, written in torch and held against their specs, parameter for parameter."""
+"""Networks that no library ships, written in torch, against their specs, including every parameter."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ torch = pytest.importorskip("torch")
 
 
 def check(module: Any, spec: str, settings: dict[str, Any], *inputs: Any) -> None:
-    """Both give the same, on weights that torch draws, and torch counts the same."""
+    """Assert equal outputs for weights drawn by torch, and equal FLOPs by torch's counter."""
     from torch.utils.flop_counter import FlopCounterMode
 
     module = module.eval()

@@ -1,4 +1,4 @@
-"""Normalisation drawn against torch, state after training included."""
+"""Normalisation with random attributes and shapes against torch, including running statistics after training."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def normal(shape: list[int], dtype: str = "float32") -> np.ndarray:
 
 
 def precisely(function: Callable[..., Any]) -> Callable[..., Any]:
-    """In float64, as a float32 reference has nothing but rounding where a group holds one value."""
+    """Compared in float64: with one value in a group, a float32 reference is rounding error only."""
 
     def reference(weights: dict[str, Any], x: Any) -> Any:
         return function({n: w.double() for n, w in weights.items()}, x.double()).float()
@@ -35,7 +35,7 @@ def precisely(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def steps_as_torch(name: str, kind: str, attrs: dict[str, Any], shape: list[int], training: bool) -> None:
-    """One step of torch.nn's module ``kind`` and ours agree in output and in the state they leave."""
+    """Assert that one step agrees with torch.nn's module ``kind`` in output and updated state."""
     before: dict[str, np.ndarray] = {}
     after: dict[str, np.ndarray] = {}
 

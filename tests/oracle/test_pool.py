@@ -1,4 +1,4 @@
-"""Pooling with windows drawn against torch."""
+"""Windowed pooling with random attributes and shapes, against torch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Positions against transformers' implementations."""
+"""Position embeddings, biases and rotations against transformers."""
 
 from __future__ import annotations
 

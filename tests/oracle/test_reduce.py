@@ -1,4 +1,4 @@
-"""Reductions, order and running sums drawn against torch."""
+"""Reductions, sorting and cumulative sums with random attributes and shapes, against torch."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ types = st.none() | st.sampled_from(["float32", "float64", "int64", "int32"])
 
 
 def every(x: Any, axis: Any) -> Any:
-    """The axes as torch functions want them that do not take None."""
+    """Return the axes for torch functions that do not accept None."""
     return tuple(range(x.dim())) if axis is None else axis
 
 
@@ -124,7 +124,7 @@ def test_cumsum(arrays: list[np.ndarray], axis: int, dtype: str | None) -> None:
 @draws
 @given(arrays=tensors(1, 1), axis=st.none() | one, keepdim=st.booleans())
 def test_arg(name: str, arrays: list[np.ndarray], axis: int | None, keepdim: bool) -> None:
-    """Whole numbers from −3 to 4, so that the largest is often there more than once."""
+    """Draw integers from −3 to 4, so that the maximum often occurs more than once."""
     attrs = {"axis": axis, "keepdim": keepdim}
     agree(name, attrs, arrays, lambda w, x: getattr(torch, name)(x, axis, keepdim))
 
@@ -139,7 +139,7 @@ def test_arg(name: str, arrays: list[np.ndarray], axis: int | None, keepdim: boo
     seed=st.integers(0, 99),
 )
 def test_topk(shape: list[int], k: int, axis: int, largest: bool, dtype: str, seed: int) -> None:
-    """All elements differ, as torch promises no order among equal ones."""
+    """Inputs with distinct elements, since torch defines no order among equal ones."""
     x = np.random.default_rng(seed).permutation(int(np.prod(shape))).reshape(shape).astype(dtype)
     attrs = {"k": k, "axis": axis, "largest": largest}
     agree("topk", attrs, [x], lambda w, x: torch.topk(x, k, axis, largest))

@@ -1,4 +1,4 @@
-"""Resizing and shuffling, drawn against torch."""
+"""Resizing and pixel shuffling with random attributes and shapes, against torch."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def resizings(draw: st.DrawFn, mode: str) -> tuple[list[int], dict[str, Any]]:
 
 
 def interpolated(attrs: dict[str, Any], x: Any) -> Any:
-    """torch refuses to be told align_corners where it has no meaning, even if it is off."""
+    """torch refuses align_corners in modes that do not use it, even if it is False."""
     given = {k: v for k, v in attrs.items() if k != "align_corners" or v}
     y = torch.nn.functional.interpolate(x, **given)
     assert y.numel(), "torch refuses a size of 0 in most modes, and area gives an empty tensor"

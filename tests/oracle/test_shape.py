@@ -1,4 +1,4 @@
-"""Reshaping, reordering and repeating, drawn against torch."""
+"""Reshaping, permuting and expanding with random shapes, against torch."""
 
 from __future__ import annotations
 

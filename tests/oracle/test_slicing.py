@@ -1,4 +1,4 @@
-"""Joining, parting, picking and padding, drawn against torch."""
+"""Joining, splitting, selecting and padding with random attributes and shapes, against torch."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_stack(shape: list[int], last: int, count: int, axis: int) -> None:
 
 
 def parted(name: str, attrs: dict[str, Any], x: np.ndarray, function: Any) -> None:
-    """Holds the pieces and their number against torch's."""
+    """Compare the pieces and their number with torch's."""
     counts: list[int] = []
 
     def reference(w: Any, x: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Vision models against transformers where images are padded or of another size."""
+"""Vision models against transformers on padded images and images of other sizes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ pytest.importorskip("transformers")
 
 
 def agree(spec: str, settings: dict[str, Any], model: Any, inputs: dict[str, np.ndarray]) -> None:
-    """A spec with the model's weights gives what the model gives."""
+    """Assert that a spec with the model's weights returns the model's outputs."""
     generator = torch.Generator().manual_seed(0)
     for tensor in model.state_dict().values():
         if tensor.is_floating_point():  # variances too, which are positive

@@ -1,4 +1,4 @@
-"""``verify`` passes on what is right, and finds each thing that is wrong, where it is wrong."""
+"""``verify`` accepts right predictions and locates wrong ones."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ layers:
 
 
 def break_kernel(monkeypatch: pytest.MonkeyPatch, name: str, change: Any) -> None:
-    """Puts ``change(output)`` in the place of an operation's output."""
+    """Replace an operation's output by ``change(output)``."""
     kernels.KERNELS.get(name)
     right = kernels.KERNELS._entries[name]
     monkeypatch.setitem(

@@ -1,1 +1,1 @@
-"""The specs that ship, against their reference implementations."""
+"""The shipped specs against their reference implementations."""

@@ -1,4 +1,4 @@
-"""The facts about the specs that ship, and recorded forward passes of small versions of them."""
+"""Recorded facts about the shipped specs, and recorded forward passes of small versions of them."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ def built(name: str, **settings: Any) -> Program:
 
 
 def torch_total(program: Program) -> tuple[int, int]:
-    """Parameters, and FLOPs as torch counts them."""
+    """Return the parameters, and the FLOPs by torch's convention."""
     total = Analysis(program, CONVENTIONS["torch"]).total
     return int(total.params), int(total.flops)
 
 
 def case_file(case: str) -> Path:
-    """The tensors of a case: in tests/truth, or in the folder that NETCALC_TRUTH names."""
+    """Return the tensors of a case from tests/truth, or from the folder in NETCALC_TRUTH."""
     folders = [TRUTH, *map(Path, filter(None, [os.environ.get("NETCALC_TRUTH")]))]
     found = next((path for folder in folders if (path := folder / f"{case}.safetensors").is_file()), None)
     if found is None:
@@ -64,7 +64,7 @@ def check_case(
     tolerance: float = 1e-5,
     same_work: bool = True,
 ) -> None:
-    """Runs a spec on a case's inputs with its weights; every output and recorded activation is the recorded one.
+    """Run a spec with the inputs and weights of a case; assert that outputs and activations equal the recorded ones.
 
     Args:
         inputs: our name of a recorded input, where it is not the recorded one; None leaves it out.

@@ -1,4 +1,4 @@
-"""BART, Marian and Whisper, whose layers are of one kind."""
+"""BART, Marian and Whisper, which share the block of their layers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""BERT and those made after it."""
+"""BERT, RoBERTa, DistilBERT, ALBERT and ELECTRA."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Convolutional networks with recorded weights against recorded outputs of torchvision and timm."""
+"""Convolutional networks against recorded outputs of torchvision and timm."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Longformer and BigBird, whose attention leaves most pairs out."""
+"""Longformer and BigBird, whose attention is sparse."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TINY = {"length": 32, "vocab": 90, "d_model": 32, "heads": 4, "d_ff": 64, "layer
 
 @dataclass(frozen=True)
 class Sizes:
-    """A Longformer's; ``reach`` is half of its window."""
+    """Attention of a Longformer; ``reach`` is half of its window."""
 
     length: int
     features: int
@@ -25,7 +25,7 @@ class Sizes:
     reach: int
 
     def pairs(self, tokens: int) -> int:
-        """Pairs within reach or with one of the first tokens, one by one."""
+        """Count, one by one, the pairs within reach and those with one of the first tokens."""
         place = np.arange(self.length)
         near = np.abs(place[:, None] - place) <= self.reach
         return int((near | (place < tokens)[:, None] | (place < tokens)).sum())
@@ -51,14 +51,14 @@ def work(spec: str, **settings: int) -> tuple[int, int]:
 
 
 def test_a_forward_pass_of_longformer_equals_transformers() -> None:
-    """Its mask of global tokens marks the first, which the spec says by their number."""
+    """transformers marks global tokens by a mask, the spec by their number."""
     settings = {**TINY, "window": 8, "global_tokens": 1, "eps": 1e-12}
     unused: dict[str, str | None] = {"global_attention_mask": None}
     check_case("longformer_w8_global", "longformer-base-4096", settings, inputs=unused, same_work=False)
 
 
 def test_work_of_the_recorded_forward_pass() -> None:
-    """transformers' chunks for our pairs; and it asks for the queries of the global token twice."""
+    """transformers computes chunks instead of pairs, and the queries of the global token twice."""
     linear, attention = work("longformer-base-4096", **TINY, window=8, global_tokens=1)
     sizes = Sizes(32, 32, 2, reach=4)
     assert attention == sizes.flops(2 * sizes.pairs(1))
@@ -68,7 +68,7 @@ def test_work_of_the_recorded_forward_pass() -> None:
 
 @pytest.mark.parametrize(("length", "flops"), [(512, 99_053_862_912), (1024, 202_938_384_384), (4096, 826_245_513_216)])
 def test_work_of_longformer_base(length: int, flops: int) -> None:
-    """transformers 5.23.0 without global tokens, where it leaves out the maps of their keys and values too."""
+    """transformers 5.23.0 without global tokens, which omits their key and value projections as well."""
     linear, attention = work("longformer-base-4096", length=length)
     sizes = Sizes(length, 768, 12, reach=256)
     assert attention == sizes.flops(2 * sizes.pairs(1))
@@ -78,7 +78,7 @@ def test_work_of_longformer_base(length: int, flops: int) -> None:
 
 
 def test_blocks_of_bigbird() -> None:
-    """Of n blocks two meet all, the two beside them 7, and the others 8: 3 near, 2 global and 3 random ones."""
+    """Of n blocks two attend to all, the two beside them to 7, the others to 8: 3 near, 2 global, 3 random."""
     for length in (1024, 4096):
         blocks = length // 64
         _, attention = work("bigbird-roberta-base", length=length)

@@ -1,4 +1,4 @@
-"""Switch Transformers, whose work depends on where the router sends tokens."""
+"""Switch Transformers, whose useful work depends on the routing of tokens."""
 
 from __future__ import annotations
 

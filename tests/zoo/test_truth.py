@@ -1,4 +1,4 @@
-"""Parameters and FLOPs of the specs that ship against torch, and against the figures that their papers print."""
+"""Parameters and FLOPs of the shipped specs against torch and against the figures printed in papers."""
 
 from __future__ import annotations
 

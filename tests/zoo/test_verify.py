@@ -1,4 +1,4 @@
-"""Every spec that ships is run, the large ones at small settings, and does what was predicted of it."""
+"""Verification of every shipped spec, with small settings for the large ones."""
 
 from __future__ import annotations
 

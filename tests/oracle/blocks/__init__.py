@@ -1,1 +1,1 @@
-"""The blocks that ship against modules of torch and transformers."""
+"""The shipped blocks against modules of torch and transformers."""

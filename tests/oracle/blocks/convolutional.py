@@ -56,7 +56,7 @@ class SqueezeExcitation(nn.Module):  # type: ignore[name-defined,misc]
 
 
 class Residual(nn.Module):  # type: ignore[name-defined,misc]
-    """Layers under a name, and the input added where stride and channels allow it."""
+    """Named layers, with a residual connection if stride and channels allow it."""
 
     def __init__(self, name: str, layers: list[Any], adds: bool) -> None:
         super().__init__()
@@ -212,7 +212,7 @@ class InceptionE(nn.Module):  # type: ignore[name-defined,misc]
 
 
 class FeaturePyramid(nn.Module):  # type: ignore[name-defined,misc]
-    """torchvision's, and with ``extra`` its LastLevelP6P7."""
+    """Feature pyramid of torchvision; with ``extra``, including LastLevelP6P7."""
 
     def __init__(self, inputs: list[int], outputs: int, norm: bool = False, extra: str | None = None) -> None:
         super().__init__()
@@ -267,7 +267,7 @@ class Down(nn.Module):  # type: ignore[name-defined,misc]
 
 
 class Up(nn.Module):  # type: ignore[name-defined,misc]
-    """milesial's, and with ``crop`` the paper's, which neither pads nor normalises."""
+    """Block of milesial's U-Net; with ``crop`` of the paper's, without padding and normalisation."""
 
     def __init__(self, inputs: int, skipped: int, outputs: int, bilinear: bool, crop: bool = False) -> None:
         super().__init__()

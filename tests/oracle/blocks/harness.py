@@ -27,7 +27,7 @@ def agree(
     buffers: bool = True,
     flops: bool = True,
 ) -> None:
-    """Runs ``block`` here and ``module`` in torch: one state_dict, and equal parameters, FLOPs, shapes and values.
+    """Assert that ``block`` equals ``module`` in torch: state_dict, parameters, FLOPs, shapes and values.
 
     Args:
         inputs: arrays for the block's inputs in order; None for an optional one that is absent.
@@ -71,7 +71,7 @@ def image(*shape: int, seed: int = 0) -> np.ndarray:
 
 
 def _settled(module: Any) -> Any:
-    """A holder that has the module as ``b``, in evaluation mode, with weights and statistics that all matter."""
+    """Return a module with ``module`` as ``b``, in evaluation mode, whose weights all affect the output."""
     torch.manual_seed(0)
     with torch.no_grad():
         for name, tensor in module.state_dict().items():

@@ -98,7 +98,7 @@ def test_inception_v3_e() -> None:
 @given(channels=st.tuples(widths, widths, widths, widths), height=st.integers(1, 3), width=st.integers(1, 4))
 @draws
 def test_feature_pyramid(norm: bool, channels: tuple[int, ...], height: int, width: int) -> None:
-    """Sizes that do not double are interpolated to all the same."""
+    """Interpolation between levels whose sizes do not double."""
     maps = [image(1, c, height * 2**k + k, width * 2**k, seed=k) for k, c in zip((3, 2, 1, 0), channels, strict=True)]
     module = reference.FeaturePyramid(list(channels), 6, norm)
     agree("feature_pyramid", {"channels": 6, "norm": "batch_norm" if norm else None}, module, *maps)

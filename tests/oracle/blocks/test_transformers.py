@@ -1,4 +1,4 @@
-"""Blocks of transformers against the modules of the library of that name."""
+"""Blocks of transformer networks against the modules of the library transformers."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ POSITIONS = np.array([[0, 2, 3, 4, 7, 8, 11], [1, 2, 3, 5, 6, 9, 10]])
 
 
 def hidden(mask: np.ndarray) -> Any:
-    """The mask that transformers adds to scores of (batch, heads, queries, keys), from one of who may attend."""
+    """Return the additive mask of transformers, (batch, heads, queries, keys), of a boolean mask."""
     return torch.where(torch.from_numpy(mask), 0.0, torch.finfo(torch.float32).min)[None, None]
 
 
@@ -50,7 +50,7 @@ def eager(config: Any) -> Any:
 
 
 def turned(rotary: Any, mask: Any) -> Any:
-    """What runs an attention module or a decoder layer on (x, positions)."""
+    """Return a function of (x, positions) that calls an attention module or a decoder layer."""
 
     def run_with(module: Any) -> Any:
         def run(x: Any, *rest: Any) -> Any:
@@ -184,7 +184,7 @@ def test_norms_on_both_sides() -> None:
 
 
 class PostNorm(torch.nn.Module):  # type: ignore[name-defined,misc]
-    """Olmo2DecoderLayer's order, around Llama's attention and MLP."""
+    """Llama's attention and MLP with norms in the order of Olmo2DecoderLayer."""
 
     def __init__(self, config: Any) -> None:
         super().__init__()

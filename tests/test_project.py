@@ -1,0 +1,44 @@
+"""Continuous integration: commands, versions and permissions."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ruamel.yaml import YAML
+
+ROOT = Path(__file__).parent.parent
+CI = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+
+
+def steps(workflow: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the steps of all jobs."""
+    return [step for job in workflow["jobs"].values() for step in job["steps"]]
+
+
+def test_the_readme_and_ci_run_the_same_tests() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    (command,) = [line for line in readme.splitlines() if line.startswith("python3 -m venv") and "pytest" in line]
+    assert command in CI.splitlines()
+    on_windows = command.replace("python3", "python").replace("/bin/", "/Scripts/")
+    hosted = YAML(typ="safe").load(ROOT / ".github" / "workflows" / "ci.yml")
+    assert {step["run"] for step in steps(hosted) if "run" in step} == {".ci/run", ".ci/run tests", on_windows}
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
+def test_workflows_pin_actions_and_may_only_read(path: Path) -> None:
+    workflow = YAML(typ="safe").load(path)
+    assert workflow["permissions"] == {"contents": "read"}
+    for step in steps(workflow):
+        assert re.fullmatch(r"[\w./-]+@[0-9a-f]{40}", step.get("uses", "a/b@" + "0" * 40))
+        assert step.get("with", {}).get("persist-credentials", False) is False
+
+
+def test_oracles_are_pinned() -> None:
+    constraints = (ROOT / "tests" / "oracle" / "constraints.txt").read_text(encoding="utf-8")
+    pinned = dict(line.split("==") for line in constraints.splitlines() if not line.startswith("#"))
+    assert {"torch", "fvcore"} <= set(pinned)
+    assert "'.[oracle]' -c tests/oracle/constraints.txt" in CI

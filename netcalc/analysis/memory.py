@@ -113,11 +113,11 @@ class _Peaks:
 
         What every call takes can go only in the last one; what one call feeds the next is the next one's own.
         """
-        fed = len(node.body.outputs) if node.times > 1 else 0
+        carried = node.carried
         calls = {(True, False), (False, True), (False, False)} if node.times > 1 else {(True, True)}
         most = _Most()
         for first, last in sorted(calls):
-            owned = tuple((mine or not first) if i < fed else (mine and last) for i, mine in enumerate(given))
+            owned = tuple((mine or not first) if i < carried else (mine and last) for i, mine in enumerate(given))
             waiting = zip(node.inputs, given, owned, strict=True)
             most |= self.body(node.body, owned).beside(_bytes(v for v, mine, passed in waiting if mine and not passed))
         return most

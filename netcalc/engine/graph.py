@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from netcalc.analysis.walk import Instance, instances
+from netcalc.analysis.unroll import unroll
+from netcalc.analysis.walk import Instance
 from netcalc.dims import value_at
-from netcalc.ir import Body, CallNode, Program, Value
+from netcalc.ir import Program
 from netcalc.numerics.numpy_dtypes import numpy_dtype
 from netcalc.tensor_type import TensorType
 
@@ -85,45 +86,17 @@ def flatten(program: Program) -> Graph:
     Raises:
         UndecidedError: if a size is symbolic.
     """
-    return _Flattener(program).graph()
+    inputs = [_tensor(spec.type) for spec in program.inputs]
+    nodes: list[Node] = []
 
-
-class _Flattener:
-    def __init__(self, program: Program) -> None:
-        self._program = program
-        self._instances: Iterator[Instance] = instances(program)
-        self._nodes: list[Node] = []
-
-    def graph(self) -> Graph:
-        main = self._program.main
-        inputs = [_tensor(spec.type) for spec in self._program.inputs]
-        outputs = self._body(main, inputs)
-        return Graph(inputs, self._nodes, outputs)
-
-    def _body(self, body: Body, arguments: Iterable[Tensor | None]) -> list[Tensor]:
-        known: dict[Value, Tensor] = {
-            value: tensor
-            for value, tensor in zip(body.inputs, arguments, strict=True)
-            if value is not None and tensor is not None
-        }
-        for node in body.nodes:
-            given = [None if value is None else known[value] for value in node.inputs]
-            if isinstance(node, CallNode):
-                results = self._call(node, given)
-            else:
-                results = [_tensor(value.type) for value in node.outputs]
-                self._nodes.append(Node(next(self._instances), given, results))
-            known.update(zip(node.outputs, results, strict=True))
-        return [known[value] for value in body.outputs]
-
-    def _call(self, node: CallNode, given: list[Tensor | None]) -> list[Tensor]:
-        results: list[Tensor] = []
-        for _ in range(node.times):
-            given[: len(results)] = results
-            results = self._body(node.body, given)
+    def add(instance: Instance, operands: Sequence[Tensor | None]) -> list[Tensor]:
+        results = [_tensor(type_) for type_ in instance.node.output_types]
+        nodes.append(Node(instance, list(operands), results))
         return results
 
+    outputs = unroll(program, inputs, add)
+    return Graph(inputs, nodes, outputs)
 
-def _tensor(kind: TensorType | None) -> Tensor:
-    assert kind is not None
-    return Tensor(tuple(value_at(size, {}) for size in kind.shape), numpy_dtype(kind.dtype))
+
+def _tensor(type_: TensorType) -> Tensor:
+    return Tensor(tuple(value_at(size, {}) for size in type_.shape), numpy_dtype(type_.dtype))

@@ -7,12 +7,12 @@ import sys
 from collections.abc import Iterable
 
 from netcalc.analysis.memory import Memory, memory
+from netcalc.analysis.unroll import operation_count
 from netcalc.analysis.walk import Instance, instances
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.engine.plan import Plan, PlanMemory
 from netcalc.ir import Body, OpNode, Program
 from netcalc.numerics.inputs import require_sizes
-from netcalc.numerics.interpret import operations
 from netcalc.numerics.kernels import KERNELS
 from netcalc.numerics.process_memory import free_bytes, gibibytes
 
@@ -74,7 +74,7 @@ def why_unplanned(program: Program) -> str | None:
     """Return the reason why a program cannot be planned, or None if it can be."""
     if program.training:
         return f"{program.name!r} is in training mode"
-    count = operations(program)
+    count = operation_count(program)
     return f"{program.name!r} executes {count:,} operations" if count > MAX_PLANNED_OPERATIONS else None
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias, get_args
 
 from netcalc.analysis.memory import Memory
+from netcalc.analysis.unroll import operation_count, unroll
 from netcalc.analysis.walk import Instance
 from netcalc.diagnostics import Diagnostic, NetcalcError, RuleError, did_you_mean
 from netcalc.engine.plan import Plan, PlanMemory
@@ -17,7 +18,6 @@ from netcalc.engine.step import Step
 from netcalc.ir import Program
 from netcalc.numerics.initializers import generator
 from netcalc.numerics.inputs import run_inputs
-from netcalc.numerics.interpret import interpret, operations
 from netcalc.numerics.kernels import Array, Run, apply
 from netcalc.numerics.parameters import Parameters, Weights
 from netcalc.numerics.process_memory import MemoryBaseline, free_bytes
@@ -153,7 +153,7 @@ def _reference(
     required = reference_memory(program)
     parameters = Parameters(program, weights, init=init, seed=seed)
     arrays: list[Array | None] = [*run_inputs(program, inputs, seed)]
-    total, done = operations(program), 0
+    total, done = operation_count(program), 0
     rng = generator(seed, "/run")
     buffers: dict[str, Array] = {}
 
@@ -176,7 +176,7 @@ def _reference(
             progress(done, total, instance.path)
         return outputs
 
-    outputs = interpret(program, arrays, evaluate, tracer.record_call if tracer.patterns else None)
+    outputs = unroll(program, arrays, evaluate, tracer.record_call if tracer.patterns else None)
     named = dict(zip(program.output_names, outputs, strict=True))
     return RunResult(named, tuple(tracer.rows), buffers, required, "reference")
 

@@ -14,9 +14,11 @@ from netcalc.ir.program import (
     Program,
     Tie,
     Value,
+    call_at,
     dtype_of,
     join,
     parameter_at,
+    parameter_signature,
     types_of,
 )
 
@@ -30,8 +32,10 @@ __all__ = [
     "Program",
     "Tie",
     "Value",
+    "call_at",
     "dtype_of",
     "join",
     "parameter_at",
+    "parameter_signature",
     "types_of",
 ]

@@ -1,7 +1,7 @@
-"""The intermediate representation: a program is a set of bodies, each a flat list of nodes in single assignment.
+"""Programs: a set of bodies, each a flat list of nodes in single assignment.
 
-A body is elaborated once for each distinct (block, arguments, input types) and called many times; names are
-relative to the body that holds them, and full paths come from :mod:`netcalc.analysis.walk`.
+A body is elaborated once for each distinct combination of block, arguments and input types, and may be called many
+times. Names are relative to the enclosing body; :mod:`netcalc.analysis.walk` gives full paths.
 """
 
 from __future__ import annotations
@@ -25,16 +25,18 @@ __all__ = [
     "Program",
     "Tie",
     "Value",
+    "call_at",
     "dtype_of",
     "join",
     "parameter_at",
+    "parameter_signature",
     "types_of",
 ]
 
 
 @dataclass(eq=False, slots=True)
 class Value:
-    """One tensor of a body, named after the layer or input that produces it.
+    """A tensor of a body, named after the layer or input that produces it.
 
     ``span`` is the place in the spec that produces it.  ``type`` is None only while a spec with errors is elaborated:
     the layers that depend on such a value are skipped, and no program is returned.
@@ -83,7 +85,11 @@ class Tie(NamedTuple):
 
 @dataclass(eq=False, slots=True)
 class OpNode(_Typed):
-    """One operation.  ``name`` is its path within the body (empty for the single operation of a repeat)."""
+    """Application of an operation.
+
+    ``name`` is the path within the body; it is empty for the single operation of a repeat. ``ties`` gives, by name, the
+    parameters that another operation owns; ``frozen`` excludes the parameters from training.
+    """
 
     name: str
     op: Operation
@@ -97,11 +103,11 @@ class OpNode(_Typed):
 
 @dataclass(eq=False, slots=True)
 class CallNode(_Typed):
-    """A body called ``times`` times in a row, the first ``len(body.outputs)`` inputs fed from the call before.
+    """Call of a body, repeated ``times`` times.
 
-    Its instances are ``name`` itself, or ``name.start``, ``name.start+1``, … when ``start`` is given; a name that ends
-    in ``_`` or ``-`` takes the numbers without a dot.  With ``shares`` every instance uses the weights of the call at
-    that path (relative to the body).
+    The outputs of an iteration are the first inputs of the next; the other inputs are the same for all. The path of an
+    iteration is ``name`` itself, or ``name.start``, ``name.start+1``, … if ``start`` is given; a name that ends in
+    ``_`` or ``-`` is followed by the number without a dot. With ``shares`` all iterations use the weights of that call.
     """
 
     name: str
@@ -113,14 +119,19 @@ class CallNode(_Typed):
     shares: Tie | None = None
     span: Span | None = None
 
+    @property
+    def carried(self) -> int:
+        """Number of first inputs that an iteration receives from the one before it."""
+        return len(self.body.outputs) if self.times > 1 else 0
+
     def instance(self, index: int) -> str:
-        """The relative path of one instance."""
+        """Return the relative path of one instance."""
         if self.start is None:
             return self.name
         return f"{self._stem}{self.start + index}"
 
     def inside(self, path: str) -> str | None:
-        """The rest of ``path`` below one instance of the call, or None where it leads elsewhere."""
+        """Return the rest of ``path`` below an instance of the call, or None if it leads elsewhere."""
         if self.start is None:
             if path == self.name:
                 return ""
@@ -133,7 +144,7 @@ class CallNode(_Typed):
 
     @property
     def _stem(self) -> str:
-        """What stands before the number of each instance."""
+        """The part of each instance's path before its number."""
         return self.name + "." if self.name and not self.name.endswith(("_", "-")) else self.name
 
 
@@ -142,7 +153,7 @@ Node: TypeAlias = OpNode | CallNode
 
 @dataclass(eq=False, slots=True)
 class Body(_Typed):
-    """A block at fixed arguments and input types."""
+    """A block elaborated for certain arguments and input types."""
 
     block: str
     inputs: tuple[Value | None, ...]
@@ -150,9 +161,14 @@ class Body(_Typed):
     outputs: tuple[Value, ...]
     checkpoint: Mapping[str, CheckpointSource] = field(default_factory=dict)
 
+    @property
+    def repeatable(self) -> bool:
+        """True if the outputs have the types of the first inputs, so that an iteration can feed the next."""
+        return types_of(self.outputs) == self.input_types[: len(self.outputs)]
+
 
 class CheckpointSource(NamedTuple):
-    """Where a parameter stands in the reference checkpoint, when not under its own name.
+    """Place of a parameter in the reference checkpoint, if it is not stored under its own name.
 
     ``name`` is relative to the body (or absolute with a leading ``/``); chunk ``chunk`` of ``chunks`` along
     ``axis`` is taken, then the last two axes are swapped if ``transpose``.  With ``stack`` the parameter is so many
@@ -168,12 +184,12 @@ class CheckpointSource(NamedTuple):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The tensors that it is made of."""
+        """Names of the tensors that make up the parameter."""
         return (self.name,) if self.stack is None else tuple(self.name.replace("{}", str(i)) for i in range(self.stack))
 
 
 class InputSpec(NamedTuple):
-    """A program input: its type, the range its values are drawn from, or the constant it is by default."""
+    """A program input: its type, and the range that random values are drawn from or the default value."""
 
     name: str
     type: TensorType
@@ -184,7 +200,7 @@ class InputSpec(NamedTuple):
 
 @dataclass(eq=False, slots=True)
 class Program:
-    """A whole network, elaborated: ``main`` is the body that the spec's own lines make."""
+    """An elaborated network; ``main`` is the body of the spec's own layers."""
 
     name: str
     main: Body
@@ -201,19 +217,19 @@ class Program:
 
 
 def join(prefix: str, name: str) -> str:
-    """The path of ``name`` under ``prefix``; either may be empty."""
+    """Return the path of ``name`` under ``prefix``; either may be empty."""
     return f"{prefix}.{name}" if prefix and name else prefix or name
 
 
 def dtype_of(param: Param, node: OpNode, default: DType) -> DType:
-    """The element type of a parameter: its own, that of the first floating-point input, or the program's."""
+    """Return the element type of a parameter: its own, that of the first floating-point input, or ``default``."""
     if param.dtype is not None:
         return param.dtype
     return next((t.dtype for t in node.input_types if t is not None and t.dtype in FLOATS), default)
 
 
 def parameter_at(nodes: Sequence[Node], path: str) -> tuple[OpNode, Param] | None:
-    """The parameter at a path relative to these nodes, with the operation that holds it; None if there is none."""
+    """Return the parameter at a path relative to these nodes with its operation, or None if there is none."""
     for node in nodes:
         if isinstance(node, OpNode):
             for param in node.params:
@@ -225,3 +241,27 @@ def parameter_at(nodes: Sequence[Node], path: str) -> tuple[OpNode, Param] | Non
             if found is not None:
                 return found
     return None
+
+
+def call_at(nodes: Sequence[Node], path: str) -> CallNode | None:
+    """Return the first call at a path relative to these nodes, or None if there is none."""
+    for node in nodes:
+        if isinstance(node, CallNode):
+            rest = node.inside(path)
+            if rest == "":
+                return node
+            found = None if rest is None else call_at(node.body.nodes, rest)
+            if found is not None:
+                return found
+    return None
+
+
+def parameter_signature(body: Body) -> list[tuple[str, Any, int]]:
+    """Return names and shapes of the parameters in a body; a repeat is one entry with its number of iterations."""
+    entries: list[tuple[str, Any, int]] = []
+    for node in body.nodes:
+        if isinstance(node, OpNode):
+            entries += ((join(node.name, param.name), param.shape, 1) for param in node.params)
+        elif node.shares is None:
+            entries.append((node.instance(0), parameter_signature(node.body), node.times))
+    return entries

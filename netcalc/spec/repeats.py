@@ -48,7 +48,7 @@ def elaborate_repeat(elaboration: Elaboration, line: Line, scope: Scope, current
             body, inputs = _iteration(elaboration, line, inner, current, call)
             first_of_shared = paths.shared and done == 0  # the other iterations tie to it
             count = 1
-            if _preserves_types(body) and not iterations.varies and not first_of_shared:
+            if body.repeatable and not iterations.varies and not first_of_shared:
                 count = iterations.times - done
             folds = call is not None and not (paths.shared and done == 1) and _continues(call, body, inputs)
             if call is not None and folds:
@@ -95,7 +95,7 @@ def _iteration(
     if last is not None and len(carried) > len(last.inputs):
         raise NetcalcError(_not_repeatable(line, last.body))
     body, inputs = bind_call(elaboration, line, block_of(elaboration, line, scope), scope, current, carried)
-    if len(body.outputs) > 1 and not _preserves_types(body):
+    if len(body.outputs) > 1 and not body.repeatable:
         raise NetcalcError(_not_repeatable(line, body))
     return body, inputs
 
@@ -149,18 +149,12 @@ def _unrolled_sequence(
     return current
 
 
-def _preserves_types(body: Body) -> bool:
-    """Return True if the outputs of a body have the types of its first inputs."""
-    outputs = types_of(body.outputs)
-    return len(outputs) <= len(body.inputs) and outputs == body.input_types[: len(outputs)]
-
-
 def _continues(call: CallNode, body: Body, inputs: Sequence[Value | None]) -> bool:
     """Return True if an iteration can be added to the call before it."""
     carried = len(body.outputs)
     return (
-        _preserves_types(body)
-        and _preserves_types(call.body)
+        body.repeatable
+        and call.body.repeatable
         and tuple(inputs[carried:]) == call.inputs[carried:]
         and same_body(call.body, body)
     )

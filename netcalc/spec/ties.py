@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from netcalc.diagnostics import Diagnostic, NetcalcError, Related
-from netcalc.dims import Dim
-from netcalc.ir import Body, CallNode, Node, OpNode, Tie, join, parameter_at
+from netcalc.ir import CallNode, Node, OpNode, Tie, call_at, join, parameter_at, parameter_signature
 from netcalc.opdef import Param
 from netcalc.spec.cursor import Cursor
 from netcalc.spec.line_syntax import Line
@@ -52,10 +51,10 @@ def tie_call(node: CallNode, line: Line, scope: Scope, main: PartialBody) -> Tie
         message = "a block can be tied only as a whole: tie: should be the path of an earlier block"
         raise NetcalcError(Diagnostic("E304", message, cursor.span))
     for tie, nodes in _candidates(cursor.data, scope, main):
-        other = _find_call(nodes, tie.target)
+        other = call_at(nodes, tie.target)
         if other is None:
             continue
-        if _parameter_shapes(other.body) != _parameter_shapes(node.body):
+        if parameter_signature(other.body) != parameter_signature(node.body):
             related = (Related("the other is called here", other.span),)
             message = f"cannot tie to {cursor.data!r}: its parameters have other names or shapes"
             raise NetcalcError(Diagnostic("E304", message, cursor.span, related))
@@ -65,8 +64,8 @@ def tie_call(node: CallNode, line: Line, scope: Scope, main: PartialBody) -> Tie
 
 def share_with_first(node: CallNode, path: str, line: Line, scope: Scope) -> Tie:
     """Return the tie of a later iteration to the first, which is called at ``path`` in the same body."""
-    first = _find_call(scope.body.nodes, path)
-    if first is not None and _parameter_shapes(first.body) != _parameter_shapes(node.body):
+    first = call_at(scope.body.nodes, path)
+    if first is not None and parameter_signature(first.body) != parameter_signature(node.body):
         message = "share: the iterations have parameters of different names or shapes"
         raise NetcalcError(Diagnostic("E304", message, line.modifiers["share"].key_span))
     return Tie(path)
@@ -94,29 +93,6 @@ def _candidates(path: str, scope: Scope, main: PartialBody) -> Iterator[tuple[Ti
         if around.body is not scope.body:
             return
         yield Tie(join(around.prefix, path)), scope.body.nodes
-
-
-def _find_call(nodes: Sequence[Node], path: str) -> CallNode | None:
-    for node in nodes:
-        if isinstance(node, CallNode):
-            rest = node.inside(path)
-            if rest == "":
-                return node
-            found = None if rest is None else _find_call(node.body.nodes, rest)
-            if found is not None:
-                return found
-    return None
-
-
-def _parameter_shapes(body: Body) -> list[tuple[str, tuple[Dim, ...] | list[object], int]]:
-    """Return the names and shapes of the parameters in a body, with the number of calls of each nested body."""
-    shapes: list[tuple[str, tuple[Dim, ...] | list[object], int]] = []
-    for node in body.nodes:
-        if isinstance(node, OpNode):
-            shapes += ((join(node.name, p.name), p.shape, 1) for p in node.params)
-        elif node.shares is None:
-            shapes.append((node.instance(0), list(_parameter_shapes(node.body)), node.times))
-    return shapes
 
 
 def _shape(param: Param) -> str:

@@ -15,6 +15,7 @@ import numpy as np
 
 from netcalc.analysis.conventions import CONVENTIONS
 from netcalc.analysis.cost import Analysis
+from netcalc.analysis.unroll import operation_count, unroll
 from netcalc.analysis.walk import Instance
 from netcalc.dims import value_at
 from netcalc.engine.preflight import reference_memory
@@ -22,7 +23,6 @@ from netcalc.engine.run import Progress
 from netcalc.ir import OpNode, Program, dtype_of
 from netcalc.numerics.initializers import generator
 from netcalc.numerics.inputs import run_inputs
-from netcalc.numerics.interpret import interpret, operations
 from netcalc.numerics.kernels import Array, Run, apply
 from netcalc.numerics.numpy_dtypes import numpy_dtype
 from netcalc.numerics.parameters import Parameters, Weights
@@ -101,7 +101,7 @@ def verify(
     parameters = Parameters(program, weights, init=init, seed=seed)
     arrays = run_inputs(program, inputs, seed)
     verifier = _Verifier(program, parameters, seed, progress)
-    interpret(program, arrays, verifier.evaluate)
+    unroll(program, arrays, verifier.evaluate)
     verifier.totals()
     return VerifyReport(tuple(verifier.checks()), verifier.done)
 
@@ -116,7 +116,7 @@ class _Verifier:
         self._analysis = Analysis(program, CONVENTIONS["netcalc"])
         self._rng = generator(seed, "/run")
         self._progress = progress
-        self._total = operations(program)
+        self._total = operation_count(program)
         self._work: dict[OpNode, dict[str, int]] = {}
         # equal checks of a node's instances share one entry, so that memory does not grow with the depth
         self._paths: dict[tuple[OpNode | None, str, str, str | int, str | int], str] = {}

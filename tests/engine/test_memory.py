@@ -14,13 +14,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from netcalc.analysis.memory import memory
+from netcalc.analysis.unroll import unroll
 from netcalc.analysis.walk import Instance
 from netcalc.diagnostics import NetcalcError
 from netcalc.engine import preflight, run
 from netcalc.engine.run import PlanName, forward
 from netcalc.ir import Program
 from netcalc.numerics import process_memory
-from netcalc.numerics.interpret import interpret
 from netcalc.numerics.process_memory import free_bytes, gibibytes
 from tests.numerics.programs import program
 
@@ -53,7 +53,7 @@ def most_alive(net: Program) -> int:
         most = max(most, sum(array.nbytes for array in arrays if array is not None))
         return outputs
 
-    interpret(net, given, evaluate)
+    unroll(net, given, evaluate)
     return held + most
 
 

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from netcalc.analysis.unroll import operation_count, unroll
 from netcalc.analysis.walk import Instance, instances
 from netcalc.diagnostics import NetcalcError
 from netcalc.engine import preflight
 from netcalc.engine.run import PLANS, forward
 from netcalc.numerics import kernels
-from netcalc.numerics.interpret import interpret, operations
 from tests.numerics.programs import TIED, program
 
 STACK = """
@@ -62,7 +62,7 @@ def test_the_walk_and_the_run_go_the_same_way() -> None:
     seen: list[str] = []
     forward(net, progress=lambda done, total, path: seen.append(f"{done}/{total} {path}"), plan="reference")
     paths = [i.path for i in instances(net)]
-    assert operations(net) == len(paths)
+    assert operation_count(net) == len(paths)
     assert seen == [f"{n}/{len(paths)} {path}" for n, path in enumerate(paths, 1)]
 
 
@@ -115,8 +115,8 @@ layers: [{linear: 8}, {name: o, outer: {}}, {name: p, repeat: 2, outer: {}}]
         alive.append(weakref.ref(output))
         return [output]
 
-    interpret(net, [np.zeros((1, 8), np.float32)], evaluate)
-    assert len(alive) == operations(net)
+    unroll(net, [np.zeros((1, 8), np.float32)], evaluate)
+    assert len(alive) == operation_count(net)
 
 
 # -- inputs -----------------------------------------------------------------------------------------
@@ -259,9 +259,9 @@ def test_a_run_is_planned_unless_something_needs_the_reference_path(monkeypatch:
     assert forward(net, trace=["first"]).plan == "reference"
     assert forward(net, training=True).plan == "reference"
     assert forward(program(STACK, training=True), training=False).plan == "fast"
-    monkeypatch.setattr(preflight, "MAX_PLANNED_OPERATIONS", operations(net))
+    monkeypatch.setattr(preflight, "MAX_PLANNED_OPERATIONS", operation_count(net))
     assert forward(net).plan == "fast"
-    monkeypatch.setattr(preflight, "MAX_PLANNED_OPERATIONS", operations(net) - 1)
+    monkeypatch.setattr(preflight, "MAX_PLANNED_OPERATIONS", operation_count(net) - 1)
     assert forward(net).plan == "reference"
 
 

@@ -11,13 +11,16 @@ import pytest
 from netcalc.analysis.walk import instances, parameters
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.ir import Program
+from netcalc.ir.check import check
 from netcalc.spec import elaborate
 from netcalc.spec.library import load_text
 
 
 def program(text: str, *, folder: Path | None = None, symbolic: tuple[str, ...] = (), **settings: Any) -> Program:
-    """The program of ``text``; the line ``netcalc: 1`` is added."""
-    return elaborate(load_text("netcalc: 1\n" + dedent(text), "spec.yaml", folder), settings, symbolic=symbolic)
+    """The program of ``text``, checked; the line ``netcalc: 1`` is added."""
+    elaborated = elaborate(load_text("netcalc: 1\n" + dedent(text), "spec.yaml", folder), settings, symbolic=symbolic)
+    check(elaborated)
+    return elaborated
 
 
 def layers(text: str, shape: str = "[2, 8]", **settings: Any) -> Program:

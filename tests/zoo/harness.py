@@ -17,6 +17,7 @@ from netcalc.analysis.conventions import CONVENTIONS
 from netcalc.analysis.cost import Analysis
 from netcalc.engine.run import forward
 from netcalc.ir import Program
+from netcalc.ir.check import check
 from netcalc.numerics.parameters import check_weights
 from netcalc.spec import elaborate, load_document
 
@@ -30,7 +31,9 @@ FAMILIES: dict[str, dict[str, Any]] = {path.stem: json.loads(path.read_text()) f
 
 @cache
 def _built(name: str, settings: str) -> Program:
-    return elaborate(load_document(name), json.loads(settings))
+    program = elaborate(load_document(name), json.loads(settings))
+    check(program)
+    return program
 
 
 def built(name: str, **settings: Any) -> Program:

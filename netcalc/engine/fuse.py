@@ -25,13 +25,11 @@ VIEWS = {
 COMBINING = {"add", "sub", "mul", "div", "minimum", "maximum"}
 #: A scale and a shift for each channel, once its statistics are given.
 NORMALISING = {"batch_norm", "frozen_batch_norm"}
-#: Bytes of results that are computed once and kept.
-_KEPT = 1 << 24
 #: Operations whose kernels give rows of channels, onto which elementwise work can be done while they are in the cache.
 _PRODUCTS = {"conv1d", "conv2d", "conv3d", "linear"}
 
 
-def simplify(graph: Graph) -> None:
+def simplify(graph: Graph, constant_bytes: int) -> None:
     """Takes out the operations that do nothing in evaluation, and marks those whose results no input changes."""
     same: dict[Tensor, Tensor] = {}
     constant: set[Tensor] = set()
@@ -44,7 +42,7 @@ def simplify(graph: Graph) -> None:
             continue
         kept.append(node)
         if constant.issuperset(t for t in node.inputs if t is not None):
-            node.constant = sum(t.nbytes for t in node.outputs) <= _KEPT
+            node.constant = sum(t.nbytes for t in node.outputs) <= constant_bytes
             constant.update(node.outputs if node.constant else ())
     graph.nodes = kept
     graph.outputs = [same.get(t, t) for t in graph.outputs]

@@ -10,8 +10,10 @@ from netcalc.engine.fuse import VIEWS, fuse, simplify
 from netcalc.engine.graph import Node, flatten
 from netcalc.engine.lower.context import Lowering, lowering_for
 from netcalc.engine.lower.fallback import emit_kernel
+from netcalc.engine.lower.parallelism import Parallelism
 from netcalc.engine.step import Constant, Step
 from netcalc.engine.storage import Slot, Store
+from netcalc.engine.tuning import Tuning
 from netcalc.ir import Program
 
 __all__ = ["Plan", "PlanMemory"]
@@ -49,22 +51,28 @@ class Plan:
         program: the program; its sizes must be numbers.
         threads: the number of workers among which jobs are shared.
         processes: True if the workers are processes.  They also share products, which threads leave to BLAS.
+        tuning: sizes of tiles and the algorithms that may be used; the defaults if None.
 
     Raises:
         UndecidedError: if a size is symbolic.
     """
 
-    def __init__(self, program: Program, threads: int = 1, processes: bool = False) -> None:
+    def __init__(
+        self, program: Program, threads: int = 1, processes: bool = False, tuning: Tuning | None = None
+    ) -> None:
+        tuning = tuning or Tuning()
         graph = flatten(program)
-        simplify(graph)
-        fuse(graph)
-        low = Lowering(program, threads, processes, graph)
+        simplify(graph, tuning.constant_bytes)
+        if tuning.fuse_epilogues:
+            fuse(graph)
+        low = Lowering(program, Parallelism(threads, processes, tuning), graph)
         self.inputs: list[Slot] = [low.new(tensor) for tensor in graph.inputs]
         for node in graph.nodes:
             _lower(low, node)
         self.program = program
         self.threads = threads
         self.processes = processes
+        self.tuning = tuning
         self.outputs: list[Slot] = [low.slot(tensor) for tensor in graph.outputs]
         #: Steps that are run once, when the parameters are loaded.
         self.prelude: list[Step] = [step for step in low.steps if step.constant]
@@ -74,7 +82,7 @@ class Plan:
         self.kept: list[Store] = low.kept
         self.offsets, arena = arrange(_lifetimes(self.steps, self.inputs, self.outputs, low.fixed))
         #: The number of workers among which the jobs of each step are shared.
-        self.shares: dict[Step, int] = {step: step.shares(threads, processes) for step in low.steps}
+        self.shares: dict[Step, int] = {step: step.workers(threads, processes, tuning) for step in low.steps}
         #: Bytes of scratch of each worker.
         self.scratch = [
             max((step.scratch_bytes for step, shares in self.shares.items() if shares > worker), default=0)
@@ -93,7 +101,9 @@ class Plan:
 
 def _lower(low: Lowering, node: Node) -> None:
     """Lower a node.  Without a lowering, or if it declines, the kernel runs alone and fused nodes are lowered apart."""
-    lower = None if node.constant and node.op.name not in VIEWS else lowering_for(node.op.name)
+    name = node.op.name
+    by_kernel = (node.constant and name not in VIEWS) or name in low.tuning.disabled_lowerings
+    lower = None if by_kernel else lowering_for(name)
     if lower is not None and lower(low, node):
         return
     stages, node.after = node.after, []

@@ -13,15 +13,10 @@ import numpy as np
 from netcalc.engine.arena import ALIGNMENT
 from netcalc.engine.graph import Node
 from netcalc.engine.storage import Slot
+from netcalc.engine.tuning import Tuning
 from netcalc.numerics.kernels import Array
 
-__all__ = ["Bind", "Constant", "Job", "Scratch", "Scratches", "Step", "cuts", "sharers", "workers"]
-
-#: Elements of an elementwise pass, and multiply-adds of a product, that justify one more worker.
-CUT, WORK = 1 << 12, 1 << 16
-
-#: Elements of a result from which on sharing a step outweighs the time that threads need to wake up.
-_SHARED = 1 << 19
+__all__ = ["Bind", "Constant", "Job", "Scratch", "Scratches", "Step", "cuts"]
 
 #: A part of a step, bound to its arrays.  The job of a step with rounds is called with the number of the round.
 Job: TypeAlias = Callable[..., None]
@@ -80,11 +75,11 @@ class Step:
     #: Name in a profile; the name of the operation if empty.
     what: str = field(default="")
 
-    def shares(self, threads: int, processes: bool) -> int:
+    def workers(self, threads: int, processes: bool, tuning: Tuning) -> int:
         """Return the number of workers, threads or processes, among which the jobs are shared."""
         if processes:
             return min(threads, self.jobs)
-        large = sum(slot.elements for slot in self.writes) >= _SHARED
+        large = sum(slot.elements for slot in self.writes) >= tuning.threaded_step_elements
         return min(threads, self.jobs) if large and not self.products else 1
 
     @property
@@ -104,20 +99,6 @@ class Step:
 def _padded(spec: Scratch) -> int:
     shape, dtype = spec
     return -(-math.prod(shape) * dtype.itemsize // ALIGNMENT) * ALIGNMENT
-
-
-def workers(elements: int, threads: int) -> int:
-    """Return the number of workers that an elementwise pass over so many elements is cut for.
-
-    >>> workers(10_000, 16), workers(1_000_000, 16), workers(10, 16)
-    (2, 16, 1)
-    """
-    return max(1, min(threads, elements // CUT))
-
-
-def sharers(macs: int, shares: int) -> int:
-    """Return the number of workers that a product of so many multiply-adds is cut for."""
-    return max(1, min(shares, macs // WORK))
 
 
 def cuts(total: int, pieces: int, unit: int = 1) -> list[tuple[int, int]]:

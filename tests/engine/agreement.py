@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from netcalc.engine.plan import Plan
 from netcalc.engine.run import forward
 from netcalc.engine.runtime.session import Session
+from netcalc.engine.tuning import Tuning
 from netcalc.numerics.kernels import Array, wide
 from netcalc.numerics.numpy_dtypes import numpy_dtype
 from netcalc.numerics.parameters import Parameters
@@ -62,6 +63,7 @@ def agree(
     dtype: str = "float32",
     threads: int = 1,
     processes: bool = False,
+    tuning: Tuning | None = None,
     spoilt: bool = False,
     planned: bool = True,
 ) -> None:
@@ -81,11 +83,8 @@ def agree(
         "layers": layers,
     }
     net = elaborate(load_text(json.dumps(spec)))
-    plan = Plan(net, threads, processes)
-    kernels = [
-        step for step in plan.steps if step.node.op.name == operation and step.bind.__module__.endswith("fallback")
-    ]
-    assert bool(kernels) != planned
+    plan = Plan(net, threads, processes, tuning)
+    assert any(step.temporary for step in plan.steps if step.node.op.name == operation) != planned
     rng = np.random.default_rng(sum(map(ord, json.dumps(spec))))
     arrays = {spec.name: _numbers(rng, spec.type.shape, spoilt).astype(numpy_dtype(dtype)) for spec in net.inputs}
     weights = drawn_weights(net, 1)

@@ -5,39 +5,40 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from netcalc.engine.tuning import Tuning
 from tests.engine.agreement import DTYPES, THREADS, agree, drawn, lying
-from tests.engine.test_programs import pieces
+from tests.engine.tunings import TUNINGS
 
 SIZES = st.lists(st.sampled_from([1, 2, 3, 7, 16]), min_size=1, max_size=4)
 
 
 @drawn
-@given(st.data(), SIZES, DTYPES, THREADS, st.booleans())
-def test_end_to_end(data: st.DataObject, shape: list[int], dtype: str, threads: int, small: bool) -> None:
+@given(st.data(), SIZES, DTYPES, THREADS, TUNINGS)
+def test_end_to_end(data: st.DataObject, shape: list[int], dtype: str, threads: int, tuning: Tuning) -> None:
     axis = data.draw(st.integers(0, len(shape) - 1))
     given = []
     for size in data.draw(st.lists(st.integers(1, 5), min_size=1, max_size=4)):
         given.append(data.draw(lying([*shape[:axis], size, *shape[axis + 1 :]])))
-    with pieces(small):
-        agree(
-            {"concat": {"axis": axis - data.draw(st.sampled_from([0, len(shape)]))}},
-            *given,
-            dtype=dtype,
-            threads=threads,
-        )
+    agree(
+        {"concat": {"axis": axis - data.draw(st.sampled_from([0, len(shape)]))}},
+        *given,
+        dtype=dtype,
+        threads=threads,
+        tuning=tuning,
+    )
 
 
 @drawn
-@given(st.data(), SIZES, DTYPES, THREADS, st.booleans())
-def test_side_by_side(data: st.DataObject, shape: list[int], dtype: str, threads: int, small: bool) -> None:
+@given(st.data(), SIZES, DTYPES, THREADS, TUNINGS)
+def test_side_by_side(data: st.DataObject, shape: list[int], dtype: str, threads: int, tuning: Tuning) -> None:
     given = [data.draw(lying(shape)) for _ in range(data.draw(st.integers(1, 4)))]
-    with pieces(small):
-        agree(
-            {"stack": {"axis": data.draw(st.integers(-len(shape) - 1, len(shape)))}},
-            *given,
-            dtype=dtype,
-            threads=threads,
-        )
+    agree(
+        {"stack": {"axis": data.draw(st.integers(-len(shape) - 1, len(shape)))}},
+        *given,
+        dtype=dtype,
+        threads=threads,
+        tuning=tuning,
+    )
 
 
 def test_types_are_joined_too() -> None:
@@ -47,8 +48,8 @@ def test_types_are_joined_too() -> None:
 
 
 @drawn
-@given(st.data(), SIZES, DTYPES, THREADS, st.booleans())
-def test_padding_and_cropping(data: st.DataObject, shape: list[int], dtype: str, threads: int, small: bool) -> None:
+@given(st.data(), SIZES, DTYPES, THREADS, TUNINGS)
+def test_padding_and_cropping(data: st.DataObject, shape: list[int], dtype: str, threads: int, tuning: Tuning) -> None:
     axes = data.draw(st.lists(st.sampled_from(range(len(shape))), unique=True, min_size=1))
     sides = []
     for axis in axes:
@@ -56,29 +57,28 @@ def test_padding_and_cropping(data: st.DataObject, shape: list[int], dtype: str,
         sides.append([before, data.draw(st.integers(1 - shape[axis] - min(before, 0), 3))])
     value = data.draw(st.sampled_from([0.0, -1.5]))
     x = data.draw(lying(shape))
-    with pieces(small):
-        agree({"pad": {"padding": sides, "axis": axes, "value": value}}, x, dtype=dtype, threads=threads)
+    agree({"pad": {"padding": sides, "axis": axes, "value": value}}, x, dtype=dtype, threads=threads, tuning=tuning)
 
 
 @drawn
-@given(st.data(), SIZES, DTYPES, THREADS, st.booleans())
-def test_rolling(data: st.DataObject, shape: list[int], dtype: str, threads: int, small: bool) -> None:
+@given(st.data(), SIZES, DTYPES, THREADS, TUNINGS)
+def test_rolling(data: st.DataObject, shape: list[int], dtype: str, threads: int, tuning: Tuning) -> None:
     axes = data.draw(st.lists(st.integers(-len(shape), len(shape) - 1), min_size=1, max_size=3))
     shifts = [data.draw(st.integers(-20, 20)) for _ in axes]
-    with pieces(small):
-        agree({"roll": {"shifts": shifts, "axis": axes}}, data.draw(lying(shape)), dtype=dtype, threads=threads)
+    agree(
+        {"roll": {"shifts": shifts, "axis": axes}}, data.draw(lying(shape)), dtype=dtype, threads=threads, tuning=tuning
+    )
 
 
 @drawn
-@given(st.data(), st.integers(1, 5), st.integers(1, 5), DTYPES, THREADS, st.booleans())
-def test_shuffling(data: st.DataObject, groups: int, share: int, dtype: str, threads: int, small: bool) -> None:
+@given(st.data(), st.integers(1, 5), st.integers(1, 5), DTYPES, THREADS, TUNINGS)
+def test_shuffling(data: st.DataObject, groups: int, share: int, dtype: str, threads: int, tuning: Tuning) -> None:
     shape = [
         data.draw(st.integers(1, 3)),
         groups * share,
         *data.draw(st.lists(st.integers(1, 7), min_size=1, max_size=2)),
     ]
-    with pieces(small):
-        agree({"channel_shuffle": {"groups": groups}}, data.draw(lying(shape)), dtype=dtype, threads=threads)
+    agree({"channel_shuffle": {"groups": groups}}, data.draw(lying(shape)), dtype=dtype, threads=threads, tuning=tuning)
 
 
 def test_other_padding_is_left_to_the_kernel() -> None:

@@ -11,8 +11,12 @@ from netcalc import loads
 from netcalc.diagnostics import NetcalcError
 from netcalc.engine.plan import Plan
 from netcalc.engine.run import forward
+from netcalc.engine.runtime.session import Session
+from netcalc.engine.tuning import Tuning
+from netcalc.numerics.inputs import run_inputs
+from netcalc.numerics.parameters import Parameters
 from tests.engine.agreement import DTYPES, THREADS, drawn
-from tests.engine.test_programs import pieces
+from tests.engine.tunings import TUNINGS
 
 SPEC = """
 netcalc: 1
@@ -26,8 +30,8 @@ layers:
 
 
 @drawn
-@given(st.data(), DTYPES, THREADS, st.booleans())
-def test_rows_of_ids(data: st.DataObject, dtype: str, threads: int, small: bool) -> None:
+@given(st.data(), DTYPES, THREADS, TUNINGS)
+def test_rows_of_ids(data: st.DataObject, dtype: str, threads: int, tuning: Tuning) -> None:
     drawn = {
         "shape": [data.draw(st.integers(1, 6)) for _ in range(data.draw(st.integers(2, 3)))],
         "ids": data.draw(st.sampled_from(["int64", "int32"])),
@@ -35,9 +39,10 @@ def test_rows_of_ids(data: st.DataObject, dtype: str, threads: int, small: bool)
         "scale": data.draw(st.sampled_from(["null", 0.3])),
     }
     net = loads(SPEC.format(dtype=dtype, **drawn)).program
-    with pieces(small):
-        assert all("kernel" not in step.bind.__module__ for step in Plan(net, threads).steps)
-        fast, reference = (forward(net, plan=plan, threads=threads).outputs["output"] for plan in ("fast", "reference"))
+    plan, inputs = Plan(net, threads, tuning=tuning), run_inputs(net)
+    assert not any(step.temporary for step in plan.steps)  # no kernels
+    (fast,) = Session(plan, Parameters(net))(inputs)
+    reference = forward(net, plan="reference").outputs["output"]
     assert fast.dtype == reference.dtype
     np.testing.assert_array_equal(fast, reference)
 

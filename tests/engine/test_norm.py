@@ -10,15 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from netcalc import loads
+from netcalc.engine.tuning import Tuning
 from tests.engine.agreement import DTYPES, THREADS, agree, drawn, lying
-from tests.engine.test_programs import pieces
+from tests.engine.tunings import TUNINGS
 
 SIZES = st.lists(st.sampled_from([1, 2, 3, 5, 8, 17]), min_size=1, max_size=4)
 
 
 @drawn
-@given(st.data(), SIZES, DTYPES, THREADS, st.booleans())
-def test_trailing_axes(data: st.DataObject, shape: list[int], dtype: str, threads: int, small: bool) -> None:
+@given(st.data(), SIZES, DTYPES, THREADS, TUNINGS)
+def test_trailing_axes(data: st.DataObject, shape: list[int], dtype: str, threads: int, tuning: Tuning) -> None:
     name = data.draw(st.sampled_from(["layer_norm", "rms_norm"]))
     attributes: dict[str, Any] = {
         "axes": data.draw(st.integers(1, len(shape))),
@@ -29,13 +30,12 @@ def test_trailing_axes(data: st.DataObject, shape: list[int], dtype: str, thread
         attributes["bias"] = data.draw(st.booleans())
     else:
         attributes["offset"] = data.draw(st.sampled_from([0.0, 1.0]))
-    with pieces(small):
-        agree({name: attributes}, data.draw(lying(shape)), dtype=dtype, threads=threads)
+    agree({name: attributes}, data.draw(lying(shape)), dtype=dtype, threads=threads, tuning=tuning)
 
 
 @drawn
-@given(st.data(), DTYPES, THREADS, st.booleans())
-def test_channels(data: st.DataObject, dtype: str, threads: int, small: bool) -> None:
+@given(st.data(), DTYPES, THREADS, TUNINGS)
+def test_channels(data: st.DataObject, dtype: str, threads: int, tuning: Tuning) -> None:
     groups, share = data.draw(st.integers(1, 4)), data.draw(st.integers(1, 4))
     sizes = data.draw(st.lists(st.sampled_from([1, 2, 5, 11]), min_size=1, max_size=3))
     shape = [data.draw(st.integers(1, 3)), groups * share, *sizes]
@@ -45,8 +45,7 @@ def test_channels(data: st.DataObject, dtype: str, threads: int, small: bool) ->
         line = {"instance_norm": {"affine": affine, "eps": eps}}
     elif share * np.prod(sizes) == 1:
         shape[-1] = 2
-    with pieces(small):
-        agree(line, data.draw(lying(shape)), dtype=dtype, threads=threads)
+    agree(line, data.draw(lying(shape)), dtype=dtype, threads=threads, tuning=tuning)
 
 
 def test_the_mean_may_be_large() -> None:

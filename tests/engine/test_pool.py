@@ -8,8 +8,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from netcalc.diagnostics import NetcalcError
+from netcalc.engine.tuning import Tuning
 from tests.engine.agreement import DTYPES, THREADS, agree, drawn, lying
-from tests.engine.test_programs import pieces
+from tests.engine.tunings import TUNINGS
 
 
 @st.composite
@@ -19,8 +20,8 @@ def shapes(draw: Any, rank: int, longest: int = 9) -> list[int]:
 
 
 @drawn
-@given(st.data(), st.integers(1, 3), DTYPES, THREADS, st.booleans(), st.booleans())
-def test_windows(data: st.DataObject, rank: int, dtype: str, threads: int, small: bool, spoilt: bool) -> None:
+@given(st.data(), st.integers(1, 3), DTYPES, THREADS, TUNINGS, st.booleans())
+def test_windows(data: st.DataObject, rank: int, dtype: str, threads: int, tuning: Tuning, spoilt: bool) -> None:
     kind = data.draw(st.sampled_from(["max", "avg"]))
     kernel = [data.draw(st.integers(1, 4)) for _ in range(rank)]
     attributes: dict[str, Any] = {
@@ -35,30 +36,27 @@ def test_windows(data: st.DataObject, rank: int, dtype: str, threads: int, small
         attributes["count_include_pad"] = data.draw(st.booleans())
         attributes["divisor_override"] = data.draw(st.sampled_from([None, None, 3, -2]))
     x = data.draw(lying(data.draw(shapes(rank))))
-    with pieces(small):
-        try:
-            agree({f"{kind}_pool{rank}d": attributes}, x, dtype=dtype, threads=threads, spoilt=spoilt)
-        except NetcalcError:
-            assume(False)  # windows that do not fit
+    try:
+        agree({f"{kind}_pool{rank}d": attributes}, x, dtype=dtype, threads=threads, tuning=tuning, spoilt=spoilt)
+    except NetcalcError:
+        assume(False)  # windows that do not fit
 
 
 @drawn
-@given(st.data(), st.integers(1, 3), DTYPES, THREADS, st.booleans(), st.booleans())
-def test_parts(data: st.DataObject, rank: int, dtype: str, threads: int, small: bool, spoilt: bool) -> None:
+@given(st.data(), st.integers(1, 3), DTYPES, THREADS, TUNINGS, st.booleans())
+def test_parts(data: st.DataObject, rank: int, dtype: str, threads: int, tuning: Tuning, spoilt: bool) -> None:
     kind = data.draw(st.sampled_from(["max", "avg"]))
     shape = data.draw(shapes(rank))
     counts = [data.draw(st.sampled_from([n for n in range(1, size + 1) if size % n == 0])) for size in shape[-rank:]]
-    with pieces(small):
-        line = {f"adaptive_{kind}_pool{rank}d": counts}
-        agree(line, data.draw(lying(shape)), dtype=dtype, threads=threads, spoilt=spoilt)
+    line = {f"adaptive_{kind}_pool{rank}d": counts}
+    agree(line, data.draw(lying(shape)), dtype=dtype, threads=threads, tuning=tuning, spoilt=spoilt)
 
 
 @drawn
-@given(st.data(), st.integers(1, 3), DTYPES, THREADS, st.booleans(), st.booleans())
-def test_everything(data: st.DataObject, rank: int, dtype: str, threads: int, small: bool, spoilt: bool) -> None:
+@given(st.data(), st.integers(1, 3), DTYPES, THREADS, TUNINGS, st.booleans())
+def test_everything(data: st.DataObject, rank: int, dtype: str, threads: int, tuning: Tuning, spoilt: bool) -> None:
     line = {f"global_{data.draw(st.sampled_from(['max', 'avg']))}_pool{rank}d": {"keepdim": data.draw(st.booleans())}}
-    with pieces(small):
-        agree(line, data.draw(lying(data.draw(shapes(rank)))), dtype=dtype, threads=threads, spoilt=spoilt)
+    agree(line, data.draw(lying(data.draw(shapes(rank)))), dtype=dtype, threads=threads, tuning=tuning, spoilt=spoilt)
 
 
 def test_unequal_parts_and_positions_are_left_to_the_kernels() -> None:

@@ -4,67 +4,31 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
-from importlib import import_module
-from pkgutil import walk_packages
+from collections.abc import Mapping
 from typing import Any
-from unittest.mock import patch
 
 import ml_dtypes
 import numpy as np
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-import netcalc.engine as package
 from netcalc.analysis.walk import instances
 from netcalc.engine.plan import Plan
 from netcalc.engine.run import forward
 from netcalc.engine.runtime.session import Session
+from netcalc.engine.tuning import Tuning
 from netcalc.numerics.inputs import run_inputs
 from netcalc.numerics.numpy_dtypes import numpy_dtype
 from netcalc.numerics.parameters import Parameters
 from tests.engine.programs import Drawing, Spec, drawings, drawn_weights, program, specs
+from tests.engine.tunings import SMALL, SWITCHES, without
 
 #: True if the system has worker processes; elsewhere threads replace them.
 PROCESSES = sys.platform == "linux"
 DRAWS = int(os.environ.get("NETCALC_DRAWS", "60"))
 drawn = settings(max_examples=DRAWS, deadline=None, suppress_health_check=list(HealthCheck))
 
-#: Sizes at which lowerings cut their work, small enough that small tensors are cut into many pieces.
-PIECES = {"_COLUMNS": 64, "_LEAST": 2, "_MOST": 16, "_TILE": 48, "_ROWS": 2, "_STRIP": 96, "_SHARED": 8}
-PIECES |= {
-    "_SCORES": 16,
-    "_QUERIES": 2,
-    "_PATTERN": 16,
-    "CUT": 2,
-    "WORK": 2,
-    "_UNIT": 2,
-    "_CHANNELS": 2,
-    "_STRETCH": 200,
-}
-#: Costs at which Winograd's algorithm is always used.
-EAGER = {"_PACKING": 0, "_PASS": 0}
-
 Arrays = Mapping[str, np.ndarray]
-
-
-@contextmanager
-def pieces(small: bool) -> Iterator[None]:
-    """With ``small``, replace the constants of all lowerings by those above."""
-    with ExitStack() as stack:
-        for module in walk_packages(package.__path__, f"{package.__name__}.") if small else ():
-            found = import_module(module.name)
-            for name, value in (PIECES | EAGER).items():
-                if hasattr(found, name):
-                    stack.enter_context(patch.object(found, name, value))
-        yield
-
-
-def test_all_of_these_constants_exist() -> None:
-    modules = [import_module(module.name) for module in walk_packages(package.__path__, f"{package.__name__}.")]
-    for name in PIECES | EAGER:
-        assert any(hasattr(module, name) for module in modules), name
 
 
 def cast(arrays: Arrays, dtype: str) -> dict[str, np.ndarray]:
@@ -74,7 +38,7 @@ def cast(arrays: Arrays, dtype: str) -> dict[str, np.ndarray]:
     }
 
 
-def check(spec: Spec, dtype: str, threads: int, processes: bool, seed: int) -> None:
+def check(spec: Spec, dtype: str, threads: int, processes: bool, tuning: Tuning, seed: int) -> None:
     """Compare planned outputs with float64, within the error of the reference path and the condition of the program."""
     net = program(spec, dtype)
     arrays = run_inputs(net, None, seed)
@@ -87,7 +51,7 @@ def check(spec: Spec, dtype: str, threads: int, processes: bool, seed: int) -> N
 
     exact, single = outputs("float64", plan="reference"), outputs("float32", plan="reference")
     reference = outputs(dtype, plan="reference")
-    session = Session(Plan(net, threads, processes), Parameters(net, cast(weights, dtype)))
+    session = Session(Plan(net, threads, processes, tuning), Parameters(net, cast(weights, dtype)))
     planned = session([cast(inputs, dtype)[declared.name] for declared in net.inputs])
     small = float(ml_dtypes.finfo(numpy_dtype(dtype)).eps)
     half = dtype in ("float16", "bfloat16")
@@ -118,14 +82,13 @@ def check(spec: Spec, dtype: str, threads: int, processes: bool, seed: int) -> N
     st.sampled_from(["float32", "float32", "float64", "float16", "bfloat16"]),
     st.integers(1, 3),
     st.booleans(),
-    st.booleans(),
+    st.sampled_from([Tuning(), SMALL, without(*SWITCHES, tuning=SMALL)]),
     st.integers(0, 3),
 )
-def test_planned_runs_give_what_the_reference_path_gives(
-    spec: Spec, dtype: str, threads: int, processes: bool, small: bool, seed: int
+def test_planned_runs_agree_with_the_reference_path(
+    spec: Spec, dtype: str, threads: int, processes: bool, tuning: Tuning, seed: int
 ) -> None:
-    with pieces(small):
-        check(spec, dtype, threads, processes and PROCESSES, seed)
+    check(spec, dtype, threads, processes and PROCESSES, tuning, seed)
 
 
 #: Operations that a few hundred draws have to reach.

@@ -7,8 +7,9 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from netcalc.engine.tuning import Tuning
 from tests.engine.agreement import DTYPES, THREADS, agree, drawn, lying
-from tests.engine.test_programs import pieces
+from tests.engine.tunings import TUNINGS
 
 SCALINGS: list[Any] = [
     None,
@@ -18,8 +19,8 @@ SCALINGS: list[Any] = [
 
 
 @drawn
-@given(st.data(), DTYPES, THREADS, st.booleans())
-def test_pairs_turn(data: st.DataObject, dtype: str, threads: int, small: bool) -> None:
+@given(st.data(), DTYPES, THREADS, TUNINGS)
+def test_pairs_turn(data: st.DataObject, dtype: str, threads: int, tuning: Tuning) -> None:
     lead = data.draw(st.lists(st.integers(1, 3), max_size=2))
     features = data.draw(st.integers(4, 12))
     attributes = {
@@ -29,5 +30,4 @@ def test_pairs_turn(data: st.DataObject, dtype: str, threads: int, small: bool) 
         "scaling": data.draw(st.sampled_from(SCALINGS)),
     }
     x = data.draw(lying([*lead, data.draw(st.integers(1, 9)), features]))
-    with pieces(small):
-        agree({"rotary_embedding": attributes}, x, dtype=dtype, threads=threads)
+    agree({"rotary_embedding": attributes}, x, dtype=dtype, threads=threads, tuning=tuning)

@@ -21,12 +21,14 @@ from netcalc.engine.runtime import session as module
 from netcalc.engine.runtime.session import Session
 from netcalc.engine.runtime.threads import ThreadPool
 from netcalc.engine.step import Step
+from netcalc.engine.tuning import Tuning
 from netcalc.ir import Program
 from netcalc.numerics.inputs import run_inputs
 from netcalc.numerics.parameters import Parameters
 from netcalc.spec import elaborate, load_document
 from tests.engine.programs import Spec, drawn_weights, program, specs
-from tests.engine.test_programs import PROCESSES, drawn, pieces
+from tests.engine.test_programs import PROCESSES, drawn
+from tests.engine.tunings import TUNINGS
 from tests.numerics.programs import program as spelt
 
 EMBEDDING = (
@@ -35,8 +37,10 @@ EMBEDDING = (
 )
 
 
-def session(net: Program, threads: int = 1, seed: int = 0, processes: bool = False) -> Session:
-    return Session(Plan(net, threads, processes and PROCESSES), Parameters(net, drawn_weights(net, seed)))
+def session(
+    net: Program, threads: int = 1, seed: int = 0, processes: bool = False, tuning: Tuning | None = None
+) -> Session:
+    return Session(Plan(net, threads, processes and PROCESSES, tuning), Parameters(net, drawn_weights(net, seed)))
 
 
 # -- memory -----------------------------------------------------------------------------------------
@@ -53,14 +57,13 @@ def test_stores_in_use_at_one_time_lie_apart(spec: Spec, threads: int, processes
 
 
 @drawn
-@given(specs(), st.integers(1, 3), st.booleans(), st.booleans())
-def test_nothing_is_read_but_what_is_in_use(spec: Spec, threads: int, processes: bool, small: bool) -> None:
+@given(specs(), st.integers(1, 3), st.booleans(), TUNINGS)
+def test_nothing_is_read_but_what_is_in_use(spec: Spec, threads: int, processes: bool, tuning: Tuning) -> None:
     """All other bytes of the arena, and all scratch, are set to NaN after every step, and nobody notices."""
     net = program(spec)
     inputs = run_inputs(net)
-    with pieces(small):
-        made = session(net, threads, processes=processes)
-        plain = made(inputs)
+    made = session(net, threads, processes=processes, tuning=tuning)
+    plain = made(inputs)
     offsets = made.plan.offsets
     arena = np.zeros(made.plan.memory.arena, bool)
 

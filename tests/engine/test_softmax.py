@@ -5,19 +5,21 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from netcalc.engine.tuning import Tuning
 from tests.engine.agreement import DTYPES, THREADS, agree, drawn, lying
-from tests.engine.test_programs import pieces
+from tests.engine.tunings import TUNINGS
 
 SIZES = st.lists(st.sampled_from([1, 2, 3, 7, 16]), min_size=1, max_size=4)
 
 
 @drawn
-@given(st.data(), SIZES, DTYPES, THREADS, st.booleans(), st.booleans())
-def test_any_axis(data: st.DataObject, shape: list[int], dtype: str, threads: int, small: bool, spoilt: bool) -> None:
+@given(st.data(), SIZES, DTYPES, THREADS, TUNINGS, st.booleans())
+def test_any_axis(
+    data: st.DataObject, shape: list[int], dtype: str, threads: int, tuning: Tuning, spoilt: bool
+) -> None:
     line = {
         data.draw(st.sampled_from(["softmax", "log_softmax"])): {
             "axis": data.draw(st.integers(-len(shape), len(shape) - 1))
         }
     }
-    with pieces(small):
-        agree(line, data.draw(lying(shape)), dtype=dtype, threads=threads, spoilt=spoilt)
+    agree(line, data.draw(lying(shape)), dtype=dtype, threads=threads, tuning=tuning, spoilt=spoilt)

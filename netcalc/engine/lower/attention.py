@@ -13,18 +13,14 @@ from netcalc.engine.graph import Node, Tensor
 from netcalc.engine.lower.context import Lowering, lowering, wide_dtype
 from netcalc.engine.lower.conv.geometry import shaped
 from netcalc.engine.lower.epilogue import Pass, sequence
-from netcalc.engine.step import Job, Scratch, Step, cuts, workers
+from netcalc.engine.step import Job, Scratch, Step, cuts
 from netcalc.engine.storage import Slot
+from netcalc.engine.tuning import Tuning
 from netcalc.numerics.kernels import Array
 from netcalc.numerics.kernels.attention import within_sight
 from netcalc.ops.attention import ScaledDotProductAttention
 
 __all__ = ["Block"]
-
-#: Scores that are held at a time: half a megabyte of float32.
-_SCORES = 1 << 17
-#: The fewest queries of a block, however many keys there are.
-_QUERIES = 16
 
 
 class Block(NamedTuple):
@@ -93,11 +89,11 @@ def attention(low: Lowering, node: Node) -> bool:
     *lead, queries, depth = out.shape
     (query, _), (key, _), _ = heads
     keys, work = key.shape[-2], query.dtype
-    blocks = _blocks(op, queries, keys)
+    blocks = _blocks(op, queries, keys, low.tuning)
     most = max((block.bottom - block.top) * (block.right - block.left) for block in blocks)
-    threads = workers(math.prod(lead) * queries * keys, low.threads)
+    threads = low.parallelism.pass_jobs(math.prod(lead) * queries * keys)
     others = math.prod(lead[:-1]) * len(blocks)  # jobs for each group of heads
-    together = min(_SCORES // max(most, 1), lead[-1] // -(-threads // others))
+    together = min(low.tuning.attention_scores // max(most, 1), lead[-1] // -(-threads // others))
     groups = _groups(lead[-1], [shared for _, shared in heads], together)
     jobs = [(index, group, block) for index in np.ndindex(*lead[:-1]) for group in groups for block in blocks]
     together = max(end - start for start, end in groups)
@@ -190,9 +186,9 @@ def _hidden_keys(low: Lowering, node: Node, padding: Tensor | None, shape: tuple
     return wide.expanded((*shape[:-2], 1, shape[-1]))
 
 
-def _blocks(op: ScaledDotProductAttention, queries: int, keys: int) -> list[Block]:
+def _blocks(op: ScaledDotProductAttention, queries: int, keys: int, tuning: Tuning) -> list[Block]:
     """The queries in blocks, each with the range of keys that a window and the order leave it."""
-    height = max(_QUERIES, _SCORES // keys)
+    height = max(tuning.attention_queries, tuning.attention_scores // keys)
     offset = keys - queries if op.alignment == "lower_right" else 0
     blocks = []
     for top, bottom in cuts(queries, -(-queries // height)):

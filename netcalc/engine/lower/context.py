@@ -15,7 +15,8 @@ import numpy as np
 from netcalc.analysis.walk import dtype_of
 from netcalc.dims import value_at
 from netcalc.engine.graph import Graph, Node, Tensor
-from netcalc.engine.step import Constant, Step, cuts, sharers, workers
+from netcalc.engine.lower.parallelism import Parallelism
+from netcalc.engine.step import Constant, Step, cuts
 from netcalc.engine.storage import Slot, Store, dense
 from netcalc.ir import Program
 from netcalc.numerics.kernels import Array
@@ -26,10 +27,6 @@ from netcalc.opdef import Param
 __all__ = ["Lower", "Lowering", "lowering", "lowering_for", "wide_dtype"]
 
 
-#: By what part transformed parameters may be larger, in all, than parameters as they are; and by how many bytes always.
-_SPARE, _LEAST_SPARE = 1 / 10, 1 << 20
-
-
 def wide_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
     """The type that arithmetic on this one is done in: float32 for the halves, as PyTorch does."""
     return np.dtype(np.float32) if is_half(dtype) else dtype
@@ -38,12 +35,9 @@ def wide_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
 class Lowering:
     """Where tensors lie so far, and the steps and constants so far."""
 
-    def __init__(self, program: Program, threads: int, processes: bool, graph: Graph) -> None:
-        self.threads = threads
-        # into how many parts products are cut at the most
-        self._shares = threads if processes else 1
-        #: How many threads of BLAS work on a part of a product.
-        self.blas = 1 if processes else threads
+    def __init__(self, program: Program, parallelism: Parallelism, graph: Graph) -> None:
+        self.parallelism = parallelism
+        self.tuning = tuning = parallelism.tuning
         #: What the program returns, which is handed out in the order of its axes.
         self.outputs = set(graph.outputs)
         self.steps: list[Step] = []
@@ -58,7 +52,7 @@ class Lowering:
         self._weights: dict[str, Slot] = {}
         self._made: dict[Hashable, Slot] = {}
         self._users = Counter(owner for node in graph.nodes for owner in node.instance.owners.values())
-        self._spare = max(_SPARE * self._declared(graph), _LEAST_SPARE)
+        self._spare = max(tuning.transformed_fraction * self._declared(graph), tuning.transformed_bytes)
 
     def _declared(self, graph: Graph) -> int:
         """The bytes of all parameters."""
@@ -180,10 +174,6 @@ class Lowering:
         """So many ones."""
         return self.made((count,), dtype, lambda: np.ones(count, dtype), key=("ones", count, dtype))
 
-    def shares(self, macs: int) -> int:
-        """Into how many parts a product of so many multiply-adds is cut."""
-        return sharers(macs, self._shares)
-
     # -- steps --------------------------------------------------------------------------------------
 
     def emit(self, step: Step) -> None:
@@ -213,7 +203,7 @@ class Lowering:
         """A copy without gaps, the axes in their own order; in another type where one is given."""
         target = self.room(slot.shape, dtype or slot.dtype)
         axis = next((axis for axis, size in enumerate(slot.shape) if size > 1), None)
-        ranges = [(0, 1)] if axis is None else cuts(slot.shape[axis], workers(slot.elements, self.threads))
+        ranges = [(0, 1)] if axis is None else cuts(slot.shape[axis], self.parallelism.pass_jobs(slot.elements))
 
         def bind(index: int, scratch: Sequence[Array]) -> Callable[[], None]:
             source, goal = slot.array(), target.array()

@@ -12,7 +12,7 @@ import numpy as np
 from netcalc.engine.graph import Node
 from netcalc.engine.lower.context import Lowering, lowering
 from netcalc.engine.lower.epilogue import Pass, sequence
-from netcalc.engine.step import Job, Step, cuts, workers
+from netcalc.engine.step import Job, Step, cuts
 from netcalc.engine.storage import Slot
 from netcalc.numerics.kernels import Array
 
@@ -135,7 +135,7 @@ def _emit(
     low: Lowering, node: Node, out: Slot, moves: Sequence[Move], edges: Sequence[Slot] = (), value: float = 0
 ) -> None:
     """A step that copies, and fills the edges; threads share each of them."""
-    jobs = workers(out.elements, low.threads)
+    jobs = low.parallelism.pass_jobs(out.elements)
 
     def share(index: int, *slots: Slot) -> list[Array] | None:
         """The arrays of a thread's part, cut along the outermost axis."""

@@ -59,7 +59,7 @@ def emit_rows(low: Lowering, node: Node, x: Slot, out: Slot, epilogue: Epilogue)
     height, width = x.shape
     work = wide_dtype(out.dtype)
     narrow = work != out.dtype
-    parts = strips(height, x.elements, low.threads)
+    parts = strips(height, x.elements, low.parallelism)
     most = max(end - start for start, end in parts)
     own = len(epilogue.scratch)
     scratch: list[Scratch] = [*epilogue.scratch, *([((most * width,), work)] if narrow else [])]
@@ -92,7 +92,9 @@ def _broadcast(low: Lowering, node: Node) -> bool:
     rows = out.reshaped((out.elements // out.shape[-1], out.shape[-1]))
     assert rows is not None
     each = inner // out.shape[-1]  # rows to a place along the axis
-    parts = strips(out.shape[axis], out.elements, low.threads) if axis < len(out.shape) - 1 else [(0, out.shape[axis])]
+    parts = (
+        strips(out.shape[axis], out.elements, low.parallelism) if axis < len(out.shape) - 1 else [(0, out.shape[axis])]
+    )
     ufunc = UFUNCS[node.op.name]
     turned = getattr(node.op, "reverse", False)
 

@@ -9,7 +9,7 @@ import numpy as np
 from netcalc.engine.graph import Node
 from netcalc.engine.lower.context import Lowering, lowering, wide_dtype
 from netcalc.engine.lower.fallback import blaming
-from netcalc.engine.step import Job, Scratch, Step, cuts, workers
+from netcalc.engine.step import Job, Scratch, Step, cuts
 from netcalc.numerics.kernels import Array
 from netcalc.numerics.kernels.embed import checked
 
@@ -26,7 +26,7 @@ def embedding(low: Lowering, node: Node) -> bool:
     places = slot.reshaped((slot.elements,)) or low.copied(node, slot).reshaped((slot.elements,))
     out = low.new(result).reshaped((slot.elements, width))
     assert places is not None and out is not None
-    shares = cuts(slot.elements, workers(out.elements, low.threads))
+    shares = cuts(slot.elements, low.parallelism.pass_jobs(out.elements))
 
     factor = wide_dtype(result.dtype).type(1 if op.scale is None else op.scale)
     scaled = op.scale is not None

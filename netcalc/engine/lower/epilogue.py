@@ -15,12 +15,10 @@ from netcalc.engine.lower.context import Lowering, wide_dtype
 from netcalc.engine.lower.tiling import across, repeats
 from netcalc.engine.step import Job, Scratch
 from netcalc.engine.storage import Slot
+from netcalc.engine.tuning import Tuning
 from netcalc.numerics.kernels import Array
 
 __all__ = ["Epilogue", "sequence", "statistics"]
-
-#: Elements of a strip: several of them fit the second-level cache beside the tile that they are cut from.
-_STRIP = 1 << 14
 
 Pass: TypeAlias = Callable[[], object]
 #: A stage on the tile ``x`` at these rows and columns of the whole, with two strips of scratch.
@@ -55,10 +53,11 @@ class Epilogue:
     ) -> None:
         self.reads: list[Slot] = []
         self._dtype = wide_dtype(tensor.dtype)
+        self._tuning = low.tuning
         self._strips = False
         self._stages: list[Stage] = []
         self._lead = 1 if channels_first else -1
-        each = _down if channels_first else _across
+        each = _down if channels_first else partial(_across, low.tuning)
         if bias is not None:
             self._stages.append(partial(each, np.add, bias))
         for stage in stages:
@@ -70,10 +69,10 @@ class Epilogue:
             elif name in COMBINING:
                 self._stages.append(self._combining(low, node, stage, tensor, order))
             elif (ends := limits(stage.op)) is not None:
-                self._stages.append(partial(_clip, *ends))
+                self._stages.append(partial(_clip, low.tuning, *ends))
             else:
                 self._strips = True
-                self._stages.append(partial(_curve, stage.op))
+                self._stages.append(partial(_curve, low.tuning, stage.op))
             tensor = stage.outputs[0]
 
     def _combining(self, low: Lowering, node: Node, stage: Node, tensor: Tensor, order: Sequence[int]) -> Stage:
@@ -98,7 +97,7 @@ class Epilogue:
     @property
     def scratch(self) -> list[Scratch]:
         """What :meth:`bind` takes."""
-        return [((_STRIP,), self._dtype)] * 2 if self._strips else []
+        return [((self._tuning.activation_strip_elements,), self._dtype)] * 2 if self._strips else []
 
     def bind(self, x: Array, rows: slice, columns: slice, scratch: Sequence[Array]) -> list[Pass]:
         """The passes over the tile ``x``, which is at these rows and columns of the whole."""
@@ -151,10 +150,16 @@ def statistics(low: Lowering, node: Node) -> tuple[Callable[[], Array], Callable
 
 
 def _across(
-    ufunc: Callable[..., Any], vector: Slot, x: Array, rows: slice, columns: slice, scratch: Sequence[Array]
+    tuning: Tuning,
+    ufunc: Callable[..., Any],
+    vector: Slot,
+    x: Array,
+    rows: slice,
+    columns: slice,
+    scratch: Sequence[Array],
 ) -> Iterator[Pass]:
     """``x`` with a number for each column."""
-    yield across(ufunc, x, vector.array()[columns])
+    yield across(ufunc, x, vector.array()[columns], tuning)
 
 
 def _down(
@@ -165,10 +170,16 @@ def _down(
 
 
 def _clip(
-    low: float | None, high: float | None, x: Array, rows: slice, columns: slice, scratch: Sequence[Array]
+    tuning: Tuning,
+    low: float | None,
+    high: float | None,
+    x: Array,
+    rows: slice,
+    columns: slice,
+    scratch: Sequence[Array],
 ) -> Iterator[Pass]:
     """A whole row of limits: NumPy compares arrays with vectors, and a number one by one."""
-    count = repeats(x)
+    count = repeats(x, tuning)
     if count > 1:
         x = x.reshape(-1, count * x.shape[1])
     for ufunc, limit in ((np.maximum, low), (np.minimum, high)):
@@ -213,21 +224,21 @@ def _ordered(x: Array, other: Any, turned: bool) -> tuple[Any, Any]:
     return (other, x) if turned else (x, other)
 
 
-def _curve(op: Any, x: Array, rows: slice, columns: slice, scratch: Sequence[Array]) -> Iterator[Pass]:
+def _curve(tuning: Tuning, op: Any, x: Array, rows: slice, columns: slice, scratch: Sequence[Array]) -> Iterator[Pass]:
     function = curve(op, x.dtype)
-    for strip in _strips(x):
+    for strip in _strips(x, tuning.activation_strip_elements):
         one, other = (array[: strip.size].reshape(strip.shape) for array in scratch[:2])
         yield from function(strip, strip, one, other)
 
 
-def _strips(x: Array) -> list[Array]:
-    """``x`` in parts that a strip of scratch has room for."""
+def _strips(x: Array, elements: int) -> list[Array]:
+    """Cut ``x`` into views of at most so many elements."""
     if x.flags.c_contiguous:
         flat = x.reshape(-1)
-        return [flat[start : start + _STRIP] for start in range(0, x.size, _STRIP)]
-    height = max(1, _STRIP // x.shape[1])
+        return [flat[start : start + elements] for start in range(0, x.size, elements)]
+    height = max(1, elements // x.shape[1])
     return [
-        x[top : top + height, left : left + _STRIP]
+        x[top : top + height, left : left + elements]
         for top in range(0, len(x), height)
-        for left in range(0, x.shape[1], _STRIP)
+        for left in range(0, x.shape[1], elements)
     ]

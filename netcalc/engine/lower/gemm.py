@@ -14,32 +14,26 @@ from netcalc.engine.lower.epilogue import Epilogue, Pass
 from netcalc.engine.lower.small_gemm import Chunks
 from netcalc.engine.step import Job, Scratch, Step, cuts
 from netcalc.engine.storage import Slot
+from netcalc.engine.tuning import Tuning
 from netcalc.numerics.kernels import Array
 
 __all__ = ["emit_few", "emit_product"]
 
-#: Elements of a tile of the result, for the last-level cache; what needs a nearer one is done strip by strip.
-_TILE = 1 << 20
-#: Rows or columns that a share is a multiple of.
-_UNIT = 16
-#: Fewer rows than this make a product wait for its matrix.
-_ROWS = 64
-
 Tile: TypeAlias = tuple[tuple[int, int], tuple[int, int]]
 
 
-def shared(rows: int, columns: int, shares: int) -> list[Tile]:
+def shared(rows: int, columns: int, shares: int, unit: int) -> list[Tile]:
     """((first row, end), (first column, end)) of each share.
 
     They are of the longer side, so that of the other matrix, which each share packs for itself, there is less.
     """
-    unit = _UNIT if max(rows, columns) >= shares * 4 * _UNIT else 1
+    unit = unit if max(rows, columns) >= shares * 4 * unit else 1
     if columns >= rows:
         return [((0, rows), part) for part in cuts(columns, shares, unit)]
     return [(part, (0, columns)) for part in cuts(rows, shares, unit)]
 
 
-def tiled(share: Tile) -> list[Tile]:
+def tiled(share: Tile, tuning: Tuning) -> list[Tile]:
     """A share in tiles of much the same size.
 
     Rows are cut first, unless that leaves too few in a tile: a matrix is packed anew for every tile of rows.
@@ -47,10 +41,10 @@ def tiled(share: Tile) -> list[Tile]:
     (top, bottom), (left, right) = share
     rows, columns = bottom - top, right - left
     by_rows = by_columns = 1
-    while (rows // by_rows) * (columns // by_columns) > _TILE:
-        if rows // by_rows >= 4 * _ROWS:
+    while (rows // by_rows) * (columns // by_columns) > tuning.gemm_tile_elements:
+        if rows // by_rows >= 4 * tuning.gemm_tile_rows:
             by_rows += 1
-        elif columns // by_columns >= 8 * _ROWS:
+        elif columns // by_columns >= 8 * tuning.gemm_tile_rows:
             by_columns += 1
         else:
             break
@@ -64,9 +58,9 @@ def emit_product(low: Lowering, node: Node, x: Slot, other: Slot, out: Slot, epi
     x, other = low.wide(node, x), low.wide(node, other)
     scratch: list[Scratch] = list(epilogue.scratch)
     narrow = out.dtype != x.dtype
-    tiles = shared(rows, columns, low.shares(rows * columns * x.shape[1]))
+    tiles = shared(rows, columns, low.parallelism.product_jobs(rows * columns * x.shape[1]), low.tuning.gemm_share_unit)
     if narrow or not epilogue.empty:
-        tiles = [tile for share in tiles for tile in tiled(share)]
+        tiles = [tile for share in tiles for tile in tiled(share, low.tuning)]
     if narrow:
         height, width = (max(end - start for start, end in sides) for sides in zip(*tiles, strict=True))
         scratch.append(((height * width,), x.dtype))

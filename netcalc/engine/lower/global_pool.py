@@ -11,7 +11,7 @@ import numpy as np
 from netcalc.engine.graph import Node
 from netcalc.engine.lower.context import Lowering, lowering, wide_dtype
 from netcalc.engine.lower.epilogue import Pass, sequence
-from netcalc.engine.step import Job, Step, cuts, workers
+from netcalc.engine.step import Job, Step, cuts
 from netcalc.numerics.kernels import Array
 
 
@@ -47,7 +47,7 @@ def _pool(low: Lowering, node: Node, mean: bool) -> bool:
     out = low.new(result).reshaped((batch, channels))
     assert out is not None
     ones = low.ones(pixels, work)
-    threads = workers(x.elements, low.threads)
+    threads = low.parallelism.pass_jobs(x.elements)
     by_image = cuts(batch, threads)
     jobs = [(i, c) for i in by_image for c in cuts(channels, -(-threads // len(by_image)))]
     narrow = out.dtype != work
@@ -57,7 +57,9 @@ def _pool(low: Lowering, node: Node, mean: bool) -> bool:
         seen, goal = x.array()[part], out.array()[part]
         y = arrays[0][: goal.size].reshape(goal.shape) if narrow else goal
         passes: list[Pass] = [partial(np.maximum.reduce, seen, axis=2, out=y)]
-        if mean:
+        if mean and not low.tuning.product_pooling:
+            passes = [partial(np.add.reduce, seen, axis=2, out=y), partial(np.divide, y, work.type(pixels), y)]
+        elif mean:
             passes = [partial(np.matmul, seen, ones.array(), y), partial(np.divide, y, work.type(pixels), y)]
         if narrow:
             passes.append(partial(np.copyto, goal, y, casting="unsafe"))

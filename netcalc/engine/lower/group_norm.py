@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -36,14 +37,14 @@ def grouped(low: Lowering, node: Node) -> bool:
     out = low.new(result, order).permuted(order).reshaped(shape)
     assert x is not None and out is not None
     y = out if out.dtype == work else low.room(shape, work)
-    parts = strips(pixels, pixels * channels, -(-low.threads // batch))
+    parts = strips(pixels, pixels * channels, replace(low.parallelism, threads=-(-low.parallelism.threads // batch)))
     jobs = [(image, number) for image in range(batch) for number in range(len(parts))]
     most = max(end - start for start, end in parts)
     ones = low.ones(most, work)
     weight, bias = (affine(low, node, name, channels) for name in ("weight", "bias"))
     sums, squares = (low.room((batch, len(parts), channels), work) for _ in range(2))
     each = pixels * (channels // groups)
-    pattern: Scratch = ((long(channels) * channels,), work)
+    pattern: Scratch = ((long(channels, low.tuning) * channels,), work)
 
     def mean(totals: Slot, image: int) -> Array:
         return _means(totals.array()[image], groups, each)
@@ -60,7 +61,7 @@ def grouped(low: Lowering, node: Node) -> bool:
         seen, goal = x.array()[image, rows], y.array()[image, rows]
         square = arrays[1][: goal.size].reshape(goal.shape)
         passes: list[Pass] = [
-            *along(np.subtract, seen, goal, lambda: mean(sums, image), arrays[0]),
+            *along(np.subtract, seen, goal, lambda: mean(sums, image), arrays[0], low.tuning),
             partial(np.multiply, goal, goal, square),
             partial(np.matmul, ones.array()[: len(goal)], square, squares.array()[image, number]),
         ]
@@ -75,9 +76,9 @@ def grouped(low: Lowering, node: Node) -> bool:
             root: Array = 1 / np.sqrt(mean(squares, image) + work.type(op.eps))
             return root if weight is None else root * weight.array()
 
-        passes: list[Pass] = list(along(np.multiply, seen, seen, factor, arrays[0]))
+        passes: list[Pass] = list(along(np.multiply, seen, seen, factor, arrays[0], low.tuning))
         if bias is not None:
-            passes.append(across(np.add, seen, bias.array()))
+            passes.append(across(np.add, seen, bias.array(), low.tuning))
         if y is not out:
             passes.append(partial(np.copyto, goal, seen, casting="unsafe"))
         return sequence(passes)

@@ -8,9 +8,6 @@ from netcalc.engine.lower.epilogue import Epilogue
 from netcalc.engine.lower.gemm import emit_product
 from netcalc.engine.storage import Slot
 
-#: Up to so many rows a product is faster the other way round: weight · inputᵀ, with the few rows as columns.
-_FEW = 512
-
 
 @lowering("linear")
 def linear(low: Lowering, node: Node) -> bool:
@@ -26,7 +23,8 @@ def linear(low: Lowering, node: Node) -> bool:
         bias = low.made((result.shape[-1],), work, lambda: low.fetch(node, "bias").astype(work, copy=False))
     features = result.shape[-1]
     rows = source.elements // source.shape[-1]
-    if 1 < rows <= _FEW and result not in low.outputs:
+    transposed = low.tuning.transposed_linear and 1 < rows <= low.tuning.transposed_linear_rows
+    if transposed and result not in low.outputs:
         order = (rank - 1, *range(rank - 1))
         x = _columns(low, node, low.slot(source))
         epilogue = Epilogue(low, node, node.outputs[0], node.after, order, bias, channels_first=True)

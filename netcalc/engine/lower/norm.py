@@ -16,16 +16,11 @@ from netcalc.engine.graph import Node
 from netcalc.engine.lower.context import Lowering, lowering, wide_dtype
 from netcalc.engine.lower.epilogue import Pass, sequence
 from netcalc.engine.lower.tiling import across, along, long, strips
-from netcalc.engine.step import Job, Scratch, Step, cuts, workers
+from netcalc.engine.step import Job, Scratch, Step, cuts
 from netcalc.engine.storage import Slot
 from netcalc.numerics.kernels import Array, wide
 
 __all__ = ["affine"]
-
-#: The least columns of a strip: with fewer, loops along them are short.
-_COLUMNS = 64
-#: Elements of a strip of columns, at least.
-_STRIP = 1 << 18
 
 
 @lowering("layer_norm", "rms_norm")
@@ -60,7 +55,7 @@ def _emit_rows(low: Lowering, node: Node, x: Slot, out: Slot) -> None:
     work = wide_dtype(x.dtype)
     ones = low.ones(width, work)
     weight, bias = (affine(low, node, name, width) for name in ("weight", "bias"))
-    parts = strips(x.shape[0], x.elements, low.threads)
+    parts = strips(x.shape[0], x.elements, low.parallelism)
     most = max(end - start for start, end in parts)
     narrow = work != x.dtype
     scratch: list[Scratch] = [((most,), work), *([((most * width,), work)] if narrow else [])]
@@ -83,8 +78,8 @@ def _emit_rows(low: Lowering, node: Node, x: Slot, out: Slot) -> None:
         passes.append(partial(np.matmul, seen[:, None, :], seen[:, :, None], number[:, None, None]))
         passes += _reciprocal_root(node, number, width)
         passes.append(partial(np.multiply, seen, column, y))
-        passes += [across(np.multiply, y, weight.array())] if weight is not None else []
-        passes += [across(np.add, y, bias.array())] if bias is not None else []
+        passes += [across(np.multiply, y, weight.array(), low.tuning)] if weight is not None else []
+        passes += [across(np.add, y, bias.array(), low.tuning)] if bias is not None else []
         passes += [partial(np.copyto, goal, y, casting="unsafe")] if narrow else []
         return sequence(passes)
 
@@ -97,11 +92,11 @@ def _emit_columns(low: Lowering, node: Node, x: Slot, out: Slot) -> None:
     work = wide_dtype(x.dtype)
     ones = low.ones(width, work)
     weight, bias = (affine(low, node, name, width) for name in ("weight", "bias"))
-    wanted = max(workers(x.elements, low.threads), -(-x.elements // _STRIP))
-    parts = cuts(count, min(wanted, count // _COLUMNS))
+    wanted = max(low.parallelism.pass_jobs(x.elements), -(-x.elements // low.tuning.norm_column_elements))
+    parts = cuts(count, min(wanted, count // low.tuning.norm_columns))
     most = max(end - start for start, end in parts)
     own = work != x.dtype or len(parts) > 1  # some columns of many are no long runs of bytes
-    scratch: list[Scratch] = [((most,), work), ((long(most) * most,), work), ((width * most,), work)]
+    scratch: list[Scratch] = [((most,), work), ((long(most, low.tuning) * most,), work), ((width * most,), work)]
     scratch += [((width * most,), work)] if own else []
 
     def bind(index: int, arrays: Sequence[Array]) -> Job:
@@ -118,12 +113,12 @@ def _emit_columns(low: Lowering, node: Node, x: Slot, out: Slot) -> None:
         if node.op.name == "layer_norm":
             passes.append(partial(np.matmul, ones.array(), seen, number))
             passes.append(partial(np.divide, number, work.type(width), number))
-            passes += along(np.subtract, seen, y, lambda: number, arrays[1])
+            passes += along(np.subtract, seen, y, lambda: number, arrays[1], low.tuning)
             seen = y
         passes.append(partial(np.multiply, seen, seen, square))
         passes.append(partial(np.matmul, ones.array(), square, number))
         passes += _reciprocal_root(node, number, width)
-        passes += along(np.multiply, seen, y, lambda: number, arrays[1])
+        passes += along(np.multiply, seen, y, lambda: number, arrays[1], low.tuning)
         for ufunc, vector in ((np.multiply, weight), (np.add, bias)):
             if vector is not None:
                 passes.append(partial(ufunc, y, vector.array()[:, None], last))

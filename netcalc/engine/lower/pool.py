@@ -13,12 +13,9 @@ from netcalc.engine.graph import Node
 from netcalc.engine.lower.context import Lowering, lowering
 from netcalc.engine.lower.conv.geometry import Region, regions, shaped
 from netcalc.engine.lower.epilogue import Pass, sequence
-from netcalc.engine.step import Job, Scratch, Step, workers
+from netcalc.engine.step import Job, Scratch, Step
 from netcalc.numerics.kernels import Array
 from netcalc.numerics.kernels._pooling import elements
-
-#: Elements of a strip of joined rows: with the rows that they come from they fit the second-level cache.
-_STRIP = 1 << 16
 
 
 class _Axis(NamedTuple):
@@ -190,8 +187,8 @@ def _pool(
     assert images is not None and pooled is not None
     pooling = _Pooling(axes, channels, join, nothing, factor)
     row = channels * math.prod(max(axis.size, axis.windows) for axis in axes[1:])
-    threads = workers(images.elements, low.threads)
-    tiles = regions(pooled.shape[0], pooled.shape[1], 1, max(1, _STRIP // row), threads)
+    threads = low.parallelism.pass_jobs(images.elements)
+    tiles = regions(pooled.shape[0], pooled.shape[1], 1, max(1, low.tuning.strip_elements // row), threads)
     narrow = out.dtype != x.dtype
     needed = [list(map(math.prod, pooling.arrays(tile))) for tile in tiles]
     scratch: list[Scratch] = [((max(sizes),), x.dtype) for sizes in zip(*needed, strict=True)]

@@ -21,12 +21,10 @@ from netcalc.engine.lower.recurrent_gates import advance, arrange
 from netcalc.engine.lower.small_gemm import blocks
 from netcalc.engine.step import Job, Scratch, Step, cuts
 from netcalc.engine.storage import Slot
+from netcalc.engine.tuning import Tuning
 from netcalc.numerics.kernels import Array
 
 __all__ = ["layers"]
-
-#: Elements of the inputs' products that are held at a time.
-_STRETCH = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,14 +160,14 @@ def _parts(low: Lowering, op: Any) -> list[tuple[int, int]]:
 
 def _shares(low: Lowering, op: Any) -> int:
     """Into how many parts a step in time is cut."""
-    return low.shares(op.gates * op.hidden * op.handed_on)
+    return low.parallelism.product_jobs(op.gates * op.hidden * op.handed_on)
 
 
 def _emit(low: Lowering, node: Node, level: Sequence[_Layer]) -> None:
     """The steps of a layer, stretch by stretch: the products of the inputs, then a round for each step in time."""
     op, (steps, batch, _) = node.op, level[0].x.shape
     gates = op.gates * op.hidden
-    length = max(1, min(steps, _STRETCH // (batch * gates)))
+    length = max(1, min(steps, low.tuning.recurrent_elements // (batch * gates)))
     for first in range(0, steps, length):
         count = min(length, steps - first)
         stretches = []
@@ -197,7 +195,7 @@ def _emit_rounds(low: Lowering, node: Node, level: Sequence[_Layer], stretches: 
 
     def bind(number: int, arrays: Sequence[Array]) -> Job:
         layer, stretch, n = jobs[number]
-        gated = _gated(layer, stretch, slice(*parts[n]), arrays)
+        gated = _gated(layer, stretch, slice(*parts[n]), arrays, low.tuning)
         if not projected:
             return gated
         projecting = _projecting(layer, stretch, slice(*outs[n]))
@@ -208,7 +206,7 @@ def _emit_rounds(low: Lowering, node: Node, level: Sequence[_Layer], stretches: 
     low.emit(Step(node, reads, (level[0].out,), len(jobs), bind, scratch, rounds=rounds, products=True))
 
 
-def _gated(layer: _Layer, stretch: _Stretch, part: slice, scratch: Sequence[Array]) -> Job:
+def _gated(layer: _Layer, stretch: _Stretch, part: slice, scratch: Sequence[Array], tuning: Tuning) -> Job:
     """A step in time for some hidden features: the products with the state, the gates, and what they let through."""
     op, weights = layer.op, layer.weights
     rows = slice(op.gates * part.start, op.gates * part.stop)
@@ -225,7 +223,7 @@ def _gated(layer: _Layer, stretch: _Stretch, part: slice, scratch: Sequence[Arra
     final = layer.final.array()[part] if raw is None else None
     z, spare = shaped(scratch[0], (len(hh), batch)), shaped(scratch[1], (part.stop - part.start, batch))
     # rows of the weight take the place of columns: the product is that of the transposes
-    width = blocks(batch, hh.shape[1], len(hh))[1] if batch > 1 else len(hh)
+    width = blocks(batch, hh.shape[1], len(hh), 1, tuning)[1] if batch > 1 else len(hh)
     matrix, sums = (array.reshape(-1, width, array.shape[1]) for array in (hh, z))
     step, last = advance(op), len(states) - 1
 

@@ -32,7 +32,7 @@ def rotary(low: Lowering, node: Node) -> bool:
     order = tuple(range(rank)) if 0 in slot.strides else slot.order
     x, out = low.wide(node, slot), low.new(result, order)
     axis = next((a for a in order if a != rank - 1 and source.shape[a] > 1), 0)
-    parts = strips(source.shape[axis], x.elements, low.threads)
+    parts = strips(source.shape[axis], x.elements, low.parallelism)
     room = max(end - start for start, end in parts) * x.elements // source.shape[axis]
     narrow = work != out.dtype
     scratch: list[Scratch] = [((room // features * half,), work), *([((room,), work)] if narrow else [])]

@@ -14,32 +14,28 @@ from typing import NamedTuple
 
 import numpy as np
 
+from netcalc.engine.tuning import Tuning
 from netcalc.numerics.kernels import Array
 
 __all__ = ["Chunks", "blocks", "chunks"]
 
-#: Multiply-adds of a block.
-_MOST = 1_000_000
-#: The narrowest block of columns, and the fewest rows, that are worth their calls.
-_COLUMNS, _ROWS = 32, 64
-#: Up to so many rows blocks win even against several threads.
-_FEW = 32
 
+def blocks(rows: int, depth: int, columns: int, threads: int, tuning: Tuning) -> tuple[int, int]:
+    """Return (rows, columns) of the blocks into which a product is cut; of the whole where that is faster.
 
-def blocks(rows: int, depth: int, columns: int, threads: int = 1) -> tuple[int, int]:
-    """(rows, columns) of the blocks in which a product is done; the whole where that is best.
-
-    >>> blocks(49, 256, 256)
+    >>> blocks(49, 256, 256, 1, Tuning())
     (49, 64)
-    >>> blocks(784, 64, 64)
+    >>> blocks(784, 64, 64, 1, Tuning())
     (196, 64)
     """
-    if rows * depth * columns > _MOST and (threads == 1 or rows <= _FEW):
-        width = _divisor(columns, _MOST // (rows * depth))
-        if width >= _COLUMNS:
+    macs = tuning.small_gemm_macs
+    small = tuning.small_gemm and (threads == 1 or rows <= tuning.small_gemm_threaded_rows)
+    if small and rows * depth * columns > macs:
+        width = _divisor(columns, macs // (rows * depth))
+        if width >= tuning.small_gemm_columns:
             return rows, width
-        height = _divisor(rows, _MOST // (depth * columns))
-        if height >= _ROWS:
+        height = _divisor(rows, macs // (depth * columns))
+        if height >= tuning.small_gemm_rows:
             return height, columns
     return rows, columns
 
@@ -77,19 +73,22 @@ class Chunks(NamedTuple):
             yield partial(np.add.reduce, parts, 0, None, y)
 
 
-def chunks(rows: int, depth: int, columns: int, threads: int) -> Chunks | None:
-    """The chunks in which a product of few rows is done; None where the whole is better.
+def chunks(rows: int, depth: int, columns: int, threads: int, tuning: Tuning) -> Chunks | None:
+    """Return the chunks into which a product of few rows is cut; None where the whole is faster.
 
-    >>> chunks(49, 4608, 512, 1)
+    >>> chunks(49, 4608, 512, 1, Tuning())
     Chunks(depth=288, columns=64)
     """
-    if threads > 1 or rows > _ROWS or rows * depth * columns <= _MOST:
+    macs, least = tuning.small_gemm_macs, tuning.small_gemm_columns
+    if not tuning.small_gemm or threads > 1 or rows > tuning.small_gemm_rows or rows * depth * columns <= macs:
         return None
-    across = _divisor(columns, 2 * _COLUMNS)
-    each = _divisor(depth, _MOST // (rows * across))
-    if across < _COLUMNS or each < 2 * _COLUMNS:
+    width = _divisor(columns, 2 * least)
+    if width < least:
         return None
-    return Chunks(each, _divisor(columns, _MOST // (rows * each)))
+    height = _divisor(depth, macs // (rows * width))
+    if height < 2 * least:
+        return None
+    return Chunks(height, _divisor(columns, macs // (rows * height)))
 
 
 def _divisor(total: int, most: int) -> int:

@@ -33,8 +33,8 @@ def softmax(low: Lowering, node: Node) -> bool:
     out = low.new(result).reshaped(shape)
     assert x is not None and out is not None
     ones = low.ones(length, work)
-    along = 0 if shape[0] >= low.threads or shape[0] >= inner else 2  # the axis that is cut
-    parts = strips(shape[along], x.elements, low.threads)
+    along = 0 if shape[0] >= low.parallelism.threads or shape[0] >= inner else 2  # the axis that is cut
+    parts = strips(shape[along], x.elements, low.parallelism)
     most = max(end - start for start, end in parts)
     columns, room = most * x.elements // (length * shape[along]), most * x.elements // shape[along]
     narrow = work != x.dtype

@@ -8,42 +8,39 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
-from netcalc.engine.step import cuts, workers
+from netcalc.engine.lower.parallelism import Parallelism
+from netcalc.engine.step import cuts
+from netcalc.engine.tuning import Tuning
 from netcalc.numerics.kernels import Array
 
 __all__ = ["across", "along", "long", "repeats", "strips"]
-
-#: Elements of a strip.
-_STRIP = 1 << 16
-#: Elements that a row vector is repeated to, so that the loops over it are long.
-_PATTERN = 1 << 12
 
 #: Repeated vectors, as long as a step has them.
 _patterns: WeakValueDictionary[tuple[int, str, int, int], Array] = WeakValueDictionary()
 
 
-def strips(count: int, elements: int, threads: int) -> list[tuple[int, int]]:
-    """(start, end) of strips of ``count`` places that have so many elements in all."""
-    threads = workers(elements, threads)
-    pieces = -(-elements // _STRIP)
-    return cuts(count, -(-pieces // threads) * threads)
+def strips(count: int, elements: int, parallelism: Parallelism) -> list[tuple[int, int]]:
+    """Return (start, end) of strips of ``count`` rows that have so many elements in all."""
+    jobs = parallelism.pass_jobs(elements)
+    pieces = -(-elements // parallelism.tuning.strip_elements)
+    return cuts(count, -(-pieces // jobs) * jobs)
 
 
-def long(width: int) -> int:
-    """How many rows of this width make a long loop."""
-    return max(1, _PATTERN // width)
+def long(width: int, tuning: Tuning) -> int:
+    """Return the number of rows of this width that make a long inner loop."""
+    return max(1, tuning.broadcast_elements // width)
 
 
-def repeats(x: Array) -> int:
-    """How many rows may be taken as one."""
+def repeats(x: Array, tuning: Tuning) -> int:
+    """Return the number of rows that a pass may treat as one."""
     if not x.flags.c_contiguous:
         return 1
-    return next(count for count in range(long(x.shape[1]), 0, -1) if len(x) % count == 0)
+    return next(count for count in range(long(x.shape[1], tuning), 0, -1) if len(x) % count == 0)
 
 
-def across(ufunc: Callable[..., object], x: Array, values: Array) -> Callable[[], object]:
-    """A pass over ``x``, in place, with a number for each column."""
-    count = repeats(x)
+def across(ufunc: Callable[..., object], x: Array, values: Array, tuning: Tuning) -> Callable[[], object]:
+    """Return the pass that combines ``x`` in place with one value for each column."""
+    count = repeats(x, tuning)
     if count > 1:
         x = x.reshape(-1, count * x.shape[1])
         values = _repeated(values, count)
@@ -60,10 +57,10 @@ def _repeated(values: Array, count: int) -> Array:
 
 
 def along(
-    ufunc: Callable[..., object], x: Array, y: Array, values: Callable[[], Array], scratch: Array
+    ufunc: Callable[..., object], x: Array, y: Array, values: Callable[[], Array], scratch: Array, tuning: Tuning
 ) -> Iterator[Callable[[], object]]:
-    """Passes that give ``y``, which is ``x`` with a number for each column that is known only then."""
-    count, width = min(repeats(x), repeats(y)), y.shape[1]
+    """Yield passes that compute ``y`` from ``x`` and one value for each column, which is computed at run time."""
+    count, width = min(repeats(x, tuning), repeats(y, tuning)), y.shape[1]
     pattern = scratch[: count * width]
     yield lambda: np.copyto(pattern.reshape(count, width), values())
     yield partial(ufunc, x.reshape(-1, count * width), pattern, y.reshape(-1, count * width))

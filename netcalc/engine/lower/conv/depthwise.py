@@ -13,13 +13,10 @@ from netcalc.engine.lower.context import Lowering
 from netcalc.engine.lower.conv.geometry import Convolving, Region, regions, shaped
 from netcalc.engine.lower.conv.phases import phased, phased_shape
 from netcalc.engine.lower.epilogue import Pass
-from netcalc.engine.step import Job, Scratch, Step, workers
+from netcalc.engine.step import Job, Scratch, Step
 from netcalc.numerics.kernels import Array
 
 __all__ = ["emit_depthwise"]
-
-#: Elements of a strip of the result: it, another like it and its input fit the second-level cache.
-_STRIP = 1 << 16
 
 
 def emit_depthwise(low: Lowering, conv: Convolving) -> None:
@@ -31,8 +28,8 @@ def emit_depthwise(low: Lowering, conv: Convolving) -> None:
         return np.tile(np.moveaxis(conv.filters()[:, 0], 0, -1), width)
 
     weight = low.made((*conv.kernel, width * conv.channels), conv.x.dtype, load)
-    pixels = max(1, _STRIP // conv.channels)
-    threads = workers(conv.out.elements, low.threads)
+    pixels = max(1, low.tuning.strip_elements // conv.channels)
+    threads = low.parallelism.pass_jobs(conv.out.elements)
     tiles = regions(conv.batch, conv.counts[0], math.prod(conv.counts[1:]), pixels, threads)
     narrow = conv.out.dtype != conv.x.dtype
     slab = max(math.prod(phased_shape(conv, tile)) for tile in tiles)

@@ -26,7 +26,7 @@ from netcalc.numerics.kernels import Array, wide
 @lowering("conv1d", "conv2d", "conv3d")
 def convolution(low: Lowering, node: Node) -> bool:
     """Images as rows of channels, so that a window is few runs of bytes and a product gives whole rows."""
-    op, source, result = node.op, node.inputs[0], node.result
+    tuning, op, source, result = low.tuning, node.op, node.inputs[0], node.result
     assert source is not None
     if op.padding_mode != "zeros" or op.weight_standardization or 0 in (*source.shape, *result.shape):
         return False
@@ -40,13 +40,13 @@ def convolution(low: Lowering, node: Node) -> bool:
     if not lead:
         x, out = _batched(x), _batched(out)
     conv = Convolving(node, x, out, op.kernel, op.stride, op.dilation, pads, op.groups, filters, epilogue)
-    if conv.groups > 1 and conv.groups == conv.channels == conv.outs:
+    if tuning.depthwise and conv.groups > 1 and conv.groups == conv.channels == conv.outs:
         emit_depthwise(low, conv if len(conv.kernel) > 1 else _as_image(conv))
     elif conv.groups == 1 and not any(map(any, pads)) and math.prod(op.kernel) == 1:
         _pointwise(low, conv)
     elif pays(low, conv):
         emit_winograd(low, conv)
-    elif narrow_windows(conv):
+    elif tuning.planar_im2col and narrow_windows(conv, tuning):
         emit_planes(low, conv)
     else:
         emit_columns(low, conv)
@@ -58,7 +58,7 @@ def _folded(low: Lowering, node: Node) -> tuple[Callable[[], Array], Slot | None
     op, stages = node.op, node.after
     work = wide_dtype(node.outputs[0].dtype)
     biased = low.param(node, "bias") is not None
-    if not stages or stages[0].op.name not in NORMALISING:
+    if not (low.tuning.fold_batch_norm and stages and stages[0].op.name in NORMALISING):
         bias = low.made((op.out,), work, lambda: wide(low.fetch(node, "bias"))) if biased else None
         return lambda: wide(low.fetch(node, "weight")), bias, node.outputs[0], stages
     scale, shift = statistics(low, stages[0])
@@ -103,9 +103,9 @@ def _pointwise(low: Lowering, conv: Convolving) -> None:
     def load() -> Array:
         return conv.filters().reshape(conv.outs, conv.channels).T
 
-    shares = low.shares(conv.macs)
+    shares = low.parallelism.product_jobs(conv.macs)
     shares = shares if conv.outs % shares == 0 else 1
-    split = chunks(rows.shape[0], conv.channels, conv.outs // shares, low.blas)
+    split = chunks(rows.shape[0], conv.channels, conv.outs // shares, low.parallelism.blas_threads, low.tuning)
     if split is not None:
         emit_few(low, conv.node, rows, load, split, conv.out_rows, conv.epilogue, shares)
     else:

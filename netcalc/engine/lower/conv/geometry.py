@@ -14,13 +14,10 @@ from netcalc.engine.graph import Node
 from netcalc.engine.lower.epilogue import Epilogue, Pass
 from netcalc.engine.step import cuts
 from netcalc.engine.storage import Slot
+from netcalc.engine.tuning import Tuning
 from netcalc.numerics.kernels import Array
 
 __all__ = ["Convolving", "Piece", "Region", "covered", "filled", "pieces", "regions", "shaped"]
-
-#: By how much the work of one may be above the mean before channels are shared, each worker preparing the whole input
-#: for itself; and the least channels of a share.
-_UNEVEN, _CHANNELS = 1.15, 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +119,7 @@ def regions(batch: int, height: int, width: int, pixels: int, threads: int = 1) 
     return [Region(n, n + 1, top, bottom) for n in range(batch) for top, bottom in cuts(height, pieces)]
 
 
-def pieces(conv: Convolving, height: int, width: int, pixels: int, shares: int) -> list[Piece]:
+def pieces(conv: Convolving, height: int, width: int, pixels: int, shares: int, tuning: Tuning) -> list[Piece]:
     """The result in regions (see :func:`regions`), for as many workers as there are ``shares``.
 
     Where the rows do not come out even, each worker gets some of the channels of every region.
@@ -130,8 +127,8 @@ def pieces(conv: Convolving, height: int, width: int, pixels: int, shares: int) 
     whole = slice(0, conv.outs)
     found = regions(conv.batch, height, width, pixels, shares)
     loads = [sum(r.images * r.height for r in found[start:end]) for start, end in cuts(len(found), shares)]
-    uneven = max(loads) * shares > _UNEVEN * sum(loads)
-    if not uneven or conv.groups > 1 or conv.outs % (shares * _CHANNELS):
+    uneven = max(loads) * shares > tuning.uneven_share_ratio * sum(loads)
+    if not uneven or conv.groups > 1 or conv.outs % (shares * tuning.share_channels):
         return [Piece(region, whole) for region in found]
     found = regions(conv.batch, height, width, pixels)
     return [Piece(region, slice(*ends)) for ends in cuts(conv.outs, shares) for region in found]

@@ -18,23 +18,19 @@ from netcalc.numerics.kernels import Array
 
 __all__ = ["emit_columns"]
 
-#: Elements of the copied windows of a strip: half a megabyte of float32.
-_COLUMNS = 1 << 17
-#: The least and the most rows of a product.
-_LEAST, _MOST = 64, 1024
-
 
 def emit_columns(low: Lowering, conv: Convolving) -> None:
     """A step that copies windows and multiplies them, strip by strip."""
+    tuning = low.tuning
     share, outs = conv.channels // conv.groups, conv.outs // conv.groups
     depth = share * math.prod(conv.kernel)
     width = math.prod(conv.counts[1:])
-    pixels = max(_LEAST, min(_MOST, _COLUMNS // depth))
-    parts = pieces(conv, conv.counts[0], width, pixels, low.shares(conv.macs))
+    pixels = max(tuning.im2col_least_rows, min(tuning.im2col_most_rows, tuning.im2col_elements // depth))
+    parts = pieces(conv, conv.counts[0], width, pixels, low.parallelism.product_jobs(conv.macs), tuning)
     images, height = max(p.region.images for p in parts), max(p.region.height for p in parts)
     rows = images * height * width
     wide = parts[0].channels.stop  # of a job
-    split = chunks(rows, depth, wide, low.blas) if conv.groups == 1 else None
+    split = chunks(rows, depth, wide, low.parallelism.blas_threads, tuning) if conv.groups == 1 else None
 
     shape = (conv.groups, depth, outs) if split is None else split.shape(depth, outs)
     weight = low.made(shape, conv.x.dtype, lambda: _matrix(conv, split))

@@ -14,27 +14,29 @@ from netcalc.engine.lower.conv.geometry import Convolving, Region, regions, shap
 from netcalc.engine.lower.conv.phases import phased, phased_shape
 from netcalc.engine.lower.epilogue import Pass
 from netcalc.engine.step import Job, Scratch, Step
+from netcalc.engine.tuning import Tuning
 from netcalc.numerics.kernels import Array
 
 __all__ = ["emit_planes", "narrow_windows"]
 
-#: Elements of the copied rows of a strip.
-_ROWS = 1 << 19
-#: Windows of fewer elements in a run than this are dear to copy one by one.
-_RUN = 32
 
-
-def narrow_windows(conv: Convolving) -> bool:
+def narrow_windows(conv: Convolving, tuning: Tuning) -> bool:
     """Whether a window is in runs that are shorter than a row of the result."""
     run = conv.channels * (conv.kernel[-1] if conv.dilation[-1] == 1 else 1)
-    return conv.groups == 1 and len(conv.kernel) > 1 and run < min(_RUN, conv.counts[-1])
+    return conv.groups == 1 and len(conv.kernel) > 1 and run < min(tuning.planar_window_run, conv.counts[-1])
 
 
 def emit_planes(low: Lowering, conv: Convolving) -> None:
     """A step that copies rows of pixels and multiplies them, strip by strip."""
     depth = conv.channels * math.prod(conv.kernel)
     width = math.prod(conv.counts[1:])
-    tiles = regions(conv.batch, conv.counts[0], width, max(64, _ROWS // depth), low.shares(conv.macs))
+    tiles = regions(
+        conv.batch,
+        conv.counts[0],
+        width,
+        max(low.tuning.planar_least_pixels, low.tuning.planar_elements // depth),
+        low.parallelism.product_jobs(conv.macs),
+    )
 
     def load() -> Array:  # (kernel… × in, out)
         return np.moveaxis(conv.filters(), (0, 1), (-1, -2))

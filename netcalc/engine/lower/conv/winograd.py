@@ -28,39 +28,39 @@ __all__ = ["emit_winograd", "pays"]
 _FILTER = np.array([[1, 0, 0], [0.5, 0.5, 0.5], [0.5, -0.5, 0.5], [0, 0, 1]])
 #: The same of a filter written as nine numbers: the places of the tile, row by row.
 _BOTH = np.kron(_FILTER, _FILTER)
-#: Filters that are transformed at a time.
-_FILTERS = 64
-#: Elements of the transformed tiles of a strip, before and after the product.
-_STRIP = 1 << 19
-#: What else costs time, in units of a multiply-add of a product: an element of a matrix that is read and packed, and
-#: an element of a pass over an array.
-_PACKING, _PASS = 16, 6
 
 
 def pays(low: Lowering, conv: Convolving) -> bool:
     """Whether this convolution can be done so, is likely to be faster, and memory is granted for its filters."""
+    tuning = low.tuning
+    if not tuning.winograd:
+        return False
     if conv.kernel != (3, 3) or conv.stride != (1, 1) or conv.dilation != (1, 1) or conv.groups != 1:
         return False
     pixels = conv.batch * math.prod(conv.counts)
     tiles = conv.batch * math.prod(-(-count // 2) for count in conv.counts)
     filters = conv.channels * conv.outs
-    direct = 9 * filters * (pixels + _PACKING) + _PASS * 9 * pixels * conv.channels
-    minimal = 16 * filters * (tiles + _PACKING) + _PASS * tiles * (32 * conv.channels + 24 * conv.outs)
+    direct = (
+        9 * filters * (pixels + tuning.winograd_packing_cost) + tuning.winograd_pass_cost * 9 * pixels * conv.channels
+    )
+    minimal = 16 * filters * (tiles + tuning.winograd_packing_cost) + tuning.winograd_pass_cost * tiles * (
+        32 * conv.channels + 24 * conv.outs
+    )
     return minimal < direct and low.afford(7 * filters * conv.x.dtype.itemsize)
 
 
 def emit_winograd(low: Lowering, conv: Convolving) -> None:
     """A step that transforms, multiplies and transforms back, strip by strip of tiles."""
-    channels, outs = conv.channels, conv.outs
+    tuning, channels, outs = low.tuning, conv.channels, conv.outs
     down, across = (-(-count // 2) for count in conv.counts)
-
-    count = max(32, _STRIP // (16 * (channels + outs)))
-    parts = pieces(conv, down, across, count, low.shares(conv.macs))
+    count = max(tuning.winograd_least_tiles, tuning.winograd_elements // (16 * (channels + outs)))
+    parts = pieces(conv, down, across, count, low.parallelism.product_jobs(conv.macs), tuning)
     most = max(part.region.images * part.region.height for part in parts)
     own_outs = parts[0].channels.stop  # of a job
-    _, width = blocks(most * across, channels, own_outs, low.blas)
-
-    weight = low.made((16, outs // width, channels, width), conv.x.dtype, lambda: _transformed(conv, width))
+    _, width = blocks(most * across, channels, own_outs, low.parallelism.blas_threads, tuning)
+    weight = low.made(
+        (16, outs // width, channels, width), conv.x.dtype, lambda: _transformed(conv, width, tuning.winograd_filters)
+    )
     slabs = max(math.prod(_slab(part.region, across, channels)) for part in parts)
     lines = max(math.prod(_lines(part.region, across, channels)) for part in parts)
     first = max(lines, 16 * most * across * own_outs)
@@ -75,7 +75,7 @@ def emit_winograd(low: Lowering, conv: Convolving) -> None:
         shape, outs = (tile.images, tile.height, across), columns.stop - columns.start
         tiled, rows = shaped(other, (4, 4, *shape, channels)), math.prod(shape)
         products = shaped(one, (16, rows, outs))
-        height, _ = blocks(rows, channels, width, low.blas)
+        height, _ = blocks(rows, channels, width, low.parallelism.blas_threads, tuning)
         # (places, blocks of columns, blocks of rows, rows, …)
         flat = tiled.reshape(16, 1, rows // height, height, channels)
         goals = products.reshape(16, rows // height, height, outs // width, width).transpose(0, 3, 1, 2, 4)
@@ -110,12 +110,12 @@ def emit_winograd(low: Lowering, conv: Convolving) -> None:
     low.emit(Step(conv.node, reads, (conv.out,), len(parts), bind, scratch, products=True))
 
 
-def _transformed(conv: Convolving, width: int) -> Array:
+def _transformed(conv: Convolving, width: int, filters_at_a_time: int) -> Array:
     """The filters by place in the tile, in blocks of so many."""
     channels, outs = conv.channels, conv.outs
     filters, transformed = conv.filters(), np.empty((16, outs // width, channels, width), conv.x.dtype)
-    for block, start in product(range(outs // width), range(0, width, _FILTERS)):
-        end = min(start + _FILTERS, width)
+    for block, start in product(range(outs // width), range(0, width, filters_at_a_time)):
+        end = min(start + filters_at_a_time, width)
         part = filters[block * width + start : block * width + end].astype(np.float64)  # sums are rounded once
         moved = np.matmul(_BOTH, part.reshape(-1, 9).T).reshape(16, end - start, channels)
         transformed[:, block, :, start:end] = moved.swapaxes(1, 2)

@@ -1,0 +1,127 @@
+"""Sizes at which the engine cuts work into tiles and chooses among algorithms, and switches for the algorithms."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["Tuning"]
+
+
+@dataclass(frozen=True, slots=True)
+class Tuning:
+    """Constants of a plan.  The defaults were measured on x86-64 with OpenBLAS.
+
+    Results are the same for every choice of them, apart from rounding.
+    """
+
+    # -- Sharing among workers ----------------------------------------------------------------------
+
+    #: Elements of a pass over memory that justify one more worker.
+    pass_elements_per_worker: int = 1 << 12
+    #: Multiply-adds of a product that justify one more worker.
+    product_macs_per_worker: int = 1 << 16
+    #: Elements of the result of a step from which on threads share it.  Waking a thread takes tens of microseconds;
+    #: worker processes share every step.
+    threaded_step_elements: int = 1 << 19
+
+    # -- Passes over memory -------------------------------------------------------------------------
+
+    #: Elements of a strip of an elementwise pass, a depthwise convolution or a pooling.  The strip, a second one like
+    #: it and its input fit the second-level cache.
+    strip_elements: int = 1 << 16
+    #: Elements of a strip of an activation with scratch buffers.  Three of them fit the second-level cache beside the
+    #: tile that they are cut from.
+    activation_strip_elements: int = 1 << 14
+    #: Elements to which a row vector is repeated, so that the inner loops of a broadcast are long.
+    broadcast_elements: int = 1 << 12
+    #: Columns of a strip in a normalisation along columns, at least: with fewer, inner loops are short.
+    norm_columns: int = 64
+    #: Elements of a strip in a normalisation along columns, at least.
+    norm_column_elements: int = 1 << 18
+
+    # -- Products -----------------------------------------------------------------------------------
+
+    #: Elements of a tile of a product that has an epilogue: it fits the last-level cache.
+    gemm_tile_elements: int = 1 << 20
+    #: Rows of a tile of a product, at least: with fewer, reading the other matrix takes most of the time.
+    gemm_tile_rows: int = 64
+    #: Rows or columns of a worker's share of a product are a multiple of this.
+    gemm_share_unit: int = 16
+    #: Multiply-adds of a block that OpenBLAS multiplies without packing its operands.
+    small_gemm_macs: int = 1_000_000
+    #: Columns of such a block, at least: with fewer, the calls take most of the time.
+    small_gemm_columns: int = 32
+    #: Rows of such a block, at least; and the most rows of a product that is cut along its depth.
+    small_gemm_rows: int = 64
+    #: Rows of a product up to which such blocks are faster than several BLAS threads.
+    small_gemm_threaded_rows: int = 32
+    #: Rows of a linear layer up to which weight · inputᵀ is faster than input · weightᵀ.
+    transposed_linear_rows: int = 512
+
+    # -- Convolutions -------------------------------------------------------------------------------
+
+    #: Ratio of the largest share of rows to the mean from which on workers share output channels instead.
+    uneven_share_ratio: float = 1.15
+    #: Output channels of such a share, at least.
+    share_channels: int = 32
+    #: Elements of the copied windows of a tile: half a megabyte of float32.
+    im2col_elements: int = 1 << 17
+    #: Rows (pixels) of a tile of windows, at least.
+    im2col_least_rows: int = 64
+    #: Rows (pixels) of a tile of windows, at most.
+    im2col_most_rows: int = 1024
+    #: Elements of the copied planes of a tile.
+    planar_elements: int = 1 << 19
+    #: Pixels of a tile of planes, at least.
+    planar_least_pixels: int = 64
+    #: Contiguous elements of a window below which copying windows is slower than copying planes.
+    planar_window_run: int = 32
+    #: Elements of the transformed 4×4 tiles of a strip, before and after the product.
+    winograd_elements: int = 1 << 19
+    #: 4×4 tiles of a strip, at least.
+    winograd_least_tiles: int = 32
+    #: Filters that are transformed at a time, when parameters are loaded.
+    winograd_filters: int = 64
+    #: Time to read and pack a matrix element, in multiply-adds of a product.
+    winograd_packing_cost: float = 16
+    #: Time of an element of a pass over an array, in multiply-adds of a product.
+    winograd_pass_cost: float = 6
+
+    # -- Attention and recurrent layers ---------------------------------------------------------------
+
+    #: Attention scores that a worker holds at a time: half a megabyte of float32.
+    attention_scores: int = 1 << 17
+    #: Queries of a block of attention scores, at least.
+    attention_queries: int = 16
+    #: Elements of the input products that a recurrent layer holds at a time.
+    recurrent_elements: int = 1 << 20
+
+    # -- Memory -------------------------------------------------------------------------------------
+
+    #: Bytes that transformed parameters may take beyond the parameters as declared, as a fraction of all parameters.
+    transformed_fraction: float = 1 / 10
+    #: Bytes that they may take in any case.
+    transformed_bytes: int = 1 << 20
+    #: Bytes of the results of a node that are computed once and kept, at most.
+    constant_bytes: int = 1 << 24
+
+    # -- Switches -----------------------------------------------------------------------------------
+
+    #: Winograd's algorithm for 3×3 convolutions; otherwise im2col.
+    winograd: bool = True
+    #: Copying planes of few channels; otherwise im2col.
+    planar_im2col: bool = True
+    #: Sums over shifted images for depthwise convolutions; otherwise im2col, group by group.
+    depthwise: bool = True
+    #: Cutting products into blocks that BLAS does not pack; otherwise one call for each product.
+    small_gemm: bool = True
+    #: weight · inputᵀ for linear layers of few rows; otherwise input · weightᵀ.
+    transposed_linear: bool = True
+    #: Sums of global average pooling as products with a vector of ones; otherwise NumPy's reduction.
+    product_pooling: bool = True
+    #: Batch normalisation folded into the filters of the convolution before it; otherwise a part of the epilogue.
+    fold_batch_norm: bool = True
+    #: Elementwise operations done on each tile of the operation before them; otherwise steps of their own.
+    fuse_epilogues: bool = True
+    #: Names of operations that run by their reference kernels although they have a lowering.
+    disabled_lowerings: frozenset[str] = frozenset()

@@ -59,7 +59,7 @@ def test_is_declared_in_full(name: str) -> None:
     declared = EVERY[name]
     text = inspect.cleandoc(declared.__doc__ or "")
     assert text.partition("\n")[0].endswith((".", "…"))
-    for rule in (declared.source, declared.shape_rule, declared.param_rule, declared.cost_rule):
+    for rule in (declared.reference, declared.shape_rule, declared.param_rule, declared.cost_rule):
         assert rule
     assert all(field.description for field in declared.model_fields.values())
     if declared.shorthand is not None:

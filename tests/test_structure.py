@@ -25,7 +25,6 @@ UNCONVERTED = {
     "netcalc/render",
     "netcalc/cli",
     "netcalc/dims",
-    "netcalc/opdef.py",
     "netcalc/tensor_type.py",
     "netcalc/ir",
     "netcalc/diagnostics.py",

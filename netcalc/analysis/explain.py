@@ -15,7 +15,7 @@ from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
 from netcalc.dims import Dim
 from netcalc.ir import Body, CallNode, OpNode, Program, Tie, Value
 from netcalc.ir.build import infer
-from netcalc.opdef import KINDS, Context, Kind, Operation, Param, Step, Term
+from netcalc.opdef import KINDS, Context, Kind, Operation, Param, Term, WorkingLine
 
 __all__ = ["Explanation", "Section", "explain"]
 
@@ -35,7 +35,7 @@ class Section:
     """Steps that belong together, with the rule that they follow."""
 
     title: str
-    steps: tuple[Step, ...]
+    steps: tuple[WorkingLine, ...]
     rule: str = ""
 
 
@@ -78,9 +78,9 @@ def explain(program: Program, path: str | None, convention: Convention) -> Expla
 
 
 def _operation(analysis: Analysis, row: Row, node: OpNode) -> Explanation:
-    ctx = Context(training=analysis.program.training, dtype=analysis.program.dtype, steps=[])
+    ctx = Context(training=analysis.program.training, dtype=analysis.program.dtype, working=[])
     infer(node.op, node.input_types, ctx)
-    shape = (*(ctx.steps or ()), *_output_steps(node.outputs))
+    shape = (*(ctx.working or ()), *_output_steps(node.outputs))
     terms = analysis.terms(node)
     sections = [
         Section("shape", shape, node.op.shape_rule),
@@ -92,7 +92,7 @@ def _operation(analysis: Analysis, row: Row, node: OpNode) -> Explanation:
         row.path,
         node.op.name,
         _first_line(node.op),
-        node.op.source,
+        node.op.reference,
         row.inputs,
         row.outputs,
         row.repeat,
@@ -102,20 +102,20 @@ def _operation(analysis: Analysis, row: Row, node: OpNode) -> Explanation:
     )
 
 
-def _output_steps(outputs: Sequence[Value]) -> Iterator[Step]:
+def _output_steps(outputs: Sequence[Value]) -> Iterator[WorkingLine]:
     for index, value in enumerate(outputs):
         label = "output" if len(outputs) == 1 else f"output {index}"
-        yield Step(label, "", "", f"{value.known_type} {value.known_type.dtype}")
+        yield WorkingLine(label, "", "", f"{value.known_type} {value.known_type.dtype}")
 
 
-def _param_steps(node: OpNode) -> Iterator[Step]:
+def _param_steps(node: OpNode) -> Iterator[WorkingLine]:
     for param in node.params:
         label = param.name or "value"
         notes = [_whose(param, node.ties.get(param.name))]
         if node.frozen and not param.is_buffer:
             notes.append("frozen")
         note = ", ".join(n for n in notes if n)
-        yield Step(f"{label} ({note})" if note else label, "", _product(param.shape), param.elements)
+        yield WorkingLine(f"{label} ({note})" if note else label, "", _product(param.shape), param.elements)
 
 
 def _whose(param: Param, tie: Tie | None) -> str:
@@ -124,27 +124,27 @@ def _whose(param: Param, tie: Tie | None) -> str:
     return "buffer" if param.is_buffer else ""
 
 
-def _term_steps(terms: Sequence[Term]) -> Iterator[Step]:
+def _term_steps(terms: Sequence[Term]) -> Iterator[WorkingLine]:
     for term in terms:
         factors = [(name, size) for name, size in term.factors if size != 1] or list(term.factors[:1])
         names = "·".join(name.replace("_", " ") for name, _ in factors)
-        yield Step(f"{term.role}: {KIND_NAMES[term.kind]}", names, _product([s for _, s in factors]), term.count)
+        yield WorkingLine(f"{term.role}: {KIND_NAMES[term.kind]}", names, _product([s for _, s in factors]), term.count)
 
 
-def _counted(analysis: Analysis, row: Row, terms: Sequence[Term]) -> Iterator[Step]:
+def _counted(analysis: Analysis, row: Row, terms: Sequence[Term]) -> Iterator[WorkingLine]:
     cost, per_mac = row.cost, analysis.convention.per_mac
-    yield Step("MACs", "", "", cost.macs)
+    yield WorkingLine("MACs", "", "", cost.macs)
     others = {kind: count for kind, count in _by_kind(terms).items() if kind != "mac" and count != 0}
     if analysis.convention.name == "netcalc" and others:
         formula = " + ".join([f"{per_mac}·MACs", *(KIND_NAMES[kind] for kind in others)])
         numbers = " + ".join([f"{per_mac}·{_number(cost.macs)}", *map(_number, others.values())])
-        yield Step("FLOPs", formula, numbers, cost.flops)
+        yield WorkingLine("FLOPs", formula, numbers, cost.flops)
     elif cost.flops == cost.macs * per_mac:
-        yield Step("FLOPs", f"{per_mac}·MACs", f"{per_mac}·{_number(cost.macs)}", cost.flops)
+        yield WorkingLine("FLOPs", f"{per_mac}·MACs", f"{per_mac}·{_number(cost.macs)}", cost.flops)
     else:
-        yield Step("FLOPs", "", "", cost.flops)
+        yield WorkingLine("FLOPs", "", "", cost.flops)
     if row.repeat > 1:
-        yield Step(f"all {row.repeat:,}", "", f"{row.repeat:,}·{_number(cost.flops)}", cost.flops * row.repeat)
+        yield WorkingLine(f"all {row.repeat:,}", "", f"{row.repeat:,}·{_number(cost.flops)}", cost.flops * row.repeat)
 
 
 def _by_kind(terms: Sequence[Term]) -> dict[Kind, Dim]:
@@ -183,7 +183,7 @@ def _part(analysis: Analysis, row: Row) -> Explanation:
 
 def _sum(title: str, row: Row, figure: str, rule: str = "") -> Section:
     """One figure of a part, as the sum of what the rows below it have of it."""
-    steps: list[Step] = []
+    steps: list[WorkingLine] = []
     for child in row.children:
         each, label = getattr(child.cost, figure), child.path or child.label
         if each == 0:
@@ -191,9 +191,9 @@ def _sum(title: str, row: Row, figure: str, rule: str = "") -> Section:
         times, working = "", ""
         if child.repeat > 1:
             times, working = f" ×{child.repeat:,}", f"{child.repeat:,}·{_number(each)}"
-        steps.append(Step(label + times, "", working, each * child.repeat))
+        steps.append(WorkingLine(label + times, "", working, each * child.repeat))
     if steps:
-        steps.append(Step("sum", "", "", getattr(row.cost, figure)))
+        steps.append(WorkingLine("sum", "", "", getattr(row.cost, figure)))
     return Section(title, tuple(steps), rule)
 
 

@@ -60,7 +60,7 @@ def _matching(word: str | None) -> list[type[Operation]]:
     found = list(ops.every().values())
     if word is None:
         return found
-    found = [op for op in found if word.lower() in f"{op.name} {_family(op)} {op.__doc__} {op.source}".lower()]
+    found = [op for op in found if word.lower() in f"{op.name} {_family(op)} {op.__doc__} {op.reference}".lower()]
     if not found:
         raise NetcalcError(Diagnostic("E102", f"no operation mentions {word!r}"))
     return found
@@ -99,5 +99,5 @@ def _csv(found: list[type[Operation]]) -> Iterable[str]:
     from netcalc.render.operations import about
 
     fields = ("name", "family", "about", "source", "shape_rule", "param_rule", "cost_rule")
-    rows = ([op.name, _family(op), about(op), op.source, op.shape_rule, op.param_rule, op.cost_rule] for op in found)
+    rows = ([op.name, _family(op), about(op), op.reference, op.shape_rule, op.param_rule, op.cost_rule] for op in found)
     return csv_lines(fields, rows)

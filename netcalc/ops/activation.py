@@ -21,7 +21,7 @@ class Identity(Elementwise):
 
     name = "identity"
     no_op_in_inference = True
-    source = "torch.nn.Identity"
+    reference = "torch.nn.Identity"
     cost_rule = "none"
     work = {}
 
@@ -34,7 +34,7 @@ class ELU(Elementwise):
     """x where positive, alpha·(exp(x) − 1) elsewhere."""
 
     name = "elu"
-    source = "torch.nn.ELU; Clevert et al. 2015, arXiv:1511.07289"
+    reference = "torch.nn.ELU; Clevert et al. 2015, arXiv:1511.07289"
     shorthand = "alpha"
     cost_rule = "1 comparison, 1 exponential and 1 mul an element"
     work = {"compare": 1, "transcendental": 1, "mul": 1}
@@ -47,7 +47,7 @@ class SELU(Elementwise):
     """scale·elu(x), with the scale and alpha that keep mean 0 and variance 1 through layers."""
 
     name = "selu"
-    source = "torch.nn.SELU; Klambauer et al. 2017, arXiv:1706.02515"
+    reference = "torch.nn.SELU; Klambauer et al. 2017, arXiv:1706.02515"
     cost_rule = "1 comparison, 1 exponential and 2 muls an element"
     work = {"compare": 1, "transcendental": 1, "mul": 2}
 
@@ -57,7 +57,7 @@ class CELU(Elementwise):
     """x where positive, alpha·(exp(x/alpha) − 1) elsewhere: an ELU whose slope is continuous."""
 
     name = "celu"
-    source = "torch.nn.CELU; Barron 2017, arXiv:1704.07483"
+    reference = "torch.nn.CELU; Barron 2017, arXiv:1704.07483"
     shorthand = "alpha"
     cost_rule = "1 comparison, 1 div, 1 exponential and 1 mul an element"
     work = {"compare": 1, "div": 1, "transcendental": 1, "mul": 1}
@@ -79,7 +79,7 @@ class GELU(Elementwise):
     """
 
     name = "gelu"
-    source = "torch.nn.GELU; Hendrycks & Gimpel 2016, arXiv:1606.08415"
+    reference = "torch.nn.GELU; Hendrycks & Gimpel 2016, arXiv:1606.08415"
     shorthand = "approximate"
     cost_rule = "1 erf, 1 add and 3 muls an element; tanh: 1 tanh, 2 adds and 6 muls"
 
@@ -94,7 +94,7 @@ class QuickGELU(Elementwise):
     """x·sigmoid(1.702·x), the GELU of CLIP."""
 
     name = "quick_gelu"
-    source = "Hendrycks & Gimpel 2016, arXiv:1606.08415; Radford et al. 2021, arXiv:2103.00020"
+    reference = "Hendrycks & Gimpel 2016, arXiv:1606.08415; Radford et al. 2021, arXiv:2103.00020"
     cost_rule = "1 exponential, 2 adds, 1 div and 2 muls an element"
     work = {**SIGMOID, "mul": 2}
 
@@ -104,7 +104,7 @@ class SiLU(Elementwise):
     """x·sigmoid(x), also called swish."""
 
     name = "silu"
-    source = "torch.nn.SiLU; Elfwing et al. 2017, arXiv:1702.03118"
+    reference = "torch.nn.SiLU; Elfwing et al. 2017, arXiv:1702.03118"
     cost_rule = "1 exponential, 2 adds and 1 div an element"
     work = SILU
 
@@ -114,7 +114,7 @@ class Mish(Elementwise):
     """x·tanh(ln(1 + exp(x)))."""
 
     name = "mish"
-    source = "torch.nn.Mish; Misra 2019, arXiv:1908.08681"
+    reference = "torch.nn.Mish; Misra 2019, arXiv:1908.08681"
     cost_rule = "3 transcendental functions and 1 mul an element"
     work = {"transcendental": 3, "mul": 1}
 
@@ -124,7 +124,7 @@ class Hardswish(Elementwise):
     """x·relu6(x + 3)/6."""
 
     name = "hardswish"
-    source = "torch.nn.Hardswish; Howard et al. 2019, arXiv:1905.02244"
+    reference = "torch.nn.Hardswish; Howard et al. 2019, arXiv:1905.02244"
     cost_rule = "1 add, 2 comparisons, 1 mul and 1 div an element"
     work = {"add": 1, "compare": 2, "mul": 1, "div": 1}
 
@@ -134,7 +134,7 @@ class Hardsigmoid(Elementwise):
     """relu6(x + 3)/6."""
 
     name = "hardsigmoid"
-    source = "torch.nn.Hardsigmoid; Howard et al. 2019, arXiv:1905.02244"
+    reference = "torch.nn.Hardsigmoid; Howard et al. 2019, arXiv:1905.02244"
     cost_rule = "1 add, 2 comparisons and 1 div an element"
     work = {"add": 1, "compare": 2, "div": 1}
 
@@ -144,7 +144,7 @@ class Hardtanh(Elementwise):
     """x held between ``min`` and ``max``."""
 
     name = "hardtanh"
-    source = "torch.nn.Hardtanh"
+    reference = "torch.nn.Hardtanh"
     cost_rule = "2 comparisons an element"
     work = {"compare": 2}
 
@@ -163,7 +163,7 @@ class Sigmoid(Elementwise):
     """1/(1 + exp(−x))."""
 
     name = "sigmoid"
-    source = "torch.nn.Sigmoid"
+    reference = "torch.nn.Sigmoid"
     cost_rule = "1 exponential, 2 adds and 1 div an element"
     work = SIGMOID
 
@@ -173,7 +173,7 @@ class Tanh(Elementwise):
     """The hyperbolic tangent."""
 
     name = "tanh"
-    source = "torch.nn.Tanh"
+    reference = "torch.nn.Tanh"
     cost_rule = "1 tanh an element"
     work = {"transcendental": 1}
 
@@ -183,7 +183,7 @@ class Softplus(Elementwise):
     """ln(1 + exp(beta·x))/beta; x itself where beta·x is above the threshold."""
 
     name = "softplus"
-    source = "torch.nn.Softplus"
+    reference = "torch.nn.Softplus"
     cost_rule = "1 mul, 2 transcendental functions, 1 div and 1 comparison an element"
     work = {"mul": 1, "transcendental": 2, "div": 1, "compare": 1}
 
@@ -196,6 +196,6 @@ class Softsign(Elementwise):
     """x/(1 + |x|)."""
 
     name = "softsign"
-    source = "torch.nn.Softsign"
+    reference = "torch.nn.Softsign"
     cost_rule = "1 comparison for |x|, 1 add and 1 div an element"
     work = {"compare": 1, "add": 1, "div": 1}

@@ -73,7 +73,7 @@ class AdaptiveAvgPool1d(AdaptiveAvgPooling):
 
     axes = 1
     name = "adaptive_avg_pool1d"
-    source = "torch.nn.AdaptiveAvgPool1d"
+    reference = "torch.nn.AdaptiveAvgPool1d"
     example = Example(((2, 4, 10),), {"output_size": 4})
 
 
@@ -83,7 +83,7 @@ class AdaptiveAvgPool2d(AdaptiveAvgPooling):
 
     axes = 2
     name = "adaptive_avg_pool2d"
-    source = "torch.nn.AdaptiveAvgPool2d"
+    reference = "torch.nn.AdaptiveAvgPool2d"
     example = Example(((1, 4, 10, 13),), {"output_size": [3, 5]})
 
 
@@ -93,7 +93,7 @@ class AdaptiveAvgPool3d(AdaptiveAvgPooling):
 
     axes = 3
     name = "adaptive_avg_pool3d"
-    source = "torch.nn.AdaptiveAvgPool3d"
+    reference = "torch.nn.AdaptiveAvgPool3d"
     example = Example(((1, 4, 4, 7, 7),), {"output_size": [None, 1, 1]})
 
 
@@ -126,7 +126,7 @@ class AdaptiveMaxPool1d(AdaptiveMaxPooling):
 
     axes = 1
     name = "adaptive_max_pool1d"
-    source = "torch.nn.AdaptiveMaxPool1d"
+    reference = "torch.nn.AdaptiveMaxPool1d"
     example = Example(((2, 4, 10),), {"output_size": 4})
 
 
@@ -136,7 +136,7 @@ class AdaptiveMaxPool2d(AdaptiveMaxPooling):
 
     axes = 2
     name = "adaptive_max_pool2d"
-    source = "torch.nn.AdaptiveMaxPool2d"
+    reference = "torch.nn.AdaptiveMaxPool2d"
     example = Example(((1, 4, 10, 13),), {"output_size": [3, 5]})
 
 
@@ -146,5 +146,5 @@ class AdaptiveMaxPool3d(AdaptiveMaxPooling):
 
     axes = 3
     name = "adaptive_max_pool3d"
-    source = "torch.nn.AdaptiveMaxPool3d"
+    reference = "torch.nn.AdaptiveMaxPool3d"
     example = Example(((1, 4, 4, 7, 7),), {"output_size": [None, 1, 1]})

@@ -117,7 +117,7 @@ class Add(_Variadic):
     """
 
     name = "add"
-    source = "torch.add"
+    reference = "torch.add"
     example = Example(((2, 3, 4), (1, 3, 1)))
     kind = "add"
 
@@ -146,7 +146,7 @@ class Sub(_Pair):
 
     name = "sub"
     combines = True
-    source = "torch.sub"
+    reference = "torch.sub"
     example = Example(((2, 3),), {"value": 1.0, "reverse": True})
     kind = "add"
 
@@ -161,7 +161,7 @@ class Mul(_Variadic):
     """The product of tensors, and of a number if one is given: gates, scales, masks."""
 
     name = "mul"
-    source = "torch.mul"
+    reference = "torch.mul"
     example = Example(((2, 3),), {"value": 0.5})
     kind = "mul"
 
@@ -175,7 +175,7 @@ class Div(_Pair):
 
     name = "div"
     combines = True
-    source = "torch.div"
+    reference = "torch.div"
     cost_rule = "one division an element; trunc: 1 add more, of whole numbers 1 division and 1 add more"
     example = Example(((2, 3),), {"value": 2.0})
     kind = "div"
@@ -207,7 +207,7 @@ class Pow(_Pair):
     """
 
     name = "pow"
-    source = "torch.pow"
+    reference = "torch.pow"
     cost_rule = "one power an element; exponent 2: 1 multiplication, 3: 2 multiplications"
     example = Example(((2, 3),), {"value": 3})
     kind = "transcendental"
@@ -235,7 +235,7 @@ class Minimum(_Variadic):
     """The smallest of the operands, element by element; NaN where one of them is."""
 
     name = "minimum"
-    source = "torch.minimum"
+    reference = "torch.minimum"
     example = Example(((2, 3), (3,)))
 
 
@@ -244,7 +244,7 @@ class Maximum(_Variadic):
     """The largest of the operands, element by element; NaN where one of them is."""
 
     name = "maximum"
-    source = "torch.maximum"
+    reference = "torch.maximum"
     example = Example(((2, 3), (3,)))
 
 

@@ -51,7 +51,7 @@ class ScaledDotProductAttention(Operation):
     """
 
     name = "scaled_dot_product_attention"
-    source = (
+    reference = (
         "torch.nn.functional.scaled_dot_product_attention; Vaswani et al. 2017, arXiv:1706.03762; windows: "
         "arXiv:2004.05150, blocks: arXiv:2007.14062, softcap: arXiv:2408.00118, sinks: gpt-oss, arXiv:2508.10925"
     )

@@ -51,7 +51,7 @@ class AvgPool1d(AvgPooling):
 
     axes = 1
     name = "avg_pool1d"
-    source = "torch.nn.AvgPool1d"
+    reference = "torch.nn.AvgPool1d"
     example = Example(((2, 4, 16),), {"kernel": 2})
 
 
@@ -61,7 +61,7 @@ class AvgPool2d(AvgPooling):
 
     axes = 2
     name = "avg_pool2d"
-    source = "torch.nn.AvgPool2d"
+    reference = "torch.nn.AvgPool2d"
     example = Example(((1, 4, 16, 16),), {"kernel": 2})
 
 
@@ -75,5 +75,5 @@ class AvgPool3d(AvgPooling):
     axes = 3
     fits_bare = True
     name = "avg_pool3d"
-    source = "torch.nn.AvgPool3d"
+    reference = "torch.nn.AvgPool3d"
     example = Example(((1, 4, 4, 8, 8),), {"kernel": 2})

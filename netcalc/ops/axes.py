@@ -21,7 +21,7 @@ class Squeeze(Movement):
 
     name = "squeeze"
     view = True
-    source = "torch.squeeze"
+    reference = "torch.squeeze"
     shorthand = "axis"
     shape_rule = "(…, 1, …) → (…, …)"
     example = Example(((2, 1, 3, 1),), {"axis": -1})
@@ -39,7 +39,7 @@ class Unsqueeze(Movement):
 
     name = "unsqueeze"
     view = True
-    source = "torch.unsqueeze"
+    reference = "torch.unsqueeze"
     shorthand = "axis"
     shape_rule = "(…, …) → (…, 1, …)"
     example = Example(((2, 3),), {"axis": 1})
@@ -57,7 +57,7 @@ class Permute(Movement):
 
     name = "permute"
     view = True
-    source = "torch.permute"
+    reference = "torch.permute"
     shorthand = "axes"
     shape_rule = "(d0, d1, …) → (d[axes[0]], d[axes[1]], …)"
     example = Example(((1, 3, 4, 5),), {"axes": [0, 2, 3, 1]})
@@ -77,7 +77,7 @@ class Transpose(Movement):
 
     name = "transpose"
     view = True
-    source = "torch.transpose"
+    reference = "torch.transpose"
     shorthand = "axes"
     shape_rule = "(…, a, …, b, …) → (…, b, …, a, …)"
     example = Example(((2, 3, 4),), {"axes": [1, 2]})

@@ -90,7 +90,7 @@ class BatchNorm(_Tracking):
     """
 
     name = "batch_norm"
-    source = "torch.nn.BatchNorm1d, BatchNorm2d, BatchNorm3d; Ioffe & Szegedy 2015, arXiv:1502.03167"
+    reference = "torch.nn.BatchNorm1d, BatchNorm2d, BatchNorm3d; Ioffe & Szegedy 2015, arXiv:1502.03167"
     shape_rule = "(N, C, …) unchanged"
     param_rule = "weight C, bias C; buffers running_mean C, running_var C, num_batches_tracked 1"
     cost_rule = "evaluation: 1 mul and 1 add an element, 6 a channel; training: 4 an element more for the statistics"
@@ -128,7 +128,7 @@ class FrozenBatchNorm(Operation):
 
     name = "frozen_batch_norm"
     normalises_channels = True
-    source = "torchvision.ops.FrozenBatchNorm2d; Carion et al. 2020, arXiv:2005.12872, section 4"
+    reference = "torchvision.ops.FrozenBatchNorm2d; Carion et al. 2020, arXiv:2005.12872, section 4"
     shape_rule = "(N, C, …) unchanged"
     param_rule = "none; buffers weight C, bias C, running_mean C, running_var C"
     cost_rule = "1 mul and 1 add an element, 6 a channel"
@@ -163,7 +163,7 @@ class InstanceNorm(_Tracking):
     """
 
     name = "instance_norm"
-    source = "torch.nn.InstanceNorm1d, InstanceNorm2d, InstanceNorm3d; Ulyanov et al. 2016, arXiv:1607.08022"
+    reference = "torch.nn.InstanceNorm1d, InstanceNorm2d, InstanceNorm3d; Ulyanov et al. 2016, arXiv:1607.08022"
     shape_rule = "(N, C, …) unchanged"
     param_rule = "none; weight C, bias C where affine; running statistics as batch_norm where tracked"
     cost_rule = "an element: 2 for the mean and centring, 2 for the variance, 1 to divide, 2 for weight and bias"

@@ -21,7 +21,7 @@ class BlurPool2d(SpatialOperation):
     axes = 2
     name = "blur_pool2d"
     windowed = True
-    source = "timm.layers.BlurPool2d; Zhang 2019, arXiv:1904.11486"
+    reference = "timm.layers.BlurPool2d; Zhang 2019, arXiv:1904.11486"
     shape_rule = "(N, C, H, W) → (N, C, H', W'), H' = ⌊(H + 2·p − k)/s⌋ + 1, so W'"
     param_rule = "none; the buffer filt has channels·k·k elements, or k·k without channels"
     cost_rule = "N·H'·W'·C·k·k MACs"

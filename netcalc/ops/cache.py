@@ -18,7 +18,7 @@ class KeyValueCache(Operation):
     """
 
     name = "key_value_cache"
-    source = "Pope et al. 2022, arXiv:2211.05102; rolling buffer: Mistral 7B, arXiv:2310.06825"
+    reference = "Pope et al. 2022, arXiv:2211.05102; rolling buffer: Mistral 7B, arXiv:2310.06825"
     inputs = ports("key", "value", "past_key?", "past_value?")
     outputs = ports("key", "value")
     shape_rule = "(…, new, E) after (…, past, E) → (…, past + new, E), at most window − 1 + new"

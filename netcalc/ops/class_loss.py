@@ -85,7 +85,7 @@ class NLLLoss(_Classes):
     """
 
     name = "nll_loss"
-    source = "torch.nn.functional.nll_loss"
+    reference = "torch.nn.functional.nll_loss"
     cost_rule = "a position: 1 comparison, 1 negation, 1 mul with weights, and the reduction"
 
     def infer(self, ctx: Context, x: TensorType, target: TensorType, weight: TensorType | None = None) -> TensorType:
@@ -107,7 +107,7 @@ class CrossEntropy(_Classes):
     """
 
     name = "cross_entropy"
-    source = "torch.nn.functional.cross_entropy; Szegedy et al. 2015, arXiv:1512.00567 (label smoothing)"
+    reference = "torch.nn.functional.cross_entropy; Szegedy et al. 2015, arXiv:1512.00567 (label smoothing)"
     shape_rule = "(N, C, …), and classes (N, …) or probabilities (N, C, …) → scalar, or (N, …) unreduced"
     cost_rule = "log_softmax over the classes, then as nll_loss; by probabilities 1 mul and 1 add an element"
 

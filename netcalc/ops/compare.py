@@ -38,7 +38,7 @@ class Equal(_Comparison):
     """Where input = other, or input = value."""
 
     name = "equal"
-    source = "torch.eq"
+    reference = "torch.eq"
 
 
 @operation
@@ -46,7 +46,7 @@ class NotEqual(_Comparison):
     """Where input ≠ other, or input ≠ value: a padding mask is ``not_equal: 0`` on token ids."""
 
     name = "not_equal"
-    source = "torch.ne"
+    reference = "torch.ne"
 
 
 @operation
@@ -54,7 +54,7 @@ class Less(_Comparison):
     """Where input < other, or input < value."""
 
     name = "less"
-    source = "torch.lt"
+    reference = "torch.lt"
 
 
 @operation
@@ -62,7 +62,7 @@ class LessEqual(_Comparison):
     """Where input ≤ other, or input ≤ value."""
 
     name = "less_equal"
-    source = "torch.le"
+    reference = "torch.le"
 
 
 @operation
@@ -70,7 +70,7 @@ class Greater(_Comparison):
     """Where input > other, or input > value."""
 
     name = "greater"
-    source = "torch.gt"
+    reference = "torch.gt"
 
 
 @operation
@@ -78,7 +78,7 @@ class GreaterEqual(_Comparison):
     """Where input ≥ other, or input ≥ value."""
 
     name = "greater_equal"
-    source = "torch.ge"
+    reference = "torch.ge"
 
 
 class _Logical(Combination):
@@ -97,7 +97,7 @@ class LogicalAnd(_Logical):
     """True where all of the inputs are."""
 
     name = "logical_and"
-    source = "torch.logical_and"
+    reference = "torch.logical_and"
 
 
 @operation
@@ -105,7 +105,7 @@ class LogicalOr(_Logical):
     """True where one of the inputs is."""
 
     name = "logical_or"
-    source = "torch.logical_or"
+    reference = "torch.logical_or"
 
 
 @operation
@@ -113,7 +113,7 @@ class LogicalNot(Operation):
     """True where the input is zero or false."""
 
     name = "logical_not"
-    source = "torch.logical_not"
+    reference = "torch.logical_not"
     shape_rule = "as the input"
     cost_rule = "one an element"
     example = Example((TensorType((2, 3), "bool"),))
@@ -130,7 +130,7 @@ class Where(Operation):
     """Elements of ``input`` where the condition is true, of ``other`` elsewhere; all three broadcast."""
 
     name = "where"
-    source = "torch.where"
+    reference = "torch.where"
     inputs = ports("condition", "input", "other")
     shape_rule = "broadcast: sizes are equal or 1, aligned from the last axis"
     cost_rule = "none: data is selected"
@@ -153,7 +153,7 @@ class MaskedFill(Operation):
     """
 
     name = "masked_fill"
-    source = "torch.masked_fill"
+    reference = "torch.masked_fill"
     inputs = ports("input", "mask")
     shorthand = "value"
     shape_rule = "broadcast: sizes are equal or 1, aligned from the last axis"

@@ -22,7 +22,7 @@ class Concat(Movement):
     """
 
     name = "concat"
-    source = "torch.cat"
+    reference = "torch.cat"
     inputs = ports("inputs*")
     shape_rule = "(N, C1, …), (N, C2, …) → (N, C1 + C2, …)"
     example = Example(((2, 3, 4), (2, 5, 4)))
@@ -45,7 +45,7 @@ class Stack(Movement):
     """Puts tensors of one shape side by side along a new axis, 1 unless given (in torch.stack it is 0)."""
 
     name = "stack"
-    source = "torch.stack"
+    reference = "torch.stack"
     inputs = ports("inputs*")
     shape_rule = "k × (N, …) → (N, k, …)"
     example = Example(((2, 3), (2, 3)))
@@ -99,7 +99,7 @@ class Split(Parting):
     """
 
     name = "split"
-    source = "torch.split"
+    reference = "torch.split"
     shorthand = "sizes"
     shape_rule = "(N, C1 + C2 + …, …) → (N, C1, …), (N, C2, …), …"
     example = Example(((2, 6, 3),), {"sizes": [1, 2, 3]})
@@ -125,7 +125,7 @@ class Chunk(Parting):
     """
 
     name = "chunk"
-    source = "torch.chunk"
+    reference = "torch.chunk"
     shorthand = "chunks"
     shape_rule = "(N, C, …) → k × (N, ⌈C/k⌉, …)"
     example = Example(((2, 6, 3),), {"chunks": 2})

@@ -130,7 +130,7 @@ class Conv1d(Convolution):
 
     axes = 1
     name = "conv1d"
-    source = f"torch.nn.Conv1d; {_STANDARDIZED}"
+    reference = f"torch.nn.Conv1d; {_STANDARDIZED}"
     example = Example(((2, 4, 16),), {"out": 8, "kernel": 3, "padding": 1})
 
 
@@ -140,7 +140,7 @@ class Conv2d(Convolution):
 
     axes = 2
     name = "conv2d"
-    source = f"torch.nn.Conv2d; {_STANDARDIZED}"
+    reference = f"torch.nn.Conv2d; {_STANDARDIZED}"
     example = Example(((1, 3, 16, 16),), {"out": 8, "kernel": 7, "stride": 2, "padding": 3})
 
 
@@ -150,5 +150,5 @@ class Conv3d(Convolution):
 
     axes = 3
     name = "conv3d"
-    source = f"torch.nn.Conv3d; {_STANDARDIZED}"
+    reference = f"torch.nn.Conv3d; {_STANDARDIZED}"
     example = Example(((1, 3, 4, 8, 8),), {"out": 4, "kernel": 3, "padding": 1})

@@ -88,7 +88,7 @@ class ConvTranspose1d(TransposedConvolution):
 
     axes = 1
     name = "conv_transpose1d"
-    source = "torch.nn.ConvTranspose1d; Dumoulin and Visin 2016, arXiv:1603.07285"
+    reference = "torch.nn.ConvTranspose1d; Dumoulin and Visin 2016, arXiv:1603.07285"
     example = Example(((2, 4, 8),), {"out": 3, "kernel": 4, "stride": 2, "padding": 1})
 
 
@@ -98,7 +98,7 @@ class ConvTranspose2d(TransposedConvolution):
 
     axes = 2
     name = "conv_transpose2d"
-    source = "torch.nn.ConvTranspose2d; Dumoulin and Visin 2016, arXiv:1603.07285"
+    reference = "torch.nn.ConvTranspose2d; Dumoulin and Visin 2016, arXiv:1603.07285"
     example = Example(((1, 8, 7, 7),), {"out": 4, "kernel": 4, "stride": 2, "padding": 1})
 
 
@@ -108,5 +108,5 @@ class ConvTranspose3d(TransposedConvolution):
 
     axes = 3
     name = "conv_transpose3d"
-    source = "torch.nn.ConvTranspose3d; Dumoulin and Visin 2016, arXiv:1603.07285"
+    reference = "torch.nn.ConvTranspose3d; Dumoulin and Visin 2016, arXiv:1603.07285"
     example = Example(((1, 4, 3, 4, 4),), {"out": 2, "kernel": 2, "stride": 2})

@@ -54,7 +54,7 @@ class Parameter(_Source):
 
     name = "parameter"
     view = True
-    source = "torch.nn.Parameter"
+    reference = "torch.nn.Parameter"
     shorthand = "shape"
     shape_rule = "→ shape"
     param_rule = "the tensor itself"
@@ -145,7 +145,7 @@ class BufferTensor(_Written):
 
     name = "buffer"
     view = True
-    source = "torch.nn.Module.register_buffer"
+    reference = "torch.nn.Module.register_buffer"
     shorthand = "shape"
     shape_rule = "→ shape"
     param_rule = "the buffer itself"
@@ -172,7 +172,7 @@ class Constant(_Written):
     """
 
     name = "constant"
-    source = "torch.tensor, torch.full"
+    reference = "torch.tensor, torch.full"
     shorthand = "value"
     shape_rule = "→ shape, or that of the value"
     example = Example((), {"value": [1, 2, 3]})
@@ -189,7 +189,7 @@ class Arange(_Source):
     """The numbers from ``start`` to ``stop``, which is not among them, in steps of ``step``."""
 
     name = "arange"
-    source = "torch.arange"
+    reference = "torch.arange"
     shorthand = "stop"
     shape_rule = "→ (⌈(stop − start)/step⌉)"
     example = Example((), {"stop": 6})

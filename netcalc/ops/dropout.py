@@ -43,7 +43,7 @@ class Dropout(_Drop):
     """
 
     name = "dropout"
-    source = "torch.nn.Dropout, torch.nn.Dropout2d (channelwise); Srivastava et al. 2014, JMLR 15"
+    reference = "torch.nn.Dropout, torch.nn.Dropout2d (channelwise); Srivastava et al. 2014, JMLR 15"
     cost_rule = "none in evaluation; in training one comparison a drawn number, one mul an element"
     example = Example(((2, 8),), {"p": 0.1})
 
@@ -66,7 +66,7 @@ class StochasticDepth(_Drop):
     """
 
     name = "stochastic_depth"
-    source = "torchvision.ops.StochasticDepth; Huang et al. 2016, arXiv:1603.09382"
+    reference = "torchvision.ops.StochasticDepth; Huang et al. 2016, arXiv:1603.09382"
     cost_rule = "none in evaluation; in training one comparison a sample (or one in all), one mul an element"
     example = Example(((2, 8, 4, 4),), {"p": 0.2})
 

@@ -45,7 +45,7 @@ class Exp(_FloatFunction):
     """eˣ."""
 
     name = "exp"
-    source = "torch.exp"
+    reference = "torch.exp"
 
 
 @operation
@@ -53,7 +53,7 @@ class Log(_FloatFunction):
     """The natural logarithm."""
 
     name = "log"
-    source = "torch.log"
+    reference = "torch.log"
 
 
 @operation
@@ -61,7 +61,7 @@ class Sqrt(_FloatFunction):
     """The square root."""
 
     name = "sqrt"
-    source = "torch.sqrt"
+    reference = "torch.sqrt"
 
 
 @operation
@@ -69,7 +69,7 @@ class Rsqrt(_FloatFunction):
     """1/√x: a root and a division."""
 
     name = "rsqrt"
-    source = "torch.rsqrt"
+    reference = "torch.rsqrt"
     cost_rule = "one root and one division an element"
     kinds = ("transcendental", "div")
 
@@ -79,7 +79,7 @@ class Reciprocal(_FloatFunction):
     """1/x."""
 
     name = "reciprocal"
-    source = "torch.reciprocal"
+    reference = "torch.reciprocal"
     kinds = ("div",)
 
 
@@ -88,7 +88,7 @@ class Sin(_FloatFunction):
     """The sine."""
 
     name = "sin"
-    source = "torch.sin"
+    reference = "torch.sin"
 
 
 @operation
@@ -96,7 +96,7 @@ class Cos(_FloatFunction):
     """The cosine."""
 
     name = "cos"
-    source = "torch.cos"
+    reference = "torch.cos"
 
 
 @operation
@@ -104,7 +104,7 @@ class Square(_Function):
     """x²; the square of a bool is an int64."""
 
     name = "square"
-    source = "torch.square"
+    reference = "torch.square"
     kinds = ("mul",)
 
     def infer(self, ctx: Context, x: TensorType) -> TensorType:
@@ -116,7 +116,7 @@ class Abs(_Function):
     """|x|."""
 
     name = "abs"
-    source = "torch.abs"
+    reference = "torch.abs"
     kinds = ("compare",)
     takes_bool = False
 
@@ -126,7 +126,7 @@ class Neg(_Function):
     """−x."""
 
     name = "neg"
-    source = "torch.neg"
+    reference = "torch.neg"
     kinds = ("add",)
     takes_bool = False
 
@@ -136,7 +136,7 @@ class Sign(_Function):
     """−1, 0 or 1, as the element is negative, zero (or NaN) or positive."""
 
     name = "sign"
-    source = "torch.sign"
+    reference = "torch.sign"
     kinds = ("compare",)
 
 
@@ -148,7 +148,7 @@ class Clamp(_Function):
     """
 
     name = "clamp"
-    source = "torch.clamp"
+    reference = "torch.clamp"
     cost_rule = "one comparison an element for each bound"
     example = Example(((2, 3),), {"min": 0.0, "max": 6.0})
 
@@ -180,7 +180,7 @@ class Cast(Operation):
     """The same elements in another type: floats lose their fraction, what is not zero becomes true."""
 
     name = "cast"
-    source = "torch.Tensor.to"
+    reference = "torch.Tensor.to"
     shorthand = "dtype"
     shape_rule = "as the input"
     cost_rule = "none: data is copied"

@@ -70,7 +70,7 @@ class Embedding(_Table):
     """
 
     name = "embedding"
-    source = "torch.nn.Embedding; scale √d_model: Vaswani et al. 2017, arXiv:1706.03762, section 3.4"
+    reference = "torch.nn.Embedding; scale √d_model: Vaswani et al. 2017, arXiv:1706.03762, section 3.4"
     shape_rule = "(…) → (…, embedding_dim)"
     cost_rule = "none; …·embedding_dim muls for the scale; the norms with max_norm"
     example = Example((TensorType((2, 6), "int64"),), {"num_embeddings": 20, "embedding_dim": 16})
@@ -100,7 +100,7 @@ class EmbeddingBag(_Table):
     """
 
     name = "embedding_bag"
-    source = "torch.nn.EmbeddingBag"
+    reference = "torch.nn.EmbeddingBag"
     inputs = ports("input", "offsets?", "per_sample_weights?")
     shape_rule = "(bags, ids) → (bags, embedding_dim), or (ids) with offsets (bags)"
     cost_rule = (
@@ -171,7 +171,7 @@ class OneHot(Operation):
     """A 1 at the place of each id, along a new last axis of ``num_classes``; zeros elsewhere."""
 
     name = "one_hot"
-    source = "torch.nn.functional.one_hot"
+    reference = "torch.nn.functional.one_hot"
     shorthand = "num_classes"
     shape_rule = "(…) → (…, num_classes)"
     cost_rule = "none: placing ones moves data"

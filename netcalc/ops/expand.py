@@ -17,7 +17,7 @@ class Expand(Movement):
 
     name = "expand"
     view = True
-    source = "torch.Tensor.expand"
+    reference = "torch.Tensor.expand"
     shorthand = "shape"
     shape_rule = "→ shape, aligned from the last axis"
     example = Example(((1, 1, 4),), {"shape": [2, -1, -1]})
@@ -50,7 +50,7 @@ class Tile(Movement):
     """
 
     name = "tile"
-    source = "torch.tile"
+    reference = "torch.tile"
     shorthand = "repeats"
     shape_rule = "(d…) → (repeats·d…)"
     example = Example(((2, 3),), {"repeats": [2, 1]})
@@ -77,7 +77,7 @@ class RepeatInterleave(Movement):
     """
 
     name = "repeat_interleave"
-    source = "torch.repeat_interleave"
+    reference = "torch.repeat_interleave"
     shorthand = "repeats"
     shape_rule = "(…, d, …) → (…, repeats·d, …); (repeats·elements) without axis"
     example = Example(((1, 2, 5),), {"repeats": 3, "axis": 1})

@@ -34,7 +34,7 @@ class Unfold(_Columns):
     """
 
     name = "unfold"
-    source = "torch.nn.Unfold"
+    reference = "torch.nn.Unfold"
     shorthand = "kernel"
     shape_rule = "(N, C, H, W) → (N, C·k·k, H'·W'), H' = ⌊(H + 2·p − d·(k − 1) − 1)/s⌋ + 1, so W'"
     cost_rule = "none: data moves"
@@ -57,7 +57,7 @@ class Fold(_Columns):
     """
 
     name = "fold"
-    source = "torch.nn.Fold"
+    reference = "torch.nn.Fold"
     shape_rule = "(N, C·k·k, H'·W') → (N, C, H, W), H' = ⌊(H + 2·p − d·(k − 1) − 1)/s⌋ + 1, so W'"
     cost_rule = "N·C·k·k·H'·W' adds"
     example = Example(((1, 12, 16),), {"output_size": 8, "kernel": 2, "stride": 2})

@@ -42,7 +42,7 @@ class GLU(_Gated):
     """value·sigmoid(gate); the gate is the second half unless ``gate: first``."""
 
     name = "glu"
-    source = "torch.nn.GLU; Dauphin et al. 2016, arXiv:1612.08083"
+    reference = "torch.nn.GLU; Dauphin et al. 2016, arXiv:1612.08083"
     cost_rule = "an output element: 1 exponential, 2 adds, 1 div and 1 mul"
 
     gate: Literal["first", "second"] = attr("the half that goes through the sigmoid", default="second")
@@ -56,7 +56,7 @@ class ReGLU(_Gated):
     """relu(gate)·value; the gate is the first half unless ``gate: second``."""
 
     name = "reglu"
-    source = "Shazeer 2020, arXiv:2002.05202"
+    reference = "Shazeer 2020, arXiv:2002.05202"
     cost_rule = "an output element: 1 comparison and 1 mul"
 
     def gating(self) -> Work:
@@ -68,7 +68,7 @@ class GEGLU(_Gated):
     """gelu(gate)·value; the gate is the first half unless ``gate: second``."""
 
     name = "geglu"
-    source = "Shazeer 2020, arXiv:2002.05202"
+    reference = "Shazeer 2020, arXiv:2002.05202"
     cost_rule = "an output element: the work of gelu, and 1 mul"
 
     approximate: Literal["none", "tanh"] = attr("gelu's formula: exact, or by tanh", default="none")
@@ -82,7 +82,7 @@ class SwiGLU(_Gated):
     """silu(gate)·value; the gate is the first half unless ``gate: second``."""
 
     name = "swiglu"
-    source = "Shazeer 2020, arXiv:2002.05202"
+    reference = "Shazeer 2020, arXiv:2002.05202"
     cost_rule = "an output element: 1 exponential, 2 adds, 1 div and 1 mul"
 
     def gating(self) -> Work:

@@ -33,7 +33,7 @@ class GlobalPooling(SpatialOperation):
 class GlobalAvgPooling(GlobalPooling):
     """Base of averages over everything."""
 
-    source = "Lin et al. 2013, arXiv:1312.4400; torch.mean over the spatial axes"
+    reference = "Lin et al. 2013, arXiv:1312.4400; torch.mean over the spatial axes"
     cost_rule = "L… − 1 adds and one division a channel"
 
     def cost(self, ctx: Context, inputs: Sequence[TensorType], outputs: Sequence[TensorType]) -> Sequence[Term]:
@@ -73,7 +73,7 @@ class GlobalAvgPool3d(GlobalAvgPooling):
 class GlobalMaxPooling(GlobalPooling):
     """Base of maxima over everything."""
 
-    source = "torch.amax over the spatial axes"
+    reference = "torch.amax over the spatial axes"
     cost_rule = "L… − 1 comparisons a channel"
 
     def cost(self, ctx: Context, inputs: Sequence[TensorType], outputs: Sequence[TensorType]) -> Sequence[Term]:

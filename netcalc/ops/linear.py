@@ -15,7 +15,7 @@ class Linear(Operation):
 
     name = "linear"
     gemm = True
-    source = "torch.nn.Linear"
+    reference = "torch.nn.Linear"
     shorthand = "out"
     shape_rule = "(…, in) → (…, out)"
     param_rule = "weight out·in, bias out"
@@ -50,7 +50,7 @@ class Bilinear(Operation):
     """y = x₁·A·x₂ + b, one matrix A for each output feature; the axes before the last are batch and equal in both."""
 
     name = "bilinear"
-    source = "torch.nn.Bilinear"
+    reference = "torch.nn.Bilinear"
     inputs = ports("input1", "input2")
     shorthand = "out"
     shape_rule = "(…, in1), (…, in2) → (…, out)"

@@ -76,7 +76,7 @@ class MSELoss(_Distance):
     """
 
     name = "mse_loss"
-    source = "torch.nn.functional.mse_loss"
+    reference = "torch.nn.functional.mse_loss"
     cost_rule = "an element: 1 add, 1 mul, and 1 add to reduce"
 
     def element(self, **elements: Dim) -> Term:
@@ -91,7 +91,7 @@ class L1Loss(_Distance):
     """
 
     name = "l1_loss"
-    source = "torch.nn.functional.l1_loss"
+    reference = "torch.nn.functional.l1_loss"
     cost_rule = "an element: 1 add, 1 comparison, and 1 add to reduce"
 
     def element(self, **elements: Dim) -> Term:
@@ -119,7 +119,7 @@ class BinaryCrossEntropy(_Binary):
     """
 
     name = "binary_cross_entropy"
-    source = "torch.nn.functional.binary_cross_entropy"
+    reference = "torch.nn.functional.binary_cross_entropy"
     cost_rule = "an element: 2 logarithms, 2 comparisons, 3 adds, 2 muls, and 1 add to reduce"
 
     def infer(self, ctx: Context, x: TensorType, target: TensorType, weight: TensorType | None = None) -> TensorType:
@@ -149,7 +149,7 @@ class BinaryCrossEntropyWithLogits(_Binary):
     """
 
     name = "binary_cross_entropy_with_logits"
-    source = "torch.nn.functional.binary_cross_entropy_with_logits"
+    reference = "torch.nn.functional.binary_cross_entropy_with_logits"
     inputs = ports("input", "target", "weight?", "pos_weight?")
     cost_rule = "an element: 1 exponential, 1 logarithm, 2 comparisons, 4 adds, 1 mul, and 1 add to reduce"
 
@@ -198,7 +198,7 @@ class KLDiv(_Elementwise):
     """
 
     name = "kl_div"
-    source = "torch.nn.functional.kl_div"
+    reference = "torch.nn.functional.kl_div"
     inputs = ports("input", "target")
     cost_rule = (
         "an element: 1 logarithm, 2 muls, 1 add, 1 comparison (log_target: 1 exponential, 1 mul), 1 add to reduce"

@@ -38,7 +38,7 @@ class LPPool1d(LPPooling):
 
     axes = 1
     name = "lp_pool1d"
-    source = "torch.nn.LPPool1d"
+    reference = "torch.nn.LPPool1d"
     example = Example(((2, 4, 16),), {"norm_type": 2, "kernel": 2})
 
 
@@ -48,7 +48,7 @@ class LPPool2d(LPPooling):
 
     axes = 2
     name = "lp_pool2d"
-    source = "torch.nn.LPPool2d"
+    reference = "torch.nn.LPPool2d"
     example = Example(((1, 4, 16, 16),), {"norm_type": 2, "kernel": 2})
 
 
@@ -62,5 +62,5 @@ class LPPool3d(LPPooling):
     axes = 3
     fits_bare = True
     name = "lp_pool3d"
-    source = "torch.nn.LPPool3d"
+    reference = "torch.nn.LPPool3d"
     example = Example(((1, 4, 4, 8, 8),), {"norm_type": 2, "kernel": 2})

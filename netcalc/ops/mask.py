@@ -28,7 +28,7 @@ class Tril(_Triangle):
     """The lower triangle of the last two axes, up to a diagonal; zeros elsewhere."""
 
     name = "tril"
-    source = "torch.tril"
+    reference = "torch.tril"
 
 
 @operation
@@ -36,7 +36,7 @@ class Triu(_Triangle):
     """The upper triangle of the last two axes, from a diagonal on; zeros elsewhere."""
 
     name = "triu"
-    source = "torch.triu"
+    reference = "torch.triu"
 
 
 @operation
@@ -51,7 +51,7 @@ class CausalMask(Movement):
     """
 
     name = "causal_mask"
-    source = "torch.nn.attention.bias; Transformer.generate_square_subsequent_mask"
+    reference = "torch.nn.attention.bias; Transformer.generate_square_subsequent_mask"
     inputs = ()
     shorthand = "queries"
     shape_rule = "→ (queries, keys)"

@@ -19,7 +19,7 @@ class Matmul(Operation):
     """
 
     name = "matmul"
-    source = "torch.matmul"
+    reference = "torch.matmul"
     inputs = ports("input", "other")
     shape_rule = "(…, rows, inner) · (…, inner, columns) → (…, rows, columns)"
     cost_rule = "…·rows·columns·inner MACs"
@@ -60,7 +60,7 @@ class Einsum(Operation):
     """
 
     name = "einsum"
-    source = "torch.einsum"
+    reference = "torch.einsum"
     inputs = ports("inputs*")
     shorthand = "equation"
     shape_rule = "the sizes of the output's labels"

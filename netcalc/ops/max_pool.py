@@ -48,7 +48,7 @@ class MaxPool1d(MaxPooling):
 
     axes = 1
     name = "max_pool1d"
-    source = "torch.nn.MaxPool1d"
+    reference = "torch.nn.MaxPool1d"
     example = Example(((2, 4, 16),), {"kernel": 2})
 
 
@@ -58,7 +58,7 @@ class MaxPool2d(MaxPooling):
 
     axes = 2
     name = "max_pool2d"
-    source = "torch.nn.MaxPool2d"
+    reference = "torch.nn.MaxPool2d"
     example = Example(((1, 4, 16, 16),), {"kernel": 3, "stride": 2, "padding": 1})
 
 
@@ -68,5 +68,5 @@ class MaxPool3d(MaxPooling):
 
     axes = 3
     name = "max_pool3d"
-    source = "torch.nn.MaxPool3d"
+    reference = "torch.nn.MaxPool3d"
     example = Example(((1, 4, 4, 8, 8),), {"kernel": 2})

@@ -71,7 +71,7 @@ class LayerNorm(_Trailing):
     """
 
     name = "layer_norm"
-    source = "torch.nn.LayerNorm; Ba et al. 2016, arXiv:1607.06450"
+    reference = "torch.nn.LayerNorm; Ba et al. 2016, arXiv:1607.06450"
     shape_rule = "unchanged"
     param_rule = "weight and bias of the normalised shape"
     cost_rule = "an element: 2 for the mean and centring, 2 for the variance, 1 to divide, 2 for weight and bias"
@@ -103,7 +103,7 @@ class RMSNorm(_Trailing):
     """
 
     name = "rms_norm"
-    source = "torch.nn.RMSNorm; Zhang & Sennrich 2019, arXiv:1910.07467"
+    reference = "torch.nn.RMSNorm; Zhang & Sennrich 2019, arXiv:1910.07467"
     shape_rule = "unchanged"
     param_rule = "weight of the normalised shape"
     cost_rule = "an element: 2 for the mean square, 1 to divide, 1 for the weight; 3 a row for the root"
@@ -139,7 +139,7 @@ class GroupNorm(Operation):
     """
 
     name = "group_norm"
-    source = "torch.nn.GroupNorm; Wu & He 2018, arXiv:1803.08494"
+    reference = "torch.nn.GroupNorm; Wu & He 2018, arXiv:1803.08494"
     shorthand = "groups"
     shape_rule = "(N, C, …) unchanged"
     param_rule = "weight C, bias C"
@@ -184,7 +184,7 @@ class LocalResponseNorm(Operation):
     """
 
     name = "local_response_norm"
-    source = "torch.nn.LocalResponseNorm; Krizhevsky et al. 2012, section 3.3"
+    reference = "torch.nn.LocalResponseNorm; Krizhevsky et al. 2012, section 3.3"
     shorthand = "size"
     shape_rule = "(N, C, …) unchanged"
     cost_rule = "an element: 1 mul to square, size − 1 adds, 1 mul, 1 add, 1 power, 1 div"
@@ -224,7 +224,7 @@ class Normalize(Operation):
     """
 
     name = "normalize"
-    source = "torch.nn.functional.normalize"
+    reference = "torch.nn.functional.normalize"
     shape_rule = "unchanged"
     cost_rule = "the p-norm's work (p = 2: a mul and an add an element, a root a vector), a div an element"
     example = Example(((2, 8),))

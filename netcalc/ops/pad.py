@@ -47,7 +47,7 @@ class Pad(Movement):
     """
 
     name = "pad"
-    source = "torch.nn.functional.pad"
+    reference = "torch.nn.functional.pad"
     shorthand = "padding"
     shape_rule = "(…, d) → (…, d + before + after)"
     example = Example(((1, 2, 4, 4),), {"padding": [[3, 0], [1, 2]], "mode": "reflect"})

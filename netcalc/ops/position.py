@@ -52,7 +52,7 @@ class SinusoidalPositions(_Positions):
     """
 
     name = "sinusoidal_positions"
-    source = "Vaswani et al. 2017, arXiv:1706.03762, section 3.5"
+    reference = "Vaswani et al. 2017, arXiv:1706.03762, section 3.5"
     shorthand = "max_length"
     param_rule = "buffer pe max_length·d, or weight of that size"
     example = Example(((1, 6, 8),), {"max_length": 24})
@@ -83,7 +83,7 @@ class LearnedPositions(_Positions):
     """
 
     name = "learned_positions"
-    source = "torch.nn.Embedding over positions; Gehring et al. 2017, arXiv:1705.03122"
+    reference = "torch.nn.Embedding over positions; Gehring et al. 2017, arXiv:1705.03122"
     shorthand = "max_length"
     param_rule = "weight max_length·d"
     example = Example(((1, 6, 8),), {"max_length": 24})

@@ -67,7 +67,7 @@ class RelativePositionBias(_Window):
     """
 
     name = "relative_position_bias"
-    source = "Liu et al. 2021, arXiv:2103.14030; torchvision.models.swin_transformer"
+    reference = "Liu et al. 2021, arXiv:2103.14030; torchvision.models.swin_transformer"
     inputs = ()
     shape_rule = "→ (num_heads, N, N), N = product of window_size (+ 1 with class_token)"
     param_rule = (
@@ -94,7 +94,7 @@ class RelativePositionLookup(_Window):
     """
 
     name = "relative_position_lookup"
-    source = "Liu et al. 2021, arXiv:2111.09883, section 3.3; torchvision ShiftedWindowAttentionV2"
+    reference = "Liu et al. 2021, arXiv:2111.09883, section 3.3; torchvision ShiftedWindowAttentionV2"
     inputs = ports("table")
     shape_rule = "(Π(2·w − 1), num_heads) → (num_heads, N, N), N = product of window_size (+ 1 with class_token)"
     param_rule = "buffer relative_position_index N²"
@@ -119,7 +119,7 @@ class RelativeCoordinates(_Table):
 
     name = "relative_coordinates"
     view = True
-    source = "Liu et al. 2021, arXiv:2111.09883, section 3.3; torchvision ShiftedWindowAttentionV2"
+    reference = "Liu et al. 2021, arXiv:2111.09883, section 3.3; torchvision ShiftedWindowAttentionV2"
     inputs = ()
     shape_rule = "→ (1, 2·w₁ − 1, 2·w₂ − 1, …, axes)"
     param_rule = "buffer relative_coords_table"
@@ -173,7 +173,7 @@ class T5PositionBias(_Distance):
     """
 
     name = "t5_position_bias"
-    source = "Raffel et al. 2019, arXiv:1910.10683, section 2.1; transformers T5Attention"
+    reference = "Raffel et al. 2019, arXiv:1910.10683, section 2.1; transformers T5Attention"
     shape_rule = "(…, L, _), (…, S, _) → (1, num_heads, L, S)"
     param_rule = "weight num_buckets·num_heads"
     example = Example(((1, 5, 8),), {"num_heads": 2})
@@ -213,7 +213,7 @@ class AlibiBias(_Distance):
     """
 
     name = "alibi_bias"
-    source = "Press et al. 2021, arXiv:2108.12409; transformers build_alibi_tensor"
+    reference = "Press et al. 2021, arXiv:2108.12409; transformers build_alibi_tensor"
     shape_rule = "(…, L, _), (…, S, _) → (num_heads, L, S), or (num_heads, 1, S)"
     example = Example(((1, 5, 8),), {"num_heads": 2})
 

@@ -13,7 +13,7 @@ class ReLU(Elementwise):
     """max(x, 0)."""
 
     name = "relu"
-    source = "torch.nn.ReLU; Nair & Hinton 2010"
+    reference = "torch.nn.ReLU; Nair & Hinton 2010"
     cost_rule = "1 comparison an element"
     work = {"compare": 1}
 
@@ -28,7 +28,7 @@ class ReLU6(Elementwise):
     """min(max(x, 0), 6)."""
 
     name = "relu6"
-    source = "torch.nn.ReLU6; Howard et al. 2017, arXiv:1704.04861"
+    reference = "torch.nn.ReLU6; Howard et al. 2017, arXiv:1704.04861"
     cost_rule = "2 comparisons an element"
     work = {"compare": 2}
 
@@ -38,7 +38,7 @@ class LeakyReLU(Elementwise):
     """x where positive, negative_slope·x elsewhere."""
 
     name = "leaky_relu"
-    source = "torch.nn.LeakyReLU; Maas et al. 2013"
+    reference = "torch.nn.LeakyReLU; Maas et al. 2013"
     shorthand = "negative_slope"
     cost_rule = "1 comparison and 1 mul an element"
     work = {"compare": 1, "mul": 1}
@@ -55,7 +55,7 @@ class PReLU(Elementwise):
 
     name = "prelu"
     elementwise = False  # the slope differs by channel
-    source = "torch.nn.PReLU; He et al. 2015, arXiv:1502.01852"
+    reference = "torch.nn.PReLU; He et al. 2015, arXiv:1502.01852"
     shorthand = "num_parameters"
     param_rule = "weight num_parameters"
     cost_rule = "1 comparison and 1 mul an element"
@@ -82,6 +82,6 @@ class SquaredReLU(Elementwise):
     """max(x, 0)²."""
 
     name = "squared_relu"
-    source = "So et al. 2021, arXiv:2109.08668"
+    reference = "So et al. 2021, arXiv:2109.08668"
     cost_rule = "1 comparison and 1 mul an element"
     work = {"compare": 1, "mul": 1}

@@ -208,7 +208,7 @@ class RNN(_Layers, _Elman):
     """
 
     name = "rnn"
-    source = "torch.nn.RNN; Elman 1990, doi:10.1207/s15516709cog1402_1"
+    reference = "torch.nn.RNN; Elman 1990, doi:10.1207/s15516709cog1402_1"
     param_rule = "for each layer and direction: hidden·in + hidden² + 2·hidden"
     cost_rule = "for each step, layer and direction: the weights in MACs, 3·hidden adds, hidden tanh"
     example = Example(((5, 2, 8),), {"hidden": 4})
@@ -224,7 +224,7 @@ class LSTM(_Layers, _Memory):
     """
 
     name = "lstm"
-    source = (
+    reference = (
         "torch.nn.LSTM; Hochreiter & Schmidhuber 1997, doi:10.1162/neco.1997.9.8.1735; "
         "projection: Sak et al. 2014, arXiv:1402.1128"
     )
@@ -270,7 +270,7 @@ class GRU(_Layers, _Gated):
     """
 
     name = "gru"
-    source = "torch.nn.GRU; Cho et al. 2014, arXiv:1406.1078"
+    reference = "torch.nn.GRU; Cho et al. 2014, arXiv:1406.1078"
     param_rule = "for each layer and direction: 3·(hidden·in + hidden² + 2·hidden)"
     cost_rule = (
         "for each step, layer and direction: the weights in MACs, 15·hidden adds, 3·hidden transcendental functions, "
@@ -309,7 +309,7 @@ class RNNCell(_Cell, _Elman):
     """One step of an rnn: h_1 from the input and ``h_0`` (zeros when absent)."""
 
     name = "rnn_cell"
-    source = "torch.nn.RNNCell; Elman 1990, doi:10.1207/s15516709cog1402_1"
+    reference = "torch.nn.RNNCell; Elman 1990, doi:10.1207/s15516709cog1402_1"
     param_rule = "hidden·in + hidden² + 2·hidden"
     cost_rule = "for each sample: the weights in MACs, 3·hidden adds, hidden tanh"
     example = Example(((2, 8),), {"hidden": 4})
@@ -320,7 +320,7 @@ class LSTMCell(_Cell, _Memory):
     """One step of an lstm: h_1 and c_1 from the input, ``h_0`` and ``c_0`` (zeros when absent)."""
 
     name = "lstm_cell"
-    source = "torch.nn.LSTMCell; Hochreiter & Schmidhuber 1997, doi:10.1162/neco.1997.9.8.1735"
+    reference = "torch.nn.LSTMCell; Hochreiter & Schmidhuber 1997, doi:10.1162/neco.1997.9.8.1735"
     inputs = ports("input", "h_0?", "c_0?")
     outputs = ports("h_1", "c_1")
     param_rule = "4·(hidden·in + hidden² + 2·hidden)"
@@ -336,7 +336,7 @@ class GRUCell(_Cell, _Gated):
     """One step of a gru: h_1 from the input and ``h_0`` (zeros when absent)."""
 
     name = "gru_cell"
-    source = "torch.nn.GRUCell; Cho et al. 2014, arXiv:1406.1078"
+    reference = "torch.nn.GRUCell; Cho et al. 2014, arXiv:1406.1078"
     param_rule = "3·(hidden·in + hidden² + 2·hidden)"
     cost_rule = (
         "for each sample: the weights in MACs, 15·hidden adds, 3·hidden transcendental functions, 2·hidden divs and "

@@ -74,7 +74,7 @@ class Sum(_Total):
     """The sum over axes; whole numbers and bools add up as int64."""
 
     name = "sum"
-    source = "torch.sum"
+    reference = "torch.sum"
     cost_rule = "n − 1 adds for each sum of n elements"
     kind = "add"
 
@@ -84,7 +84,7 @@ class Prod(_Total):
     """The product over axes (torch.prod takes one axis or all); whole numbers and bools multiply as int64."""
 
     name = "prod"
-    source = "torch.prod"
+    reference = "torch.prod"
     cost_rule = "n − 1 multiplications for each product of n elements"
     kind = "mul"
 
@@ -94,7 +94,7 @@ class Mean(_Total):
     """The mean over axes, of floating-point numbers; whole numbers want a ``dtype``."""
 
     name = "mean"
-    source = "torch.mean"
+    reference = "torch.mean"
     cost_rule = "n − 1 adds and one division for each mean of n elements"
 
     def result(self, dtype: DType) -> DType:
@@ -114,7 +114,7 @@ class Max(_Reduction):
     """The largest element over axes, its value alone (torch.amax); argmax and topk tell where it is."""
 
     name = "max"
-    source = "torch.amax"
+    reference = "torch.amax"
     cost_rule = "n − 1 comparisons for each maximum of n elements"
     kind = "compare"
 
@@ -124,7 +124,7 @@ class Min(_Reduction):
     """The smallest element over axes, its value alone (torch.amin); argmin and topk tell where it is."""
 
     name = "min"
-    source = "torch.amin"
+    reference = "torch.amin"
     cost_rule = "n − 1 comparisons for each minimum of n elements"
     kind = "compare"
 
@@ -144,7 +144,7 @@ class Var(_FloatReduction):
     """
 
     name = "var"
-    source = "torch.var"
+    reference = "torch.var"
     cost_rule = "n subtractions, n squares, 2·(n − 1) adds and 2 divisions for each variance"
 
     correction: float = attr("subtracted from the number of elements in the divisor", default=1.0)
@@ -168,7 +168,7 @@ class VectorNorm(_FloatReduction):
     """
 
     name = "vector_norm"
-    source = "torch.linalg.vector_norm"
+    reference = "torch.linalg.vector_norm"
     cost_rule = "ord 2: n squares, n − 1 adds and one root for each norm of n elements"
 
     ord: float = attr("the order of the norm", default=2.0)
@@ -191,7 +191,7 @@ class Logsumexp(_Reduction):
     """log Σ eˣ over axes, about the largest element so that nothing overflows; whole numbers become float32."""
 
     name = "logsumexp"
-    source = "torch.logsumexp"
+    reference = "torch.logsumexp"
     cost_rule = "for n elements: n − 1 comparisons, 2·n adds, n exponentials, one logarithm"
 
     def result(self, dtype: DType) -> DType:
@@ -213,7 +213,7 @@ class Cumsum(Operation):
     """The running sum along an axis; whole numbers and bools add up as int64."""
 
     name = "cumsum"
-    source = "torch.cumsum"
+    reference = "torch.cumsum"
     shorthand = "axis"
     shape_rule = "as the input"
     cost_rule = "n − 1 adds for n elements along the axis"

@@ -41,7 +41,7 @@ class Interpolate(Operation):
     """
 
     name = "interpolate"
-    source = "torch.nn.functional.interpolate, torch.nn.Upsample"
+    reference = "torch.nn.functional.interpolate, torch.nn.Upsample"
     shorthand = "scale_factor"
     shape_rule = "(N, C, L…) → (N, C, size…), or (N, C, ⌊L·scale_factor⌋…)"
     cost_rule = (

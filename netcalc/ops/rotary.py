@@ -85,7 +85,7 @@ class RotaryEmbedding(Operation):
     """
 
     name = "rotary_embedding"
-    source = (
+    reference = (
         "Su et al. 2021, arXiv:2104.09864; yarn: arXiv:2309.00071, linear: arXiv:2306.15595, "
         "llama3: arXiv:2407.21783, longrope: arXiv:2402.13753; transformers.modeling_rope_utils"
     )

@@ -50,7 +50,7 @@ class TopKRouter(Operation):
     """
 
     name = "top_k_router"
-    source = "Shazeer et al. 2017, arXiv:1701.06538; DeepSeek-AI 2024, arXiv:2405.04434, arXiv:2412.19437"
+    reference = "Shazeer et al. 2017, arXiv:1701.06538; DeepSeek-AI 2024, arXiv:2405.04434, arXiv:2412.19437"
     inputs = ports("logits")
     outputs = ports("weights", "indices")
     shorthand = "k"
@@ -182,7 +182,7 @@ class Experts(Operation):
     """
 
     name = "experts"
-    source = "Jiang et al. 2024, arXiv:2401.04088; capacity: Fedus et al. 2021, arXiv:2101.03961"
+    reference = "Jiang et al. 2024, arXiv:2401.04088; capacity: Fedus et al. 2021, arXiv:2101.03961"
     inputs = ports("input", "weights", "indices")
     shape_rule = "(…, d), (…, k), (…, k) → (…, d)"
     param_rule = "experts × (3·hidden·d gated, 2·hidden·d plain; bias 2·hidden + d, hidden + d)"

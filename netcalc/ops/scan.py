@@ -27,7 +27,7 @@ class SelectiveScan(Operation):
     """
 
     name = "selective_scan"
-    source = "Gu & Dao 2023, arXiv:2312.00752, algorithm 2; mamba_ssm's selective_scan_ref"
+    reference = "Gu & Dao 2023, arXiv:2312.00752, algorithm 2; mamba_ssm's selective_scan_ref"
     inputs = ports("u", "delta", "A", "B", "C", "D?", "z?", "delta_bias?", "initial_state?")
     outputs = ports("output", "last_state")
     shape_rule = "(batch, channels, length) → output unchanged, last_state (batch, channels, state)"

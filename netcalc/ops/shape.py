@@ -21,7 +21,7 @@ class Reshape(Movement):
 
     name = "reshape"
     view = True
-    source = "torch.reshape"
+    reference = "torch.reshape"
     shorthand = "shape"
     shape_rule = "→ shape, of as many elements"
     example = Example(((2, 3, 4),), {"shape": [2, -1]})
@@ -41,7 +41,7 @@ class Flatten(Movement):
 
     name = "flatten"
     view = True
-    source = "torch.nn.Flatten"
+    reference = "torch.nn.Flatten"
     shorthand = "start_axis"
     shape_rule = "(N, A, B, …) → (N, A·B·…)"
     example = Example(((2, 3, 4, 5),))
@@ -66,7 +66,7 @@ class Unflatten(Movement):
 
     name = "unflatten"
     view = True
-    source = "torch.nn.Unflatten"
+    reference = "torch.nn.Unflatten"
     shape_rule = "(…, A·B, …) → (…, A, B, …)"
     example = Example(((2, 12),), {"axis": 1, "sizes": [3, -1]})
 

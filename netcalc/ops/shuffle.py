@@ -12,7 +12,7 @@ class PixelShuffle(Movement):
     """Makes an image r times as high and wide from the r² groups of its channels (sub-pixel convolution)."""
 
     name = "pixel_shuffle"
-    source = "torch.nn.PixelShuffle; Shi et al. 2016, arXiv:1609.05158"
+    reference = "torch.nn.PixelShuffle; Shi et al. 2016, arXiv:1609.05158"
     shorthand = "upscale_factor"
     shape_rule = "(…, C·r², H, W) → (…, C, H·r, W·r)"
     example = Example(((1, 8, 4, 5),), {"upscale_factor": 2})
@@ -37,7 +37,7 @@ class PixelUnshuffle(Movement):
     """Packs each square of r × r pixels into channels: the inverse of pixel_shuffle, space to depth."""
 
     name = "pixel_unshuffle"
-    source = "torch.nn.PixelUnshuffle; Shi et al. 2016, arXiv:1609.05158"
+    reference = "torch.nn.PixelUnshuffle; Shi et al. 2016, arXiv:1609.05158"
     shorthand = "downscale_factor"
     shape_rule = "(…, C, H·r, W·r) → (…, C·r², H, W)"
     example = Example(((1, 2, 8, 10),), {"downscale_factor": 2})
@@ -66,7 +66,7 @@ class ChannelShuffle(Movement):
     """
 
     name = "channel_shuffle"
-    source = "torch.nn.ChannelShuffle; Zhang et al. 2018, arXiv:1707.01083"
+    reference = "torch.nn.ChannelShuffle; Zhang et al. 2018, arXiv:1707.01083"
     shorthand = "groups"
     shape_rule = "unchanged"
     example = Example(((1, 8, 3, 3),), {"groups": 2})

@@ -34,7 +34,7 @@ class Slice(Movement):
 
     name = "slice"
     view = True
-    source = "basic slicing of torch.Tensor"
+    reference = "basic slicing of torch.Tensor"
     shape_rule = "(…, d, …) → (…, ⌈(stop − start)/step⌉, …)"
     example = Example(((2, 10),), {"axis": 1, "start": 1, "step": 2})
 
@@ -77,7 +77,7 @@ class Select(Movement):
 
     name = "select"
     view = True
-    source = "torch.select"
+    reference = "torch.select"
     shape_rule = "(…, d, …) → (…, …)"
     example = Example(((2, 5, 4),), {"axis": 1, "index": 0})
 
@@ -99,7 +99,7 @@ class Gather(Movement):
     """
 
     name = "gather"
-    source = "torch.gather"
+    reference = "torch.gather"
     inputs = ports("input", "index")
     shape_rule = "(…), index (…) → as the index"
     example = Example(((2, 5), TensorType((2, 3), "int64")), {"axis": 1})
@@ -125,7 +125,7 @@ class IndexSelect(Movement):
     """
 
     name = "index_select"
-    source = "torch.index_select"
+    reference = "torch.index_select"
     inputs = ports("input", "index?")
     shape_rule = "(…, d, …), index (k) → (…, k, …)"
     example = Example(((2, 5),), {"axis": 1, "indices": [0, 2, -1]})
@@ -155,7 +155,7 @@ class Roll(Movement):
     """Shifts the elements along axes; what leaves at one end comes in at the other."""
 
     name = "roll"
-    source = "torch.roll"
+    reference = "torch.roll"
     shape_rule = "unchanged"
     example = Example(((2, 5),), {"shifts": 1, "axis": 1})
 
@@ -177,7 +177,7 @@ class Flip(Movement):
     """Turns axes round: the last element comes first."""
 
     name = "flip"
-    source = "torch.flip"
+    reference = "torch.flip"
     shorthand = "axis"
     shape_rule = "unchanged"
     example = Example(((2, 5),), {"axis": 1})

@@ -47,7 +47,7 @@ class Softmax(_Softmax):
     """
 
     name = "softmax"
-    source = "torch.nn.Softmax"
+    reference = "torch.nn.Softmax"
     cost_rule = "an element: 1 exponential, 2 adds, 1 div, 1 comparison; an add and a comparison less a vector"
 
     def cost(self, ctx: Context, inputs: Sequence[TensorType], outputs: Sequence[TensorType]) -> Sequence[Term]:
@@ -67,7 +67,7 @@ class LogSoftmax(_Softmax):
     """x − max − ln Σ exp(x − max) along an axis, the logarithm of the softmax."""
 
     name = "log_softmax"
-    source = "torch.nn.LogSoftmax"
+    reference = "torch.nn.LogSoftmax"
     cost_rule = "an element: 1 exponential, 3 adds, 1 comparison; a logarithm more a vector"
 
     def cost(self, ctx: Context, inputs: Sequence[TensorType], outputs: Sequence[TensorType]) -> Sequence[Term]:

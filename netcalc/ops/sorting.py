@@ -53,7 +53,7 @@ class Argmax(_Arg):
     """The index of the largest element, the first of them if there are several; NaN counts as largest."""
 
     name = "argmax"
-    source = "torch.argmax"
+    reference = "torch.argmax"
 
 
 @operation
@@ -61,7 +61,7 @@ class Argmin(_Arg):
     """The index of the smallest element, the first of them if there are several; NaN counts as smallest."""
 
     name = "argmin"
-    source = "torch.argmin"
+    reference = "torch.argmin"
 
 
 @operation
@@ -72,7 +72,7 @@ class Topk(Operation):
     """
 
     name = "topk"
-    source = "torch.topk"
+    reference = "torch.topk"
     outputs = ports("values", "indices")
     shorthand = "k"
     shape_rule = "the axis has size k; the indices are int64"
@@ -106,7 +106,7 @@ class Sort(Operation):
     """
 
     name = "sort"
-    source = "torch.sort"
+    reference = "torch.sort"
     outputs = ports("values", "indices")
     shape_rule = "as the input; the indices are int64"
     cost_rule = "(n − 1)·⌈log₂ n⌉ comparisons for n elements along the axis"

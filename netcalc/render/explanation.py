@@ -9,7 +9,7 @@ from netcalc.analysis.explain import Explanation, Section
 from netcalc.analysis.summary import sizes
 from netcalc.dims import Poly
 from netcalc.ir import Value
-from netcalc.opdef import Step
+from netcalc.opdef import WorkingLine
 from netcalc.render.numbers import exact, shapes_text
 from netcalc.render.text import PLAIN, Look, clean, padded, width_of
 from netcalc.version import __version__
@@ -43,7 +43,7 @@ def explanation_record(explanation: Explanation, spec: str) -> dict[str, Any]:
     }
 
 
-def _step_record(step: Step) -> dict[str, Any]:
+def _step_record(step: WorkingLine) -> dict[str, Any]:
     value = step.value
     plain = value if isinstance(value, (bool, int, float, str)) or value is None else str(value)
     return {"label": step.label, "formula": step.formula, "substituted": step.substituted, "value": plain}

@@ -31,7 +31,7 @@ def operation_record(declared: type[Operation]) -> dict[str, Any]:
         "family": ops.family(declared.name),
         "about": about(declared),
         "details": cleandoc(declared.__doc__ or "").partition("\n")[2].strip(),
-        "source": declared.source,
+        "source": declared.reference,
         "inputs": [_port(port) for port in declared.inputs],
         "outputs": [_port(port) for port in declared.outputs],
         "shorthand": declared.shorthand,

@@ -8,7 +8,7 @@ from typing import Any
 from netcalc import ops
 from netcalc.dims import Dim, symbol, value_at
 from netcalc.ir.build import infer
-from netcalc.opdef import Context, Step
+from netcalc.opdef import Context, WorkingLine
 from netcalc.tensor_type import TensorType
 
 
@@ -19,7 +19,7 @@ class Prediction:
     shapes: list[tuple[Dim, ...]]
     params: dict[str, tuple[Dim, ...]]
     work: dict[str, Dim]
-    steps: list[Step]
+    steps: list[WorkingLine]
 
     def at(self, **sizes: int) -> Prediction:
         """The same with names of sizes replaced by numbers."""
@@ -38,14 +38,14 @@ def predict(name: str, attrs: dict[str, Any], *shapes: tuple[Dim, ...]) -> Predi
     declared = ops.find(name)
     assert declared is not None, name
     op = declared(**attrs)
-    ctx = Context(steps=[])
+    ctx = Context(working=[])
     inputs = [TensorType(shape) for shape in shapes]
     outputs = infer(op, inputs, ctx)
     work: dict[str, Dim] = {}
     for term in op.cost(ctx, inputs, outputs):
         work[term.kind] = work.get(term.kind, 0) + term.count
     params = {p.name: p.shape for p in op.params(ctx, *inputs)}
-    return Prediction([output.shape for output in outputs], params, work, ctx.steps or [])
+    return Prediction([output.shape for output in outputs], params, work, ctx.working or [])
 
 
 def agrees_symbolically(name: str, attrs: dict[str, Any], shape: tuple[int, ...], grown: int = 0) -> None:

@@ -1,0 +1,57 @@
+"""The declaration of an operation: one class with attributes, shape rule, parameter rule and cost rule.
+
+::
+
+    @operation
+    class Linear(Operation):
+        \"\"\"y = x·Wᵀ + b on the last axis.\"\"\"
+
+        name = "linear"
+        reference = "torch.nn.Linear"
+        inputs = ports("input")
+
+        out: Size = attr("output features")
+        bias: bool = attr("add a learned bias", default=True)
+
+        def infer(self, ctx, x): ...          # returns the output types; raises RuleError
+        def params(self, ctx, x): ...         # returns the parameters and buffers
+        def cost(self, ctx, inputs, outputs): # returns the terms of the work
+
+The decorator is :func:`netcalc.ops.operation`.  Rules use the same code for integer and for symbolic sizes, and they
+raise errors without a place in the file, which the elaborator adds.
+"""
+
+from netcalc.diagnostics import Fix, RuleError
+from netcalc.opdef.attributes import Size, Spatial, attr, whole_number
+from netcalc.opdef.checks import as_tuple, normal_axis, require_float, require_rank
+from netcalc.opdef.context import Context, WorkingLine
+from netcalc.opdef.operation import Example, Operation, Port, ports
+from netcalc.opdef.params import ONES, ZEROS, Buffer, Init, Param
+from netcalc.opdef.terms import KINDS, Kind, Term
+
+__all__ = [
+    "KINDS",
+    "ONES",
+    "ZEROS",
+    "Buffer",
+    "Context",
+    "Example",
+    "Fix",
+    "Init",
+    "Kind",
+    "Operation",
+    "Param",
+    "Port",
+    "RuleError",
+    "Size",
+    "Spatial",
+    "Term",
+    "WorkingLine",
+    "as_tuple",
+    "attr",
+    "normal_axis",
+    "ports",
+    "require_float",
+    "require_rank",
+    "whole_number",
+]

@@ -1,0 +1,45 @@
+"""Attributes of an operation: their types and descriptions."""
+
+from functools import partial
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field, WithJsonSchema
+
+from netcalc.dims import Poly
+
+
+def whole_number(value: Any, *, least: int | None = 1) -> Any:
+    """Return ``value``, a whole number of at least ``least`` or a symbolic size; ValueError for anything else."""
+    if isinstance(value, bool) or not isinstance(value, (int, Poly)):
+        raise ValueError("should be a whole number")
+    if least is not None and isinstance(value, int) and value < least:
+        raise ValueError(f"should be at least {least}")
+    return value
+
+
+#: A size of at least 1, which may be symbolic.
+Size = Annotated[Any, BeforeValidator(whole_number), WithJsonSchema({"type": "integer", "minimum": 1, "title": "size"})]
+
+
+def _spatial(value: Any, *, axes: int, least: int) -> Any:
+    if isinstance(value, (list, tuple)):
+        if len(value) != axes:
+            raise ValueError(f"should be one number or {axes}, one for each axis")
+        return tuple(whole_number(item, least=least) for item in value)
+    return (whole_number(value, least=least),) * axes
+
+
+def Spatial(axes: int, least: int = 1) -> Any:  # noqa: N802 - reads as a type in declarations
+    """Return the type of an attribute with one whole number for each of ``axes`` axes, or one for all of them."""
+    number = {"type": "integer", "minimum": least}
+    schema = {"anyOf": [number, {"type": "array", "items": number, "minItems": axes, "maxItems": axes}]}
+    if axes == 1:
+        schema = {"anyOf": [number, {"type": "array", "items": number, "minItems": 1, "maxItems": 1}]}
+    return Annotated[
+        tuple[Any, ...], BeforeValidator(partial(_spatial, axes=axes, least=least)), WithJsonSchema(schema)
+    ]
+
+
+def attr(description: str, *, default: Any = ..., **constraints: Any) -> Any:
+    """Declare an attribute: its description, its default (required without one), and pydantic's constraints."""
+    return Field(default, description=description, validate_default=default is not ..., **constraints)

@@ -1,0 +1,41 @@
+"""The context in which rules are evaluated, and the working that they record."""
+
+from typing import Any, NamedTuple
+
+from netcalc.dtypes import DType
+from netcalc.expressions import parse
+
+
+class WorkingLine(NamedTuple):
+    """Line of working: ``label = formula = substituted = value``."""
+
+    label: str
+    formula: str
+    substituted: str
+    value: Any
+
+
+class Context:
+    """Settings of the program that a rule may read.
+
+    ``dtype`` is the program's floating-point type, for outputs whose type no input determines (an embedding's).
+    Where ``working`` is a list, the formulas that the rule evaluates are appended to it.
+    """
+
+    def __init__(
+        self, *, training: bool = False, dtype: DType = "float32", working: list[WorkingLine] | None = None
+    ) -> None:
+        self.training = training
+        self.dtype: DType = dtype
+        self.working = working
+
+    def size(self, label: str, formula: str, **values: Any) -> Any:
+        """Evaluate ``formula`` (see :mod:`netcalc.expressions`) at these values, and record it as working.
+
+        The text that is evaluated is the text that ``netcalc explain`` prints.
+        """
+        expression = parse(formula)
+        value = expression.evaluate(values)
+        if self.working is not None:
+            self.working.append(WorkingLine(label, expression.pretty(), expression.pretty(values), value))
+        return value

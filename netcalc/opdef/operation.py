@@ -1,0 +1,107 @@
+"""The base class of operations, with ports, examples and traits."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, NamedTuple
+
+from pydantic import BaseModel, ConfigDict
+
+from netcalc.dims import Dim
+from netcalc.opdef.context import Context
+from netcalc.opdef.params import Param
+from netcalc.opdef.terms import Term
+from netcalc.tensor_type import TensorType
+
+
+class Port(NamedTuple):
+    """A named input or output; a variadic port takes one or more tensors."""
+
+    name: str
+    optional: bool = False
+    variadic: bool = False
+
+
+def ports(*names: str) -> tuple[Port, ...]:
+    """Return ports by name; ``"mask?"`` is optional, ``"inputs*"`` takes any number of tensors."""
+    return tuple(Port(name.rstrip("?*"), optional=name.endswith("?"), variadic=name.endswith("*")) for name in names)
+
+
+class Example(NamedTuple):
+    """Input shapes and attributes for the reference page and for tests."""
+
+    inputs: tuple[tuple[int, ...] | TensorType, ...]
+    attrs: Mapping[str, Any] = {}
+
+    def types(self) -> tuple[TensorType, ...]:
+        """Return the input types; a bare shape is float32."""
+        return tuple(i if isinstance(i, TensorType) else TensorType(i) for i in self.inputs)
+
+
+class Operation(BaseModel):
+    """The base of every operation: a strict, frozen model whose fields are the attributes.
+
+    The first line of the docstring is shown in listings, the rest on the operation's page.  ``reference`` names the
+    implementation or paper that the rules follow.  ``shorthand`` is the attribute that a bare value sets
+    (``dropout: 0.1``).
+    """
+
+    model_config = ConfigDict(strict=True, frozen=True, extra="forbid", arbitrary_types_allowed=True, defer_build=True)
+
+    name: ClassVar[str]
+    reference: ClassVar[str]
+    inputs: ClassVar[tuple[Port, ...]] = ports("input")
+    outputs: ClassVar[tuple[Port, ...]] = ports("output")
+    shorthand: ClassVar[str | None] = None
+    #: The rules in one line each, for the reference page.
+    shape_rule: ClassVar[str]
+    param_rule: ClassVar[str] = "none"
+    cost_rule: ClassVar[str]
+    example: ClassVar[Example]
+
+    # Traits: properties that fusion, lowering and the memory estimate read, instead of lists of names.
+
+    #: A function of each element of the only input, without parameters.  The shape is kept, and a float type too.
+    elementwise: ClassVar[bool] = False
+    #: One arithmetic operation per element of two broadcast tensors, or of a tensor and a number.
+    combines: ClassVar[bool] = False
+    #: The outputs are strided views of the input, or of the operation's own parameter: no data moves.
+    view: ClassVar[bool] = False
+    #: The identity in inference.
+    no_op_in_inference: ClassVar[bool] = False
+    #: A scale and a shift for each channel (axis 1), provided that ``own_statistics(training)`` is False.
+    normalises_channels: ClassVar[bool] = False
+    #: A window of fixed size slides over the spatial axes; the kernel may copy windows into columns.
+    windowed: ClassVar[bool] = False
+    #: A matrix product of the input, or of its windows, with one weight (GEMM).
+    gemm: ClassVar[bool] = False
+
+    def named(self, inputs: Sequence[Any]) -> dict[str, Any]:
+        """Return the inputs that are present, by port name."""
+        return {port.name: value for port, value in zip(self.inputs, inputs, strict=False) if value is not None}
+
+    def infer(self, ctx: Context, *inputs: Any) -> TensorType | tuple[TensorType, ...]:
+        """Return the output types.
+
+        Raises:
+            RuleError: if the operation does not take inputs of these types.
+        """
+        raise NotImplementedError(self.name)
+
+    def params(self, ctx: Context, *inputs: Any) -> Sequence[Param]:
+        """Return the parameters and buffers, for inputs that ``infer`` accepts."""
+        return ()
+
+    def cost(self, ctx: Context, inputs: Sequence[Any], outputs: Sequence[TensorType]) -> Sequence[Term]:
+        """Return the work of one forward pass as terms: the executed work, which does not depend on the data."""
+        raise NotImplementedError(self.name)
+
+    def expected_cost(self, ctx: Context, inputs: Sequence[Any], outputs: Sequence[TensorType]) -> Sequence[Term]:
+        """Return the useful work: less than ``cost`` where capacity is expected to stay unused (experts)."""
+        return self.cost(ctx, inputs, outputs)
+
+    def active(self, param: Param, inputs: Sequence[Any]) -> Dim:
+        """Return the number of elements of a parameter that one token uses: all, unless a router selects some."""
+        return param.elements
+
+
+# pydantic would evaluate these annotations again for each subclass; all of them are class variables
+Operation.__annotations__.clear()

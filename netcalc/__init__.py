@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from netcalc.engine.plan import PlanMemory
     from netcalc.engine.profile import LayerTime, OperationTime, Profile
     from netcalc.engine.run import RunResult
-    from netcalc.network import LayerShapes, Network, compare, load, loads
+    from netcalc.network import LayerShapes, Network, compare, load, load_data, loads
     from netcalc.numerics.trace import TraceRow
     from netcalc.verification.verify import Check, VerifyReport
 
@@ -55,6 +55,7 @@ __all__ = [
     "__version__",
     "compare",
     "load",
+    "load_data",
     "loads",
 ]
 
@@ -71,7 +72,7 @@ _EXPORTS = {
     "netcalc.engine.plan": ("PlanMemory",),
     "netcalc.engine.profile": ("LayerTime", "OperationTime", "Profile"),
     "netcalc.engine.run": ("RunResult",),
-    "netcalc.network": ("LayerShapes", "Network", "compare", "load", "loads"),
+    "netcalc.network": ("LayerShapes", "Network", "compare", "load", "load_data", "loads"),
     "netcalc.numerics.trace": ("TraceRow",),
     "netcalc.verification.verify": ("Check", "VerifyReport"),
 }

@@ -79,7 +79,7 @@ class Related(NamedTuple):
 
 
 class Diagnostic(NamedTuple):
-    """One error: code, message, place, and what helps to find and fix it."""
+    """Error in the input: code, message, place, and what helps to find and fix it."""
 
     code: str
     message: str

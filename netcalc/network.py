@@ -16,6 +16,7 @@ from netcalc.ir import Program, Value
 from netcalc.render.numbers import exact
 from netcalc.spec import elaborate, load_document
 from netcalc.spec.library import Loaded, load_text
+from netcalc.spec.library import load_data as load_spec_data
 
 if TYPE_CHECKING:
     from netcalc.analysis.compare import Comparison
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from netcalc.engine.run import PlanName, RunResult
     from netcalc.verification.verify import VerifyReport
 
-__all__ = ["LayerShapes", "Network", "compare", "load", "loads"]
+__all__ = ["LayerShapes", "Network", "compare", "load", "load_data", "loads"]
 
 
 class LayerShapes(NamedTuple):
@@ -73,6 +74,31 @@ def loads(
         NetcalcError: with every error in the spec and the settings.
     """
     loaded = load_text(text, folder=None if folder is None else Path(folder))
+    return _network(loaded, set, symbolic, training)
+
+
+def load_data(
+    data: Mapping[str, Any],
+    *,
+    set: Mapping[str, Any] | None = None,
+    symbolic: Collection[str] = (),
+    training: bool = False,
+    folder: str | Path | None = None,
+) -> Network:
+    """Load a network from a spec given as Python data; arguments as for :func:`load`.
+
+    Args:
+        data: mapping with the structure of a YAML spec: string keys, lists or tuples, strings, numbers, booleans, None.
+        folder: folder that paths in its ``extends`` and ``import`` are relative to; the current one by default.
+
+    Raises:
+        NetcalcError: with every error in the spec and the settings; its places are paths such as ``layers[0].linear``.
+
+    >>> import netcalc
+    >>> netcalc.load_data({"netcalc": 1, "inputs": {"x": [1, 8]}, "layers": [{"linear": 2}]}).params
+    18
+    """
+    loaded = load_spec_data(data, folder=None if folder is None else Path(folder))
     return _network(loaded, set, symbolic, training)
 
 

@@ -1,4 +1,4 @@
-"""From a YAML text to a :class:`~netcalc.ir.Program`."""
+"""The spec language: documents are loaded, validated and elaborated to a :class:`~netcalc.ir.Program`."""
 
 from netcalc.spec.elaborate import elaborate
 from netcalc.spec.library import load_document

@@ -1,4 +1,4 @@
-"""The parts of a spec file, as pydantic models; lines of layers stay plain data for the elaborator."""
+"""Pydantic models of a spec document; the lines of ``layers`` stay plain data, which elaboration validates."""
 
 from decimal import Decimal
 from typing import Annotated, Any, Literal
@@ -9,8 +9,8 @@ from netcalc.dtypes import DType
 
 __all__ = ["BlockDecl", "CheckpointDecl", "Document", "InputDecl", "Published"]
 
-Name = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
-SizeText = int | str
+_Name = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
+_Size = int | str
 
 
 class _Part(BaseModel):
@@ -20,40 +20,40 @@ class _Part(BaseModel):
 class InputDecl(_Part):
     """An input of the network."""
 
-    shape: list[SizeText] = Field(description="sizes: numbers, names of dims or vars, or expressions")
-    dtype: DType | None = Field(None, description="type of the elements; the spec's dtype if not given")
+    shape: list[_Size] = Field(description="sizes: numbers, names of dims or vars, or expressions")
+    dtype: DType | None = Field(None, description="element type; by default the spec's dtype")
     range: Annotated[list[int | float | str], Field(min_length=2, max_length=2)] | None = Field(
-        None, description="values are drawn from [low, high)"
+        None, description="random values are drawn from [low, high)"
     )
-    default: bool | int | float | None = Field(None, description="what it is filled with when it is not given")
-    when: str | bool | None = Field(None, description="present only where this holds")
+    default: bool | int | float | None = Field(None, description="value of all elements if the input is not given")
+    when: str | bool | None = Field(None, description="condition under which the input is present")
     about: str = ""
 
 
 class CheckpointDecl(_Part):
-    """Where a parameter stands in the reference's checkpoint."""
+    """Place of a parameter in the reference's checkpoint."""
 
     name: str = Field(alias="from", description="name in the checkpoint, relative to the block")
     chunk: Annotated[list[int], Field(min_length=2, max_length=2)] = Field(
         default=[0, 1], description="[i, n]: the i-th of n equal chunks"
     )
     axis: int = Field(0, description="the axis that is chunked")
-    transpose: bool = Field(False, description="stored with the last two axes swapped")
+    transpose: bool = Field(False, description="true if stored with the last two axes swapped")
     stack: int | str | None = Field(
         None,
-        description="stored as so many tensors, the rows of the first axis; {} in the name is the number of each",
+        description="number of tensors that are stacked along the first axis; {} in the name is the number of each",
     )
 
 
 class BlockDecl(_Part):
-    """A named piece of network with arguments."""
+    """A named group of lines with arguments."""
 
     about: str = ""
     source: str = ""
-    args: dict[Name, Any] = Field(default={}, description="name: type (required), default, or {type, default, …}")
-    inputs: list[str] = Field(default=["in"], min_length=1, description="names; a trailing ? makes one optional")
+    args: dict[_Name, Any] = Field(default={}, description="name: type (required), default, or {type, default, …}")
+    inputs: list[str] = Field(default=["in"], min_length=1, description="names of inputs; optional with a trailing ?")
     outputs: Annotated[list[str], Field(min_length=1)] | None = Field(
-        None, description="values it returns; the last line's if not given"
+        None, description="names of the returned values; by default the last line's output"
     )
     layers: list[Any]
     checkpoint: dict[str, CheckpointDecl | str] = {}
@@ -63,25 +63,25 @@ _UNITS = {"": 0, "k": 3, "M": 6, "G": 9, "B": 9, "T": 12}
 
 
 class Published(_Part):
-    """A figure that the source gives for the network at its default sizes."""
+    """Figure published for the network at its default sizes."""
 
     figure: Literal["params", "params_active", "macs", "flops"] = Field(
-        description="what is counted; a MAC is a multiply-add, and active is what one token uses"
+        description="counted quantity; params_active are the parameters that one token uses"
     )
     value: Annotated[str, Field(pattern=r"^\d+(\.\d+)? ?[kMGBT]?$")] | Annotated[int, Field(ge=1)] = Field(
-        description="as printed: 117 M, 4.5 G, 25557032"
+        description="the figure as printed: 117 M, 4.5 G, 25557032"
     )
-    where: str = Field(description="the table or page that it stands in")
-    note: str = Field("", description="why the network's own figure is another, where it is")
+    where: str = Field(description="table or page of the source")
+    note: str = Field("", description="reason why netcalc's figure differs, if it does")
 
     @property
     def number(self) -> Decimal:
-        """The value as a number."""
+        """The figure as a number."""
         digits, power = self._printed
         return digits.scaleb(power)
 
     def agrees(self, count: int) -> bool:
-        """Whether ``count`` is the value, to the digits that are printed; zeros that end a whole number are no digits.
+        """Return True if ``count`` rounds to the printed digits; trailing zeros of a whole number are not significant.
 
         >>> Published(figure="params", value="1.3 B", where="a table").agrees(1_315_723_264)
         True
@@ -95,29 +95,29 @@ class Published(_Part):
 
     @property
     def _printed(self) -> tuple[Decimal, int]:
-        """The digits, and the power of ten that the unit stands for."""
+        """The digits and the unit as a power of ten."""
         text = str(self.value)
         digits = text.rstrip(" kMGBT")
         return Decimal(digits), _UNITS[text[len(digits) :].strip()]
 
 
 class Document(_Part):
-    """A spec file."""
+    """A spec."""
 
     netcalc: Literal[1] = Field(description="version of the spec language")
     name: str = ""
-    about: str = Field("", description="one line that says what it is")
+    about: str = Field("", description="description in one line")
     source: str = Field("", description="paper or reference implementation")
-    family: str = Field("", description="what it is listed under")
-    published: list[Published] = Field(default=[], description="figures that the source gives")
-    extends: str | None = Field(None, description="a spec whose dims, vars, inputs, blocks and layers this one changes")
-    import_: list[str] = Field(default=[], alias="import", description="files whose blocks are used here")
-    dtype: DType = Field("float32", description="type of floating-point tensors")
-    dims: dict[Name, int | str | None] = Field(default={}, description="sizes that may stay symbolic")
-    vars: dict[Name, Any] = Field(default={}, description="structural hyperparameters")
-    inputs: dict[Name, InputDecl | list[SizeText]] = {}
-    blocks: dict[Name, BlockDecl] = {}
+    family: str = Field("", description="heading in the list of specs")
+    published: list[Published] = Field(default=[], description="figures that the source prints")
+    extends: str | None = Field(None, description="a spec from which this one inherits")
+    import_: list[str] = Field(default=[], alias="import", description="files whose blocks this spec uses")
+    dtype: DType = Field("float32", description="element type of floating-point tensors")
+    dims: dict[_Name, int | str | None] = Field(default={}, description="sizes that may stay symbolic")
+    vars: dict[_Name, Any] = Field(default={}, description="structural hyperparameters")
+    inputs: dict[_Name, InputDecl | list[_Size]] = {}
+    blocks: dict[_Name, BlockDecl] = {}
     layers: list[Any] = []
-    outputs: dict[Name, str] | list[str] | None = None
-    init: dict[str, str] = Field(default={}, description="pattern of parameter names: initialiser")
+    outputs: dict[_Name, str] | list[str] | None = None
+    init: dict[str, str] = Field(default={}, description="initialisers by pattern of parameter paths")
     checkpoint: dict[str, CheckpointDecl | str] = {}

@@ -20,7 +20,7 @@ __all__ = ["Elaborate", "Elaboration"]
 
 
 class Elaboration:
-    """One elaboration: settings, diagnostics, finished bodies, and the function that elaborates nested lines.
+    """Settings, diagnostics and finished bodies of one elaboration, and the function that elaborates nested lines.
 
     Lines that hold lines (branches, sequences, blocks, repeats) call :meth:`lines`; the function behind it is passed
     in, since it depends on the modules that call it.

@@ -1,4 +1,4 @@
-"""The JSON Schema of the spec language, made from the document models and the registry of operations."""
+"""JSON Schema of the spec language, generated from the document models and the declared operations."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ __all__ = ["operation_schema", "spec_schema"]
 _EXPRESSION = {"$ref": "#/$defs/expression"}
 _LINES = {"type": "array", "items": {"$ref": "#/$defs/line"}}
 _TEXT = {"type": "string"}
-_FLAG = {"anyOf": [{"type": "boolean"}, _TEXT]}
+_CONDITION = {"anyOf": [{"type": "boolean"}, _TEXT]}
 
-#: What each modifier may be.
+#: Schema of each modifier.
 _MODIFIERS: dict[str, dict[str, Any]] = {
     "name": _TEXT,
     "from": {
@@ -45,18 +45,18 @@ _MODIFIERS: dict[str, dict[str, Any]] = {
             },
         ]
     },
-    "share": _FLAG,
-    "when": _FLAG,
+    "share": _CONDITION,
+    "when": _CONDITION,
     "tie": {"anyOf": [_TEXT, {"type": "object", "additionalProperties": _TEXT}]},
-    "freeze": _FLAG,
+    "freeze": _CONDITION,
 }
 
 
 def spec_schema() -> dict[str, Any]:
-    """The schema of a spec file (JSON Schema 2020-12)."""
+    """Return the schema of a spec file (JSON Schema 2020-12)."""
     document = _untitled(Document.model_json_schema(by_alias=True))
     definitions = document.pop("$defs")
-    document["properties"]["layers"] = {**_LINES, "description": "the network, one operation or block a line"}
+    document["properties"]["layers"] = {**_LINES, "description": "the network: one operation or block in each line"}
     definitions["BlockDecl"]["properties"]["layers"] = _LINES
     definitions["expression"] = {
         "type": "string",
@@ -78,14 +78,14 @@ def spec_schema() -> dict[str, Any]:
 
 
 def operation_schema(declared: type[Operation]) -> dict[str, Any]:
-    """What may stand behind an operation's name: attributes and branches, or the shorthand's bare value."""
+    """Return the schema of an operation's arguments: attributes and branches, or the value of its shorthand."""
     model = _untitled(declared.model_json_schema())
     properties = {name: _or_expression(schema) for name, schema in model["properties"].items()}
     required = model.get("required", [])
     whole: dict[str, Any] = {
         "type": "object",
         "properties": properties,
-        "additionalProperties": _LINES,  # a branch
+        "additionalProperties": _LINES,  # branches
     }
     if required:
         whole["required"] = required
@@ -101,14 +101,14 @@ def operation_schema(declared: type[Operation]) -> dict[str, Any]:
 
 
 def _line(operations: dict[str, dict[str, Any]]) -> dict[str, Any]:
-    """A line: a name alone, or a mapping with one operation or block and modifiers beside it."""
-    blocks = {name: {"description": "a block that ships with netcalc"} for name in shipped_blocks()}
+    """Return the schema of a line: a name, or a mapping with an operation or block and modifiers."""
+    blocks = {name: {"description": "a block shipped with netcalc"} for name in shipped_blocks()}
     modifiers = {name: {"description": text, **_MODIFIERS[name]} for name, text in MODIFIERS.items()}
-    sequence = {"description": "lines one after the other, under one name", **_LINES}
+    sequence = {"description": "a group of lines", **_LINES}
     return {
         "anyOf": [
             {"enum": [*operations, *blocks]},
-            {"type": "string", "description": "a block of this file"},
+            {"type": "string", "description": "a block of this spec"},
             {
                 "type": "object",
                 "properties": {**modifiers, **operations, **blocks, "sequence": sequence},
@@ -119,7 +119,7 @@ def _line(operations: dict[str, dict[str, Any]]) -> dict[str, Any]:
 
 
 def _or_expression(schema: dict[str, Any]) -> dict[str, Any]:
-    """The same, where an expression may stand for the whole and for every part."""
+    """Return the schema extended to allow an expression in place of the value and of every part of it."""
     around = {key: value for key, value in schema.items() if key in ("description", "default")}
     inner = {key: value for key, value in schema.items() if key not in around}
     choices = inner["anyOf"] if set(inner) == {"anyOf"} else [inner]
@@ -127,7 +127,7 @@ def _or_expression(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def _with_expressions(schema: dict[str, Any]) -> dict[str, Any]:
-    """The same, where an expression may stand for every part."""
+    """Return the schema extended to allow an expression in place of every part of the value."""
     schema = dict(schema)
     if "items" in schema:
         schema["items"] = _or_expression(schema["items"])
@@ -137,7 +137,7 @@ def _with_expressions(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def _untitled(schema: Any) -> Any:
-    """Without the titles that pydantic makes of field names."""
+    """Return the schema without the titles that pydantic derives from field names."""
     if isinstance(schema, dict):
         return {k: _untitled(v) for k, v in schema.items() if not (k == "title" and isinstance(v, str))}
     return [_untitled(item) for item in schema] if isinstance(schema, list) else schema

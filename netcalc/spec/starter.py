@@ -1,4 +1,4 @@
-"""The spec that ``netcalc init`` writes."""
+"""Example spec written by ``netcalc init``."""
 
 STARTER = """\
 # A network for netcalc.  Try:
@@ -9,7 +9,7 @@ netcalc: 1
 name: my_net
 about: A small image classifier
 
-# sizes that may stay symbolic (--symbolic batch); change them with --set batch=8
+# sizes, which may stay symbolic (--symbolic batch); change them with --set batch=8
 dims: {batch: 1, height: 32, width: 32}
 
 # hyperparameters; change them with --set classes=100
@@ -20,7 +20,7 @@ vars:
 inputs:
   image: [batch, 3, height, width]
 
-# a block is a piece of network with arguments; ${...} holds an expression
+# a block is a group of lines with arguments; ${...} holds an expression
 blocks:
   stage:
     args: {channels: int}
@@ -30,7 +30,7 @@ blocks:
       - relu
       - max_pool2d: {kernel: 2}
 
-# one operation or block a line; each takes what the line before gives
+# one operation or block in each line, applied to the output of the line before
 layers:
   - {name: stages, repeat: {each: "${channels}", as: width}, stage: {channels: "${width}"}}
   - global_avg_pool2d
@@ -38,5 +38,5 @@ layers:
   - dropout: 0.1
   - {name: classifier, linear: "${classes}"}
 
-# `netcalc ops` lists the operations, `netcalc specs` the networks that ship
+# `netcalc ops` lists the operations, `netcalc specs` the shipped networks
 """

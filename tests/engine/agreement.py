@@ -19,7 +19,7 @@ from netcalc.numerics.kernels import Array, wide
 from netcalc.numerics.numpy_dtypes import numpy_dtype
 from netcalc.numerics.parameters import Parameters
 from netcalc.spec import elaborate
-from netcalc.spec.library import load_text
+from netcalc.spec.library import load_data
 from tests.engine.programs import drawn_weights
 
 __all__ = ["DTYPES", "THREADS", "Laid", "agree", "drawn", "lying"]
@@ -82,7 +82,7 @@ def agree(
         "inputs": {f"x{number}": list(shape) for number, (shape, _) in enumerate(inputs)},
         "layers": layers,
     }
-    net = elaborate(load_text(json.dumps(spec)))
+    net = elaborate(load_data(spec))
     plan = Plan(net, threads, processes, tuning)
     assert any(step.temporary for step in plan.steps if step.node.op.name == operation) != planned
     rng = np.random.default_rng(sum(map(ord, json.dumps(spec))))

@@ -6,7 +6,6 @@ it is then left out.  Any other error is a failure of the test.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Collection
 from math import prod
@@ -22,7 +21,7 @@ from netcalc.ir import Program
 from netcalc.numerics.numpy_dtypes import numpy_dtype
 from netcalc.opdef import Buffer
 from netcalc.spec import elaborate
-from netcalc.spec.library import load_text
+from netcalc.spec.library import load_data
 
 __all__ = ["Drawing", "Spec", "drawings", "drawn_weights", "program", "specs"]
 
@@ -51,7 +50,7 @@ _WILD = ["log", "sqrt", "rsqrt", "reciprocal", "exp", "square", "squared_relu"]
 
 def program(spec: Spec, dtype: str | None = None) -> Program:
     """Return the program of a spec; ``dtype`` is the default type of its inputs and parameters."""
-    return elaborate(load_text(json.dumps(spec | ({"dtype": dtype} if dtype else {})), "drawn.yaml"))
+    return elaborate(load_data(spec | ({"dtype": dtype} if dtype else {})))
 
 
 def drawn_weights(net: Program, seed: int) -> dict[str, np.ndarray]:

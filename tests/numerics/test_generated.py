@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from typing import Any
 
@@ -15,7 +14,7 @@ from netcalc.analysis.summary import summarise
 from netcalc.engine.run import forward
 from netcalc.ir import Program
 from netcalc.spec import elaborate
-from netcalc.spec.library import load_text
+from netcalc.spec.library import load_data
 from netcalc.verification.verify import verify
 
 DRAWS = int(os.environ.get("NETCALC_DRAWS", "30"))
@@ -107,7 +106,7 @@ def networks(draw: st.DrawFn) -> Spec:
 
 
 def program(spec: Spec, **options: Any) -> Program:
-    return elaborate(load_text(json.dumps(spec), "drawn.yaml"), **options)
+    return elaborate(load_data(spec), **options)
 
 
 def by_hand(spec: Spec) -> Spec:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -17,7 +16,7 @@ from netcalc.analysis.cost import Analysis
 from netcalc.diagnostics import NetcalcError
 from netcalc.opdef import Context
 from netcalc.spec import elaborate
-from netcalc.spec.library import load_text
+from netcalc.spec.library import load_data
 from tests.nodes import example_node
 from tests.oracle.harness import draws
 from tests.oracle.test_matmul import equations
@@ -66,8 +65,8 @@ def ours(
     inputs = {n: {"shape": list(s), "dtype": dtype, "range": [0, 9]} for n, s in zip(names, shapes, strict=True)}
     if dtype == "float32":
         inputs = {n: spec["shape"] for n, spec in inputs.items()}
-    text = f"netcalc: 1\ninputs: {json.dumps(inputs)}\nlayers: {json.dumps([{'from': names, **line}])}\n"
-    return Analysis(elaborate(load_text(text), training=training), CONVENTIONS[convention])
+    data = {"netcalc": 1, "inputs": inputs, "layers": [{"from": names, **line}]}
+    return Analysis(elaborate(load_data(data), training=training), CONVENTIONS[convention])
 
 
 def by_torch(module: nn.Module, tensors: Sequence[Any]) -> int:

@@ -93,3 +93,21 @@ def test_a_break_that_is_none_in_yaml_leaves_the_lines_as_they_are() -> None:
     (found,) = problems("about: one\u2028line\ninputs: {x: [1]}\nlayers: [relux]\n")
     assert found.span is not None
     assert (found.span.line, found.span.text) == (4, "layers: [relux]")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "vars: {classes: 5}\ninputs: {x: {shape: [2, 8], dtype: int64, range: [0, clases]}}\nlayers: [relu]\n",
+        "vars: {classes: 5}\ninputs: {x: [2, clases]}\nlayers: [relu]\n",
+        "vars: {classes: 5}\ninputs: {x: {shape: [2, 8], when: clases > 1}}\nlayers: [relu]\n",
+        "vars: {classes: 5, more: '${clases}'}\ninputs: {x: [2, 8]}\nlayers: [relu]\n",
+        "vars: {classes: 5}\ninputs: {x: [2, 8]}\nlayers: [{linear: '${clases}'}]\n",
+        "vars: {classes: 5}\ninputs: {x: [2, 8]}\nlayers: [{name: a, repeat: clases, linear: 8}]\n",
+        "inputs: {x: [2, 8]}\nblocks: {b: {args: {classes: 5, m: '${clases}'}, layers: [relu]}}\nlayers: [b]\n",
+        "inputs: {x: [2, 8]}\nblocks: {b: {args: {classes: 5}, layers: [{linear: '${clases}'}]}}\nlayers: [b]\n",
+    ],
+)
+def test_every_expression_suggests_the_names_that_it_may_use(text: str) -> None:
+    (found,) = problems(text)
+    assert (found.code, found.hint) == ("E202", "did you mean 'classes'?")

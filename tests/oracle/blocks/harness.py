@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from netcalc.analysis.conventions import CONVENTIONS
 from netcalc.analysis.cost import Analysis
 from netcalc.engine.run import PLANS, forward
 from netcalc.spec import elaborate
-from netcalc.spec.library import find_block, load_text
+from netcalc.spec.library import find_block, load_data
 
 torch = pytest.importorskip("torch")
 flop_counter = pytest.importorskip("torch.utils.flop_counter")
@@ -44,7 +43,7 @@ def agree(
         "layers": [{"name": "b", "from": ports, block: args}],
         "outputs": _outputs(block),
     }
-    program = elaborate(load_text(json.dumps(spec)))
+    program = elaborate(load_data(spec))
     tensors = [None if array is None else torch.from_numpy(array.copy()) for array in inputs]
     counter = flop_counter.FlopCounterMode(display=False)
     with torch.no_grad(), counter:
@@ -85,7 +84,7 @@ def _settled(module: Any) -> Any:
 
 
 def _outputs(block: str) -> list[str]:
-    found = find_block(block, load_text("netcalc: 1"))
+    found = find_block(block, load_data({"netcalc": 1}))
     assert found is not None
     declared = found.decl.outputs
     return ["b"] if declared is None else [f"b.{name}" for name in declared]

@@ -269,18 +269,20 @@ class Network:
         return f"<Network {self.name!r}: {exact(self.params)} parameters>"
 
     def __str__(self) -> str:
-        from netcalc.render.report import report
+        from netcalc.render.page import page_text
+        from netcalc.render.report import tree_page
 
-        return report(self.analysis(), "summary")
+        return "\n".join(page_text(tree_page(self.analysis(), "summary")))
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
         """Return the summary as text and HTML, for notebooks."""
         return {"text/plain": str(self), "text/html": self._repr_html_()}
 
     def _repr_html_(self) -> str:
-        from netcalc.render.html import report_html
+        from netcalc.render.page import page_html
+        from netcalc.render.report import tree_page
 
-        return report_html(self.analysis())
+        return page_html(tree_page(self.analysis(), "summary"))
 
 
 def _shapes(values: Iterable[Value | None]) -> tuple[tuple[Dim, ...], ...]:

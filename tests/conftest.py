@@ -35,8 +35,8 @@ class Ran:
 
 @pytest.fixture
 def netcalc(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Ran]:
-    """Run a command line as at a terminal of 100 columns, without colours."""
-    monkeypatch.setenv("COLUMNS", "100")
+    """Run a command line as at a terminal of 80 columns, without colours."""
+    monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.delenv("FORCE_COLOR", raising=False)
 

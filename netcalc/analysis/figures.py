@@ -147,7 +147,7 @@ class Figures:
         "elements of parameters that are not trained",
         "elements",
         derived=lambda figures: figures.params - figures.params_trainable,
-        columns={"params": 0, "summary": 0},
+        columns={"params": 4, "summary": 4},
     )
     params_tied = Figure(
         "tied",
@@ -165,7 +165,7 @@ class Figures:
         use="buffer",
         total="buffers",
         fields=("params", "summary", "compare"),
-        columns={"params": 3, "summary": 3, "operations": 0, "compare": 4},
+        columns={"params": 3, "summary": 3, "operations": 3, "compare": 4},
     )
     weight_bytes = Figure(
         "bytes",
@@ -193,7 +193,7 @@ class Figures:
         work=lambda it: it.executed.flops,
         total="FLOPs",
         fields=("flops", "summary", "compare"),
-        columns={"flops": 0, "summary": 0, "operations": 0, "compare": 3},
+        columns={"flops": 0, "summary": 1, "operations": 1, "compare": 3},
     )
     params_active = Figure(
         "active",

@@ -119,10 +119,10 @@ def _refuse(diagnostics: Sequence[object], arguments: Sequence[str]) -> int:
         print(json.dumps(record, indent=2, ensure_ascii=False), flush=True)
     else:
         from netcalc.render.diagnostics import render_diagnostics
-        from netcalc.render.text import look_of
+        from netcalc.render.text import terminal_of
 
         sys.stdout.flush()
-        print(render_diagnostics(diagnostics, look_of(sys.stderr)), file=sys.stderr)  # type: ignore[arg-type]
+        print(render_diagnostics(diagnostics, terminal_of(sys.stderr)), file=sys.stderr)  # type: ignore[arg-type]
     return EXIT_INPUT
 
 

@@ -1,17 +1,23 @@
-"""Totals, operations, and the layers that differ, matched by their paths; differences are from the first spec.
+"""Totals, operations, and the layers that differ, matched by their paths. Differences are relative to the first spec.
 
---set changes every spec that has the dim or var; --set 2:NAME=VALUE changes the second one only.
+--set changes every spec that has the dim or var; --set 2:NAME=VALUE changes the second one only. --sort sorts layers by
+the size of a difference.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from netcalc.cli import options
 
 if TYPE_CHECKING:
+    from netcalc.analysis.compare import Comparison
+    from netcalc.cli.selection import Selection
+    from netcalc.render.compare import Entry
+    from netcalc.render.text import Terminal
     from netcalc.spec.library import Loaded
 
 
@@ -22,61 +28,102 @@ def command(
     ],
     set_: Annotated[
         list[str] | None,
-        typer.Option("--set", "-s", metavar="[N:]NAME=VALUE", help="Change a dim or var, of the N-th; repeatable."),
+        typer.Option(
+            "--set", "-s", metavar="[N:]NAME=VALUE", help="Change a dim or var, or that of spec N; repeatable."
+        ),
     ] = None,
     depth: options.Depth = None,
-    all_: Annotated[bool, typer.Option("--all", "-a", help="Also layers and operations that are the same.")] = False,
+    all_: Annotated[bool, typer.Option("--all", "-a", help="Also show what does not differ.")] = False,
     convention: options.Convention = "netcalc",
+    sort: options.Sort = None,
+    top: options.Top = None,
+    filter_: options.Filter = None,
     format_: options.FormatChoice = options.Format.TABLE,
+    wide: options.Wide = False,
     output: options.Output = None,
+    mode: options.ModeChoice = None,
     train: options.Train = False,
 ) -> None:
-    """Compares the specs, each at its own settings."""
+    """Compare the specs, each with its own settings."""
     from netcalc.analysis.compare import compare
     from netcalc.analysis.cost import analyse
-    from netcalc.cli.output import json_lines, look_for, write
+    from netcalc.cli.output import terminal_for, write
     from netcalc.diagnostics import Diagnostic, NetcalcError
-    from netcalc.render.compare import comparison_csv, comparison_markdown, render_comparison
     from netcalc.spec import elaborate, load_document
 
     if len(specs) < 2:
         raise NetcalcError(Diagnostic("E502", "a comparison takes two specs or more"))
     if specs.count("-") > 1:
-        raise NetcalcError(Diagnostic("E502", "standard input can be one of the specs only"))
+        raise NetcalcError(Diagnostic("E502", "only one of the specs can be standard input"))
     documents = [load_document(spec) for spec in specs]
     settings = _settings(set_, documents)
-    programs = [elaborate(d, given, training=train) for d, given in zip(documents, settings, strict=True)]
+    training = options.is_training(mode, train)
+    programs = [elaborate(d, values, training=training) for d, values in zip(documents, settings, strict=True)]
     comparison = compare([analyse(program, convention) for program in programs])
-    match format_:
-        case options.Format.JSON:
-            return write(json_lines(comparison.as_dict(depth=depth, all=all_), rows="layers"), output)
-        case options.Format.CSV:
-            return write(comparison_csv(comparison, depth=depth, all=all_), output)
-        case options.Format.MARKDOWN:
-            return write(comparison_markdown(comparison, depth=depth, all=all_), output)
-    return write([render_comparison(comparison, look_for(output), depth=depth, all=all_)], output)
+    selection = options.read_selection(sort, top, filter_)
+    terminal = terminal_for(output, wide=wide)
+    write(_lines(comparison, selection, depth, all_, format_, terminal), output)
+
+
+def _lines(
+    comparison: Comparison,
+    selection: Selection,
+    depth: int | None,
+    all_: bool,
+    format_: options.Format,
+    terminal: Terminal,
+) -> Iterable[str]:
+    """The lines of the comparison in a format."""
+    from netcalc.analysis.compare import COMPARED
+    from netcalc.render.compare import comparison_data, comparison_list, comparison_tree, entries
+    from netcalc.render.page import page_markdown, page_text
+
+    if format_ is options.Format.TABLE and not selection.active:
+        return page_text(comparison_tree(comparison, depth=depth, all=all_), terminal)
+    rows = entries(comparison, depth=depth, all=all_)
+    keys: dict[str, Callable[[Entry], Any]] = {
+        "path": lambda entry: entry.match.path,
+        "op": lambda entry: entry.op,
+        "repeat": lambda entry: entry.match.repeat,
+    }
+    for figure in COMPARED:
+        keys[figure.name] = lambda entry, figure=figure: abs(entry.difference(figure))  # type: ignore[misc]
+    shown, others = selection.apply(rows, keys, lambda entry: (entry.match.path, entry.op))
+    if format_ is options.Format.JSON:
+        from netcalc.cli.output import json_lines
+
+        record = comparison.as_dict(depth=depth, all=all_)
+        places = {id(row): place for place, row in enumerate(rows)}
+        record["layers"] = [record["layers"][places[id(entry)]] for entry in shown]
+        return json_lines(record, rows="layers")
+    if format_ is options.Format.CSV:
+        from netcalc.render.table_csv import table_csv
+
+        return table_csv(comparison_data(comparison, shown))
+    page = comparison_list(comparison, shown, depth=depth, all=all_, count=len(others))
+    return page_markdown(page) if format_ is options.Format.MARKDOWN else page_text(page, terminal)
 
 
 def _settings(texts: list[str] | None, documents: list[Loaded]) -> list[dict[str, object]]:
-    """What is set in each spec: what it has of that which is for all, and all that is for it alone."""
+    """Return the settings of each spec: those for all specs that it has names for, and those for it alone."""
     from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
 
     known = [{*loaded.document.dims, *loaded.document.vars} for loaded in documents]
     settings: list[dict[str, object]] = [{} for _ in documents]
     problems: list[Diagnostic] = []
     for name, value in options.read_settings(texts).items():
-        place, colon, own = name.rpartition(":")
+        place, colon, single = name.rpartition(":")
         if not colon:
-            having = [given for given, names in zip(settings, known, strict=True) if name in names]
+            having = [values for values, names in zip(settings, known, strict=True) if name in names]
             if not having:
                 hint = did_you_mean(name, sorted(set().union(*known)))
                 problems.append(Diagnostic("E501", f"--set {name}: no spec has a dim or var of this name", hint=hint))
-            for given in having:
-                given[name] = value
+            for values in having:
+                values[name] = value
         elif place.isdecimal() and 0 < int(place) <= len(documents):
-            settings[int(place) - 1][own] = value
+            settings[int(place) - 1][single] = value
         else:
-            hint = f"2:{own}=… sets it in the second spec only"
+            hint = f"2:{single}=… sets it in the second spec only"
             problems.append(Diagnostic("E501", f"--set {name}: there is no spec number {place!r}", hint=hint))
     if problems:
         raise NetcalcError(problems)

@@ -15,18 +15,28 @@ def command(
     set_: options.Set = None,
     symbolic: options.Symbolic = None,
     convention: options.Convention = "netcalc",
-    format_: options.TextChoice = options.TextOrJson.TEXT,
+    format_: options.TextFormatChoice = options.TextFormat.TABLE,
     output: options.Output = None,
+    wide: options.Wide = False,
+    mode: options.ModeChoice = None,
     train: options.Train = False,
 ) -> None:
-    """Explains one layer, a block, or the whole network."""
+    """Explain one layer, a block, or the whole network."""
     from netcalc.analysis.cost import analyse
     from netcalc.analysis.explain import explain
-    from netcalc.cli.output import json_lines, look_for, write
-    from netcalc.render.explanation import explanation_record, render_explanation
+    from netcalc.cli.output import json_lines, terminal_for, write
+    from netcalc.render.explanation import explanation_page, explanation_record, explanation_table
+    from netcalc.render.page import page_markdown, page_text
+    from netcalc.render.table_csv import table_csv
 
-    program = options.read_program(spec, set_, symbolic, train)
+    program = options.read_program(spec, set_, symbolic, options.is_training(mode, train))
     explanation = explain(program, path, analyse(program, convention).convention)
-    if format_ is options.TextOrJson.JSON:
-        return write(json_lines(explanation_record(explanation, program.name)), output)
-    return write([render_explanation(explanation, program.name, look_for(output))], output)
+    match format_:
+        case options.TextFormat.JSON:
+            return write(json_lines(explanation_record(explanation, program.name)), output)
+        case options.TextFormat.CSV:
+            return write(table_csv(explanation_table(explanation)), output)
+        case options.TextFormat.MARKDOWN:
+            return write(page_markdown(explanation_page(explanation, program.name)), output)
+    page = explanation_page(explanation, program.name)
+    return write(page_text(page, terminal_for(output, wide=wide)), output)

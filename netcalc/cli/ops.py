@@ -1,9 +1,10 @@
-"""Without a name, a list; with one, its page: attributes, shape rule, parameter rule, cost rule, source, example."""
+"""With a name, print its page: attributes, shape rule, parameter rule, cost rule, source, example."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Callable, Iterable, Sequence
+from operator import attrgetter
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -20,29 +21,40 @@ def command(
     ] = None,
     format_: options.FormatChoice = options.Format.TABLE,
     output: options.Output = None,
+    sort: options.Sort = None,
+    top: options.Top = None,
+    filter_: options.Filter = None,
+    wide: options.Wide = False,
 ) -> None:
-    """Lists operations, or shows the page of one."""
-    from netcalc.cli.output import look_for, write
+    """List the operations, or show the page of one."""
+    from netcalc.cli.output import terminal_for, write
+    from netcalc.cli.selection import keys_of
+    from netcalc.render.operations import operation_page, operations_data, operations_table
+    from netcalc.render.page import page_text
+    from netcalc.render.table_csv import table_csv
+    from netcalc.render.table_text import table_text
 
-    found = _one(name) if name else _matching(search)
+    if name:
+        operations: Sequence[type[Operation]] = _named(name)
+    else:
+        keys: dict[str, Callable[[type[Operation]], Any]] = keys_of("name")
+        keys |= {"family": _family, "source": attrgetter("reference")}
+        selection = options.read_selection(sort, top, filter_)
+        operations = selection.apply(_matching(search), keys, lambda op: (op.name, _family(op))).shown
     match format_:
         case options.Format.JSON:
-            return write(_json(found, single=name is not None), output)
+            return write(_json(operations, single=name is not None), output)
         case options.Format.MARKDOWN:
-            return write(_markdown(found, single=name is not None), output)
+            return write(_markdown(operations, single=name is not None), output)
         case options.Format.CSV:
-            return write(_csv(found), output)
-    from netcalc.render.grid import Column, grid
-    from netcalc.render.operations import about, operation_page
-
-    look = look_for(output)
+            return write(table_csv(operations_data(operations)), output)
+    terminal = terminal_for(output, wide=wide)
     if name:
-        return write([operation_page(found[0], look)], output)
-    columns = [Column("operation"), Column("family", spare=1), Column("what it is")]
-    return write([grid(columns, [[op.name, _family(op), about(op)] for op in found], look)], output)
+        return write(page_text(operation_page(operations[0]), terminal), output)
+    return write([table_text(operations_table(operations), terminal)], output)
 
 
-def _one(name: str) -> list[type[Operation]]:
+def _named(name: str) -> list[type[Operation]]:
     from netcalc import ops
     from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
 
@@ -57,10 +69,10 @@ def _matching(word: str | None) -> list[type[Operation]]:
     from netcalc import ops
     from netcalc.diagnostics import Diagnostic, NetcalcError
 
-    found = list(ops.every().values())
+    declared = list(ops.every().values())
     if word is None:
-        return found
-    found = [op for op in found if word.lower() in f"{op.name} {_family(op)} {op.__doc__} {op.reference}".lower()]
+        return declared
+    found = [op for op in declared if word.lower() in f"{op.name} {_family(op)} {op.__doc__} {op.reference}".lower()]
     if not found:
         raise NetcalcError(Diagnostic("E102", f"no operation mentions {word!r}"))
     return found
@@ -72,32 +84,23 @@ def _family(declared: type[Operation]) -> str:
     return ops.family(declared.name)
 
 
-def _json(found: list[type[Operation]], *, single: bool) -> Iterable[str]:
+def _json(operations: Sequence[type[Operation]], *, single: bool) -> Iterable[str]:
     from netcalc.cli.output import json_lines
     from netcalc.render.operations import operation_record
 
     if single:
-        return json_lines(operation_record(found[0]))
-    return json_lines({"operations": [operation_record(op) for op in found]}, rows="operations")
+        return json_lines(operation_record(operations[0]))
+    return json_lines({"operations": [operation_record(op) for op in operations]}, rows="operations")
 
 
-def _markdown(found: list[type[Operation]], *, single: bool) -> Iterable[str]:
+def _markdown(operations: Sequence[type[Operation]], *, single: bool) -> Iterable[str]:
     from netcalc.render.operations import operation_markdown
 
     family = ""
-    for op in found:
+    for op in operations:
         if not single and _family(op) != family:
             family = _family(op)
             yield from (f"## {family}", "")
         yield from operation_markdown(op)
-        if op is not found[-1]:
+        if op is not operations[-1]:
             yield ""
-
-
-def _csv(found: list[type[Operation]]) -> Iterable[str]:
-    from netcalc.render.grid import csv_lines
-    from netcalc.render.operations import about
-
-    fields = ("name", "family", "about", "source", "shape_rule", "param_rule", "cost_rule")
-    rows = ([op.name, _family(op), about(op), op.reference, op.shape_rule, op.param_rule, op.cost_rule] for op in found)
-    return csv_lines(fields, rows)

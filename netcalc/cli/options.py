@@ -1,4 +1,4 @@
-"""The options that commands share, and the program that they ask for."""
+"""Options shared by the commands, and the values read from them."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 import typer
 
 if TYPE_CHECKING:
+    from netcalc.cli.selection import Selection
     from netcalc.ir import Program
 
 
 class Format(StrEnum):
-    """How a report is written."""
+    """Format of a report."""
 
     TABLE = "table"
     JSON = "json"
@@ -20,15 +21,25 @@ class Format(StrEnum):
     MARKDOWN = "markdown"
 
 
-class TextOrJson(StrEnum):
-    """How other results are written."""
+class TextFormat(StrEnum):
+    """Format of a result whose table was once called text."""
 
+    TABLE = "table"
     TEXT = "text"
     JSON = "json"
+    CSV = "csv"
+    MARKDOWN = "markdown"
+
+
+class Mode(StrEnum):
+    """Mode of the operations that differ in training, such as dropout."""
+
+    EVAL = "eval"
+    TRAIN = "train"
 
 
 class Layout(StrEnum):
-    """How the shape of an image is read."""
+    """Order of the axes of an image."""
 
     NCHW = "nchw"
     HWC = "hwc"
@@ -41,47 +52,81 @@ Set: TypeAlias = Annotated[
 Symbolic: TypeAlias = Annotated[
     list[str] | None, typer.Option("--symbolic", metavar="DIM", help="Keep a dim as a symbol; repeatable.")
 ]
-Train: TypeAlias = Annotated[bool, typer.Option("--train", help="Training mode instead of evaluation.")]
-Unroll: TypeAlias = Annotated[bool, typer.Option("--unroll", help="Every instance of a repeated block on its own.")]
+Train: TypeAlias = Annotated[bool, typer.Option("--train", help="The same as --mode train.")]
+ModeChoice: TypeAlias = Annotated[
+    Mode | None, typer.Option("--mode", help="Evaluation or training mode of the operations.", show_default="eval")
+]
+Unroll: TypeAlias = Annotated[bool, typer.Option("--unroll", help="A row for every instance of a repeated block.")]
 Depth: TypeAlias = Annotated[
-    int | None, typer.Option("--depth", metavar="N", min=1, help="Sum up what lies deeper than N parts of a path.")
+    int | None, typer.Option("--depth", metavar="N", min=1, help="Sum up layers deeper than N parts of a path.")
 ]
 LayoutChoice: TypeAlias = Annotated[
     Layout,
-    typer.Option("--layout", help="hwc prints images as height×width×channels, and leaves out a batch of one."),
+    typer.Option("--layout", help="hwc prints images as height×width×channels, without a batch of 1."),
 ]
 Convention: TypeAlias = Annotated[
     str,
     typer.Option("--convention", "-c", metavar="NAME", help="Counting: netcalc, torch, torchvision or fvcore."),
 ]
-FormatChoice: TypeAlias = Annotated[Format, typer.Option("--format", "-f", help="How the result is written.")]
-TextChoice: TypeAlias = Annotated[TextOrJson, typer.Option("--format", "-f", help="How the result is written.")]
+Sort: TypeAlias = Annotated[
+    str | None, typer.Option("--sort", metavar="FIGURE", help="Sort rows by a column, the largest first.")
+]
+Top: TypeAlias = Annotated[
+    int | None, typer.Option("--top", metavar="N", min=1, help="Show the first N rows only, after sorting.")
+]
+Filter: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option("--filter", metavar="PATTERN", help="Show rows whose name matches, as in 'layer1.*'; repeatable."),
+]
+Wide: TypeAlias = Annotated[
+    bool, typer.Option("--wide", help="Show all columns in full, however narrow the terminal is.")
+]
+FormatChoice: TypeAlias = Annotated[Format, typer.Option("--format", "-f", help="Output format.")]
+TextFormatChoice: TypeAlias = Annotated[
+    TextFormat, typer.Option("--format", "-f", help="Output format; text is another name of table.")
+]
 Output: TypeAlias = Annotated[
-    str | None, typer.Option("--output", "-o", metavar="FILE", help="Write to a file, which is replaced as a whole.")
+    str | None, typer.Option("--output", "-o", metavar="FILE", help="Write to a file, replacing it as a whole.")
 ]
 
 Weights: TypeAlias = Annotated[
     str | None, typer.Option("--weights", "-w", metavar="FILE", help="A checkpoint: .safetensors or .npz.")
 ]
-Seed: TypeAlias = Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Of everything that is drawn.")]
+Seed: TypeAlias = Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Seed of all random numbers.")]
+
+
+def is_training(mode: Mode | None, train: bool) -> bool:
+    """Return True for training mode; NetcalcError (E502) if ``--mode`` and ``--train`` contradict each other."""
+    if train and mode is Mode.EVAL:
+        from netcalc.diagnostics import Diagnostic, NetcalcError
+
+        raise NetcalcError(Diagnostic("E502", "--mode eval and --train contradict each other"))
+    return train or mode is Mode.TRAIN
+
+
+def read_selection(sort: str | None, top: int | None, filter_: list[str] | None) -> Selection:
+    """Return the selection of rows that the options ask for."""
+    from netcalc.cli.selection import Selection
+
+    return Selection(sort, top, tuple(filter_ or ()))
 
 
 def read_program(
-    spec: str, settings: list[str] | None, symbolic: list[str] | None = None, train: bool = False
+    spec: str, settings: list[str] | None, symbolic: list[str] | None = None, training: bool = False
 ) -> Program:
-    """The program of a spec at the settings of the command line."""
+    """Return the program of a spec with the settings of the command line."""
     from netcalc.spec import elaborate, load_document
 
-    given = read_settings(settings)
-    return elaborate(load_document(spec), given, symbolic=symbolic or (), training=train)
+    values = read_settings(settings)
+    return elaborate(load_document(spec), values, symbolic=symbolic or (), training=training)
 
 
 def read_settings(settings: list[str] | None) -> dict[str, object]:
-    """The values of ``--set`` by name; NetcalcError with every one that is none."""
+    """Return the values of ``--set`` by name; NetcalcError with every malformed one."""
     from netcalc.diagnostics import Diagnostic, NetcalcError
     from netcalc.spec.settings import parse_assignment
 
-    given: dict[str, object] = {}
+    values: dict[str, object] = {}
     problems: list[Diagnostic] = []
     for text in settings or ():
         try:
@@ -89,7 +134,7 @@ def read_settings(settings: list[str] | None) -> dict[str, object]:
         except NetcalcError as error:
             problems += error.diagnostics
         else:
-            given[name] = value
+            values[name] = value
     if problems:
         raise NetcalcError(problems)
-    return given
+    return values

@@ -1,29 +1,31 @@
-"""Where results go: standard output, or a file that is replaced as a whole."""
+"""Writing of results: to standard output, or to a file that is replaced as a whole."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from typing import Any
 
 from netcalc.diagnostics import Diagnostic, NetcalcError
-from netcalc.render.text import PLAIN, Look, look_of
+from netcalc.render.text import PLAIN, Terminal, terminal_of
 
-__all__ = ["json_lines", "look_for", "write"]
+__all__ = ["json_lines", "terminal_for", "write"]
 
 _WIDTH = 120
 
 
-def look_for(output: str | None) -> Look:
-    """The look of where a result goes; a file shows no colours and has no width."""
-    return look_of(sys.stdout) if output is None else PLAIN
+def terminal_for(output: str | None, *, wide: bool = False) -> Terminal:
+    """Return the terminal that a result is written to; a file has no colours and no width, ``wide`` no width."""
+    terminal = terminal_of(sys.stdout) if output is None else PLAIN
+    return terminal._replace(width=None) if wide else terminal
 
 
 def write(lines: Iterable[str], output: str | None = None) -> None:
-    """Writes lines; NetcalcError (E502) where the file cannot be written."""
+    """Write lines; NetcalcError (E502) if the file cannot be written."""
     if output is None:
-        for line in lines:
-            sys.stdout.write(line + "\n")
+        with suppress(BrokenPipeError):  # the reader has gone; main finds out when it flushes, click would exit with 1
+            sys.stdout.writelines(line + "\n" for line in lines)
         return
     from netcalc.files import replacing
 
@@ -36,7 +38,7 @@ def write(lines: Iterable[str], output: str | None = None) -> None:
 
 
 def json_lines(record: Mapping[str, Any], rows: str = "") -> Iterator[str]:
-    """A record as JSON: what fits is put on one line, and so is every item of the list at ``rows``."""
+    """Yield a record as JSON: a value on one line if it fits, and each item of the list ``rows`` on a line."""
     yield "{"
     for number, (key, value) in enumerate(record.items()):
         comma = "," if number < len(record) - 1 else ""
@@ -53,7 +55,7 @@ def json_lines(record: Mapping[str, Any], rows: str = "") -> Iterator[str]:
 
 
 def _pretty(value: Any, head: str, margin: str) -> list[str]:
-    """The lines of a value behind ``head``, broken where they would be too long."""
+    """Return the lines of a value after ``head``, broken where they would be too long."""
     compact = head + _json(value)
     if len(compact) <= _WIDTH or not isinstance(value, (dict, list)) or not value:
         return [compact]
@@ -68,17 +70,17 @@ def _pretty(value: Any, head: str, margin: str) -> list[str]:
 
 
 def _separated(items: Iterable[str]) -> Iterator[str]:
-    """The items with a comma after all but the last."""
-    waiting: str | None = None
+    """Yield the items with a comma after all but the last."""
+    previous: str | None = None
     for item in items:
-        if waiting is not None:
-            yield waiting + ","
-        waiting = item
-    if waiting is not None:
-        yield waiting
+        if previous is not None:
+            yield previous + ","
+        previous = item
+    if previous is not None:
+        yield previous
 
 
 def _json(value: Any) -> str:
-    import json  # tables need none of it
+    import json  # not needed for tables
 
     return json.dumps(value, ensure_ascii=False, allow_nan=False)

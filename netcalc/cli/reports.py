@@ -1,26 +1,28 @@
-"""What ``shapes``, ``params``, ``flops`` and ``summary`` have in common: one report in four views and four formats."""
+"""The command of ``shapes``, ``params``, ``flops`` and ``summary``: one report in four views and four formats."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from inspect import signature
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from netcalc.cli import options
 from netcalc.cli.options import Format
 
 if TYPE_CHECKING:
-    from netcalc.analysis.summary import Summary
-    from netcalc.render.report import View
+    from netcalc.analysis.cost import Row
+    from netcalc.analysis.figures import View
+    from netcalc.analysis.summary import Layer, Summary
+    from netcalc.cli.selection import Selection
 
 __all__ = ["report_command"]
 
-#: Views that show no work, and so have no convention to choose.
+#: Views that show no work, so that they have no counting convention.
 _UNCOUNTED = ("shapes", "params")
 
 
 def report_command(view: View) -> Callable[..., None]:
-    """The command that reads a spec, analyses it and writes a view of it."""
+    """Return the command that reads a spec, analyses it and writes a view of it."""
 
     def command(
         spec: options.Spec,
@@ -30,30 +32,76 @@ def report_command(view: View) -> Callable[..., None]:
         depth: options.Depth = None,
         layout: options.LayoutChoice = options.Layout.NCHW,
         convention: options.Convention = "netcalc",
+        sort: options.Sort = None,
+        top: options.Top = None,
+        filter_: options.Filter = None,
         format_: options.FormatChoice = Format.TABLE,
+        wide: options.Wide = False,
         output: options.Output = None,
+        mode: options.ModeChoice = None,
         train: options.Train = False,
     ) -> None:
         from netcalc.analysis.cost import analyse
-        from netcalc.cli.output import look_for, write
-        from netcalc.render.report import markdown_report, report
+        from netcalc.cli.output import terminal_for, write
+        from netcalc.render.page import page_markdown, page_text
 
-        analysis = analyse(options.read_program(spec, set_, symbolic, train), convention)
-        if format_ is Format.TABLE:
-            text = report(analysis, view, look_for(output), depth=depth, unroll=unroll, layout=layout.value)
-            return write([text], output)
+        program = options.read_program(spec, set_, symbolic, options.is_training(mode, train))
+        analysis = analyse(program, convention)
+        selection = options.read_selection(sort, top, filter_)
+        if format_ in (Format.JSON, Format.CSV):
+            from netcalc.analysis.summary import summarise
+
+            summary = _selected(summarise(analysis, depth=depth, unroll=unroll), selection, view)
+            return write(_json(summary, view) if format_ is Format.JSON else _csv(summary, view, layout.value), output)
+        if format_ is Format.TABLE and not selection.active:
+            from netcalc.render.report import tree_page
+
+            page = tree_page(analysis, view, depth=depth, unroll=unroll, layout=layout.value)
+            return write(page_text(page, terminal_for(output, wide=wide)), output)
+        from netcalc.render.report import list_page
+
+        rows, others = selection.apply(analysis.rows(depth=depth, unroll=unroll), _row_keys(view))
         if format_ is Format.MARKDOWN:
-            return write(markdown_report(analysis, view, depth=depth, unroll=unroll, layout=layout.value), output)
-        from netcalc.analysis.summary import summarise
-
-        summary = summarise(analysis, depth=depth, unroll=unroll)
-        return write(_json(summary, view) if format_ is Format.JSON else _csv(summary, view, layout.value), output)
+            page = list_page(analysis, view, rows, others, layout=layout.value, by_operation=False)
+            return write(page_markdown(page), output)
+        page = list_page(analysis, view, rows, others, layout=layout.value)
+        return write(page_text(page, terminal_for(output, wide=wide)), output)
 
     if view in _UNCOUNTED:
         known = signature(command, eval_str=True)
         kept = [option for name, option in known.parameters.items() if name != "convention"]
         command.__dict__["__signature__"] = known.replace(parameters=kept)
     return command
+
+
+def _selected(summary: Summary, selection: Selection, view: View) -> Summary:
+    """The summary with the selected layers; its totals are those of the network."""
+    if not selection.active:
+        return summary
+    from dataclasses import replace
+
+    return replace(summary, layers=tuple(selection.apply(summary.layers, _layer_keys(view)).shown))
+
+
+def _row_keys(view: View) -> Mapping[str, Callable[[Row], Any]]:
+    """The columns to sort rows by: path, operation, every figure of an instance, and the share of all instances."""
+    from netcalc.analysis.figures import FIGURES
+
+    keys: dict[str, Callable[[Row], Any]] = {"path": lambda row: row.path, "op": lambda row: row.op}
+    for name, figure in FIGURES.items():
+        keys[name] = lambda row, figure=figure: figure.of(row.cost)  # type: ignore[misc]
+    shared = FIGURES["params" if view == "params" else "flops"]
+    return keys | {"repeat": lambda row: row.repeat, "share": lambda row: shared.of(row.total)}
+
+
+def _layer_keys(view: View) -> Mapping[str, Callable[[Layer], Any]]:
+    from netcalc.analysis.figures import FIGURES
+
+    keys: dict[str, Callable[[Layer], Any]] = {"path": lambda layer: layer.path, "op": lambda layer: layer.op}
+    for name, figure in FIGURES.items():
+        keys[name] = lambda layer, figure=figure: figure.of(layer)  # type: ignore[misc]
+    shared = FIGURES["params" if view == "params" else "flops"]
+    return keys | {"repeat": lambda layer: layer.repeat, "share": lambda layer: shared.of(layer) * layer.repeat}
 
 
 def _json(summary: Summary, view: View) -> Iterable[str]:
@@ -68,12 +116,7 @@ def _json(summary: Summary, view: View) -> Iterable[str]:
 
 
 def _csv(summary: Summary, view: View, layout: str) -> Iterable[str]:
-    from netcalc.analysis.summary import layer_fields
-    from netcalc.render.grid import csv_lines
-    from netcalc.render.numbers import plain_shapes
+    from netcalc.render.report import layer_data
+    from netcalc.render.table_csv import table_csv
 
-    def cell(value: object) -> object:
-        return plain_shapes(value, layout) if isinstance(value, tuple) else value
-
-    fields = layer_fields(view)
-    return csv_lines(fields, ([cell(getattr(layer, name)) for name in fields] for layer in summary.layers))
+    return table_csv(layer_data(summary.layers, view, layout))

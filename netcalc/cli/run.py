@@ -1,11 +1,12 @@
-"""Inputs that are not given are drawn from the seed within their declared range, and weights from initialisers.
+"""Inputs without --input are drawn at random within their declared range, and weights from their initialisers.
 
 --init takes an initialiser (default, xavier_normal, kaiming_uniform(mode=fan_out, nonlinearity=relu), normal(std=0.02),
-constant(0.1), zeros, …) for all parameters, or PATTERN=INITIALISER for those whose path matches.
+constant(0.1), zeros, …) for all parameters, or PATTERN=INITIALISER for parameters whose path matches.
 
-The run is planned as a whole: fused, cut into jobs for all threads, with all weights in memory. --plan reference runs
-one operation after the other by its plain kernel; so do --trace and --train. --profile says where the time of a planned
-run goes, and what memory it takes.
+By default the run is planned as a whole: operations are fused and distributed over all threads, with all weights in
+memory. --plan reference runs the reference kernels one after the other; --trace and --mode train do so, too. --profile
+reports the time of each layer of a planned run, and its memory. --sort, --top and --filter select layers of the profile
+or traced tensors.
 """
 
 from __future__ import annotations
@@ -19,12 +20,14 @@ import typer
 from netcalc.cli import options
 
 if TYPE_CHECKING:
+    from netcalc.cli.selection import Selection
     from netcalc.engine.run import RunResult
     from netcalc.ir import Program
+    from netcalc.numerics.trace import TraceRow
 
 
 class PlanChoice(StrEnum):
-    """How a run goes about its work."""
+    """Way of executing the network."""
 
     FAST = "fast"
     REFERENCE = "reference"
@@ -36,24 +39,25 @@ Inputs: TypeAlias = Annotated[
 ]
 Init: TypeAlias = Annotated[
     list[str] | None,
-    typer.Option("--init", metavar="[PATTERN=]INITIALISER", help="How weights are drawn; repeatable."),
+    typer.Option("--init", metavar="[PATTERN=]INITIALISER", help="Initialiser of weights; repeatable."),
 ]
 Trace: TypeAlias = Annotated[
     list[str] | None,
-    typer.Option("--trace", metavar="PATTERN", help="Statistics of what layers give, as in 'layer1.*'; repeatable."),
+    typer.Option("--trace", metavar="PATTERN", help="Statistics of layers' outputs, as in 'layer1.*'; repeatable."),
 ]
 Tensors: TypeAlias = Annotated[
     str | None,
     typer.Option("--output", "-o", metavar="FILE", help="Write outputs and traced tensors to .npz or .safetensors."),
 ]
 Plan: TypeAlias = Annotated[
-    PlanChoice, typer.Option("--plan", help="Planned as a whole, or one operation after the other.")
+    PlanChoice, typer.Option("--plan", help="Planned as a whole, or one reference kernel after the other.")
 ]
 Threads: TypeAlias = Annotated[
-    int | None, typer.Option("--threads", metavar="N", min=1, help="Of a planned run; all cores if not given.")
+    int | None,
+    typer.Option("--threads", metavar="N", min=1, help="Threads of a planned run; by default all cores."),
 ]
 Profile: TypeAlias = Annotated[
-    bool, typer.Option("--profile", help="Time further passes, and show where time and memory go.")
+    bool, typer.Option("--profile", help="Time further passes; report time by layer, and memory.")
 ]
 
 
@@ -66,25 +70,28 @@ def command(
     seed: options.Seed = 0,
     trace: Trace = None,
     output: Tensors = None,
-    format_: options.TextChoice = options.TextOrJson.TEXT,
+    format_: options.TextFormatChoice = options.TextFormat.TABLE,
+    sort: options.Sort = None,
+    top: options.Top = None,
+    filter_: options.Filter = None,
+    wide: options.Wide = False,
+    mode: options.ModeChoice = None,
     train: options.Train = False,
     plan: Plan = PlanChoice.FAST,
     threads: Threads = None,
     profile: Profile = False,
 ) -> None:
-    """Runs the network and tells what came out; writes tensors where asked to."""
-    from netcalc.cli.output import json_lines, look_for, write
+    """Run the network, print statistics of its outputs, and write tensors to --output."""
     from netcalc.engine.run import forward
     from netcalc.numerics.trace import TraceRow
     from netcalc.render.progress import Progress
-    from netcalc.render.runs import render_run, run_record
 
-    program = options.read_program(spec, set_, train=train)
-    given = _read_inputs(inputs or [])
+    program = options.read_program(spec, set_, training=options.is_training(mode, train))
+    arrays = _read_inputs(inputs or [])
     with Progress() as progress:
         result = forward(
             program,
-            given,
+            arrays,
             weights=weights,
             init=init or "default",
             seed=seed,
@@ -99,17 +106,58 @@ def command(
     if output is not None:
         _save(result, output)
     outputs = tuple(TraceRow.of(name, "", array) for name, array in result.outputs.items())
-    if format_ is options.TextOrJson.JSON:
-        return write(json_lines(run_record(result, outputs, program.name, seed)))
-    write([render_run(result, outputs, _origin(program, given, weights, seed), look_for(None))])
-    return None
+    selected = _selected(result, options.read_selection(sort, top, filter_))
+    _write(selected, outputs, _origin(program, arrays, weights, seed), program.name, seed, format_, wide)
 
 
-def _origin(program: Program, given: Mapping[str, Any], weights: str | None, seed: int) -> str:
-    """What was drawn and what was read."""
+def _selected(result: RunResult, selection: Selection) -> RunResult:
+    """The result with the selected layers of its profile, or the selected traced tensors."""
+    from dataclasses import replace
+
+    from netcalc.cli.selection import keys_of
+
+    if result.profile is not None:
+        layers = selection.apply(result.profile.layers, keys_of("path", "op", "seconds", "flops")).shown
+        return replace(result, profile=replace(result.profile, layers=tuple(layers)))
+    keys = keys_of("path", "op", "mean", "std", "min", "max", "absmax")
+    if not result.trace:
+        selection.check(keys)
+        return result
+    return replace(result, trace=tuple(selection.apply(result.trace, keys).shown))
+
+
+def _write(
+    result: RunResult,
+    outputs: tuple[TraceRow, ...],
+    origin: str,
+    name: str,
+    seed: int,
+    format_: options.TextFormat,
+    wide: bool,
+) -> None:
+    from netcalc.cli.output import json_lines, terminal_for, write
+    from netcalc.render.page import page_markdown, page_text
+    from netcalc.render.profile import profile_data
+    from netcalc.render.runs import run_page, run_record, statistics_table
+    from netcalc.render.table_csv import table_csv
+
+    match format_:
+        case options.TextFormat.JSON:
+            return write(json_lines(run_record(result, outputs, name, seed)))
+        case options.TextFormat.CSV:
+            data = statistics_table("path", [*result.trace, *outputs])
+            return write(table_csv(data if result.profile is None else profile_data(result.profile)))
+        case options.TextFormat.MARKDOWN:
+            return write(page_markdown(run_page(result, outputs, origin, None)))
+    terminal = terminal_for(None, wide=wide)
+    return write(page_text(run_page(result, outputs, origin, terminal.width), terminal))
+
+
+def _origin(program: Program, arrays: Mapping[str, Any], weights: str | None, seed: int) -> str:
+    """A sentence that says which inputs and weights were drawn and which were read."""
     from netcalc.analysis.walk import parameters
 
-    drawn = [spec.name for spec in program.inputs if spec.name not in given and spec.default is None]
+    drawn = [spec.name for spec in program.inputs if spec.name not in arrays and spec.default is None]
     parts = [f"{', '.join(drawn)} drawn with seed {seed}"] if drawn else []
     if weights:
         parts.append(f"weights from {weights}")

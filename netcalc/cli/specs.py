@@ -1,11 +1,12 @@
-"""Each can be given by name wherever a SPEC is wanted, and changed with --set or extended by a file of your own.
+"""Every command takes these names as SPEC. --set changes their sizes, and a file of your own can extend them.
 
-Figures are those at the default sizes; WORD is looked for in names, families, descriptions and sources.
+Figures are those at the default sizes. WORD is searched for in names, families, descriptions and sources.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
+from itertools import groupby
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
@@ -14,27 +15,27 @@ from netcalc.cli import options
 
 if TYPE_CHECKING:
     from netcalc.dims import Dim
-    from netcalc.render.grid import Column
-    from netcalc.render.text import Look
+    from netcalc.render.table import Table
+    from netcalc.render.text import Terminal
     from netcalc.spec.library import Loaded
 
 _FIELDS = ("name", "family", "params", "macs", "about", "source")
 
 
-class _Figures(NamedTuple):
-    """A spec of the list, and what it comes to."""
+class _Listed(NamedTuple):
+    """A spec of the list, with its figures at the default sizes."""
 
     name: str
-    loaded: Loaded
+    family: str
     params: Dim
     macs: Dim
+    about: str
+    source: str
 
     def record(self) -> dict[str, object]:
         from netcalc.analysis.summary import number
 
-        document = self.loaded.document
-        values = (self.name, document.family, number(self.params), number(self.macs), document.about, document.source)
-        return dict(zip(_FIELDS, values, strict=True))
+        return self._asdict() | {"params": number(self.params), "macs": number(self.macs)}
 
 
 def command(
@@ -45,25 +46,40 @@ def command(
     convention: options.Convention = "netcalc",
     format_: options.FormatChoice = options.Format.TABLE,
     output: options.Output = None,
+    sort: options.Sort = None,
+    top: options.Top = None,
+    filter_: options.Filter = None,
+    wide: options.Wide = False,
 ) -> None:
-    """Lists the specs that ship."""
-    from netcalc.cli.output import json_lines, look_for, write
-    from netcalc.render.grid import csv_lines
+    """List the specs that ship."""
+    from netcalc.cli.output import json_lines, terminal_for, write
+    from netcalc.cli.selection import keys_of
+    from netcalc.render.table_csv import table_csv
 
+    selection = options.read_selection(sort, top, filter_)
+    selection.check(_FIELDS)
     families = _families(word, family)
+    if format_ is options.Format.TABLE and not selection.active:
+        return write(_tables(families, convention, terminal_for(output, wide=wide)), output)
+    listed = [spec for specs in families.values() for spec in _listed(specs, convention)]
+    specs = selection.apply(listed, keys_of(*_FIELDS), lambda spec: (spec.name, spec.family)).shown
     match format_:
         case options.Format.JSON:
-            records = [spec.record() for spec in _all(families, convention)]
+            records = [spec.record() for spec in specs]
             return write(json_lines({"convention": convention, "specs": records}, rows="specs"), output)
         case options.Format.CSV:
-            return write(csv_lines(_FIELDS, ([*spec.record().values()] for spec in _all(families, convention))), output)
+            return write(table_csv(_data(specs)), output)
         case options.Format.MARKDOWN:
-            return write(_markdown(families, convention), output)
-    return write(_tables(families, convention, look_for(output)), output)
+            return write(_markdown(specs, convention), output)
+    from netcalc.render.table_text import table_text
+    from netcalc.render.text import fill
+
+    terminal = terminal_for(output, wide=wide)
+    return write([table_text(_table(specs), terminal), "", fill(_note(convention), terminal.width)], output)
 
 
 def _families(word: str | None, family: str | None) -> dict[str, dict[str, Loaded]]:
-    """The specs that are asked for, by family and name; NetcalcError where there are none."""
+    """Return the specs of the family that mention the word, by family and name; NetcalcError if there are none."""
     from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
     from netcalc.spec.library import load_document, shipped
 
@@ -74,15 +90,15 @@ def _families(word: str | None, family: str | None) -> dict[str, dict[str, Loade
     if family is not None and family not in found:
         hint = did_you_mean(family, found) or f"the families are {', '.join(sorted(found))}"
         raise NetcalcError(Diagnostic("E502", f"there is no family {family!r}", hint=hint))
-    wanted = {
+    matching = {
         each: {name: loaded for name, loaded in sorted(found[each].items()) if _mentions(name, loaded, word)}
         for each in sorted(found)
         if family in (None, each)
     }
-    if not any(wanted.values()):
+    if not any(matching.values()):
         within = f" in the family {family!r}" if family else ""
         raise NetcalcError(Diagnostic("E502", f"no spec{within} mentions {word!r}"))
-    return {each: specs for each, specs in wanted.items() if specs}
+    return {each: specs for each, specs in matching.items() if specs}
 
 
 def _mentions(name: str, loaded: Loaded, word: str | None) -> bool:
@@ -91,52 +107,58 @@ def _mentions(name: str, loaded: Loaded, word: str | None) -> bool:
     return word is None or word.lower() in text.lower()
 
 
-def _all(families: dict[str, dict[str, Loaded]], convention: str) -> Iterator[_Figures]:
-    return (spec for specs in families.values() for spec in _figures(specs, convention))
-
-
-def _figures(specs: dict[str, Loaded], convention: str) -> Iterator[_Figures]:
+def _listed(specs: dict[str, Loaded], convention: str) -> Iterator[_Listed]:
     from netcalc.analysis.cost import analyse
     from netcalc.spec import elaborate
 
     for name, loaded in specs.items():
         total = analyse(elaborate(loaded, {}), convention).total
-        yield _Figures(name, loaded, total.params, total.macs)
+        document = loaded.document
+        yield _Listed(name, document.family, total.params, total.macs, document.about, document.source)
 
 
-def _tables(families: dict[str, dict[str, Loaded]], convention: str, look: Look) -> Iterator[str]:
-    """A table for each family, printed as soon as it is known; their columns are equally wide."""
-    from netcalc.render.grid import grid
+def _tables(families: dict[str, dict[str, Loaded]], convention: str, terminal: Terminal) -> Iterator[str]:
+    """Yield a table for each family, as soon as its figures are known; all have columns of one width."""
+    from netcalc.render.table_text import table_text
+    from netcalc.render.text import fill
 
-    longest = max(len(name) for specs in families.values() for name in specs)
+    width = max(len(name) for specs in families.values() for name in specs)
     for family, specs in families.items():
-        rows = [_cells(spec) for spec in _figures(specs, convention)]
-        yield grid(_columns(family.ljust(longest)), rows, look)
+        yield table_text(_table(list(_listed(specs, convention)), family, width), terminal)
         yield ""
-    yield _note(convention)
+    yield fill(_note(convention), terminal.width)
 
 
-def _markdown(families: dict[str, dict[str, Loaded]], convention: str) -> Iterable[str]:
-    from netcalc.render.grid import markdown
+def _table(specs: Sequence[_Listed], family: str = "", width: int = 0) -> Table:
+    """Specs of a family, or of several with a column that names it."""
+    from netcalc.render.table import Column, Row, Table
 
-    for family, specs in families.items():
+    columns = [
+        Column(family or "name", "name", width=width),
+        Column("family", priority=10),
+        Column("parameters", "amount"),
+        Column("MACs", "amount", digits=4, width=7),
+        Column("description", "prose"),
+    ]
+    return Table(columns, [Row([s.name, None if family else s.family, s.params, s.macs, s.about]) for s in specs])
+
+
+def _data(specs: Sequence[_Listed]) -> Table:
+    from netcalc.render.table import Column, Row, Table
+
+    return Table([Column(field, "total") for field in _FIELDS], [Row(spec) for spec in specs])
+
+
+def _markdown(specs: Sequence[_Listed], convention: str) -> Iterator[str]:
+    """Yield a section for each family, in the order of the specs."""
+    from netcalc.render.table_markdown import table_markdown
+
+    for family, members in groupby(specs, lambda spec: spec.family):
         yield from (f"## {family}", "")
-        yield from markdown(_columns("name"), (_cells(spec) for spec in _figures(specs, convention)))
+        yield from table_markdown(_table(list(members), family))
         yield ""
     yield _note(convention)
-
-
-def _columns(title: str) -> list[Column]:
-    from netcalc.render.grid import Column
-
-    return [Column(title), Column("parameters", right=True), Column("   MACs", right=True), Column("what it is")]
-
-
-def _cells(spec: _Figures) -> list[str]:
-    from netcalc.render.numbers import short
-
-    return [spec.name, short(spec.params), short(spec.macs, 4), spec.loaded.document.about]
 
 
 def _note(convention: str) -> str:
-    return f"MACs are multiply-adds of one forward pass at the default sizes, counted as {convention} does."
+    return f"MACs: multiply-adds of one forward pass at the default sizes, counted as {convention} does."

@@ -1,14 +1,23 @@
-"""Shapes, types, parameter sizes and the kernels' own tallies of work are compared with the prediction, layer by layer.
+"""Shapes, types, parameter sizes and the kernels' own counts of work are compared with the prediction, layer by layer.
 
-With --weights nothing is run: the names, shapes and types in the file's header are held against the spec.  The exit
-code is 1 where anything differs.
+With --weights nothing is executed: the names, shapes and types in the file's header are compared with the spec. The
+exit code is 1 if anything differs. --sort, --top and --filter select failures, or checks in JSON and CSV.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from operator import attrgetter
+from typing import TYPE_CHECKING
+
 import typer
 
 from netcalc.cli import options
+
+if TYPE_CHECKING:
+    from netcalc.cli.selection import Selection
+    from netcalc.ir import Program
+    from netcalc.render.text import Terminal
 
 
 def command(
@@ -16,42 +25,82 @@ def command(
     set_: options.Set = None,
     weights: options.Weights = None,
     seed: options.Seed = 0,
-    format_: options.TextChoice = options.TextOrJson.TEXT,
+    format_: options.TextFormatChoice = options.TextFormat.TABLE,
     output: options.Output = None,
+    sort: options.Sort = None,
+    top: options.Top = None,
+    filter_: options.Filter = None,
+    wide: options.Wide = False,
+    mode: options.ModeChoice = None,
     train: options.Train = False,
 ) -> None:
-    """Runs and checks the network, or checks a file of weights alone."""
+    """Run and check the network, or check a file of weights."""
     from netcalc.cli import EXIT_CHECK
-    from netcalc.cli.output import json_lines, look_for, write
+    from netcalc.cli.output import terminal_for, write
 
-    program = options.read_program(spec, set_, train=train)
-    as_json = format_ is options.TextOrJson.JSON
-    look = look_for(output)
+    program = options.read_program(spec, set_, training=options.is_training(mode, train))
+    selection = options.read_selection(sort, top, filter_)
+    terminal = terminal_for(output, wide=wide)
     if weights is not None:
-        from netcalc.numerics.parameters import check_weights
-        from netcalc.render.runs import render_weights, weights_record
-
-        fit = check_weights(program, weights)
-        write(
-            json_lines(weights_record(fit, program.name), "mismatches")
-            if as_json
-            else [render_weights(fit, program.name, look)],
-            output,
-        )
-        ok = fit.ok
+        lines, ok = _audit(program, weights, selection, format_, terminal)
     else:
-        from netcalc.render.progress import Progress
-        from netcalc.render.runs import render_verification, verification_record
-        from netcalc.verification.verify import verify
-
-        with Progress() as progress:
-            report = verify(program, seed=seed, progress=progress)
-        write(
-            json_lines(verification_record(report, program.name), "checks")
-            if as_json
-            else [render_verification(report, program.name, look)],
-            output,
-        )
-        ok = report.ok
+        lines, ok = _verify(program, seed, selection, format_, terminal)
+    write(lines, output)
     if not ok:
         raise typer.Exit(EXIT_CHECK)
+
+
+def _audit(
+    program: Program, weights: str, selection: Selection, format_: options.TextFormat, terminal: Terminal
+) -> tuple[Iterable[str], bool]:
+    """The lines of a report on the header of a file of weights, and True if it fits."""
+    from dataclasses import replace
+
+    from netcalc.cli.output import json_lines
+    from netcalc.cli.selection import keys_of
+    from netcalc.numerics.parameters import check_weights
+    from netcalc.render.page import page_markdown, page_text
+    from netcalc.render.runs import mismatches_table, weights_page, weights_record
+    from netcalc.render.table_csv import table_csv
+
+    report = check_weights(program, weights)
+    mismatches = report.mismatches
+    if mismatches:
+        mismatches = tuple(selection.apply(mismatches, keys_of("name", "kind"), attrgetter("name", "kind")).shown)
+    match format_:
+        case options.TextFormat.JSON:
+            return json_lines(
+                weights_record(replace(report, mismatches=mismatches), program.name), "mismatches"
+            ), report.ok
+        case options.TextFormat.CSV:
+            return table_csv(mismatches_table(mismatches)), report.ok
+    page = weights_page(report, program.name, mismatches)
+    return page_markdown(page) if format_ is options.TextFormat.MARKDOWN else page_text(page, terminal), report.ok
+
+
+def _verify(
+    program: Program, seed: int, selection: Selection, format_: options.TextFormat, terminal: Terminal
+) -> tuple[Iterable[str], bool]:
+    """The lines of a report on an execution, and True if all predictions are correct."""
+    from dataclasses import replace
+
+    from netcalc.cli.output import json_lines
+    from netcalc.cli.selection import keys_of
+    from netcalc.render.page import page_markdown, page_text
+    from netcalc.render.progress import Progress
+    from netcalc.render.runs import checks_data, verification_page, verification_record
+    from netcalc.render.table_csv import table_csv
+    from netcalc.verification.verify import verify
+
+    keys = keys_of("path", "op", "what", "predicted", "executed", "times", "ok")
+    selection.check(keys)
+    with Progress() as progress:
+        report = verify(program, seed=seed, progress=progress)
+    checks = tuple(selection.apply(report.checks, keys).shown)
+    match format_:
+        case options.TextFormat.JSON:
+            return json_lines(verification_record(replace(report, checks=checks), program.name), "checks"), report.ok
+        case options.TextFormat.CSV:
+            return table_csv(checks_data(checks)), report.ok
+    page = verification_page(report, program.name, [check for check in checks if not check.ok])
+    return page_markdown(page) if format_ is options.TextFormat.MARKDOWN else page_text(page, terminal), report.ok

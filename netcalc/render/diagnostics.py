@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from netcalc.diagnostics import Diagnostic, Related, Span
-from netcalc.render.text import PLAIN, Look, clean, padded, width_of
+from netcalc.render.text import PLAIN, Terminal, clean, padded, width_of
 
 __all__ = ["render_diagnostic", "render_diagnostics"]
 
@@ -13,46 +13,48 @@ _TAB = "    "
 _LONG = 8
 
 
-def render_diagnostics(diagnostics: Sequence[Diagnostic], look: Look = PLAIN) -> str:
+def render_diagnostics(diagnostics: Sequence[Diagnostic], terminal: Terminal = PLAIN) -> str:
     """All of them, and how many there are."""
-    parts = [render_diagnostic(diagnostic, look) for diagnostic in diagnostics]
+    parts = [render_diagnostic(diagnostic, terminal) for diagnostic in diagnostics]
     if len(parts) > 1:
-        parts.append(look(f"{len(parts)} errors", "error"))
+        parts.append(terminal.styled(f"{len(parts)} errors", "error"))
     return "\n\n".join(parts)
 
 
-def render_diagnostic(diagnostic: Diagnostic, look: Look = PLAIN) -> str:
+def render_diagnostic(diagnostic: Diagnostic, terminal: Terminal = PLAIN) -> str:
     """One diagnostic in the manner of rustc."""
-    title = look(f"error[{diagnostic.code}]", "error") + look(f": {clean(diagnostic.message)}", "bold")
+    title = terminal.styled(f"error[{diagnostic.code}]", "error") + terminal.styled(
+        f": {clean(diagnostic.message)}", "bold"
+    )
     span = diagnostic.span
     margin = " " * len(str(span.line)) if span and span.text else ""
     lines = [title]
     if span is not None:
-        lines.append(look(f"{margin}--> ", "place") + clean(str(span)))
-        lines += _snippet(span, margin, look)
+        lines.append(terminal.styled(f"{margin}--> ", "place") + clean(str(span)))
+        lines += _snippet(span, margin, terminal)
     notes = [*_placed(diagnostic.related), *_route(diagnostic.chain)]
     if diagnostic.bindings:
         bound = ", ".join(f"{name}={_brief(value)}" for name, value in diagnostic.bindings.items())
         notes.append(f"with {bound}")
-    mark = look(f"{margin} = ", "place")
+    mark = terminal.styled(f"{margin} = ", "place")
     lines += (mark + clean(note) for note in notes)
     if diagnostic.hint:
-        lines.append(mark + look("hint", "note") + f": {clean(diagnostic.hint)}")
+        lines.append(mark + terminal.styled("hint", "note") + f": {clean(diagnostic.hint)}")
     return "\n".join(lines)
 
 
-def _snippet(span: Span, margin: str, look: Look) -> list[str]:
+def _snippet(span: Span, margin: str, terminal: Terminal) -> list[str]:
     """The source line with carets under the span."""
     if not span.text.strip():
         return []
     source, start, stop = span.text.rstrip(), span.column - 1, max(span.end - 1, span.column)
     before, under = _visible(source[:start]), _visible(source[start:stop])
     carets = "^" * max(width_of(under), 1)
-    bar = look("|", "place")
+    bar = terminal.styled("|", "place")
     return [
         f"{margin} {bar}",
-        f"{look(str(span.line), 'place')} {bar} {_visible(source)}",
-        f"{margin} {bar} {' ' * width_of(before)}{look(carets, 'error')}",
+        f"{terminal.styled(str(span.line), 'place')} {bar} {_visible(source)}",
+        f"{margin} {bar} {' ' * width_of(before)}{terminal.styled(carets, 'error')}",
     ]
 
 

@@ -1,25 +1,41 @@
-"""The working of a layer as text and as JSON."""
+"""Explanation of a layer or a network: a page of steps, and its JSON record."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from netcalc.analysis.explain import Explanation, Section
+from netcalc.analysis.explain import Explanation
 from netcalc.analysis.summary import sizes
-from netcalc.dims import Poly
+from netcalc.dims import Dim, Poly
 from netcalc.ir import Value
 from netcalc.opdef import WorkingLine
-from netcalc.render.numbers import exact, shapes_text
-from netcalc.render.text import PLAIN, Look, clean, padded, width_of
+from netcalc.render.numbers import exact, repeated, shapes_text
+from netcalc.render.page import Line, Page, Paragraph
+from netcalc.render.table import Column, Row, Table
 from netcalc.version import __version__
 
-__all__ = ["explanation_record", "render_explanation"]
+__all__ = ["explanation_page", "explanation_record", "explanation_table"]
 
 
-def render_explanation(explanation: Explanation, spec: str, look: Look = PLAIN) -> str:
-    """Title, shapes and attributes, then each section with its steps below one another."""
-    return "\n\n".join(["\n".join(_head(explanation, spec, look)), *(_section(s, look) for s in explanation.sections)])
+def explanation_page(explanation: Explanation, spec: str) -> Page:
+    """Title, shapes and attributes, then a table of steps for each section."""
+    yield Paragraph(list(_head(explanation, spec)))
+    for section in explanation.sections:
+        rows = [Row([step.label, _working(step)]) for step in section.steps]
+        columns = [Column("step", "path"), Column("working", "prose")]
+        yield Table(columns, rows, title=section.title, about=section.rule, header=False)
+
+
+def explanation_table(explanation: Explanation) -> Table:
+    """The steps of all sections, formula and result in columns of their own."""
+    columns = [Column(title) for title in ("section", "step", "formula", "substituted")]
+    rows = [
+        Row([section.title, step.label, step.formula, step.substituted, _value(step.value, str)])
+        for section in explanation.sections
+        for step in section.steps
+    ]
+    return Table([*columns, Column("value")], rows)
 
 
 def explanation_record(explanation: Explanation, spec: str) -> dict[str, Any]:
@@ -53,34 +69,28 @@ def _shapes(values: Iterable[Value]) -> list[list[int | str]]:
     return [sizes(value.known_type.shape) for value in values]
 
 
-def _head(explanation: Explanation, spec: str, look: Look) -> Iterator[str]:
-    times = f" ×{explanation.repeat:,}" if explanation.repeat > 1 else ""
-    yield look(clean(explanation.path or spec) + times, "bold") + f": {explanation.op}"
+def _head(explanation: Explanation, spec: str) -> Iterator[Line]:
+    yield Line(f": {explanation.op}", repeated(explanation.path or spec, explanation.repeat))
     if explanation.about:
-        yield clean(explanation.about)
+        yield Line(explanation.about)
     inputs, outputs = (shapes_text(v.type for v in side) for side in (explanation.inputs, explanation.outputs))
-    yield f"{inputs or 'no inputs'} → {outputs}"
+    yield Line(f"{inputs or 'no inputs'} → {outputs}")
     if explanation.attributes:
-        yield look(", ".join(f"{key}={value}" for key, value in explanation.attributes.items()), "dim")
+        attributes = ", ".join(f"{key}={value}" for key, value in explanation.attributes.items())
+        yield Line("", attributes, "dim")
     if explanation.source:
-        yield look(f"source: {clean(explanation.source)}", "dim")
+        yield Line("", f"source: {explanation.source}", "dim", hanging="  ")
 
 
-def _section(section: Section, look: Look) -> str:
-    rule = look(f"  {section.rule}", "dim") if section.rule else ""
-    labels = max((width_of(clean(step.label)) for step in section.steps), default=0)
-    lines = [look(section.title, "bold") + rule]
-    for step in section.steps:
-        parts = [part for part in (step.formula, step.substituted, _value(step.value)) if part]
-        # a formula of one number is its own substitution and result
-        parts = [part for i, part in enumerate(parts) if i == 0 or part != parts[i - 1]]
-        lines.append(f"  {padded(clean(step.label), labels)}  {' = '.join(parts)}")
-    return "\n".join(lines)
+def _working(step: WorkingLine) -> str:
+    """Formula, substitution and result; a formula of one number is its own substitution and result."""
+    parts = [part for part in (step.formula, step.substituted, _value(step.value, exact)) if part]
+    return " = ".join(part for i, part in enumerate(parts) if i == 0 or part != parts[i - 1])
 
 
-def _value(value: Any) -> str:
+def _value(value: Any, number: Callable[[Dim], str]) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, (int, Poly)):
-        return exact(value)
+        return number(value)
     return "×".join(map(str, value)) if isinstance(value, tuple) else str(value)

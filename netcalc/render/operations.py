@@ -1,9 +1,9 @@
-"""The operation reference: a page for each operation, made from its declaration."""
+"""The operation reference, generated from the declarations: a list, and a page for each operation."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from inspect import cleandoc
 from typing import Any
 
@@ -11,20 +11,28 @@ from netcalc import ops
 from netcalc.dims import Poly
 from netcalc.ir.build import infer
 from netcalc.opdef import Context, Operation, Port
-from netcalc.render.grid import Column, markdown
 from netcalc.render.numbers import shapes_text
-from netcalc.render.text import PLAIN, Look
+from netcalc.render.page import Line, Page, Paragraph
+from netcalc.render.table import Column, Row, Table
+from netcalc.render.table_markdown import table_markdown
 
-__all__ = ["about", "operation_markdown", "operation_page", "operation_record"]
+__all__ = [
+    "about",
+    "operation_markdown",
+    "operation_page",
+    "operation_record",
+    "operations_data",
+    "operations_table",
+]
 
 
 def about(declared: type[Operation]) -> str:
-    """The first line of an operation's documentation."""
+    """Return the first line of an operation's documentation."""
     return cleandoc(declared.__doc__ or "").partition("\n")[0]
 
 
 def operation_record(declared: type[Operation]) -> dict[str, Any]:
-    """An operation's page as plain data."""
+    """Return an operation's page as plain data."""
     example = declared.example
     return {
         "name": declared.name,
@@ -43,20 +51,46 @@ def operation_record(declared: type[Operation]) -> dict[str, Any]:
     }
 
 
-def operation_page(declared: type[Operation], look: Look = PLAIN) -> str:
-    """The page for a terminal."""
+def operations_table(declared: Sequence[type[Operation]]) -> Table:
+    """The operations in a list."""
+    columns = [Column("operation", "name"), Column("family", priority=10), Column("description", "prose")]
+    return Table(columns, [Row([op.name, ops.family(op.name), about(op)]) for op in declared])
+
+
+def operations_data(declared: Sequence[type[Operation]]) -> Table:
+    """The operations with their rules."""
+    fields = ("name", "family", "about", "source", "shape_rule", "param_rule", "cost_rule")
+    rows = [
+        Row([op.name, ops.family(op.name), about(op), op.reference, op.shape_rule, op.param_rule, op.cost_rule])
+        for op in declared
+    ]
+    return Table([Column(field) for field in fields], rows)
+
+
+def operation_page(declared: type[Operation]) -> Page:
+    """The page of an operation: description, rules, attributes and an example."""
     record = operation_record(declared)
-    parts = [look(record["name"], "bold") + f": {record['about']}"]
-    if record["details"]:
-        parts.append(record["details"])
-    parts.append("\n".join(f"{look(f'{label:<10}', 'dim')}  {text}" for label, text in _facts(record)))
-    parts.append("\n".join(_attribute_list(record, look)) if record["attributes"] else look("no attributes", "dim"))
-    parts.append(f"{look('example', 'dim')}     - {record['example']['line']}\n{'':<10}  {record['example']['shapes']}")
-    return "\n\n".join(parts)
+    yield Paragraph([Line(f": {record['about']}", record["name"])])
+    for block in filter(None, record["details"].split("\n\n")):
+        lines = block.split("\n")
+        itemised = any(line[:1] in " -*" for line in lines)
+        yield Paragraph([Line(line) for line in lines] if itemised else [Line(" ".join(lines))])
+    facts = [*_facts(record), ("example", f"- {record['example']['line']}"), ("", record["example"]["shapes"])]
+    yield Table([Column("fact"), Column("text", "prose")], [Row(fact) for fact in facts], header=False)
+    if record["attributes"]:
+        columns = [
+            Column("attribute", "name"),
+            Column("type", "prose"),
+            Column("default", "prose"),
+            Column("description", "prose"),
+        ]
+        yield Table(columns, [Row(row) for row in _attribute_rows(record)])
+    else:
+        yield Paragraph([Line("", "no attributes", "dim")])
 
 
 def operation_markdown(declared: type[Operation], level: int = 3) -> Iterator[str]:
-    """The page as the lines of a Markdown section."""
+    """Yield the page as the lines of a Markdown section."""
     record = operation_record(declared)
     yield f"{'#' * level} `{record['name']}`"
     yield ""
@@ -69,8 +103,9 @@ def operation_markdown(declared: type[Operation], level: int = 3) -> Iterator[st
         yield f"- {label}: {text}"
     yield ""
     if record["attributes"]:
-        columns = [Column("attribute"), Column("type"), Column("default"), Column("what it is")]
-        yield from markdown(columns, ([f"`{row[0]}`", *row[1:]] for row in _attribute_rows(record)))
+        columns = [Column("attribute"), Column("type"), Column("default"), Column("description")]
+        rows = [Row([f"`{row[0]}`", *row[1:]]) for row in _attribute_rows(record)]
+        yield from table_markdown(Table(columns, rows))
     else:
         yield "No attributes."
     yield ""
@@ -87,14 +122,6 @@ def _facts(record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     yield "source", record["source"]
     if record["shorthand"]:
         yield "shorthand", f"{record['name']}: {record['shorthand'].upper()}"
-
-
-def _attribute_list(record: Mapping[str, Any], look: Look) -> Iterator[str]:
-    yield look("attributes", "dim")
-    width = max(len(item["name"]) for item in record["attributes"])
-    for name, type_, default, text in _attribute_rows(record):
-        limits = type_ if default == "required" else f"{type_}; default {default}"
-        yield f"  {name:<{width}}  {text} " + look(f"({limits})", "dim")
 
 
 def _attribute_rows(record: Mapping[str, Any]) -> Iterator[list[str]]:
@@ -125,7 +152,7 @@ def _attributes(declared: type[Operation]) -> Iterator[dict[str, Any]]:
 
 
 def _type_text(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> str:
-    """A JSON Schema in a few words: ``int ≥ 1 or 2 of int ≥ 1``."""
+    """Return a JSON Schema in words: ``int ≥ 1 or 2 of int ≥ 1``."""
     if "$ref" in schema:
         return _type_text(definitions[schema["$ref"].rpartition("/")[2]], definitions)
     if "anyOf" in schema:
@@ -134,7 +161,7 @@ def _type_text(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> str
         return " or ".join(json.dumps(value) for value in schema.get("enum", [schema.get("const")]))
     kind = schema.get("type", "any")
     if isinstance(kind, list):
-        return " or ".join(_type_text({"type": one}, definitions) for one in kind)
+        return " or ".join(_type_text({"type": name}, definitions) for name in kind)
     if kind == "array":
         item = _type_text(schema.get("items", {}), definitions)
         least, most = schema.get("minItems"), schema.get("maxItems")
@@ -171,7 +198,7 @@ def _flow(value: Any) -> str:
 
 
 def _shapes(declared: type[Operation]) -> str:
-    """What the example's shapes become, from the shape rule itself."""
+    """Return the example's input and output shapes, computed by the shape rule."""
     example = declared.example
     types = example.types()
     outputs = infer(declared(**example.attrs), types, Context())

@@ -1,52 +1,52 @@
-"""Where the time and the memory of a run went, as text and as JSON."""
+"""Profiles of runs: time by layer and by operation, and memory."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from netcalc.render.grid import Column, grid
-from netcalc.render.numbers import bytes_text, repeated, share
-from netcalc.render.text import Look, fill
+from netcalc.render.numbers import bytes_text
+from netcalc.render.page import Line, Page, Paragraph
+from netcalc.render.table import Column, Row, Share, Table
 
 if TYPE_CHECKING:
-    from netcalc.engine.profile import Profile
+    from netcalc.engine.profile import LayerTime, Profile
 
-__all__ = ["profile_parts", "profile_record"]
+__all__ = ["profile_data", "profile_page", "profile_record"]
 
 _FIGURES = (
-    Column("ms", right=True),
-    Column("share", right=True, spare=1),
-    Column("GFLOP/s", right=True),
-    Column("of GEMM", right=True),
+    Column("ms", "milliseconds"),
+    Column("share", "share", priority=40),
+    Column("GFLOP/s", "rate", priority=50),
+    Column("of GEMM", "percentage", priority=30),
 )
 
 
-def profile_parts(profile: Profile, look: Look) -> list[str]:
+def profile_page(profile: Profile) -> Page:
     """The time by layer and by operation, and the memory."""
     threads = "1 thread" if profile.threads == 1 else f"{profile.threads} threads"
     head = (
-        f"{look('profile', 'bold')}: medians of {profile.passes} passes on {threads}; of GEMM: share of the "
-        f"{profile.gemm / 1e9:,.1f} GFLOP/s of NumPy's product of large float32 matrices on as many"
+        f": medians of {profile.passes} passes on {threads}; of GEMM: relative to the {profile.gemm / 1e9:,.1f} "
+        "GFLOP/s of NumPy's product of large float32 matrices on as many threads"
     )
     whole = _figures(profile, profile.seconds, profile.flops)
+    columns = [Column("layer", "path"), Column("operation"), Column("fused operations", priority=20), *_FIGURES]
     layers = [
-        [layer.path, layer.op, ", ".join(op for _, op in layer.fused), *_figures(profile, layer.seconds, layer.flops)]
+        Row([layer.path, layer.op, _fused(layer), *_figures(profile, layer.seconds, layer.flops)])
         for layer in profile.layers
     ]
-    columns = [Column("layer"), Column("operation"), Column("fused into it", spare=2), *_FIGURES]
     operations = [
-        [repeated(op, count), *_figures(profile, seconds, flops)] for op, count, seconds, flops in profile.operations
+        Row([operation.op, *_figures(profile, operation.seconds, operation.flops)], operation.layers)
+        for operation in profile.operations
     ]
-    return [
-        fill(head, look.width),
-        grid(columns, layers, look, total=["in all", "", "", *whole]),
-        grid([Column("operation"), *_FIGURES], operations, look, total=["in all", *whole]),
-        _memory(profile, look),
-    ]
+    yield Paragraph([Line(head, "profile")])
+    yield Table(columns, layers, [Row(["total", None, None, *whole])])
+    yield Table([Column("operation"), *_FIGURES], operations, [Row(["total", *whole])])
+    yield _memory(profile)
+    yield Paragraph([Line("", _measured(profile), "dim")])
 
 
 def profile_record(profile: Profile) -> dict[str, Any]:
-    """The same as JSON."""
+    """Return the profile as JSON."""
     return {
         "threads": profile.threads,
         "passes": profile.passes,
@@ -68,37 +68,44 @@ def profile_record(profile: Profile) -> dict[str, Any]:
     }
 
 
-def _figures(profile: Profile, seconds: float, flops: int) -> list[str]:
-    """Milliseconds, the share of the pass, the speed, and its share of what the machine can do."""
-    part = share(round(seconds * 1e9), round(profile.seconds * 1e9))
-    if not flops or not seconds:
-        return [f"{seconds * 1e3:,.3f}", part, "", ""]
-    speed = flops / seconds
-    return [f"{seconds * 1e3:,.3f}", part, f"{speed / 1e9:,.1f}", f"{speed / profile.gemm:.1%}".replace("%", " %")]
+def profile_data(profile: Profile) -> Table:
+    """The time by layer, in seconds."""
+    columns = [Column(title) for title in ("path", "op", "fused")]
+    columns += [Column("seconds", "real"), Column("flops", "total")]
+    rows = [Row([layer.path, layer.op, _fused(layer), layer.seconds, layer.flops]) for layer in profile.layers]
+    return Table(columns, rows)
 
 
-def _memory(profile: Profile, look: Look) -> str:
-    explained = {
-        "weights": "in the form that the steps take",
-        "arena": "inputs, and what goes from step to step",
-        "scratch": "what the jobs of all threads write to for themselves",
-        "temporary": "what one plain kernel gives, at the most",
-        "outputs": "what the caller gets",
+def _fused(layer: LayerTime) -> str:
+    return ", ".join(op for _, op in layer.fused)
+
+
+def _figures(profile: Profile, seconds: float, flops: int) -> list[Any]:
+    """Seconds, the share of the pass, the speed, and the speed relative to GEMM."""
+    part = Share(round(seconds * 1e9), round(profile.seconds * 1e9))
+    speed = flops / seconds if flops and seconds else None
+    return [seconds, part, speed, None if speed is None else speed / profile.gemm]
+
+
+def _memory(profile: Profile) -> Table:
+    contents = {
+        "weights": "parameters in the layout of the plan",
+        "arena": "inputs and intermediate tensors",
+        "scratch": "scratch buffers of all threads",
+        "temporary": "largest result of a reference kernel",
+        "outputs": "outputs returned to the caller",
     }
     predicted = profile.predicted
-    rows = [[name, bytes_text(size), explained[name]] for name, size in predicted._asdict().items() if size]
-    table = grid(
-        [Column("memory"), Column("predicted", right=True), Column("what")],
-        rows,
-        look,
-        total=["in all", bytes_text(predicted.peak), ""],
-    )
+    columns = [Column("memory"), Column("predicted", "bytes"), Column("contents", "prose")]
+    rows = [Row([name, size, contents[name]]) for name, size in predicted._asdict().items() if size]
+    return Table(columns, rows, [Row(["total", predicted.peak, None])])
+
+
+def _measured(profile: Profile) -> str:
     if profile.measured is None:
-        note = "not measured: the process had held more before"
-    else:
-        note = (
-            f"measured: {bytes_text(profile.measured)}, by which resident memory rose at the most, of the process and "
-            "of those that share its work, from before planning to after the last pass; that includes reading or "
-            "drawing weights one at a time, inputs, and what libraries hold"
-        )
-    return f"{table}\n{look(fill(note, look.width), 'dim')}"
+        return "not measured: the process had used more memory before"
+    return (
+        f"measured: {bytes_text(profile.measured)}, the largest increase of the resident memory of this process and "
+        "its workers from before planning to after the last pass; includes reading or drawing weights one at a time, "
+        "inputs, and buffers of libraries"
+    )

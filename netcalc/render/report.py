@@ -1,247 +1,141 @@
-"""The tables of ``shapes``, ``params``, ``flops`` and ``summary``, by layer and by operation."""
+"""The pages of ``shapes``, ``params``, ``flops`` and ``summary``: layers, totals by operation, and notes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
 
-from netcalc.analysis.cost import Analysis, Row
-from netcalc.analysis.figures import FIGURES, Cost, Figure, View
+from netcalc.analysis.cost import Analysis
+from netcalc.analysis.cost import Row as LayerRow
+from netcalc.analysis.figures import Cost, View
+from netcalc.analysis.summary import Layer, layer_fields
 from netcalc.dims import Dim
-from netcalc.ir import OpNode, Value
-from netcalc.render.grid import Column, grid, markdown
-from netcalc.render.numbers import bytes_text, exact, measured, repeated, shape_text, shapes_text, share, some, work
-from netcalc.render.text import PLAIN, Look, clean, fill
+from netcalc.render.layers import Sheet, layer_list, layer_tree
+from netcalc.render.numbers import bytes_text, exact, measured, shape_text, work
+from netcalc.render.page import Line, Page, Paragraph
+from netcalc.render.table import Column, Row, Table
 
-__all__ = ["VIEWS", "View", "head_lines", "markdown_report", "note_lines", "report", "total_lines", "tree_table"]
+__all__ = ["VIEWS", "layer_data", "list_page", "tree_page"]
 
 VIEWS: tuple[View, ...] = ("shapes", "params", "flops", "summary")
 
 
-class _Sheet(NamedTuple):
-    """What cells need to know beyond their row."""
-
-    analysis: Analysis
-    layout: str
-    counted_by: str  # what the shares of the total are shares of
-
-    def types(self, values: Sequence[Value]) -> str:
-        return shapes_text((value.type for value in values), self.layout)
-
-    def figure(self, figure: Figure, op: str, cost: Cost) -> str:
-        """A figure, with a dash for work that the operation does and the convention does not count."""
-        value = figure.of(cost)
-        if figure.work is not None:
-            return exact(value) if value != 0 else "–" if op in self.analysis.uncounted else "0"
-        return some(value) if figure.unit != "bytes" or value == 0 else bytes_text(value)
-
-    def share(self, cost: Cost) -> str:
-        return share(getattr(cost, self.counted_by), getattr(self.analysis.total, self.counted_by))
+def tree_page(
+    analysis: Analysis, view: View, *, depth: int | None = None, unroll: bool = False, layout: str = "nchw"
+) -> Page:
+    """The report with the layers as a tree."""
+    table = layer_tree(analysis, view, depth=depth, unroll=unroll, layout=layout)
+    return _page(analysis, view, table, _folded(table.rows))
 
 
-class _Field(NamedTuple):
-    """A column by layer: how a row fills it."""
-
-    column: Column
-    cell: Callable[[Row, _Sheet], str]
-
-
-def _figure_cell(figure: Figure, row: Row, sheet: _Sheet) -> str:
-    """A figure of a row; for parameters that are counted elsewhere, how many are tied."""
-    cost = row.cost
-    if figure.name == "params" and row.node is not None and cost.params == 0 and cost.params_tied != 0:
-        return f"{exact(cost.params_tied)} tied"
-    return sheet.figure(figure, row.op, cost)
-
-
-def _tensors(row: Row, sheet: _Sheet) -> str:
-    if not isinstance(row.node, OpNode):
-        return ""
-    return ", ".join(f"{p.name} {shape_text(p.shape)}" for p in row.node.params if not p.is_buffer)
-
-
-_FIELDS: dict[str, _Field] = {
-    "op": _Field(Column("operation"), lambda row, sheet: row.op),
-    "inputs": _Field(Column("input", spare=5), lambda row, sheet: sheet.types(row.inputs)),
-    "outputs": _Field(Column("output", spare=2), lambda row, sheet: sheet.types(row.outputs)),
-    "tensors": _Field(Column("tensors", spare=4), _tensors),
-    "share": _Field(Column("share", right=True, spare=1), lambda row, sheet: sheet.share(row.total)),
-}
-
-#: The columns of a view before those of its figures.
-_LEADING: dict[View, tuple[str, ...]] = {
-    "shapes": ("op", "inputs", "outputs"),
-    "params": ("op", "tensors"),
-    "flops": ("op", "outputs"),
-    "summary": ("op", "inputs", "outputs"),
-}
-
-
-def report(
+def list_page(
     analysis: Analysis,
     view: View,
-    look: Look = PLAIN,
+    shown: Sequence[LayerRow],
+    others: Sequence[LayerRow] = (),
     *,
-    depth: int | None = None,
-    unroll: bool = False,
     layout: str = "nchw",
-) -> str:
-    """The whole page: what the network is, the tree of its layers, totals by operation, and notes."""
-    columns, rows = tree_table(analysis, view, depth=depth, unroll=unroll, layout=layout)
-    parts = ["\n".join(head_lines(analysis, view, look, layout)), grid(columns, rows, look)]
-    if view != "shapes":
-        parts += [_by_operation(analysis, view, look, layout), "\n".join(total_lines(analysis, view, look))]
-    notes = [fill(note, look.width) for note in note_lines(analysis, view, rows)]
-    return "\n\n".join([*parts, *(["\n".join(notes)] if notes else [])])
+    by_operation: bool = True,
+) -> Page:
+    """The report with a row for each of the layers shown; the totals are those of the whole network."""
+    table = layer_list(analysis, view, shown, others, layout=layout)
+    count = f"{len(shown):,} of {len(shown) + len(others):,} rows shown" if others and view == "shapes" else ""
+    return _page(analysis, view, table, _folded(table.rows), count, by_operation=by_operation)
 
 
-def tree_table(
-    analysis: Analysis, view: View, *, depth: int | None = None, unroll: bool = False, layout: str = "nchw"
-) -> tuple[list[Column], list[list[str]]]:
-    """The columns and cells of the tree of layers."""
-    sheet = _sheet(analysis, view, layout)
-    fields = _fields(analysis, view)
-    if view == "shapes":  # nothing but shapes: none of them is spared
-        fields = [f._replace(column=f.column._replace(spare=0)) for f in fields]
-    rows = [
-        [label, *(field.cell(row, sheet) for field in fields)]
-        for label, row in _labelled(analysis.tree(unroll=unroll), depth, "")
-    ]
-    return [Column("layer"), *(field.column for field in fields)], rows
-
-
-def markdown_report(
-    analysis: Analysis, view: View, *, depth: int | None = None, unroll: bool = False, layout: str = "nchw"
-) -> Iterator[str]:
-    """The same in Markdown, one row a layer with its full path."""
-    sheet = _sheet(analysis, view, layout)
-    fields = _fields(analysis, view)
-    yield from head_lines(analysis, view, PLAIN, layout)
-    yield ""
-    rows = [
-        [repeated(row.path, row.repeat), *(field.cell(row, sheet) for field in fields)]
-        for row in analysis.rows(depth=depth, unroll=unroll)
-    ]
-    yield from markdown([Column("layer"), *(field.column for field in fields)], rows)
-    if view != "shapes":
-        yield ""
-        yield "  \n".join(total_lines(analysis, view, PLAIN))
-    for note in note_lines(analysis, view, rows):
-        yield ""
-        yield note
+def layer_data(layers: Sequence[Layer], view: View, layout: str = "nchw") -> Table:
+    """The layers with the fields of the view, for CSV."""
+    fields = layer_fields(view)
+    shapes = ("inputs", "outputs")
+    columns = [Column(field, "shapes" if field in shapes else "total") for field in fields]
+    return Table(columns, [Row([getattr(layer, field) for field in fields]) for layer in layers], layout=layout)
 
 
 # -- parts ------------------------------------------------------------------------------------------
 
 
-def _sheet(analysis: Analysis, view: View, layout: str) -> _Sheet:
-    return _Sheet(analysis, layout, "params" if view == "params" else "flops")
+def _page(
+    analysis: Analysis, view: View, table: Table, folded: bool, count: str = "", *, by_operation: bool = True
+) -> Page:
+    sheet = Sheet(analysis, view)
+    yield Paragraph(list(_head(analysis, view, table.layout)))
+    yield table
+    if view != "shapes":
+        if by_operation:
+            yield _by_operation(sheet)
+        yield Paragraph(list(_total_lines(sheet)))
+    notes = [Line(note) for note in (count, *_notes(analysis, view, folded)) if note]
+    if notes:
+        yield Paragraph(notes)
 
 
-def _fields(analysis: Analysis, view: View) -> list[_Field]:
-    figures = [
-        _Field(_column(analysis, figure, view), partial(_figure_cell, figure)) for figure in _figures(analysis, view)
-    ]
-    share = [] if view == "shapes" else [_FIELDS["share"]]
-    return [*(_FIELDS[key] for key in _LEADING[view]), *figures, *share]
-
-
-def _figures(analysis: Analysis, view: View) -> list[Figure]:
-    """The figures with a column in a view, without FLOPs where they are MACs by another name."""
-    same = _one_for_each_mac(analysis)
-    return [f for f in FIGURES.values() if view in f.columns and not (same and f.unit == "flops")]
-
-
-def _column(analysis: Analysis, figure: Figure, view: View) -> Column:
-    convention = analysis.convention
-    named = figure.unit == "flops" and convention.per_mac == 1  # not what others call FLOPs
-    title = f"{convention.name} {figure.title}" if named else figure.title
-    return Column(title, right=True, spare=figure.columns[view])
-
-
-def _one_for_each_mac(analysis: Analysis) -> bool:
-    return analysis.convention.per_mac == 1 and analysis.total.macs == analysis.total.flops
-
-
-def _labelled(
-    rows: Sequence[Row], depth: int | None, margin: str, level: int = 1, around: int = 1
-) -> Iterator[tuple[str, Row]]:
-    """Rows of the tree with their labels, indented below the row that they belong to.
-
-    ``repeat`` of a yielded row takes in the repeats around it, so that its total is of all instances.
-    """
-    for number, row in enumerate(rows):
-        last = number == len(rows) - 1
-        branch = "" if level == 1 else "└─ " if last else "├─ "
-        times = around * row.repeat
-        yield margin + branch + repeated(row.label, row.repeat), row._replace(repeat=times)
-        if row.children and (depth is None or row.path.count(".") + 1 < depth):
-            inner = "" if level == 1 else margin + ("   " if last else "│  ")
-            yield from _labelled(row.children, depth, inner, level + 1, times)
-
-
-def head_lines(analysis: Analysis, view: View, look: Look = PLAIN, layout: str = "nchw") -> Iterator[str]:
-    """What the network is, what goes in and comes out, and how work is counted."""
+def _head(analysis: Analysis, view: View, layout: str) -> Iterator[Line]:
+    """Name and description of the network, its inputs and outputs, and the counting convention."""
     program = analysis.program
-    about = f": {clean(program.about)}" if program.about else ""
-    inputs = ", ".join(f"{clean(s.name)} {shape_text(s.type.shape, layout)} {s.type.dtype}" for s in program.inputs)
+    inputs = ", ".join(f"{s.name} {shape_text(s.type.shape, layout)} {s.type.dtype}" for s in program.inputs)
     outputs = ", ".join(
-        f"{clean(name)} {shape_text(type_.shape, layout)} {type_.dtype}"
-        for name, type_ in zip(program.output_names, program.main.output_types, strict=True)
+        f"{name} {shape_text(value.type.shape, layout)} {value.type.dtype}"
+        for name, value in zip(program.output_names, program.main.outputs, strict=True)
+        if value.type is not None
     )
     mode = " (training mode)" if program.training else ""
-    yield look(clean(program.name), "bold") + about
-    yield f"{inputs or 'no inputs'} → {outputs}{mode}"
+    yield Line(f": {program.about}" if program.about else " ", program.name)
+    yield Line(f"{inputs or 'no inputs'} → {outputs}{mode}")
     if view in ("flops", "summary"):
-        yield f"counted as {analysis.convention.name} does: {analysis.convention.about}"
+        yield Line(f"counted as {analysis.convention.name} does: {analysis.convention.about}")
 
 
-def _by_operation(analysis: Analysis, view: View, look: Look, layout: str) -> str:
+def _by_operation(sheet: Sheet) -> Table:
     """Totals by operation, the largest share first."""
-    sheet = _sheet(analysis, view, layout)
-    found = analysis.by_operation.items()
-    value = sheet.counted_by
-    order = sorted(found, key=lambda item: _rank(getattr(item[1][1], value)), reverse=True)
+    analysis, view = sheet.analysis, sheet.view
+    figures = [figure for figure in sheet.figures if "operations" in figure.columns]
+    order = sorted(
+        analysis.by_operation.items(), key=lambda item: _rank(sheet.shared_by().of(item[1][1])), reverse=True
+    )
     if view == "params":
         order = [item for item in order if item[1][1].params != 0 or item[1][1].buffers != 0]
-    figures = [figure for figure in _figures(analysis, view) if "operations" in figure.columns]
     rows = [
-        [op, f"{count:,}", *(sheet.figure(figure, op, cost) for figure in figures), sheet.share(cost)]
+        Row([op, count, *(sheet.figure(figure, op, cost) for figure in figures), sheet.share(cost)])
         for op, (count, cost) in order
     ]
     total = analysis.total
-    last = ["total", "", *(sheet.figure(figure, "", total) for figure in figures), sheet.share(total)]
-    columns = [Column("by operation"), Column("executions", right=True)]
-    columns += [_column(analysis, figure, "operations") for figure in figures]
-    return grid([*columns, Column("share", right=True)], rows, look, total=last)
+    whole = Row(["total", None, *(figure.of(total) for figure in figures), sheet.share(total)])
+    return Table(
+        [
+            Column("by operation"),
+            Column("executions", "total", priority=20),
+            *(sheet.column(figure, "operations") for figure in figures),
+            Column("share", "share", priority=50),
+        ],
+        rows,
+        [whole],
+    )
 
 
 def _rank(value: object) -> int:
     return value if isinstance(value, int) else 0
 
 
-def total_lines(analysis: Analysis, view: View, look: Look = PLAIN) -> Iterator[str]:
-    """The totals in a few lines, and what the convention leaves out."""
-    total, convention = analysis.total, analysis.convention
-    if view in ("params", "summary"):
-        yield look(f"{measured(total.params)} parameters", "bold") + f", {_trained(total)}{_beside(total)}"
+def _total_lines(sheet: Sheet) -> Iterator[Line]:
+    """The totals in words, and the operations that the convention leaves out."""
+    analysis, total, name = sheet.analysis, sheet.analysis.total, sheet.analysis.convention.name
+    if sheet.view in ("params", "summary"):
+        yield Line(f", {_trained(total)}{_further(total)}", f"{measured(total.params)} parameters")
         if total.params_active != total.params:
-            yield f"{measured(total.params_active)} of them active for a token"
-    if view in ("flops", "summary"):
-        yield look(_counted(analysis, total.macs, total.flops), "bold") + f", counted as {convention.name} does"
+            yield Line(f"{measured(total.params_active)} of them active for a token")
+    if sheet.view in ("flops", "summary"):
+        yield Line(f", counted as {name} does", _counted(sheet, total.macs, total.flops))
         if total.flops_expected != total.flops:
-            yield f"{_counted(analysis, total.macs_expected, total.flops_expected)} of that expected to be of use"
+            yield Line(f"useful work under even routing: {_counted(sheet, total.macs_expected, total.flops_expected)}")
         if analysis.uncounted:
-            yield f"not counted by {convention.name}: {', '.join(analysis.uncounted)}"
+            yield Line(f"not counted by {name}: {', '.join(analysis.uncounted)}")
 
 
-def _counted(analysis: Analysis, counted_macs: Dim, counted_flops: Dim) -> str:
+def _counted(sheet: Sheet, counted_macs: Dim, counted_flops: Dim) -> str:
     macs, flops = work(counted_macs, "MAC"), work(counted_flops, "FLOP")
-    if _one_for_each_mac(analysis):
+    if sheet.flops_are_macs:
         return macs
-    if analysis.convention.per_mac == 1:
-        return f"{flops} at one for each MAC, {macs} among them"
+    if sheet.analysis.convention.per_mac == 1:
+        return f"{flops} at one for each MAC, of which {macs}"
     return f"{macs}, {flops}"
 
 
@@ -253,18 +147,21 @@ def _trained(total: Cost) -> str:
     return f"{exact(total.params_trainable)} trainable, {exact(total.params - total.params_trainable)} frozen"
 
 
-def _beside(total: Cost) -> str:
+def _further(total: Cost) -> str:
     parts = [] if total.weight_bytes == 0 else [f"{bytes_text(total.weight_bytes)} of weights"]
     if total.buffers != 0:
         parts.append(f"{exact(total.buffers)} in buffers")
     return "".join(f"; {part}" for part in parts)
 
 
-def note_lines(analysis: Analysis, view: View, rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """What a reader of these rows should know beside them."""
-    folded = any(" ×" in row[0] for row in rows)
+def _folded(rows: Sequence[Row]) -> bool:
+    """True if a row stands for several instances."""
+    return any(row.repeat > 1 or _folded(row.children) for row in rows)
+
+
+def _notes(analysis: Analysis, view: View, folded: bool) -> Iterator[str]:
     if folded and view != "shapes":
-        yield "×N: the figures are those of one of the N instances; shares and totals are of all."
+        yield "×N: figures are those of one of the N instances; shares and totals include all of them."
     if view != "shapes":
         from netcalc.analysis.notes import heavy_layers
 

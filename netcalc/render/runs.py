@@ -1,49 +1,79 @@
-"""What a forward pass gave and what a verification found, as text and as JSON."""
+"""Results of forward passes and of verifications: pages, tables and JSON records."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from netcalc.render.grid import Column, grid
-from netcalc.render.numbers import bytes_text, shape_text
-from netcalc.render.profile import profile_parts, profile_record
-from netcalc.render.text import PLAIN, Look, clean
+from netcalc.render.numbers import bytes_text
+from netcalc.render.page import Line, Page, Paragraph
+from netcalc.render.profile import profile_page, profile_record
+from netcalc.render.table import ALWAYS, Column, Row, Table
+from netcalc.render.text import clean
 from netcalc.version import __version__
 
 if TYPE_CHECKING:
     from netcalc.engine.run import RunResult
-    from netcalc.numerics.parameters import WeightsReport
+    from netcalc.numerics.parameters import Mismatch, WeightsReport
     from netcalc.numerics.trace import TraceRow
     from netcalc.verification.verify import Check, VerifyReport
 
-__all__ = ["render_run", "render_verification", "render_weights", "run_record", "verification_record", "weights_record"]
+__all__ = [
+    "checks_data",
+    "checks_table",
+    "mismatches_table",
+    "run_page",
+    "run_record",
+    "statistics_table",
+    "verification_page",
+    "verification_record",
+    "weights_page",
+    "weights_record",
+]
 
-#: Outputs of at most so many numbers are printed.
+#: Largest number of elements of an output that is printed.
 _FEW = 64
-#: Columns of what is written to no terminal.
+#: Width of arrays that are not written to a terminal.
 _WIDTH = 100
 
-_STATISTICS = ("mean", "std", "min", "max")
+#: Statistics with the priorities of their columns.
+_STATISTICS = {"mean": ALWAYS, "std": 50, "min": 40, "max": 40}
 
 
-def render_run(result: RunResult, outputs: tuple[TraceRow, ...], origin: str, look: Look = PLAIN) -> str:
+def run_page(result: RunResult, outputs: Sequence[TraceRow], origin: str, width: int | None) -> Page:
     """Outputs and traced tensors with their statistics; small outputs with their numbers."""
-    parts = [origin]
+    yield Paragraph([Line(origin)])
     if result.trace:
-        parts.append(_statistics("trace", result.trace, look))
-    parts.append(_statistics("output", outputs, look))
-    few = {name: array for name, array in result.outputs.items() if array.size <= _FEW}
-    parts += (f"{clean(name)} =\n{_numbers(array, look.width or _WIDTH)}" for name, array in few.items())
+        yield statistics_table("trace", result.trace)
+    yield statistics_table("output", outputs)
+    for name, array in result.outputs.items():
+        if array.size <= _FEW:
+            numbers = _numbers(array, width or _WIDTH)
+            yield Paragraph([Line(f"{clean(name)} ="), *map(Line, numbers.split("\n"))], verbatim=True)
     if result.profile is not None:
-        parts += profile_parts(result.profile, look)
+        yield from profile_page(result.profile)
     else:
-        parts.append(look(_memory(result), "dim"))
-    return "\n\n".join(parts)
+        yield Paragraph([Line("", _memory(result), "dim")])
+
+
+def statistics_table(title: str, rows: Sequence[TraceRow]) -> Table:
+    """Tensors with the mean, standard deviation, minimum and maximum of their elements."""
+    columns = [
+        Column(title, "path", key="path"),
+        Column("operation", priority=30, key="op"),
+        Column("shape", "shape"),
+        Column("type", priority=20, key="dtype"),
+        *(Column(name, "real", priority) for name, priority in _STATISTICS.items()),
+    ]
+    return Table(
+        columns,
+        [Row([r.path, r.op, r.shape, r.dtype, *(getattr(r, name) for name in _STATISTICS)]) for r in rows],
+    )
 
 
 def run_record(result: RunResult, outputs: tuple[TraceRow, ...], spec: str, seed: int) -> dict[str, Any]:
-    """A run as JSON; numbers that are not finite are written as text."""
+    """Return a run as JSON; numbers that are not finite are written as text."""
     return {
         "netcalc": __version__,
         "spec": spec,
@@ -62,30 +92,44 @@ def run_record(result: RunResult, outputs: tuple[TraceRow, ...], spec: str, seed
     } | ({} if result.profile is None else {"profile": profile_record(result.profile)})
 
 
-def render_verification(report: VerifyReport, spec: str, look: Look = PLAIN) -> str:
-    """What was checked, how often, and every prediction that was wrong."""
+def verification_page(report: VerifyReport, spec: str, failures: Sequence[Check]) -> Page:
+    """The number of checks of each kind, and the failures to be shown."""
     counts = report.counts
-    lines = [f"{look(clean(spec), 'bold')}: {report.operations:,} operations executed, each checked by itself"]
-    explained = {
+    yield Paragraph([Line(f": {report.operations:,} operations executed, each checked on its own", spec)])
+    checked = {
         "outputs": "shape and type of every output",
         "parameters": "shape and type of every parameter and buffer",
-        "work": "operations by kind, counted by the kernels",
+        "work": "operations by kind, as counted by the kernels",
         "totals": "elements of all parameters and of all buffers",
     }
-    rows = [[name, f"{counts[name]:,}", text] for name, text in explained.items()]
-    parts = ["\n".join(lines), grid([Column("checked"), Column("checks", right=True), Column("what")], rows, look)]
+    columns = [Column("checked"), Column("checks", "total"), Column("prediction", "prose")]
+    yield Table(columns, [Row([name, counts[name], text]) for name, text in checked.items()])
     total = sum(counts.values())
     if report.ok:
-        parts.append(look(f"all {total:,} predictions equal what happened", "good"))
+        yield Paragraph([Line("", f"all {total:,} predictions are correct", "good")])
     else:
-        wrong = [
-            [_where(check), check.op, check.what, _shown(check.predicted), _shown(check.executed)]
-            for check in report.failures
-        ]
-        columns = [Column(title) for title in ("layer", "operation", "what", "predicted", "executed")]
-        missed = sum(check.times for check in report.failures)
-        parts += [grid(columns, wrong, look), look(f"{missed:,} of {total:,} predictions were wrong", "bad")]
-    return "\n\n".join(parts)
+        yield checks_table(failures)
+        wrong = sum(check.times for check in report.failures)
+        yield Paragraph([Line("", f"{wrong:,} of {total:,} predictions were wrong", "bad")])
+
+
+def checks_table(checks: Sequence[Check]) -> Table:
+    """Checks with the predicted and the executed value."""
+    columns = [
+        Column("layer", "path", key="path"),
+        Column("operation", priority=20, key="op"),
+        Column("what"),
+        Column("predicted", "prose"),
+        Column("executed", "prose"),
+    ]
+    rows = [Row([c.path or "(whole)", c.op, c.what, c.predicted, c.executed], c.times) for c in checks]
+    return Table(columns, rows)
+
+
+def checks_data(checks: Sequence[Check]) -> Table:
+    """Checks with all their fields."""
+    fields = ("path", "op", "what", "predicted", "executed", "times", "ok")
+    return Table([Column(field) for field in fields], [Row([getattr(c, field) for field in fields]) for c in checks])
 
 
 def verification_record(report: VerifyReport, spec: str) -> dict[str, Any]:
@@ -111,15 +155,22 @@ def verification_record(report: VerifyReport, spec: str) -> dict[str, Any]:
     }
 
 
-def render_weights(report: WeightsReport, spec: str, look: Look = PLAIN) -> str:
-    """How a checkpoint's header fits the spec."""
-    head = f"{clean(report.file)}: {report.tensors:,} tensors, of which {clean(spec)} wants {report.parameters:,}"
+def weights_page(report: WeightsReport, spec: str, mismatches: Sequence[Mismatch]) -> Page:
+    """The result of an audit of a checkpoint's header, and the mismatches to be shown."""
+    head = f"{report.file}: {report.tensors:,} tensors; {spec} has {report.parameters:,} parameters and buffers"
+    yield Paragraph([Line(head)])
     if report.ok:
-        return f"{head}\n{look('every name, shape and type fits', 'good')}"
-    rows = [[m.kind, m.name, m.message, m.hint or ""] for m in report.mismatches]
-    columns = [Column("what"), Column("tensor"), Column("why"), Column("hint")]
-    count = len(report.mismatches)
-    return f"{head}\n\n{grid(columns, rows, Look(look.color))}\n\n{look(f'{count:,} do not fit', 'bad')}"
+        yield Paragraph([Line("", "every name, shape and type fits", "good")])
+    else:
+        yield mismatches_table(mismatches)
+        yield Paragraph([Line("", f"{len(report.mismatches):,} do not fit", "bad")])
+
+
+def mismatches_table(mismatches: Sequence[Mismatch]) -> Table:
+    """Tensors that do not fit, with the reason and a hint."""
+    columns = [Column("kind"), Column("tensor", "path", key="name")]
+    columns += [Column("reason", "prose", key="message"), Column("hint", "prose")]
+    return Table(columns, [Row([m.kind, m.name, m.message, m.hint]) for m in mismatches])
 
 
 def weights_record(report: WeightsReport, spec: str) -> dict[str, Any]:
@@ -138,20 +189,10 @@ def weights_record(report: WeightsReport, spec: str) -> dict[str, Any]:
 
 
 def _memory(result: RunResult) -> str:
-    """What was predicted; the reference path has no more than one operation's weights in memory."""
+    """Predicted memory; the reference path holds the weights of one operation at a time."""
     memory = result.memory
-    of = f", {bytes_text(memory.weights)} of it for weights" if result.plan == "fast" and memory.weights else ""
-    return f"predicted memory: {bytes_text(memory.peak)} at the most{of}"
-
-
-def _statistics(title: str, rows: tuple[TraceRow, ...], look: Look) -> str:
-    columns = [Column(title), Column("operation"), Column("shape"), Column("type")]
-    columns += [Column(name, right=True) for name in _STATISTICS]
-    cells = [
-        [row.path, row.op, shape_text(row.shape), row.dtype, *(f"{getattr(row, name):.4g}" for name in _STATISTICS)]
-        for row in rows
-    ]
-    return grid(columns, cells, look)
+    part = f", including {bytes_text(memory.weights)} of weights" if result.plan == "fast" and memory.weights else ""
+    return f"predicted peak memory: {bytes_text(memory.peak)}{part}"
 
 
 def _row_record(row: TraceRow) -> dict[str, Any]:
@@ -166,23 +207,14 @@ def _numbers(array: Any, width: int) -> str:
 
 
 def _values(array: Any) -> Any:
-    return _each(array.tolist())
+    return _plain(array.tolist())
 
 
-def _each(value: Any) -> Any:
-    return [_each(item) for item in value] if isinstance(value, list) else _finite(value)
+def _plain(value: Any) -> Any:
+    return [_plain(item) for item in value] if isinstance(value, list) else _finite(value)
 
 
 def _finite(value: Any) -> Any:
     if isinstance(value, complex):
         return str(value)
     return str(value) if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def _where(check: Check) -> str:
-    path = check.path or "(whole)"
-    return f"{path} ×{check.times:,}" if check.times > 1 else path
-
-
-def _shown(value: str | int) -> str:
-    return f"{value:,}" if isinstance(value, int) else value

@@ -1,4 +1,4 @@
-"""Text for terminals and files: styles where a stream shows them, widths, and user text made harmless."""
+"""Text for terminals and files: colours, widths, line breaks, and escaped control characters."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 from typing import NamedTuple, TextIO
 from unicodedata import category, combining, east_asian_width
 
-__all__ = ["PLAIN", "Look", "clean", "fill", "look_of", "padded", "width_of"]
+__all__ = ["PLAIN", "Terminal", "clean", "fill", "padded", "terminal_of", "width_of"]
 
 _STYLES = {
     "bold": "1",
@@ -20,39 +20,39 @@ _STYLES = {
 }
 
 
-class Look(NamedTuple):
-    """How a stream is written to: whether it shows colours, and its width where it has one."""
+class Terminal(NamedTuple):
+    """Properties of an output stream: ``color`` if it shows colours, and its width in columns if it has one."""
 
     color: bool = False
     width: int | None = None
 
-    def __call__(self, text: str, style: str) -> str:
-        """``text`` in a style, or as it is where the stream shows none."""
+    def styled(self, text: str, style: str) -> str:
+        """``text`` in a style, or unchanged if the stream shows no colours."""
         return f"\x1b[{_STYLES[style]}m{text}\x1b[0m" if self.color and text else text
 
 
-PLAIN = Look()
+PLAIN = Terminal()
 
 
-def look_of(stream: TextIO) -> Look:
-    """The look of a stream: ``NO_COLOR``, ``FORCE_COLOR``, ``TERM`` and ``COLUMNS`` are heeded.
+def terminal_of(stream: TextIO) -> Terminal:
+    """Return the properties of a stream, from ``NO_COLOR``, ``FORCE_COLOR``, ``TERM`` and ``COLUMNS``.
 
-    What is no terminal has no width, so that nothing is left out of a file or a pipe; ``COLUMNS`` gives it one.
+    A file or a pipe has no width unless ``COLUMNS`` gives one, so that its tables are complete.
     """
-    terminal = stream.isatty()
+    interactive = stream.isatty()
     columns = os.environ.get("COLUMNS", "")
     width = int(columns) if columns.isdigit() and int(columns) > 0 else None
-    if width is None and terminal:
+    if width is None and interactive:
         try:
             width = os.get_terminal_size(stream.fileno()).columns or None
         except OSError:
             width = None
-    wanted = bool(os.environ.get("FORCE_COLOR")) or (terminal and os.environ.get("TERM") != "dumb")
-    return Look(wanted and not os.environ.get("NO_COLOR"), width)
+    color = bool(os.environ.get("FORCE_COLOR")) or (interactive and os.environ.get("TERM") != "dumb")
+    return Terminal(color and not os.environ.get("NO_COLOR"), width)
 
 
 def clean(text: str) -> str:
-    """User text without anything that a terminal would act on: control characters become visible.
+    """Escape control characters, so that user text cannot control the terminal.
 
     >>> clean("a\\x1b[31mb\\n")
     'a\\\\x1b[31mb\\\\n'
@@ -63,27 +63,47 @@ def clean(text: str) -> str:
 
 
 def width_of(text: str) -> int:
-    """How many columns a text without styles takes."""
-    if not text or max(text) < "\u0300":  # below, nothing combines and nothing is wide
+    """Number of terminal columns that a text without styles takes."""
+    if not text or max(text) < "\u0300":  # below, no character is combining or wide
         return len(text)
     return sum(0 if combining(c) else 2 if east_asian_width(c) in "WF" else 1 for c in text)
 
 
 def padded(text: str, width: int, *, right: bool = False) -> str:
-    """``text`` filled with spaces to ``width``."""
+    """``text`` padded with spaces to ``width``; ``right`` aligns it to the right."""
     space = " " * (width - width_of(text))
     return space + text if right else text + space
 
 
-def fill(text: str, width: int | None, indent: str = "") -> str:
-    """A paragraph broken into lines between words; words are never cut."""
+def fill(text: str, width: int | None, indent: str = "", hanging: str | None = None) -> str:
+    """Break a paragraph into lines between words; a word longer than a line is broken.
+
+    ``indent`` precedes each line, or only the first where ``hanging`` is given, which precedes the others.
+    """
+    if width is None:
+        return indent + " ".join(text.split())
+    rest = indent if hanging is None else hanging
     lines: list[str] = []
-    line = ""
+    line, empty = indent, True
     for word in text.split():
-        wider = f"{line} {word}" if line else word
-        if line and width is not None and width_of(indent) + width_of(wider) > width:
+        if not empty and width_of(line) + 1 + width_of(word) > width:
             lines.append(line)
-            line = word
-        else:
-            line = wider
-    return "\n".join(indent + part for part in (*lines, line))
+            line, empty = rest, True
+        line = line + word if empty else f"{line} {word}"
+        empty = False
+        while width_of(line) > width and width > width_of(rest) + 8:
+            cut = _cut(line, width)
+            lines.append(line[:cut])
+            line = rest + line[cut:]
+    return "\n".join([*lines, line])
+
+
+def _cut(line: str, width: int) -> int:
+    """Number of characters of ``line`` that fit in ``width``, preferably up to a place to break."""
+    end = len(line)
+    while width_of(line[:end]) > width:
+        end -= 1
+    for place in range(end, end // 2, -1):
+        if line[place - 1] in "/,;=·+·–-_":
+            return place
+    return end

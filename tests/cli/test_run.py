@@ -143,7 +143,7 @@ def test_both_paths_give_the_same(netcalc: Callable[..., Ran]) -> None:
 
 
 def test_a_profile(netcalc: Callable[..., Ran]) -> None:
-    ran = netcalc("run", SMALL, "--profile", "--threads", "1")
+    ran = netcalc("run", SMALL, "--profile", "--threads", "1", "--wide")
     assert (ran.code, ran.err) == (0, "")
     assert "medians of 5 passes on 1 thread" in ran.out
     assert all(word in ran.out for word in ("logits", "stage.1.conv", "batch_norm, relu", "GFLOP/s", "measured"))

@@ -7,8 +7,9 @@ from dataclasses import replace
 
 from netcalc.engine.plan import PlanMemory
 from netcalc.engine.profile import LayerTime, OperationTime, Profile
-from netcalc.render.profile import profile_parts, profile_record
-from netcalc.render.text import Look
+from netcalc.render.page import page_text
+from netcalc.render.profile import profile_page, profile_record
+from netcalc.render.text import Terminal
 
 PROFILE = Profile(
     threads=2,
@@ -30,11 +31,12 @@ PROFILE = Profile(
 
 
 def test_the_page(golden: Callable[[str, str], None]) -> None:
-    golden("runs/profile.txt", "\n\n".join(profile_parts(PROFILE, Look(width=100))) + "\n")
+    golden("runs/profile.txt", "\n".join(page_text(profile_page(PROFILE), Terminal(width=80))) + "\n")
 
 
 def test_memory_that_could_not_be_measured() -> None:
-    assert "not measured" in profile_parts(replace(PROFILE, measured=None), Look())[-1]
+    *_, last = page_text(profile_page(replace(PROFILE, measured=None)))
+    assert "not measured" in last
     assert profile_record(replace(PROFILE, measured=None))["memory"]["measured"] is None
 
 

@@ -13,10 +13,9 @@ from netcalc.cli.output import json_lines
 from netcalc.diagnostics import Diagnostic, Span
 from netcalc.dims import symbol
 from netcalc.render.diagnostics import render_diagnostic
-from netcalc.render.grid import Column, csv_lines, grid, markdown
 from netcalc.render.numbers import bytes_text, exact, measured, shape_text, shapes_text, share, short, work
 from netcalc.render.progress import Progress
-from netcalc.render.text import Look, clean, fill, look_of, padded, width_of
+from netcalc.render.text import Terminal, clean, fill, padded, terminal_of, width_of
 from netcalc.tensor_type import TensorType
 
 
@@ -80,66 +79,40 @@ def test_shapes() -> None:
     assert shapes_text([TensorType((2, 3)), TensorType((2, 3)), TensorType((4,))]) == "2 of 2×3, 4"
 
 
-def test_grid_aligns_and_drops_empty_columns() -> None:
-    columns = [Column("name"), Column("empty"), Column("count", right=True)]
-    assert grid(columns, [["a", "", "1"], ["größer", "", "1,000"]], total=["", "", "1,001"]).splitlines() == [
-        "name    count",
-        "─────────────",
-        "a           1",
-        "größer  1,000",
-        "─────────────",
-        "        1,001",
-    ]
-
-
-def test_grid_gives_up_spare_columns_and_never_cuts() -> None:
-    columns = [Column("name"), Column("first", spare=1), Column("second", spare=2), Column("number", right=True)]
-    rows = [["path.to.layer", "x" * 10, "y" * 10, "123,456,789"]]
-    assert "second" in grid(columns, rows, Look(width=60))
-    assert grid(columns, rows, Look(width=45)).endswith("left out for want of width: second")
-    least = grid(columns, rows, Look(width=5))
-    assert least.endswith("left out for want of width: first, second")
-    assert "path.to.layer  123,456,789" in least
-
-
-def test_wide_characters_keep_columns_straight() -> None:
+def test_wide_characters_are_padded_by_their_width() -> None:
     assert [width_of(text) for text in ("abc", "層", "é", "e\u0301", "×")] == [3, 2, 1, 1, 1]
     assert padded("層", 4) == "層  "
-    lines = grid([Column("a"), Column("b")], [["層", "1"], ["ab", "2"]]).splitlines()
-    assert lines[2:] == ["層  1", "ab  2"]
 
 
 def test_user_text_cannot_reach_the_terminal() -> None:
     assert clean("a\x1b[31m\r\u202eb") == "a\\x1b[31m\\r\\u202eb"
-    assert "\x1b" not in grid([Column("a")], [["\x1b[2J"]])
-    assert list(markdown([Column("a")], [["x | y"]])) == ["| a |", "|:--|", "| x \\| y |"]
-    assert list(csv_lines(["a"], [['x, "y"']])) == ["a", '"x, ""y"""']
 
 
 def test_paragraphs_break_between_words() -> None:
     assert fill("one two three", 8) == "one two\nthree"
-    assert fill("one incredibly-long-word", 5, "  ") == "  one\n  incredibly-long-word"
+    assert fill("one two three", 8, "", "  ") == "one two\n  three"
     assert fill("one two", None) == "one two"
+    assert fill("one incredibly-long-word-that-does-not-fit", 20) == "one\nincredibly-long-\nword-that-does-not-\nfit"
 
 
-def test_looks(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_properties_of_streams(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("NO_COLOR", "FORCE_COLOR", "COLUMNS", "TERM"):
         monkeypatch.delenv(name, raising=False)
     pipe = io.StringIO()
-    assert look_of(pipe) == Look(False, None)
+    assert terminal_of(pipe) == Terminal(False, None)
     terminal = io.StringIO()
     terminal.isatty = lambda: True  # type: ignore[method-assign]
     terminal.fileno = lambda: 1  # type: ignore[method-assign]
     monkeypatch.setattr(os, "get_terminal_size", lambda _: os.terminal_size((77, 20)))
-    assert look_of(terminal) == Look(True, 77)
+    assert terminal_of(terminal) == Terminal(True, 77)
     monkeypatch.setenv("COLUMNS", "120")
-    assert look_of(terminal) == Look(True, 120)
+    assert terminal_of(terminal) == Terminal(True, 120)
     monkeypatch.setenv("TERM", "dumb")
-    assert look_of(terminal) == Look(False, 120)
+    assert terminal_of(terminal) == Terminal(False, 120)
     monkeypatch.setenv("FORCE_COLOR", "1")
-    assert look_of(pipe) == Look(True, 120)
+    assert terminal_of(pipe) == Terminal(True, 120)
     monkeypatch.setenv("NO_COLOR", "1")
-    assert look_of(terminal) == Look(False, 120)
+    assert terminal_of(terminal) == Terminal(False, 120)
 
 
 def test_the_caret_stands_under_the_span_behind_tabs_and_wide_characters() -> None:

@@ -1,0 +1,108 @@
+"""Values of a table as text, by the kind of their column."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from netcalc.dims import Poly
+from netcalc.render.numbers import bytes_text, exact, plain_shapes, shape_text, shapes_text, share, short
+from netcalc.render.table import Column, Share, Sides, Tied, Uncounted
+
+__all__ = ["data_writer", "text_writer"]
+
+
+def text_writer(column: Column, layout: str = "nchw") -> Callable[[Any], str]:
+    """Return the function that writes a value of the column for a reader."""
+    plain = partial(_named_shapes, layout) if column.kind == "named_shapes" else _WRITERS.get(column.kind, exact)
+    if column.kind == "shapes":
+        plain = partial(shapes_text, layout=layout)
+    elif column.kind == "shape":
+        plain = partial(shape_text, layout=layout)
+    elif column.kind == "amount":
+        plain = partial(short, digits=column.digits)
+
+    def write(value: Any) -> str:
+        if value is None:
+            return ""
+        if value.__class__ is Sides:
+            return _sides(value, write)
+        if value.__class__ is Tied:
+            return f"{exact(value.value)} tied"
+        return "–" if value.__class__ is Uncounted else plain(value)
+
+    return write
+
+
+def data_writer(column: Column, layout: str = "nchw") -> Callable[[Any], object]:
+    """Return the function that writes a value of the column for a program: digits without separators or units."""
+
+    def write(value: Any) -> object:
+        if value is None:
+            return ""
+        if isinstance(value, Sides):
+            return _sides(value, lambda side: str(write(side)))
+        if isinstance(value, (Tied, Uncounted)):
+            return write(value.value)
+        if isinstance(value, Share):
+            known = isinstance(value.part, int) and isinstance(value.whole, int) and value.whole
+            return value.part / value.whole if known else ""  # type: ignore[operator]
+        if column.kind == "shapes":
+            return plain_shapes((type_ for type_ in value if type_ is not None), layout)
+        if column.kind == "shape":
+            return shape_text(value, layout).replace("×", "x")
+        if column.kind == "named_shapes":
+            return _named_shapes(layout, value).replace("×", "x")
+        return str(value) if isinstance(value, Poly) else value
+
+    return write
+
+
+def _sides(sides: Sides, write: Callable[[Any], str]) -> str:
+    """The values once where all are the same, and else one after the other: ``3 → 1``."""
+    texts = [write(value) for value in sides.values if value is not None]
+    return texts[0] if len(set(texts)) == 1 else " → ".join(texts)
+
+
+def _count(value: Any) -> str:
+    return "" if value == 0 else exact(value)
+
+
+def _difference(value: Any) -> str:
+    """A difference with its sign, ``=`` for none."""
+    if not isinstance(value, int):
+        return str(value)
+    return f"{value:+,}".replace("-", "−") if value else "="
+
+
+def _ratio(value: float) -> str:
+    return f"{value:,.3f}" if value >= 0.1 or value == 0 else f"{value:.3g}"
+
+
+def _named_shapes(layout: str, value: Any) -> str:
+    return ", ".join(f"{name} {shape_text(shape, layout)}" for name, shape in value)
+
+
+def _words(value: Any) -> str:
+    """Text, and whole numbers that stand in its place."""
+    return value if isinstance(value, str) else exact(value)
+
+
+_WRITERS: dict[str, Callable[[Any], str]] = {
+    "path": _words,
+    "name": _words,
+    "text": _words,
+    "prose": _words,
+    "count": _count,
+    "work": exact,
+    "total": exact,
+    "bytes": lambda value: "" if value == 0 else bytes_text(value),
+    "share": lambda value: share(value.part, value.whole),
+    "difference": _difference,
+    "ratio": _ratio,
+    "real": lambda value: f"{value:.4g}",
+    "milliseconds": lambda value: f"{value * 1e3:,.3f}",
+    "rate": lambda value: f"{value / 1e9:,.1f}",
+    "percentage": lambda value: f"{value:.1%}".replace("%", " %"),
+}

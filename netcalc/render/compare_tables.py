@@ -1,0 +1,141 @@
+"""Tables of a comparison: operations, layers, and attributes that differ."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from netcalc.analysis.compare import COMPARED, Comparison, Match, OperationMatch, change
+from netcalc.analysis.conventions import CONVENTIONS
+from netcalc.analysis.figures import Figure
+from netcalc.analysis.summary import Layer
+from netcalc.dims import Dim
+from netcalc.render.table import ALWAYS, Column, Kind, Row, Sides, Table
+
+__all__ = ["attributes_table", "figures_of", "layers_table", "match_row", "operations_table", "titled", "tree_rows"]
+
+
+def figures_of(comparison: Comparison) -> list[Figure]:
+    """The figures with a column, without FLOPs if the convention makes them the same as MACs."""
+    figures = [figure for figure in COMPARED if "compare" in figure.columns]
+    plain = CONVENTIONS[comparison.convention].per_mac == 1
+    if plain and all(totals.macs == totals.flops for totals in comparison.totals):
+        return [figure for figure in figures if figure.unit != "flops"]
+    return figures
+
+
+def titled(comparison: Comparison, figure: Figure, title: str) -> str:
+    """The title of a figure; one FLOP for each MAC is named by the convention, as others count two."""
+    named = figure.unit == "flops" and CONVENTIONS[comparison.convention].per_mac == 1
+    return f"{comparison.convention} {title}" if named else title
+
+
+def operations_table(comparison: Comparison, operations: Sequence[OperationMatch]) -> Table:
+    """Totals by operation, the largest work first."""
+    figures = figures_of(comparison)
+    columns = [Column("by operation"), *_columns(comparison, "executions", "count", ALWAYS - 5)]
+    for figure in figures:
+        columns += _figure_columns(comparison, figure)
+    rows = []
+    for match in sorted(operations, key=_largest, reverse=True):
+        cells = [match.op, *_figure_cells(match.executions)]
+        for figure in figures:
+            cells += _figure_cells([figure.of(cost) for cost in match.costs])
+        rows.append(Row(cells))
+    return Table(columns, rows)
+
+
+def layers_table(comparison: Comparison, rows: Sequence[Row]) -> Table:
+    """The table of these rows of layers."""
+    columns = [
+        Column("layer", "path"),
+        Column("only in"),
+        Column("operation", priority=ALWAYS - 1),
+        Column("input", "shapes", ALWAYS - 6),
+        Column("output", "shapes", ALWAYS - 2),
+    ]
+    for figure in figures_of(comparison):
+        columns += _figure_columns(comparison, figure)
+    return Table(columns, rows)
+
+
+def match_row(
+    comparison: Comparison, label: str, match: Match, present: Sequence[bool], children: Sequence[Row] = ()
+) -> Row:
+    """The row of a match; ``present`` tells which networks have the part that it is in."""
+    having = [layer is not None for layer in match.layers]
+    only = ", ".join(name for name, has in zip(comparison.names, having, strict=True) if has)
+    inputs = _sides(match, lambda layer: tuple(layer.inputs))
+    cells: list[Any] = [
+        label,
+        None if having == list(present) else only,
+        _sides(match, lambda layer: layer.op),
+        inputs if len({value for value in inputs.values if value is not None}) > 1 else None,
+        _sides(match, lambda layer: tuple(layer.outputs)),
+    ]
+    for figure in figures_of(comparison):
+        cells += _figure_cells(match.figures(figure.name))
+    return Row(cells, match.repeat, children)
+
+
+def tree_rows(comparison: Comparison, depth: int | None, all_: bool) -> list[Row]:
+    """The matches as a tree; without ``all_`` those that differ."""
+
+    def rows(matches: Sequence[Match], present: Sequence[bool]) -> list[Row]:
+        return [row(match, present) for match in matches if all_ or match.differs]
+
+    def row(match: Match, present: Sequence[bool]) -> Row:
+        children: list[Row] = []
+        if depth is None or match.path.count(".") + 1 < depth:
+            children = rows(match.children, [layer is not None for layer in match.layers])
+        return match_row(comparison, match.label, match, present, children)
+
+    return rows(comparison.layers, (True,) * len(comparison.names))
+
+
+def attributes_table(comparison: Comparison) -> Table:
+    """The attributes that differ where paths and operations match, each difference once with its first layer."""
+    differences: dict[tuple[str, str, tuple[str | None, ...]], list[Match]] = {}
+    for match in comparison.rows():
+        for name, values in match.attributes.items():
+            op = next(layer.op for layer in match.layers if layer is not None)
+            differences.setdefault((op, name, values), []).append(match)
+    columns = [Column("attribute", "prose"), *(Column(name, "prose") for name in comparison.names)]
+    columns += [Column("layers", "total", 50), Column("first", "path", 60)]
+    rows = [
+        Row([f"{op} {name}", *values, sum(match.repeat for match in matches), matches[0].path])
+        for (op, name, values), matches in differences.items()
+    ]
+    return Table(columns, rows)
+
+
+def _largest(match: OperationMatch) -> int:
+    return max(cost.flops if isinstance(cost.flops, int) else 0 for cost in match.costs)
+
+
+def _figure_columns(comparison: Comparison, figure: Figure) -> list[Column]:
+    kind: Kind = "work" if figure.work is not None else "count"
+    title = titled(comparison, figure, figure.title)
+    return _columns(comparison, title, kind, ALWAYS - figure.columns["compare"])
+
+
+def _columns(comparison: Comparison, title: str, kind: Kind, priority: int) -> list[Column]:
+    """A column for the first network's figure, and one for the difference of each of the others.
+
+    Of two networks the difference is the more important.  The columns of several are dropped together, parameters last.
+    """
+    others = comparison.names[1:]
+    if len(others) == 1:
+        return [Column(title, kind, min(priority, ALWAYS - 1)), Column(f"Δ {title}", "difference", priority)]
+    priority = min(priority, ALWAYS if title == "parameters" else ALWAYS - 1)
+    return [Column(title, kind, priority), *(Column(f"Δ {name}", "difference", priority) for name in others)]
+
+
+def _figure_cells(values: Sequence[Dim | None]) -> list[Any]:
+    """The first network's figure, and the differences of the others, where there are any."""
+    first, *others = values
+    return [first, *(change(first, other) or None for other in others)]
+
+
+def _sides(match: Match, value: Callable[[Layer], Any]) -> Sides:
+    return Sides([None if layer is None else value(layer) for layer in match.layers])

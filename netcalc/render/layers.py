@@ -1,0 +1,173 @@
+"""Tables of layers: the columns of each view, as a tree, as a list of rows, and as data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from netcalc.analysis.cost import Analysis
+from netcalc.analysis.cost import Row as LayerRow
+from netcalc.analysis.figures import FIGURES, Cost, Figure, View
+from netcalc.ir import OpNode
+from netcalc.render.table import ALWAYS, Column, Kind, Row, Share, Table, Tied, Uncounted
+
+__all__ = ["Sheet", "layer_list", "layer_tree"]
+
+#: The kind of a column of a figure, by the unit of the figure.
+_KINDS: dict[str, Kind] = {"elements": "count", "bytes": "bytes", "macs": "work", "flops": "work"}
+
+
+class _Field(NamedTuple):
+    """A column of layers, the value of a row in it, and the name of its figure if it has one."""
+
+    column: Column
+    value: Callable[[LayerRow], Any]
+    figure: str = ""
+
+
+class Sheet(NamedTuple):
+    """Columns of a view of a network."""
+
+    analysis: Analysis
+    view: View
+
+    def shared_by(self) -> Figure:
+        """The figure whose shares of the total are shown."""
+        return FIGURES["params" if self.view == "params" else "flops"]
+
+    @property
+    def flops_are_macs(self) -> bool:
+        """True if the convention makes FLOPs the same as MACs."""
+        total = self.analysis.total
+        return self.analysis.convention.per_mac == 1 and total.macs == total.flops
+
+    @property
+    def figures(self) -> list[Figure]:
+        """The figures with a column, without FLOPs where they are the same as MACs."""
+        figures = [figure for figure in FIGURES.values() if self.view in figure.columns]
+        if any(figure.unit == "flops" for figure in figures) and self.flops_are_macs:
+            return [figure for figure in figures if figure.unit != "flops"]
+        return figures
+
+    def column(self, figure: Figure, view: View) -> Column:
+        """The column of a figure; one FLOP for each MAC is named by the convention, as others count two."""
+        convention = self.analysis.convention
+        title = (
+            f"{convention.name} {figure.title}" if figure.unit == "flops" and convention.per_mac == 1 else figure.title
+        )
+        return Column(title, _KINDS[figure.unit], ALWAYS - figure.columns[view])
+
+    def figure(self, figure: Figure, op: str, cost: Cost) -> Any:
+        """The value of a figure for an operation."""
+        value = figure.of(cost)
+        if figure.work is not None and value == 0 and op in self.analysis.uncounted:
+            return Uncounted()
+        return value
+
+    def share(self, cost: Cost) -> Share:
+        """The share of a cost in the total."""
+        return Share(self.shared_by().of(cost), self.shared_by().of(self.analysis.total))
+
+
+def layer_tree(
+    analysis: Analysis, view: View, *, depth: int | None = None, unroll: bool = False, layout: str = "nchw"
+) -> Table:
+    """The layers as a tree, with sums for the parts of the network."""
+    fields = _fields(Sheet(analysis, view))
+    rows = _tree(analysis.tree(unroll=unroll), fields, depth, 1)
+    return Table([Column("layer", "path"), *(field.column for field in fields)], rows, layout=layout)
+
+
+def layer_list(
+    analysis: Analysis,
+    view: View,
+    shown: Sequence[LayerRow],
+    others: Sequence[LayerRow] = (),
+    *,
+    layout: str = "nchw",
+) -> Table:
+    """Layers with their full paths; sums of those shown and of the others, if there are others."""
+    sheet = Sheet(analysis, view)
+    fields = _fields(sheet)
+    rows = [Row([row.path, *(field.value(row) for field in fields)], row.repeat) for row in shown]
+    totals = list(_totals(sheet, fields, shown, others)) if others and view != "shapes" else []
+    return Table([Column("layer", "path"), *(field.column for field in fields)], rows, totals, layout)
+
+
+def _tree(rows: Sequence[LayerRow], fields: Sequence[_Field], depth: int | None, around: int) -> list[Row]:
+    """The rows with their children down to a depth; ``around`` is the product of the repeats around them."""
+    result = []
+    for row in rows:
+        # values see the number of all instances, so that shares are of all of them
+        every = row if around == 1 else row._replace(repeat=around * row.repeat)
+        children: list[Row] = []
+        if row.children and (depth is None or row.path.count(".") + 1 < depth):
+            children = _tree(row.children, fields, depth, every.repeat)
+        result.append(Row([row.label, *(field.value(every) for field in fields)], row.repeat, children))
+    return result
+
+
+def _totals(
+    sheet: Sheet, fields: Sequence[_Field], shown: Sequence[LayerRow], others: Sequence[LayerRow]
+) -> Iterator[Row]:
+    groups = (
+        (f"{len(shown):,} shown", _sum(shown)),
+        (f"{len(others):,} not shown", _sum(others)),
+        ("total", sheet.analysis.total),
+    )
+    for label, cost in groups:
+        yield Row([label, *(_summed(sheet, field, cost) for field in fields)])
+
+
+def _summed(sheet: Sheet, field: _Field, cost: Cost) -> Any:
+    if field.figure:
+        return FIGURES[field.figure].of(cost)
+    return sheet.share(cost) if field.column.kind == "share" else None
+
+
+def _sum(rows: Sequence[LayerRow]) -> Cost:
+    return sum((row.total for row in rows), Cost())
+
+
+# -- columns ----------------------------------------------------------------------------------------
+
+_INPUT = _Field(Column("input", "shapes", ALWAYS - 5), lambda row: [value.type for value in row.inputs])
+_OUTPUT = _Field(Column("output", "shapes", ALWAYS - 2), lambda row: [value.type for value in row.outputs])
+_OPERATION = _Field(Column("operation"), lambda row: row.op)
+
+
+def _tensors(row: LayerRow) -> Any:
+    if not isinstance(row.node, OpNode):
+        return None
+    return [(param.name, param.shape) for param in row.node.params if not param.is_buffer]
+
+
+_TENSORS = _Field(Column("tensors", "named_shapes", ALWAYS - 4), _tensors)
+
+#: The columns of a view before those of its figures.
+_LEADING: dict[View, tuple[_Field, ...]] = {
+    "shapes": (
+        _OPERATION._replace(column=Column("operation", priority=ALWAYS - 5)),
+        _INPUT._replace(column=Column("input", "shapes", ALWAYS - 9)),
+        _OUTPUT._replace(column=Column("output", "shapes")),
+    ),
+    "params": (_OPERATION, _TENSORS),
+    "flops": (_OPERATION, _OUTPUT),
+    "summary": (_OPERATION, _INPUT, _OUTPUT),
+}
+
+
+def _fields(sheet: Sheet) -> list[_Field]:
+    figures = [_figure_field(sheet, figure) for figure in sheet.figures]
+    share = _Field(Column("share", "share", ALWAYS - 1), lambda row: sheet.share(row.total))
+    return [*_LEADING[sheet.view], *figures, *([share] if sheet.view != "shapes" else [])]
+
+
+def _figure_field(sheet: Sheet, figure: Figure) -> _Field:
+    def value(row: LayerRow) -> Any:
+        cost = row.cost
+        if figure.name == "params" and row.node is not None and cost.params == 0 and cost.params_tied != 0:
+            return Tied(cost.params_tied)
+        return sheet.figure(figure, row.op, cost)
+
+    return _Field(sheet.column(figure, sheet.view), value, figure.name)

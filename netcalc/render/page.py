@@ -1,0 +1,82 @@
+"""A page: paragraphs and tables, written as text, Markdown or HTML."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from html import escape
+from typing import NamedTuple, TypeAlias
+
+from netcalc.render.table import Table
+from netcalc.render.text import PLAIN, Terminal, clean, fill
+
+__all__ = ["Line", "Page", "Paragraph", "page_html", "page_markdown", "page_text"]
+
+
+class Line(NamedTuple):
+    """A line of a paragraph; ``lead`` is its beginning, in a style of its own."""
+
+    text: str
+    lead: str = ""
+    style: str = "bold"
+    hanging: str = ""
+
+
+class Paragraph(NamedTuple):
+    """Lines below one another, each broken where the terminal is too narrow unless ``verbatim``."""
+
+    lines: Sequence[Line]
+    verbatim: bool = False
+
+
+Page: TypeAlias = Iterable[Table | Paragraph]
+
+
+def page_text(page: Page, terminal: Terminal = PLAIN) -> Iterator[str]:
+    """Yield the parts of the page, separated by empty lines, fitted to the terminal."""
+    from netcalc.render.table_text import table_text
+
+    for number, part in enumerate(page):
+        if number:
+            yield ""
+        if isinstance(part, Table):
+            yield table_text(part, terminal)
+        else:
+            yield from (line.text if part.verbatim else _line(line, terminal) for line in part.lines)
+
+
+def page_markdown(page: Page) -> Iterator[str]:
+    """Yield the lines of the page in Markdown."""
+    from netcalc.render.table_markdown import table_markdown
+
+    for number, part in enumerate(page):
+        if number:
+            yield ""
+        if isinstance(part, Table):
+            yield from table_markdown(part)
+        else:
+            *lines, last = (clean(line.lead + line.text) for line in part.lines)
+            yield from (f"{line}  " for line in lines)
+            yield last
+
+
+def page_html(page: Page) -> str:
+    """Return the page as an element."""
+    from netcalc.render.table_html import table_html
+
+    parts = [
+        table_html(part)
+        if isinstance(part, Table)
+        else f"<p>{'<br>'.join(escape(line.lead + line.text) for line in part.lines)}</p>"
+        for part in page
+    ]
+    return f"<div>{''.join(parts)}</div>"
+
+
+def _line(line: Line, terminal: Terminal) -> str:
+    lead = clean(line.lead)
+    whole = fill(lead + clean(line.text), terminal.width, "", line.hanging)
+    if not line.text:
+        return "\n".join(terminal.styled(part, line.style) for part in whole.split("\n"))
+    if lead and whole.startswith(lead):
+        return terminal.styled(lead, line.style) + whole[len(lead) :]
+    return whole

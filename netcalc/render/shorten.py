@@ -1,0 +1,73 @@
+"""Shorter forms of paths, names and lists of shapes, for columns that are too narrow for them."""
+
+from __future__ import annotations
+
+from netcalc.render.text import width_of
+
+__all__ = ["shorten_middle", "shorten_path", "shorten_shapes"]
+
+_GAP = "…"
+
+
+def shorten_middle(text: str, width: int) -> str:
+    """``text`` with its middle replaced by ``…``.
+
+    >>> shorten_middle("scaled_dot_product_attention", 15)
+    'scaled_…tention'
+    """
+    if width_of(text) <= width:
+        return text
+    keep = max(width - 1, 0)
+    head, tail = text[: keep - keep // 2], text[len(text) - keep // 2 :]
+    while width_of(head) + 1 + width_of(tail) > width and (head or tail):  # wide characters
+        if width_of(head) >= width_of(tail):
+            head = head[:-1]
+        else:
+            tail = tail[1:]
+    return f"{head}{_GAP}{tail}"
+
+
+def shorten_path(path: str, width: int) -> str:
+    """A path without some of its middle parts; a count of instances (`` ×3``) stays.
+
+    >>> shorten_path("layer1.0.downsample.conv2", 15)
+    'layer1.…conv2'
+    >>> shorten_path("encoder.layer.11.output.dense ×12", 25)
+    'encoder.…output.dense ×12'
+    """
+    if width_of(path) <= width:
+        return path
+    path, times, count = path.partition(" ×")
+    suffix = times + count
+    room = width - width_of(suffix)
+    first, *others = path.split(".")
+    for start in range(1, len(others)):
+        shorter = f"{first}.{_GAP}{'.'.join(others[start:])}"
+        if width_of(shorter) <= room:
+            return shorter + suffix
+    return shorten_middle(path, room) + suffix
+
+
+def shorten_shapes(text: str, width: int) -> str:
+    """The first shapes of a list, and the number of the others; a shape is never shortened.
+
+    >>> shorten_shapes("1×64×56×56, 1×64, 2 of 1×32", 20)
+    '1×64×56×56 + 3 more'
+    """
+    if " → " in text:
+        first, *others = text.split(" → ")
+        return " → ".join(shorten_shapes(part, 0) for part in (first, *others)) if width_of(text) > width else text
+    shapes = text.split(", ")
+    shorter = text
+    for kept in range(len(shapes) - 1, 0, -1):
+        if width_of(shorter) <= width:
+            break
+        more = sum(_number(shape) for shape in shapes[kept:])
+        shorter = f"{', '.join(shapes[:kept])} + {more} more"
+    return shorter
+
+
+def _number(shape: str) -> int:
+    """The number of shapes that an item of the list stands for (``2 of 1×32``)."""
+    count, of, _ = shape.partition(" of ")
+    return int(count) if of else 1

@@ -1,0 +1,107 @@
+"""A typed table: columns with a kind and a priority, and rows of values.
+
+Results are put into tables as they are (whole numbers, symbolic sizes, tensor types), and each medium has one writer:
+:mod:`~netcalc.render.table_text`, :mod:`~netcalc.render.table_markdown`, :mod:`~netcalc.render.table_csv` and
+:mod:`~netcalc.render.table_html`.  The kind of a column says how its values are written
+(:mod:`~netcalc.render.cells`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+from netcalc.dims import Dim
+
+__all__ = ["ALWAYS", "LEFT_ALIGNED", "Column", "Kind", "Row", "Share", "Sides", "Table", "Tied", "Uncounted"]
+
+Kind: TypeAlias = Literal[
+    "path",  # a path with dots, shortened in the middle where it is too long
+    "name",  # a name that is never shortened
+    "text",  # a name or a short phrase, shortened in the middle
+    "prose",  # a sentence, broken into lines
+    "shape",
+    "shapes",  # a sequence of tensor types
+    "named_shapes",  # pairs of a name and a shape
+    "count",  # elements, executions; zero is written as nothing
+    "work",  # MACs, FLOPs; zero is written
+    "bytes",
+    "total",  # a number of any unit, with all its digits; zero is written
+    "amount",  # a number in three or four digits with a unit prefix
+    "share",
+    "difference",
+    "ratio",
+    "real",
+    "milliseconds",
+    "rate",
+    "percentage",
+]
+
+LEFT_ALIGNED: frozenset[Kind] = frozenset({"path", "name", "text", "prose", "shape", "shapes", "named_shapes"})
+
+#: Priority of a column that is never dropped.
+ALWAYS = 100
+
+
+class Column(NamedTuple):
+    """A column.
+
+    Where a terminal is too narrow, the columns with the lowest ``priority`` are dropped first.  ``key`` is the name in
+    CSV, by default the title.  ``digits`` are the significant digits of an amount, ``width`` is the least width.
+    """
+
+    title: str
+    kind: Kind = "text"
+    priority: int = ALWAYS
+    key: str = ""
+    digits: int = 3
+    width: int = 0
+
+
+class Row(NamedTuple):
+    """A row; ``repeat`` is the number of instances that it stands for, ``children`` are the rows below it."""
+
+    cells: Sequence[Any]
+    repeat: int = 1
+    children: Sequence[Row] = ()
+
+
+class Table(NamedTuple):
+    """Columns and rows, and summary rows that are set apart at the end.
+
+    ``layout`` is the order in which the axes of shapes are written.  ``title`` and ``about`` form a heading.  As text,
+    a table without ``header`` has no titles of columns.
+    """
+
+    columns: Sequence[Column]
+    rows: Sequence[Row]
+    totals: Sequence[Row] = ()
+    layout: str = "nchw"
+    title: str = ""
+    about: str = ""
+    header: bool = True
+
+
+class Tied(NamedTuple):
+    """Parameters that are counted at another layer."""
+
+    value: Dim
+
+
+class Uncounted(NamedTuple):
+    """Work that the counting convention leaves out."""
+
+    value: Dim = 0
+
+
+class Share(NamedTuple):
+    """A part of a whole."""
+
+    part: Dim
+    whole: Dim
+
+
+class Sides(NamedTuple):
+    """The values of networks side by side, None for a network without one; equal values are written once."""
+
+    values: Sequence[Any]

@@ -1,0 +1,246 @@
+"""Tables for terminals, fitted to the width, and as plain text in files and pipes.
+
+Where the width does not suffice, columns of low priority are dropped, then paths and names are shortened, and prose is
+broken into lines.  A last line names what was dropped and shortened.  Numbers and shapes are never cut.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import zip_longest
+
+from netcalc.render.cells import text_writer
+from netcalc.render.numbers import repeated
+from netcalc.render.shorten import shorten_middle, shorten_path, shorten_shapes
+from netcalc.render.table import ALWAYS, LEFT_ALIGNED, Column, Table
+from netcalc.render.text import PLAIN, Terminal, clean, fill, width_of
+from netcalc.render.tree import compact_margin, flat_rows, tree_rows
+
+__all__ = ["table_text"]
+
+_GAP = "  "
+#: Widths to which columns are shortened before others are dropped, and then as a last resort.
+_COMFORTABLE = {"path": 30, "text": 20, "prose": 48}
+_LEAST = {"path": 12, "text": 8, "prose": 16}
+#: Margin of a tree that is not deep: three levels.
+_DEEP = 9
+#: Width to which a longer title is shortened.
+_TITLE = 16
+
+
+def table_text(table: Table, terminal: Terminal = PLAIN) -> str:
+    """Return the table as lines with aligned columns; columns without any value are left out."""
+    lines = _heading(table, terminal)
+    indent = "  " if table.title and not table.header else ""
+    if terminal.width is not None:
+        terminal = terminal._replace(width=terminal.width - len(indent))
+    columns = [_format(table, i, column) for i, column in enumerate(table.columns)]
+    shown = [column for i, column in enumerate(columns) if i == 0 or any(column.cells)]
+    dropped, shortened = _fit(shown, terminal.width) if terminal.width is not None else ([], [])
+    shown = [column for column in shown if column not in dropped]
+    for column in shown:
+        column.fit()
+    lines += [indent + line.replace("\n", "\n" + indent) for line in _lines(table, shown, terminal)]
+    if dropped or shortened:
+        note = _footer(dropped, shortened)
+        lines += [terminal.styled(line, "dim") for line in fill(note, terminal.width).split("\n")]
+    return "\n".join(lines)
+
+
+def _heading(table: Table, terminal: Terminal) -> list[str]:
+    if not table.title:
+        return []
+    title = clean(table.title)
+    whole = fill(f"{title}: {clean(table.about)}" if table.about else title, terminal.width, "", "  ")
+    if whole.startswith(title):
+        whole = terminal.styled(title, "bold") + whole[len(title) :]
+    return whole.split("\n")
+
+
+# -- cells ------------------------------------------------------------------------------------------
+
+
+class _Formatted:
+    """A column as text: its cells, the margin of each in a tree, and its width."""
+
+    def __init__(self, column: Column, cells: list[str], margins: list[str], *, header: bool) -> None:
+        self.column = column
+        self.cells = cells
+        self.margins = margins
+        self.title = clean(column.title) if header else ""
+        self._measure()
+
+    def _measure(self) -> None:
+        if self.margins:
+            widths = (len(m) + width_of(c) for m, c in zip(self.margins, self.cells, strict=True))
+            self.content = max(widths, default=0)
+        else:
+            self.content = max(map(width_of, self.cells), default=0)
+        self.natural = max(self.content, width_of(self.title), self.column.width)
+        self.width = self.natural
+
+    def compact(self) -> None:
+        """Draw the branches of a deep tree with two characters for each level."""
+        if max(map(len, self.margins), default=0) > _DEEP:
+            self.margins = [compact_margin(margin) for margin in self.margins]
+            self._measure()
+
+    def least(self, limits: dict[str, int]) -> int:
+        """The width down to which the column can be shortened."""
+        kind = self.column.kind
+        title = min(width_of(self.title), max(_TITLE, self.content))
+        if kind == "shapes":
+            content = max((width_of(shorten_shapes(cell, 0)) for cell in self.cells), default=0)
+        elif kind in limits:
+            content = min(self.content, limits[kind])
+            if self.margins:
+                widths = zip(map(len, self.margins), map(width_of, self.cells), strict=True)
+                content = max((margin + min(width, limits[kind]) for margin, width in widths), default=0)
+        else:
+            content = self.content
+        return min(max(content, title), self.natural)
+
+    def fit(self) -> None:
+        """Shorten the title and the cells to the width."""
+        if self.width >= self.natural:
+            return
+        self.title = shorten_middle(self.title, self.width)
+        kind = self.column.kind
+        if kind == "prose":
+            self.cells = [fill(cell, self.width) if width_of(cell) > self.width else cell for cell in self.cells]
+        elif kind in _SHORTENED:
+            shorten = _SHORTENED[kind]
+            margins = self.margins or [""] * len(self.cells)
+            self.cells = [shorten(c, self.width - width_of(m)) for m, c in zip(margins, self.cells, strict=True)]
+
+
+_SHORTENED: dict[str, Callable[[str, int], str]] = {
+    "path": shorten_path,
+    "text": shorten_middle,
+    "shapes": shorten_shapes,
+}
+
+
+def _format(table: Table, index: int, column: Column) -> _Formatted:
+    write = text_writer(column, table.layout)
+    if index:
+        cells = [clean(write(row.cells[index])) for row in (*flat_rows(table.rows), *table.totals)]
+        return _Formatted(column, cells, [], header=table.header)
+    labelled = [*tree_rows(table.rows), *(("", row) for row in table.totals)]
+    cells = [repeated(clean(write(row.cells[0])), row.repeat) for _, row in labelled]
+    margins = [margin for margin, _ in labelled] if any(row.children for row in table.rows) else []
+    return _Formatted(column, cells, margins, header=table.header)
+
+
+# -- widths -----------------------------------------------------------------------------------------
+
+
+def _total(widths: Sequence[int]) -> int:
+    return sum(widths) + len(_GAP) * (len(widths) - 1)
+
+
+def _fit(columns: list[_Formatted], width: int) -> tuple[list[_Formatted], list[_Formatted]]:
+    """Set the widths of the columns; return those to be dropped and those that are shortened."""
+    if _total([column.natural for column in columns]) <= width:
+        return [], []
+    columns[0].compact()
+    shown, dropped = list(columns), []
+    droppable = sorted((c for c in columns[1:] if c.column.priority < ALWAYS), key=lambda c: c.column.priority)
+    for column in droppable:
+        if _total([c.least(_COMFORTABLE) for c in shown]) <= width:
+            break
+        shown.remove(column)
+        dropped.append(column)
+    floors = [column.least(_COMFORTABLE) for column in shown]
+    if _total(floors) > width:
+        starts, floors = floors, [column.least(_LEAST) for column in shown]
+    else:
+        starts = [column.natural for column in shown]
+    _shrink(shown, starts, floors, width)
+    shortened = [c for c in shown if c.width < c.content and c.column.kind in _SHORTENED]
+    return sorted(dropped, key=columns.index), shortened
+
+
+def _shrink(columns: Sequence[_Formatted], starts: Sequence[int], floors: Sequence[int], width: int) -> None:
+    """Reduce the widths, the widest reducible column first, down to their floors."""
+    widths = list(starts)
+    excess = _total(widths) - width
+    while excess > 0:
+        reducible = [i for i, floor in enumerate(floors) if widths[i] > floor]
+        if not reducible:
+            break
+        # prose is broken into lines before anything is shortened
+        place = max(reducible, key=lambda i: (columns[i].column.kind == "prose", widths[i]))
+        widths[place] -= 1
+        excess -= 1
+    for column, reduced in zip(columns, widths, strict=True):
+        column.width = reduced
+
+
+# -- lines ------------------------------------------------------------------------------------------
+
+
+def _lines(table: Table, columns: Sequence[_Formatted], terminal: Terminal) -> Iterator[str]:
+    rule = terminal.styled("─" * _total([column.width for column in columns]), "dim")
+    if table.header:
+        title = _GAP.join(
+            _aligned(column.title, column.width, left=column.column.kind in LEFT_ALIGNED) for column in columns
+        )
+        yield terminal.styled(title.rstrip(), "bold")
+        yield rule
+    count = len(columns[0].cells)
+    if any("\n" in cell for column in columns for cell in column.cells):
+        rows: Iterator[str] = (_broken(columns, i) for i in range(count))
+    else:
+        rows = (_GAP.join(cells).rstrip() for cells in zip(*(_pad(c.cells, c) for c in columns), strict=True))
+    first_total = count - len(table.totals)
+    for number, line in enumerate(rows):
+        if number < first_total:
+            yield line
+            continue
+        if number == first_total:
+            yield rule
+        yield terminal.styled(line, "bold")
+
+
+def _pad(cells: Sequence[str], column: _Formatted) -> list[str]:
+    """The cells, aligned to the width of their column."""
+    left, width = column.column.kind in LEFT_ALIGNED, column.width
+    if column.margins:
+        widths = [width - len(margin) for margin in column.margins]
+        padded = (_aligned(cell, width, left=left) for cell, width in zip(cells, widths, strict=True))
+        return [margin + cell for margin, cell in zip(column.margins, padded, strict=True)]
+    if all(map(str.isascii, cells)):
+        return [cell.ljust(width) if left else cell.rjust(width) for cell in cells]
+    return [_aligned(cell, width, left=left) for cell in cells]
+
+
+def _aligned(cell: str, width: int, *, left: bool) -> str:
+    space = " " * (width - width_of(cell))
+    return cell + space if left else space + cell
+
+
+def _broken(columns: Sequence[_Formatted], row: int) -> str:
+    """A row of several lines."""
+    parts = [_pad_broken(column, row) for column in columns]
+    blank = [" " * column.width for column in columns]
+    lines = []
+    for line in zip_longest(*parts):
+        filled = [blank[i] if cell is None else cell for i, cell in enumerate(line)]
+        lines.append(_GAP.join(filled).rstrip())
+    return "\n".join(lines)
+
+
+def _pad_broken(column: _Formatted, row: int) -> list[str]:
+    first, *others = column.cells[row].split("\n")
+    margin = column.margins[row] if column.margins else ""
+    left = column.column.kind in LEFT_ALIGNED
+    return [_aligned(cell, column.width, left=left) for cell in (margin + first, *others)]
+
+
+def _footer(dropped: Sequence[_Formatted], shortened: Sequence[_Formatted]) -> str:
+    parts = []
+    for what, columns in (("columns not shown", dropped), ("shortened", shortened)):
+        if columns:
+            parts.append(f"{what}: {', '.join(dict.fromkeys(clean(column.column.title) for column in columns))}")
+    return f"{'; '.join(parts)} (--wide shows all)"

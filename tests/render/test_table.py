@@ -1,0 +1,182 @@
+"""Typed tables in every medium, and how they are fitted to a width."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from netcalc.dims import symbol
+from netcalc.render.shorten import shorten_middle, shorten_path, shorten_shapes
+from netcalc.render.table import Column, Row, Share, Sides, Table, Tied, Uncounted
+from netcalc.render.table_csv import table_csv
+from netcalc.render.table_html import table_html
+from netcalc.render.table_markdown import table_markdown
+from netcalc.render.table_text import table_text
+from netcalc.render.text import Terminal, width_of
+from netcalc.tensor_type import TensorType
+
+COLUMNS = [
+    Column("layer", "path", key="path"),
+    Column("empty"),
+    Column("output", "shapes", 20),
+    Column("parameters", "count", key="params"),
+    Column("MACs", "work", 50),
+    Column("share", "share", 10),
+]
+
+
+def row(path: str, shape: tuple[int, ...], params: object, macs: object, share: Share, repeat: int = 1) -> Row:
+    return Row([path, None, [TensorType(shape)], params, macs, share], repeat)
+
+
+TABLE = Table(
+    COLUMNS,
+    [
+        row("stem", (1, 8, 16, 16), 224, 55296, Share(1, 4)),
+        Row(
+            ["stage", None, None, 1776, 442368, Share(3, 4)],
+            3,
+            [
+                row("conv", (1, 8, 16, 16), Tied(576), 147456, Share(3, 4)),
+                row("relu", (1, 8), 0, Uncounted(), Share(0, 4)),
+            ],
+        ),
+    ],
+    [Row(["total", None, None, 2000, 1_000_000, Share(4, 4)])],
+)
+
+
+def test_text() -> None:
+    assert table_text(TABLE).splitlines() == [
+        "layer     output     parameters       MACs    share",
+        "───────────────────────────────────────────────────",
+        "stem      1×8×16×16         224     55,296   25.0 %",
+        "stage ×3                  1,776    442,368   75.0 %",
+        "├─ conv   1×8×16×16    576 tied    147,456   75.0 %",
+        "└─ relu   1×8                            –",
+        "───────────────────────────────────────────────────",
+        "total                     2,000  1,000,000  100.0 %",
+    ]
+
+
+def test_markdown() -> None:
+    assert list(table_markdown(TABLE._replace(title="a | b", about="c"))) == [
+        "**a | b**: c",
+        "",
+        "| layer | output | parameters | MACs | share |",
+        "|:--|:--|--:|--:|--:|",
+        "| stem | 1×8×16×16 | 224 | 55,296 | 25.0 % |",
+        "| stage ×3 |  | 1,776 | 442,368 | 75.0 % |",
+        "| conv | 1×8×16×16 | 576 tied | 147,456 | 75.0 % |",
+        "| relu | 1×8 |  | – |  |",
+        "| total |  | 2,000 | 1,000,000 | 100.0 % |",
+    ]
+    assert list(table_markdown(Table([Column("a")], [Row(["x | \x1b[2J"])]))) == [
+        "| a |",
+        "|:--|",
+        "| x \\| \\x1b[2J |",
+    ]
+
+
+def test_csv_has_plain_values_and_every_column() -> None:
+    rows = list(csv.reader(io.StringIO("\n".join(table_csv(TABLE)))))
+    assert rows == [
+        ["path", "empty", "output", "params", "MACs", "share"],
+        ["stem", "", "1x8x16x16", "224", "55296", "0.25"],
+        ["stage", "", "", "1776", "442368", "0.75"],
+    ]
+    values = [symbol("n") * 2, Tied(3), Uncounted(), Sides([1, 2]), 'x, "y"']
+    columns = [Column(str(i), "count") for i in range(len(values))]
+    assert list(table_csv(Table(columns, [Row(values)])))[1] == '2*n,3,0,1 → 2,"x, ""y"""'
+
+
+def test_html_escapes_and_keeps_the_tree() -> None:
+    html = table_html(TABLE._replace(rows=[Row(["<b>", None, None, 1, 2, Share(0, 1)]), *TABLE.rows]))
+    assert "&lt;b&gt;" in html and "<b>" not in html
+    assert "├─ conv</td>" in html
+    assert html.count("<tr>") == 1 + 5 + 1
+
+
+def test_columns_of_low_priority_are_dropped_first_and_named() -> None:
+    narrow = [table_text(TABLE, Terminal(width=width)) for width in (50, 41, 30)]
+    assert narrow[0].splitlines()[-1] == "columns not shown: share (--wide shows all)"
+    assert "columns not shown: output, share" in narrow[1]
+    assert "columns not shown: output, MACs, share" in narrow[2].replace("\n", " ")
+    assert all("1,776" in text for text in narrow)
+
+
+def test_numbers_and_names_are_whole_at_any_width() -> None:
+    table = Table([Column("name", "name"), Column("count", "count")], [Row(["scaled_dot_product", 123_456_789])])
+    assert "scaled_dot_product  123,456,789" in table_text(table, Terminal(width=10))
+
+
+def test_paths_are_shortened_in_the_middle_after_that() -> None:
+    table = Table([Column("layer", "path"), Column("n", "total")], [Row(["encoder.layers.0.attention.query", 7], 12)])
+    text = table_text(table, Terminal(width=30))
+    assert "encoder.…query ×12" in text
+    assert "shortened: layer" in text
+    assert "encoder.…attention.query ×12" in table_text(table, Terminal(width=31))
+
+
+def test_branches_take_less_space_where_there_is_little() -> None:
+    tree = leaf = Row(["leaf", 10**9])
+    for name in "edcba":
+        tree = Row([name, 10**9], 1, [tree, leaf])
+    table = Table([Column("layer", "path"), Column("n", "count")], [tree])
+    assert "│  │  │  ├─ leaf  1,000,000,000" in table_text(table)
+    assert "│ │ │ ├ leaf  1,000,000,000" in table_text(table, Terminal(width=30))
+
+
+def test_prose_is_broken_into_lines_and_never_cut() -> None:
+    sentence = "every word of this sentence is shown however narrow the terminal is"
+    table = Table([Column("name", "name"), Column("description", "prose")], [Row(["relu", sentence])])
+    text = table_text(table, Terminal(width=40))
+    assert " ".join(text.split()).endswith(f"relu {sentence}")
+    assert all(line.startswith("      ") for line in text.splitlines()[3:])
+
+
+@given(st.lists(st.tuples(st.text(max_size=40), st.integers(0, 10**12)), min_size=1, max_size=4), st.integers(60, 100))
+def test_text_fits_the_width(rows: list[tuple[str, int]], width: int) -> None:
+    columns = [Column("path", "path"), Column("text"), Column("description", "prose"), Column("count", "count")]
+    table = Table(columns, [Row([path, path, path, count]) for path, count in rows])
+    assert all(width_of(line) <= width for line in table_text(table, Terminal(width=width)).splitlines())
+
+
+def test_wide_characters_keep_columns_straight() -> None:
+    table = Table([Column("a"), Column("b")], [Row(["層", "1"]), Row(["ab", "2"])])
+    assert table_text(table).splitlines()[2:] == ["層  1", "ab  2"]
+
+
+def test_colours_are_of_titles_and_totals() -> None:
+    text = table_text(TABLE, Terminal(color=True))
+    assert text.startswith("\x1b[1mlayer")
+    assert "\x1b" not in table_text(Table([Column("a")], [Row(["\x1b[2J"])]))
+
+
+@pytest.mark.parametrize(
+    ("path", "width", "shorter"),
+    [
+        ("layer1.0.conv2", 14, "layer1.0.conv2"),
+        ("layer1.0.conv2", 13, "layer1.…conv2"),
+        ("a.b.c.d", 6, "a.…c.d"),
+        ("encoder.layer.11.dense ×12", 22, "encoder.…11.dense ×12"),
+        ("single_part_name", 9, "sing…name"),
+    ],
+)
+def test_shorter_paths(path: str, width: int, shorter: str) -> None:
+    assert shorten_path(path, width) == shorter
+
+
+@given(st.text(max_size=30), st.integers(1, 30))
+def test_shortened_text_fits(text: str, width: int) -> None:
+    assert width_of(shorten_middle(text, width)) <= width
+
+
+def test_shapes_are_left_out_whole() -> None:
+    assert shorten_shapes("1×2×3, 1×2, 3 of 4×5", 12) == "1×2×3 + 4 more"
+    assert shorten_shapes("1×2×3, 1×2, 3 of 4×5", 20) == "1×2×3, 1×2, 3 of 4×5"
+    assert shorten_shapes("123456789×123456789", 3) == "123456789×123456789"

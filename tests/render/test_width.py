@@ -1,0 +1,104 @@
+"""At 80 columns every report fits on every shipped spec."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from netcalc import ops
+from netcalc.analysis.compare import compare
+from netcalc.analysis.cost import Analysis, analyse
+from netcalc.analysis.explain import explain
+from netcalc.render.compare import comparison_tree
+from netcalc.render.explanation import explanation_page
+from netcalc.render.page import Page, page_text
+from netcalc.render.report import VIEWS, list_page, tree_page
+from netcalc.render.text import Terminal, width_of
+from netcalc.spec import elaborate, load_document
+from netcalc.spec.library import shipped
+from tests.conftest import Ran
+
+SMALL = str(Path(__file__).parent.parent / "fixtures" / "small.yaml")
+#: Shipped specs that run quickly, of different families.
+QUICK = [
+    "mlp",
+    "rnn",
+    "gru",
+    "lstm",
+    "gcn",
+    "bert-tiny",
+    "squeezenet1_1",
+    "shufflenet_v2_x0_5",
+    "mobilenet_v3_small",
+    "lstm-lm-ptb-small",
+]
+
+
+def too_wide(text: str) -> list[str]:
+    return [line for line in text.splitlines() if width_of(line) > 80]
+
+
+def reports(name: str, analysis: Analysis, neighbour: Analysis) -> Iterator[tuple[str, Page]]:
+    for view in VIEWS:
+        yield view, tree_page(analysis, view)
+    rows = list(analysis.rows())
+    yield "summary --top", list_page(analysis, "summary", rows[:5], rows[5:])
+    yield "explain", explanation_page(explain(analysis.program, None, analysis.convention), name)
+    yield "compare", comparison_tree(compare([analysis, neighbour]))
+
+
+def family(name: str) -> str:
+    return name.partition("-")[0].rstrip("0123456789")
+
+
+FAMILIES = sorted({family(name) for name in shipped()})
+
+
+@pytest.mark.parametrize("first", FAMILIES)
+def test_reports_fit_on_every_shipped_spec(first: str) -> None:
+    """Each spec is compared with its neighbour in the list."""
+    specs = [name for name in sorted(shipped()) if family(name) == first]
+    analyses = [(name, analyse(elaborate(load_document(name), {}))) for name in specs]
+    for (name, analysis), (_, neighbour) in pairwise([*analyses, analyses[0]]):
+        for command, page in reports(name, analysis, neighbour):
+            text = "\n".join(page_text(page, Terminal(width=80)))
+            assert not too_wide(text), f"{command} {name}"
+
+
+@pytest.mark.parametrize("command", [["specs"], ["specs", "bert", "--sort", "params"], ["ops"]])
+def test_lists_fit(command: list[str], netcalc: Callable[..., Ran]) -> None:
+    assert not too_wide(netcalc(*command).out)
+
+
+@pytest.mark.parametrize("spec", QUICK)
+def test_runs_fit_on_small_specs(spec: str, netcalc: Callable[..., Ran]) -> None:
+    for command in (["run", spec, "--trace", "*"], ["verify", spec]):
+        ran = netcalc(*command)
+        assert (ran.code, too_wide(ran.out)) == (0, [])
+
+
+def test_profiles_and_failures_fit(netcalc: Callable[..., Ran], tmp_path: Path) -> None:
+    assert not too_wide(netcalc("run", SMALL, "--profile", "--threads", "1").out)
+    np.savez(tmp_path / "w.npz", **{"head.weight": np.zeros((9, 8), "float32"), "stage.7.weight": np.zeros(3)})
+    ran = netcalc("verify", SMALL, "--weights", str(tmp_path / "w.npz"))
+    assert (ran.code, too_wide(ran.out.partition("\n")[2])) == (1, [])
+
+
+@pytest.mark.parametrize("command", [["summary", "detr-resnet-50"], ["explain", "gpt2"], ["ops"], ["specs", "bert"]])
+def test_wide_output_and_pipes_are_complete(
+    command: list[str], netcalc: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wide = netcalc(*command, "--wide").out
+    monkeypatch.delenv("COLUMNS")
+    assert netcalc(*command).out == wide
+    assert "not shown" not in wide and "shortened" not in wide
+    assert too_wide(wide)
+
+
+@pytest.mark.parametrize("name", ops.names())
+def test_pages_of_operations_fit(name: str, netcalc: Callable[..., Ran]) -> None:
+    assert not too_wide(netcalc("ops", name).out)

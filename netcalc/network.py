@@ -14,9 +14,7 @@ from netcalc.analysis.walk import instances
 from netcalc.dims import Dim
 from netcalc.ir import Program, Value
 from netcalc.render.numbers import exact
-from netcalc.spec import elaborate, load_document
-from netcalc.spec.library import Loaded, load_text
-from netcalc.spec.library import load_data as load_spec_data
+from netcalc.spec import elaborate, library
 
 if TYPE_CHECKING:
     from netcalc.analysis.compare import Comparison
@@ -53,7 +51,7 @@ def load(
     Raises:
         NetcalcError: with every error in the spec and the settings.
     """
-    return _network(load_document(spec), set, symbolic, training)
+    return _network(library.load_document(spec), set, symbolic, training)
 
 
 def loads(
@@ -73,7 +71,7 @@ def loads(
     Raises:
         NetcalcError: with every error in the spec and the settings.
     """
-    loaded = load_text(text, folder=None if folder is None else Path(folder))
+    loaded = library.load_text(text, folder=None if folder is None else Path(folder))
     return _network(loaded, set, symbolic, training)
 
 
@@ -98,7 +96,7 @@ def load_data(
     >>> netcalc.load_data({"netcalc": 1, "inputs": {"x": [1, 8]}, "layers": [{"linear": 2}]}).params
     18
     """
-    loaded = load_spec_data(data, folder=None if folder is None else Path(folder))
+    loaded = library.load_data(data, folder=None if folder is None else Path(folder))
     return _network(loaded, set, symbolic, training)
 
 
@@ -124,7 +122,9 @@ def compare(
     return compare_analyses([network.analysis(convention) for network in networks])
 
 
-def _network(loaded: Loaded, settings: Mapping[str, Any] | None, symbolic: Collection[str], training: bool) -> Network:
+def _network(
+    loaded: library.Loaded, settings: Mapping[str, Any] | None, symbolic: Collection[str], training: bool
+) -> Network:
     return Network(elaborate(loaded, settings, symbolic=symbolic, training=training))
 
 

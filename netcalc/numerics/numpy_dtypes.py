@@ -24,8 +24,8 @@ def numpy_dtype(name: str) -> np.dtype[Any]:
         return np.dtype(name)
     import ml_dtypes  # few networks need it, and importing it takes megabytes
 
-    found: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
-    return found
+    bfloat16: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
+    return bfloat16
 
 
 def is_half(dtype: np.dtype[Any]) -> bool:

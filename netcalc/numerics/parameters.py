@@ -120,10 +120,10 @@ class Parameters:
                 return _load(self._tensors, source)
         op, declaration = instance.node.op, param
         if owner != path:  # the owner of a tied tensor initialises it
-            found = parameter_at(self._program.main.nodes, owner)
-            if found is None:
+            owning = parameter_at(self._program.main.nodes, owner)
+            if owning is None:
                 raise LookupError(owner)
-            op, declaration = found[0].op, found[1]
+            op, declaration = owning[0].op, owning[1]
         dtype = dtype_of(param, instance.node, self._program.dtype)
         return self._initializers.initial(op, owner, declaration, dtype, self._seed)
 
@@ -157,17 +157,17 @@ def _match(program: Program, tensors: Tensors, *, values: bool = False) -> _Matc
             used.add(parameter.path)  # some checkpoints hold it nevertheless
             continue
         sources = [parameter.source] if parameter.source else []
-        found = next((s for s in (*sources, CheckpointSource(parameter.path)) if s.names[0] in headers), None)
-        if found is None:
+        location = next((s for s in (*sources, CheckpointSource(parameter.path)) if s.names[0] in headers), None)
+        if location is None:
             if not parameter.tied:
                 missing[parameter.owner] = parameter
             continue
-        used.update(found.names)
-        mismatches += _misfits(parameter, found, headers)
+        used.update(location.names)
+        mismatches += _misfits(parameter, location, headers)
         if parameter.tied:
-            aliases.setdefault(parameter.owner, []).append(found)
-        elif found != CheckpointSource(parameter.owner):
-            locations[parameter.owner] = found
+            aliases.setdefault(parameter.owner, []).append(location)
+        elif location != CheckpointSource(parameter.owner):
+            locations[parameter.owner] = location
     for owner, others in aliases.items():
         if owner in missing:
             del missing[owner]

@@ -151,7 +151,11 @@ class Network:
         return self.program.name
 
     def analysis(self, convention: str = "netcalc") -> Analysis:
-        """Return the costs by layer and by operation under a counting convention."""
+        """Return the costs by layer and by operation under a counting convention.
+
+        Raises:
+            NetcalcError: E701 if the convention is unknown.
+        """
         if convention not in self._analyses:
             self._analyses[convention] = analyse(self.program, convention)
         return self._analyses[convention]
@@ -215,7 +219,24 @@ class Network:
         processes: bool = False,
         profiled: bool = False,
     ) -> RunResult:
-        """Run a forward pass in NumPy; arguments as for :func:`netcalc.engine.run.forward`."""
+        """Run a forward pass in NumPy.
+
+        Args:
+            inputs: arrays by name; the others are drawn.
+            weights: a ``.safetensors`` or ``.npz`` file, or arrays by name; None to draw parameters by ``init``.
+            init: ``--init`` options, as in ``"*.bias=zeros"``.
+            seed: seed of everything that is drawn.
+            trace: patterns of paths whose outputs are summarised; ``keep`` keeps their arrays.
+            progress: function that is called with the number of steps done, their total, and a path.
+            plan: ``"fast"``, or ``"reference"`` to run operation by operation.
+            threads: number of workers of a fast run; None for the number of available cores.
+            processes: True for worker processes instead of threads, on Linux.
+            profiled: True to time a few more passes.
+
+        Raises:
+            NetcalcError: E404 for symbolic sizes, E502 for bad arguments, E503 for a trace that matches nothing, E601
+                for weights and E602 for inputs that do not fit, E603 if memory is insufficient, E605 for files.
+        """
         from netcalc.engine.run import forward
 
         return forward(
@@ -242,7 +263,10 @@ class Network:
         threads: int | None = None,
         processes: bool = False,
     ) -> Compiled:
-        """Plan the network and load its weights once, for many runs; see :class:`netcalc.engine.compiled.Compiled`.
+        """Plan the network and load its weights once, for many runs; arguments as for :meth:`run`.
+
+        Raises:
+            NetcalcError: as :meth:`run` does; also E502 in training mode or for too many operations.
 
         >>> import netcalc, numpy
         >>> session = netcalc.load("mlp").compile(seed=1)
@@ -260,7 +284,11 @@ class Network:
         weights: str | Path | Mapping[str, Any] | None = None,
         progress: Callable[[int, int, str], None] | None = None,
     ) -> VerifyReport:
-        """Run the network and compare shapes, types, parameters and work with the predictions."""
+        """Run the network and compare shapes, types, parameters and work with the predictions.
+
+        Raises:
+            NetcalcError: as :meth:`run` does; failures of kernels are reported as checks.
+        """
         from netcalc.verification.verify import verify
 
         return verify(self.program, seed=seed, weights=weights, progress=progress)

@@ -62,6 +62,7 @@ def test_a_run_is_seen_to_import_numpy() -> None:
     )
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a POSIX shell")
 def test_a_reader_that_goes_away_is_no_error() -> None:
     command = f"{sys.executable} -m netcalc summary resnet34 --unroll | head -c 100 >/dev/null; echo ${{PIPESTATUS[0]}}"
     ran = subprocess.run(["bash", "-c", command], env=ENVIRONMENT, capture_output=True, text=True)
@@ -251,6 +252,7 @@ def test_init_does_not_overwrite_unless_told(
     assert Path("net.yaml").read_text() != "mine"
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a POSIX shell")
 def test_a_reader_that_went_away_before_an_error_was_told() -> None:
     command = f"{sys.executable} -m netcalc shapes nothing --format json | true"
     ran = subprocess.run(["bash", "-c", f"{command}; exit ${{PIPESTATUS[0]}}"], capture_output=True, text=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import tracemalloc
 import weakref
 from collections.abc import Sequence
@@ -193,12 +194,13 @@ def test_a_layer_at_a_time_needs_no_room_for_all_weights(monkeypatch: pytest.Mon
         tracemalloc.stop()
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux enforces RLIMIT_AS")
 def test_free_memory() -> None:
-    resource = pytest.importorskip("resource")
+    import resource
+
     assert free_bytes() > 1 << 20
     import os
     import subprocess
-    import sys
 
     limit = 3 << 30
     code = "from netcalc.numerics.process_memory import free_bytes; print(free_bytes())"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import struct
+import sys
 from pathlib import Path
 
 import ml_dtypes
@@ -18,6 +19,9 @@ from netcalc.dtypes import DTYPES
 from netcalc.files import replacing
 from netcalc.numerics.numpy_dtypes import numpy_dtype
 from netcalc.numerics.tensor_files import Arrays, Header, open_tensors, read_array, write_tensors
+
+#: Windows has neither links for every user nor devices among its files.
+posix = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX files")
 
 SAMPLE = {
     "a.weight": np.arange(6, dtype=np.float32).reshape(2, 3),
@@ -163,6 +167,7 @@ def test_an_error_leaves_the_old_file(tmp_path: Path, suffix: str, monkeypatch: 
     assert list(tmp_path.iterdir()) == [path]
 
 
+@posix
 def test_a_link_stays_a_link(tmp_path: Path) -> None:
     (tmp_path / "real.npy").touch()
     (tmp_path / "link.npy").symlink_to("real.npy")
@@ -171,6 +176,7 @@ def test_a_link_stays_a_link(tmp_path: Path) -> None:
     assert read_array(tmp_path / "real.npy", "x").shape == (2,)
 
 
+@posix
 def test_devices_are_written_to() -> None:
     with replacing("/dev/null") as path:
         path.write_text("x")

@@ -19,12 +19,14 @@ if TYPE_CHECKING:
     from netcalc.analysis.memory import Memory
     from netcalc.analysis.summary import Layer, Summary, Totals
     from netcalc.diagnostics import Diagnostic, NetcalcError
+    from netcalc.dims import Dim
     from netcalc.engine.compiled import Compiled
     from netcalc.engine.plan import PlanMemory
     from netcalc.engine.profile import LayerTime, OperationTime, Profile
     from netcalc.engine.run import RunResult
     from netcalc.network import LayerShapes, Network, compare, load, load_data, loads
     from netcalc.numerics.trace import TraceRow
+    from netcalc.tensor_type import TensorType
     from netcalc.verification.verify import Check, VerifyReport
 
 __all__ = [
@@ -34,6 +36,7 @@ __all__ = [
     "Compiled",
     "Cost",
     "Diagnostic",
+    "Dim",
     "Explanation",
     "Layer",
     "LayerShapes",
@@ -49,6 +52,7 @@ __all__ = [
     "RunResult",
     "Section",
     "Summary",
+    "TensorType",
     "Totals",
     "TraceRow",
     "VerifyReport",
@@ -68,12 +72,14 @@ _EXPORTS = {
     "netcalc.analysis.memory": ("Memory",),
     "netcalc.analysis.summary": ("Layer", "Summary", "Totals"),
     "netcalc.diagnostics": ("Diagnostic", "NetcalcError"),
+    "netcalc.dims": ("Dim",),
     "netcalc.engine.compiled": ("Compiled",),
     "netcalc.engine.plan": ("PlanMemory",),
     "netcalc.engine.profile": ("LayerTime", "OperationTime", "Profile"),
     "netcalc.engine.run": ("RunResult",),
     "netcalc.network": ("LayerShapes", "Network", "compare", "load", "load_data", "loads"),
     "netcalc.numerics.trace": ("TraceRow",),
+    "netcalc.tensor_type": ("TensorType",),
     "netcalc.verification.verify": ("Check", "VerifyReport"),
 }
 

@@ -45,7 +45,7 @@ def public_members(declared: type) -> set[str]:
 
 
 #: Types of which the page describes only a part: the rest serves reports.
-PARTLY = {"Analysis", "Comparison", "Cost", "Layer", "Totals"}
+PARTLY = {"Analysis", "Comparison", "Cost", "Layer", "TensorType", "Totals"}
 TYPES = [name for name in netcalc.__all__ if isinstance(getattr(netcalc, name), type) and name not in PARTLY]
 
 

@@ -17,6 +17,7 @@ from netcalc.spec.library import load_text
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("**/*.md"))]
+LINKED = [ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md", *sorted(ROOT.glob("[bn]*/**/README.md"))]
 _FENCE = re.compile(r"^```(\S+)?[ ]?(.*)\n((?:.*\n)*?)```$", re.MULTILINE)
 
 
@@ -76,6 +77,12 @@ def test_console_blocks_print_what_they_show(
         printed = [line.rstrip() for line in output.rstrip("\n").split("\n")]
         wanted = [line.rstrip() for line in shown.rstrip("\n").split("\n")]
         assert matches(printed, wanted), output
+
+
+@pytest.mark.parametrize("page", [*PAGES, *LINKED], ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_relative_links_lead_somewhere(page: Path) -> None:
+    links = re.findall(r"\]\((?!https?:|#)([^)#\s]+)", _FENCE.sub("", page.read_text(encoding="utf-8")))
+    assert [link for link in links if not (page.parent / link).exists()] == []
 
 
 def matches(printed: list[str], wanted: list[str]) -> bool:

@@ -8,9 +8,10 @@ from typing import NamedTuple
 from netcalc.engine.arena import arrange
 from netcalc.engine.fuse import VIEWS, fuse, simplify
 from netcalc.engine.graph import Node, flatten
-from netcalc.engine.lower.context import Lowering, lowering_for
+from netcalc.engine.lower.context import LoweringContext
 from netcalc.engine.lower.fallback import emit_kernel
 from netcalc.engine.lower.parallelism import Parallelism
+from netcalc.engine.lower.registry import LOWERINGS
 from netcalc.engine.step import Constant, Step
 from netcalc.engine.storage import Slot, Store
 from netcalc.engine.tuning import Tuning
@@ -65,51 +66,54 @@ class Plan:
         simplify(graph, tuning.constant_bytes)
         if tuning.fuse_epilogues:
             fuse(graph)
-        low = Lowering(program, Parallelism(threads, processes, tuning), graph)
-        self.inputs: list[Slot] = [low.new(tensor) for tensor in graph.inputs]
+        context = LoweringContext(program, graph, Parallelism(threads, processes, tuning))
+        layout, emitted = context.layout, context.emit.steps
+        self.inputs: list[Slot] = [layout.allocate(tensor) for tensor in graph.inputs]
         for node in graph.nodes:
-            _lower(low, node)
+            _lower(context, node)
         self.program = program
         self.threads = threads
         self.processes = processes
         self.tuning = tuning
-        self.outputs: list[Slot] = [low.slot(tensor) for tensor in graph.outputs]
+        self.outputs: list[Slot] = [layout.slot(tensor) for tensor in graph.outputs]
         #: Steps that are run once, when the parameters are loaded.
-        self.prelude: list[Step] = [step for step in low.steps if step.constant]
-        self.steps: list[Step] = [step for step in low.steps if not step.constant]
-        self.constants: list[Constant] = low.constants
+        self.prelude: list[Step] = [step for step in emitted if step.constant]
+        self.steps: list[Step] = [step for step in emitted if not step.constant]
+        self.constants: list[Constant] = list(context.constants.declared)
         #: Stores that hold the results of the prelude.
-        self.kept: list[Store] = low.kept
-        self.offsets, arena = arrange(_lifetimes(self.steps, self.inputs, self.outputs, low.fixed))
+        self.kept: list[Store] = layout.persistent
+        self.offsets, arena = arrange(_lifetimes(self.steps, self.inputs, self.outputs, layout.constant_stores))
         #: The number of workers among which the jobs of each step are shared.
-        self.shares: dict[Step, int] = {step: step.workers(threads, processes, tuning) for step in low.steps}
+        self.shares: dict[Step, int] = {step: step.workers(threads, processes, tuning) for step in emitted}
         #: Bytes of scratch of each worker.
         self.scratch = [
             max((step.scratch_bytes for step, shares in self.shares.items() if shares > worker), default=0)
             for worker in range(threads)
         ]
         self.memory = PlanMemory(
-            weights=sum(c.slot.store.nbytes for c in low.constants) + sum(s.nbytes for s in low.kept),
+            weights=sum(c.slot.store.nbytes for c in self.constants) + sum(s.nbytes for s in self.kept),
             arena=arena,
             scratch=sum(self.scratch),
-            temporary=max((step.temporary for step in low.steps), default=0),
+            temporary=max((step.temporary for step in emitted), default=0),
             outputs=sum(tensor.nbytes for tensor in graph.outputs),
         )
-        self.reading = low.reading
-        low.steps, low.constants = [], []  # their closures refer to the lowering; a cycle would be freed late
+        self.reading = context.constants.reading
+        # their closures refer to the context; a reference cycle would be freed late
+        context.emit.steps.clear()
+        context.constants.declared.clear()
 
 
-def _lower(low: Lowering, node: Node) -> None:
+def _lower(context: LoweringContext, node: Node) -> None:
     """Lower a node.  Without a lowering, or if it declines, the kernel runs alone and fused nodes are lowered apart."""
     name = node.op.name
-    by_kernel = (node.constant and name not in VIEWS) or name in low.tuning.disabled_lowerings
-    lower = None if by_kernel else lowering_for(name)
-    if lower is not None and lower(low, node):
+    by_kernel = (node.constant and name not in VIEWS) or name in context.tuning.disabled_lowerings
+    lower = None if by_kernel else LOWERINGS.get(name)
+    if lower is not None and lower(context, node):
         return
     stages, node.after = node.after, []
-    emit_kernel(low, node)
+    emit_kernel(context, node)
     for stage in stages:
-        _lower(low, stage)
+        _lower(context, stage)
 
 
 def _lifetimes(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, TypeAlias
@@ -16,25 +16,33 @@ from netcalc.engine.storage import Slot
 from netcalc.engine.tuning import Tuning
 from netcalc.numerics.kernels import Array
 
-__all__ = ["Bind", "Constant", "Job", "Scratch", "Scratches", "Step", "cuts"]
+__all__ = ["Bind", "BufferSpec", "Buffers", "Constant", "Job", "Step", "cuts"]
 
 #: A part of a step, bound to its arrays.  The job of a step with rounds is called with the number of the round.
 Job: TypeAlias = Callable[..., None]
-#: Returns the job of a number, given the scratch arrays of its worker.  Called once, after memory is allocated.
-Bind: TypeAlias = Callable[[int, "Scratches"], Job]
-#: Shape and type of a scratch array: a job may write to it, and nothing reads it after the job.
-Scratch: TypeAlias = tuple[tuple[int, ...], np.dtype[Any]]
+#: Returns the job of a number, given the scratch buffers of its worker.  Called once, after memory is allocated.
+Bind: TypeAlias = Callable[[int, "Buffers"], Job]
+#: Elements and type of a scratch buffer: a job may write to it, and nothing reads it after the job.
+BufferSpec: TypeAlias = tuple[int, np.dtype[Any]]
 
 
-class Scratches(list[Array]):
-    """The scratch arrays of a worker for a step.
+class Buffers:
+    """Scratch buffers of a worker for a step, by name.
 
-    ``common`` caches objects that the jobs of the worker share.
+    ``shared`` caches objects that the jobs of the worker share.
     """
 
-    def __init__(self, arrays: Iterable[Array]) -> None:
-        super().__init__(arrays)
-        self.common: dict[Hashable, Any] = {}
+    def __init__(self, arrays: Mapping[str, Array]) -> None:
+        self._arrays = arrays
+        self.shared: dict[Hashable, Any] = {}
+
+    def __getitem__(self, name: str) -> Array:
+        """Return a buffer, which is flat."""
+        return self._arrays[name]
+
+    def view(self, name: str, shape: Sequence[int]) -> Array:
+        """Return the first elements of a buffer in this shape."""
+        return self._arrays[name][: math.prod(shape)].reshape(shape)
 
 
 @dataclass(eq=False, slots=True)
@@ -63,7 +71,7 @@ class Step:
     writes: Sequence[Slot]
     jobs: int
     bind: Bind
-    scratch: Sequence[Scratch] = ()
+    scratch: Mapping[str, BufferSpec] = field(default_factory=dict)
     rounds: int | None = None
     #: True if the jobs are matrix products.  With threads they run one after the other, each on all threads of BLAS,
     #: which synchronise within microseconds where Python threads need tens of them.  Processes share them as any jobs.
@@ -85,20 +93,20 @@ class Step:
     @property
     def scratch_bytes(self) -> int:
         """Bytes of scratch of one worker."""
-        return sum(_padded(spec) for spec in self.scratch)
+        return sum(_padded(spec) for spec in self.scratch.values())
 
-    def scratch_arrays(self, memory: Array) -> Scratches:
-        """Return the scratch arrays of a worker, as views of its memory."""
-        arrays, start = [], 0
-        for shape, dtype in self.scratch:
-            arrays.append(np.ndarray(shape, dtype, memory, start))
-            start += _padded((shape, dtype))
-        return Scratches(arrays)
+    def buffers(self, memory: Array) -> Buffers:
+        """Return the scratch buffers of a worker, as views of its memory."""
+        arrays, start = {}, 0
+        for name, (elements, dtype) in self.scratch.items():
+            arrays[name] = np.ndarray(elements, dtype, memory, start)
+            start += _padded((elements, dtype))
+        return Buffers(arrays)
 
 
-def _padded(spec: Scratch) -> int:
-    shape, dtype = spec
-    return -(-math.prod(shape) * dtype.itemsize // ALIGNMENT) * ALIGNMENT
+def _padded(spec: BufferSpec) -> int:
+    elements, dtype = spec
+    return -(-elements * dtype.itemsize // ALIGNMENT) * ALIGNMENT
 
 
 def cuts(total: int, pieces: int, unit: int = 1) -> list[tuple[int, int]]:

@@ -13,26 +13,30 @@ from netcalc.engine.lower.conv import dispatch as conv
 from netcalc.engine.plan import Plan
 from tests.engine.agreement import agree
 
-_WAYS = ("emit_columns", "emit_depthwise", "emit_few", "emit_planes", "emit_product", "emit_winograd")
+_WAYS = ("emit_im2col", "emit_depthwise", "emit_chunked_product", "emit_planar_im2col", "emit_product", "emit_winograd")
 
 _CASES: list[tuple[str, list[int], dict[str, Any]]] = [
     ("emit_product", [2, 16, 9, 10], {"out": 24, "kernel": 1}),
     ("emit_product", [1, 16, 9, 10], {"out": 24, "kernel": 1, "stride": [2, 3], "bias": False}),
-    ("emit_few", [1, 512, 7, 7], {"out": 256, "kernel": 1}),
+    ("emit_chunked_product", [1, 512, 7, 7], {"out": 256, "kernel": 1}),
     ("emit_winograd", [1, 32, 28, 28], {"out": 64, "kernel": 3, "padding": 1}),
     ("emit_winograd", [2, 48, 15, 18], {"out": 32, "kernel": 3, "padding": [[0, 2], [1, 0]]}),
     ("emit_winograd", [3, 64, 9, 21], {"out": 64, "kernel": 3}),
-    ("emit_planes", [1, 3, 64, 64], {"out": 16, "kernel": 7, "stride": 2, "padding": 3}),
-    ("emit_planes", [2, 1, 40, 50], {"out": 8, "kernel": [3, 5], "stride": [1, 3], "dilation": [2, 1], "padding": 2}),
-    ("emit_planes", [1, 2, 5, 30, 40], {"out": 8, "kernel": 3, "stride": [1, 2, 2], "padding": 1}),
+    ("emit_planar_im2col", [1, 3, 64, 64], {"out": 16, "kernel": 7, "stride": 2, "padding": 3}),
+    (
+        "emit_planar_im2col",
+        [2, 1, 40, 50],
+        {"out": 8, "kernel": [3, 5], "stride": [1, 3], "dilation": [2, 1], "padding": 2},
+    ),
+    ("emit_planar_im2col", [1, 2, 5, 30, 40], {"out": 8, "kernel": 3, "stride": [1, 2, 2], "padding": 1}),
     ("emit_depthwise", [1, 32, 28, 28], {"out": 32, "kernel": 3, "padding": 1, "groups": 32}),
     ("emit_depthwise", [2, 24, 15, 17], {"out": 24, "kernel": [5, 3], "stride": [2, 3], "padding": 2, "groups": 24}),
     ("emit_depthwise", [2, 24, 33], {"out": 24, "kernel": 4, "padding": [[3, 0]], "groups": 24}),
     ("emit_depthwise", [1, 8, 5, 9, 11], {"out": 8, "kernel": 3, "dilation": 2, "padding": 2, "groups": 8}),
-    ("emit_columns", [1, 64, 14, 14], {"out": 32, "kernel": 3, "stride": 2, "padding": 1}),
-    ("emit_columns", [1, 256, 7, 7], {"out": 256, "kernel": 3, "padding": 1, "stride": 2}),
-    ("emit_columns", [2, 24, 20, 20], {"out": 36, "kernel": 3, "padding": "same", "groups": 6}),
-    ("emit_columns", [2, 24, 20], {"out": 48, "kernel": 5, "dilation": 2, "groups": 24}),
+    ("emit_im2col", [1, 64, 14, 14], {"out": 32, "kernel": 3, "stride": 2, "padding": 1}),
+    ("emit_im2col", [1, 256, 7, 7], {"out": 256, "kernel": 3, "padding": 1, "stride": 2}),
+    ("emit_im2col", [2, 24, 20, 20], {"out": 36, "kernel": 3, "padding": "same", "groups": 6}),
+    ("emit_im2col", [2, 24, 20], {"out": 48, "kernel": 5, "dilation": 2, "groups": 24}),
 ]
 
 
@@ -48,7 +52,7 @@ def test_ways(
         emit = getattr(conv, name)
         monkeypatch.setattr(conv, name, lambda *a, emit=emit, name=name: (taken.append(name), emit(*a))[1])
     agree({f"conv{len(shape) - 2}d": attrs}, (shape, []), threads=threads, processes=processes)
-    few = way == "emit_few" and threads > 1 and not processes  # then BLAS shares out the whole
+    few = way == "emit_chunked_product" and threads > 1 and not processes  # then BLAS shares out the whole
     assert taken == ["emit_product" if few else way]
 
 

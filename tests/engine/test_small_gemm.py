@@ -30,7 +30,7 @@ def test_chunks_sum_to_the_product(rows: int, depth: int, columns: int) -> None:
     x, matrix = rng.standard_normal((rows, depth)), rng.standard_normal((depth, columns))
     arranged = np.ascontiguousarray(split.arranged(matrix))
     assert arranged.shape == split.shape(depth, columns)
-    y, scratch = np.empty((rows, columns)), np.empty(split.room(rows, depth, columns))
+    y, scratch = np.empty((rows, columns)), np.empty(split.buffer_elements(rows, depth, columns))
     for one in split.product(x, arranged, y, scratch):
         one()
     np.testing.assert_allclose(y, x @ matrix, rtol=1e-10, atol=1e-10)

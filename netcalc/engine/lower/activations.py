@@ -1,6 +1,7 @@
-"""Activations as a few passes over a tile, in place, without temporaries.
+"""Activations as a few passes over a tile, in place, without temporary arrays.
 
-A logistic function is half a hyperbolic tangent, which NumPy computes with vectors, and faster than an exponential.
+The logistic function is computed from a hyperbolic tangent, which NumPy vectorises and computes faster than an
+exponential.
 """
 
 from __future__ import annotations
@@ -12,16 +13,18 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from netcalc.engine.lower.passes import Pass
 from netcalc.numerics.kernels import Array, Run, apply
 
-__all__ = ["Curve", "curve", "limits"]
+__all__ = ["Activation", "activation", "clip_limits"]
 
-#: Passes that compute the function of ``x`` into ``out`` (which may be ``x``), with two scratch arrays of that shape.
-Curve: TypeAlias = Callable[[Array, Array, Array, Array], Iterator[Callable[[], object]]]
+#: Yields the passes that compute a function of an array into another (or the same) array; called with both of them and
+#: with two scratch arrays of their shape.
+Activation: TypeAlias = Callable[[Array, Array, Array, Array], Iterator[Pass]]
 
 #: atanh(erf(x/√2)) = x·P(x²): the odd polynomial for which x·(1 + tanh(x·P(x²)))/2 is nearest to x·Φ(x), by
-#: Lawson's weighted least squares over |x| ≤ 6.  The largest error is 6.7e-8, an ulp of float32 at 1; beyond, the
-#: leading term takes the tangent to ±1, as it should.
+#: Lawson's weighted least squares over |x| ≤ 6.  The largest error is 6.7e-8, an ulp of float32 at 1; for larger |x|
+#: the leading term takes the tangent to ±1, which is the limit.
 _GELU = (
     0.79788421741,
     0.036334280478,
@@ -33,8 +36,8 @@ _GELU = (
 )
 
 
-def curve(op: Any, dtype: np.dtype[Any]) -> Curve:
-    """The passes of an elementwise operation on tiles of this type."""
+def activation(op: Any, dtype: np.dtype[Any]) -> Activation:
+    """Return the passes of an elementwise operation on tiles of this type."""
     if op.name == "gelu" and op.approximate == "none":
         return _gelu if dtype == np.float32 else partial(_kernel, op)
     if op.name == "leaky_relu":
@@ -43,11 +46,11 @@ def curve(op: Any, dtype: np.dtype[Any]) -> Curve:
         return _gelu_tanh
     if op.name in _UFUNCS:
         return partial(_ufunc, _UFUNCS[op.name])
-    return _CURVES.get(op.name) or partial(_kernel, op)
+    return _ACTIVATIONS.get(op.name) or partial(_kernel, op)
 
 
-def limits(op: Any) -> tuple[float | None, float | None] | None:
-    """(least, most) of an operation that only clips; None for others."""
+def clip_limits(op: Any) -> tuple[float | None, float | None] | None:
+    """Return (lowest, highest) of an operation that only clips; None for others."""
     if op.name == "hardtanh":
         return op.min, op.max
     return {"relu": (0.0, None), "relu6": (0.0, 6.0)}.get(op.name)
@@ -67,41 +70,37 @@ _UFUNCS: dict[str, Callable[..., Any]] = {
 }
 
 
-def _ufunc(
-    function: Callable[..., Any], x: Array, out: Array, scratch: Array, other: Array
-) -> Iterator[Callable[[], object]]:
+def _ufunc(function: Callable[..., Any], x: Array, out: Array, scratch: Array, other: Array) -> Iterator[Pass]:
     yield partial(function, x, out)
 
 
-def _kernel(op: Any, x: Array, out: Array, scratch: Array, other: Array) -> Iterator[Callable[[], object]]:
-    """The reference kernel, which makes temporaries."""
+def _kernel(op: Any, x: Array, out: Array, scratch: Array, other: Array) -> Iterator[Pass]:
+    """Call the reference kernel, which allocates temporary arrays."""
     run = Run()
     yield lambda: np.copyto(out, apply(op, run, (x,), {})[0], casting="unsafe")
 
 
-def _half_logistic(x: Array, factor: float, scratch: Array) -> Iterator[Callable[[], object]]:
-    """2·σ(factor·x) into the scratch array."""
+def _half_logistic(x: Array, factor: float, scratch: Array) -> Iterator[Pass]:
+    """Compute 2·σ(factor·x) into the scratch array."""
     yield partial(np.multiply, x, x.dtype.type(factor / 2), scratch)
     yield partial(np.tanh, scratch, scratch)
     yield partial(np.add, scratch, x.dtype.type(1), scratch)
 
 
-def _sigmoid(x: Array, out: Array, scratch: Array, other: Array) -> Iterator[Callable[[], object]]:
+def _sigmoid(x: Array, out: Array, scratch: Array, other: Array) -> Iterator[Pass]:
     yield from _half_logistic(x, 1, scratch)
     yield partial(np.multiply, scratch, x.dtype.type(0.5), out)
 
 
-def _gated(factor: float, x: Array, out: Array, scratch: Array, other: Array) -> Iterator[Callable[[], object]]:
-    """x·σ(factor·x)."""
+def _gated(factor: float, x: Array, out: Array, scratch: Array, other: Array) -> Iterator[Pass]:
+    """Compute x·σ(factor·x)."""
     yield from _half_logistic(x, factor, scratch)
     yield partial(np.multiply, scratch, x, scratch)
     yield partial(np.multiply, scratch, x.dtype.type(0.5), out)
 
 
-def _by_tanh(
-    coefficients: tuple[float, ...], x: Array, out: Array, scratch: Array, square: Array
-) -> Iterator[Callable[[], object]]:
-    """½·x·(1 + tanh(x·P(x²)))."""
+def _by_tanh(coefficients: tuple[float, ...], x: Array, out: Array, scratch: Array, square: Array) -> Iterator[Pass]:
+    """Compute ½·x·(1 + tanh(x·P(x²)))."""
     number = x.dtype.type
     *others, leading = coefficients
     yield partial(np.multiply, x, x, square)
@@ -117,33 +116,33 @@ def _by_tanh(
     yield partial(np.add, scratch, square, out)
 
 
-_gelu: Curve = partial(_by_tanh, _GELU)
-_gelu_tanh: Curve = partial(_by_tanh, (math.sqrt(2 / math.pi), math.sqrt(2 / math.pi) * 0.044715))
+_gelu: Activation = partial(_by_tanh, _GELU)
+_gelu_tanh: Activation = partial(_by_tanh, (math.sqrt(2 / math.pi), math.sqrt(2 / math.pi) * 0.044715))
 
 
-def _leaky(slope: float, x: Array, out: Array, scratch: Array, other: Array) -> Iterator[Callable[[], object]]:
+def _leaky(slope: float, x: Array, out: Array, scratch: Array, other: Array) -> Iterator[Pass]:
     yield partial(np.multiply, x, x.dtype.type(slope), scratch)
     yield partial(np.maximum, x, scratch, out=out)
 
 
-def _hard(x: Array, scratch: Array) -> Iterator[Callable[[], object]]:
-    """min(max(x + 3, 0), 6) into the scratch array."""
+def _hard(x: Array, scratch: Array) -> Iterator[Pass]:
+    """Compute min(max(x + 3, 0), 6) into the scratch array."""
     yield partial(np.add, x, x.dtype.type(3), scratch)
     yield lambda: np.clip(scratch, 0, 6, out=scratch)
 
 
-def _hardsigmoid(x: Array, out: Array, scratch: Array, other: Array) -> Iterator[Callable[[], object]]:
+def _hardsigmoid(x: Array, out: Array, scratch: Array, other: Array) -> Iterator[Pass]:
     yield from _hard(x, scratch)
     yield partial(np.multiply, scratch, x.dtype.type(1 / 6), out)
 
 
-def _hardswish(x: Array, out: Array, scratch: Array, other: Array) -> Iterator[Callable[[], object]]:
+def _hardswish(x: Array, out: Array, scratch: Array, other: Array) -> Iterator[Pass]:
     yield from _hard(x, scratch)
     yield partial(np.multiply, scratch, x, scratch)
     yield partial(np.multiply, scratch, x.dtype.type(1 / 6), out)
 
 
-_CURVES: dict[str, Curve] = {
+_ACTIVATIONS: dict[str, Activation] = {
     "sigmoid": _sigmoid,
     "silu": partial(_gated, 1.0),
     "quick_gelu": partial(_gated, 1.702),

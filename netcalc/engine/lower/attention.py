@@ -1,4 +1,4 @@
-"""Attention block by block: of the scores only some queries' rows are ever held, of as many heads as fit the cache."""
+"""Attention block by block: the scores of some queries are held at a time, for as many heads as fit the cache."""
 
 from __future__ import annotations
 
@@ -10,253 +10,220 @@ from typing import NamedTuple
 import numpy as np
 
 from netcalc.engine.graph import Node, Tensor
-from netcalc.engine.lower.context import Lowering, lowering, wide_dtype
-from netcalc.engine.lower.conv.geometry import shaped
-from netcalc.engine.lower.epilogue import Pass, sequence
-from netcalc.engine.step import Job, Scratch, Step, cuts
+from netcalc.engine.lower.attention_scores import (
+    Block,
+    cut_blocks,
+    exponentials,
+    hide_masked,
+    hide_unreachable,
+    scaled_scores,
+)
+from netcalc.engine.lower.context import LoweringContext
+from netcalc.engine.lower.emission import compute_dtype
+from netcalc.engine.lower.passes import Pass, sequence
+from netcalc.engine.lower.registry import lowering
+from netcalc.engine.lower.tiling import Index, emit_jobs, emit_tiles
+from netcalc.engine.step import Buffers, BufferSpec, Job
 from netcalc.engine.storage import Slot
-from netcalc.engine.tuning import Tuning
 from netcalc.numerics.kernels import Array
-from netcalc.numerics.kernels.attention import within_sight
 from netcalc.ops.attention import ScaledDotProductAttention
 
-__all__ = ["Block"]
 
+class _Heads(NamedTuple):
+    """Queries, keys or values (lead…, heads, length, depth), each of which serves ``group`` heads of the result."""
 
-class Block(NamedTuple):
-    """Queries ``top`` to ``bottom`` and the keys ``left`` to ``right``, which are all that any of them sees."""
+    slot: Slot
+    group: int
 
-    top: int
-    bottom: int
-    left: int
-    right: int
+    def select(self, sample: tuple[int, ...], heads: slice) -> Array:
+        """Return the arrays of a range of heads, or the single one that they share."""
+        array: Array = self.slot.array()[sample]
+        return array[heads] if self.group == 1 else array[heads.start // self.group]
 
 
 class _Operands(NamedTuple):
-    """Queries, keys and values of every head, with how many in a row share one; what goes to the scores; the result.
+    """Operands and the result, all with the same leading axes, at least one.
 
-    All have the same leading axes, at least one.
+    ``hidden_keys`` and ``mask`` are added to the scores; a boolean ``mask`` is True where a key is visible.
     """
 
-    heads: list[tuple[Slot, int]]
+    query: _Heads
+    key: _Heads
+    value: _Heads
     mask: Slot | None
-    hidden: Slot | None
+    hidden_keys: Slot | None
     sinks: Slot | None
     out: Slot
 
-    def slots(self) -> list[Slot]:
-        """Those that are read."""
-        others = (self.mask, self.hidden, self.sinks)
-        return [slot for slot, _ in self.heads] + [slot for slot in others if slot is not None]
+    def reads(self) -> list[Slot]:
+        """Slots that the jobs read."""
+        others = (self.mask, self.hidden_keys, self.sinks)
+        return [self.query.slot, self.key.slot, self.value.slot, *(slot for slot in others if slot is not None)]
 
 
-def _operands(low: Lowering, node: Node) -> _Operands | None:
-    """None where there are values for more heads than have scores."""
-    op: ScaledDotProductAttention = node.op
-    query, key, value, attn_mask, padding, sinks = [*node.inputs, None, None, None][:6]
-    assert query is not None and key is not None and value is not None
-    result = node.outputs[0]
-    lead, queries, keys = result.shape[:-2], result.shape[-2], key.shape[-2]
-    if _joined(op, query, key) != lead:
-        return None
-    heads = [
-        _headed(low.wide(node, low.slot(t)), lead, t.shape[-3] if op.enable_gqa and t is not query else None)
-        for t in (query, key, value)
-    ]
-    mask = None if attn_mask is None else low.wide(node, low.slot(attn_mask)).expanded((*lead, queries, keys))
-    hidden = _hidden_keys(low, node, padding, (*lead, queries, keys))
-    sunk = None if sinks is None else low.wide(node, low.slot(sinks)).expanded(lead)
-    order: Sequence[int] = range(len(result.shape))
-    if len(query.shape) == len(result.shape) and low.slot(query).order[-1] == len(lead) + 1:
-        order = low.slot(query).order
-    out = low.new(result, order)
-    if not lead:  # a single head
-        heads, out = [(slot.inserted(0), 1) for slot, _ in heads], out.inserted(0)
-        mask, hidden = (None if slot is None else slot.inserted(0) for slot in (mask, hidden))
-    return _Operands(heads, mask, hidden, sunk, out)
+class _Tile(NamedTuple):
+    """A range of heads of one sample, and a block of their scores."""
+
+    sample: tuple[int, ...]
+    heads: slice
+    block: Block
+
+    def place(self) -> Index:
+        """Index of the tile in the result."""
+        return (*self.sample, self.heads, self.block.queries)
 
 
 @lowering("scaled_dot_product_attention")
-def attention(low: Lowering, node: Node) -> bool:
-    """Softmax(Q·Kᵀ)·V for blocks of queries, the division last, on as few columns as there are."""
+def lower_attention(context: LoweringContext, node: Node) -> bool:
+    """Emit softmax(Q·Kᵀ)·V for blocks of queries; the division comes last, on the columns of the values."""
     op: ScaledDotProductAttention = node.op
     if op.return_weights or op.blocks is not None or any(0 in t.shape for t in node.inputs[:3] if t is not None):
         return False
-    operands = _operands(low, node)
+    operands = _operands(context, node)
     if operands is None:
         return False
-    heads, mask, hidden, sunk, out = operands
-    *lead, queries, depth = out.shape
-    (query, _), (key, _), _ = heads
-    keys, work = key.shape[-2], query.dtype
-    blocks = _blocks(op, queries, keys, low.tuning)
-    most = max((block.bottom - block.top) * (block.right - block.left) for block in blocks)
-    threads = low.parallelism.pass_jobs(math.prod(lead) * queries * keys)
-    others = math.prod(lead[:-1]) * len(blocks)  # jobs for each group of heads
-    together = min(low.tuning.attention_scores // max(most, 1), lead[-1] // -(-threads // others))
-    groups = _groups(lead[-1], [shared for _, shared in heads], together)
-    jobs = [(index, group, block) for index in np.ndindex(*lead[:-1]) for group in groups for block in blocks]
-    together = max(end - start for start, end in groups)
-    height = together * max(block.bottom - block.top for block in blocks)
-    scratch: list[Scratch] = [
-        ((together * most,), work),
-        ((height * query.shape[-1],), work),
-        ((height * depth,), work),
-        ((2 * height,), work),
-        ((together * most if mask is not None and mask.dtype == np.bool_ else 0,), np.dtype(np.bool_)),
-    ]
+    query, out, mask = operands.query.slot, operands.out, operands.mask
+    tiles = _cut(context, op, operands)
+    heads = max(tile.heads.stop - tile.heads.start for tile in tiles)
+    rows = heads * max(tile.block.bottom - tile.block.top for tile in tiles)
+    scores = heads * max(tile.block.elements for tile in tiles)
+    buffers: dict[str, int | BufferSpec] = {
+        "scores": scores,
+        "scaled queries": rows * query.shape[-1],
+        "sums": 2 * rows,
+    }
+    if mask is not None and mask.dtype == np.bool_:
+        buffers["hidden"] = (scores, mask.dtype)
     patterns: dict[bytes, Array] = {}
-
-    def bind(number: int, arrays: Sequence[Array]) -> Job:
-        index, (first, end), block = jobs[number]
-        rows, columns = slice(block.top, block.bottom), slice(block.left, block.right)
-        goal = out.array()[index][first:end, rows]
-        if block.left >= block.right:
-            return partial(goal.fill, 0)
-        q, k, v = (_of_heads(slot.array()[index], shared, first, end) for slot, shared in heads)
-        q, k, v = q[..., rows, :], k[..., columns, :], v[..., columns, :]
-        y = goal if goal.dtype == work else shaped(arrays[2], goal.shape)
-        scores = shaped(arrays[0], (end - first, block.bottom - block.top, block.right - block.left))
-        passes: list[Pass] = list(_scored(op, q, k, shaped(arrays[1], q.shape), scores))
-        if mask is not None:
-            passes += _mask(scores, mask.array()[index][first:end, rows, columns], arrays[4])
-        if hidden is not None:
-            passes.append(partial(np.add, scores, hidden.array()[index][first:end, :, columns], scores))
-        passes += _pattern(op, block, keys - queries, scores, patterns)
-        sums = shaped(arrays[3], (2, *scores.shape[:2], 1))
-        passes += _softmax(scores, sums, None if sunk is None else sunk.array()[index][first:end, None, None])
-        passes.append(partial(np.matmul, scores, v, y))
-        passes.append(partial(np.divide, y, sums[1], y))
-        if y is not goal:
-            passes.append(partial(np.copyto, goal, y, casting="unsafe"))
-        return sequence(passes)
-
-    low.emit(Step(node, operands.slots(), (out,), len(jobs), bind, scratch))
+    emit_tiles(
+        context,
+        node,
+        reads=operands.reads(),
+        out=out,
+        tiles=tiles,
+        index=_Tile.place,
+        compute=lambda tile, result, buffers: _passes(op, operands, tile, result, buffers, patterns),
+        dtype=query.dtype,
+        buffers=buffers,
+    )
     return True
 
 
-def _groups(heads: int, shared: Sequence[int], most: int) -> list[tuple[int, int]]:
-    """(first, end) of heads that are done together: at most so many, and of those that share keys one set at a time."""
+def _passes(
+    op: ScaledDotProductAttention,
+    operands: _Operands,
+    tile: _Tile,
+    result: Array,
+    buffers: Buffers,
+    patterns: dict[bytes, Array],
+) -> Iterator[Pass]:
+    sample, heads, block = tile
+    if block.left >= block.right:
+        yield partial(result.fill, 0)
+        return
+    q = operands.query.select(sample, heads)[..., block.queries, :]
+    k, v = (operand.select(sample, heads)[..., block.keys, :] for operand in (operands.key, operands.value))
+    scores = buffers.view("scores", (heads.stop - heads.start, block.bottom - block.top, block.right - block.left))
+    yield from scaled_scores(op, q, k, buffers.view("scaled queries", q.shape), scores)
+    if operands.mask is not None:
+        mask = operands.mask.array()[sample][heads, block.queries, block.keys]
+        hidden = buffers.view("hidden", scores.shape) if mask.dtype == np.bool_ else scores
+        yield from hide_masked(scores, mask, hidden)
+    if operands.hidden_keys is not None:
+        yield partial(np.add, scores, operands.hidden_keys.array()[sample][heads, :, block.keys], scores)
+    queries, keys = operands.out.shape[-2], operands.key.slot.shape[-2]
+    yield from hide_unreachable(op, block, keys - queries, scores, patterns)
+    sums = buffers.view("sums", (2, *scores.shape[:2], 1))
+    sinks = None if operands.sinks is None else operands.sinks.array()[sample][heads, None, None]
+    yield from exponentials(scores, sums, sinks)
+    yield partial(np.matmul, scores, v, result)
+    yield partial(np.divide, result, sums[1], result)
+
+
+def _cut(context: LoweringContext, op: ScaledDotProductAttention, operands: _Operands) -> list[_Tile]:
+    """Cut the result into tiles: for each sample, groups of heads that fit the cache, and blocks of queries."""
+    *lead, queries, _ = operands.out.shape
+    keys = operands.key.slot.shape[-2]
+    blocks = cut_blocks(op, queries, keys, context.tuning)
+    most = max(block.elements for block in blocks)
+    jobs = context.parallelism.pass_jobs(math.prod(lead) * queries * keys)
+    tiles_per_group = math.prod(lead[:-1]) * len(blocks)
+    heads = min(context.tuning.attention_scores // max(most, 1), lead[-1] // -(-jobs // tiles_per_group))
+    shared = [operand.group for operand in (operands.query, operands.key, operands.value)]
+    groups = _head_groups(lead[-1], shared, heads)
+    return [_Tile(sample, group, block) for sample in np.ndindex(*lead[:-1]) for group in groups for block in blocks]
+
+
+def _head_groups(heads: int, shared: Sequence[int], most: int) -> list[slice]:
+    """Cut the heads into groups of at most ``most``; a group uses one set of shared keys and values."""
     sets = math.gcd(*(count for count in shared if count > 1)) or heads
     size = max(1, min(most, sets))
     while sets % size:
         size -= 1
-    return [(first, first + size) for first in range(0, heads, size)]
+    return [slice(first, first + size) for first in range(0, heads, size)]
 
 
-def _joined(op: ScaledDotProductAttention, query: Tensor, key: Tensor) -> tuple[int, ...]:
-    """The leading axes of the scores."""
+def _operands(context: LoweringContext, node: Node) -> _Operands | None:
+    """Return the operands; None if there are values for more heads than have scores."""
+    op: ScaledDotProductAttention = node.op
+    layout, emit = context.layout, context.emit
+    query, key, value, attn_mask, padding, sinks = [*node.inputs, None, None, None][:6]
+    assert query is not None and key is not None and value is not None
+    result = node.outputs[0]
+    lead, queries, keys = result.shape[:-2], result.shape[-2], key.shape[-2]
+    if _score_lead(op, query, key) != lead:
+        return None
+    heads = [
+        _with_lead(emit.widened(node, layout.slot(t)), lead, op.enable_gqa and t is not query)
+        for t in (query, key, value)
+    ]
+    mask = None if attn_mask is None else emit.widened(node, layout.slot(attn_mask)).expanded((*lead, queries, keys))
+    hidden = _hidden_keys(context, node, padding, (*lead, queries, keys))
+    sink = None if sinks is None else emit.widened(node, layout.slot(sinks)).expanded(lead)
+    order: Sequence[int] = range(len(result.shape))
+    if len(query.shape) == len(result.shape) and layout.slot(query).order[-1] == len(lead) + 1:
+        order = layout.slot(query).order
+    out = layout.allocate(result, order)
+    if not lead:  # a single head
+        heads, out = [_Heads(slot.inserted(0), 1) for slot, _ in heads], out.inserted(0)
+        mask, hidden = (None if slot is None else slot.inserted(0) for slot in (mask, hidden))
+    q, k, v = heads
+    return _Operands(q, k, v, mask, hidden, sink, out)
+
+
+def _score_lead(op: ScaledDotProductAttention, query: Tensor, key: Tensor) -> tuple[int, ...]:
+    """Return the leading axes of the scores."""
     shape = key.shape[:-2]
     if op.enable_gqa:
         shape = (*shape[:-1], query.shape[-3])
     return np.broadcast_shapes(query.shape[:-2], shape)
 
 
-def _headed(slot: Slot, lead: tuple[int, ...], heads: int | None) -> tuple[Slot, int]:
-    """Queries, keys or values for every head of the result, and how many heads in a row share one."""
+def _with_lead(slot: Slot, lead: tuple[int, ...], grouped: bool) -> _Heads:
+    """Return queries, keys or values with the leading axes of the result, but for their own heads if ``grouped``."""
     length, depth = slot.shape[-2:]
+    heads = slot.shape[-3] if grouped else None
     if heads is None or heads == lead[-1]:
-        return slot.expanded((*lead, length, depth)), 1
-    return slot.expanded((*lead[:-1], heads, length, depth)), lead[-1] // heads
+        return _Heads(slot.expanded((*lead, length, depth)), 1)
+    return _Heads(slot.expanded((*lead[:-1], heads, length, depth)), lead[-1] // heads)
 
 
-def _of_heads(heads: Array, shared: int, first: int, end: int) -> Array:
-    """The arrays of some heads, or the one that they share."""
-    return heads[first:end] if shared == 1 else heads[first // shared]
-
-
-def _hidden_keys(low: Lowering, node: Node, padding: Tensor | None, shape: tuple[int, ...]) -> Slot | None:
-    """Zero for a key and −∞ for padding, as a row to add to the scores of a batch."""
+def _hidden_keys(context: LoweringContext, node: Node, padding: Tensor | None, shape: tuple[int, ...]) -> Slot | None:
+    """Emit a row of 0 for each key and −∞ for padding, to be added to the scores (of this shape) of a sample."""
     if padding is None:
         return None
-    source = low.slot(padding)
+    operand = context.layout.slot(padding)
     if len(shape) > 2:  # (…, batch, keys) to (…, batch, heads, queries, keys)
-        spread = source.reshaped((*source.shape[:-1], 1, 1, source.shape[-1]))
+        spread = operand.reshaped((*operand.shape[:-1], 1, 1, operand.shape[-1]))
     else:
-        spread = source.reshaped((1, source.shape[-1]) if len(source.shape) == 1 else source.shape)
-    target = low.room(padding.shape, wide_dtype(node.outputs[0].dtype))
+        spread = operand.reshaped((1, operand.shape[-1]) if len(operand.shape) == 1 else operand.shape)
+    target = context.layout.temporary(padding.shape, compute_dtype(node.outputs[0].dtype))
 
-    def bind(number: int, arrays: Sequence[Array]) -> Job:
-        goal, given = target.array(), source.array()
-        return sequence([partial(goal.fill, 0), partial(np.copyto, goal, -np.inf, where=given)])
+    def bind(job: int, buffers: Buffers) -> Job:
+        result = target.array()
+        return sequence([partial(result.fill, 0), partial(np.copyto, result, -np.inf, where=operand.array())])
 
-    low.emit(Step(node, (source,), (target,), 1, bind, what="mask"))
-    wide = target.reshaped(spread.shape) if spread is not None else None
-    assert wide is not None
-    return wide.expanded((*shape[:-2], 1, shape[-1]))
-
-
-def _blocks(op: ScaledDotProductAttention, queries: int, keys: int, tuning: Tuning) -> list[Block]:
-    """The queries in blocks, each with the range of keys that a window and the order leave it."""
-    height = max(tuning.attention_queries, tuning.attention_scores // keys)
-    offset = keys - queries if op.alignment == "lower_right" else 0
-    blocks = []
-    for top, bottom in cuts(queries, -(-queries // height)):
-        left, right = 0, keys
-        if op.causal:
-            right = min(right, bottom + offset)
-        if op.window is not None and not op.global_tokens:
-            before, after = op.window
-            left = left if before is None else max(left, top + offset - before)
-            right = right if after is None else min(right, bottom + offset + after)
-        blocks.append(Block(top, bottom, left, max(right, left)))
-    return blocks
-
-
-def _scored(op: ScaledDotProductAttention, q: Array, k: Array, scaled: Array, scores: Array) -> Iterator[Pass]:
-    """The scores, the queries being scaled beforehand, which are fewer."""
-    scale = 1 / math.sqrt(q.shape[-1]) if op.scale is None else op.scale
-    yield partial(np.multiply, q, q.dtype.type(scale), scaled)
-    yield partial(np.matmul, scaled, k.swapaxes(-1, -2), scores)
-    if op.softcap is not None:
-        yield partial(np.multiply, scores, q.dtype.type(1 / op.softcap), scores)
-        yield partial(np.tanh, scores, scores)
-        yield partial(np.multiply, scores, q.dtype.type(op.softcap), scores)
-
-
-def _mask(scores: Array, mask: Array, scratch: Array) -> Iterator[Pass]:
-    if mask.dtype == np.bool_:
-        hidden = shaped(scratch, scores.shape)
-        yield partial(np.logical_not, mask, hidden)
-        yield partial(np.copyto, scores, -np.inf, where=hidden)
-    else:
-        yield partial(np.add, scores, mask, scores)
-
-
-def _pattern(
-    op: ScaledDotProductAttention, block: Block, offset: int, scores: Array, known: dict[bytes, Array]
-) -> Iterator[Pass]:
-    """Hides what the order and the window hide of the block, by adding −∞ to the columns where that is anything."""
-    if not op.causal and op.window is None:
-        return
-    place = np.arange(block.top, block.bottom)[:, None] + (offset if op.alignment == "lower_right" else 0)
-    visible = within_sight(op, place, np.arange(block.left, block.right))
-    (partly,) = np.nonzero(~visible.all(axis=0))
-    if not partly.size:
-        return
-    span = slice(partly[0], partly[-1] + 1)
-    shown = visible[:, span]
-    key = shown.tobytes() + bytes(str(shown.shape), "ascii")
-    if key not in known:
-        known[key] = np.where(shown, scores.dtype.type(0), scores.dtype.type(-np.inf))
-    yield partial(np.add, scores[..., span], known[key], scores[..., span])
-
-
-def _softmax(scores: Array, sums: Array, sink: Array | None) -> Iterator[Pass]:
-    """The exponentials in place, and in ``sums[1]`` what they are to be divided by; 0 over anything is 0."""
-    top, total = sums
-    number = scores.dtype.type
-    rows = scores.reshape(-1, scores.shape[-1])
-    ones = np.ones((scores.shape[-1], 1), scores.dtype)
-    yield partial(np.maximum.reduce, rows, 1, None, top.reshape(-1, 1), True)
-    if sink is not None:
-        yield partial(np.maximum, top, sink, out=top)
-    yield partial(np.maximum, top, np.finfo(scores.dtype).min, out=top)  # where all is hidden
-    yield partial(np.subtract, scores, top, scores)
-    yield partial(np.exp, scores, scores)
-    yield partial(np.matmul, rows, ones, total.reshape(-1, 1))
-    if sink is not None:
-        yield partial(np.subtract, sink, top, top)
-        yield partial(np.exp, top, top)
-        yield partial(np.add, total, top, total)
-    yield partial(np.maximum, total, np.finfo(number).tiny, out=total)
+    emit_jobs(context, node, reads=(operand,), writes=(target,), jobs=[0], bind=bind, what="mask")
+    rows = target.reshaped(spread.shape) if spread is not None else None
+    assert rows is not None
+    return rows.expanded((*shape[:-2], 1, shape[-1]))

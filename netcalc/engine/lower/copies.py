@@ -1,4 +1,4 @@
-"""Elements that go to other places, unchanged: joined, padded, rolled, shuffled."""
+"""Operations that move elements without changing them: concatenation, padding, rolling, shuffling."""
 
 from __future__ import annotations
 
@@ -10,150 +10,159 @@ from typing import TypeAlias
 import numpy as np
 
 from netcalc.engine.graph import Node
-from netcalc.engine.lower.context import Lowering, lowering
-from netcalc.engine.lower.epilogue import Pass, sequence
-from netcalc.engine.step import Job, Step, cuts
+from netcalc.engine.lower.context import LoweringContext
+from netcalc.engine.lower.passes import Pass, sequence
+from netcalc.engine.lower.registry import lowering
+from netcalc.engine.lower.tiling import emit_jobs
+from netcalc.engine.step import Buffers, Job, cuts
 from netcalc.engine.storage import Slot
 from netcalc.numerics.kernels import Array
 
-#: Where elements go, and where they come from.
+#: (target, origin) of a copy.
 Move: TypeAlias = tuple[Slot, Slot]
 
 
 @lowering("concat")
-def joined(low: Lowering, node: Node) -> bool:
-    """End to end along an axis."""
-    return _join(low, node, [low.slot(t) for t in node.inputs if t is not None])
+def lower_concat(context: LoweringContext, node: Node) -> bool:
+    """Emit the copies of tensors end to end along an axis."""
+    return _join(context, node, [context.layout.slot(t) for t in node.inputs if t is not None])
 
 
 @lowering("stack")
-def stacked(low: Lowering, node: Node) -> bool:
-    """Side by side along a new axis."""
-    axis = node.op.axis % len(node.outputs[0].shape)
-    slots = [low.slot(t).reshaped((*t.shape[:axis], 1, *t.shape[axis:])) for t in node.inputs if t is not None]
-    return _join(low, node, [slot for slot in slots if slot is not None])
+def lower_stack(context: LoweringContext, node: Node) -> bool:
+    """Emit the copies of tensors side by side along a new axis."""
+    axis, layout = node.op.axis % len(node.outputs[0].shape), context.layout
+    slots = [layout.slot(t).reshaped((*t.shape[:axis], 1, *t.shape[axis:])) for t in node.inputs if t is not None]
+    return _join(context, node, [slot for slot in slots if slot is not None])
 
 
-def _join(low: Lowering, node: Node, slots: Sequence[Slot]) -> bool:
-    if all(slot.store in low.fixed for slot in slots):
-        return False  # done once, by the kernel
+def _join(context: LoweringContext, node: Node, slots: Sequence[Slot]) -> bool:
+    if all(context.layout.is_constant(slot) for slot in slots):
+        return False  # the kernel runs once
     axis = node.op.axis % len(node.outputs[0].shape)
-    out = _room(low, node, max(slots, key=lambda slot: (0 not in slot.strides, slot.elements)))
+    out = _allocate(context, node, max(slots, key=lambda slot: (0 not in slot.strides, slot.elements)))
     starts = accumulate((slot.shape[axis] for slot in slots), initial=0)
     moves = [(out.part(axis, start, slot.shape[axis]), slot) for start, slot in zip(starts, slots, strict=False)]
-    _emit(low, node, out, moves)
+    _emit(context, node, out, moves)
     return True
 
 
 @lowering("pad")
-def padded(low: Lowering, node: Node) -> bool:
-    """A constant before and after; without it, a part."""
-    op, source, result = node.op, node.inputs[0], node.outputs[0]
-    assert source is not None
-    inner = low.slot(source)
-    if op.mode != "constant" or 0 in source.shape:
+def lower_pad(context: LoweringContext, node: Node) -> bool:
+    """Emit a copy and constant edges; a view if the padding only crops."""
+    op, operand, result = node.op, node.inputs[0], node.outputs[0]
+    assert operand is not None
+    inner = context.layout.slot(operand)
+    if op.mode != "constant" or 0 in operand.shape:
         return False
-    places = [(0, size) for size in source.shape]  # what is kept, by its place in the result
-    for axis, (before, after) in op.pads(len(source.shape)).items():
-        size = source.shape[axis]
+    places = [(0, size) for size in operand.shape]  # (start, size) of what remains of the operand, in the result
+    for axis, (before, after) in op.pads(len(operand.shape)).items():
+        size = operand.shape[axis]
         start, end = max(0, -before), min(size, size + after)
         if end <= start:
             return False
         inner = inner.part(axis, start, end - start)
         places[axis] = (start + before, end - start)
     if inner.shape == result.shape:
-        low.place(result, inner)
+        context.layout.alias(result, inner)
         return True
-    if inner.store in low.fixed:
+    if context.layout.is_constant(inner):
         return False
-    rest = out = _room(low, node, inner)
+    rest = out = _allocate(context, node, inner)
     edges = []
     for axis, (start, count) in enumerate(places):
         end = start + count
         edges += [rest.part(axis, 0, start), rest.part(axis, end, rest.shape[axis] - end)]
         rest = rest.part(axis, start, count)
-    _emit(low, node, out, [(rest, inner)], [edge for edge in edges if edge.elements], op.value)
+    _emit(context, node, out, [(rest, inner)], [edge for edge in edges if edge.elements], op.value)
     return True
 
 
 @lowering("roll")
-def rolled(low: Lowering, node: Node) -> bool:
-    """What leaves at one end comes in at the other."""
-    op, source = node.op, node.inputs[0]
-    assert source is not None
-    slot = low.slot(source)
-    if op.axis is None or 0 in source.shape or slot.store in low.fixed:
+def lower_roll(context: LoweringContext, node: Node) -> bool:
+    """Emit the copies of the two parts of each rolled axis."""
+    op, operand = node.op, node.inputs[0]
+    assert operand is not None
+    slot = context.layout.slot(operand)
+    if op.axis is None or 0 in operand.shape or context.layout.is_constant(slot):
         return False
-    shifts = dict.fromkeys(range(len(source.shape)), 0)
+    shifts = dict.fromkeys(range(len(operand.shape)), 0)
     for axis, shift in zip(op.axis, op.shifts, strict=True):
         shifts[axis % len(shifts)] += shift
-    out = _room(low, node, slot)
-    halves = []  # of each axis: (from, to, how many)
+    out = _allocate(context, node, slot)
+    parts = []  # of each axis: (start in the operand, start in the result, size)
     for axis, shift in shifts.items():
-        size = source.shape[axis]
+        size = operand.shape[axis]
         ahead = shift % size
         pair = [(0, ahead, size - ahead), (size - ahead, 0, ahead)]
-        halves.append([half for half in pair if half[2]])
+        parts.append([part for part in pair if part[2]])
     moves = []
-    for block in product(*halves):
-        goal, seen = out, slot
+    for block in product(*parts):
+        target, origin = out, slot
         for axis, (start, place, count) in enumerate(block):
-            goal, seen = goal.part(axis, place, count), seen.part(axis, start, count)
-        moves.append((goal, seen))
-    _emit(low, node, out, moves)
+            target, origin = target.part(axis, place, count), origin.part(axis, start, count)
+        moves.append((target, origin))
+    _emit(context, node, out, moves)
     return True
 
 
 @lowering("channel_shuffle")
-def shuffled(low: Lowering, node: Node) -> bool:
-    """Channel i of group j becomes channel j of group i."""
-    source = node.inputs[0]
-    assert source is not None
-    if 0 in source.shape:
+def lower_channel_shuffle(context: LoweringContext, node: Node) -> bool:
+    """Emit the copies that take channel i of group j to channel j of group i."""
+    operand = node.inputs[0]
+    assert operand is not None
+    if 0 in operand.shape:
         return False
-    batch, channels, *sizes = source.shape
+    batch, channels, *sizes = operand.shape
     groups = node.op.groups
     share = channels // groups
-    slot = low.slot(source)
-    out = _room(low, node, slot)
-    goal, seen = out.reshaped((batch, share, groups, *sizes)), slot.reshaped((batch, groups, share, *sizes))
-    assert goal is not None and seen is not None
+    slot = context.layout.slot(operand)
+    out = _allocate(context, node, slot)
+    target, origin = out.reshaped((batch, share, groups, *sizes)), slot.reshaped((batch, groups, share, *sizes))
+    assert target is not None and origin is not None
     if groups < share:
-        moves = [(goal.part(2, j, 1).without(2), seen.part(1, j, 1).without(1)) for j in range(groups)]
+        moves = [(target.part(2, j, 1).without(2), origin.part(1, j, 1).without(1)) for j in range(groups)]
     else:
-        moves = [(goal.part(1, i, 1).without(1), seen.part(2, i, 1).without(2)) for i in range(share)]
-    _emit(low, node, out, moves)
+        moves = [(target.part(1, i, 1).without(1), origin.part(2, i, 1).without(2)) for i in range(share)]
+    _emit(context, node, out, moves)
     return True
 
 
-def _room(low: Lowering, node: Node, slot: Slot) -> Slot:
-    """A place for the result, its axes in the order that a tensor's have, unless that is repeated along some."""
-    return low.new(node.outputs[0], None if 0 in slot.strides else slot.order)
+def _allocate(context: LoweringContext, node: Node, slot: Slot) -> Slot:
+    """Allocate the result with the axes in the order of ``slot``, unless that is broadcast along some."""
+    return context.layout.allocate(node.outputs[0], None if 0 in slot.strides else slot.order)
 
 
 def _emit(
-    low: Lowering, node: Node, out: Slot, moves: Sequence[Move], edges: Sequence[Slot] = (), value: float = 0
+    context: LoweringContext, node: Node, out: Slot, moves: Sequence[Move], edges: Sequence[Slot] = (), value: float = 0
 ) -> None:
-    """A step that copies, and fills the edges; threads share each of them."""
-    jobs = low.parallelism.pass_jobs(out.elements)
+    """Emit a step that copies, and fills the edges; the jobs share each copy and each edge."""
+    jobs = context.parallelism.pass_jobs(out.elements)
 
-    def share(index: int, *slots: Slot) -> list[Array] | None:
-        """The arrays of a thread's part, cut along the outermost axis."""
+    def share(job: int, *slots: Slot) -> list[Array] | None:
+        """Return the job's part of the slots, cut along the outermost axis; None if it has none."""
         axis = next((axis for axis in slots[0].order if slots[0].shape[axis] > 1), None)
         parts = [(0, 1)] if axis is None else cuts(slots[0].shape[axis], jobs)
-        if index >= len(parts):
+        if job >= len(parts):
             return None
-        start, end = parts[index]
+        start, end = parts[job]
         return [(slot if axis is None else slot.part(axis, start, end - start)).array() for slot in slots]
 
-    def bind(index: int, arrays: Sequence[Array]) -> Job:
+    def bind(job: int, buffers: Buffers) -> Job:
         passes: list[Pass] = []
         for edge in edges:
-            if part := share(index, edge):
+            if part := share(job, edge):
                 passes.append(partial(part[0].fill, value))
         for move in moves:
-            if part := share(index, *move):
+            if part := share(job, *move):
                 passes.append(partial(np.copyto, part[0], part[1], casting="unsafe"))
         return sequence(passes)
 
-    low.emit(Step(node, [seen for _, seen in moves], (out,), jobs, bind))
+    emit_jobs(
+        context,
+        node,
+        reads=[origin for _, origin in moves],
+        writes=(out,),
+        jobs=range(jobs),
+        bind=bind,
+    )

@@ -1,111 +1,123 @@
-"""Arithmetic element by element that follows no product."""
+"""Elementwise arithmetic that is not part of another operation's epilogue."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
 
 from netcalc.engine.fuse import COMBINING, NORMALISING, UNARY, is_elementwise
 from netcalc.engine.graph import Node
-from netcalc.engine.lower.context import Lowering, lowering, wide_dtype
-from netcalc.engine.lower.epilogue import UFUNCS, Epilogue, Pass, sequence
-from netcalc.engine.lower.tiling import strips
-from netcalc.engine.step import Job, Scratch, Step
+from netcalc.engine.lower.context import LoweringContext
+from netcalc.engine.lower.emission import compute_dtype
+from netcalc.engine.lower.epilogue import UFUNCS, Epilogue
+from netcalc.engine.lower.passes import Pass
+from netcalc.engine.lower.registry import lowering
+from netcalc.engine.lower.tiling import emit_tiles, strips
+from netcalc.engine.step import Buffers
 from netcalc.engine.storage import Slot, is_dense
 from netcalc.numerics.kernels import Array
 
 
 @lowering(*COMBINING)
-def combined(low: Lowering, node: Node) -> bool:
-    """Two tensors, of one shape or broadcast, or a tensor and a number."""
-    if is_elementwise(node):
-        return _alike(low, node) if len({t.shape for t in node.inputs if t is not None}) == 1 else _broadcast(low, node)
-    return False
+def lower_combination(context: LoweringContext, node: Node) -> bool:
+    """Emit a function of two tensors, of one shape or broadcast, or of a tensor and a number."""
+    if not is_elementwise(node):
+        return False
+    shapes = {tensor.shape for tensor in node.inputs if tensor is not None}
+    return _lower_in_place(context, node) if len(shapes) == 1 else _lower_broadcast(context, node)
 
 
 @lowering(*NORMALISING, *UNARY)
-def applied(low: Lowering, node: Node) -> bool:
-    """A function of each element, or a scale and a shift for each channel."""
-    return is_elementwise(node) and _alike(low, node)
+def lower_unary(context: LoweringContext, node: Node) -> bool:
+    """Emit a function of each element, or a scale and a shift of each channel."""
+    return is_elementwise(node) and _lower_in_place(context, node)
 
 
-def _alike(low: Lowering, node: Node) -> bool:
-    """All tensors have one shape: the first is copied strip by strip, and the rest happens in place."""
-    source, result = node.inputs[0], node.result
-    assert source is not None
-    if not source.shape or 0 in source.shape:
+def _lower_in_place(context: LoweringContext, node: Node) -> bool:
+    """Lower a node whose tensors all have one shape: its first operand is copied, the rest happens in place."""
+    operand, result = node.inputs[0], node.result
+    assert operand is not None
+    if not operand.shape or 0 in operand.shape:
         return False
     stages = [node, *node.after]
-    slot = low.slot(source)
-    rank = len(source.shape)
+    slot = context.layout.slot(operand)
+    rank = len(operand.shape)
     order = slot.order
     if any(stage.op.name in NORMALISING for stage in stages):
         order = (0, *range(2, rank), 1)
     elif not is_dense(slot, order):
         order = tuple(range(rank))
-    x = low.rows(node, slot, order)
-    epilogue = Epilogue(low, node, source, stages, order)
-    out = low.new(result, order)
-    rows = out.permuted(order).reshaped(x.shape)
-    assert rows is not None
-    emit_rows(low, node, x, rows, epilogue)
+    x = context.emit.rows(node, slot, order)
+    epilogue = Epilogue(context, node, operand, stages, order)
+    out = context.layout.allocate(result, order).permuted(order).reshaped(x.shape)
+    assert out is not None
+    emit_rows(context, node, x, out, epilogue)
     return True
 
 
-def emit_rows(low: Lowering, node: Node, x: Slot, out: Slot, epilogue: Epilogue) -> None:
-    """A step that copies rows and does the rest to them in place, strip by strip."""
+def emit_rows(context: LoweringContext, node: Node, x: Slot, out: Slot, epilogue: Epilogue) -> None:
+    """Emit a step that copies rows, strip by strip, and applies the epilogue to the copy."""
     height, width = x.shape
-    work = wide_dtype(out.dtype)
-    narrow = work != out.dtype
-    parts = strips(height, x.elements, low.parallelism)
-    most = max(end - start for start, end in parts)
-    own = len(epilogue.scratch)
-    scratch: list[Scratch] = [*epilogue.scratch, *([((most * width,), work)] if narrow else [])]
 
-    def bind(index: int, arrays: Sequence[Array]) -> Job:
-        rows = slice(*parts[index])
-        goal = out.array()[rows]
-        y = arrays[own][: goal.size].reshape(goal.shape) if narrow else goal
-        passes: list[Pass] = [partial(np.copyto, y, x.array()[rows])]
-        return epilogue.finish(passes, y, goal, rows, slice(0, width), arrays)
+    def compute(rows: slice, result: Array, buffers: Buffers) -> list[Pass]:
+        return [partial(np.copyto, result, x.array()[rows])]
 
-    low.emit(Step(node, (x, *epilogue.reads), (out,), len(parts), bind, scratch))
+    emit_tiles(
+        context,
+        node,
+        reads=(x,),
+        out=out,
+        tiles=[slice(*strip) for strip in strips(height, x.elements, context.parallelism)],
+        index=lambda rows: (rows, slice(0, width)),
+        compute=compute,
+        dtype=compute_dtype(out.dtype),
+        epilogue=epilogue,
+    )
 
 
-def _broadcast(low: Lowering, node: Node) -> bool:
-    """Two tensors of which one is repeated along some axes."""
+def _lower_broadcast(context: LoweringContext, node: Node) -> bool:
+    """Lower a function of two tensors of which one is broadcast."""
     first, second = (t for t in node.inputs if t is not None)
     result = node.result
-    if wide_dtype(result.dtype) != result.dtype or not result.shape or 0 in result.shape:
+    if compute_dtype(result.dtype) != result.dtype or not result.shape or 0 in result.shape:
         return False
     full = next((t for t in (first, second) if t.shape == result.shape), None)
-    order = tuple(range(len(result.shape))) if full is None else low.slot(full).order
+    order = tuple(range(len(result.shape))) if full is None else context.layout.slot(full).order
     if any(stage.op.name in NORMALISING for stage in node.after):
         order = (0, *range(2, len(order)), 1)
-    one, other = (low.slot(t).expanded(result.shape).permuted(order) for t in (first, second))
-    epilogue = Epilogue(low, node, node.outputs[0], node.after, order)
-    out = low.new(result, order).permuted(order)
-    axis = next((axis for axis, size in enumerate(out.shape) if size > 1), 0)
-    inner = out.elements // out.shape[axis]
-    rows = out.reshaped((out.elements // out.shape[-1], out.shape[-1]))
+    operands = [context.layout.slot(t).expanded(result.shape).permuted(order) for t in (first, second)]
+    epilogue = Epilogue(context, node, node.outputs[0], node.after, order)
+    out = context.layout.allocate(result, order).permuted(order)
+    shape, width = out.shape, out.shape[-1]
+    rows = out.reshaped((out.elements // width, width))
     assert rows is not None
-    each = inner // out.shape[-1]  # rows to a place along the axis
-    parts = (
-        strips(out.shape[axis], out.elements, low.parallelism) if axis < len(out.shape) - 1 else [(0, out.shape[axis])]
-    )
+    axis = next((axis for axis, size in enumerate(shape) if size > 1), 0)
+    rows_per_place = out.elements // shape[axis] // width
+    cut = axis < len(shape) - 1  # otherwise the result is a single row
+    parts = strips(shape[axis], out.elements, context.parallelism) if cut else [(0, shape[axis])]
     ufunc = UFUNCS[node.op.name]
-    turned = getattr(node.op, "reverse", False)
+    if getattr(node.op, "reverse", False):
+        operands.reverse()
 
-    def bind(index: int, arrays: Sequence[Array]) -> Job:
-        start, end = parts[index]
-        part = (slice(None),) * axis + (slice(start, end),)
-        operands = [slot.array()[part] for slot in ((other, one) if turned else (one, other))]
-        passes: list[Pass] = [partial(ufunc, *operands, out=out.array()[part])]
-        place = slice(start * each, end * each) if axis < len(out.shape) - 1 else slice(0, 1)
-        passes += epilogue.bind(rows.array()[place], place, slice(0, out.shape[-1]), arrays)
-        return sequence(passes)
+    def index(part: tuple[int, int]) -> tuple[slice, slice]:
+        start, end = part
+        return slice(start * rows_per_place, end * rows_per_place) if cut else slice(0, 1), slice(0, width)
 
-    low.emit(Step(node, (one, other, *epilogue.reads), (out,), len(parts), bind, epilogue.scratch))
+    def compute(part: tuple[int, int], result: Array, buffers: Buffers) -> list[Pass]:
+        place = (slice(None),) * axis + (slice(*part),)
+        one, other = (slot.array()[place] for slot in operands)
+        return [partial(ufunc, one, other, out=result.reshape(one.shape))]
+
+    emit_tiles(
+        context,
+        node,
+        reads=operands,
+        out=rows,
+        tiles=parts,
+        index=index,
+        compute=compute,
+        dtype=out.dtype,
+        epilogue=epilogue,
+    )
     return True

@@ -1,8 +1,9 @@
-"""What is done to a tile of a product while it is in the cache: bias, scale, activation, residual sum."""
+"""Operations done on a tile while it is in the cache: bias, scale, activation, residual sum."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any, TypeAlias
 
@@ -10,19 +11,17 @@ import numpy as np
 
 from netcalc.engine.fuse import COMBINING, NORMALISING
 from netcalc.engine.graph import Node, Tensor
-from netcalc.engine.lower.activations import curve, limits
-from netcalc.engine.lower.context import Lowering, wide_dtype
-from netcalc.engine.lower.tiling import across, repeats
-from netcalc.engine.step import Job, Scratch
+from netcalc.engine.lower.activations import activation, clip_limits
+from netcalc.engine.lower.broadcast import across, merged_rows
+from netcalc.engine.lower.context import LoweringContext
+from netcalc.engine.lower.emission import compute_dtype
+from netcalc.engine.lower.passes import Pass
+from netcalc.engine.step import Buffers, BufferSpec
 from netcalc.engine.storage import Slot
 from netcalc.engine.tuning import Tuning
 from netcalc.numerics.kernels import Array
 
-__all__ = ["Epilogue", "sequence", "statistics"]
-
-Pass: TypeAlias = Callable[[], object]
-#: A stage on the tile ``x`` at these rows and columns of the whole, with two strips of scratch.
-Stage: TypeAlias = Callable[[Array, slice, slice, Sequence[Array]], Iterator[Pass]]
+__all__ = ["UFUNCS", "Epilogue", "batch_norm_affine"]
 
 UFUNCS: dict[str, Callable[..., Any]] = {
     "add": np.add,
@@ -33,17 +32,40 @@ UFUNCS: dict[str, Callable[..., Any]] = {
     "maximum": np.maximum,
 }
 
+#: Scratch buffers of activations.
+_BUFFERS = ("activation", "second activation")
+
+
+@dataclass(frozen=True, slots=True)
+class _Tile:
+    """A tile, its rows and columns in the whole result, and the scratch buffers of the worker."""
+
+    x: Array
+    rows: slice
+    columns: slice
+    buffers: Buffers
+
+
+#: Yields the passes that do one operation on a tile in place.
+Stage: TypeAlias = Callable[[_Tile], Iterator[Pass]]
+
 
 class Epilogue:
-    """The stages that follow on ``tensor``, each in place on a tile of (rows, columns).
+    """Operations that follow on ``tensor``, each done in place on tiles of (rows, columns).
 
-    ``order`` is that of the axes in memory.  The channels are the columns, or with ``channels_first`` the rows.
-    ``bias`` comes first.
+    Args:
+        context: the lowering context.
+        node: the node that computes the tiles.
+        tensor: the result of the node before the first stage.
+        stages: the elementwise nodes fused onto it.
+        order: the order of the axes in memory.
+        bias: one value for each channel, added first.
+        channels_first: True if the channels are the rows of the tiles; otherwise they are the columns.
     """
 
     def __init__(
         self,
-        low: Lowering,
+        context: LoweringContext,
         node: Node,
         tensor: Tensor,
         stages: Sequence[Node],
@@ -52,183 +74,125 @@ class Epilogue:
         channels_first: bool = False,
     ) -> None:
         self.reads: list[Slot] = []
-        self._dtype = wide_dtype(tensor.dtype)
-        self._tuning = low.tuning
-        self._strips = False
+        self.buffers: dict[str, BufferSpec] = {}
         self._stages: list[Stage] = []
         self._lead = 1 if channels_first else -1
-        each = _down if channels_first else partial(_across, low.tuning)
+        tuning, dtype = context.tuning, compute_dtype(tensor.dtype)
+        by_channel = _by_row if channels_first else partial(_by_column, tuning)
         if bias is not None:
-            self._stages.append(partial(each, np.add, bias))
+            self._stages.append(partial(by_channel, np.add, bias))
         for stage in stages:
             name = stage.op.name
             if name in NORMALISING:
                 channels = (tensor.shape[1],)
-                scale, shift = (low.made(channels, self._dtype, load) for load in statistics(low, stage))
-                self._stages += [partial(each, np.multiply, scale), partial(each, np.add, shift)]
+                scale, shift = (
+                    context.constants.derived(channels, dtype, load) for load in batch_norm_affine(context, stage)
+                )
+                self._stages += [partial(by_channel, np.multiply, scale), partial(by_channel, np.add, shift)]
             elif name in COMBINING:
-                self._stages.append(self._combining(low, node, stage, tensor, order))
-            elif (ends := limits(stage.op)) is not None:
-                self._stages.append(partial(_clip, low.tuning, *ends))
+                self._stages.append(self._combination(context, node, stage, tensor, order))
+            elif (limits := clip_limits(stage.op)) is not None:
+                self._stages.append(partial(_clip, tuning, *limits))
             else:
-                self._strips = True
-                self._stages.append(partial(_curve, low.tuning, stage.op))
+                self.buffers = dict.fromkeys(_BUFFERS, (tuning.activation_strip_elements, dtype))
+                self._stages.append(partial(_activate, tuning, stage.op))
             tensor = stage.outputs[0]
 
-    def _combining(self, low: Lowering, node: Node, stage: Node, tensor: Tensor, order: Sequence[int]) -> Stage:
-        """A stage that takes another tensor, or a number."""
-        ufunc, turned = UFUNCS[stage.op.name], bool(getattr(stage.op, "reverse", False))
+    def _combination(
+        self, context: LoweringContext, node: Node, stage: Node, tensor: Tensor, order: Sequence[int]
+    ) -> Stage:
+        """Return the stage that combines the tile with a number, with another tensor, or with itself."""
+        ufunc, reverse = UFUNCS[stage.op.name], bool(getattr(stage.op, "reverse", False))
         numbers = stage.op.numbers()
         if numbers:
-            return partial(_combine_number, ufunc, numbers[0], turned)
+            return partial(_combine_with_number, ufunc, numbers[0], reverse)
         first, second = (t for t in stage.inputs if t is not None)
         other = second if first is tensor else first
         if other is tensor:
-            return partial(_combine, ufunc, None, turned)
-        rows = low.rows(node, low.slot(other), order, self._lead)
-        self.reads.append(rows)
-        return partial(_combine, ufunc, rows, turned != (first is not tensor))
+            return partial(_combine, ufunc, None, reverse)
+        operand = context.emit.rows(node, context.layout.slot(other), order, self._lead)
+        self.reads.append(operand)
+        return partial(_combine, ufunc, operand, reverse != (first is not tensor))
 
     @property
     def empty(self) -> bool:
-        """Whether nothing is done."""
+        """True if nothing is done."""
         return not self._stages
 
-    @property
-    def scratch(self) -> list[Scratch]:
-        """What :meth:`bind` takes."""
-        return [((self._tuning.activation_strip_elements,), self._dtype)] * 2 if self._strips else []
-
-    def bind(self, x: Array, rows: slice, columns: slice, scratch: Sequence[Array]) -> list[Pass]:
-        """The passes over the tile ``x``, which is at these rows and columns of the whole."""
-        return [one for stage in self._stages for one in stage(x, rows, columns, scratch)]
-
-    def finish(
-        self, passes: list[Pass], y: Array, goal: Array, rows: slice, columns: slice, scratch: Sequence[Array]
-    ) -> Job:
-        """A job of these passes, which compute the tile ``y``, then the stages, then the copy to its place."""
-        passes = [*passes, *self.bind(y, rows, columns, scratch)]
-        if y is not goal:  # it was computed in a wider type
-            passes.append(partial(np.copyto, goal, y, casting="unsafe"))
-        return sequence(passes)
+    def bind(self, x: Array, rows: slice, columns: slice, buffers: Buffers) -> list[Pass]:
+        """Return the passes over the tile ``x``, which is at these rows and columns of the whole result."""
+        tile = _Tile(x, rows, columns, buffers)
+        return [one for stage in self._stages for one in stage(tile)]
 
 
-def sequence(passes: Sequence[Pass]) -> Job:
-    """One job that does all of them in order."""
-    if len(passes) == 1:
-        (only,) = passes
+def batch_norm_affine(context: LoweringContext, node: Node) -> tuple[Callable[[], Array], Callable[[], Array]]:
+    """Return functions that compute the scale and the shift of each channel, in float64.
 
-        def single() -> None:
-            only()
-
-        return single
-    fixed = tuple(passes)
-
-    def job() -> None:
-        for one in fixed:
-            one()
-
-    return job
-
-
-def statistics(low: Lowering, node: Node) -> tuple[Callable[[], Array], Callable[[], Array]]:
-    """The scale and the shift of each channel that given statistics and the affine map amount to, as float64."""
+    Together they are a batch normalisation with given statistics.
+    """
     channels = node.outputs[0].shape[1]
 
-    def numbers(name: str, default: float) -> Array:
-        if low.param(node, name) is None:
+    def values(name: str, default: float) -> Array:
+        if not context.constants.has(node, name):
             return np.full(channels, default)
-        return low.fetch(node, name).astype(np.float64)
+        return context.constants.fetch(node, name).astype(np.float64)
 
     def scale() -> Array:
-        return np.asarray(numbers("weight", 1) / np.sqrt(numbers("running_var", 1) + node.op.eps))
+        return np.asarray(values("weight", 1) / np.sqrt(values("running_var", 1) + node.op.eps))
 
     def shift() -> Array:
-        return np.asarray(numbers("bias", 0) - numbers("running_mean", 0) * scale())
+        return np.asarray(values("bias", 0) - values("running_mean", 0) * scale())
 
     return scale, shift
 
 
-def _across(
-    tuning: Tuning,
-    ufunc: Callable[..., Any],
-    vector: Slot,
-    x: Array,
-    rows: slice,
-    columns: slice,
-    scratch: Sequence[Array],
-) -> Iterator[Pass]:
-    """``x`` with a number for each column."""
-    yield across(ufunc, x, vector.array()[columns], tuning)
+def _by_column(tuning: Tuning, ufunc: Callable[..., Any], vector: Slot, tile: _Tile) -> Iterator[Pass]:
+    yield across(ufunc, tile.x, vector.array()[tile.columns], tuning)
 
 
-def _down(
-    ufunc: Callable[..., Any], vector: Slot, x: Array, rows: slice, columns: slice, scratch: Sequence[Array]
-) -> Iterator[Pass]:
-    """``x`` with a number for each row."""
-    yield partial(ufunc, x, vector.array()[rows, None], x)
+def _by_row(ufunc: Callable[..., Any], vector: Slot, tile: _Tile) -> Iterator[Pass]:
+    yield partial(ufunc, tile.x, vector.array()[tile.rows, None], tile.x)
 
 
-def _clip(
-    tuning: Tuning,
-    low: float | None,
-    high: float | None,
-    x: Array,
-    rows: slice,
-    columns: slice,
-    scratch: Sequence[Array],
-) -> Iterator[Pass]:
-    """A whole row of limits: NumPy compares arrays with vectors, and a number one by one."""
-    count = repeats(x, tuning)
+def _clip(tuning: Tuning, lowest: float | None, highest: float | None, tile: _Tile) -> Iterator[Pass]:
+    """Clip with rows of limits: NumPy vectorises comparisons with an array, but not with a number."""
+    x = tile.x
+    count = merged_rows(x, tuning)
     if count > 1:
         x = x.reshape(-1, count * x.shape[1])
-    for ufunc, limit in ((np.maximum, low), (np.minimum, high)):
+    for ufunc, limit in ((np.maximum, lowest), (np.minimum, highest)):
         if limit is not None:
-            yield partial(ufunc, x, _limits(x.shape[1], limit, x.dtype), out=x)
+            yield partial(ufunc, x, _full_row(x.shape[1], limit, x.dtype), out=x)
 
 
 @lru_cache(64)
-def _limits(width: int, limit: float, dtype: np.dtype[Any]) -> Array:
-    return np.full(width, limit, dtype)
+def _full_row(width: int, value: float, dtype: np.dtype[Any]) -> Array:
+    return np.full(width, value, dtype)
 
 
-def _combine(
-    ufunc: Callable[..., Any],
-    other: Slot | None,
-    turned: bool,
-    x: Array,
-    rows: slice,
-    columns: slice,
-    scratch: Sequence[Array],
-) -> Iterator[Pass]:
-    values = x if other is None else other.array()[rows, columns]
-    if values.dtype != x.dtype:  # a half beside its float32
-        yield lambda: ufunc(*_ordered(x, values.astype(x.dtype), turned), out=x)
+def _combine(ufunc: Callable[..., Any], operand: Slot | None, reverse: bool, tile: _Tile) -> Iterator[Pass]:
+    x = tile.x
+    other = x if operand is None else operand.array()[tile.rows, tile.columns]
+    if other.dtype != x.dtype:  # float16 or bfloat16 with float32
+        yield lambda: ufunc(*_ordered(x, other.astype(x.dtype), reverse), out=x)
     else:
-        yield partial(ufunc, *_ordered(x, values, turned), out=x)
+        yield partial(ufunc, *_ordered(x, other, reverse), out=x)
 
 
-def _combine_number(
-    ufunc: Callable[..., Any],
-    number: float,
-    turned: bool,
-    x: Array,
-    rows: slice,
-    columns: slice,
-    scratch: Sequence[Array],
-) -> Iterator[Pass]:
-    yield partial(ufunc, *_ordered(x, x.dtype.type(number), turned), out=x)
+def _combine_with_number(ufunc: Callable[..., Any], number: float, reverse: bool, tile: _Tile) -> Iterator[Pass]:
+    x = tile.x
+    yield partial(ufunc, *_ordered(x, x.dtype.type(number), reverse), out=x)
 
 
-def _ordered(x: Array, other: Any, turned: bool) -> tuple[Any, Any]:
-    return (other, x) if turned else (x, other)
+def _ordered(x: Array, other: Any, reverse: bool) -> tuple[Any, Any]:
+    return (other, x) if reverse else (x, other)
 
 
-def _curve(tuning: Tuning, op: Any, x: Array, rows: slice, columns: slice, scratch: Sequence[Array]) -> Iterator[Pass]:
-    function = curve(op, x.dtype)
-    for strip in _strips(x, tuning.activation_strip_elements):
-        one, other = (array[: strip.size].reshape(strip.shape) for array in scratch[:2])
-        yield from function(strip, strip, one, other)
+def _activate(tuning: Tuning, op: Any, tile: _Tile) -> Iterator[Pass]:
+    passes = activation(op, tile.x.dtype)
+    for strip in _strips(tile.x, tuning.activation_strip_elements):
+        first, second = (tile.buffers.view(name, strip.shape) for name in _BUFFERS)
+        yield from passes(strip, strip, first, second)
 
 
 def _strips(x: Array, elements: int) -> list[Array]:

@@ -1,24 +1,28 @@
-"""Running an operation by its reference kernel, where the planner knows nothing better."""
+"""Fallback: an operation run by its reference kernel."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 import numpy as np
 
 from netcalc.diagnostics import Diagnostic, NetcalcError, RuleError
 from netcalc.engine.graph import Node
-from netcalc.engine.lower.context import Lowering
-from netcalc.engine.step import Job, Step
-from netcalc.numerics.kernels import Array, Run, apply
+from netcalc.engine.lower.context import LoweringContext
+from netcalc.engine.step import Buffers, Job, Step
+from netcalc.numerics.kernels import Run, apply
 
-__all__ = ["blaming", "emit_kernel"]
+__all__ = ["emit_kernel", "locate_errors"]
 
 
 @contextmanager
-def blaming(node: Node) -> Iterator[None]:
-    """What only the numbers show, such as an id that is in no row, is said of this node."""
+def locate_errors(node: Node) -> Iterator[None]:
+    """Add the place of a node to errors that only the values show, such as an id outside the table.
+
+    Raises:
+        NetcalcError: for a RuleError raised within the context.
+    """
     try:
         yield
     except RuleError as error:
@@ -27,26 +31,27 @@ def blaming(node: Node) -> Iterator[None]:
         raise NetcalcError(Diagnostic(error.code, message, instance.node.span, hint=error.hint)) from None
 
 
-def emit_kernel(low: Lowering, node: Node) -> None:
-    """A step that calls the kernel and copies what it gives."""
-    inputs = [None if t is None else low.slot(t) for t in node.inputs]
-    params = {p.name: low.stored(node, p.name) for p in node.instance.node.params}
-    once = node.constant and all(slot is None or slot.store in low.fixed for slot in inputs)
-    outputs = [low.keep(t) if once else low.new(t) for t in node.outputs]
+def emit_kernel(context: LoweringContext, node: Node) -> None:
+    """Emit a step that calls the kernel and copies its results; it runs once if all operands are constants."""
+    layout = context.layout
+    inputs = [None if t is None else layout.slot(t) for t in node.inputs]
+    params = {p.name: context.constants.parameter(node, p.name) for p in node.instance.node.params}
+    once = node.constant and all(slot is None or layout.is_constant(slot) for slot in inputs)
+    outputs = [layout.persist(t) if once else layout.allocate(t) for t in node.outputs]
 
-    def bind(index: int, arrays: Sequence[Array]) -> Job:
-        given = tuple(None if slot is None else slot.array() for slot in inputs)
-        named = {name: slot.array() for name, slot in params.items()}
-        goals = [slot.array() for slot in outputs]
+    def bind(number: int, buffers: Buffers) -> Job:
+        operands = tuple(None if slot is None else slot.array() for slot in inputs)
+        parameters = {name: slot.array() for name, slot in params.items()}
+        targets = [slot.array() for slot in outputs]
 
         def job() -> None:
-            with blaming(node):
-                results = apply(node.op, Run(), given, named)
-            for goal, result in zip(goals, results, strict=True):
-                np.copyto(goal, result)
+            with locate_errors(node):
+                results = apply(node.op, Run(), operands, parameters)
+            for target, result in zip(targets, results, strict=True):
+                np.copyto(target, result)
 
         return job
 
     size = sum(t.nbytes for t in node.outputs)
     reads = [slot for slot in (*inputs, *params.values()) if slot is not None]
-    low.emit(Step(node, reads, outputs, 1, bind, constant=once, temporary=size))
+    context.emit.step(Step(node, reads, outputs, 1, bind, constant=once, temporary=size))

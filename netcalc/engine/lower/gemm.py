@@ -1,44 +1,44 @@
-"""Rows times a matrix, tile by tile, with an epilogue on each tile."""
+"""Matrix products (GEMM), tile by tile, with an epilogue on each tile."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TypeAlias
 
 import numpy as np
 
 from netcalc.engine.graph import Node
-from netcalc.engine.lower.context import Lowering
-from netcalc.engine.lower.epilogue import Epilogue, Pass
+from netcalc.engine.lower.context import LoweringContext
+from netcalc.engine.lower.epilogue import Epilogue
+from netcalc.engine.lower.passes import Pass
 from netcalc.engine.lower.small_gemm import Chunks
-from netcalc.engine.step import Job, Scratch, Step, cuts
+from netcalc.engine.lower.tiling import emit_tiles
+from netcalc.engine.step import Buffers, cuts
 from netcalc.engine.storage import Slot
 from netcalc.engine.tuning import Tuning
 from netcalc.numerics.kernels import Array
 
-__all__ = ["emit_few", "emit_product"]
+__all__ = ["emit_chunked_product", "emit_product"]
 
-Tile: TypeAlias = tuple[tuple[int, int], tuple[int, int]]
+#: (rows, columns) of a tile.
+Tile: TypeAlias = tuple[slice, slice]
 
 
-def shared(rows: int, columns: int, shares: int, unit: int) -> list[Tile]:
-    """((first row, end), (first column, end)) of each share.
-
-    They are of the longer side, so that of the other matrix, which each share packs for itself, there is less.
-    """
-    unit = unit if max(rows, columns) >= shares * 4 * unit else 1
+def _job_tiles(rows: int, columns: int, jobs: int, unit: int) -> list[Tile]:
+    """Cut a product along its longer side: each job packs the whole of the other matrix, which is then smaller."""
+    unit = unit if max(rows, columns) >= jobs * 4 * unit else 1
     if columns >= rows:
-        return [((0, rows), part) for part in cuts(columns, shares, unit)]
-    return [(part, (0, columns)) for part in cuts(rows, shares, unit)]
+        return [(slice(0, rows), slice(*part)) for part in cuts(columns, jobs, unit)]
+    return [(slice(*part), slice(0, columns)) for part in cuts(rows, jobs, unit)]
 
 
-def tiled(share: Tile, tuning: Tuning) -> list[Tile]:
-    """A share in tiles of much the same size.
+def _cache_tiles(tile: Tile, tuning: Tuning) -> list[Tile]:
+    """Cut a tile into tiles of nearly equal size that fit the cache.
 
-    Rows are cut first, unless that leaves too few in a tile: a matrix is packed anew for every tile of rows.
+    Rows are cut first, unless that leaves too few in a tile: the other matrix is packed again for every tile of rows.
     """
-    (top, bottom), (left, right) = share
+    (top, bottom), (left, right) = ((side.start, side.stop) for side in tile)
     rows, columns = bottom - top, right - left
     by_rows = by_columns = 1
     while (rows // by_rows) * (columns // by_columns) > tuning.gemm_tile_elements:
@@ -48,60 +48,71 @@ def tiled(share: Tile, tuning: Tuning) -> list[Tile]:
             by_columns += 1
         else:
             break
-    across, down = cuts(columns, by_columns), cuts(rows, by_rows)
-    return [((top + r, top + s), (left + c, left + d)) for c, d in across for r, s in down]
+    return [
+        (slice(top + first, top + end), slice(left + start, left + stop))
+        for start, stop in cuts(columns, by_columns)
+        for first, end in cuts(rows, by_rows)
+    ]
 
 
-def emit_product(low: Lowering, node: Node, x: Slot, other: Slot, out: Slot, epilogue: Epilogue) -> None:
-    """A step that computes ``x``·``other``, of (rows, depth) and (depth, columns)."""
+def emit_product(context: LoweringContext, node: Node, x: Slot, other: Slot, out: Slot, epilogue: Epilogue) -> None:
+    """Emit ``x`` · ``other``, of (rows, depth) and (depth, columns)."""
     rows, columns = out.shape
-    x, other = low.wide(node, x), low.wide(node, other)
-    scratch: list[Scratch] = list(epilogue.scratch)
-    narrow = out.dtype != x.dtype
-    tiles = shared(rows, columns, low.parallelism.product_jobs(rows * columns * x.shape[1]), low.tuning.gemm_share_unit)
-    if narrow or not epilogue.empty:
-        tiles = [tile for share in tiles for tile in tiled(share, low.tuning)]
-    if narrow:
-        height, width = (max(end - start for start, end in sides) for sides in zip(*tiles, strict=True))
-        scratch.append(((height * width,), x.dtype))
+    x, other = context.emit.widened(node, x), context.emit.widened(node, other)
+    jobs = context.parallelism.product_jobs(rows * columns * x.shape[1])
+    tiles = _job_tiles(rows, columns, jobs, context.tuning.gemm_share_unit)
+    if out.dtype != x.dtype or not epilogue.empty:
+        tiles = [part for tile in tiles for part in _cache_tiles(tile, context.tuning)]
 
-    def bind(index: int, arrays: Sequence[Array]) -> Job:
-        (top, bottom), (left, right) = tiles[index]
-        goal = out.array()[top:bottom, left:right]
-        y = arrays[-1][: goal.size].reshape(goal.shape) if narrow else goal
-        passes: list[Pass] = [partial(np.matmul, x.array()[top:bottom], other.array()[:, left:right], y)]
-        return epilogue.finish(passes, y, goal, slice(top, bottom), slice(left, right), arrays)
+    def compute(tile: Tile, result: Array, buffers: Buffers) -> list[Pass]:
+        rows, columns = tile
+        return [partial(np.matmul, x.array()[rows], other.array()[:, columns], result)]
 
-    low.emit(Step(node, (x, other, *epilogue.reads), (out,), len(tiles), bind, scratch, products=True))
+    emit_tiles(
+        context,
+        node,
+        reads=(x, other),
+        out=out,
+        tiles=tiles,
+        index=lambda tile: tile,
+        compute=compute,
+        dtype=x.dtype,
+        epilogue=epilogue,
+        products=True,
+    )
 
 
-def emit_few(
-    low: Lowering,
+def emit_chunked_product(
+    context: LoweringContext,
     node: Node,
     x: Slot,
     load: Callable[[], Array],
-    split: Chunks,
+    chunks: Chunks,
     out: Slot,
     epilogue: Epilogue,
-    shares: int,
+    jobs: int,
 ) -> None:
-    """A step for few rows, as a sum of small products with a constant matrix that ``load`` gives.
+    """Emit a product of few rows with a constant matrix, which ``load`` computes, as a sum of small products.
 
-    The columns are in that many shares, each of whole blocks.
+    Each job has a range of columns that consists of whole blocks.
     """
     (rows, depth), (_, columns) = x.shape, out.shape
-    parts = cuts(columns, shares)
-    matrix = low.made(split.shape(depth, columns), x.dtype, lambda: split.arranged(load()))
-    narrow = out.dtype != x.dtype
-    sizes = [split.room(rows, depth, columns // shares), rows * columns // shares if narrow else 0]
-    scratch: list[Scratch] = [*epilogue.scratch, *(((size,), x.dtype) for size in sizes)]
+    shape = chunks.shape(depth, columns)
+    matrix = context.constants.derived(shape, x.dtype, lambda: chunks.arranged(load()))
 
-    def bind(index: int, arrays: Sequence[Array]) -> Job:
-        *_, sums, wide = arrays
-        place = slice(*parts[index])
-        goal = out.array()[:, place]
-        y = wide.reshape(goal.shape) if narrow else goal
-        passes: list[Pass] = list(split.product(x.array(), split.part(matrix.array(), place), y, sums))
-        return epilogue.finish(passes, y, goal, slice(0, rows), place, arrays)
+    def compute(part: slice, result: Array, buffers: Buffers) -> Iterator[Pass]:
+        return chunks.product(x.array(), chunks.part(matrix.array(), part), result, buffers["partial sums"])
 
-    low.emit(Step(node, (x, matrix, *epilogue.reads), (out,), len(parts), bind, scratch, products=True))
+    emit_tiles(
+        context,
+        node,
+        reads=(x, matrix),
+        out=out,
+        tiles=[slice(*part) for part in cuts(columns, jobs)],
+        index=lambda part: (slice(0, rows), part),
+        compute=compute,
+        dtype=x.dtype,
+        buffers={"partial sums": chunks.buffer_elements(rows, depth, columns // jobs)},
+        epilogue=epilogue,
+        products=True,
+    )

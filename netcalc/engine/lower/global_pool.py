@@ -1,69 +1,86 @@
-"""Pooling over everything: means as products with ones, which BLAS does faster than NumPy reduces."""
+"""Pooling over all pixels: means as products with a vector of ones, which BLAS computes faster than NumPy reduces."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator
 from functools import partial
 
 import numpy as np
 
 from netcalc.engine.graph import Node
-from netcalc.engine.lower.context import Lowering, lowering, wide_dtype
-from netcalc.engine.lower.epilogue import Pass, sequence
-from netcalc.engine.step import Job, Step, cuts
+from netcalc.engine.lower.context import LoweringContext
+from netcalc.engine.lower.emission import compute_dtype
+from netcalc.engine.lower.passes import Pass
+from netcalc.engine.lower.registry import lowering
+from netcalc.engine.lower.tiling import emit_tiles
+from netcalc.engine.step import Buffers, cuts
+from netcalc.engine.storage import Slot
 from netcalc.numerics.kernels import Array
 
 
 @lowering("global_avg_pool1d", "global_avg_pool2d", "global_avg_pool3d")
-def average(low: Lowering, node: Node) -> bool:
-    """The mean of each channel."""
-    return _pool(low, node, mean=True)
+def lower_global_average(context: LoweringContext, node: Node) -> bool:
+    """Emit the mean of each channel."""
+    return _lower(context, node, mean=True)
 
 
 @lowering("global_max_pool1d", "global_max_pool2d", "global_max_pool3d")
-def largest(low: Lowering, node: Node) -> bool:
-    """The largest element of each channel."""
-    return _pool(low, node, mean=False)
+def lower_global_maximum(context: LoweringContext, node: Node) -> bool:
+    """Emit the largest element of each channel."""
+    return _lower(context, node, mean=False)
 
 
-def _pool(low: Lowering, node: Node, mean: bool) -> bool:
-    source, result = node.inputs[0], node.outputs[0]
-    assert source is not None
-    if 0 in source.shape:
+def _lower(context: LoweringContext, node: Node, mean: bool) -> bool:
+    operand, result = node.inputs[0], node.outputs[0]
+    assert operand is not None
+    if 0 in operand.shape:
         return False
-    lead = len(source.shape) - node.op.axes - 1  # 1 with a batch, 0 without
-    batch, channels = math.prod(source.shape[:lead]), source.shape[lead]
-    pixels = math.prod(source.shape[lead + 1 :])
-    work = wide_dtype(result.dtype)
-    # pixels in order as they lie, or as rows of channels
-    slot = low.wide(node, low.slot(source))
-    x = slot.reshaped((batch, channels, pixels))
-    if x is None or (pixels > 1 and x.strides[2] != work.itemsize):
-        rows = low.rows(node, slot, (*range(lead), *range(lead + 1, len(source.shape)), lead))
-        turned = rows.reshaped((batch, pixels, channels))
-        assert turned is not None
-        x = turned.permuted((0, 2, 1))
-    out = low.new(result).reshaped((batch, channels))
+    x = _channels_of_pixels(context, node)
+    batch, channels, pixels = x.shape
+    out = context.layout.allocate(result).reshaped((batch, channels))
     assert out is not None
-    ones = low.ones(pixels, work)
-    threads = low.parallelism.pass_jobs(x.elements)
-    by_image = cuts(batch, threads)
-    jobs = [(i, c) for i in by_image for c in cuts(channels, -(-threads // len(by_image)))]
-    narrow = out.dtype != work
+    dtype = x.dtype
+    ones = context.constants.ones(pixels, dtype)
+    jobs = context.parallelism.pass_jobs(x.elements)
+    by_image = cuts(batch, jobs)
+    by_channel = cuts(channels, -(-jobs // len(by_image)))
+    product = mean and context.tuning.product_pooling
 
-    def bind(index: int, arrays: Sequence[Array]) -> Job:
-        part = tuple(slice(*ends) for ends in jobs[index])
-        seen, goal = x.array()[part], out.array()[part]
-        y = arrays[0][: goal.size].reshape(goal.shape) if narrow else goal
-        passes: list[Pass] = [partial(np.maximum.reduce, seen, axis=2, out=y)]
-        if mean and not low.tuning.product_pooling:
-            passes = [partial(np.add.reduce, seen, axis=2, out=y), partial(np.divide, y, work.type(pixels), y)]
-        elif mean:
-            passes = [partial(np.matmul, seen, ones.array(), y), partial(np.divide, y, work.type(pixels), y)]
-        if narrow:
-            passes.append(partial(np.copyto, goal, y, casting="unsafe"))
-        return sequence(passes)
+    def compute(tile: tuple[slice, slice], result: Array, buffers: Buffers) -> Iterator[Pass]:
+        operand = x.array()[tile]
+        if product:
+            yield partial(np.matmul, operand, ones.array(), result)
+        else:
+            yield partial((np.add if mean else np.maximum).reduce, operand, axis=2, out=result)
+        if mean:
+            yield partial(np.divide, result, dtype.type(pixels), result)
 
-    low.emit(Step(node, (x, ones), (out,), len(jobs), bind, [((batch * channels,), work)] if narrow else []))
+    emit_tiles(
+        context,
+        node,
+        reads=(x, ones),
+        out=out,
+        tiles=[(slice(*images), slice(*part)) for images in by_image for part in by_channel],
+        index=lambda tile: tile,
+        compute=compute,
+        dtype=dtype,
+    )
     return True
+
+
+def _channels_of_pixels(context: LoweringContext, node: Node) -> Slot:
+    """Return the operand as (batch, channels, pixels), in place if its pixels lie in order or as rows of channels."""
+    operand, result = node.inputs[0], node.outputs[0]
+    assert operand is not None
+    lead = len(operand.shape) - node.op.axes - 1  # 1 with a batch, 0 without
+    batch, channels = math.prod(operand.shape[:lead]), operand.shape[lead]
+    pixels = math.prod(operand.shape[lead + 1 :])
+    slot = context.emit.widened(node, context.layout.slot(operand))
+    x = slot.reshaped((batch, channels, pixels))
+    if x is None or (pixels > 1 and x.strides[2] != compute_dtype(result.dtype).itemsize):
+        rows = context.emit.rows(node, slot, (*range(lead), *range(lead + 1, len(operand.shape)), lead))
+        images = rows.reshaped((batch, pixels, channels))
+        assert images is not None
+        x = images.permuted((0, 2, 1))
+    return x

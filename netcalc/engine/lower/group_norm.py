@@ -1,97 +1,167 @@
-"""Normalisation by the statistics of groups of channels, or of single ones, of each sample."""
+"""Normalisation by the statistics of groups of channels, or of single channels, of each sample.
+
+Pixels lie as rows of channels.  The first step sums columns, the second one centres rows and sums their squares, the
+third one scales.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
 from netcalc.engine.graph import Node
-from netcalc.engine.lower.context import Lowering, lowering, wide_dtype
-from netcalc.engine.lower.epilogue import Pass, sequence
-from netcalc.engine.lower.norm import affine
-from netcalc.engine.lower.tiling import across, along, long, strips
-from netcalc.engine.step import Job, Scratch, Step
+from netcalc.engine.lower.broadcast import across, across_computed, rows_at_once
+from netcalc.engine.lower.context import LoweringContext
+from netcalc.engine.lower.emission import compute_dtype
+from netcalc.engine.lower.norm import affine_vector
+from netcalc.engine.lower.passes import Pass
+from netcalc.engine.lower.registry import lowering
+from netcalc.engine.lower.tiling import emit_tiles, strips
+from netcalc.engine.step import Buffers
 from netcalc.engine.storage import Slot
 from netcalc.numerics.kernels import Array
 
 
+class _Tile(NamedTuple):
+    """A strip of the pixels of a sample, and its number among the strips."""
+
+    sample: int
+    strip: int
+    pixels: slice
+
+
+@dataclass(frozen=True, slots=True)
+class _Operands:
+    """Slots of the steps.
+
+    ``x``, ``centred`` and ``out`` are (samples, pixels, channels); ``centred`` is ``out`` unless its type is narrow.
+    ``sums`` and ``squares`` are (samples, strips, channels): sums of each strip.
+    """
+
+    x: Slot
+    centred: Slot
+    out: Slot
+    sums: Slot
+    squares: Slot
+    ones: Slot
+    groups: int
+    tiles: list[_Tile]
+
+    def mean(self, totals: Slot, sample: int) -> Array:
+        """Return the mean of each group for each of its channels, from the sums of the strips."""
+        strips = totals.array()[sample]
+        _, pixels, channels = self.x.shape
+        share = channels // self.groups
+        by_group = np.add.reduce(strips.reshape(-1, self.groups, share), axis=(0, 2))
+        return np.repeat(by_group / strips.dtype.type(pixels * share), share)
+
+
 @lowering("group_norm", "instance_norm")
-def grouped(low: Lowering, node: Node) -> bool:
-    """Pixels as rows of channels: sums of columns, centred rows and the sums of their squares, scaled rows."""
-    op, source, result = node.op, node.inputs[0], node.outputs[0]
-    assert source is not None
-    rank = len(source.shape)
-    if 0 in source.shape or rank < 3 or (op.name == "instance_norm" and not op.own_statistics(False)):
+def lower_group_norm(context: LoweringContext, node: Node) -> bool:
+    """Emit the three steps of a group or instance normalisation."""
+    op, operand, result = node.op, node.inputs[0], node.outputs[0]
+    assert operand is not None
+    rank = len(operand.shape)
+    if 0 in operand.shape or rank < 3 or (op.name == "instance_norm" and not op.own_statistics(False)):
         return False
-    batch, channels = source.shape[:2]
-    groups = op.groups if op.name == "group_norm" else channels
+    samples, channels = operand.shape[:2]
     order = (0, *range(2, rank), 1)
-    pixels = math.prod(source.shape[2:])
-    work = wide_dtype(result.dtype)
-    shape = (batch, pixels, channels)
-    x = low.rows(node, low.wide(node, low.slot(source)), order).reshaped(shape)
-    out = low.new(result, order).permuted(order).reshaped(shape)
+    pixels = math.prod(operand.shape[2:])
+    layout, emit, dtype = context.layout, context.emit, compute_dtype(result.dtype)
+    shape = (samples, pixels, channels)
+    x = emit.rows(node, emit.widened(node, layout.slot(operand)), order).reshaped(shape)
+    out = layout.allocate(result, order).permuted(order).reshaped(shape)
     assert x is not None and out is not None
-    y = out if out.dtype == work else low.room(shape, work)
-    parts = strips(pixels, pixels * channels, replace(low.parallelism, threads=-(-low.parallelism.threads // batch)))
-    jobs = [(image, number) for image in range(batch) for number in range(len(parts))]
-    most = max(end - start for start, end in parts)
-    ones = low.ones(most, work)
-    weight, bias = (affine(low, node, name, channels) for name in ("weight", "bias"))
-    sums, squares = (low.room((batch, len(parts), channels), work) for _ in range(2))
-    each = pixels * (channels // groups)
-    pattern: Scratch = ((long(channels, low.tuning) * channels,), work)
-
-    def mean(totals: Slot, image: int) -> Array:
-        return _means(totals.array()[image], groups, each)
-
-    def add_up(index: int, arrays: Sequence[Array]) -> Job:
-        image, number = jobs[index]
-        rows = slice(*parts[number])
-        seen = x.array()[image, rows]
-        return sequence([partial(np.matmul, ones.array()[: len(seen)], seen, sums.array()[image, number])])
-
-    def centre(index: int, arrays: Sequence[Array]) -> Job:
-        image, number = jobs[index]
-        rows = slice(*parts[number])
-        seen, goal = x.array()[image, rows], y.array()[image, rows]
-        square = arrays[1][: goal.size].reshape(goal.shape)
-        passes: list[Pass] = [
-            *along(np.subtract, seen, goal, lambda: mean(sums, image), arrays[0], low.tuning),
-            partial(np.multiply, goal, goal, square),
-            partial(np.matmul, ones.array()[: len(goal)], square, squares.array()[image, number]),
-        ]
-        return sequence(passes)
-
-    def scale(index: int, arrays: Sequence[Array]) -> Job:
-        image, number = jobs[index]
-        rows = slice(*parts[number])
-        seen, goal = y.array()[image, rows], out.array()[image, rows]
-
-        def factor() -> Array:
-            root: Array = 1 / np.sqrt(mean(squares, image) + work.type(op.eps))
-            return root if weight is None else root * weight.array()
-
-        passes: list[Pass] = list(along(np.multiply, seen, seen, factor, arrays[0], low.tuning))
-        if bias is not None:
-            passes.append(across(np.add, seen, bias.array(), low.tuning))
-        if y is not out:
-            passes.append(partial(np.copyto, goal, seen, casting="unsafe"))
-        return sequence(passes)
-
-    extra = [slot for slot in (weight, bias) if slot is not None]
-    low.emit(Step(node, (x, ones), (sums,), len(jobs), add_up))
-    low.emit(Step(node, (x, ones, sums), (y, squares), len(jobs), centre, [pattern, ((most * channels,), work)]))
-    low.emit(Step(node, (y, squares, *extra), (y, out), len(jobs), scale, [pattern]))
+    centred = out if out.dtype == dtype else layout.temporary(shape, dtype)
+    share = replace(context.parallelism, threads=-(-context.parallelism.threads // samples))
+    parts = strips(pixels, pixels * channels, share)
+    tiles = [_Tile(sample, n, slice(*part)) for sample in range(samples) for n, part in enumerate(parts)]
+    sums, squares = (layout.temporary((samples, len(parts), channels), dtype) for _ in range(2))
+    ones = context.constants.ones(max(end - start for start, end in parts), dtype)
+    groups = op.groups if op.name == "group_norm" else channels
+    operands = _Operands(x, centred, out, sums, squares, ones, groups, tiles)
+    _emit_sums(context, node, operands)
+    _emit_centred(context, node, operands)
+    _emit_scaled(context, node, operands)
     return True
 
 
-def _means(totals: Array, groups: int, each: int) -> Array:
-    """The mean of each group, for each of its channels, from (strips, channels) of sums over so many elements."""
-    channels = totals.shape[1]
-    by_group = np.add.reduce(totals.reshape(-1, groups, channels // groups), axis=(0, 2))
-    return np.repeat(by_group / totals.dtype.type(each), channels // groups)
+def _emit_sums(context: LoweringContext, node: Node, operands: _Operands) -> None:
+    x, ones = operands.x, operands.ones
+
+    def compute(tile: _Tile, result: Array, buffers: Buffers) -> Iterator[Pass]:
+        rows = x.array()[tile.sample, tile.pixels]
+        yield partial(np.matmul, ones.array()[: len(rows)], rows, result)
+
+    emit_tiles(
+        context,
+        node,
+        reads=(x, ones),
+        out=operands.sums,
+        tiles=operands.tiles,
+        index=lambda tile: (tile.sample, tile.strip),
+        compute=compute,
+        dtype=operands.sums.dtype,
+    )
+
+
+def _emit_centred(context: LoweringContext, node: Node, operands: _Operands) -> None:
+    x, ones, sums, squares = operands.x, operands.ones, operands.sums, operands.squares
+    channels, tuning = x.shape[2], context.tuning
+
+    def compute(tile: _Tile, result: Array, buffers: Buffers) -> Iterator[Pass]:
+        rows = x.array()[tile.sample, tile.pixels]
+        square = buffers.view("squares", result.shape)
+        mean = partial(operands.mean, sums, tile.sample)
+        yield from across_computed(np.subtract, rows, result, mean, buffers["pattern"], tuning)
+        yield partial(np.multiply, result, result, square)
+        yield partial(np.matmul, ones.array()[: len(result)], square, squares.array()[tile.sample, tile.strip])
+
+    emit_tiles(
+        context,
+        node,
+        reads=(x, ones, sums),
+        out=operands.centred,
+        writes=(squares,),
+        tiles=operands.tiles,
+        index=lambda tile: (tile.sample, tile.pixels),
+        compute=compute,
+        dtype=operands.centred.dtype,
+        buffers={"pattern": rows_at_once(channels, tuning) * channels, "squares": ones.elements * channels},
+    )
+
+
+def _emit_scaled(context: LoweringContext, node: Node, operands: _Operands) -> None:
+    """Emit the step that scales in place and, if the result has a narrow type, rounds into it."""
+    centred, out, squares = operands.centred, operands.out, operands.squares
+    channels, tuning, kind = out.shape[2], context.tuning, centred.dtype.type
+    weight, bias = (affine_vector(context, node, name, channels) for name in ("weight", "bias"))
+
+    def compute(tile: _Tile, result: Array, buffers: Buffers) -> Iterator[Pass]:
+        def factor() -> Array:
+            root: Array = 1 / np.sqrt(operands.mean(squares, tile.sample) + kind(node.op.eps))
+            return root if weight is None else root * weight.array()
+
+        yield from across_computed(np.multiply, result, result, factor, buffers["pattern"], tuning)
+        if bias is not None:
+            yield across(np.add, result, bias.array(), tuning)
+        if centred is not out:
+            yield partial(np.copyto, out.array()[tile.sample, tile.pixels], result, casting="unsafe")
+
+    emit_tiles(
+        context,
+        node,
+        reads=(centred, squares, *(slot for slot in (weight, bias) if slot is not None)),
+        out=centred,
+        writes=(out,),
+        tiles=operands.tiles,
+        index=lambda tile: (tile.sample, tile.pixels),
+        compute=compute,
+        dtype=centred.dtype,
+        buffers={"pattern": rows_at_once(channels, tuning) * channels},
+    )

@@ -1,157 +1,173 @@
-"""Normalisation of the vectors along the last axes by their own statistics, while they are in the cache.
+"""Normalisation of the vectors along the last axes by their own statistics.
 
-Sums are products with ones, and sums of squares products of a row with itself, which BLAS does faster than NumPy
-reduces.
+Sums are products with a vector of ones, and sums of squares are products of a row with itself: BLAS computes them
+faster than NumPy's reductions.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator
 from functools import partial
 
 import numpy as np
 
 from netcalc.engine.graph import Node
-from netcalc.engine.lower.context import Lowering, lowering, wide_dtype
-from netcalc.engine.lower.epilogue import Pass, sequence
-from netcalc.engine.lower.tiling import across, along, long, strips
-from netcalc.engine.step import Job, Scratch, Step, cuts
+from netcalc.engine.lower.broadcast import across, across_computed, rows_at_once
+from netcalc.engine.lower.context import LoweringContext
+from netcalc.engine.lower.emission import compute_dtype
+from netcalc.engine.lower.passes import Pass
+from netcalc.engine.lower.registry import lowering
+from netcalc.engine.lower.tiling import emit_tiles, strips
+from netcalc.engine.step import Buffers, cuts
 from netcalc.engine.storage import Slot
 from netcalc.numerics.kernels import Array, wide
 
-__all__ = ["affine"]
+__all__ = ["affine_vector"]
 
 
 @lowering("layer_norm", "rms_norm")
-def normalised(low: Lowering, node: Node) -> bool:
-    """Centred, where the mean goes; divided by their root mean square, scaled, shifted.
-
-    Vectors that lie as the columns of a matrix, as products of few rows leave them, stay so.
-    """
-    source, result = node.inputs[0], node.outputs[0]
-    assert source is not None
-    if 0 in source.shape:
+def lower_norm(context: LoweringContext, node: Node) -> bool:
+    """Emit the normalisation of rows, or of columns if the vectors lie so, as after a product of few rows."""
+    operand, result = node.inputs[0], node.outputs[0]
+    assert operand is not None
+    if 0 in operand.shape:
         return False
-    rank, count = len(source.shape), node.op.count
-    slot = low.slot(source)
-    width = math.prod(source.shape[-count:])
+    rank, count = len(operand.shape), node.op.count
+    slot = context.layout.slot(operand)
+    width = math.prod(operand.shape[-count:])
     shape = (slot.elements // width, width)
-    turned = (*range(rank - count, rank), *range(rank - count))
-    columns = slot.permuted(turned).reshaped(shape[::-1])
+    features_first = (*range(rank - count, rank), *range(rank - count))
+    columns = slot.permuted(features_first).reshaped(shape[::-1])
     if min(shape) > 1 and columns is not None and columns.strides[1] == slot.dtype.itemsize:
-        out = low.new(result, turned).permuted(turned).reshaped(shape[::-1])
+        out = context.layout.allocate(result, features_first).permuted(features_first).reshaped(shape[::-1])
         assert out is not None
-        _emit_columns(low, node, columns, out)
+        _emit_columns(context, node, columns, out)
     else:
-        out = low.new(result).reshaped(shape)
+        out = context.layout.allocate(result).reshaped(shape)
         assert out is not None
-        _emit_rows(low, node, low.rows(node, slot, range(rank), -count), out)
+        _emit_rows(context, node, context.emit.rows(node, slot, range(rank), -count), out)
     return True
 
 
-def _emit_rows(low: Lowering, node: Node, x: Slot, out: Slot) -> None:
-    width = x.shape[1]
-    work = wide_dtype(x.dtype)
-    ones = low.ones(width, work)
-    weight, bias = (affine(low, node, name, width) for name in ("weight", "bias"))
-    parts = strips(x.shape[0], x.elements, low.parallelism)
-    most = max(end - start for start, end in parts)
-    narrow = work != x.dtype
-    scratch: list[Scratch] = [((most,), work), *([((most * width,), work)] if narrow else [])]
+def _emit_rows(context: LoweringContext, node: Node, x: Slot, out: Slot) -> None:
+    """Emit the normalisation of each row, strip by strip."""
+    width, tuning = x.shape[1], context.tuning
+    dtype = compute_dtype(x.dtype)
+    ones = context.constants.ones(width, dtype)
+    weight, bias = (affine_vector(context, node, name, width) for name in ("weight", "bias"))
+    tiles = [slice(*strip) for strip in strips(x.shape[0], x.elements, context.parallelism)]
+    most = max(rows.stop - rows.start for rows in tiles)
 
-    def bind(index: int, arrays: Sequence[Array]) -> Job:
-        rows = slice(*parts[index])
-        seen, goal = x.array()[rows], out.array()[rows]
-        y = arrays[1][: goal.size].reshape(goal.shape) if narrow else goal
-        number = arrays[0][: len(goal)]
-        column = number[:, None]
-        passes: list[Pass] = []
-        if narrow:
-            passes.append(partial(np.copyto, y, seen))
-            seen = y
+    def compute(rows: slice, result: Array, buffers: Buffers) -> Iterator[Pass]:
+        operand = x.array()[rows]
+        factor = buffers.view("factors", (len(result),))
+        column = factor[:, None]
+        if operand.dtype != dtype:
+            yield partial(np.copyto, result, operand)
+            operand = result
         if node.op.name == "layer_norm":
-            passes.append(partial(np.matmul, seen, ones.array(), number))
-            passes.append(partial(np.divide, number, work.type(width), number))
-            passes.append(partial(np.subtract, seen, column, y))
-            seen = y
-        passes.append(partial(np.matmul, seen[:, None, :], seen[:, :, None], number[:, None, None]))
-        passes += _reciprocal_root(node, number, width)
-        passes.append(partial(np.multiply, seen, column, y))
-        passes += [across(np.multiply, y, weight.array(), low.tuning)] if weight is not None else []
-        passes += [across(np.add, y, bias.array(), low.tuning)] if bias is not None else []
-        passes += [partial(np.copyto, goal, y, casting="unsafe")] if narrow else []
-        return sequence(passes)
+            yield partial(np.matmul, operand, ones.array(), factor)
+            yield partial(np.divide, factor, dtype.type(width), factor)
+            yield partial(np.subtract, operand, column, result)
+            operand = result
+        yield partial(np.matmul, operand[:, None, :], operand[:, :, None], factor[:, None, None])
+        yield from _reciprocal_root(node, factor, width)
+        yield partial(np.multiply, operand, column, result)
+        if weight is not None:
+            yield across(np.multiply, result, weight.array(), tuning)
+        if bias is not None:
+            yield across(np.add, result, bias.array(), tuning)
 
-    reads = [slot for slot in (x, ones, weight, bias) if slot is not None]
-    low.emit(Step(node, reads, (out,), len(parts), bind, scratch))
+    emit_tiles(
+        context,
+        node,
+        reads=[slot for slot in (x, ones, weight, bias) if slot is not None],
+        out=out,
+        tiles=tiles,
+        index=lambda rows: (rows,),
+        compute=compute,
+        dtype=dtype,
+        buffers={"factors": most},
+    )
 
 
-def _emit_columns(low: Lowering, node: Node, x: Slot, out: Slot) -> None:
+def _emit_columns(context: LoweringContext, node: Node, x: Slot, out: Slot) -> None:
+    """Emit the normalisation of each column, strip by strip.
+
+    A strip is computed in a scratch buffer, whose rows are contiguous, unless it is the whole matrix.
+    """
     width, count = x.shape
-    work = wide_dtype(x.dtype)
-    ones = low.ones(width, work)
-    weight, bias = (affine(low, node, name, width) for name in ("weight", "bias"))
-    wanted = max(low.parallelism.pass_jobs(x.elements), -(-x.elements // low.tuning.norm_column_elements))
-    parts = cuts(count, min(wanted, count // low.tuning.norm_columns))
-    most = max(end - start for start, end in parts)
-    own = work != x.dtype or len(parts) > 1  # some columns of many are no long runs of bytes
-    scratch: list[Scratch] = [((most,), work), ((long(most, low.tuning) * most,), work), ((width * most,), work)]
-    scratch += [((width * most,), work)] if own else []
+    tuning, dtype = context.tuning, compute_dtype(x.dtype)
+    ones = context.constants.ones(width, dtype)
+    weight, bias = (affine_vector(context, node, name, width) for name in ("weight", "bias"))
+    pieces = max(context.parallelism.pass_jobs(x.elements), -(-x.elements // tuning.norm_column_elements))
+    tiles = [slice(*part) for part in cuts(count, min(pieces, count // tuning.norm_columns))]
+    most = max(columns.stop - columns.start for columns in tiles)
+    strided = len(tiles) > 1 and out.dtype == dtype
 
-    def bind(index: int, arrays: Sequence[Array]) -> Job:
-        columns = slice(*parts[index])
-        seen, goal = x.array()[:, columns], out.array()[:, columns]
-        number = arrays[0][: goal.shape[1]]
-        square, *rest = (array[: goal.size].reshape(goal.shape) for array in arrays[2:])
-        y = rest[0] if own else goal
-        last = goal if goal.dtype == work else y
-        passes: list[Pass] = []
-        if seen.dtype != work:
-            passes.append(partial(np.copyto, y, seen))
-            seen = y
+    def compute(columns: slice, result: Array, buffers: Buffers) -> Iterator[Pass]:
+        operand = x.array()[:, columns]
+        factor, squares = buffers.view("factors", (result.shape[1],)), buffers.view("squares", result.shape)
+        y = buffers.view("strip", result.shape) if strided else result
+        if operand.dtype != dtype:
+            yield partial(np.copyto, y, operand)
+            operand = y
         if node.op.name == "layer_norm":
-            passes.append(partial(np.matmul, ones.array(), seen, number))
-            passes.append(partial(np.divide, number, work.type(width), number))
-            passes += along(np.subtract, seen, y, lambda: number, arrays[1], low.tuning)
-            seen = y
-        passes.append(partial(np.multiply, seen, seen, square))
-        passes.append(partial(np.matmul, ones.array(), square, number))
-        passes += _reciprocal_root(node, number, width)
-        passes += along(np.multiply, seen, y, lambda: number, arrays[1], low.tuning)
+            yield partial(np.matmul, ones.array(), operand, factor)
+            yield partial(np.divide, factor, dtype.type(width), factor)
+            yield from across_computed(np.subtract, operand, y, lambda: factor, buffers["pattern"], tuning)
+            operand = y
+        yield partial(np.multiply, operand, operand, squares)
+        yield partial(np.matmul, ones.array(), squares, factor)
+        yield from _reciprocal_root(node, factor, width)
+        yield from across_computed(np.multiply, operand, y, lambda: factor, buffers["pattern"], tuning)
         for ufunc, vector in ((np.multiply, weight), (np.add, bias)):
             if vector is not None:
-                passes.append(partial(ufunc, y, vector.array()[:, None], last))
-                y = last
-        if y is not goal:
-            passes.append(partial(np.copyto, goal, y, casting="unsafe"))
-        return sequence(passes)
+                yield partial(ufunc, y, vector.array()[:, None], result)
+                y = result
+        if y is not result:
+            yield partial(np.copyto, result, y)
 
-    reads = [slot for slot in (x, ones, weight, bias) if slot is not None]
-    low.emit(Step(node, reads, (out,), len(parts), bind, scratch))
+    emit_tiles(
+        context,
+        node,
+        reads=[slot for slot in (x, ones, weight, bias) if slot is not None],
+        out=out,
+        tiles=tiles,
+        index=lambda columns: (slice(None), columns),
+        compute=compute,
+        dtype=dtype,
+        buffers={
+            "factors": most,
+            "pattern": rows_at_once(most, tuning) * most,
+            "squares": width * most,
+            "strip": width * most if strided else 0,
+        },
+    )
 
 
-def _reciprocal_root(node: Node, number: Array, width: int) -> list[Pass]:
-    """1/√(s/width + ε) of sums of squares, in place."""
-    kind = number.dtype.type
-    eps = np.finfo(number.dtype).eps if node.op.eps is None else node.op.eps
+def _reciprocal_root(node: Node, sums: Array, width: int) -> list[Pass]:
+    """Return the passes that compute 1/√(s/width + ε) of sums of squares, in place."""
+    kind = sums.dtype.type
+    eps = np.finfo(sums.dtype).eps if node.op.eps is None else node.op.eps
     return [
-        partial(np.divide, number, kind(width), number),
-        partial(np.add, number, kind(eps), number),
-        partial(np.sqrt, number, number),
-        partial(np.reciprocal, number, number),
+        partial(np.divide, sums, kind(width), sums),
+        partial(np.add, sums, kind(eps), sums),
+        partial(np.sqrt, sums, sums),
+        partial(np.reciprocal, sums, sums),
     ]
 
 
-def affine(low: Lowering, node: Node, name: str, width: int) -> Slot | None:
-    """A weight or bias as a vector in the type of the arithmetic; None where there is none."""
-    if low.param(node, name) is None:
+def affine_vector(context: LoweringContext, node: Node, name: str, width: int) -> Slot | None:
+    """Return a weight or bias as a vector in the type of the arithmetic; None if the node has none."""
+    if not context.constants.has(node, name):
         return None
-    work = wide_dtype(node.outputs[0].dtype)
+    dtype = compute_dtype(node.outputs[0].dtype)
     offset = getattr(node.op, "offset", 0)
 
     def load() -> Array:
-        values = wide(low.fetch(node, name)).reshape(-1)
-        return values + work.type(offset) if offset else values
+        values = wide(context.constants.fetch(node, name)).reshape(-1)
+        return values + dtype.type(offset) if offset else values
 
-    return low.made((width,), work, load)
+    return context.constants.derived((width,), dtype, load)

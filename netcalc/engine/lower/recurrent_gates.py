@@ -1,7 +1,7 @@
-"""One step of a recurrent layer, in place: gates are logistic functions as half a hyperbolic tangent.
+"""Cell updates of recurrent layers for one position in time, in place.
 
-The rows of the weights are brought into an order in which the gates that are alike lie together, and those of
-logistic gates are halved (which is exact), so that one tangent serves them all.
+Logistic gates are computed as ½ + ½·tanh(x/2).  The rows of the weights are reordered so that the logistic gates lie
+together, and halved for these gates (which is exact), so that one call of tanh serves all gates.
 """
 
 from __future__ import annotations
@@ -13,13 +13,14 @@ import numpy as np
 
 from netcalc.numerics.kernels import Array
 
-__all__ = ["GATES", "Advance", "advance", "arrange"]
+__all__ = ["GATES", "CellUpdate", "arrange_gates", "cell_update"]
 
-#: One step: the products with the state and with the input of a step, both (gates·hidden, batch), the state before,
-#: where the state after goes, the cell (or None), scratch (hidden, batch), and the bias within a GRU's candidate.
-Advance: TypeAlias = Callable[[Array, Array, Array, Array, Any, Array, Any], None]
+#: Computes the next state.  Arguments: the products with the state and with the input, both (gates·hidden, batch); the
+#: previous state; the next state, which is written; the cell, which is updated, or None; a scratch array (hidden,
+#: batch); the bias within a GRU's candidate, or None.
+CellUpdate: TypeAlias = Callable[[Array, Array, Array, Array, Any, Array, Any], None]
 
-#: The order in which the gates are taken, of PyTorch's, and how many of the first are logistic.
+#: Order of the gates, as indices of PyTorch's order, and the number of logistic gates, which come first.
 GATES: dict[str, tuple[tuple[int, ...], int]] = {
     "rnn": ((0,), 0),
     "lstm": ((0, 1, 3, 2), 3),  # input, forget, output; cell
@@ -27,8 +28,11 @@ GATES: dict[str, tuple[tuple[int, ...], int]] = {
 }
 
 
-def arrange(name: str, array: Array, parts: Sequence[tuple[int, int]], out: Array) -> None:
-    """A weight or bias of all gates, halved and reordered: for each part of the hidden features, all its gates."""
+def arrange_gates(name: str, array: Array, parts: Sequence[tuple[int, int]], out: Array) -> None:
+    """Write a weight or bias of all gates to ``out``, reordered: for each part of the hidden features, all its gates.
+
+    The rows of logistic gates are halved.
+    """
     order, logistic = GATES[name]
     gates, row = array.reshape(len(order), -1, *array.shape[1:]), 0
     for start, end in parts:
@@ -38,51 +42,53 @@ def arrange(name: str, array: Array, parts: Sequence[tuple[int, int]], out: Arra
             row += end - start
 
 
-def advance(op: Any) -> Advance:
-    """The step of an operation."""
+def cell_update(op: Any) -> CellUpdate:
+    """Return the update of a recurrent operation."""
     if op.name == "rnn":
         return _tanh if op.nonlinearity == "tanh" else _relu
     return _lstm if op.name == "lstm" else _gru
 
 
-def _tanh(z: Array, given: Array, before: Array, after: Array, cell: None, spare: Array, bias: None) -> None:
-    np.add(z, given, z)
-    np.tanh(z, after)
+def _tanh(z: Array, inputs: Array, previous: Array, following: Array, cell: None, buffer: Array, bias: None) -> None:
+    np.add(z, inputs, z)
+    np.tanh(z, following)
 
 
-def _relu(z: Array, given: Array, before: Array, after: Array, cell: None, spare: Array, bias: None) -> None:
-    np.add(z, given, z)
-    np.maximum(z, z.dtype.type(0), out=after)
+def _relu(z: Array, inputs: Array, previous: Array, following: Array, cell: None, buffer: Array, bias: None) -> None:
+    np.add(z, inputs, z)
+    np.maximum(z, z.dtype.type(0), out=following)
 
 
-def _lstm(z: Array, given: Array, before: Array, after: Array, cell: Array, spare: Array, bias: None) -> None:
+def _lstm(z: Array, inputs: Array, previous: Array, following: Array, cell: Array, buffer: Array, bias: None) -> None:
     hidden = len(z) // 4
     half = z.dtype.type(0.5)
-    np.add(z, given, z)
+    np.add(z, inputs, z)
     np.tanh(z, z)
     gates = z[: 3 * hidden]
     np.multiply(gates, half, gates)
     np.add(gates, half, gates)
     np.multiply(cell, z[hidden : 2 * hidden], cell)
-    np.multiply(z[:hidden], z[3 * hidden :], spare)
-    np.add(cell, spare, cell)
-    np.tanh(cell, spare)
-    np.multiply(z[2 * hidden : 3 * hidden], spare, after)
+    np.multiply(z[:hidden], z[3 * hidden :], buffer)
+    np.add(cell, buffer, cell)
+    np.tanh(cell, buffer)
+    np.multiply(z[2 * hidden : 3 * hidden], buffer, following)
 
 
-def _gru(z: Array, given: Array, before: Array, after: Array, cell: None, spare: Array, bias: Array | None) -> None:
+def _gru(
+    z: Array, inputs: Array, previous: Array, following: Array, cell: None, buffer: Array, bias: Array | None
+) -> None:
     hidden = len(z) // 3
     half = z.dtype.type(0.5)
     gates, new = z[: 2 * hidden], z[2 * hidden :]
-    np.add(gates, given[: 2 * hidden], gates)
+    np.add(gates, inputs[: 2 * hidden], gates)
     np.tanh(gates, gates)
     np.multiply(gates, half, gates)
     np.add(gates, half, gates)
     if bias is not None:
         np.add(new, bias, new)
     np.multiply(new, z[:hidden], new)
-    np.add(new, given[2 * hidden :], new)
+    np.add(new, inputs[2 * hidden :], new)
     np.tanh(new, new)
-    np.subtract(before, new, spare)
-    np.multiply(spare, z[hidden : 2 * hidden], spare)
-    np.add(new, spare, after)
+    np.subtract(previous, new, buffer)
+    np.multiply(buffer, z[hidden : 2 * hidden], buffer)
+    np.add(new, buffer, following)

@@ -1,9 +1,9 @@
-"""Products so small that BLAS does not pack their matrices first.
+"""Products cut into blocks that are so small that BLAS does not pack their operands.
 
-Before it multiplies, a BLAS copies both matrices into the order in which it reads them, which for few rows takes as
-long as the product.  OpenBLAS leaves that out where a product is of at most a million multiply-adds (its kernels for
-small matrices, on processors with AVX-512), and larger products go faster in blocks of that size.  Where it has no
-such kernels the blocks cost a few per cent.  With more threads than one it shares out the whole product better.
+Before it multiplies, a BLAS packs both matrices into the order in which its kernel reads them.  For few rows that takes
+as long as the product.  OpenBLAS does not pack products of at most a million multiply-adds (its small-matrix kernels,
+on processors with AVX-512), so larger products are faster in blocks of that size.  Where it has no such kernels, the
+blocks cost a few per cent.  With more than one thread BLAS shares a whole product better.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from netcalc.engine.lower.passes import Pass
 from netcalc.engine.tuning import Tuning
 from netcalc.numerics.kernels import Array
 
@@ -41,36 +42,36 @@ def blocks(rows: int, depth: int, columns: int, threads: int, tuning: Tuning) ->
 
 
 class Chunks(NamedTuple):
-    """A product of few rows as a sum of products over ``depth`` places each, on ``columns`` at a time."""
+    """Cut of a product of few rows: a sum of products of this ``depth``, on blocks of so many ``columns``."""
 
     depth: int
     columns: int
 
     def shape(self, depth: int, columns: int) -> tuple[int, int, int, int]:
-        """(chunks of depth, blocks of columns, depth of a chunk, columns of a block)."""
+        """Return (chunks, blocks of columns, depth of a chunk, columns of a block)."""
         return depth // self.depth, columns // self.columns, self.depth, self.columns
 
-    def room(self, rows: int, depth: int, columns: int) -> int:
-        """The elements of scratch that a product takes."""
+    def buffer_elements(self, rows: int, depth: int, columns: int) -> int:
+        """Return the elements of the scratch buffer of a product."""
         return rows * columns * (depth // self.depth) if depth > self.depth else 0
 
     def arranged(self, matrix: Array) -> Array:
-        """A matrix (depth, columns) in this shape."""
+        """Return a matrix (depth, columns) as an array of :meth:`shape`."""
         depth, columns = matrix.shape
         return matrix.reshape(depth // self.depth, self.depth, columns // self.columns, self.columns).swapaxes(1, 2)
 
     def part(self, arranged: Array, columns: slice) -> Array:
-        """Some columns of a matrix in this shape, which whole blocks make up."""
+        """Return a range of columns of an arranged matrix; it consists of whole blocks."""
         return arranged[:, columns.start // self.columns : columns.stop // self.columns]
 
-    def product(self, x: Array, arranged: Array, y: Array, scratch: Array) -> Iterator[partial[object]]:
-        """Passes that compute ``y`` from ``x`` of (rows, depth); the scratch array has room for a result a chunk."""
-        rows, pieces = len(x), len(arranged)
-        parts = y[None] if pieces == 1 else scratch[: pieces * y.size].reshape(pieces, *y.shape)
-        goals = parts.reshape(pieces, rows, -1, self.columns).swapaxes(1, 2)
-        yield partial(np.matmul, x.reshape(rows, pieces, 1, self.depth).transpose(1, 2, 0, 3), arranged, goals)
-        if pieces > 1:
-            yield partial(np.add.reduce, parts, 0, None, y)
+    def product(self, x: Array, arranged: Array, out: Array, buffer: Array) -> Iterator[Pass]:
+        """Yield passes that compute ``out`` from ``x`` of (rows, depth); the buffer holds the product of each chunk."""
+        rows, count = len(x), len(arranged)
+        products = out[None] if count == 1 else buffer[: count * out.size].reshape(count, *out.shape)
+        blocks = products.reshape(count, rows, -1, self.columns).swapaxes(1, 2)
+        yield partial(np.matmul, x.reshape(rows, count, 1, self.depth).transpose(1, 2, 0, 3), arranged, blocks)
+        if count > 1:
+            yield partial(np.add.reduce, products, 0, None, out)
 
 
 def chunks(rows: int, depth: int, columns: int, threads: int, tuning: Tuning) -> Chunks | None:
@@ -92,5 +93,5 @@ def chunks(rows: int, depth: int, columns: int, threads: int, tuning: Tuning) ->
 
 
 def _divisor(total: int, most: int) -> int:
-    """The largest divisor of ``total`` that is at most ``most``; 0 if there is none."""
+    """Return the largest divisor of ``total`` that is at most ``most``; 0 if there is none."""
     return next((size for size in range(min(most, total), 0, -1) if total % size == 0), 0)

@@ -3,67 +3,72 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator
 from functools import partial
 
 import numpy as np
 
 from netcalc.engine.graph import Node
-from netcalc.engine.lower.context import Lowering, lowering, wide_dtype
-from netcalc.engine.lower.epilogue import Pass, sequence
-from netcalc.engine.lower.tiling import strips
-from netcalc.engine.step import Job, Scratch, Step
+from netcalc.engine.lower.context import LoweringContext
+from netcalc.engine.lower.emission import compute_dtype
+from netcalc.engine.lower.passes import Pass
+from netcalc.engine.lower.registry import lowering
+from netcalc.engine.lower.tiling import emit_tiles, strips
+from netcalc.engine.step import Buffers
+from netcalc.engine.storage import Slot
 from netcalc.numerics.kernels import Array
 
 
 @lowering("softmax", "log_softmax")
-def softmax(low: Lowering, node: Node) -> bool:
-    """Powers of what is left without the largest, over their sum; or that less the sum's logarithm."""
-    source, result = node.inputs[0], node.outputs[0]
-    assert source is not None
-    if not source.shape or 0 in source.shape:
+def lower_softmax(context: LoweringContext, node: Node) -> bool:
+    """Emit exp(x − max) over its sum, or x − max − log of that sum, on (outer, length, inner)."""
+    operand, result = node.inputs[0], node.outputs[0]
+    assert operand is not None
+    if not operand.shape or 0 in operand.shape:
         return False
-    logarithm = node.op.name == "log_softmax"
-    work = wide_dtype(result.dtype)
-    axis = node.op.axis % len(source.shape)
-    length, inner = source.shape[axis], math.prod(source.shape[axis + 1 :])
-    shape = (math.prod(source.shape[:axis]), length, inner)
-    slot = low.slot(source)
-    x = slot.reshaped(shape) or low.copied(node, slot).reshaped(shape)
-    out = low.new(result).reshaped(shape)
+    axis = node.op.axis % len(operand.shape)
+    length, inner = operand.shape[axis], math.prod(operand.shape[axis + 1 :])
+    shape = (math.prod(operand.shape[:axis]), length, inner)
+    slot = context.layout.slot(operand)
+    x = slot.reshaped(shape) or context.emit.copy(node, slot).reshaped(shape)
+    out = context.layout.allocate(result).reshaped(shape)
     assert x is not None and out is not None
-    ones = low.ones(length, work)
-    along = 0 if shape[0] >= low.parallelism.threads or shape[0] >= inner else 2  # the axis that is cut
-    parts = strips(shape[along], x.elements, low.parallelism)
-    most = max(end - start for start, end in parts)
-    columns, room = most * x.elements // (length * shape[along]), most * x.elements // shape[along]
-    narrow = work != x.dtype
-    scratch: list[Scratch] = [((columns,), work), *[((room,), work)] * (logarithm + narrow)]
-
-    def bind(index: int, arrays: Sequence[Array]) -> Job:
-        part = (slice(None),) * along + (slice(*parts[index]),)
-        seen, goal = x.array()[part], out.array()[part]
-        y = arrays[-1][: goal.size].reshape(goal.shape) if narrow else goal
-        powers = arrays[1][: goal.size].reshape(goal.shape) if logarithm else y
-        number = arrays[0][: len(goal) * goal.shape[2]].reshape(len(goal), 1, goal.shape[2])
-        passes: list[Pass] = []
-        if narrow:
-            passes.append(partial(np.copyto, y, seen))
-            seen = y
-        passes.append(partial(np.maximum.reduce, seen, axis=1, keepdims=True, out=number))
-        passes.append(partial(np.subtract, seen, number, y))
-        passes.append(partial(np.exp, y, powers))
-        if inner == 1:  # rows lie in order
-            passes.append(partial(np.matmul, powers[:, :, 0], ones.array(), number[:, 0, 0]))
-        else:
-            passes.append(partial(np.matmul, ones.array(), powers, number[:, 0]))
-        if logarithm:
-            passes += [partial(np.log, number, number), partial(np.subtract, y, number, y)]
-        else:
-            passes += [partial(np.reciprocal, number, number), partial(np.multiply, y, number, y)]
-        if narrow:
-            passes.append(partial(np.copyto, goal, y, casting="unsafe"))
-        return sequence(passes)
-
-    low.emit(Step(node, (x, ones), (out,), len(parts), bind, scratch))
+    logarithm, dtype = node.op.name == "log_softmax", compute_dtype(result.dtype)
+    ones = context.constants.ones(length, dtype)
+    cut = 0 if shape[0] >= context.parallelism.threads or shape[0] >= inner else 2  # the axis that is cut
+    parts = strips(shape[cut], x.elements, context.parallelism)
+    most = max(end - start for start, end in parts) * x.elements // shape[cut]
+    emit_tiles(
+        context,
+        node,
+        reads=(x, ones),
+        out=out,
+        tiles=[(slice(None),) * cut + (slice(*part),) for part in parts],
+        index=lambda tile: tile,
+        compute=lambda tile, result, buffers: _passes(x.array()[tile], ones, result, buffers, logarithm),
+        dtype=dtype,
+        buffers={"totals": most // length, "powers": most if logarithm else 0},
+    )
     return True
+
+
+def _passes(x: Array, ones: Slot, result: Array, buffers: Buffers, logarithm: bool) -> Iterator[Pass]:
+    outer, _, inner = result.shape
+    powers = buffers.view("powers", result.shape) if logarithm else result
+    totals = buffers.view("totals", (outer, 1, inner))  # first the largest elements, then sums of powers
+    if x.dtype != result.dtype:
+        yield partial(np.copyto, result, x)
+        x = result
+    yield partial(np.maximum.reduce, x, axis=1, keepdims=True, out=totals)
+    yield partial(np.subtract, x, totals, result)
+    yield partial(np.exp, result, powers)
+    if inner == 1:  # rows are contiguous
+        yield partial(np.matmul, powers[:, :, 0], ones.array(), totals[:, 0, 0])
+    else:
+        yield partial(np.matmul, ones.array(), powers, totals[:, 0])
+    if logarithm:
+        yield partial(np.log, totals, totals)
+        yield partial(np.subtract, result, totals, result)
+    else:
+        yield partial(np.reciprocal, totals, totals)
+        yield partial(np.multiply, result, totals, result)

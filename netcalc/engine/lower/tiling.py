@@ -1,66 +1,127 @@
-"""Rows in strips for the cache and the threads, and short rows taken together for long loops."""
+"""Tile driver: steps whose jobs each compute one tile of the result.
+
+A lowering says how the result is cut and gives the passes that compute a tile.  The driver adds the rest: scratch
+buffers, the epilogue, and for float16 and bfloat16 a buffer of float32 that is rounded into place at the end.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from weakref import WeakValueDictionary
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
+from netcalc.engine.graph import Node
+from netcalc.engine.lower.context import LoweringContext
+from netcalc.engine.lower.epilogue import Epilogue
 from netcalc.engine.lower.parallelism import Parallelism
-from netcalc.engine.step import cuts
-from netcalc.engine.tuning import Tuning
+from netcalc.engine.lower.passes import Pass, sequence
+from netcalc.engine.step import Buffers, BufferSpec, Job, Step, cuts
+from netcalc.engine.storage import Slot
 from netcalc.numerics.kernels import Array
 
-__all__ = ["across", "along", "long", "repeats", "strips"]
+__all__ = ["Index", "emit_jobs", "emit_tiles", "strips"]
 
-#: Repeated vectors, as long as a step has them.
-_patterns: WeakValueDictionary[tuple[int, str, int, int], Array] = WeakValueDictionary()
+T = TypeVar("T")
+
+#: Index of a tile in the result; (rows, columns) if there is an epilogue.
+Index: TypeAlias = tuple[int | slice, ...]
+
+#: Scratch buffer in which a tile of a narrow type is computed.
+_WIDE = "wide tile"
 
 
 def strips(count: int, elements: int, parallelism: Parallelism) -> list[tuple[int, int]]:
-    """Return (start, end) of strips of ``count`` rows that have so many elements in all."""
+    """Return (start, end) of strips of ``count`` rows that have so many elements in all.
+
+    There is a multiple of as many strips as a pass over them has jobs.
+    """
     jobs = parallelism.pass_jobs(elements)
     pieces = -(-elements // parallelism.tuning.strip_elements)
     return cuts(count, -(-pieces // jobs) * jobs)
 
 
-def long(width: int, tuning: Tuning) -> int:
-    """Return the number of rows of this width that make a long inner loop."""
-    return max(1, tuning.broadcast_elements // width)
+def emit_jobs(
+    context: LoweringContext,
+    node: Node,
+    *,
+    reads: Sequence[Slot],
+    writes: Sequence[Slot],
+    jobs: Sequence[T],
+    bind: Callable[[T, Buffers], Job],
+    buffers: Mapping[str, BufferSpec] | None = None,
+    rounds: int | None = None,
+    products: bool = False,
+    what: str = "",
+) -> None:
+    """Emit a step of one job for each of ``jobs``; ``bind`` makes it, given the worker's scratch buffers."""
+
+    def bind_number(number: int, scratch: Buffers) -> Job:
+        return bind(jobs[number], scratch)
+
+    step = Step(node, reads, writes, len(jobs), bind_number, buffers or {}, rounds=rounds, products=products, what=what)
+    context.emit.step(step)
 
 
-def repeats(x: Array, tuning: Tuning) -> int:
-    """Return the number of rows that a pass may treat as one."""
-    if not x.flags.c_contiguous:
-        return 1
-    return next(count for count in range(long(x.shape[1], tuning), 0, -1) if len(x) % count == 0)
+def emit_tiles(
+    context: LoweringContext,
+    node: Node,
+    *,
+    reads: Sequence[Slot],
+    out: Slot,
+    tiles: Sequence[T],
+    index: Callable[[T], Index],
+    compute: Callable[[T, Array, Buffers], Iterable[Pass]],
+    dtype: np.dtype[Any],
+    buffers: Mapping[str, int | BufferSpec] | None = None,
+    epilogue: Epilogue | None = None,
+    writes: Sequence[Slot] = (),
+    products: bool = False,
+) -> None:
+    """Emit a step of one job for each tile.
+
+    Args:
+        reads: slots that the jobs read; those of the epilogue are added.
+        out: the result.
+        tiles: descriptions of the tiles, in whatever form ``index`` and ``compute`` take.
+        index: gives the index of a tile in the array of ``out``.
+        compute: gives the passes that compute a tile, into an array of the tile's shape and of type ``dtype``.
+        dtype: type of the arithmetic.
+        buffers: names and sizes of scratch buffers, in elements of ``dtype`` unless a type is given.
+        epilogue: operations done on each tile at the end.
+        writes: slots that the jobs write besides ``out``.
+        products: True if the jobs are products (see :class:`Step`).
+    """
+    narrow = out.dtype != dtype
+    scratch: dict[str, BufferSpec] = {} if epilogue is None else dict(epilogue.buffers)
+    scratch.update({name: (size, dtype) if isinstance(size, int) else size for name, size in (buffers or {}).items()})
+    if narrow:
+        scratch[_WIDE] = (max(_elements(out.shape, index(tile)) for tile in tiles), dtype)
+
+    def bind(tile: T, arrays: Buffers) -> Job:
+        place = index(tile)
+        target = out.array()[place]
+        result = arrays.view(_WIDE, target.shape) if narrow else target
+        passes = list(compute(tile, result, arrays))
+        if epilogue is not None:
+            rows, columns = place
+            assert isinstance(rows, slice) and isinstance(columns, slice)
+            passes += epilogue.bind(result, rows, columns, arrays)
+        if narrow:
+            passes.append(partial(np.copyto, target, result, casting="unsafe"))
+        return sequence(passes)
+
+    reads = (*reads, *(() if epilogue is None else epilogue.reads))
+    writes = (out, *writes)
+    emit_jobs(context, node, reads=reads, writes=writes, jobs=tiles, bind=bind, buffers=scratch, products=products)
 
 
-def across(ufunc: Callable[..., object], x: Array, values: Array, tuning: Tuning) -> Callable[[], object]:
-    """Return the pass that combines ``x`` in place with one value for each column."""
-    count = repeats(x, tuning)
-    if count > 1:
-        x = x.reshape(-1, count * x.shape[1])
-        values = _repeated(values, count)
-    return partial(ufunc, x, values, x)
-
-
-def _repeated(values: Array, count: int) -> Array:
-    """A vector so many times in a row; the same array wherever the same constant is repeated."""
-    key = (values.ctypes.data, values.dtype.char, values.size, count)
-    found = _patterns.get(key)
-    if found is None:
-        _patterns[key] = found = np.tile(values, count)
-    return found
-
-
-def along(
-    ufunc: Callable[..., object], x: Array, y: Array, values: Callable[[], Array], scratch: Array, tuning: Tuning
-) -> Iterator[Callable[[], object]]:
-    """Yield passes that compute ``y`` from ``x`` and one value for each column, which is computed at run time."""
-    count, width = min(repeats(x, tuning), repeats(y, tuning)), y.shape[1]
-    pattern = scratch[: count * width]
-    yield lambda: np.copyto(pattern.reshape(count, width), values())
-    yield partial(ufunc, x.reshape(-1, count * width), pattern, y.reshape(-1, count * width))
+def _elements(shape: Sequence[int], index: Index) -> int:
+    """Return the number of elements at an index of an array of this shape."""
+    lengths = [
+        len(range(*part.indices(size))) if isinstance(part, slice) else 1
+        for size, part in zip(shape, index, strict=False)
+    ]
+    return math.prod([*lengths, *shape[len(index) :]])

@@ -136,7 +136,7 @@ class Session:
             if worker >= len(ranges):
                 parts += [_no_op] * _phases(step)
                 continue
-            arrays = step.scratch_arrays(self._scratch[worker])
+            arrays = step.buffers(self._scratch[worker])
             part = _in_turn([step.bind(number, arrays) for number in range(*ranges[worker])])
             parts += [part] if step.rounds is None else [partial(part, round_) for round_ in range(step.rounds)]
         return parts

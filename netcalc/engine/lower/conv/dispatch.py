@@ -1,4 +1,4 @@
-"""Convolutions: which way each is computed."""
+"""Convolutions: choice of the algorithm."""
 
 from __future__ import annotations
 
@@ -10,71 +10,85 @@ import numpy as np
 
 from netcalc.engine.fuse import NORMALISING
 from netcalc.engine.graph import Node, Tensor
-from netcalc.engine.lower.context import Lowering, lowering, wide_dtype
+from netcalc.engine.lower.context import LoweringContext
 from netcalc.engine.lower.conv.depthwise import emit_depthwise
-from netcalc.engine.lower.conv.geometry import Convolving
-from netcalc.engine.lower.conv.im2col import emit_columns
-from netcalc.engine.lower.conv.planar_im2col import emit_planes, narrow_windows
-from netcalc.engine.lower.conv.winograd import emit_winograd, pays
-from netcalc.engine.lower.epilogue import Epilogue, statistics
-from netcalc.engine.lower.gemm import emit_few, emit_product
+from netcalc.engine.lower.conv.geometry import Convolution
+from netcalc.engine.lower.conv.im2col import emit_im2col
+from netcalc.engine.lower.conv.planar_im2col import emit_planar_im2col, has_narrow_windows
+from netcalc.engine.lower.conv.winograd import emit_winograd, use_winograd
+from netcalc.engine.lower.emission import compute_dtype
+from netcalc.engine.lower.epilogue import Epilogue, batch_norm_affine
+from netcalc.engine.lower.gemm import emit_chunked_product, emit_product
+from netcalc.engine.lower.registry import lowering
 from netcalc.engine.lower.small_gemm import chunks
 from netcalc.engine.storage import Slot
 from netcalc.numerics.kernels import Array, wide
 
 
 @lowering("conv1d", "conv2d", "conv3d")
-def convolution(low: Lowering, node: Node) -> bool:
-    """Images as rows of channels, so that a window is few runs of bytes and a product gives whole rows."""
-    tuning, op, source, result = low.tuning, node.op, node.inputs[0], node.result
-    assert source is not None
-    if op.padding_mode != "zeros" or op.weight_standardization or 0 in (*source.shape, *result.shape):
+def lower_convolution(context: LoweringContext, node: Node) -> bool:
+    """Emit a convolution of images whose pixels are rows of channels.
+
+    In this layout a window consists of few contiguous runs, and a product gives whole rows.
+    """
+    op, operand, result = node.op, node.inputs[0], node.result
+    assert operand is not None
+    if op.padding_mode != "zeros" or op.weight_standardization or 0 in (*operand.shape, *result.shape):
         return False
-    shape = source.shape
-    pads = tuple((int(a), int(b)) for a, b in op.pads(shape[-op.axes :]))
-    lead = len(shape) - op.axes - 1  # 1 with a batch, 0 without
-    order = (*range(lead), *range(lead + 1, len(shape)), lead)
-    filters, bias, last, stages = _folded(low, node)
-    epilogue = Epilogue(low, node, last, stages, order, bias)
-    x, out = low.wide(node, low.slot(source)).permuted(order), low.new(result, order).permuted(order)
-    if not lead:
-        x, out = _batched(x), _batched(out)
-    conv = Convolving(node, x, out, op.kernel, op.stride, op.dilation, pads, op.groups, filters, epilogue)
+    conv, tuning = _convolution(context, node, operand), context.tuning
     if tuning.depthwise and conv.groups > 1 and conv.groups == conv.channels == conv.outs:
-        emit_depthwise(low, conv if len(conv.kernel) > 1 else _as_image(conv))
-    elif conv.groups == 1 and not any(map(any, pads)) and math.prod(op.kernel) == 1:
-        _pointwise(low, conv)
-    elif pays(low, conv):
-        emit_winograd(low, conv)
-    elif tuning.planar_im2col and narrow_windows(conv, tuning):
-        emit_planes(low, conv)
+        emit_depthwise(context, conv if len(conv.kernel) > 1 else _as_image(conv))
+    elif conv.groups == 1 and not conv.padded and math.prod(op.kernel) == 1:
+        _emit_pointwise(context, conv)
+    elif use_winograd(context, conv):
+        emit_winograd(context, conv)
+    elif tuning.planar_im2col and has_narrow_windows(conv, tuning):
+        emit_planar_im2col(context, conv)
     else:
-        emit_columns(low, conv)
+        emit_im2col(context, conv)
     return True
 
 
-def _folded(low: Lowering, node: Node) -> tuple[Callable[[], Array], Slot | None, Tensor, list[Node]]:
-    """The filters and the bias, with a normalisation that comes first in them; what they give; the stages left."""
-    op, stages = node.op, node.after
-    work = wide_dtype(node.outputs[0].dtype)
-    biased = low.param(node, "bias") is not None
-    if not (low.tuning.fold_batch_norm and stages and stages[0].op.name in NORMALISING):
-        bias = low.made((op.out,), work, lambda: wide(low.fetch(node, "bias"))) if biased else None
-        return lambda: wide(low.fetch(node, "weight")), bias, node.outputs[0], stages
-    scale, shift = statistics(low, stages[0])
+def _convolution(context: LoweringContext, node: Node, operand: Tensor) -> Convolution:
+    """Return the geometry of a node, its operands with a batch and with channels last."""
+    op, shape = node.op, operand.shape
+    pads = tuple((int(a), int(b)) for a, b in op.pads(shape[-op.axes :]))
+    lead = len(shape) - op.axes - 1  # 1 with a batch, 0 without
+    order = (*range(lead), *range(lead + 1, len(shape)), lead)
+    filters, bias, last, stages = _folded(context, node)
+    epilogue = Epilogue(context, node, last, stages, order, bias)
+    x = context.emit.widened(node, context.layout.slot(operand)).permuted(order)
+    out = context.layout.allocate(node.result, order).permuted(order)
+    if not lead:
+        x, out = _batched(x), _batched(out)
+    return Convolution(node, x, out, op.kernel, op.stride, op.dilation, pads, op.groups, filters, epilogue)
+
+
+def _folded(context: LoweringContext, node: Node) -> tuple[Callable[[], Array], Slot | None, Tensor, list[Node]]:
+    """Return the filters and the bias, the tensor that they compute, and the fused nodes that remain.
+
+    A batch normalisation that comes first is folded into the filters and the bias.
+    """
+    op, stages, constants = node.op, node.after, context.constants
+    dtype = compute_dtype(node.outputs[0].dtype)
+    biased = constants.has(node, "bias")
+    if not (context.tuning.fold_batch_norm and stages and stages[0].op.name in NORMALISING):
+        bias = constants.derived((op.out,), dtype, lambda: wide(constants.fetch(node, "bias"))) if biased else None
+        return lambda: wide(constants.fetch(node, "weight")), bias, node.outputs[0], stages
+    scale, shift = batch_norm_affine(context, stages[0])
 
     def filters() -> Array:
-        weight = wide(low.fetch(node, "weight"))
-        return np.asarray(weight * scale().astype(work).reshape(-1, *(1,) * (weight.ndim - 1)))
+        weight = wide(constants.fetch(node, "weight"))
+        return np.asarray(weight * scale().astype(dtype).reshape(-1, *(1,) * (weight.ndim - 1)))
 
-    def moved() -> Array:
-        return shift() + low.fetch(node, "bias") * scale() if biased else shift()
+    def bias_and_shift() -> Array:
+        return shift() + constants.fetch(node, "bias") * scale() if biased else shift()
 
-    return filters, low.made((op.out,), work, moved), stages[0].outputs[0], stages[1:]
+    return filters, constants.derived((op.out,), dtype, bias_and_shift), stages[0].outputs[0], stages[1:]
 
 
-def _as_image(conv: Convolving) -> Convolving:
-    """A sequence as an image one pixel wide."""
+def _as_image(conv: Convolution) -> Convolution:
+    """Return a convolution of a sequence as that of an image one pixel wide."""
     return replace(
         conv,
         x=conv.x.inserted(2),
@@ -88,26 +102,28 @@ def _as_image(conv: Convolving) -> Convolving:
 
 
 def _batched(image: Slot) -> Slot:
+    """Return a single image as a batch."""
     view = image.reshaped((1, *image.shape))
     assert view is not None
     return view
 
 
-def _pointwise(low: Lowering, conv: Convolving) -> None:
-    """Filters of one tap: a product with the pixels that the stride leaves, in place where they lie in order."""
+def _emit_pointwise(context: LoweringContext, conv: Convolution) -> None:
+    """Emit a convolution of a single tap: a product with the pixels that the stride takes."""
     x = conv.x
     for axis, (count, step) in enumerate(zip(conv.counts, conv.stride, strict=True)):
         x = x.part(axis + 1, 0, count, step)
-    rows = low.rows(conv.node, x, range(len(x.shape)))
+    rows = context.emit.rows(conv.node, x, range(len(x.shape)))
 
     def load() -> Array:
         return conv.filters().reshape(conv.outs, conv.channels).T
 
-    shares = low.parallelism.product_jobs(conv.macs)
-    shares = shares if conv.outs % shares == 0 else 1
-    split = chunks(rows.shape[0], conv.channels, conv.outs // shares, low.parallelism.blas_threads, low.tuning)
+    jobs = context.parallelism.product_jobs(conv.macs)
+    jobs = jobs if conv.outs % jobs == 0 else 1
+    blas_threads = context.parallelism.blas_threads
+    split = chunks(rows.shape[0], conv.channels, conv.outs // jobs, blas_threads, context.tuning)
     if split is not None:
-        emit_few(low, conv.node, rows, load, split, conv.out_rows, conv.epilogue, shares)
+        emit_chunked_product(context, conv.node, rows, load, split, conv.out_rows, conv.epilogue, jobs)
     else:
-        weight = low.made((conv.channels, conv.outs), rows.dtype, load)
-        emit_product(low, conv.node, rows, weight, conv.out_rows, conv.epilogue)
+        weight = context.constants.derived((conv.channels, conv.outs), rows.dtype, load)
+        emit_product(context, conv.node, rows, weight, conv.out_rows, conv.epilogue)

@@ -1,104 +1,118 @@
-"""Convolution as a product: the windows of a strip of the image are copied into rows, which the filters multiply."""
+"""Convolution by im2col: the windows of a tile are copied into rows, which are multiplied with the filters."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator
 from functools import partial
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from netcalc.engine.lower.context import Lowering
-from netcalc.engine.lower.conv.geometry import Convolving, Region, filled, pieces, shaped
-from netcalc.engine.lower.epilogue import Pass
+from netcalc.engine.lower.context import LoweringContext
+from netcalc.engine.lower.conv.geometry import Convolution, ConvTile, cut_tiles, fill_slab
+from netcalc.engine.lower.passes import Pass
+from netcalc.engine.lower.regions import Region
 from netcalc.engine.lower.small_gemm import Chunks, chunks
-from netcalc.engine.step import Job, Scratch, Step
+from netcalc.engine.lower.tiling import emit_tiles
+from netcalc.engine.step import Buffers
+from netcalc.engine.storage import Slot
 from netcalc.numerics.kernels import Array
 
-__all__ = ["emit_columns"]
+__all__ = ["emit_im2col"]
 
 
-def emit_columns(low: Lowering, conv: Convolving) -> None:
-    """A step that copies windows and multiplies them, strip by strip."""
-    tuning = low.tuning
-    share, outs = conv.channels // conv.groups, conv.outs // conv.groups
-    depth = share * math.prod(conv.kernel)
-    width = math.prod(conv.counts[1:])
+def emit_im2col(context: LoweringContext, conv: Convolution) -> None:
+    """Emit a step that copies windows and multiplies them, tile by tile."""
+    tuning = context.tuning
+    depth, width = _depth(conv), math.prod(conv.counts[1:])
     pixels = max(tuning.im2col_least_rows, min(tuning.im2col_most_rows, tuning.im2col_elements // depth))
-    parts = pieces(conv, conv.counts[0], width, pixels, low.parallelism.product_jobs(conv.macs), tuning)
-    images, height = max(p.region.images for p in parts), max(p.region.height for p in parts)
-    rows = images * height * width
-    wide = parts[0].channels.stop  # of a job
-    split = chunks(rows, depth, wide, low.parallelism.blas_threads, tuning) if conv.groups == 1 else None
-
+    jobs = context.parallelism.product_jobs(conv.macs)
+    tiles = cut_tiles(conv, conv.counts[0], width, pixels, jobs, tuning)
+    images, height = (max(getattr(tile.region, name) for tile in tiles) for name in ("images", "height"))
+    rows, columns = images * height * width, tiles[0].channels.stop
+    split = None
+    if conv.groups == 1:
+        split = chunks(rows, depth, columns, context.parallelism.blas_threads, tuning)
+    outs = conv.outs // conv.groups
     shape = (conv.groups, depth, outs) if split is None else split.shape(depth, outs)
-    weight = low.made(shape, conv.x.dtype, lambda: _matrix(conv, split))
-    bare = not any(map(any, conv.pads)) and conv.x.strides[-1] == conv.x.dtype.itemsize
-    narrow = conv.out.dtype != conv.x.dtype
-    sizes = {
-        "columns": rows * depth,
-        "slab": 0 if bare else math.prod(_slab(conv, images, height)),
-        "sums": 0 if split is None else split.room(rows, depth, wide),
-        "wide": rows * wide if narrow else 0,
-    }
-    own = len(conv.epilogue.scratch)
-    scratch: list[Scratch] = [*conv.epilogue.scratch, *(((size,), conv.x.dtype) for size in sizes.values())]
+    weight = context.constants.derived(shape, conv.x.dtype, lambda: _matrix(conv, split))
+    emit_tiles(
+        context,
+        conv.node,
+        reads=(conv.x, weight),
+        out=conv.out_rows,
+        tiles=tiles,
+        index=lambda tile: (conv.pixels(tile.region), tile.channels),
+        compute=lambda tile, result, buffers: _passes(conv, weight, split, tile, result, buffers),
+        dtype=conv.x.dtype,
+        buffers={
+            "windows": rows * depth,
+            "slab": 0 if _in_place(conv) else math.prod(_slab_shape(conv, images, height)),
+            "partial sums": 0 if split is None else split.buffer_elements(rows, depth, columns),
+        },
+        epilogue=conv.epilogue,
+        products=True,
+    )
 
-    def bind(index: int, arrays: Sequence[Array]) -> Job:
-        tile, channels = parts[index]
-        room = dict(zip(sizes, arrays[own:], strict=True))
-        passes: list[Pass] = []
-        x = conv.x.array()
-        if bare:
-            start = tile.top * conv.stride[0]
-            under = x[tile.first : tile.end, start : start + conv.reach(tile.height)]
+
+def _passes(
+    conv: Convolution, weight: Slot, split: Chunks | None, tile: ConvTile, result: Array, buffers: Buffers
+) -> Iterator[Pass]:
+    region, channels = tile
+    x = conv.x.array()
+    if _in_place(conv):
+        start = region.top * conv.stride[0]
+        slab = x[region.first : region.end, start : start + conv.extent(region.height)]
+    else:
+        slab = buffers.view("slab", _slab_shape(conv, region.images, region.height))
+        yield from fill_slab(conv, x, region, slab)
+    depth, outs = _depth(conv), conv.outs // conv.groups
+    for group in range(conv.groups):
+        windows = _windows(conv, slab, region, group)
+        if math.prod(conv.kernel) == 1 and windows.flags.c_contiguous:
+            rows = windows.reshape(len(result), depth)
         else:
-            under = shaped(room["slab"], _slab(conv, tile.images, tile.height))
-            passes += filled(conv, x, tile, under)
-        place = tile.rows(conv)
-        goal = conv.out_rows.array()[place, channels]
-        y = shaped(room["wide"], goal.shape) if narrow else goal
-        count = place.stop - place.start
-        for group in range(conv.groups):
-            windows = _windows(conv, under, tile, group)
-            if math.prod(conv.kernel) == 1 and windows.flags.c_contiguous:
-                columns = windows.reshape(count, depth)
-            else:
-                columns = shaped(room["columns"], (count, depth))
-                passes.append(partial(np.copyto, columns.reshape(windows.shape), windows))
-            if split is not None:
-                passes += split.product(columns, split.part(weight.array(), channels), y, room["sums"])
-            elif conv.groups == 1:
-                passes.append(partial(np.matmul, columns, weight.array()[0, :, channels], y))
-            else:
-                target = y[:, group * outs : (group + 1) * outs]
-                passes.append(partial(np.matmul, columns, weight.array()[group], target))
-        return conv.epilogue.finish(passes, y, goal, place, channels, arrays)
-
-    reads = (conv.x, weight, *conv.epilogue.reads)
-    low.emit(Step(conv.node, reads, (conv.out,), len(parts), bind, scratch, products=True))
+            rows = buffers.view("windows", (len(result), depth))
+            yield partial(np.copyto, rows.reshape(windows.shape), windows)
+        if split is not None:
+            yield from split.product(rows, split.part(weight.array(), channels), result, buffers["partial sums"])
+        elif conv.groups == 1:
+            yield partial(np.matmul, rows, weight.array()[0, :, channels], result)
+        else:
+            target = result[:, group * outs : (group + 1) * outs]
+            yield partial(np.matmul, rows, weight.array()[group], target)
 
 
-def _matrix(conv: Convolving, split: Chunks | None) -> Array:
-    """(groups, kernel… × in/groups, out/groups): a filter is a column, in the order of the bytes of a window."""
+def _depth(conv: Convolution) -> int:
+    """Return the elements of a window in one group."""
+    return conv.channels // conv.groups * math.prod(conv.kernel)
+
+
+def _in_place(conv: Convolution) -> bool:
+    """Return True if windows can be read from the input itself."""
+    return not conv.padded and conv.x.strides[-1] == conv.x.dtype.itemsize
+
+
+def _matrix(conv: Convolution, split: Chunks | None) -> Array:
+    """Return the filters as (groups, kernel… × in/groups, out/groups): columns in the order of a window in memory."""
     filters, outs = conv.filters(), conv.outs // conv.groups
     matrix = np.moveaxis(filters.reshape(conv.groups, outs, *filters.shape[1:]), (1, 2), (-1, -2))
     return matrix if split is None else split.arranged(matrix.reshape(-1, outs))
 
 
-def _slab(conv: Convolving, images: int, height: int) -> tuple[int, ...]:
-    """The shape of the padded input under so many rows of so many images."""
-    others = (conv.reach(count, axis) for axis, count in enumerate(conv.counts) if axis)
-    return (images, conv.reach(height), *others, conv.channels)
+def _slab_shape(conv: Convolution, images: int, height: int) -> tuple[int, ...]:
+    """Return the shape of the padded input under so many rows of so many images."""
+    others = (conv.extent(count, axis) for axis, count in enumerate(conv.counts) if axis)
+    return (images, conv.extent(height), *others, conv.channels)
 
 
-def _windows(conv: Convolving, slab: Array, tile: Region, group: int) -> Array:
-    """A view (images, rows…, kernel…, channels of the group) of the windows over a slab."""
+def _windows(conv: Convolution, slab: Array, region: Region, group: int) -> Array:
+    """Return a view (images, rows…, kernel…, channels of the group) of the windows over a slab."""
     share = conv.channels // conv.groups
     part = slab[..., group * share : (group + 1) * share]
     steps = part.strides[1:-1]
-    shape = (tile.images, tile.height, *conv.counts[1:], *conv.kernel, share)
+    shape = (region.images, region.height, *conv.counts[1:], *conv.kernel, share)
     strides = (
         part.strides[0],
         *(n * s for n, s in zip(steps, conv.stride, strict=True)),

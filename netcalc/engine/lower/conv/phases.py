@@ -1,4 +1,4 @@
-"""Padded input whose columns lie by phase: those that a stride takes one after the other are a run of bytes."""
+"""Padded input with its columns grouped by phase, so that columns one stride apart are contiguous."""
 
 from __future__ import annotations
 
@@ -8,34 +8,36 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from netcalc.engine.lower.conv.geometry import Convolving, Region, covered
-from netcalc.engine.lower.epilogue import Pass
+from netcalc.engine.lower.conv.geometry import Convolution, covered_parts
+from netcalc.engine.lower.passes import Pass
+from netcalc.engine.lower.regions import Region
 from netcalc.numerics.kernels import Array
 
-__all__ = ["phased", "phased_shape"]
+__all__ = ["fill_phases", "phases_shape"]
 
 Index: TypeAlias = tuple[Any, ...]
 
 
-def phased_shape(conv: Convolving, tile: Region) -> tuple[int, ...]:
-    """(images, rows…, phases, columns of a phase, channels): columns that a stride takes together lie together."""
+def phases_shape(conv: Convolution, region: Region) -> tuple[int, ...]:
+    """Return the shape of a slab: (images, rows…, phases, columns of a phase, channels)."""
     step = conv.stride[-1]
-    reach = [conv.reach(tile.height if axis == 0 else count, axis) for axis, count in enumerate(conv.counts)]
-    return (tile.images, *reach[:-1], step, -(-reach[-1] // step), conv.channels)
+    counts = (region.height, *conv.counts[1:])
+    extents = [conv.extent(count, axis) for axis, count in enumerate(counts)]
+    return (region.images, *extents[:-1], step, -(-extents[-1] // step), conv.channels)
 
 
-def phased(conv: Convolving, x: Array, tile: Region, slab: Array) -> Iterator[Pass]:
-    """Passes that fill such a slab with the padded input under a region of the result."""
-    if any(map(any, conv.pads)):
+def fill_phases(conv: Convolution, x: Array, region: Region, slab: Array) -> Iterator[Pass]:
+    """Yield passes that fill such a slab with the padded input under a region of the result."""
+    if conv.padded:
         yield partial(slab.fill, 0)
-    images = slice(tile.first, tile.end)
-    places, sources = covered(conv, tile, slab.shape[1:-3])
+    images = slice(region.first, region.end)
+    targets, origins = covered_parts(conv, region, slab.shape[1:-3])
     step, columns, before = conv.stride[-1], conv.sizes[-1], conv.pads[-1][0]
     for phase in range(step):
-        first = (phase - before) % step  # the first column of the input that falls into this phase
+        first = (phase - before) % step  # the first column of the input in this phase
         start = (first + before) // step
         count = min(len(range(first, columns, step)), slab.shape[-2] - start)
         if count > 0:
-            place: Index = (slice(None), *places, phase, slice(start, start + count))
-            target = slab[place]
-            yield partial(np.copyto, target, x[(images, *sources, slice(first, first + (count - 1) * step + 1, step))])
+            place: Index = (slice(None), *targets, phase, slice(start, start + count))
+            origin: Index = (images, *origins, slice(first, first + (count - 1) * step + 1, step))
+            yield partial(np.copyto, slab[place], x[origin])

@@ -1,0 +1,61 @@
+"""Row vectors broadcast over the rows of a tile, with inner loops that are long even where rows are short."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from weakref import WeakValueDictionary
+
+import numpy as np
+
+from netcalc.engine.lower.passes import Pass
+from netcalc.engine.tuning import Tuning
+from netcalc.numerics.kernels import Array
+
+__all__ = ["across", "across_computed", "merged_rows", "rows_at_once"]
+
+#: Repeated vectors, as long as a step holds them.
+_repeated_vectors: WeakValueDictionary[tuple[int, str, int, int], Array] = WeakValueDictionary()
+
+
+def rows_at_once(width: int, tuning: Tuning) -> int:
+    """Return the number of rows of this width that make a long inner loop."""
+    return max(1, tuning.broadcast_elements // width)
+
+
+def merged_rows(x: Array, tuning: Tuning) -> int:
+    """Return the number of rows of ``x`` that a pass may treat as one."""
+    if not x.flags.c_contiguous:
+        return 1
+    return next(count for count in range(rows_at_once(x.shape[1], tuning), 0, -1) if len(x) % count == 0)
+
+
+def across(ufunc: Callable[..., object], x: Array, values: Array, tuning: Tuning) -> Pass:
+    """Return the pass that combines ``x`` in place with one value for each column."""
+    count = merged_rows(x, tuning)
+    if count > 1:
+        x = x.reshape(-1, count * x.shape[1])
+        values = _repeated(values, count)
+    return partial(ufunc, x, values, x)
+
+
+def across_computed(
+    ufunc: Callable[..., object], x: Array, out: Array, values: Callable[[], Array], buffer: Array, tuning: Tuning
+) -> Iterator[Pass]:
+    """Yield passes that compute ``out`` from ``x`` and one value for each column.
+
+    ``values`` computes these at run time; ``buffer`` holds them, repeated for :func:`rows_at_once` rows.
+    """
+    count, width = min(merged_rows(x, tuning), merged_rows(out, tuning)), out.shape[1]
+    pattern = buffer[: count * width]
+    yield lambda: np.copyto(pattern.reshape(count, width), values())
+    yield partial(ufunc, x.reshape(-1, count * width), pattern, out.reshape(-1, count * width))
+
+
+def _repeated(values: Array, count: int) -> Array:
+    """Return a vector repeated so many times; the same array for all uses of the same constant."""
+    key = (values.ctypes.data, values.dtype.char, values.size, count)
+    repeated = _repeated_vectors.get(key)
+    if repeated is None:
+        _repeated_vectors[key] = repeated = np.tile(values, count)
+    return repeated

@@ -1,0 +1,131 @@
+"""Constants of a plan: parameters, and arrays that are computed from them once, when they are loaded."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from netcalc.analysis.walk import dtype_of
+from netcalc.dims import value_at
+from netcalc.engine.graph import Graph, Node
+from netcalc.engine.lower.layout import Layout, new_slot
+from netcalc.engine.step import Constant
+from netcalc.engine.storage import Slot
+from netcalc.ir import Program
+from netcalc.numerics.kernels import Array
+from netcalc.numerics.numpy_dtypes import numpy_dtype
+from netcalc.numerics.parameters import Parameters
+from netcalc.opdef import Param
+
+__all__ = ["Constants"]
+
+
+class Constants:
+    """Constants that lowerings declare; tied parameters share one slot.
+
+    ``declared`` lists them in the order of declaration.
+    """
+
+    def __init__(self, program: Program, graph: Graph, layout: Layout) -> None:
+        self.declared: list[Constant] = []
+        self._program = program
+        self._graph = graph
+        self._layout = layout
+        self._values: Parameters | None = None
+        self._parameters: dict[str, Slot] = {}
+        self._derived: dict[Hashable, Slot] = {}
+        self._users = Counter(owner for node in graph.nodes for owner in node.instance.owners.values())
+
+    @property
+    def parameter_bytes(self) -> int:
+        """Bytes of all parameters as declared."""
+        sizes = {
+            node.instance.owners[param.name]: math.prod(self.shape(node, param.name))
+            * self._dtype(node, param).itemsize
+            for node in self._graph.nodes
+            for param in node.instance.node.params
+        }
+        return sum(sizes.values())
+
+    # -- Declarations and values of parameters -------------------------------------------------------
+
+    def has(self, node: Node, name: str) -> bool:
+        """Return True if the operation has a parameter of this name."""
+        return any(param.name == name for param in node.instance.node.params)
+
+    def shape(self, node: Node, name: str) -> tuple[int, ...]:
+        """Return the shape of a parameter."""
+        return tuple(value_at(size, {}) for size in self._param(node, name).shape)
+
+    def is_shared(self, node: Node, name: str) -> bool:
+        """Return True if other operations use the same parameter."""
+        return self._users[node.instance.owners[name]] > 1
+
+    @contextmanager
+    def reading(self, values: Parameters) -> Iterator[None]:
+        """Provide the values of parameters to :meth:`fetch` within the context."""
+        self._values = values
+        try:
+            yield
+        finally:
+            self._values = None
+
+    def fetch(self, node: Node, name: str) -> Array:
+        """Return the values of a parameter; called by constants while they are loaded."""
+        assert self._values is not None
+        return self._values.fetch(node.instance, self._param(node, name))
+
+    # -- Slots ----------------------------------------------------------------------------------------
+
+    def parameter(self, node: Node, name: str) -> Slot:
+        """Return the slot of a parameter as it is declared."""
+        owner = node.instance.owners[name]
+        if owner not in self._parameters:
+            slot = new_slot(self.shape(node, name), self._dtype(node, self._param(node, name)))
+            self._parameters[owner] = slot
+            self._declare(Constant(slot, load=lambda: self.fetch(node, name)))
+        return self._parameters[owner]
+
+    def derived(
+        self, shape: tuple[int, ...], dtype: np.dtype[Any], load: Callable[[], Array], key: Hashable = None
+    ) -> Slot:
+        """Return the slot of an array that ``load`` computes once.
+
+        Its result may have another shape of as many elements.  Constants of equal ``key`` share one slot.
+        """
+        if key is not None and key in self._derived:
+            return self._derived[key]
+
+        def fill(out: Array) -> None:
+            array = load()
+            np.copyto(out.reshape(array.shape), array, casting="same_kind")
+
+        slot = self.filled(shape, dtype, fill)
+        if key is not None:
+            self._derived[key] = slot
+        return slot
+
+    def filled(self, shape: tuple[int, ...], dtype: np.dtype[Any], fill: Callable[[Array], None]) -> Slot:
+        """Return the slot of an array whose elements ``fill`` sets once, in place."""
+        slot = new_slot(shape, dtype)
+        self._declare(Constant(slot, fill=fill))
+        return slot
+
+    def ones(self, count: int, dtype: np.dtype[Any]) -> Slot:
+        """Return the slot of a vector of ones."""
+        return self.derived((count,), dtype, lambda: np.ones(count, dtype), key=("ones", count, dtype))
+
+    def _declare(self, constant: Constant) -> None:
+        self.declared.append(constant)
+        self._layout.constant_stores.add(constant.slot.store)
+
+    def _param(self, node: Node, name: str) -> Param:
+        return next(param for param in node.instance.node.params if param.name == name)
+
+    def _dtype(self, node: Node, param: Param) -> np.dtype[Any]:
+        return numpy_dtype(dtype_of(param, node.instance.node, self._program.dtype))

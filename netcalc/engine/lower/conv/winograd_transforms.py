@@ -1,0 +1,85 @@
+"""Transforms of Winograd's minimal filtering F(2×2, 3×3).
+
+Lavin & Gray 2016, "Fast Algorithms for Convolutional Neural Networks", arXiv:1509.09308.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from itertools import product
+
+import numpy as np
+
+from netcalc.engine.lower.conv.geometry import Convolution
+from netcalc.engine.lower.passes import Pass
+from netcalc.engine.lower.regions import Region
+from netcalc.numerics.kernels import Array
+
+__all__ = ["fill_phases", "transform_input", "transform_output", "transformed_filters"]
+
+#: Transform of a filter: G·g·Gᵀ.
+_FILTER = np.array([[1, 0, 0], [0.5, 0.5, 0.5], [0.5, -0.5, 0.5], [0, 0, 1]])
+#: Transform of a filter written as nine numbers, to the 16 positions of the tile, row by row.
+_FLAT_FILTER = np.kron(_FILTER, _FILTER)
+
+
+def transformed_filters(conv: Convolution, width: int, at_a_time: int) -> Array:
+    """Return the filters as (positions in the tile, blocks, channels, ``width`` filters of a block)."""
+    channels, outs = conv.channels, conv.outs
+    filters, transformed = conv.filters(), np.empty((16, outs // width, channels, width), conv.x.dtype)
+    for block, start in product(range(outs // width), range(0, width, at_a_time)):
+        end = min(start + at_a_time, width)
+        part = filters[block * width + start : block * width + end].astype(np.float64)  # sums are rounded once
+        flat = np.matmul(_FLAT_FILTER, part.reshape(-1, 9).T).reshape(16, end - start, channels)
+        transformed[:, block, :, start:end] = flat.swapaxes(1, 2)
+    return transformed
+
+
+def fill_phases(conv: Convolution, x: Array, pixels: Region, slab: Array) -> Iterator[Pass]:
+    """Yield passes that fill a slab with the padded input, even and odd rows and columns apart."""
+    rows = _phases(conv.sizes[0], conv.pads[0][0] - pixels.top, slab.shape[2])
+    columns = _phases(conv.sizes[1], conv.pads[1][0], slab.shape[4])
+    images = slice(pixels.first, pixels.end)
+    yield partial(slab.fill, 0)
+    for (i, (target_rows, origin_rows)), (j, (target_columns, origin_columns)) in product(
+        enumerate(rows), enumerate(columns)
+    ):
+        yield partial(np.copyto, slab[:, i, target_rows, j, target_columns], x[images, origin_rows, origin_columns])
+
+
+def _phases(size: int, pad: int, places: int) -> list[tuple[slice, slice]]:
+    """Return, for even and odd positions of a padded axis, the part that the input covers and the part of the input."""
+    parts = []
+    for phase in range(2):
+        first = max((phase - pad) % 2, phase - pad)  # the first position of the input in this phase and in the slab
+        start = (first + pad - phase) // 2
+        count = max(0, min(len(range(first, size, 2)), places - start))
+        parts.append((slice(start, start + count), slice(first, first + max(0, 2 * count - 1), 2)))
+    return parts
+
+
+def transform_input(slab: Array, lines: Array, tiles: Array) -> Iterator[Pass]:
+    """Yield passes that compute Bᵀ·d·B of every tile d: along its rows into ``lines``, then along its columns."""
+    across, height = lines.shape[4], tiles.shape[3]
+    columns = [slab[:, :, :, j % 2, j // 2 : j // 2 + across] for j in range(4)]
+    rows = [lines[:, :, i % 2, i // 2 : i // 2 + height] for i in range(4)]
+    for operand, result in ((columns, lines), (rows, tiles)):
+        yield partial(np.subtract, operand[0], operand[2], result[0])
+        yield partial(np.add, operand[1], operand[2], result[1])
+        yield partial(np.subtract, operand[2], operand[1], result[2])
+        yield partial(np.subtract, operand[1], operand[3], result[3])
+
+
+def transform_output(products: Array, buffer: Array) -> Iterator[Pass]:
+    """Yield passes that compute Aᵀ·m·A of every tile m, into the last four of the 14 arrays of the buffer."""
+    sums, pair, pixels = (buffer[a:b].reshape(2, -1, *buffer.shape[1:]) for a, b in ((0, 8), (8, 10), (10, 14)))
+    yield partial(np.add, products[1], products[2], sums[0])
+    yield partial(np.subtract, products[1], products[2], sums[1])
+    yield partial(np.add, sums[0], products[0], sums[0])
+    yield partial(np.subtract, sums[1], products[3], sums[1])
+    for row in range(2):
+        yield partial(np.add, sums[row, 1], sums[row, 2], pair[row, 0])
+        yield partial(np.subtract, sums[row, 1], sums[row, 2], sums[row, 1])
+        yield partial(np.add, sums[row, 0], pair[row, 0], pixels[row, 0])
+        yield partial(np.subtract, sums[row, 1], sums[row, 3], pixels[row, 1])

@@ -50,7 +50,7 @@ def test_missing_and_unknown_arguments() -> None:
     assert {(p.code, p.hint) for p in found} == {("E103", "did you mean 'units'?"), ("E105", None)}
 
 
-def test_errors_in_a_block_say_how_one_got_there() -> None:
+def test_errors_in_a_block_have_the_chain_of_calls() -> None:
     text = BLOCK.replace('{out: "${units}", bias: "${bias}"}', "{out: 0}") + "  - {name: p, twice: {units: 4}}\n"
     (problem,) = problems(text)
     assert [r.text for r in problem.chain] == ["in block 'twice', called here"]
@@ -65,12 +65,12 @@ def test_an_error_in_a_repeated_block_is_reported_once() -> None:
     assert len(problems(text)) == 1
 
 
-def test_endless_recursion_is_an_error() -> None:
+def test_unbounded_recursion_is_an_error() -> None:
     found = problems("inputs: {x: [2, 3]}\nblocks: {loop: {layers: [loop]}}\nlayers: [loop]\n")
     assert found[0].code == "E204"
 
 
-def test_recursion_that_ends_is_fine() -> None:
+def test_bounded_recursion_is_elaborated() -> None:
     found = program(
         """
         inputs: {x: [2, 8]}
@@ -145,14 +145,14 @@ def test_a_tie_from_inside_a_block_to_the_top() -> None:
         ("{wight: a.weight}", "linear has no parameter 'wight' to tie"),
     ],
 )
-def test_ties_that_do_not_hold(tie: str, message: str) -> None:
+def test_invalid_ties(tie: str, message: str) -> None:
     (problem,) = problems(
         f"inputs: {{x: [2, 8]}}\nlayers:\n  - {{name: a, linear: 4}}\n  - {{tie: {tie}, linear: 3}}\n"
     )
     assert (problem.code, problem.message) == ("E304", message)
 
 
-def test_freeze_reaches_into_blocks() -> None:
+def test_freeze_applies_inside_blocks() -> None:
     found = program(BLOCK + "  - {name: p, freeze: true, twice: {units: 4}}\n  - {name: q, twice: {units: 4}}\n")
     from netcalc.analysis.walk import parameters
 
@@ -179,7 +179,7 @@ def test_extends_changes_variables(tmp_path: Path) -> None:
         elaborate(load_document(child), {"units": 10})
 
 
-def test_extends_refuses_a_variable_that_the_base_lacks(tmp_path: Path) -> None:
+def test_extends_rejects_a_variable_that_the_parent_lacks(tmp_path: Path) -> None:
     write(tmp_path, "base.yaml", "inputs: {x: [2, 8]}\nvars: {units: 4}\nlayers: [{linear: '${units}'}]\n")
     child = write(tmp_path, "child.yaml", "extends: base\nvars: {unit: 7}\n")
     with pytest.raises(NetcalcError) as caught:
@@ -187,7 +187,7 @@ def test_extends_refuses_a_variable_that_the_base_lacks(tmp_path: Path) -> None:
     assert caught.value.diagnostics[0].hint == "did you mean 'units'?"
 
 
-def test_extends_in_a_circle(tmp_path: Path) -> None:
+def test_circular_extends(tmp_path: Path) -> None:
     write(tmp_path, "a.yaml", "extends: b\n")
     with pytest.raises(NetcalcError) as caught:
         load_document(write(tmp_path, "b.yaml", "extends: a\n"))
@@ -202,7 +202,7 @@ def test_imported_blocks(tmp_path: Path) -> None:
     assert shapes(elaborate(load_document(main))) == {"t.l": "2×2"}
 
 
-def test_an_unknown_spec_is_suggested() -> None:
+def test_an_unknown_spec_gets_a_suggestion() -> None:
     with pytest.raises(NetcalcError) as caught:
         load_document("resnet43")
     assert caught.value.diagnostics[0].code == "E005"
@@ -233,13 +233,13 @@ def test_an_optional_operation_may_be_null() -> None:
 
 
 @pytest.mark.parametrize("act", ["3", "{relu: {}, tanh: {}}", "[relu]"])
-def test_an_operation_is_a_name_or_one_name_with_arguments(act: str) -> None:
+def test_an_operation_argument_is_a_name_or_one_name_with_arguments(act: str) -> None:
     (problem,) = problems(CHOSEN + f"  - layer: {{act: {act}}}\n")
     assert problem.code == "E104"
     assert "should be an operation or block, by name or as {name: arguments}" in problem.message
 
 
-def test_a_line_that_names_no_operation() -> None:
+def test_a_line_whose_expression_gives_no_operation() -> None:
     (problem,) = problems("inputs: {x: [2, 8]}\nvars: {act: [relu, tanh]}\nlayers: ['${act}']\n")
     assert problem.code == "E104"
 

@@ -18,7 +18,7 @@ MLP: dict[str, Any] = {"netcalc": 1, "inputs": {"x": [2, 8]}, "layers": [{"name"
 
 
 def errors(data: Any, **options: Any) -> tuple[Diagnostic, ...]:
-    """The diagnostics of a spec."""
+    """Return the diagnostics of an invalid spec."""
     with pytest.raises(NetcalcError) as caught:
         elaborate(load_data(data, **options))
     return caught.value.diagnostics
@@ -68,7 +68,7 @@ def test_the_text_of_an_error_names_the_path() -> None:
     assert render_diagnostic(error).splitlines()[:2] == ["error[E301]: unknown value 'rleu'", "--> a: layers[1].from"]
 
 
-def test_data_that_is_no_mapping() -> None:
+def test_data_that_is_not_a_mapping() -> None:
     (error,) = errors([1])
     assert (error.code, str(error.span)) == ("E104", "<data>")
 

@@ -1,4 +1,4 @@
-"""Shipped specs with random damage are elaborated or refused, and nothing else happens."""
+"""Shipped specs with random changes are elaborated or rejected with diagnostics; nothing else is raised."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from netcalc.spec.library import load_text, shipped, specs_dir
 
 DRAWS = int(os.environ.get("NETCALC_DRAWS", "100"))
 
-#: A line's words, numbers, marks and spaces.
+#: Words, whitespace and single other characters.
 TOKEN = re.compile(r"\w+|\s+|[^\w\s]")
 STRANGE = [
     *(
@@ -71,7 +71,7 @@ def damaged(draw: st.DrawFn) -> str:
 
 @settings(max_examples=DRAWS, deadline=None, suppress_health_check=list(HealthCheck))
 @given(damaged())
-def test_damage_is_refused_or_does_no_harm(text: str) -> None:
+def test_damaged_specs_are_elaborated_or_rejected(text: str) -> None:
     try:
         program = elaborate(load_text(text, "spec.yaml", specs_dir()))
     except NetcalcError as error:

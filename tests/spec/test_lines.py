@@ -1,4 +1,4 @@
-"""Lines of layers: names, wiring, conditions, sequences, joins."""
+"""Lines of layers: names, inputs, conditions, sequences, branches."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_branches_named_as_ports_fill_them_in_any_order() -> None:
     assert [v.name for v in found.main.nodes[-1].inputs if v] == ["q", "k", "v"]
 
 
-def test_when_leaves_a_line_out_and_its_name_stands_for_what_it_was_given() -> None:
+def test_the_name_of_a_skipped_line_stands_for_its_input() -> None:
     found = layers("- {name: a, linear: 8}\n- {name: b, when: false, linear: 3}\n- {from: [a, b], add: {}}")
     assert list(shapes(found)) == ["a", "add"]
     assert found.main.nodes[1].inputs[0] is found.main.nodes[1].inputs[1]
@@ -83,7 +83,7 @@ def test_a_named_sequence_numbers_its_lines() -> None:
     assert "head.0.weight" in params(found)
 
 
-def test_an_unnamed_sequence_stands_in_its_parents_place() -> None:
+def test_lines_of_an_unnamed_sequence_continue_the_numbering() -> None:
     found = layers("- {name: f, sequence: [{sequence: [{linear: 4}, relu]}, {linear: 2}]}")
     assert list(shapes(found)) == ["f.0", "f.1", "f.2"]
 
@@ -93,7 +93,7 @@ def test_as_names_outputs() -> None:
     assert [v.name for v in found.main.nodes[1].inputs if v] == ["chunk.1", "chunk.0"]
 
 
-def test_outputs_of_an_operation_go_by_port() -> None:
+def test_outputs_of_an_operation_are_named_by_port() -> None:
     found = layers("- {name: r, lstm: {hidden: 3, batch_first: true}}\n- {from: r.h_n, relu: {}}", shape="[2, 5, 8]")
     assert found.main.nodes[1].inputs[0] is found.main.nodes[0].outputs[1]
 
@@ -135,7 +135,7 @@ def test_integer_inputs_carry_their_range() -> None:
     assert (found.inputs[0].low, found.inputs[0].high, found.inputs[0].type.dtype) == (0, 11, "int64")
 
 
-def test_duplicate_names_are_refused_with_both_places() -> None:
+def test_duplicate_names_are_reported_with_both_places() -> None:
     (problem,) = layer_problems("- {name: a, linear: 4}\n- {name: a, linear: 4}")
     assert (problem.code, problem.message) == ("E106", "duplicate name 'a'")
     assert problem.span is not None
@@ -157,7 +157,7 @@ def test_every_independent_error_is_reported_once() -> None:
     assert [p.code for p in found] == ["E104", "E401", "E301"]
 
 
-def test_a_value_of_further_down_is_no_value_yet() -> None:
+def test_a_value_of_a_later_line_cannot_be_used() -> None:
     (problem,) = layer_problems("- {name: a, from: b, relu: {}}\n- {name: b, relu: {}}")
     assert problem.code == "E302"
     assert problem.related[0].span is not None
@@ -183,7 +183,7 @@ def test_two_operations_on_one_line() -> None:
     assert problem.code == "E107"
 
 
-def test_shapes_that_do_not_fit_show_both_with_their_origins() -> None:
+def test_a_shape_mismatch_shows_both_shapes_with_their_origins() -> None:
     (problem,) = layer_problems("- {name: a, linear: 4}\n- {name: b, linear: 5}\n- {from: [a, b], add: {}}")
     assert problem.code == "E401"
     assert [r.span.line for r in problem.related if r.span] == [4, 5]
@@ -196,7 +196,7 @@ def test_a_missing_port_is_named() -> None:
     assert (problem.code, problem.message) == ("E303", "scaled_dot_product_attention requires the inputs key and value")
 
 
-def test_every_name_of_a_line_that_is_left_out_stands_for_its_input() -> None:
+def test_every_name_of_a_skipped_line_stands_for_its_input() -> None:
     found = layers(
         """
         - {when: false, chunk: 2, as: [left, right]}
@@ -206,11 +206,11 @@ def test_every_name_of_a_line_that_is_left_out_stands_for_its_input() -> None:
         - {from: [b, gone], add: {}}
         """
     )
-    assert [v.name for v in found.main.nodes[1].inputs if v] == ["a"]  # as if the line before were not there
+    assert [v.name for v in found.main.nodes[1].inputs if v] == ["a"]  # the skipped line is the identity
     assert [v.name for v in found.main.nodes[-1].inputs if v] == ["b", "x"]
 
 
-def test_of_two_lines_with_one_name_the_one_that_holds_has_it() -> None:
+def test_of_two_lines_with_one_name_the_one_that_is_not_skipped_defines_it() -> None:
     text = """
         - {name: a, linear: 8}
         - {when: FIRST, name: h, from: x, linear: 8, as: out}
@@ -225,7 +225,7 @@ def test_of_two_lines_with_one_name_the_one_that_holds_has_it() -> None:
         assert taken is h.node.outputs[0]
 
 
-def test_what_takes_no_input_is_absent_when_it_is_left_out() -> None:
+def test_a_skipped_operation_without_inputs_is_absent() -> None:
     text = """
         - {when: CONDITION, name: sinks, parameter: [2]}
         - {from: {query: x, key: x, value: x, sinks: sinks}, scaled_dot_product_attention: {}}

@@ -1,4 +1,4 @@
-"""Figures that papers print, and what agrees with them."""
+"""Published figures: parsing, precision and inheritance."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def published(value: str | int) -> Published:
 @pytest.mark.parametrize(
     ("value", "number"), [("117 M", 117_000_000), ("4.5G", 4_500_000_000), ("512", 512), (61, 61), ("1.5 k", 1500)]
 )
-def test_the_number_that_is_printed(value: str | int, number: int) -> None:
+def test_printed_figures_are_parsed(value: str | int, number: int) -> None:
     assert published(value).number == Decimal(number)
 
 
@@ -34,7 +34,7 @@ def test_the_number_that_is_printed(value: str | int, number: int) -> None:
         (25_557_032, 25_557_032, 25_557_032),
     ],
 )
-def test_a_count_agrees_to_the_digits_that_are_printed(value: str | int, least: int, most: int) -> None:
+def test_a_count_agrees_to_the_printed_digits(value: str | int, least: int, most: int) -> None:
     figure = published(value)
     assert figure.agrees(least)
     assert figure.agrees(most)
@@ -43,12 +43,12 @@ def test_a_count_agrees_to_the_digits_that_are_printed(value: str | int, least: 
 
 
 @pytest.mark.parametrize("value", ["about 5", "5 X", "-3", "5.", "0"])
-def test_what_is_no_figure(value: str) -> None:
+def test_malformed_figures(value: str) -> None:
     with pytest.raises(NetcalcError):
         load_text(f"netcalc: 1\npublished: [{{figure: params, value: {value}, where: Table 1}}]\nlayers: [relu]\n")
 
 
-def test_figures_are_of_one_network(tmp_path: Path) -> None:
+def test_published_figures_are_not_inherited(tmp_path: Path) -> None:
     (tmp_path / "parent.yaml").write_text(
         "netcalc: 1\npublished: [{figure: params, value: 5 M, where: Table 1}]\nlayers: [relu]\n"
     )

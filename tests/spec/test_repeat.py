@@ -36,7 +36,7 @@ def test_a_name_may_take_the_number_without_a_dot(name: str) -> None:
 
 def test_the_first_iteration_may_differ() -> None:
     found = layers('- {name: f, repeat: 4, linear: {out: "${4 if index == 0 else 6}"}}')
-    # the second sees other features than those after it
+    # the second iteration has other input features than the later ones
     assert folds(found) == [("f", 0, 1), ("f", 1, 1), ("f", 2, 2)]
 
 
@@ -88,7 +88,7 @@ def test_an_unnamed_repeated_line_continues_the_numbering() -> None:
     assert list(shapes(found)) == ["f.0", "f.1", "f.2"]
 
 
-def test_iterations_can_be_left_out() -> None:
+def test_iterations_can_be_skipped() -> None:
     found = layers("- {name: f, repeat: 5, when: index % 2 == 0, linear: '${index + 1}'}")
     assert list(shapes(found).values()) == ["2×1", "2×3", "2×5"]
 
@@ -143,13 +143,13 @@ def test_outputs_that_are_no_inputs_cannot_be_repeated() -> None:
 
 
 @pytest.mark.parametrize("times", ["-1", "true", "2.5", "x"])
-def test_a_count_is_a_whole_number(times: str) -> None:
+def test_invalid_numbers_of_iterations(times: str) -> None:
     assert layer_problems(f"- {{repeat: {times}, linear: 8}}")
 
 
 @settings(deadline=None, max_examples=30)
 @given(st.lists(st.sampled_from([4, 8]), min_size=1, max_size=12))
-def test_folding_changes_nothing(widths: list[int]) -> None:
+def test_folded_and_unrolled_repeats_are_equal(widths: list[int]) -> None:
     """A repeat with its variable written out gives the shapes and parameters of the folded one."""
     folded = layers(f"- {{name: f, repeat: {{each: {widths}, as: w}}, linear: '${{w}}'}}")
     lines = "\n".join(f"- {{name: f.{i}, linear: {w}}}" for i, w in enumerate(widths))

@@ -1,4 +1,4 @@
-"""What would be passed over in silence, or go on for ever, is refused with a word on why."""
+"""Errors of specs: codes, places and suggestions, and limits on the size of a spec."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ ONE = "inputs: {x: [2, 8]}\n"
         (ONE + "blocks: {b: {outputs: [], layers: [relu]}}\n", "E104", "[]"),
     ],
 )
-def test_one_word_at_the_right_place(text: str, code: str, marked: str) -> None:
+def test_an_error_of_a_document_has_its_code_and_place(text: str, code: str, marked: str) -> None:
     (found,) = problems(text + "layers: [relu]\n")
     assert found.code == code
     assert found.span is not None
@@ -53,7 +53,7 @@ def test_one_word_at_the_right_place(text: str, code: str, marked: str) -> None:
         ("- linear: {uot: 3}", "E103"),
     ],
 )
-def test_a_line_has_one_error_for_one_cause(text: str, code: str) -> None:
+def test_one_cause_gives_one_error(text: str, code: str) -> None:
     assert [found.code for found in layer_problems(text)] == [code]
 
 
@@ -65,7 +65,7 @@ def test_a_line_has_one_error_for_one_cause(text: str, code: str) -> None:
         "- {name: a, repeat: 1000000, when: index < 3, linear: 8}",
     ],
 )
-def test_a_million_iterations_that_may_differ(text: str) -> None:
+def test_too_many_iterations_that_cannot_be_folded(text: str) -> None:
     (found,) = layer_problems(text)
     assert found.code == "E003"
     assert "cannot be folded" in found.message
@@ -84,12 +84,12 @@ def test_freeze_sees_the_index() -> None:
     assert [p.path for p in parameters(found) if p.frozen and p.path.endswith("weight")] == ["a.0.weight", "a.1.weight"]
 
 
-def test_a_default_that_fits_its_type() -> None:
+def test_a_default_of_a_boolean_input() -> None:
     text = "inputs: {x: [2, 8], mask: {shape: [2, 8], dtype: bool, default: false}}\nlayers: [relu]"
     assert program(text).inputs[1].default == 0.0
 
 
-def test_a_break_that_is_none_in_yaml_leaves_the_lines_as_they_are() -> None:
+def test_lines_are_counted_by_the_line_breaks_of_yaml() -> None:
     (found,) = problems("about: one\u2028line\ninputs: {x: [1]}\nlayers: [relux]\n")
     assert found.span is not None
     assert (found.span.line, found.span.text) == (4, "layers: [relux]")
@@ -108,6 +108,6 @@ def test_a_break_that_is_none_in_yaml_leaves_the_lines_as_they_are() -> None:
         "inputs: {x: [2, 8]}\nblocks: {b: {args: {classes: 5}, layers: [{linear: '${clases}'}]}}\nlayers: [b]\n",
     ],
 )
-def test_every_expression_suggests_the_names_that_it_may_use(text: str) -> None:
+def test_an_unknown_name_in_any_expression_gets_a_suggestion(text: str) -> None:
     (found,) = problems(text)
     assert (found.code, found.hint) == ("E202", "did you mean 'classes'?")

@@ -1,4 +1,4 @@
-"""Prepare a case: draw weights and inputs, compute the outputs with torch, and export its module as ONNX.
+"""Prepares a case: draws weights and inputs, lets torch say what comes out, and exports its module as ONNX.
 
 python benchmarks/prepare.py MODEL BATCH FOLDER
 """
@@ -23,9 +23,9 @@ SEED = 0
 
 
 def weights(program: Program) -> dict[str, np.ndarray]:
-    """Return weights drawn by the spec's initialisers, named and stored as in its reference checkpoint.
+    """The spec's own initialisation, stored as its reference checkpoint is.
 
-    Biases, scales and shifts are perturbed and statistics of batch norms drawn, since zeros and ones would hide errors.
+    Biases, scales and shifts are moved by a little, and batch norms have seen data: zeros and ones would hide mistakes.
     """
     parameters, rng = Parameters(program, seed=SEED), np.random.default_rng(SEED)
     pieces: dict[str, list[np.ndarray]] = {}
@@ -34,7 +34,7 @@ def weights(program: Program) -> dict[str, np.ndarray]:
         for param in instance.node.params:
             path = join(instance.path, param.name)
             if path != instance.owners[param.name]:
-                continue  # a tied parameter is stored under the name of its owner
+                continue  # a tied parameter stands under its owner's name
             array = parameters.fetch(instance, param)
             if param.name == "running_var":
                 array = rng.uniform(0.5, 1.5, array.shape).astype(np.float32)
@@ -52,14 +52,14 @@ def weights(program: Program) -> dict[str, np.ndarray]:
 
 
 def prepare(case: Case) -> None:
-    """Write the files of a case."""
+    """Writes the files of the case."""
     program = case.network.program
     save_file(weights(program), case.weights)
     inputs = dict(zip((i.name for i in program.inputs), run_inputs(program, seed=SEED), strict=True))
     module, tensors = torch_module(case), tuple(map(torch.from_numpy, inputs.values()))
     with torch.inference_mode():
-        results = module(*tensors)
-    outputs = results if isinstance(results, tuple) else (results,)
+        found = module(*tensors)
+    outputs = found if isinstance(found, tuple) else (found,)
     case.keep(inputs, {n: o.numpy() for n, o in zip(program.output_names, outputs, strict=True)})
     names = {"input_names": list(inputs), "output_names": list(program.output_names)}
     torch.onnx.export(module, tensors, case.onnx, dynamo=True, external_data=True, verbose=False, **names)

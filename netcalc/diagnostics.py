@@ -34,6 +34,7 @@ CODES: dict[str, str] = {
     "E402": "element type mismatch",
     "E403": "outputs of a repeated block do not match its inputs",
     "E404": "size must be known, but is symbolic",
+    "E405": "size violates an assumption of a symbolic result",
     "E501": "invalid --set or --symbolic",
     "E502": "invalid option or argument",
     "E503": "unknown path in the network",

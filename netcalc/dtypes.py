@@ -35,7 +35,7 @@ _SIGNED = ("int8", "int16", "int32", "int64")
 
 
 def promote(*dtypes: DType) -> DType:
-    """The type that holds the result of arithmetic between tensors of these types.
+    """Return the element type of arithmetic between tensors of these types.
 
     >>> promote("int64", "float16")
     'float16'
@@ -46,15 +46,18 @@ def promote(*dtypes: DType) -> DType:
 
 
 def scalar_dtype(number: Any) -> DType:
-    """The type of a number written in a spec."""
+    """Return the element type of a number written in a spec."""
     return "bool" if isinstance(number, bool) else "float32" if isinstance(number, float) else "int64"
 
 
 def result_type(tensors: Iterable[tuple[DType, int]], *numbers: Any) -> DType:
-    """The type of arithmetic between tensors, given as (element type, rank), and bare numbers.
+    """Return the element type of arithmetic between tensors, given as (element type, rank), and bare numbers.
 
-    As ``torch.result_type``: tensors with axes decide; a tensor without axes, and after it a number, changes only
-    the kind (bool, integer, float) and never the width.
+    The rules are those of ``torch.result_type``: tensors with axes determine the type; a tensor without axes, and then
+    a number, can raise the kind (bool, integer, float) but not the width.
+
+    Raises:
+        ValueError: there is neither a tensor nor a number.
 
     >>> result_type([("float16", 2), ("float64", 0)], 0.5)
     'float16'
@@ -68,7 +71,7 @@ def result_type(tensors: Iterable[tuple[DType, int]], *numbers: Any) -> DType:
             here = promote(*group)
             ranked = here if ranked is None or _kind(here) > _kind(ranked) else ranked
     if ranked is None:
-        raise ValueError("arithmetic on nothing")
+        raise ValueError("arithmetic takes at least one operand")
     return ranked
 
 
@@ -77,7 +80,7 @@ _LARGEST = {"float16": 65504.0, "bfloat16": float.fromhex("0x1.fep127"), "float3
 
 
 def holds(dtype: DType, number: Any) -> bool:
-    """Whether a number written in a spec has a value in that type, be it a rounded one.
+    """Return True if a number written in a spec is within the range of an element type; it may be rounded.
 
     >>> holds("float16", -1e9), holds("float16", float("-inf")), holds("uint8", -1)
     (False, True, False)

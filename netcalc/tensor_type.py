@@ -1,4 +1,4 @@
-"""The type of a tensor: its shape and the type of its elements."""
+"""Tensor types: shape and element type."""
 
 from __future__ import annotations
 
@@ -14,36 +14,36 @@ __all__ = ["TensorType"]
 
 @dataclass(frozen=True, slots=True)
 class TensorType:
-    """What is known of a tensor before it exists: its shape and the type of its elements."""
+    """Shape and element type of a tensor."""
 
     shape: tuple[Dim, ...]
     dtype: DType = "float32"
 
     @property
     def rank(self) -> int:
-        """How many axes it has; 0 for a scalar."""
+        """Number of axes; 0 for a scalar."""
         return len(self.shape)
 
     @property
     def elements(self) -> Dim:
-        """How many elements it has; 1 for a scalar."""
+        """Number of elements; 1 for a scalar."""
         return product(self.shape)
 
     @property
     def is_float(self) -> bool:
-        """Whether its elements are floating-point numbers."""
+        """True if the elements are floating-point numbers."""
         return self.dtype in FLOATS
 
     def with_shape(self, *shape: Dim) -> TensorType:
-        """The same element type in another shape."""
+        """Return the type with another shape."""
         return TensorType(tuple(shape), self.dtype)
 
     def with_dtype(self, dtype: DType) -> TensorType:
-        """The same shape with another element type."""
+        """Return the type with another element type."""
         return TensorType(self.shape, dtype)
 
     def members(self) -> Mapping[str, Any]:
-        """What an expression may ask of a tensor: ``in.channels``, ``x.shape[1]``.
+        """Return the attributes of a tensor in expressions: ``in.channels``, ``x.shape[1]``.
 
         Sizes go by the layout of the framework: ``channels`` is axis 1 and ``height``, ``width`` the last two
         (N, C, …, H, W); ``features`` is the last axis and ``length`` axis 1 (N, L, C).

@@ -1,6 +1,7 @@
-"""The engines, one module each.
+"""The engines.
 
-``load(case, threads)`` of a module returns the timed function from inputs to outputs.
+Each file imports what its engine is made of, and has ``load(case, threads)``, which gives the function from inputs to
+outputs that is timed.
 """
 
 from __future__ import annotations

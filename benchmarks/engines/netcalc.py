@@ -1,4 +1,4 @@
-"""netcalc's engine, planned and loaded once."""
+"""netcalc's NumPy backend, planned and loaded once."""
 
 from __future__ import annotations
 
@@ -10,12 +10,11 @@ from netcalc.engine.plan import Plan
 
 
 def load(case: Case, threads: int) -> Runner:
-    """Return the compiled network, whose work is shared among processes."""
     return case.network.compile(case.weights, threads=threads, processes=True)
 
 
 def predicted(case: Case, threads: int) -> tuple[int, int]:
-    """Return the bytes of the network's weights, and the predicted bytes of the plan without its weights."""
+    """Bytes of the network's weights, and of what the plan takes beside its own form of them."""
     program = case.network.program
-    reference = memory(program)
-    return reference.weights + reference.buffers, Plan(program, threads).memory.activations
+    found = memory(program)
+    return found.weights + found.buffers, Plan(program, threads).memory.activations

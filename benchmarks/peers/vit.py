@@ -1,4 +1,4 @@
-"""The Vision Transformer, with the structure and the names of torchvision."""
+"""The Vision Transformer as torchvision writes it, and with its names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is known of a size before its value is: the interval that it lies in."""
+"""Intervals: lower and upper bounds of a size whose value is not known."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ Interval: TypeAlias = tuple[Bound, Bound]
 
 
 def plus(a: Interval, b: Interval) -> Interval:
-    """Where the sum lies."""
+    """Return bounds of the sum."""
     return _sum(a[0], b[0]), _sum(a[1], b[1])
 
 
 def times(a: Interval, b: Interval) -> Interval:
-    """Where the product lies."""
+    """Return bounds of the product."""
     return _corners(_product, a, b)
 
 
 def over(a: Interval, b: Interval) -> Interval:
-    """Where ⌊a/b⌋ lies; anywhere, unless ``b`` is positive."""
+    """Return bounds of ⌊a / b⌋; infinite ones unless ``b`` is positive."""
     return _corners(_quotient, a, b) if b[0] > 0 else (-math.inf, math.inf)
 
 
 def log2(a: Interval) -> Interval:
-    """Where ⌈log₂ a⌉ lies."""
+    """Return bounds of ⌈log₂ a⌉."""
     return _ceil_log2(a[0]), _ceil_log2(a[1])
 
 
 def _corners(function: Callable[[Bound, Bound], Bound], a: Interval, b: Interval) -> Interval:
-    """The extremes of a function that is monotonic in each argument."""
+    """Return the extremes of a function that is monotonic in each argument."""
     ends = [function(x, y) for x in a for y in b]
     return min(ends), max(ends)
 

@@ -1,26 +1,70 @@
-"""Orders between sizes: decided by bounds, or at the default values, which is then noted."""
+"""Comparisons of sizes: decided by bounds, or by the default values, which is recorded as an assumption."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import operator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
-from netcalc.dims.atoms import UndecidedError, bounds_of, value_at
+from netcalc.dims.atoms import Operand, UndecidedError, value_at
+from netcalc.dims.intervals import Interval
 
-if TYPE_CHECKING:
-    from netcalc.dims.polynomial import Dim
+__all__ = ["Assumption", "assume", "assumptions", "decide"]
 
-__all__ = ["assumptions", "positive"]
+_RELATIONS: dict[str, Callable[[int, int], bool]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "==": operator.eq,
+    "!=": operator.ne,
+}
+_NEGATIONS = {"<": ">=", ">=": "<", ">": "<=", "<=": ">", "==": "!=", "!=": "=="}
 
-_noted: ContextVar[list[str] | None] = ContextVar("_noted", default=None)
+
+class Assumption(NamedTuple):
+    """A relation between two sizes that a symbolic result relies on, such as ``height >= 7``.
+
+    ``relation`` is one of ``< <= > >= == !=``.
+    """
+
+    left: Operand
+    relation: str
+    right: Operand
+
+    def __str__(self) -> str:
+        return f"{self.left} {self.relation} {self.right}"
+
+    def names(self) -> set[str]:
+        """Return the names of all sizes that occur."""
+        return {name for side in (self.left, self.right) if not isinstance(side, int) for name in side.names()}
+
+    def holds(self, sizes: Mapping[str, int]) -> bool:
+        """Return True if the relation holds at the given sizes; a name that is missing takes its default.
+
+        Raises:
+            UndecidedError: a name is missing and has no default.
+        """
+        return _RELATIONS[self.relation](value_at(self.left, sizes), value_at(self.right, sizes))
+
+    def within(self, difference: Interval) -> bool | None:
+        """Return whether the relation holds if left − right lies in an interval, or None if that leaves it open."""
+        low, high = difference
+        relation = _RELATIONS[self.relation]
+        # a relation with 0 that has one outcome at both ends, and at 0 if that lies between, has it everywhere
+        ends = {relation(_sign(low), 0), relation(_sign(high), 0)} | ({relation(0, 0)} if low < 0 < high else set())
+        return ends.pop() if len(ends) == 1 else None
+
+
+_noted: ContextVar[list[Assumption] | None] = ContextVar("_noted", default=None)
 
 
 @contextmanager
-def assumptions() -> Iterator[list[str]]:
-    """Collects, in order and once each, what was assumed of symbolic sizes inside the block."""
-    notes: list[str] = []
+def assumptions() -> Iterator[list[Assumption]]:
+    """Collect the assumptions made inside the block, in order and without duplicates."""
+    notes: list[Assumption] = []
     token = _noted.set(notes)
     try:
         yield notes
@@ -28,23 +72,38 @@ def assumptions() -> Iterator[list[str]]:
         _noted.reset(token)
 
 
-def positive(dim: Dim, claim: str, converse: str) -> bool:
-    """Whether ``dim`` is above zero; where bounds leave it open, the claim or its converse is noted as assumed.
+def decide(claim: Assumption, difference: Interval) -> bool:
+    """Return True if the claim holds: at all sizes, or at the default sizes, which is then recorded as assumed.
+
+    ``difference`` bounds left − right.
 
     Raises:
-        UndecidedError: where it is open, and a size in it has no default.
+        UndecidedError: the bounds leave the claim open, and a size in it has no default.
     """
-    low, high = bounds_of(dim)
-    if low > 0:
-        return True
-    if high <= 0:
-        return False
+    known = claim.within(difference)
+    if known is not None:
+        return known
     try:
-        holds = value_at(dim, {}) > 0
-    except UndecidedError as why:
-        raise UndecidedError(f"whether {claim} is open: {why}") from None
-    notes = _noted.get()
-    text = claim if holds else converse
-    if notes is not None and text not in notes:
-        notes.append(text)
+        holds = claim.holds({})
+    except UndecidedError as error:
+        raise UndecidedError(f"whether {claim} is open: {error}") from None
+    _note(claim if holds else claim._replace(relation=_NEGATIONS[claim.relation]))
     return holds
+
+
+def assume(claim: Assumption, difference: Interval) -> bool:
+    """Return False if the claim fails at all sizes; otherwise record it, unless it holds at all sizes."""
+    known = claim.within(difference)
+    if known is None:
+        _note(claim)
+    return known is not False
+
+
+def _note(claim: Assumption) -> None:
+    notes = _noted.get()
+    if notes is not None and claim not in notes:
+        notes.append(claim)
+
+
+def _sign(bound: float) -> int:
+    return (bound > 0) - (bound < 0)

@@ -1,26 +1,39 @@
-"""Polynomials over sizes, in canonical form."""
+"""Polynomials over sizes, in canonical form, and their division."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import TypeAlias
 
 from netcalc.dims import intervals
-from netcalc.dims.atoms import Atom, Call, CeilLog2, Monomial, Symbol, UndecidedError, bounds_of, times
+from netcalc.dims.atoms import Atom, Call, Operand, Symbol, UndecidedError, bounds_of
 from netcalc.dims.intervals import Interval
-from netcalc.dims.order import positive
+from netcalc.dims.order import Assumption, assume, decide
+from netcalc.dims.terms import Monomial, Terms, common_factor, multiply, quotient, ranking, text_of, total
 
-__all__ = ["Dim", "Poly", "atom", "ceil_log2", "maximum", "minimum", "product", "simplest", "symbol", "terms_of"]
+__all__ = [
+    "Dim",
+    "Poly",
+    "as_dim",
+    "at_least",
+    "atom",
+    "equal",
+    "exact_div",
+    "maximum",
+    "minimum",
+    "operands",
+    "symbol",
+]
 
 
 class Poly:
-    """An integer polynomial in canonical form; immutable, hashable, equal when the forms are equal."""
+    """Integer polynomial in canonical form: immutable, hashable, and equal to another if their forms are equal."""
 
     __slots__ = ("_hash", "_terms")
 
-    def __init__(self, terms: Mapping[Monomial, int]) -> None:
-        self._terms: dict[Monomial, int] = dict(sorted(terms.items(), key=_order))
+    def __init__(self, terms: Terms) -> None:
+        self._terms: Terms = dict(sorted(terms.items(), key=_order))
         self._hash = hash(tuple(self._terms.items()))
 
     # -- arithmetic ---------------------------------------------------------------------------------
@@ -28,10 +41,7 @@ class Poly:
     def __add__(self, other: Dim) -> Dim:
         if not isinstance(other, (int, Poly)):
             return NotImplemented
-        terms = dict(self._terms)
-        for monomial, coefficient in terms_of(other).items():
-            terms[monomial] = terms.get(monomial, 0) + coefficient
-        return simplest(terms)
+        return _simplified(total(self._terms, _terms(other)))
 
     __radd__ = __add__
 
@@ -44,7 +54,7 @@ class Poly:
     def __sub__(self, other: Dim) -> Dim:
         if not isinstance(other, (int, Poly)):
             return NotImplemented
-        return self + other * -1
+        return _simplified(total(self._terms, _terms(other), -1))
 
     def __rsub__(self, other: int) -> Dim:
         return self * -1 + other
@@ -52,29 +62,23 @@ class Poly:
     def __mul__(self, other: Dim) -> Dim:
         if not isinstance(other, (int, Poly)):
             return NotImplemented
-        terms: dict[Monomial, int] = {}
-        for m1, c1 in self._terms.items():
-            for m2, c2 in terms_of(other).items():
-                m = times(m1, m2)
-                terms[m] = terms.get(m, 0) + c1 * c2
-        return simplest(terms)
+        return _simplified(multiply(self._terms, _terms(other)))
 
     __rmul__ = __mul__
 
     def __pow__(self, exponent: int) -> Dim:
         if not isinstance(exponent, int) or not 0 <= exponent <= 16:
             raise UndecidedError(f"({self}) ** {exponent}: a size takes whole powers up to 16")
-        return product([self] * exponent)
+        power: Dim = 1
+        for _ in range(exponent):
+            power = power * self
+        return power
 
     def __floordiv__(self, other: Dim) -> Dim:
-        from netcalc.dims.division import floor_div  # which works with polynomials itself
-
-        return floor_div(self, other)
+        return _floor_div(self, other)
 
     def __rfloordiv__(self, other: int) -> Dim:
-        from netcalc.dims.division import floor_div
-
-        return floor_div(other, self)
+        return _floor_div(other, self)
 
     def __mod__(self, other: Dim) -> Dim:
         return self - self // other * other
@@ -91,10 +95,10 @@ class Poly:
         return self._hash
 
     def __lt__(self, other: Dim) -> bool:
-        return positive(other - self, f"{self} < {other}", f"{self} >= {other}")
+        return decide(Assumption(self, "<", other), bounds_of(self - other))
 
     def __gt__(self, other: Dim) -> bool:
-        return positive(self - other, f"{self} > {other}", f"{self} <= {other}")
+        return decide(Assumption(self, ">", other), bounds_of(self - other))
 
     def __le__(self, other: Dim) -> bool:
         return not self > other
@@ -106,7 +110,7 @@ class Poly:
         return maximum(self, -self)
 
     def __bool__(self) -> bool:
-        return True  # a Poly is never the constant 0, and a size is at least 1
+        return not equal(self, 0)
 
     def __index__(self) -> int:
         raise UndecidedError(f"{self} is symbolic, and a plain number is needed here")
@@ -117,41 +121,30 @@ class Poly:
     # -- reading ------------------------------------------------------------------------------------
 
     def at(self, sizes: Mapping[str, int]) -> int:
-        """The value at the given sizes; a name that is missing takes its default."""
+        """Return the value at the given sizes; a name that is missing takes its default."""
         return sum(c * math.prod(a.at(sizes) ** p for a, p in m) for m, c in self._terms.items())
 
     def names(self) -> set[str]:
-        """The names of the sizes that occur in it."""
+        """Return the names of all sizes that occur."""
         return {n for m in self._terms for a, _ in m for n in a.names()}
 
     def bounds(self) -> Interval:
-        """A lower and an upper bound, from every named size being at least 1."""
-        total: Interval = (0, 0)
+        """Return a lower and an upper bound, every named size being at least 1."""
+        bounds: Interval = (0, 0)
         for monomial, coefficient in self._terms.items():
             term: Interval = (coefficient, coefficient)
             for factor, power in monomial:
                 for _ in range(power):
                     term = intervals.times(term, factor.bounds())
-            total = intervals.plus(total, term)
-        return total
+            bounds = intervals.plus(bounds, term)
+        return bounds
 
     def monomials(self) -> Iterator[tuple[Monomial, int]]:
-        """The terms, as (atoms with powers, coefficient)."""
+        """Yield the terms as (atoms with powers, coefficient)."""
         return iter(self._terms.items())
 
     def __str__(self) -> str:
-        text = ""
-        for monomial, coefficient in self._terms.items():
-            # -h//2 would read as (-h)//2
-            alone = len(monomial) == 1 and (coefficient == 1 or (coefficient == -1 and text != ""))
-            factors = [_power(a, p, alone) for a, p in monomial]
-            size = abs(coefficient)
-            body = "*".join(([str(size)] if size != 1 or not factors else []) + factors)
-            if text:
-                text += f" {'-' if coefficient < 0 else '+'} {body}"
-            else:
-                text = f"{'-' if coefficient < 0 else ''}{body}"
-        return text
+        return text_of(self._terms)
 
     def __repr__(self) -> str:
         return f"Poly({self})"
@@ -161,59 +154,123 @@ Dim: TypeAlias = int | Poly
 
 
 def symbol(name: str, default: int | None = None) -> Poly:
-    """A named size; ``default`` decides orders that its form leaves open."""
+    """Return a named size; ``default`` decides comparisons that its form leaves open."""
     return atom(Symbol(name, default))
 
 
 def atom(one: Atom) -> Poly:
-    """The polynomial that is this atom alone."""
+    """Return the polynomial that consists of an atom."""
     return Poly({((one, 1),): 1})
 
 
-def terms_of(dim: Dim) -> dict[Monomial, int]:
-    """The coefficient of each monomial."""
-    return {(): dim} if isinstance(dim, int) else dim._terms
+def operands(call: Call) -> tuple[Dim, Dim]:
+    """Return the two sizes that a function is applied to."""
+    return as_dim(call.left), as_dim(call.right)
 
 
-def simplest(terms: Mapping[Monomial, int]) -> Dim:
-    """The sum of these terms: an int where no atom is left."""
-    kept = {m: c for m, c in terms.items() if c}
-    if not kept:
-        return 0
-    if len(kept) == 1 and () in kept:
-        return kept[()]
-    return Poly(kept)
+def equal(a: Dim, b: Dim) -> bool:
+    """Return True if the forms of two sizes are equal, as ``==`` does; otherwise ``a != b`` is assumed.
 
-
-def product(dims: Iterable[Dim]) -> Dim:
-    """The product; 1 for none.
-
-    >>> product([64, 3, 7, 7])
-    9408
+    The defaults decide nothing here: they would restrict the result to a single size.
     """
-    result: Dim = 1
-    for dim in dims:
-        result = result * dim
-    return result
+    return a == b or not assume(Assumption(a, "!=", b), bounds_of(a - b))
 
 
-def ceil_log2(size: Dim) -> Dim:
-    """⌈log₂ size⌉ for a size of at least 1.
-
-    >>> ceil_log2(1000)
-    10
-    """
-    return (size - 1).bit_length() if isinstance(size, int) else atom(CeilLog2(size))
+def at_least(dim: Dim, least: int) -> bool:
+    """Return True if a size is at least ``least``; where that depends on symbolic sizes it is assumed."""
+    return assume(Assumption(dim, ">=", least), bounds_of(dim - least))
 
 
 def minimum(a: Dim, b: Dim) -> Dim:
-    """The smaller of two sizes; an atom where the form leaves it open."""
+    """Return the smaller of two sizes: an atom if bounds leave it open."""
     return _extreme("min", a, b)
 
 
 def maximum(a: Dim, b: Dim) -> Dim:
-    """The larger of two sizes; an atom where the form leaves it open."""
+    """Return the larger of two sizes: an atom if bounds leave it open."""
     return _extreme("max", a, b)
+
+
+def exact_div(a: Dim, b: Dim) -> Dim | None:
+    """Return ``a / b`` if ``b`` divides ``a`` by form, else None.
+
+    >>> from netcalc.dims import symbol
+    >>> h, w = symbol("h"), symbol("w")
+    >>> str(exact_div((h - 2) * (w - 2), h - 2))
+    'w - 2'
+    """
+    if isinstance(a, int) and isinstance(b, int):
+        return a // b if b and a % b == 0 else None
+    result = None if b == 0 else quotient(_terms(a), _terms(b))
+    return None if result is None else _simplified(result)
+
+
+# -- floor division ---------------------------------------------------------------------------------
+
+
+def _floor_div(a: Dim, b: Dim) -> Dim:
+    """Return ⌊a / b⌋: the part that divides by form, and an atom for the rest."""
+    if isinstance(a, int) and isinstance(b, int):
+        return a // b
+    if b == 0:
+        raise ZeroDivisionError("division of a size by zero")
+    if max(_terms(b).items(), key=ranking(_terms(b)))[1] < 0:
+        return _floor_div(a * -1, b * -1)
+    if isinstance(b, int):
+        return _floor_div_by_number(a, b)
+    exact = exact_div(a, b)
+    if exact is not None:
+        return exact
+    # ⌊(b·q + r)/b⌋ = q + ⌊r/b⌋, as every atom is whole
+    whole: Dim = 0
+    rest: Dim = 0
+    for term in _terms(a).items():
+        part = _simplified(dict([term]))
+        divided = exact_div(part, b)
+        whole, rest = (whole, rest + part) if divided is None else (whole + divided, rest)
+    common = _simplified(common_factor(_terms(rest), _terms(b)))
+    if common != 1:  # ⌊k·r / k·b⌋ = ⌊r/b⌋
+        return whole + _floor_div(_divided(rest, common), _divided(b, common))
+    return whole + _open_quotient(rest, b)
+
+
+def _floor_div_by_number(a: Dim, b: int) -> Dim:
+    """Return ⌊a / b⌋ for a positive integer."""
+    whole = _simplified({monomial: c // b for monomial, c in _terms(a).items()})
+    rest = _simplified({monomial: c % b for monomial, c in _terms(a).items()})
+    if isinstance(rest, int):
+        return whole
+    shared = math.gcd(b, *(c for monomial, c in rest.monomials() if monomial))
+    if shared > 1:  # ⌊(k·r + c)/(k·b)⌋ = ⌊(r + ⌊c/k⌋)/b⌋
+        return whole + _floor_div(_simplified({m: c // shared for m, c in rest.monomials()}), b // shared)
+    floors = _floors(rest)
+    if len(floors) == 1:  # ⌊(⌊p/q⌋ + r)/b⌋ = ⌊(p + r·q)/(q·b)⌋
+        (floor,) = floors
+        dividend, divisor = operands(floor)
+        return whole + _floor_div(dividend + (rest - atom(floor)) * divisor, divisor * b)
+    return whole + _open_quotient(rest, b)
+
+
+def _open_quotient(a: Dim, b: Dim) -> Dim:
+    """Return the atom ⌊a / b⌋, or a number if the bounds leave one only: ⌊−1/a⌋ is −1 at every size."""
+    call = Call("//", a, b)
+    low, high = call.bounds()
+    return low if isinstance(low, int) and low == high else atom(call)
+
+
+def _floors(dim: Poly) -> list[Call]:
+    """Return the terms of ``dim`` that are a floor division by a number."""
+    single = [m[0] for m, c in dim.monomials() if c == 1 and len(m) == 1]
+    return [a for a, p in single if p == 1 and isinstance(a, Call) and a.function == "//" and isinstance(a.right, int)]
+
+
+def _divided(a: Dim, b: Dim) -> Dim:
+    result = exact_div(a, b)
+    assert result is not None
+    return result
+
+
+# -- forms ------------------------------------------------------------------------------------------
 
 
 def _extreme(function: str, a: Dim, b: Dim) -> Dim:
@@ -230,14 +287,27 @@ def _extreme(function: str, a: Dim, b: Dim) -> Dim:
     return atom(Call(function, left, right))
 
 
+def _terms(dim: Dim) -> Terms:
+    return {(): dim} if isinstance(dim, int) else dim._terms
+
+
+def _simplified(terms: Terms) -> Dim:
+    """Return the sum of these terms: an int if no atom is left."""
+    kept = {m: c for m, c in terms.items() if c}
+    if not kept:
+        return 0
+    if len(kept) == 1 and () in kept:
+        return kept[()]
+    return Poly(kept)
+
+
+def as_dim(operand: Operand) -> Dim:
+    """Return an operand of an atom or assumption as a size, which it is."""
+    assert isinstance(operand, (int, Poly))
+    return operand
+
+
 def _order(item: tuple[Monomial, int]) -> tuple[int, str]:
-    """Terms stand by falling degree, then by name."""
+    """Sort key of terms: falling degree, then name."""
     monomial, _ = item
     return -sum(p for _, p in monomial), "*".join(f"{a}**{p}" for a, p in monomial)
-
-
-def _power(factor: Atom, power: int, alone: bool) -> str:
-    text = str(factor)
-    if "//" in text and not (alone and power == 1):
-        text = f"({text})"
-    return text if power == 1 else f"{text}**{power}"

@@ -6,20 +6,36 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from netcalc.dims import Poly
+from netcalc.dims import Poly, equal
 from netcalc.expressions.limits import limit_bits, limit_items
 
 __all__ = ["ARITHMETIC", "COMPARE", "arithmetic", "checked"]
 
+
+def _equal(a: Any, b: Any) -> bool:
+    """Return True if two values are equal; symbolic sizes are compared by value, also within lists."""
+    if isinstance(a, (list, tuple)) and isinstance(b, (list, tuple)):
+        return len(a) == len(b) and all(map(_equal, a, b))
+    if any(isinstance(x, Poly) for x in (a, b)) and all(isinstance(x, (int, Poly)) for x in (a, b)):
+        return equal(a, b)
+    return bool(a == b)
+
+
+def _contains(item: Any, values: Any) -> bool:
+    if isinstance(values, (list, tuple)):
+        return any(_equal(item, value) for value in values)
+    return item in values
+
+
 COMPARE: dict[str, Callable[[Any, Any], Any]] = {
-    "==": operator.eq,
-    "!=": operator.ne,
+    "==": _equal,
+    "!=": lambda a, b: not _equal(a, b),
     "<": operator.lt,
     "<=": operator.le,
     ">": operator.gt,
     ">=": operator.ge,
-    "in": lambda a, b: a in b,
-    "not in": lambda a, b: a not in b,
+    "in": _contains,
+    "not in": lambda a, b: not _contains(a, b),
 }
 ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
     "+": operator.add,

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias
 
 from netcalc.diagnostics import Span
+from netcalc.dims import Assumption
 from netcalc.dtypes import FLOATS, DType
 from netcalc.opdef import Operation, Param
 from netcalc.tensor_type import TensorType
@@ -213,7 +214,7 @@ class Program:
     source: str = ""
     dims: Mapping[str, Any] = field(default_factory=dict)
     vars: Mapping[str, Any] = field(default_factory=dict)
-    assumptions: tuple[str, ...] = ()
+    assumptions: tuple[Assumption, ...] = ()
 
 
 def join(prefix: str, name: str) -> str:

@@ -5,14 +5,14 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
-from netcalc.dims import Poly
+from netcalc.dims import Poly, at_least
 
 
 def whole_number(value: Any, *, least: int | None = 1) -> Any:
     """Return ``value``, a whole number of at least ``least`` or a symbolic size; ValueError for anything else."""
     if isinstance(value, bool) or not isinstance(value, (int, Poly)):
         raise ValueError("should be a whole number")
-    if least is not None and isinstance(value, int) and value < least:
+    if least is not None and not at_least(value, least):
         raise ValueError(f"should be at least {least}")
     return value
 

@@ -223,7 +223,7 @@ def check_pad_mode(name: str, mode: str, sizes: Sequence[Dim], pads: Pads) -> No
         return
     for axis, size, pad in zip(AXES[len(sizes)], sizes, pads, strict=True):
         for side in pad:
-            if side > size or (mode == "reflect" and side == size):
+            if side >= size if mode == "reflect" else side > size:
                 limit = "smaller than" if mode == "reflect" else "at most"
                 raise RuleError(f"{name}: {mode} padding must be {limit} the {axis} of {size}, and is {side}")
 

@@ -41,9 +41,11 @@ def elaborate(
     Raises:
         NetcalcError: with every independent error found.
     """
-    elaboration = Elaboration(loaded, resolve_settings(loaded, settings or {}, symbolic), training, elaborate_lines)
-    document, cursor, main = loaded.document, loaded.cursor, elaboration.main
+    document, cursor = loaded.document, loaded.cursor
     with assumptions() as assumed:
+        used = resolve_settings(loaded, settings or {}, symbolic)
+        elaboration = Elaboration(loaded, used, training, elaborate_lines)
+        main = elaboration.main
         scope = elaboration.root_scope(main)
         inputs = list(program_inputs(elaboration, scope))
         main.inputs = [scope.defined[spec.name].first for spec in inputs]
@@ -56,7 +58,6 @@ def elaborate(
         outputs = program_outputs(elaboration, scope, current)
         checkpoint = dict(checkpoint_sources(elaboration.reporter, document.checkpoint, cursor, scope))
     elaboration.reporter.raise_if_any()
-    used = elaboration.settings
     return Program(
         name=document.name or loaded.label,
         main=main.finish(tuple(outputs.values()), checkpoint),

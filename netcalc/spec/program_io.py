@@ -7,7 +7,7 @@ from math import isfinite, trunc
 from typing import Any
 
 from netcalc.diagnostics import Diagnostic, NetcalcError
-from netcalc.dims import Poly
+from netcalc.dims import Poly, at_least
 from netcalc.dtypes import FLOATS, DType, holds
 from netcalc.ir import CheckpointSource, InputSpec, Value
 from netcalc.spec.cursor import Cursor
@@ -121,7 +121,7 @@ def _stack(decl: CheckpointDecl, cursor: Cursor, scope: Scope) -> int:
 
 
 def _size(value: Any, cursor: Cursor) -> Any:
-    if isinstance(value, bool) or not isinstance(value, (int, Poly)) or (isinstance(value, int) and value < 1):
+    if isinstance(value, bool) or not isinstance(value, (int, Poly)) or not at_least(value, 1):
         message = f"a size should be a whole number of at least 1, not {value!r}"
         raise NetcalcError(Diagnostic("E104", message, cursor.span))
     return value

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
-from netcalc.dims import Poly, symbol
+from netcalc.dims import Poly, at_least, symbol
 from netcalc.spec.cursor import Cursor
 from netcalc.spec.declarations import Declaration, declare_variable
 from netcalc.spec.evaluate import evaluate
@@ -62,9 +62,7 @@ class Settings(Mapping[str, Any]):
         value = self._given[name] if name in self._given else evaluate(cursor, self)
         if value is None or name in self._symbolic:
             return symbol(name, value if isinstance(value, int) else None)
-        if isinstance(value, Poly):
-            return value
-        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        if isinstance(value, bool) or not isinstance(value, (int, Poly)) or not at_least(value, 1):
             raise self._invalid(name, cursor, f"should be a whole number of at least 1, not {value!r}")
         return value
 

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from netcalc.engine.fuse import COMBINING, NORMALISING
 from netcalc.engine.graph import Node, Tensor
 from netcalc.engine.lower.activations import activation, clip_limits
 from netcalc.engine.lower.broadcast import across, merged_rows
@@ -81,13 +82,14 @@ class Epilogue:
         if bias is not None:
             self._stages.append(partial(by_channel, np.add, bias))
         for stage in stages:
-            if stage.op.normalises_channels:
+            name = stage.op.name
+            if name in NORMALISING:
                 channels = (tensor.shape[1],)
                 scale, shift = (
                     context.constants.derived(channels, dtype, load) for load in batch_norm_affine(context, stage)
                 )
                 self._stages += [partial(by_channel, np.multiply, scale), partial(by_channel, np.add, shift)]
-            elif stage.op.combines:
+            elif name in COMBINING:
                 self._stages.append(self._combination(context, node, stage, tensor, order))
             elif (limits := clip_limits(stage.op)) is not None:
                 self._stages.append(partial(_clip, tuning, *limits))

@@ -1,0 +1,110 @@
+"""Arithmetic on sums of terms: products of powers of atoms with integer coefficients."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import TypeAlias
+
+from netcalc.dims.atoms import Atom
+
+__all__ = ["Monomial", "Terms", "common_factor", "multiply", "quotient", "ranking", "text_of", "total"]
+
+#: A product of powers of atoms; the empty one is 1.
+Monomial: TypeAlias = tuple[tuple[Atom, int], ...]
+#: The coefficient of each monomial.
+Terms: TypeAlias = Mapping[Monomial, int]
+
+
+def total(a: Terms, b: Terms, factor: int = 1) -> dict[Monomial, int]:
+    """Return a + factor · b."""
+    terms = dict(a)
+    for monomial, coefficient in b.items():
+        terms[monomial] = terms.get(monomial, 0) + factor * coefficient
+    return terms
+
+
+def multiply(a: Terms, b: Terms) -> dict[Monomial, int]:
+    """Return a · b."""
+    terms: dict[Monomial, int] = {}
+    for m1, c1 in a.items():
+        for m2, c2 in b.items():
+            monomial = _times(m1, m2)
+            terms[monomial] = terms.get(monomial, 0) + c1 * c2
+    return terms
+
+
+def quotient(a: Terms, b: Terms) -> dict[Monomial, int] | None:
+    """Return a / b if it is a sum of terms with whole coefficients, else None; ``b`` is not empty."""
+    rank = ranking(a, b)
+    leading, coefficient = max(b.items(), key=rank)
+    result: dict[Monomial, int] = {}
+    rest = {monomial: c for monomial, c in a.items() if c}
+    while rest:  # long division, highest terms first
+        monomial, c = max(rest.items(), key=rank)
+        powers = _over(monomial, leading)
+        if powers is None or c % coefficient:
+            return None
+        part = {powers: c // coefficient}
+        result = total(result, part)
+        rest = {monomial: c for monomial, c in total(rest, multiply(part, b), -1).items() if c}
+    return result
+
+
+def common_factor(*sums: Terms) -> dict[Monomial, int]:
+    """Return the greatest single term that divides every term of all sums."""
+    terms = [term for one in sums for term in one.items()]
+    shared = dict(terms[0][0])
+    for monomial, _ in terms:
+        powers = dict(monomial)
+        shared = {atom: min(power, powers[atom]) for atom, power in shared.items() if atom in powers}
+    return {tuple(shared.items()): math.gcd(*(c for _, c in terms))}
+
+
+def ranking(*sums: Terms) -> Callable[[tuple[Monomial, int]], tuple[int, ...]]:
+    """Return a sort key of terms that is compatible with multiplication: degree, then the power of each atom."""
+    atoms = sorted({atom for one in sums for monomial in one for atom, _ in monomial}, key=str)
+
+    def rank(item: tuple[Monomial, int]) -> tuple[int, ...]:
+        powers = dict(item[0])
+        return sum(powers.values()), *(powers.get(atom, 0) for atom in atoms)
+
+    return rank
+
+
+def text_of(terms: Terms) -> str:
+    """Return the sum as text, which evaluates to its value: ``h*w - 2*(h//2) + 1``."""
+    text = ""
+    for monomial, coefficient in terms.items():
+        # -h//2 would read as (-h)//2
+        alone = len(monomial) == 1 and (coefficient == 1 or (coefficient == -1 and text != ""))
+        factors = [_power(atom, power, alone) for atom, power in monomial]
+        size = abs(coefficient)
+        body = "*".join(([str(size)] if size != 1 or not factors else []) + factors)
+        if text:
+            text += f" {'-' if coefficient < 0 else '+'} {body}"
+        else:
+            text = f"{'-' if coefficient < 0 else ''}{body}"
+    return text
+
+
+def _times(m1: Monomial, m2: Monomial) -> Monomial:
+    powers: dict[Atom, int] = dict(m1)
+    for atom, power in m2:
+        powers[atom] = powers.get(atom, 0) + power
+    return tuple(sorted(powers.items(), key=lambda item: (str(item[0]), item[1])))
+
+
+def _over(m1: Monomial, m2: Monomial) -> Monomial | None:
+    """Return m1 / m2, or None if a power would be negative."""
+    powers = dict(m1)
+    for atom, power in m2:
+        powers[atom] = powers.get(atom, 0) - power
+    return None if any(p < 0 for p in powers.values()) else tuple((a, p) for a, p in powers.items() if p)
+
+
+def _power(atom: Atom, power: int, alone: bool) -> str:
+    text = str(atom)
+    if "//" in text and not (alone and power == 1):
+        text = f"({text})"
+    return text if power == 1 else f"{text}**{power}"

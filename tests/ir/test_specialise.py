@@ -1,0 +1,167 @@
+"""A symbolic program at given sizes against the spec elaborated at these sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from netcalc.analysis.cost import Cost, analyse
+from netcalc.analysis.walk import instances, parameters
+from netcalc.diagnostics import NetcalcError
+from netcalc.dims import Poly, value_at
+from netcalc.ir import Program
+from netcalc.ir.check import check
+from netcalc.ir.specialise import specialise
+from netcalc.spec import elaborate, load_document
+from netcalc.spec.library import Loaded, load_text, shipped
+
+#: Specs with padding that depends on the size, a choice by size, windows, attention, matrix products and a repeat.
+SMALL = {
+    "windows": """
+dims: {batch: 2, height: 16, width: 12}
+inputs: {x: ["batch", 3, "height", "width"]}
+layers:
+  - conv2d: {out: 4, kernel: 3, stride: 2, padding: same_upper}
+  - max_pool2d: {kernel: 2, stride: 2, ceil_mode: true}
+  - {repeat: 2, conv2d: {out: 4, kernel: 3, padding: 1, groups: 2}}
+  - flatten
+""",
+    "reflection": """
+dims: {height: 16}
+inputs: {x: [1, 3, "height", 8]}
+layers:
+  - pad: {padding: [[3, 3], [1, 1]], mode: reflect}
+  - conv2d: {out: 2, kernel: 5}
+""",
+    "choice": """
+dims: {length: 8, batch: 1}
+inputs: {x: ["batch", "length", 6]}
+layers:
+  - {name: long, when: "${x.length > 7}", linear: 5}
+  - {name: exact, when: "${x.length == 8}", linear: 9}
+  - {name: listed, when: "${x.length in [2, 8]}", linear: 4}
+  - {name: odd, when: "${x.length % 2}", linear: 3}
+  - {name: wide, linear: "${x.length - 2}"}
+""",
+    "attention": """
+dims: {batch: 2, length: 6}
+vars: {wide: "${batch > 1}"}
+inputs: {x: ["batch", 2, "length", 4]}
+layers:
+  - {name: y, scaled_dot_product_attention: {causal: true}, from: [x, x, x]}
+  - {name: z, matmul: {}, from: [y, "y"], when: "${length == 4}"}
+  - {name: s, squeeze: 0, from: y}
+""",
+}
+SYMBOLIC_REFUSED = {  # axes whose equality depends on the size, and a loop over a size
+    *("swin_b", "swin_l", "swin_s", "swin_t", "swin_v2_b", "swin_v2_s", "swin_v2_t"),
+    *("unet", "unet-padded", "rnnsearch-50"),
+}
+Figures = tuple[Cost, dict[str, Any], dict[str, Any]]
+
+
+def figures(program: Program) -> Figures:
+    """Costs, output types by path, and parameters by path with their owners."""
+    check(program)
+    shapes = {instance.path: instance.node.output_types for instance in instances(program)}
+    return analyse(program).total, shapes, {p.path: (p.param, p.owner, p.dtype) for p in parameters(program)}
+
+
+def symbolic_dims(program: Program) -> dict[str, int]:
+    """The default of each symbolic dim."""
+    return {name: value_at(dim, {}) for name, dim in program.dims.items() if isinstance(dim, Poly)}
+
+
+def compare(loaded: Loaded, program: Program, sizes: Mapping[str, int]) -> bool:
+    """Hold a symbolic program against the elaborated one; returns False if the sizes violate an assumption."""
+    try:
+        found = specialise(program, sizes)
+    except NetcalcError as error:
+        assert {d.code for d in error.diagnostics} == {"E405"}
+        return False
+    assert found.assumptions == ()
+    assert figures(found) == figures(elaborate(loaded, sizes))
+    return True
+
+
+@settings(deadline=None, max_examples=60)
+@pytest.mark.parametrize("name", SMALL)
+@given(data=st.data())
+def test_small_specs_at_all_sizes(name: str, data: st.DataObject) -> None:
+    loaded = load_text("netcalc: 1" + SMALL[name])
+    program = elaborate(loaded, symbolic=loaded.document.dims)
+    sizes = {dim: data.draw(st.integers(1, 30), dim) for dim in symbolic_dims(program)}
+    if not compare(loaded, program, sizes):
+        # refused at other sizes than the defaults: there the spec is refused too, or decides otherwise
+        try:
+            other = elaborate(loaded, sizes)
+        except NetcalcError:
+            return
+        assert any(not assumption.holds(sizes) for assumption in program.assumptions)
+        check(other)
+
+
+@pytest.mark.parametrize("name", [name for name in shipped() if name not in SYMBOLIC_REFUSED])
+def test_shipped_specs(name: str) -> None:
+    loaded = load_document(name)
+    program = elaborate(loaded, symbolic=loaded.document.dims)
+    default = symbolic_dims(program)
+    # position tables of ViLT are interpolated at all sizes but the default one
+    assert compare(loaded, program, default) != name.startswith("vilt")
+    compare(loaded, program, {dim: size + 32 for dim, size in default.items()})
+
+
+def test_dims_that_are_not_given_stay_symbolic() -> None:
+    loaded = load_text("netcalc: 1" + SMALL["windows"])
+    program = elaborate(loaded, symbolic=["batch", "height", "width"])
+    part = specialise(program, {"height": 20, "batch": 3})
+    assert symbolic_dims(part) == {"width": 12}
+    assert figures(part) == figures(elaborate(loaded, {"height": 20, "batch": 3}, symbolic=["width"]))
+    assert figures(specialise(part, {"width": 31})) == figures(
+        elaborate(loaded, {"batch": 3, "height": 20, "width": 31})
+    )
+    assert symbolic_dims(program) == {"batch": 2, "height": 16, "width": 12}
+
+
+def test_a_violated_assumption_is_named() -> None:
+    loaded = load_text("netcalc: 1" + SMALL["choice"])
+    program = elaborate(loaded, symbolic=["length"])
+    assert [str(assumption) for assumption in program.assumptions] == [
+        "length > 7",
+        "length != 8",
+        "length != 2",
+        "length - 2*(length//2) != 0",
+        "length - 2 >= 1",
+    ]
+    with pytest.raises(NetcalcError) as caught:
+        specialise(program, {"length": 8})
+    assert [d.message for d in caught.value.diagnostics] == [
+        "the symbolic program assumes length != 8, which does not hold at length = 8",
+        "the symbolic program assumes length - 2*(length//2) != 0, which does not hold at length = 8",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "message"),
+    [
+        ({"depth": 3}, "no symbolic dim 'depth'"),
+        ({"batch": 0}, "batch should be"),
+        ({"batch": True}, "batch should be"),
+    ],
+)
+def test_sizes_that_are_refused(sizes: dict[str, int], message: str) -> None:
+    program = elaborate(load_text("netcalc: 1" + SMALL["windows"]), symbolic=["batch"])
+    with pytest.raises(NetcalcError, match=message):
+        specialise(program, sizes)
+
+
+def test_a_condition_on_a_size_without_default_is_recorded() -> None:
+    loaded = load_text('netcalc: 1\ndims: {n: null}\ninputs: {x: ["n - 3"]}\nlayers: [relu]\n')
+    program = elaborate(loaded)
+    assert [str(assumption) for assumption in program.assumptions] == ["n - 3 >= 1"]
+    with pytest.raises(NetcalcError, match="n - 3 >= 1"):
+        specialise(program, {"n": 3})

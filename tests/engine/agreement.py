@@ -1,4 +1,4 @@
-"""One operation planned and by its kernel, on inputs that lie in memory in all kinds of ways."""
+"""Comparison of an operation's plan with its reference kernel, on inputs of varied memory layouts."""
 
 from __future__ import annotations
 
@@ -22,54 +22,54 @@ from netcalc.spec import elaborate
 from netcalc.spec.library import load_data
 from tests.engine.programs import drawn_weights
 
-__all__ = ["DTYPES", "THREADS", "Laid", "agree", "drawn", "lying"]
+__all__ = ["DTYPES", "THREADS", "Layout", "agree", "drawn", "layouts"]
 
 drawn = settings(
     max_examples=int(os.environ.get("NETCALC_DRAWS", "40")), deadline=None, suppress_health_check=list(HealthCheck)
 )
 
-#: Types, and the largest relative difference: roundings of sums, and one of the result.
+#: Types, and the largest relative difference: the rounding of sums and of the result.
 _CLOSE = {"float32": 3e-6, "float64": 1e-14, "float16": 1e-3, "bfloat16": 1e-2}
 DTYPES = st.sampled_from(sorted(_CLOSE))
 THREADS = st.integers(1, 3)
 
-#: The shape of an input, and the lines that bring it into another, whose elements they do not copy.
-Laid: TypeAlias = tuple[list[int], list[Any]]
+#: Shape of an input, and spec lines that make a view of it.
+Layout: TypeAlias = tuple[list[int], list[Any]]
 Draw: TypeAlias = Callable[[Any], Any]
 
 
 @st.composite
-def lying(draw: Draw, shape: Sequence[int]) -> Laid:
-    """A tensor of this shape that lies in order, with its axes in another, or among the elements of a larger one."""
+def layouts(draw: Draw, shape: Sequence[int]) -> Layout:
+    """Draw a layout of a tensor of this shape: contiguous, permuted, or a slice of a larger tensor."""
     rank = len(shape)
     order = draw(st.permutations(range(rank)))
     lines: list[Any] = []
     if rank > 1 and draw(st.booleans()):
         lines.append({"permute": list(order)})
         shape = [shape[order.index(axis)] for axis in range(rank)]
-    lying = list(shape)
+    stored = list(shape)
     if rank and draw(st.booleans()):
         axis = draw(st.integers(0, rank - 1))
         start, step = draw(st.integers(0, 2)), draw(st.integers(1, 2))
-        end = start + (lying[axis] - 1) * step + 1
-        lying[axis] = end + draw(st.integers(0, 1))
+        end = start + (stored[axis] - 1) * step + 1
+        stored[axis] = end + draw(st.integers(0, 1))
         lines.insert(0, {"slice": {"axis": axis, "start": start, "stop": end, "step": step}})
-    return lying, lines
+    return stored, lines
 
 
 def agree(
     line: Any,
-    *inputs: Laid,
+    *inputs: Layout,
     dtype: str = "float32",
     threads: int = 1,
     processes: bool = False,
     tuning: Tuning | None = None,
-    spoilt: bool = False,
+    nan: bool = False,
     planned: bool = True,
 ) -> None:
-    """Fails unless an operation's plan, which does without the kernel if ``planned``, gives what its kernel does.
+    """Fail unless the plan of an operation agrees with its kernel; with ``planned`` the plan may not call the kernel.
 
-    With ``spoilt`` there are infinities and NaN among the inputs.
+    With ``nan`` the inputs contain infinities and NaN.
     """
     layers: list[Any] = []
     for number, (_, lines) in enumerate(inputs):
@@ -86,11 +86,11 @@ def agree(
     plan = Plan(net, threads, processes, tuning)
     assert any(step.temporary for step in plan.steps if step.node.op.name == operation) != planned
     rng = np.random.default_rng(sum(map(ord, json.dumps(spec))))
-    arrays = {spec.name: _numbers(rng, spec.type.shape, spoilt).astype(numpy_dtype(dtype)) for spec in net.inputs}
+    arrays = {spec.name: _numbers(rng, spec.type.shape, nan).astype(numpy_dtype(dtype)) for spec in net.inputs}
     weights = drawn_weights(net, 1)
     (expected,) = forward(net, arrays, weights=weights, plan="reference").outputs.values()
     session = Session(plan, Parameters(net, weights))
-    for _ in range(2):  # what one run leaves in memory is nothing to the next
+    for _ in range(2):  # a pass does not depend on what the one before left in memory
         (found,) = session(list(arrays.values()))
         assert found.dtype == expected.dtype and found.shape == expected.shape
         one, other = (wide(array).astype(np.float64) for array in (found, expected))
@@ -99,9 +99,9 @@ def agree(
         np.testing.assert_allclose(one, other, rtol=_CLOSE[dtype], atol=_CLOSE[dtype] * scale)
 
 
-def _numbers(rng: np.random.Generator, shape: Sequence[Any], spoilt: bool) -> Array:
+def _numbers(rng: np.random.Generator, shape: Sequence[Any], nan: bool) -> Array:
     array = rng.normal(0.3, 1, shape)
-    if spoilt:
+    if nan:
         places = rng.random(shape)
         array[places < 0.05] = np.nan
         array[(places > 0.05) & (places < 0.1)] = np.inf

@@ -1,4 +1,4 @@
-"""Each way of computing a convolution: it is the one that is taken, and it gives what the kernel gives."""
+"""Algorithms of convolutions: each is chosen for its cases, and agrees with the kernel."""
 
 from __future__ import annotations
 
@@ -13,7 +13,14 @@ from netcalc.engine.lower.conv import dispatch as conv
 from netcalc.engine.plan import Plan
 from tests.engine.agreement import agree
 
-_WAYS = ("emit_im2col", "emit_depthwise", "emit_chunked_product", "emit_planar_im2col", "emit_product", "emit_winograd")
+_ALGORITHMS = (
+    "emit_im2col",
+    "emit_depthwise",
+    "emit_chunked_product",
+    "emit_planar_im2col",
+    "emit_product",
+    "emit_winograd",
+)
 
 _CASES: list[tuple[str, list[int], dict[str, Any]]] = [
     ("emit_product", [2, 16, 9, 10], {"out": 24, "kernel": 1}),
@@ -41,23 +48,28 @@ _CASES: list[tuple[str, list[int], dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(("threads", "processes"), [(1, False), (2, False), (2, True), (3, True)])
-@pytest.mark.parametrize(("way", "shape", "attrs"), _CASES)
-def test_ways(
-    monkeypatch: pytest.MonkeyPatch, way: str, shape: list[int], attrs: dict[str, Any], threads: int, processes: bool
+@pytest.mark.parametrize(("algorithm", "shape", "attrs"), _CASES)
+def test_algorithms(
+    monkeypatch: pytest.MonkeyPatch,
+    algorithm: str,
+    shape: list[int],
+    attrs: dict[str, Any],
+    threads: int,
+    processes: bool,
 ) -> None:
     if processes and sys.platform != "linux":
         pytest.skip("processes are copied on Linux")
-    taken: list[str] = []
-    for name in _WAYS:
+    chosen: list[str] = []
+    for name in _ALGORITHMS:
         emit = getattr(conv, name)
-        monkeypatch.setattr(conv, name, lambda *a, emit=emit, name=name: (taken.append(name), emit(*a))[1])
+        monkeypatch.setattr(conv, name, lambda *a, emit=emit, name=name: (chosen.append(name), emit(*a))[1])
     agree({f"conv{len(shape) - 2}d": attrs}, (shape, []), threads=threads, processes=processes)
-    few = way == "emit_chunked_product" and threads > 1 and not processes  # then BLAS shares out the whole
-    assert taken == ["emit_product" if few else way]
+    few = algorithm == "emit_chunked_product" and threads > 1 and not processes  # BLAS threads share the whole product
+    assert chosen == ["emit_product" if few else algorithm]
 
 
 @pytest.mark.parametrize("name", ["resnet34", "vgg16", "resnet152"])
-def test_transformed_filters_are_kept_within_bounds(name: str) -> None:
+def test_transformed_filters_stay_within_the_budget(name: str) -> None:
     program = netcalc.load(name).program
     declared = memory(program)
     part = Plan(program).memory.weights / (declared.weights + declared.buffers)

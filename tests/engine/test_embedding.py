@@ -1,4 +1,4 @@
-"""Look-ups, planned."""
+"""Planned embeddings."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_rows_of_ids(data: st.DataObject, dtype: str, threads: int, tuning: Tuni
 
 
 @pytest.mark.parametrize("wrong", [11, -1])
-def test_an_id_without_a_row_is_refused_in_the_same_words(wrong: int) -> None:
+def test_an_id_out_of_range_gives_the_message_of_the_reference_path(wrong: int) -> None:
     spec = SPEC.format(dtype="float32", shape=[2, 300], ids="int64", width=300, scale="null")
     net = loads(spec.replace("[0, 11]", "[-1, 12]")).program
     ids = np.zeros((2, 300), np.int64)

@@ -1,4 +1,4 @@
-"""Normalisation by the statistics of each sample, planned."""
+"""Planned normalisation by the statistics of each sample."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from netcalc import loads
 from netcalc.engine.tuning import Tuning
-from tests.engine.agreement import DTYPES, THREADS, agree, drawn, lying
+from tests.engine.agreement import DTYPES, THREADS, agree, drawn, layouts
 from tests.engine.tunings import TUNINGS
 
 SIZES = st.lists(st.sampled_from([1, 2, 3, 5, 8, 17]), min_size=1, max_size=4)
@@ -30,7 +30,7 @@ def test_trailing_axes(data: st.DataObject, shape: list[int], dtype: str, thread
         attributes["bias"] = data.draw(st.booleans())
     else:
         attributes["offset"] = data.draw(st.sampled_from([0.0, 1.0]))
-    agree({name: attributes}, data.draw(lying(shape)), dtype=dtype, threads=threads, tuning=tuning)
+    agree({name: attributes}, data.draw(layouts(shape)), dtype=dtype, threads=threads, tuning=tuning)
 
 
 @drawn
@@ -45,11 +45,11 @@ def test_channels(data: st.DataObject, dtype: str, threads: int, tuning: Tuning)
         line = {"instance_norm": {"affine": affine, "eps": eps}}
     elif share * np.prod(sizes) == 1:
         shape[-1] = 2
-    agree(line, data.draw(lying(shape)), dtype=dtype, threads=threads, tuning=tuning)
+    agree(line, data.draw(layouts(shape)), dtype=dtype, threads=threads, tuning=tuning)
 
 
-def test_the_mean_may_be_large() -> None:
-    """Variances are those of what is left without the mean, not differences of squares."""
+def test_variances_are_exact_for_a_large_mean() -> None:
+    """Variances are computed from centred values, not as differences of squares."""
     rng = np.random.default_rng(0)
     x = (1000 + rng.normal(size=(300, 64))).astype(np.float32)
     exact = x.astype(np.float64)
@@ -62,7 +62,7 @@ def test_the_mean_may_be_large() -> None:
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("line", [{"layer_norm": {}}, {"rms_norm": {"offset": 1.0}}], ids=["layer_norm", "rms_norm"])
 @pytest.mark.parametrize("gap", [0, 3])
-def test_vectors_may_be_columns(line: Any, gap: int, threads: int, dtype: str) -> None:
-    """With a gap the columns are a part of a wider matrix."""
+def test_vectors_that_are_columns_in_memory(line: Any, gap: int, threads: int, dtype: str) -> None:
+    """With a gap the columns are part of a wider matrix."""
     part = {"slice": {"axis": 1, "start": 0, "stop": 300}}
     agree(line, ([8, 300 + gap], [part, {"transpose": [0, 1]}]), dtype=dtype, threads=threads)

@@ -1,4 +1,4 @@
-"""Pooling, planned."""
+"""Planned pooling."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from netcalc.diagnostics import NetcalcError
 from netcalc.engine.tuning import Tuning
-from tests.engine.agreement import DTYPES, THREADS, agree, drawn, lying
+from tests.engine.agreement import DTYPES, THREADS, agree, drawn, layouts
 from tests.engine.tunings import TUNINGS
 
 
@@ -21,7 +21,7 @@ def shapes(draw: Any, rank: int, longest: int = 9) -> list[int]:
 
 @drawn
 @given(st.data(), st.integers(1, 3), DTYPES, THREADS, TUNINGS, st.booleans())
-def test_windows(data: st.DataObject, rank: int, dtype: str, threads: int, tuning: Tuning, spoilt: bool) -> None:
+def test_windows(data: st.DataObject, rank: int, dtype: str, threads: int, tuning: Tuning, nan: bool) -> None:
     kind = data.draw(st.sampled_from(["max", "avg"]))
     kernel = [data.draw(st.integers(1, 4)) for _ in range(rank)]
     attributes: dict[str, Any] = {
@@ -35,30 +35,30 @@ def test_windows(data: st.DataObject, rank: int, dtype: str, threads: int, tunin
     else:
         attributes["count_include_pad"] = data.draw(st.booleans())
         attributes["divisor_override"] = data.draw(st.sampled_from([None, None, 3, -2]))
-    x = data.draw(lying(data.draw(shapes(rank))))
+    x = data.draw(layouts(data.draw(shapes(rank))))
     try:
-        agree({f"{kind}_pool{rank}d": attributes}, x, dtype=dtype, threads=threads, tuning=tuning, spoilt=spoilt)
+        agree({f"{kind}_pool{rank}d": attributes}, x, dtype=dtype, threads=threads, tuning=tuning, nan=nan)
     except NetcalcError:
         assume(False)  # windows that do not fit
 
 
 @drawn
 @given(st.data(), st.integers(1, 3), DTYPES, THREADS, TUNINGS, st.booleans())
-def test_parts(data: st.DataObject, rank: int, dtype: str, threads: int, tuning: Tuning, spoilt: bool) -> None:
+def test_equal_parts(data: st.DataObject, rank: int, dtype: str, threads: int, tuning: Tuning, nan: bool) -> None:
     kind = data.draw(st.sampled_from(["max", "avg"]))
     shape = data.draw(shapes(rank))
     counts = [data.draw(st.sampled_from([n for n in range(1, size + 1) if size % n == 0])) for size in shape[-rank:]]
     line = {f"adaptive_{kind}_pool{rank}d": counts}
-    agree(line, data.draw(lying(shape)), dtype=dtype, threads=threads, tuning=tuning, spoilt=spoilt)
+    agree(line, data.draw(layouts(shape)), dtype=dtype, threads=threads, tuning=tuning, nan=nan)
 
 
 @drawn
 @given(st.data(), st.integers(1, 3), DTYPES, THREADS, TUNINGS, st.booleans())
-def test_everything(data: st.DataObject, rank: int, dtype: str, threads: int, tuning: Tuning, spoilt: bool) -> None:
+def test_global_pooling(data: st.DataObject, rank: int, dtype: str, threads: int, tuning: Tuning, nan: bool) -> None:
     line = {f"global_{data.draw(st.sampled_from(['max', 'avg']))}_pool{rank}d": {"keepdim": data.draw(st.booleans())}}
-    agree(line, data.draw(lying(data.draw(shapes(rank)))), dtype=dtype, threads=threads, tuning=tuning, spoilt=spoilt)
+    agree(line, data.draw(layouts(data.draw(shapes(rank)))), dtype=dtype, threads=threads, tuning=tuning, nan=nan)
 
 
-def test_unequal_parts_and_positions_are_left_to_the_kernels() -> None:
+def test_unequal_parts_and_indices_run_by_the_kernels() -> None:
     agree({"adaptive_avg_pool2d": [2, 3]}, ([1, 2, 5, 7], []), planned=False)
     agree({"adaptive_max_pool1d": 2}, ([1, 2, 5], []), planned=False)

@@ -1,4 +1,4 @@
-"""Rotary embeddings, planned."""
+"""Planned rotary embeddings."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from netcalc.engine.tuning import Tuning
-from tests.engine.agreement import DTYPES, THREADS, agree, drawn, lying
+from tests.engine.agreement import DTYPES, THREADS, agree, drawn, layouts
 from tests.engine.tunings import TUNINGS
 
 SCALINGS: list[Any] = [
@@ -20,7 +20,7 @@ SCALINGS: list[Any] = [
 
 @drawn
 @given(st.data(), DTYPES, THREADS, TUNINGS)
-def test_pairs_turn(data: st.DataObject, dtype: str, threads: int, tuning: Tuning) -> None:
+def test_pairs_are_rotated(data: st.DataObject, dtype: str, threads: int, tuning: Tuning) -> None:
     lead = data.draw(st.lists(st.integers(1, 3), max_size=2))
     features = data.draw(st.integers(4, 12))
     attributes = {
@@ -29,5 +29,5 @@ def test_pairs_turn(data: st.DataObject, dtype: str, threads: int, tuning: Tunin
         "offset": data.draw(st.sampled_from([0, 7])),
         "scaling": data.draw(st.sampled_from(SCALINGS)),
     }
-    x = data.draw(lying([*lead, data.draw(st.integers(1, 9)), features]))
+    x = data.draw(layouts([*lead, data.draw(st.integers(1, 9)), features]))
     agree({"rotary_embedding": attributes}, x, dtype=dtype, threads=threads, tuning=tuning)

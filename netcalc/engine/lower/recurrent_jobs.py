@@ -18,7 +18,7 @@ __all__ = ["Layer", "Stretch", "Weights", "bind_gates", "bind_projection"]
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """Weights of one layer in one direction: ``ih`` is (features, gates·hidden), ``hh`` (gates·hidden, features)."""
+    """Weights of a layer in one direction: ``ih`` is (features, gates·hidden), ``hh`` (gates·hidden, features)."""
 
     ih: Slot
     hh: Slot
@@ -29,7 +29,7 @@ class Weights:
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """One layer in one direction; ``x`` is (steps, batch, features), ``out`` and states are (…, features, batch)."""
+    """Layer in one direction; ``x`` is (steps, batch, features), ``out`` and states are (…, features, batch)."""
 
     op: Any
     backwards: bool

@@ -1,7 +1,7 @@
-"""The command line.  ``main`` runs a command and returns the exit code; ``script`` is what is installed.
+"""The command line.  ``main`` runs a command and returns the exit code; ``script`` is the installed entry point.
 
 Exit codes: 0 fine; 1 a check failed; 2 bad input, also a wrong option; 70 a bug in netcalc; 130 interrupted.
-A reader that goes away (``netcalc ops | head``) is no error.
+A reader that closes the pipe early (``netcalc ops | head``) is no error.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ EXIT_INTERRUPTED = 130
 
 
 def script() -> NoReturn:
-    """Runs the command of the process, and ends it without freeing one by one what goes with it anyway."""
+    """Run the command of the process and end it at once, without freeing every object."""
     code = main()
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError):
@@ -31,21 +31,21 @@ def script() -> NoReturn:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the command that the arguments name."""
+    """Run the command that the arguments name; return its exit code."""
     arguments = list(sys.argv[1:] if arguments is None else arguments)
-    # a quick start: no looking for garbage that is not there yet, or for plugins through every installed package
+    # start quickly: no garbage collection in a short process, no search for plugins in every installed package
     gc.set_threshold(1_000_000, 50, 50)
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
-    _speak_utf8()
+    _use_utf8()
     try:
-        return _answer(arguments)
+        return _exit_code(arguments)
     except BrokenPipeError:
         _close_quietly()
         return 0
 
 
-def _answer(arguments: list[str]) -> int:
-    """The exit code of a command, whatever becomes of it; what is written may find that the reader went away."""
+def _exit_code(arguments: list[str]) -> int:
+    """Return the exit code of a command, reporting its errors; BrokenPipeError if the reader of the output has gone."""
     from netcalc.diagnostics import Diagnostic, NetcalcError
 
     try:
@@ -55,13 +55,13 @@ def _answer(arguments: list[str]) -> int:
     except BrokenPipeError:
         raise
     except NetcalcError as error:
-        return _refuse(error.diagnostics, arguments)
+        return _report_diagnostics(error.diagnostics, arguments)
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
     except RecursionError:
-        return _refuse((Diagnostic("E003", "nested too deeply"),), arguments)
+        return _report_diagnostics((Diagnostic("E003", "nested too deeply"),), arguments)
     except Exception:
-        return _apologise(arguments)
+        return _report_bug(arguments)
 
 
 def _run(arguments: list[str]) -> int:
@@ -78,11 +78,11 @@ def _run(arguments: list[str]) -> int:
     except usage_error as error:
         from netcalc.diagnostics import Diagnostic, NetcalcError
 
-        raise NetcalcError(Diagnostic("E502", _sentence(error), hint=_help_hint(error))) from None
+        raise NetcalcError(Diagnostic("E502", _usage_message(error), hint=_help_hint(error))) from None
     return result if isinstance(result, int) else 0
 
 
-def _sentence(error: Exception) -> str:
+def _usage_message(error: Exception) -> str:
     text = str(getattr(error, "format_message", lambda: error)())
     text = (
         text.partition(" (Possible")[0]
@@ -95,7 +95,7 @@ def _sentence(error: Exception) -> str:
 
 
 def _help_hint(error: Exception) -> str:
-    """The nearest command or option, and else where to read what there is."""
+    """Return a hint: the nearest command or option, and the help page."""
     from netcalc.diagnostics import nearest
 
     near: str | None = next(iter(getattr(error, "possibilities", None) or ()), None)
@@ -104,12 +104,12 @@ def _help_hint(error: Exception) -> str:
 
         near = nearest(str(error).rpartition(" ")[2].strip(".'\""), COMMANDS)
     context = getattr(error, "ctx", None)
-    page = f"`{context.command_path if context else 'netcalc'} --help` says what there is"
+    page = f"`{context.command_path if context else 'netcalc'} --help` lists what is available"
     return f"did you mean {near!r}? {page}" if near else page
 
 
-def _refuse(diagnostics: Sequence[object], arguments: Sequence[str]) -> int:
-    """Bad input: the diagnostics on standard error, or with ``--format json`` as a record on standard output."""
+def _report_diagnostics(diagnostics: Sequence[object], arguments: Sequence[str]) -> int:
+    """Write diagnostics to standard error, or with ``--format json`` as a record to standard output."""
     if _wants_json(arguments):
         import json
 
@@ -126,8 +126,8 @@ def _refuse(diagnostics: Sequence[object], arguments: Sequence[str]) -> int:
     return EXIT_INPUT
 
 
-def _apologise(arguments: list[str]) -> int:
-    """A bug: a short word, and the traceback for those who ask."""
+def _report_bug(arguments: list[str]) -> int:
+    """Report an unexpected error in short, with ``--debug`` as a traceback."""
     kind, value, _ = sys.exc_info()
     if arguments[:1] == ["--debug"] or os.environ.get("NETCALC_DEBUG"):
         import traceback
@@ -147,8 +147,8 @@ def _wants_json(arguments: Sequence[str]) -> bool:
     return any(a == "--format=json" or (a in ("--format", "-f") and b == "json") for a, b in pairs)
 
 
-def _speak_utf8() -> None:
-    """Output is UTF-8 where the stream's own encoding cannot write a shape."""
+def _use_utf8() -> None:
+    """Switch streams to UTF-8 if their own encoding cannot write a shape."""
     for stream in (sys.stdout, sys.stderr):
         try:
             "×→├─".encode(stream.encoding or "ascii")
@@ -159,7 +159,7 @@ def _speak_utf8() -> None:
 
 
 def _close_quietly() -> None:
-    """Keeps the interpreter from complaining about the closed pipe when it ends."""
+    """Redirect standard output to nowhere, so that the interpreter does not report the closed pipe at its end."""
     try:
         null = os.open(os.devnull, os.O_WRONLY)
         os.dup2(null, sys.stdout.fileno())

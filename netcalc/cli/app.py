@@ -1,4 +1,4 @@
-"""The typer application: a group whose commands are imported when they are called."""
+"""The typer application: a group of commands, each imported when it is called."""
 
 from __future__ import annotations
 
@@ -12,25 +12,34 @@ from netcalc.version import __version__
 
 __all__ = ["COMMANDS", "app"]
 
-#: Every command with what it does; each stands in the module of its name.
-COMMANDS: dict[str, str] = {
-    "shapes": "Input and output shapes of every layer.",
-    "params": "Parameters and buffers by layer and by operation.",
-    "flops": "Multiply-adds and operations of one forward pass, under a counting convention.",
-    "summary": "Shapes, parameters and work together; --format json is a stable contract.",
-    "compare": "Specs side by side, and layer against layer.",
-    "explain": "The working behind the numbers of one layer, or of the whole network.",
-    "run": "A forward pass in NumPy.",
-    "verify": "Run the network and check every prediction against what happened.",
-    "specs": "The specs that ship with netcalc.",
-    "ops": "The operation reference.",
-    "schema": "The JSON Schema of the spec language, for editors.",
-    "init": "Write a commented spec to start from.",
+#: Every command with its description, in the groups of the help page; each is the module of its name.
+GROUPS: dict[str, dict[str, str]] = {
+    "Count": {
+        "shapes": "Input and output shapes of every layer.",
+        "params": "Parameters and buffers by layer and by operation.",
+        "flops": "Multiply-adds and operations of one forward pass, under a counting convention.",
+        "summary": "Shapes, parameters and work together; --format json is a stable contract.",
+    },
+    "Run": {
+        "run": "A forward pass in NumPy.",
+        "verify": "Run the network and check every prediction against the execution.",
+    },
+    "Compare and check": {
+        "compare": "Specs side by side, and layer against layer.",
+        "explain": "The working behind the numbers of one layer, or of the whole network.",
+    },
+    "Reference": {
+        "specs": "The specs that ship with netcalc.",
+        "ops": "The operation reference.",
+        "schema": "The JSON Schema of the spec language, for editors.",
+        "init": "Write a commented spec to start from.",
+    },
 }
+COMMANDS: dict[str, str] = {name: about for group in GROUPS.values() for name, about in group.items()}
 
 
 class _Commands(TyperGroup):
-    """Commands by name, each imported when it is first asked for."""
+    """Commands by name, each imported at its first use."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         return list(COMMANDS)
@@ -40,7 +49,9 @@ class _Commands(TyperGroup):
             return None
         module = import_module(f"netcalc.cli.{cmd_name}")
         single = typer.Typer(add_completion=False)
-        single.command(name=cmd_name, help=f"{COMMANDS[cmd_name]}\n\n{module.__doc__ or ''}")(module.command)
+        panel = next(title for title, commands in GROUPS.items() if cmd_name in commands)
+        text = f"{COMMANDS[cmd_name]}\n\n{module.__doc__ or ''}"
+        single.command(name=cmd_name, help=text, rich_help_panel=panel)(module.command)
         return typer.main.get_command(single)
 
 
@@ -53,8 +64,8 @@ app = typer.Typer(
 )
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
+def _version(requested: bool) -> None:
+    if requested:
         print(f"netcalc {__version__}")
         raise typer.Exit
 

@@ -1,4 +1,4 @@
-"""A multiply-add is one MAC and two FLOPs. What a convention does not count is reported by name."""
+"""A multiply-add is one MAC and two FLOPs. Operations that a convention does not count are named."""
 
 from netcalc.cli.reports import report_command
 

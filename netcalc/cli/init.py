@@ -1,4 +1,4 @@
-"""The spec that is written is a small image classifier that runs as it stands."""
+"""The spec is a small image classifier that runs without changes."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import typer
 
 
 def command(
-    file: Annotated[str, typer.Argument(help="Where to write it; - for standard output.")] = "net.yaml",
-    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there already.")] = False,
+    file: Annotated[str, typer.Argument(help="Output file; - for standard output.")] = "net.yaml",
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
 ) -> None:
-    """Writes the starter; NetcalcError (E502) where a file would be lost."""
+    """Write the starter; NetcalcError (E502) if the file exists."""
     import sys
     from pathlib import Path
 

@@ -11,7 +11,7 @@ or traced tensors.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
@@ -21,6 +21,7 @@ from netcalc.cli import options
 
 if TYPE_CHECKING:
     from netcalc.cli.selection import Selection
+    from netcalc.engine.profile import LayerTime
     from netcalc.engine.run import RunResult
     from netcalc.ir import Program
     from netcalc.numerics.trace import TraceRow
@@ -82,9 +83,12 @@ def command(
     profile: Profile = False,
 ) -> None:
     """Run the network, print statistics of its outputs, and write tensors to --output."""
+    from netcalc.cli.output import terminal_for, write
     from netcalc.engine.run import forward
     from netcalc.numerics.trace import TraceRow
+    from netcalc.render.page import page_markdown, page_text
     from netcalc.render.progress import Progress
+    from netcalc.render.runs import run_page
 
     program = options.read_program(spec, set_, training=options.is_training(mode, train))
     arrays = _read_inputs(inputs or [])
@@ -106,51 +110,55 @@ def command(
     if output is not None:
         _save(result, output)
     outputs = tuple(TraceRow.of(name, "", array) for name, array in result.outputs.items())
-    selected = _selected(result, options.read_selection(sort, top, filter_))
-    _write(selected, outputs, _origin(program, arrays, weights, seed), program.name, seed, format_, wide)
+    result, layers = _selected(result, options.read_selection(sort, top, filter_))
+    match format_:
+        case options.TextFormat.JSON:
+            write(_json(result, outputs, layers, program.name, seed))
+        case options.TextFormat.CSV:
+            write(_csv(result, outputs, layers))
+        case _:
+            origin = _origin(program, arrays, weights, seed)
+            terminal = terminal_for(None, wide=wide)
+            page = run_page(result, outputs, origin, terminal.width, layers)
+            write(page_markdown(page) if format_ is options.TextFormat.MARKDOWN else page_text(page, terminal))
 
 
-def _selected(result: RunResult, selection: Selection) -> RunResult:
-    """The result with the selected layers of its profile, or the selected traced tensors."""
+def _selected(result: RunResult, selection: Selection) -> tuple[RunResult, Sequence[LayerTime]]:
+    """The result with the selected traced tensors, and the selected layers of its profile."""
     from dataclasses import replace
 
     from netcalc.cli.selection import keys_of
 
     if result.profile is not None:
-        layers = selection.apply(result.profile.layers, keys_of("path", "op", "seconds", "flops")).shown
-        return replace(result, profile=replace(result.profile, layers=tuple(layers)))
+        return result, selection.apply(result.profile.layers, keys_of("path", "op", "seconds", "flops")).shown
     keys = keys_of("path", "op", "mean", "std", "min", "max", "absmax")
     if not result.trace:
         selection.check(keys)
-        return result
-    return replace(result, trace=tuple(selection.apply(result.trace, keys).shown))
+        return result, ()
+    return replace(result, trace=tuple(selection.apply(result.trace, keys).shown)), ()
 
 
-def _write(
-    result: RunResult,
-    outputs: tuple[TraceRow, ...],
-    origin: str,
-    name: str,
-    seed: int,
-    format_: options.TextFormat,
-    wide: bool,
-) -> None:
-    from netcalc.cli.output import json_lines, terminal_for, write
-    from netcalc.render.page import page_markdown, page_text
+def _json(
+    result: RunResult, outputs: tuple[TraceRow, ...], layers: Sequence[LayerTime], name: str, seed: int
+) -> Iterable[str]:
+    from netcalc.cli.output import json_lines
+    from netcalc.render.runs import run_record
+
+    record = run_record(result, outputs, name, seed)
+    if result.profile is not None:
+        places = {id(layer): place for place, layer in enumerate(result.profile.layers)}
+        record["profile"]["layers"] = [record["profile"]["layers"][places[id(layer)]] for layer in layers]
+    return json_lines(record)
+
+
+def _csv(result: RunResult, outputs: tuple[TraceRow, ...], layers: Sequence[LayerTime]) -> Iterable[str]:
+    """The layers of a profile, or the statistics of traced tensors and outputs."""
     from netcalc.render.profile import profile_data
-    from netcalc.render.runs import run_page, run_record, statistics_table
+    from netcalc.render.runs import statistics_table
     from netcalc.render.table_csv import table_csv
 
-    match format_:
-        case options.TextFormat.JSON:
-            return write(json_lines(run_record(result, outputs, name, seed)))
-        case options.TextFormat.CSV:
-            data = statistics_table("path", [*result.trace, *outputs])
-            return write(table_csv(data if result.profile is None else profile_data(result.profile)))
-        case options.TextFormat.MARKDOWN:
-            return write(page_markdown(run_page(result, outputs, origin, None)))
-    terminal = terminal_for(None, wide=wide)
-    return write(page_text(run_page(result, outputs, origin, terminal.width), terminal))
+    table = statistics_table("path", [*result.trace, *outputs]) if result.profile is None else profile_data(layers)
+    return table_csv(table)
 
 
 def _origin(program: Program, arrays: Mapping[str, Any], weights: str | None, seed: int) -> str:

@@ -1,4 +1,4 @@
-"""Made from the registry of operations; point an editor's YAML support at it to have specs checked while typing."""
+"""Generated from the declared operations; an editor with YAML support checks specs against it while you type."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from netcalc.cli import options
 
 
 def command(output: options.Output = None) -> None:
-    """Writes the JSON Schema of specs."""
+    """Write the JSON Schema of specs."""
     from netcalc.cli.output import json_lines, write
     from netcalc.spec.schema import spec_schema
 

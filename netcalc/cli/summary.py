@@ -1,4 +1,4 @@
-"""Rows of repeated blocks give the figures of one instance, and ×N says how many it stands for."""
+"""A row of a repeated block gives the figures of one instance; ×N is the number of instances."""
 
 from netcalc.cli.reports import report_command
 

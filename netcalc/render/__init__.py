@@ -1,5 +1,6 @@
-"""Results as text: numbers, tables, trees, diagnostics.
+"""Results as text: numbers, tables, pages, diagnostics.
 
-Everything here is plain Python over strings, so that a listing of a hundred thousand rows is printed at once, complete,
-and without the time that it takes to import a layout library.
+Results are put into typed tables (:mod:`~netcalc.render.table`) and pages (:mod:`~netcalc.render.page`), which are
+written as text, Markdown, CSV or HTML.  The code works on plain strings: a listing of a hundred thousand rows takes a
+moment, and no layout library has to be imported.
 """

@@ -1,4 +1,4 @@
-"""Diagnostics for people: the sentence, the place with its source line and a caret, what led there, one hint."""
+"""Diagnostics as text: message, place with its line and a caret, route to the place, hint."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from netcalc.render.text import PLAIN, Terminal, clean, padded, width_of
 __all__ = ["render_diagnostic", "render_diagnostics"]
 
 _TAB = "    "
-_LONG = 8
+_MOST_CALLS = 8
 
 
 def render_diagnostics(diagnostics: Sequence[Diagnostic], terminal: Terminal = PLAIN) -> str:
-    """All of them, and how many there are."""
+    """Return all diagnostics as text, and their number."""
     parts = [render_diagnostic(diagnostic, terminal) for diagnostic in diagnostics]
     if len(parts) > 1:
         parts.append(terminal.styled(f"{len(parts)} errors", "error"))
@@ -22,7 +22,7 @@ def render_diagnostics(diagnostics: Sequence[Diagnostic], terminal: Terminal = P
 
 
 def render_diagnostic(diagnostic: Diagnostic, terminal: Terminal = PLAIN) -> str:
-    """One diagnostic in the manner of rustc."""
+    """Return a diagnostic as text, in the style of rustc."""
     title = terminal.styled(f"error[{diagnostic.code}]", "error") + terminal.styled(
         f": {clean(diagnostic.message)}", "bold"
     )
@@ -34,7 +34,7 @@ def render_diagnostic(diagnostic: Diagnostic, terminal: Terminal = PLAIN) -> str
         lines += _snippet(span, margin, terminal)
     notes = [*_placed(diagnostic.related), *_route(diagnostic.chain)]
     if diagnostic.bindings:
-        bound = ", ".join(f"{name}={_brief(value)}" for name, value in diagnostic.bindings.items())
+        bound = ", ".join(f"{name}={_shortened(value)}" for name, value in diagnostic.bindings.items())
         notes.append(f"with {bound}")
     mark = terminal.styled(f"{margin} = ", "place")
     lines += (mark + clean(note) for note in notes)
@@ -44,46 +44,46 @@ def render_diagnostic(diagnostic: Diagnostic, terminal: Terminal = PLAIN) -> str
 
 
 def _snippet(span: Span, margin: str, terminal: Terminal) -> list[str]:
-    """The source line with carets under the span."""
+    """Return the line with carets under the span."""
     if not span.text.strip():
         return []
-    source, start, stop = span.text.rstrip(), span.column - 1, max(span.end - 1, span.column)
-    before, under = _visible(source[:start]), _visible(source[start:stop])
+    line, start, stop = span.text.rstrip(), span.column - 1, max(span.end - 1, span.column)
+    before, under = _visible(line[:start]), _visible(line[start:stop])
     carets = "^" * max(width_of(under), 1)
     bar = terminal.styled("|", "place")
     return [
         f"{margin} {bar}",
-        f"{terminal.styled(str(span.line), 'place')} {bar} {_visible(source)}",
+        f"{terminal.styled(str(span.line), 'place')} {bar} {_visible(line)}",
         f"{margin} {bar} {' ' * width_of(before)}{terminal.styled(carets, 'error')}",
     ]
 
 
-def _visible(source: str) -> str:
-    return clean(source.replace("\t", _TAB))
+def _visible(line: str) -> str:
+    return clean(line.replace("\t", _TAB))
 
 
 def _placed(related: Sequence[Related]) -> list[str]:
-    """Related facts one below the other, their places aligned."""
+    """Return related facts as lines with aligned places."""
     if any(r.text.endswith(" here") for r in related):
-        return [_told(r) for r in related]
+        return [_line(r) for r in related]
     width = max((width_of(clean(r.text)) for r in related if r.span), default=0)
     return [f"{padded(clean(r.text), width)}  {r.span}" if r.span else r.text for r in related]
 
 
 def _route(chain: Sequence[Related]) -> list[str]:
-    """What led here, innermost first; the middle of a long way is left out."""
-    told = [_told(step) for step in reversed(chain)]
-    if len(told) <= _LONG:
-        return told
-    return [*told[:3], f"… and {len(told) - 5} more", *told[-2:]]
+    """Return the calls that led to the place, innermost first; the middle of a long list is left out."""
+    calls = [_line(call) for call in reversed(chain)]
+    if len(calls) <= _MOST_CALLS:
+        return calls
+    return [*calls[:3], f"… and {len(calls) - 5} more", *calls[-2:]]
 
 
-def _told(step: Related) -> str:
-    """``… called here`` with the place instead of the word."""
-    if step.span is None:
-        return step.text
-    return f"{step.text.removesuffix(' here')} at {step.span}"
+def _line(call: Related) -> str:
+    """Return ``… called here`` with the place in place of the word."""
+    if call.span is None:
+        return call.text
+    return f"{call.text.removesuffix(' here')} at {call.span}"
 
 
-def _brief(value: str) -> str:
+def _shortened(value: str) -> str:
     return value if len(value) <= 60 else value[:57] + "..."

@@ -1,4 +1,4 @@
-"""How numbers are written: ``21,797,672``, ``21.8 M``, ``3.664 GMAC``, ``83.2 MiB``, ``112×112×64``."""
+"""Numbers and shapes as text: ``21,797,672``, ``21.8 M``, ``3.664 GMAC``, ``83.2 MiB``, ``112×112×64``."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ __all__ = [
     "shapes_text",
     "share",
     "short",
-    "some",
     "work",
 ]
 
@@ -26,7 +25,7 @@ _BINARY = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
 
 
 def exact(value: Dim) -> str:
-    """Every digit: ``21,797,672``; a symbolic size as its formula.
+    """Write every digit: ``21,797,672``; a symbolic size as its formula.
 
     >>> exact(21797672)
     '21,797,672'
@@ -34,18 +33,13 @@ def exact(value: Dim) -> str:
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 
-def some(value: Dim) -> str:
-    """Every digit, and nothing for none."""
-    return "" if value == 0 else exact(value)
-
-
 def repeated(label: str, times: int) -> str:
-    """``label ×N`` for what stands for several."""
+    """Append the number of instances: ``label ×3``."""
     return f"{label} ×{times:,}" if times > 1 else label
 
 
 def short(value: Dim, digits: int = 3) -> str:
-    """A few digits and a power of a thousand.
+    """Write a few digits and the prefix of a power of a thousand.
 
     >>> short(21797672), short(999_999), short(999)
     ('21.8 M', '1.00 M', '999')
@@ -63,7 +57,7 @@ def short(value: Dim, digits: int = 3) -> str:
 
 
 def work(value: Dim, unit: str) -> str:
-    """An amount of work with its unit, in four digits.
+    """Write an amount of work in four digits, with its unit.
 
     >>> work(3663761408, "MAC"), work(12, "FLOP")
     ('3.664 GMAC', '12 FLOP')
@@ -75,7 +69,7 @@ def work(value: Dim, unit: str) -> str:
 
 
 def bytes_text(value: Dim) -> str:
-    """Bytes in units of 1024.
+    """Write bytes in units of powers of 1024.
 
     >>> bytes_text(87190688), bytes_text(512)
     ('83.2 MiB', '512 B')
@@ -93,14 +87,14 @@ def bytes_text(value: Dim) -> str:
 
 
 def measured(value: Dim) -> str:
-    """Every digit, and a short form behind them where that helps: ``21,797,672 (21.8 M)``."""
+    """Write every digit, and for large numbers also a short form: ``21,797,672 (21.8 M)``."""
     if not isinstance(value, int) or abs(value) < 10_000:
         return exact(value)
     return f"{exact(value)} ({short(value)})"
 
 
 def share(part: Dim, whole: Dim) -> str:
-    """A part of the whole in per cent; nothing where there is no whole to speak of.
+    """Write a part of a whole in per cent; an empty text if the part or the whole is zero or symbolic.
 
     >>> share(1, 3), share(0, 3), share(1, 100000)
     ('33.3 %', '', '<0.1 %')
@@ -112,10 +106,9 @@ def share(part: Dim, whole: Dim) -> str:
 
 
 def shape_text(shape: Sequence[Dim], layout: str = "nchw") -> str:
-    """A shape as it is read: ``1×64×112×112``.
+    """Write a shape: ``1×64×112×112``.
 
-    In the ``hwc`` layout channels stand behind the axes of an image, and a batch of one is left out:
-    ``112×112×64``.
+    The ``hwc`` layout puts channels after the axes of an image and leaves out a batch of one: ``112×112×64``.
 
     >>> shape_text((1, 64, 112, 112)), shape_text((1, 64, 112, 112), "hwc"), shape_text((8, 3, 4, 4), "hwc")
     ('1×64×112×112', '112×112×64', '8×4×4×3')
@@ -130,7 +123,7 @@ def shape_text(shape: Sequence[Dim], layout: str = "nchw") -> str:
 
 
 def shapes_text(types: Iterable[TensorType | None], layout: str = "nchw") -> str:
-    """Several shapes in a row; equal neighbours are written once with their number."""
+    """Write a list of shapes; equal neighbours are written once with their number."""
     groups: list[tuple[str, int]] = []
     for type_ in types:
         text = "?" if type_ is None else shape_text(type_.shape, layout)
@@ -142,7 +135,7 @@ def shapes_text(types: Iterable[TensorType | None], layout: str = "nchw") -> str
 
 
 def plain_shapes(types: Iterable[TensorType], layout: str = "nchw") -> str:
-    """Shapes with a plain x, which every spreadsheet reads."""
+    """Write shapes with an ASCII x, for CSV."""
     return " ".join(shape_text(type_.shape, layout).replace("×", "x") for type_ in types)
 
 
@@ -153,7 +146,7 @@ def _size(size: Dim) -> str:
 
 
 def _digits(value: int, unit: int, digits: int) -> str:
-    """``value / unit`` with that many significant digits, rounded half up in whole numbers."""
+    """Write ``value / unit`` with that many significant digits, rounded half up in integer arithmetic."""
     places = max(digits - len(str(abs(value) // unit)), 0)
     scaled = _rounded(abs(value), unit, places)
     if places and len(str(scaled)) > max(digits, places + 1):  # 99.96 became 100.0
@@ -164,6 +157,6 @@ def _digits(value: int, unit: int, digits: int) -> str:
 
 
 def _rounded(value: int, unit: int, places: int) -> int:
-    """``value / unit`` in units of the last of so many decimal places."""
+    """Return ``value / unit`` in units of the last decimal place, rounded half up."""
     scale: int = 10**places
     return (value * scale * 2 + unit) // (unit * 2)

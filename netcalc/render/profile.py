@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from netcalc.render.numbers import bytes_text
@@ -21,8 +22,8 @@ _FIGURES = (
 )
 
 
-def profile_page(profile: Profile) -> Page:
-    """The time by layer and by operation, and the memory."""
+def profile_page(profile: Profile, shown: Sequence[LayerTime]) -> Page:
+    """The time of the layers shown and by operation, and the memory; totals are those of all layers."""
     threads = "1 thread" if profile.threads == 1 else f"{profile.threads} threads"
     head = (
         f": medians of {profile.passes} passes on {threads}; of GEMM: relative to the {profile.gemm / 1e9:,.1f} "
@@ -31,15 +32,18 @@ def profile_page(profile: Profile) -> Page:
     whole = _figures(profile, profile.seconds, profile.flops)
     columns = [Column("layer", "path"), Column("operation"), Column("fused operations", priority=20), *_FIGURES]
     layers = [
-        Row([layer.path, layer.op, _fused(layer), *_figures(profile, layer.seconds, layer.flops)])
-        for layer in profile.layers
+        Row([layer.path, layer.op, _fused(layer), *_figures(profile, layer.seconds, layer.flops)]) for layer in shown
     ]
     operations = [
         Row([operation.op, *_figures(profile, operation.seconds, operation.flops)], operation.layers)
         for operation in profile.operations
     ]
     yield Paragraph([Line(head, "profile")])
-    yield Table(columns, layers, [Row(["total", None, None, *whole])])
+    totals = [Row(["total", None, None, *whole])]
+    if len(shown) < len(profile.layers):
+        seconds, flops = sum(layer.seconds for layer in shown), sum(layer.flops for layer in shown)
+        totals.insert(0, Row([f"{len(shown):,} shown", None, None, *_figures(profile, seconds, flops)]))
+    yield Table(columns, layers, totals)
     yield Table([Column("operation"), *_FIGURES], operations, [Row(["total", *whole])])
     yield _memory(profile)
     yield Paragraph([Line("", _measured(profile), "dim")])
@@ -68,11 +72,11 @@ def profile_record(profile: Profile) -> dict[str, Any]:
     }
 
 
-def profile_data(profile: Profile) -> Table:
-    """The time by layer, in seconds."""
+def profile_data(layers: Sequence[LayerTime]) -> Table:
+    """The time of layers, in seconds."""
     columns = [Column(title) for title in ("path", "op", "fused")]
     columns += [Column("seconds", "real"), Column("flops", "total")]
-    rows = [Row([layer.path, layer.op, _fused(layer), layer.seconds, layer.flops]) for layer in profile.layers]
+    rows = [Row([layer.path, layer.op, _fused(layer), layer.seconds, layer.flops]) for layer in layers]
     return Table(columns, rows)
 
 

@@ -1,4 +1,4 @@
-"""One line on standard error that says how far a long run has come; only on a terminal, and gone at the end."""
+"""Progress of a long run: a line on standard error, on terminals only, removed at the end."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ if TYPE_CHECKING:
 
 __all__ = ["Progress"]
 
-_PATIENCE = 1.0  # seconds before anything is shown, or rich imported
-_PACE = 0.1
+_DELAY = 1.0  # seconds before anything is shown, or rich imported
+_INTERVAL = 0.1
 
 
 class Progress(ExitStack):
-    """Called after each operation with how many are done, how many there are, and the path of the last."""
+    """Progress line; call it after each operation with the number done, the total, and the path of the last."""
 
     def __init__(self, stream: TextIO | None = None) -> None:
         super().__init__()
         self._stream = stream or sys.stderr
-        self._next = monotonic() + _PATIENCE if self._stream.isatty() else math.inf
+        self._next = monotonic() + _DELAY if self._stream.isatty() else math.inf
         self._bar: Bar | None = None
 
     def __call__(self, done: int, total: int, path: str) -> None:
         now = monotonic()
         if now < self._next:
             return
-        self._next = now + _PACE
+        self._next = now + _INTERVAL
         if self._bar is None:
             self._bar = _bar(self._stream, total)
             self.enter_context(self._bar)

@@ -14,6 +14,7 @@ from netcalc.render.text import clean
 from netcalc.version import __version__
 
 if TYPE_CHECKING:
+    from netcalc.engine.profile import LayerTime
     from netcalc.engine.run import RunResult
     from netcalc.numerics.parameters import Mismatch, WeightsReport
     from netcalc.numerics.trace import TraceRow
@@ -41,8 +42,14 @@ _WIDTH = 100
 _STATISTICS = {"mean": ALWAYS, "std": 50, "min": 40, "max": 40}
 
 
-def run_page(result: RunResult, outputs: Sequence[TraceRow], origin: str, width: int | None) -> Page:
-    """Outputs and traced tensors with their statistics; small outputs with their numbers."""
+def run_page(
+    result: RunResult,
+    outputs: Sequence[TraceRow],
+    origin: str,
+    width: int | None,
+    layers: Sequence[LayerTime],
+) -> Page:
+    """Outputs and traced tensors with their statistics, small outputs with their numbers, and layers of a profile."""
     yield Paragraph([Line(origin)])
     if result.trace:
         yield statistics_table("trace", result.trace)
@@ -52,7 +59,7 @@ def run_page(result: RunResult, outputs: Sequence[TraceRow], origin: str, width:
             numbers = _numbers(array, width or _WIDTH)
             yield Paragraph([Line(f"{clean(name)} ="), *map(Line, numbers.split("\n"))], verbatim=True)
     if result.profile is not None:
-        yield from profile_page(result.profile)
+        yield from profile_page(result.profile, layers)
     else:
         yield Paragraph([Line("", _memory(result), "dim")])
 

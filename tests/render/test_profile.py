@@ -31,11 +31,11 @@ PROFILE = Profile(
 
 
 def test_the_page(golden: Callable[[str, str], None]) -> None:
-    golden("runs/profile.txt", "\n".join(page_text(profile_page(PROFILE), Terminal(width=80))) + "\n")
+    golden("runs/profile.txt", "\n".join(page_text(profile_page(PROFILE, PROFILE.layers), Terminal(width=80))) + "\n")
 
 
 def test_memory_that_could_not_be_measured() -> None:
-    *_, last = page_text(profile_page(replace(PROFILE, measured=None)))
+    *_, last = page_text(profile_page(replace(PROFILE, measured=None), ()))
     assert "not measured" in last
     assert profile_record(replace(PROFILE, measured=None))["memory"]["measured"] is None
 

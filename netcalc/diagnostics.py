@@ -57,7 +57,7 @@ class Span(NamedTuple):
     line: int = 0
     column: int = 0
     end: int = 0
-    text: str = ""  # the line as it stands in the file
+    text: str = ""  # the line of the file
     path: str = ""  # e.g. ``layers[3].conv2d.out``
 
     def __str__(self) -> str:
@@ -114,7 +114,7 @@ class NetcalcError(Exception):
 
     def __init__(self, diagnostics: Diagnostic | Iterable[Diagnostic]) -> None:
         given = [diagnostics] if isinstance(diagnostics, Diagnostic) else list(diagnostics)
-        #: In the order found, without duplicates (the error of a variable that two lines use is found twice).
+        #: In order and without duplicates (the error of a variable is raised by every line that uses it).
         self.diagnostics: tuple[Diagnostic, ...] = tuple(d for i, d in enumerate(given) if d not in given[:i])
         super().__init__("\n".join(map(str, self.diagnostics)))
 

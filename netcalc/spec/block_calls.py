@@ -9,13 +9,13 @@ from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.ir import Body, CallNode, Value, types_of
 from netcalc.opdef import ports
 from netcalc.spec.arguments import bind_arguments, hashable
+from netcalc.spec.checkpoint import checkpoint_sources
 from netcalc.spec.elaboration import Elaboration
 from netcalc.spec.library import Block
 from netcalc.spec.limits import MAX_BLOCK_DEPTH
 from netcalc.spec.line_inputs import Inputs, resolve_value
 from netcalc.spec.line_syntax import Line
 from netcalc.spec.modifiers import claim_path, define_outputs, line_name
-from netcalc.spec.program_io import checkpoint_sources
 from netcalc.spec.scope import Outputs, PartialBody, Poisoned, Scope
 from netcalc.spec.ties import tie_call
 

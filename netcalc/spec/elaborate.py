@@ -13,10 +13,11 @@ from typing import Any
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.dims import assumptions
 from netcalc.ir import Program
+from netcalc.spec.checkpoint import checkpoint_sources
 from netcalc.spec.elaboration import Elaboration
 from netcalc.spec.library import Loaded
 from netcalc.spec.lines import elaborate_lines
-from netcalc.spec.program_io import checkpoint_sources, program_inputs, program_outputs
+from netcalc.spec.program_io import program_inputs, program_outputs
 from netcalc.spec.scope import Outputs
 from netcalc.spec.settings import resolve_settings
 

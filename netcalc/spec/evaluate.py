@@ -7,10 +7,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
+from netcalc.dims import Dim, Poly
 from netcalc.expressions import Expression, ExpressionError, parse
 from netcalc.spec.cursor import Cursor, within
 
-__all__ = ["evaluate", "evaluate_expression", "names_in"]
+__all__ = ["evaluate", "evaluate_expression", "evaluate_size", "names_in"]
 
 _PLACEHOLDER = re.compile(r"\$\{([^}]*)\}")
 #: Modifiers of a line that hold an expression without ``${}``.
@@ -43,6 +44,15 @@ def evaluate_expression(cursor: Cursor, scope: Mapping[str, Any]) -> Any:
     if _PLACEHOLDER.fullmatch(data.strip()):
         return _string(data.strip(), cursor, scope)
     return _expression(data, cursor, scope)
+
+
+def evaluate_size(cursor: Cursor, scope: Mapping[str, Any]) -> Dim:
+    """Return the size at ``cursor``, where ``${}`` is optional; NetcalcError (E104) if it is not a positive integer."""
+    value = evaluate_expression(cursor, scope)
+    if isinstance(value, bool) or not isinstance(value, (int, Poly)) or (isinstance(value, int) and value < 1):
+        message = f"a size should be a whole number of at least 1, not {value!r}"
+        raise NetcalcError(Diagnostic("E104", message, cursor.span))
+    return value
 
 
 def names_in(data: Any, *, is_expression: bool = False) -> frozenset[str]:

@@ -15,7 +15,6 @@ from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
 from netcalc.spec.cursor import Cursor
 from netcalc.spec.document import BlockDecl, Document
 from netcalc.spec.line_syntax import MODIFIERS, SEQUENCE
-from netcalc.spec.plain_data import read_data
 from netcalc.spec.validation import validate
 from netcalc.spec.yaml_document import parse_yaml
 
@@ -102,6 +101,8 @@ def load_data(data: Mapping[str, Any], label: str = "<data>", folder: Path | Non
     Raises:
         NetcalcError: as :func:`load_document`.
     """
+    from netcalc.spec.plain_data import read_data  # the commands read files only
+
     return _assemble(read_data(data, label), label, folder or Path(), ())
 
 

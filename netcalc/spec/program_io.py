@@ -1,4 +1,4 @@
-"""Inputs and outputs of a program, and the places of its parameters in a reference's checkpoint."""
+"""Inputs and outputs of a program."""
 
 from __future__ import annotations
 
@@ -7,19 +7,17 @@ from math import isfinite, trunc
 from typing import Any
 
 from netcalc.diagnostics import Diagnostic, NetcalcError
-from netcalc.dims import Poly, at_least
 from netcalc.dtypes import FLOATS, DType, holds
-from netcalc.ir import CheckpointSource, InputSpec, Value
+from netcalc.ir import InputSpec, Value
 from netcalc.spec.cursor import Cursor
-from netcalc.spec.document import CheckpointDecl, InputDecl
+from netcalc.spec.document import InputDecl
 from netcalc.spec.elaboration import Elaboration
-from netcalc.spec.evaluate import evaluate_expression
+from netcalc.spec.evaluate import evaluate_expression, evaluate_size
 from netcalc.spec.line_inputs import resolve_value
-from netcalc.spec.reporter import Reporter
 from netcalc.spec.scope import Outputs, Scope
 from netcalc.tensor_type import TensorType
 
-__all__ = ["checkpoint_sources", "program_inputs", "program_outputs"]
+__all__ = ["program_inputs", "program_outputs"]
 
 
 def program_inputs(elaboration: Elaboration, scope: Scope) -> Iterator[InputSpec]:
@@ -43,7 +41,7 @@ def program_inputs(elaboration: Elaboration, scope: Scope) -> Iterator[InputSpec
 
 def _input_spec(name: str, decl: InputDecl, place: Cursor, settings: Mapping[str, Any], default: DType) -> InputSpec:
     sizes = place["shape"] if isinstance(place.data, dict) else place
-    shape = tuple(_size(evaluate_expression(size, settings), size) for size in sizes.elements())
+    shape = tuple(evaluate_size(size, settings) for size in sizes.elements())
     dtype = decl.dtype or default
     low = high = None
     if decl.range is not None:
@@ -88,43 +86,6 @@ def program_outputs(elaboration: Elaboration, scope: Scope, current: Value | Non
         if value is not None:
             outputs[name] = value
     return outputs
-
-
-def checkpoint_sources(
-    reporter: Reporter, declared: Mapping[str, CheckpointDecl | str], cursor: Cursor, scope: Scope
-) -> Iterator[tuple[str, CheckpointSource]]:
-    """Yield (parameter, place in the reference's checkpoint) for each entry under ``checkpoint``."""
-    for path, decl in declared.items():
-        if isinstance(decl, str):
-            yield path, CheckpointSource(decl)
-            continue
-        source = reporter.guard(_checkpoint_source, decl, cursor["checkpoint"][path], scope)
-        if source is not None:
-            yield path, source
-
-
-def _checkpoint_source(decl: CheckpointDecl, cursor: Cursor, scope: Scope) -> CheckpointSource:
-    index, count = decl.chunk
-    if not 0 <= index < count:
-        message = f"chunk [{index}, {count}] is out of range: the index should be from 0 to {count - 1}"
-        raise NetcalcError(Diagnostic("E104", message, cursor.at(("chunk",)).span))
-    stack = None if decl.stack is None else _stack(decl, cursor["stack"], scope)
-    return CheckpointSource(decl.name, index, count, decl.axis, decl.transpose, stack)
-
-
-def _stack(decl: CheckpointDecl, cursor: Cursor, scope: Scope) -> int:
-    value = _size(evaluate_expression(cursor, scope), cursor)
-    if not isinstance(value, int) or decl.name.count("{}") != 1:
-        hint = "write {} once in the name, in place of the number of each tensor"
-        raise NetcalcError(Diagnostic("E104", "stack: should be a number of tensors", cursor.span, hint=hint))
-    return value
-
-
-def _size(value: Any, cursor: Cursor) -> Any:
-    if isinstance(value, bool) or not isinstance(value, (int, Poly)) or not at_least(value, 1):
-        message = f"a size should be a whole number of at least 1, not {value!r}"
-        raise NetcalcError(Diagnostic("E104", message, cursor.span))
-    return value
 
 
 def _number(value: Any, cursor: Cursor) -> float:

@@ -1,7 +1,8 @@
 """Elaboration of ``repeat:``, with one call node for each run of equal iterations, however long.
 
-An iteration that returns the types that it takes stands for all that follow it, unless the line uses a loop variable.
-Iterations that do are elaborated one by one, and adjacent ones with equal bodies are folded into one call.
+If an iteration returns the types that it takes and the line uses no loop variable, the remaining iterations are equal
+to it and are not elaborated.  Otherwise iterations are elaborated one by one, and adjacent equal ones are folded into
+one call.
 """
 
 from __future__ import annotations

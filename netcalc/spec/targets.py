@@ -19,7 +19,7 @@ def target_names(scope: Scope) -> list[str]:
 
 
 def resolve_target(line: Line, scope: Scope) -> Line:
-    """Return the line with ``${…}`` in the operation's place replaced by the operation that it stands for.
+    """Return the line with ``${…}`` in the operation's place replaced by its value.
 
     The expression gives a name, or a mapping from the name to arguments, which the line's own arguments override.
     """

@@ -41,17 +41,17 @@ def bind_arguments(
         NetcalcError: with every argument that is unknown (E103), malformed (E104) or missing (E105).
     """
     declared = declared_arguments(block)
-    given = _given_arguments(block, declared, line)
+    passed = _passed_arguments(block, declared, line)
     errors: list[Diagnostic] = []
     bound: dict[str, Any] = {}
     default_scope = ChainMap(bound, {"in": next(iter(inputs.values())), **inputs})
-    for name, cursor in given.items():
+    for name, cursor in passed.items():
         if name not in declared:
             hint = did_you_mean(name, declared)
             errors.append(Diagnostic("E103", f"{block.name} has no argument {name!r}", cursor.key_span, hint=hint))
     for name, declaration in declared.items():
-        if name in given:
-            place = given[name]
+        if name in passed:
+            place = passed[name]
             value = evaluate(place, scope)
         elif declaration.required:
             related = (Related(f"{name!r} is declared here", block.cursor["args"][name].key_span),)
@@ -81,7 +81,7 @@ def hashable(value: Any) -> Any:
     return type(value).__name__, value
 
 
-def _given_arguments(block: Block, declared: Mapping[str, Declaration], line: Line) -> dict[str, Cursor]:
+def _passed_arguments(block: Block, declared: Mapping[str, Declaration], line: Line) -> dict[str, Cursor]:
     if line.args is None:
         return {}
     if isinstance(line.args.data, dict):

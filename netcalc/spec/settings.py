@@ -19,9 +19,9 @@ __all__ = ["Settings", "parse_assignment", "resolve_settings"]
 class Settings(Mapping[str, Any]):
     """Values of dims and vars by name, each evaluated at its first use."""
 
-    def __init__(self, loaded: Loaded, given: Mapping[str, Any], symbolic: Collection[str]) -> None:
+    def __init__(self, loaded: Loaded, overrides: Mapping[str, Any], symbolic: Collection[str]) -> None:
         self._loaded = loaded
-        self._given = given
+        self._overrides = overrides
         self._symbolic = symbolic
         self._values: dict[str, Any] = {}
         self._pending: list[str] = []
@@ -59,7 +59,7 @@ class Settings(Mapping[str, Any]):
             self._pending.pop()
 
     def _dim(self, name: str, cursor: Cursor) -> Any:
-        value = self._given[name] if name in self._given else evaluate(cursor, self)
+        value = self._overrides[name] if name in self._overrides else evaluate(cursor, self)
         if value is None or name in self._symbolic:
             return symbol(name, value if isinstance(value, int) else None)
         if isinstance(value, bool) or not isinstance(value, (int, Poly)) or not at_least(value, 1):
@@ -69,9 +69,9 @@ class Settings(Mapping[str, Any]):
     def _var(self, name: str, cursor: Cursor) -> Any:
         declaration = self.declaration(name)
         default = cursor["default"] if isinstance(cursor.data, dict) and "default" in cursor.data else cursor
-        value = self._given[name] if name in self._given else evaluate(default, self)
+        value = self._overrides[name] if name in self._overrides else evaluate(default, self)
         try:
-            if declaration.type == "any" and name in self._given and not declaration.nullable:
+            if declaration.type == "any" and name in self._overrides and not declaration.nullable:
                 # a default that is an expression declares the type of its value
                 declaration = _typed(declaration, evaluate(default, self))
             return declaration.check(value)
@@ -87,17 +87,17 @@ class Settings(Mapping[str, Any]):
             raise NetcalcError(Diagnostic("E104", f"var {name!r}: {why}", cursor.span)) from None
 
     def _invalid(self, name: str, cursor: Cursor, why: str) -> NetcalcError:
-        if name in self._given:
+        if name in self._overrides:
             return NetcalcError(Diagnostic("E501", f"--set {name}: {why}", cursor.key_span))
         return NetcalcError(Diagnostic("E104", f"{name!r} {why}", cursor.span))
 
 
-def resolve_settings(loaded: Loaded, given: Mapping[str, Any], symbolic: Collection[str]) -> Settings:
+def resolve_settings(loaded: Loaded, overrides: Mapping[str, Any], symbolic: Collection[str]) -> Settings:
     """Return all dims and vars.
 
     Args:
         loaded: the spec.
-        given: values in place of the defaults.
+        overrides: values in place of the defaults.
         symbolic: names of dims that stay symbols.
 
     Raises:
@@ -105,7 +105,7 @@ def resolve_settings(loaded: Loaded, given: Mapping[str, Any], symbolic: Collect
     """
     document = loaded.document
     errors: list[Diagnostic] = []
-    for name in given:
+    for name in overrides:
         if name not in document.dims and name not in document.vars:
             hint = did_you_mean(name, [*document.dims, *document.vars])
             errors.append(Diagnostic("E501", f"--set {name}: the spec has no dim or var of that name", hint=hint))
@@ -119,7 +119,7 @@ def resolve_settings(loaded: Loaded, given: Mapping[str, Any], symbolic: Collect
             errors.append(Diagnostic("E106", f"{name!r} is declared as a dim and as a var", span))
     if errors:
         raise NetcalcError(errors)
-    settings = Settings(loaded, given, frozenset(symbolic))
+    settings = Settings(loaded, overrides, frozenset(symbolic))
     for name in settings:
         if name in settings.circular:
             continue  # reported when the first of them was evaluated

@@ -89,10 +89,10 @@ def _candidates(path: str, scope: Scope, main: PartialBody) -> Iterator[tuple[Ti
     if path.startswith("/"):
         yield Tie(path[1:], absolute=True), main.nodes
         return
-    for around in scope.enclosing():
-        if around.body is not scope.body:
+    for enclosing in scope.enclosing():
+        if enclosing.body is not scope.body:
             return
-        yield Tie(join(around.prefix, path)), scope.body.nodes
+        yield Tie(join(enclosing.prefix, path)), scope.body.nodes
 
 
 def _shape(param: Param) -> str:

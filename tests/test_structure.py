@@ -16,7 +16,6 @@ OPENERS = {"What", "Whether", "How", "Those", "Which", "Where", "When", "Who", "
 
 #: Packages and modules whose docstrings are still to be rewritten.
 UNCONVERTED = {
-    "netcalc/engine",
     "netcalc/ops",
     "netcalc/numerics/kernels",
     "netcalc/analysis",

@@ -29,7 +29,7 @@ _GEMM_SIZE = 2048
 
 
 class LayerTime(NamedTuple):
-    """One operation: seconds of a pass and FLOPs, including the operations fused into it (by path and name).
+    """Time of an operation: seconds of a pass and FLOPs, including the operations fused into it (by path and name).
 
     FLOPs are those of the definition, even if the algorithm needs fewer.
     """

@@ -1,4 +1,4 @@
-"""One forward pass, planned or by the reference kernels."""
+"""Forward passes, planned or by the reference kernels."""
 
 from __future__ import annotations
 

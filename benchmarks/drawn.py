@@ -1,0 +1,42 @@
+"""Weights of the benchmarks: drawn, named and stored as in the reference checkpoint of a spec."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from netcalc.analysis.walk import instances
+from netcalc.ir import CheckpointSource, Program, join
+from netcalc.numerics.parameters import Parameters
+
+__all__ = ["SEED", "weights"]
+
+SEED = 0
+
+
+def weights(program: Program) -> dict[str, np.ndarray]:
+    """Return weights drawn by the spec's initialisers, named and stored as in its reference checkpoint.
+
+    Biases, scales and shifts are perturbed and statistics of batch norms drawn, since zeros and ones would hide errors.
+    """
+    parameters, rng = Parameters(program, seed=SEED), np.random.default_rng(SEED)
+    pieces: dict[str, list[np.ndarray]] = {}
+    axes: dict[str, int] = {}
+    for instance in instances(program):
+        for param in instance.node.params:
+            path = join(instance.path, param.name)
+            if path != instance.owners[param.name]:
+                continue  # a tied parameter is stored under the name of its owner
+            array = parameters.fetch(instance, param)
+            if param.name == "running_var":
+                array = rng.uniform(0.5, 1.5, array.shape).astype(np.float32)
+            elif param.name == "running_mean":
+                array = rng.normal(0, 0.1, array.shape).astype(np.float32)
+            elif array.ndim == 1:
+                array = array + rng.normal(0, 0.02, array.shape).astype(np.float32)
+            source = instance.sources.get(param.name) or CheckpointSource(path)
+            axes[source.name] = source.axis
+            pieces.setdefault(source.name, []).append(array.T if source.transpose else array)
+    return {
+        name: np.array(np.concatenate(parts, axes[name]) if len(parts) > 1 else parts[0], order="C")
+        for name, parts in pieces.items()
+    }

@@ -1,8 +1,8 @@
-"""How long ``netcalc run resnet34`` takes from nothing, against a process that imports torch and runs the same network.
+"""Time of a cold ``netcalc run resnet34``, compared with a process that imports torch and runs the same network.
 
     python benchmarks/cold.py [REPEATS]
 
-Whole processes, one after the other in turn; both draw the weights and an image.
+The processes run in turn; both draw the weights and an image.
 """
 
 from __future__ import annotations

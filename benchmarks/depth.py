@@ -1,8 +1,8 @@
-"""How long a summary of a deep stack takes, against the same stack with one layer.
+"""Time of a summary of a deep stack of layers, compared with the same stack of one layer.
 
     python benchmarks/depth.py [REPEATS]
 
-In one process, from the text of the spec to the printed table, the program elaborated anew each time.
+Runs in one process, from the text of the spec to the printed table, and elaborates the program each time.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ DEEP = {"gpt3_stack": 96, "deep": 1_000_000}
 
 
 def summary(name: str, layers: int) -> Callable[[], str]:
-    """What ``netcalc summary tests/fixtures/NAME.yaml --set layers=LAYERS`` does after its imports."""
+    """Return the work of ``netcalc summary tests/fixtures/NAME.yaml --set layers=LAYERS`` after its imports."""
     text = (SPECS / f"{name}.yaml").read_text(encoding="utf-8")
     return lambda: table(analyse(elaborate(load_text(text), {"layers": layers})), "summary")
 

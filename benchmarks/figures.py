@@ -1,4 +1,4 @@
-"""What follows from the cases of ``forward``: means, what is aimed at, and the table."""
+"""Means, targets and the table of the cases of ``forward``."""
 
 from __future__ import annotations
 
@@ -6,28 +6,29 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias
 
-__all__ = ["PEERS", "Record", "aims", "means", "show", "title"]
+__all__ = ["PEERS", "Record", "counted", "means", "show", "targets", "title"]
 
 PEERS = ("torch", "onnxruntime", "reference")
 MIB = 1 << 20
-#: Of its best speed, what GEMM usually has on a machine that does nothing else.
+#: Fraction of its best speed that GEMM reaches on an idle machine.
 QUIET = 0.85
 
-#: A case, or an engine in a case, as it is kept.
+#: A case, or an engine in a case, as written to the results.
 Record: TypeAlias = dict[str, Any]
 
 
 def title(record: Record) -> str:
-    """How a case is called."""
+    """Return the title of a case."""
     return f"{record['model']}, batch {record['batch']}, {counted(record['threads'])}"
 
 
 def counted(number: int) -> str:
+    """Return a number of threads in words."""
     return "1 thread" if number == 1 else f"{number} threads"
 
 
 def speeds(records: Iterable[Record], peer: str) -> dict[str, float]:
-    """netcalc's speed in units of the peer's, by case; 0 where only the peer can."""
+    """Return netcalc's speed divided by the peer's, by case; 0 if only the peer can run it."""
     return {
         title(record): engines["netcalc"].get("speed_against", {}).get(peer, 0.0)
         for record in records
@@ -36,13 +37,13 @@ def speeds(records: Iterable[Record], peer: str) -> dict[str, float]:
 
 
 def geometric_mean(numbers: Iterable[float]) -> float:
-    """0 where a number is."""
+    """Return the geometric mean; 0 if a number is 0."""
     numbers = list(numbers)
     return math.exp(sum(map(math.log, numbers)) / len(numbers)) if all(numbers) else 0.0
 
 
 def means(records: Sequence[Record]) -> dict[str, dict[str, float]]:
-    """Of netcalc's speed in units of each peer's: by threads, by batch, and of all cases."""
+    """Return geometric means of netcalc's speed divided by each peer's: by threads, by batch, and of all cases."""
     parts = {counted(t): [r for r in records if r["threads"] == t] for t in sorted({r["threads"] for r in records})}
     parts |= {f"batch {b}": [r for r in records if r["batch"] == b] for b in sorted({r["batch"] for r in records})}
     parts["all"] = list(records)
@@ -53,55 +54,55 @@ def means(records: Sequence[Record]) -> dict[str, dict[str, float]]:
     }
 
 
-def aims(records: Sequence[Record]) -> list[Record]:
-    """What is aimed at, and what was found; of many cases the worst."""
-    found: list[Record] = []
+def targets(records: Sequence[Record]) -> list[Record]:
+    """Return the targets with the measured values; of several cases the worst."""
+    rows: list[Record] = []
 
-    def add(aim: str, wanted: float, values: dict[str, float], *, at_most: bool = False) -> None:
+    def add(name: str, target: float, values: dict[str, float], *, at_most: bool = False) -> None:
         if values:
             worst = (max if at_most else min)(values, key=lambda name: values[name])
             value = values[worst]
-            met = value <= wanted if at_most else value >= wanted
-            found.append({"aim": aim, "wanted": wanted, "found": round(value, 3), "where": worst, "met": met})
+            met = value <= target if at_most else value >= target
+            rows.append({"name": name, "target": target, "value": round(value, 3), "case": worst, "met": met})
 
-    for peer, wanted in (("torch", 1.1), ("onnxruntime", 0.8), ("reference", 8.0)):
+    for peer, target in (("torch", 1.1), ("onnxruntime", 0.8), ("reference", 8.0)):
         values = speeds(records, peer)
-        add(f"speed, of {peer}'s", wanted, {"geometric mean": geometric_mean(values.values())} if values else {})
-    add("speed, of torch's, in no case below", 0.85, speeds(records, "torch"))
+        add(f"speed / {peer}", target, {"geometric mean": geometric_mean(values.values())} if values else {})
+    add("speed / torch, lowest case", 0.85, speeds(records, "torch"))
     own = [(record, record["engines"]["netcalc"]) for record in records if "netcalc" in record["engines"]]
     for model in ("resnet34", "bert-base"):
         shares = {title(r): engine.get("share_of_gemm", 0.0) for r, engine in own if r["model"] == model}
-        add(f"share of the GEMM peak, {model}", 0.7, shares)
+        add(f"share of GEMM speed, {model}", 0.7, shares)
     memory = {
         title(r): e["peak_bytes"] / (1.15 * (e["weight_bytes"] + e["activation_bytes"]) + 60 * MIB)
         for r, e in own
         if "peak_bytes" in e
     }
-    add("peak memory, of 1.15 × (weights + values) + 60 MiB", 1.0, memory, at_most=True)
-    return found
+    add("peak memory / (1.15 × (weights + values) + 60 MiB)", 1.0, memory, at_most=True)
+    return rows
 
 
 def show(records: Sequence[Record]) -> None:
-    """The cases engine by engine, the means and the aims."""
-    heads = ("median", "GFLOP/s", "of GEMM", "netcalc is", "peak memory", "with imports", "difference")
+    """Print the cases engine by engine, the means and the targets."""
+    heads = ("median", "GFLOP/s", "of GEMM", "netcalc is", "peak memory", "before load", "difference")
     print(f"{'':15}" + "".join(f"{head:>13}" for head in heads))
     for record in records:
         gemm = record["gemm_gflops"]
         best = max(r["gemm_best_gflops"] for r in records if r["threads"] == record["threads"])
-        doubt = f", at best {best:.0f}: the machine was busy" if gemm < QUIET * best else ""
+        doubt = f", at best {best:.0f}: the machine was not idle" if gemm < QUIET * best else ""
         print(f"\n{title(record)} (GEMM: {gemm:.0f} GFLOP/s{doubt})")
         for name, found in record["engines"].items():
             print(f"  {name:13}" + (f"  {found['error']}" if "error" in found else _cells(record, name)))
     if found := means(records):
-        print("\nnetcalc's speed in units of a peer's, geometric means")
+        print("\nnetcalc's speed divided by a peer's, geometric means")
         print(f"{'':15}" + "".join(f"{part:>13}" for part in next(iter(found.values()))))
         for peer, values in found.items():
             print(f"  {peer:13}" + "".join(f"{value:>12.2f}×" for value in values.values()))
-    if found := aims(records):
-        print("\naims")
-        for aim in found:
-            verdict = "met" if aim["met"] else "missed"
-            print(f"  {aim['aim']:52} {aim['wanted']:>5.2f}  {aim['found']:>6.2f}  {verdict:6}  {aim['where']}")
+    if rows := targets(records):
+        print("\ntargets")
+        for row in rows:
+            verdict = "met" if row["met"] else "missed"
+            print(f"  {row['name']:52} {row['target']:>5.2f}  {row['value']:>6.2f}  {verdict:6}  {row['case']}")
 
 
 def _cells(record: Record, name: str) -> str:

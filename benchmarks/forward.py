@@ -1,10 +1,12 @@
-"""How fast a forward pass is, and how much memory it takes, against PyTorch, onnxruntime and onnx's own evaluator.
+"""Time and memory of forward passes, compared with PyTorch, onnxruntime and onnx's evaluator, or with another version.
 
     python benchmarks/forward.py [--models M …] [--engines E …] [--threads T …] [--batches B …] [--repeats N] [--keep]
+    python benchmarks/forward.py --baseline CHECKOUT [--models M …] [--threads T …] [--batches B …] [--repeats N]
 
-Each engine is a process of its own, with the same weights, inputs and number of threads.  Their outputs are held
-against torch's; then they run one at a time, in turn.  A run of everything writes ``results/forward.json``; a run of
-some cases only prints them, or with ``--keep`` puts them in their places there.
+Each engine is a separate process, with the same weights, inputs and number of threads.  Their outputs are compared with
+those of torch; then they run one at a time, in turn.  A run of all cases writes ``results/forward.json``; a run of some
+cases prints them, and with ``--keep`` replaces them there.  With ``--baseline`` netcalc alone runs, from that source
+tree and from this one; the ratios of their times are printed.
 """
 
 from __future__ import annotations
@@ -21,8 +23,9 @@ from statistics import median
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from baseline import compare_forward, show_ratios
 from engines.gemm import FLOPS as GEMM_FLOPS
-from figures import PEERS, Record, aims, means, show, title
+from figures import PEERS, Record, counted, means, show, targets, title
 from measure import RESULTS, environment, machine
 from models import MODELS, Case
 
@@ -31,14 +34,14 @@ FILE = RESULTS / "forward.json"
 ENGINES = ("netcalc", *PEERS)
 THREADS, BATCHES = (1, 2), (1, 8)
 PACKAGES = ("numpy", "scipy", "torch", "transformers", "onnx", "onnxscript", "onnxruntime")
-#: Rounds of an engine that is too slow to take part in all.
-FEW = {"reference": 2}
-#: Seconds after each turn, in which the threads that it leaves spinning fall asleep.
+#: Rounds of engines that are too slow to run in all.
+SLOW = {"reference": 2}
+#: Seconds after each turn, for spinning threads to fall asleep.
 PAUSE = 0.05
 
 
 class Worker:
-    """A process of ``worker.py``; ``known`` is what it says when it is ready."""
+    """A process of ``worker.py``; ``ready`` is its first answer."""
 
     def __init__(self, engine: str, case: Case, threads: int) -> None:
         arguments = [engine, case.model.name, str(case.batch), str(threads), str(case.folder)]
@@ -50,7 +53,7 @@ class Worker:
             env=environment(threads),
             text=True,
         )
-        self.known: Record = self._answer()
+        self.ready: Record = self._answer()
 
     def __enter__(self) -> Worker:
         return self
@@ -59,7 +62,7 @@ class Worker:
         self._process.communicate()
 
     def run(self, how: str) -> float:
-        """The seconds of a run."""
+        """Return the seconds of a run."""
         print(how, file=self._process.stdin, flush=True)
         seconds: float = self._answer()
         time.sleep(PAUSE)
@@ -71,16 +74,16 @@ class Worker:
 
 
 def measured(case: Case, threads: int, engines: Sequence[str], repeats: int) -> Record:
-    """The case with every engine that there is, as it is kept."""
+    """Measure a case with every engine that can run it."""
     seconds: dict[str, list[float]] = {}
     with ExitStack() as stack:
         workers = {name: stack.enter_context(Worker(name, case, threads)) for name in (*engines, "gemm")}
-        able = [name for name, worker in workers.items() if "error" not in worker.known]
+        able = [name for name, worker in workers.items() if "error" not in worker.ready]
         for turn in range(repeats):
             shift = turn % len(able)
             for name in able[shift:] + able[:shift]:
-                if turn < FEW.get(name, repeats):
-                    seconds.setdefault(name, []).append(workers[name].run("once" if name in FEW else "again"))
+                if turn < SLOW.get(name, repeats):
+                    seconds.setdefault(name, []).append(workers[name].run("once" if name in SLOW else "again"))
     flops, gemm = 2 * int(case.network.macs), seconds["gemm"]
     record = {
         "model": case.model.name,
@@ -89,7 +92,7 @@ def measured(case: Case, threads: int, engines: Sequence[str], repeats: int) -> 
         "flops": flops,
         "gemm_gflops": round(GEMM_FLOPS / median(gemm) / 1e9, 1),
         "gemm_best_gflops": round(GEMM_FLOPS / min(gemm) / 1e9, 1),
-        "engines": {name: workers[name].known | timed(seconds.get(name, []), gemm, flops) for name in engines},
+        "engines": {name: workers[name].ready | timed(seconds.get(name, []), gemm, flops) for name in engines},
     }
     if own := seconds.get("netcalc"):
         speeds = {name: round(over(seconds[name], own), 4) for name in PEERS if name in seconds}
@@ -98,7 +101,7 @@ def measured(case: Case, threads: int, engines: Sequence[str], repeats: int) -> 
 
 
 def timed(seconds: Sequence[float], gemm: Sequence[float], flops: int) -> Record:
-    """What is kept of an engine's times."""
+    """Return the statistics of the times of an engine."""
     if not seconds:
         return {}
     return {
@@ -112,12 +115,12 @@ def timed(seconds: Sequence[float], gemm: Sequence[float], flops: int) -> Record
 
 
 def over(first: Sequence[float], second: Sequence[float]) -> float:
-    """The median ratio of times of the same round."""
+    """Return the median over the rounds of the ratio of two times of one round."""
     return median(a / b for a, b in zip(first, second, strict=False))
 
 
 def cases(models: Sequence[str], batches: Sequence[int]) -> Iterator[Case]:
-    """Each in a folder that is there until the next."""
+    """Yield the cases, each prepared in a folder that is deleted after it."""
     for name in models:
         for batch in batches:
             with TemporaryDirectory() as folder:
@@ -130,61 +133,90 @@ def cases(models: Sequence[str], batches: Sequence[int]) -> Iterator[Case]:
 
 
 def progress(text: str) -> None:
-    """What is being done, on standard error: one line of a terminal."""
+    """Show the current activity on standard error, in one line of a terminal."""
     line = f"\r{text:<79}\r{text}" if sys.stderr.isatty() else f"{text}\n"
     print(line, end="", file=sys.stderr, flush=True)
 
 
 def read() -> list[Record]:
-    """The cases in the file, which are of this machine."""
-    found = json.loads(FILE.read_text(encoding="utf-8"))
-    if found["machine"] != machine(PACKAGES):
-        sys.exit(f"{FILE} is of another machine or of other packages: a run of everything replaces it")
-    return found["cases"]
+    """Return the cases in the results file, which must be of this machine."""
+    results = json.loads(FILE.read_text(encoding="utf-8"))
+    if results["machine"] != machine(PACKAGES):
+        sys.exit(f"{FILE} was measured on another machine or with other packages; a run of all cases replaces it")
+    cases: list[Record] = results["cases"]
+    return cases
 
 
 def write(cases: Sequence[Record]) -> None:
-    """Keeps the cases, what follows from them, and the machine."""
-    found = {"means": means(cases), "aims": aims(cases), "cases": cases}
-    record = {"benchmark": "forward", **found, "machine": machine(PACKAGES)}
+    """Write the cases, their means and targets, and the machine to the results file."""
+    derived = {"means": means(cases), "targets": targets(cases), "cases": cases}
+    record = {"benchmark": "forward", **derived, "machine": machine(PACKAGES)}
     RESULTS.mkdir(exist_ok=True)
     FILE.write_text(json.dumps(record, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def options() -> argparse.Namespace:
-    """What is asked for; ``keep`` too if that is everything."""
+    """Parse the command line."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--models", nargs="+", choices=MODELS, default=list(MODELS))
     parser.add_argument("--engines", nargs="+", choices=ENGINES, default=list(ENGINES))
     parser.add_argument("--threads", nargs="+", type=int, default=list(THREADS))
     parser.add_argument("--batches", nargs="+", type=int, default=list(BATCHES))
     parser.add_argument("--repeats", type=int, default=11, metavar="ROUNDS")
-    parser.add_argument("--keep", action="store_true", help="put these cases in their places in results/forward.json")
-    asked = parser.parse_args()
-    complete = set(asked.engines) == set(ENGINES)
-    if asked.keep and not complete:
-        parser.error("--keep wants all engines")
-    asked.everything = complete and (set(asked.models), set(asked.threads), set(asked.batches)) == (
+    parser.add_argument("--keep", action="store_true", help="replace these cases in results/forward.json")
+    parser.add_argument("--baseline", type=Path, metavar="CHECKOUT", help="compare with netcalc of another source tree")
+    args = parser.parse_args()
+    complete = set(args.engines) == set(ENGINES)
+    if args.keep and not complete:
+        parser.error("--keep needs all engines")
+    args.everything = complete and (set(args.models), set(args.threads), set(args.batches)) == (
         set(MODELS),
         set(THREADS),
         set(BATCHES),
     )
-    return asked
+    return args
+
+
+def compare(args: argparse.Namespace) -> None:
+    """Compare the forward passes of two source trees, and print the ratios of their times."""
+    records = []
+    print(f"{'':34}{'baseline':>13}{'current':>13}{'ratio':>8}")
+    for model in args.models:
+        for batch in args.batches:
+            for threads in args.threads:
+                progress(f"{model}, batch {batch}, threads {threads}")
+                record = compare_forward(args.baseline, model, batch, threads, args.repeats)
+                records.append(record)
+                progress("")
+                times = f"{record['baseline_ms']:>10.2f} ms{record['current_ms']:>10.2f} ms"
+                remark = "" if record["same_outputs"] else "  outputs differ"
+                print(f"{title(record):34}{times}{record['ratio']:>8.3f}{remark}", flush=True)
+    groups = {
+        f"{counted(threads)}, batch {batch}": [
+            record["ratio"] for record in records if (record["threads"], record["batch"]) == (threads, batch)
+        ]
+        for threads in args.threads
+        for batch in args.batches
+    }
+    show_ratios(groups | {"all": [record["ratio"] for record in records]})
 
 
 def main() -> None:
-    asked = options()
-    found = {title(record): record for record in (read() if asked.keep and FILE.is_file() else [])}
+    args = options()
+    if args.baseline is not None:
+        return compare(args)
+    kept = {title(record): record for record in (read() if args.keep and FILE.is_file() else [])}
     new = []
-    for case in cases(asked.models, asked.batches):
-        for threads in asked.threads:
+    for case in cases(args.models, args.batches):
+        for threads in args.threads:
             progress(f"{case.model.name}, batch {case.batch}, threads {threads}")
-            new.append(measured(case, threads, asked.engines, asked.repeats))
+            new.append(measured(case, threads, args.engines, args.repeats))
     progress("")
     show(new)
-    if asked.keep or asked.everything:
-        found |= {title(record): record for record in new}
-        write(sorted(found.values(), key=lambda r: (list(MODELS).index(r["model"]), r["batch"], r["threads"])))
+    if args.keep or args.everything:
+        kept |= {title(record): record for record in new}
+        write(sorted(kept.values(), key=lambda r: (list(MODELS).index(r["model"]), r["batch"], r["threads"])))
+    return None
 
 
 if __name__ == "__main__":

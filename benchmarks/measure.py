@@ -1,4 +1,4 @@
-"""What the benchmarks share: paired timing, a description of the machine, and results as data and as a table."""
+"""Paired timing, the description of the machine, and results as JSON and as a table."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ import psutil
 
 RESULTS = Path(__file__).parent / "results"
 PACKAGES = ("numpy", "pydantic", "rich", "ruamel.yaml", "typer")
-#: Where libraries of arithmetic take the number of threads from, and the beginnings of all their settings.
+#: Environment variables of the number of threads of numerical libraries, and prefixes of all their settings.
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 SETTINGS = ("OMP_", "GOMP_", "KMP_", "OPENBLAS_", "MKL_", "ONEDNN_", "DNNL_", "ATEN_")
 
 
 def paired(tasks: Mapping[str, Callable[[], object]], *, repeats: int, warmups: int = 3) -> dict[str, list[float]]:
-    """The seconds of each task, round by round: in every round each runs once, so that all see the same machine.
+    """Return the seconds of each task by round.
 
-    The order turns from round to round.
+    Each task runs once in every round, so that all see the same load of the machine.  The order rotates.
     """
     names = list(tasks)
     times: dict[str, list[float]] = {name: [] for name in names}
@@ -40,7 +40,7 @@ def paired(tasks: Mapping[str, Callable[[], object]], *, repeats: int, warmups: 
 
 
 def summarised(times: Mapping[str, Sequence[float]], against: str) -> dict[str, Any]:
-    """For each task its median and range in milliseconds, and the median of its ratios to ``against``."""
+    """Return for each task its median and range in milliseconds, and the median of its ratios to ``against``."""
     return {
         name: {
             "median_ms": round(median(own) * 1e3, 2),
@@ -53,30 +53,30 @@ def summarised(times: Mapping[str, Sequence[float]], against: str) -> dict[str, 
 
 
 def environment(threads: int | None = None) -> dict[str, str]:
-    """The environment of a process that computes: as libraries are without settings, but for the number of threads."""
+    """Return the environment without settings of numerical libraries, apart from the number of threads."""
     own = {name: value for name, value in os.environ.items() if not name.startswith(SETTINGS)}
     return own if threads is None else own | dict.fromkeys(THREADS, str(threads))
 
 
 def peak_memory() -> int:
-    """The most bytes that this process has held."""
+    """Return the peak resident bytes of this process."""
     try:
         lines = Path("/proc/self/status").read_text().splitlines()
     except OSError:
         import resource
 
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
-    # ru_maxrss would begin with what the parent held when it started this process
+    # ru_maxrss would include the memory of the parent when it started this process
     return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM"))
 
 
 def memory_of_children() -> int:
-    """The bytes that processes hold which this one has started, beyond what they share with it."""
+    """Return the bytes that child processes hold beyond the memory that they share with this one."""
     return sum(child.memory_full_info().uss for child in psutil.Process().children())
 
 
 def machine(packages: Iterable[str] = PACKAGES) -> dict[str, Any]:
-    """What the figures depend on; nothing that names the machine."""
+    """Return the hardware and software that results depend on; nothing that identifies the machine."""
     return {
         "cpu": _cpu(),
         "cores": os.cpu_count(),
@@ -95,7 +95,7 @@ def _cpu() -> str:
 
 
 def report(name: str, repeats: int, tasks: Mapping[str, Any], **more: Any) -> None:
-    """Prints the tasks as a table and keeps them with the machine in ``results/NAME.json``."""
+    """Print the tasks as a table, and write them with the machine to ``results/NAME.json``."""
     width = max(map(len, tasks))
     print(f"{'':{width}}  {'median':>10}  {'least':>10}  {'most':>10}  {'ratio':>7}")
     for task, found in tasks.items():

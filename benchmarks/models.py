@@ -1,4 +1,4 @@
-"""The models of the benchmarks, and a case: one of them at a batch size, in a folder of its own."""
+"""The models of the benchmarks, and cases: a model at a batch size."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["MODELS", "Case", "Model"]
 
 
 class Model(NamedTuple):
-    """A spec at some sizes; ``peer`` is the file of ``peers``, and in it what makes the same network in torch."""
+    """A spec and its settings; ``peer`` names a module of ``peers`` and the torch class or function of the network."""
 
     name: str
     settings: dict[str, Any]
@@ -36,7 +36,7 @@ MODELS = {
 
 
 class Case(NamedTuple):
-    """What every engine is given: a network, and a folder with its weights, its inputs and what it shall give."""
+    """A network, and a folder with its weights, inputs and expected outputs, which all engines read."""
 
     model: Model
     batch: int
@@ -44,7 +44,7 @@ class Case(NamedTuple):
 
     @property
     def network(self) -> Network:
-        """The spec, elaborated."""
+        """The elaborated spec."""
         import netcalc  # not in the processes of the other engines, whose memory is measured
 
         return netcalc.load(self.model.name, set=self.model.settings | {"batch": self.batch})
@@ -66,7 +66,7 @@ class Case(NamedTuple):
 
     @property
     def outputs(self) -> dict[str, np.ndarray]:
-        """What torch gives, by the names of the spec, in its order."""
+        """The outputs of torch, by the names of the spec, in its order."""
         return _arrays(self.folder / "outputs.npz")
 
     @property
@@ -76,7 +76,7 @@ class Case(NamedTuple):
             return list(arrays.files)
 
     def keep(self, inputs: dict[str, np.ndarray], outputs: dict[str, np.ndarray]) -> None:
-        """Writes inputs and outputs."""
+        """Write inputs and outputs."""
         np.savez(self.folder / "inputs.npz", **inputs)
         np.savez(self.folder / "outputs.npz", **outputs)
 

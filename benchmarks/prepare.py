@@ -1,4 +1,4 @@
-"""Prepares a case: draws weights and inputs, lets torch say what comes out, and exports its module as ONNX.
+"""Prepare a case: draw weights and inputs, compute the outputs with torch, and export its module as ONNX.
 
 python benchmarks/prepare.py MODEL BATCH FOLDER
 """
@@ -18,14 +18,14 @@ from netcalc.numerics.inputs import run_inputs
 
 
 def prepare(case: Case) -> None:
-    """Writes the files of the case."""
+    """Write the files of a case."""
     program = case.network.program
     save_file(weights(program), case.weights)
     inputs = dict(zip((i.name for i in program.inputs), run_inputs(program, seed=SEED), strict=True))
     module, tensors = torch_module(case), tuple(map(torch.from_numpy, inputs.values()))
     with torch.inference_mode():
-        found = module(*tensors)
-    outputs = found if isinstance(found, tuple) else (found,)
+        results = module(*tensors)
+    outputs = results if isinstance(results, tuple) else (results,)
     case.keep(inputs, {n: o.numpy() for n, o in zip(program.output_names, outputs, strict=True)})
     names = {"input_names": list(inputs), "output_names": list(program.output_names)}
     torch.onnx.export(module, tensors, case.onnx, dynamo=True, external_data=True, verbose=False, **names)

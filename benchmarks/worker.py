@@ -1,9 +1,9 @@
-"""One engine in a process of its own, which runs when it is told to.
+"""One engine in a separate process, which runs on request.
 
     python benchmarks/worker.py ENGINE MODEL BATCH THREADS FOLDER
 
-Writes a line of JSON when it is ready, and the seconds of a run for every line that it reads: ``again`` runs once
-before, so that caches and threads are warm.  What fails is a line with ``error``.
+Writes a line of JSON when it is ready, and for every line that it reads the seconds of a run.  For the line ``again``
+another run precedes it, so that caches and threads are warm.  A failure is a line with ``error``.
 """
 
 from __future__ import annotations
@@ -20,54 +20,55 @@ import numpy as np
 from measure import memory_of_children, peak_memory
 from models import MODELS, Case
 
-#: Of the largest number in an output: what single precision makes of sums in another order is far below.
+#: Allowed difference, relative to the largest element of an output; float32 sums in another order differ far less.
 TOLERANCE = 1e-4
 
 
-def difference(found: dict[str, np.ndarray], wanted: dict[str, np.ndarray]) -> float:
-    """The largest difference to torch's outputs, each in units of its largest number.
+def difference(outputs: dict[str, np.ndarray], expected: dict[str, np.ndarray]) -> float:
+    """Return the largest difference of an output, relative to the largest element of the expected one.
 
     Raises:
-        ValueError: where they are not the same.
+        ValueError: if they differ by more than the tolerance.
     """
     worst = 0.0
-    for name, array in wanted.items():
-        if name not in found or found[name].shape != array.shape:
+    for name, array in expected.items():
+        if name not in outputs or outputs[name].shape != array.shape:
             raise ValueError(f"{name} is missing or of another shape")
-        worst = max(worst, float(np.abs(found[name] - array).max() / np.abs(array).max()))
+        worst = max(worst, float(np.abs(outputs[name] - array).max() / np.abs(array).max()))
     if not worst <= TOLERANCE:
         raise ValueError(f"differs from torch by {worst:.1e} of the largest output")
     return worst
 
 
 def ready(name: str, case: Case, threads: int) -> tuple[Any, dict[str, Any]]:
-    """What runs the case once, and what is known of it."""
+    """Return the function that runs the case once, and figures known before timing."""
     engine = import_module(f"engines.{name}")
     inputs, base = case.inputs, peak_memory()
     run = engine.load(case, threads)
     run(inputs)
     outputs = run(inputs)
-    known = {"base_bytes": base, "peak_bytes": peak_memory() + memory_of_children()}
+    figures = {"base_bytes": base, "peak_bytes": peak_memory() + memory_of_children()}
     if name == "gemm":
         return lambda: run(inputs), {}
     if hasattr(engine, "predicted"):
-        known["weight_bytes"], known["activation_bytes"] = engine.predicted(case, threads)
-    return lambda: run(inputs), known | {"difference": difference(outputs, case.outputs)}
+        figures["weight_bytes"], figures["activation_bytes"] = engine.predicted(case, threads)
+    return lambda: run(inputs), figures | {"difference": difference(outputs, case.outputs)}
 
 
 def main(name: str, model: str, batch: str, threads: str, folder: str) -> None:
+    """Load the case and serve requests until standard input ends."""
     channel = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)  # what a library prints is no answer
+    os.dup2(2, 1)  # output of libraries must not mix with the answers
 
     def say(answer: object) -> None:
         print(json.dumps(answer), file=channel, flush=True)
 
     try:
-        run, known = ready(name, Case(MODELS[model], int(batch), Path(folder)), int(threads))
+        run, figures = ready(name, Case(MODELS[model], int(batch), Path(folder)), int(threads))
     except Exception as error:
         say({"error": f"{type(error).__name__}: {error}".partition("\n")[0]})
         return
-    say(known)
+    say(figures)
     for line in sys.stdin:
         if line.strip() == "again":
             run()

@@ -1,7 +1,6 @@
-"""The engines.
+"""The engines, one module each.
 
-Each file imports what its engine is made of, and has ``load(case, threads)``, which gives the function from inputs to
-outputs that is timed.
+``load(case, threads)`` of a module returns the timed function from inputs to outputs.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""netcalc's NumPy backend, planned and loaded once."""
+"""netcalc's engine, planned and loaded once."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from netcalc.engine.plan import Plan
 
 
 def load(case: Case, threads: int) -> Runner:
+    """Return the compiled network, whose work is shared among processes."""
     return case.network.compile(case.weights, threads=threads, processes=True)
 
 
 def predicted(case: Case, threads: int) -> tuple[int, int]:
-    """Bytes of the network's weights, and of what the plan takes beside its own form of them."""
+    """Return the bytes of the network's weights, and the predicted bytes of the plan without its weights."""
     program = case.network.program
-    found = memory(program)
-    return found.weights + found.buffers, Plan(program, threads).memory.activations
+    reference = memory(program)
+    return reference.weights + reference.buffers, Plan(program, threads).memory.activations

@@ -1,4 +1,4 @@
-"""onnxruntime on the CPU, with the graph optimisations that it has by default."""
+"""onnxruntime on the CPU, with its default graph optimisations."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from engines import Runner
 
 
 def load(case: Case, threads: int) -> Runner:
+    """Return a session on the exported torch module."""
     options = SessionOptions()
     options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
     session = InferenceSession(case.onnx, options, providers=["CPUExecutionProvider"])

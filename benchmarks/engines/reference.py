@@ -1,4 +1,4 @@
-"""The evaluator in NumPy that comes with onnx."""
+"""onnx's ReferenceEvaluator, in NumPy."""
 
 from __future__ import annotations
 
@@ -9,5 +9,6 @@ from engines import Runner
 
 
 def load(case: Case, threads: int) -> Runner:
+    """Return the evaluator of the exported torch module."""
     session = ReferenceEvaluator(str(case.onnx))
     return lambda inputs: dict(zip(session.output_names, session.run(None, inputs), strict=True))

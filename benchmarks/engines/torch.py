@@ -1,4 +1,4 @@
-"""PyTorch, eager."""
+"""PyTorch in eager mode."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from engines import Arrays, Runner
 
 
 def load(case: Case, threads: int) -> Runner:
+    """Return the torch module in inference mode."""
     torch.set_num_threads(threads)
     module, names = torch_module(case), case.output_names
 
     @torch.inference_mode()
     def run(inputs: Arrays) -> Arrays:
-        found = module(*map(torch.from_numpy, inputs.values()))
-        outputs = found if isinstance(found, tuple) else (found,)
+        results = module(*map(torch.from_numpy, inputs.values()))
+        outputs = results if isinstance(results, tuple) else (results,)
         return {name: output.numpy() for name, output in zip(names, outputs, strict=True)}
 
     return run

@@ -1,4 +1,4 @@
-"""ResNet and MobileNetV2 as torchvision writes them, and with its names."""
+"""ResNet and MobileNetV2, with the structure and the names of torchvision."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def conv(inputs: int, outputs: int, kernel: int, stride: int = 1) -> nn.Conv2d:
 
 
 class Residual(nn.Module):
-    """What two blocks of a ResNet share: the shortcut, projected where the shape changes."""
+    """The common part of the two blocks of ResNets: the shortcut, projected if the shape changes."""
 
     expansion: int
 

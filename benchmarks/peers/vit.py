@@ -1,4 +1,4 @@
-"""The Vision Transformer as torchvision writes it, and with its names."""
+"""The Vision Transformer, with the structure and the names of torchvision."""
 
 from __future__ import annotations
 

@@ -1,115 +1,103 @@
-"""Simplifying a flat program: what does nothing goes, and elementwise work joins the product that it follows."""
+"""Simplification of a graph, and fusion of elementwise operations onto the operations that they follow.
+
+Both read the traits of operations (:class:`~netcalc.opdef.Operation`), such as ``elementwise``, instead of names.
+"""
 
 from __future__ import annotations
 
 from netcalc.engine.graph import Graph, Node, Tensor
 
-__all__ = ["COMBINING", "NORMALISING", "UNARY", "VIEWS", "fuse", "is_elementwise", "simplify"]
-
-#: Nothing in evaluation.
-_NOTHING = {"identity", "dropout", "stochastic_depth"}
-# fmt: off
-#: A function of each element alone, of one tensor, that keeps its type.
-UNARY = {
-    "relu", "relu6", "leaky_relu", "elu", "selu", "celu", "gelu", "quick_gelu", "silu", "mish", "hardswish",
-    "hardsigmoid", "hardtanh", "sigmoid", "tanh", "softplus", "softsign", "squared_relu", "exp", "log", "sqrt",
-    "rsqrt", "reciprocal", "sin", "cos", "square", "abs", "neg", "clamp",
-}
-#: The same elements seen otherwise.
-VIEWS = {
-    "reshape", "flatten", "unflatten", "squeeze", "unsqueeze", "transpose", "permute", "select", "slice", "chunk",
-    "split", "expand", "parameter", "buffer",
-}
-# fmt: on
-#: A function of two elements.
-COMBINING = {"add", "sub", "mul", "div", "minimum", "maximum"}
-#: A scale and a shift for each channel, once its statistics are given.
-NORMALISING = {"batch_norm", "frozen_batch_norm"}
-#: Operations whose kernels give rows of channels, onto which elementwise work can be done while they are in the cache.
-_PRODUCTS = {"conv1d", "conv2d", "conv3d", "linear"}
+__all__ = ["fuse", "is_elementwise", "simplify"]
 
 
 def simplify(graph: Graph, constant_bytes: int) -> None:
-    """Takes out the operations that do nothing in evaluation, and marks those whose results no input changes."""
-    same: dict[Tensor, Tensor] = {}
-    constant: set[Tensor] = set()
+    """Remove operations that are no-ops in inference, and mark nodes whose outputs depend on no input as constant.
+
+    A node whose outputs take more than ``constant_bytes`` is computed in every run.
+    """
+    replaced: dict[Tensor, Tensor] = {}
+    constants: set[Tensor] = set()
     kept: list[Node] = []
     for node in graph.nodes:
-        node.inputs = [None if t is None else same.get(t, t) for t in node.inputs]
+        node.inputs = [None if t is None else replaced.get(t, t) for t in node.inputs]
         source = node.inputs[0] if node.inputs else None
-        if node.op.name in _NOTHING and source is not None:
-            same[node.outputs[0]] = source
+        if node.op.no_op_in_inference and source is not None:
+            replaced[node.outputs[0]] = source
             continue
         kept.append(node)
-        if constant.issuperset(t for t in node.inputs if t is not None):
+        if constants.issuperset(t for t in node.inputs if t is not None):
             node.constant = sum(t.nbytes for t in node.outputs) <= constant_bytes
-            constant.update(node.outputs if node.constant else ())
+            constants.update(node.outputs if node.constant else ())
     graph.nodes = kept
-    graph.outputs = [same.get(t, t) for t in graph.outputs]
+    graph.outputs = [replaced.get(t, t) for t in graph.outputs]
 
 
 def fuse(graph: Graph) -> None:
-    """Moves elementwise operations into the node that they follow, where nothing else takes what is between.
+    """Move each elementwise operation into the node that computes its input, if nothing else uses that input.
 
-    A sum of two branches goes to the branch that is computed last; everything fused runs where its node stands.
+    An operation on two branches joins the branch that is computed last.  A fused operation runs where the node that it
+    joined runs.
     """
     uses = graph.uses()
-    place: dict[Tensor, int] = {}  # the node, by position, after which a tensor is there
-    ends: dict[Tensor, Node] = {}  # what more can be fused onto
+    position: dict[Tensor, int] = {}  # of the node that computes a tensor, in the new list
+    hosts: dict[Tensor, Node] = {}  # the node that an operation on a tensor may join
     kept: list[Node] = []
     for node in graph.nodes:
-        host = _host(node, uses, place, ends)
+        host = _host(node, uses, position, hosts)
         if host is None:
-            position = len(kept)
+            place = len(kept)
             kept.append(node)
-            if not node.constant and (node.op.name in _PRODUCTS or is_elementwise(node)):
-                ends[node.outputs[0]] = node
+            if not node.constant and (node.op.gemm or is_elementwise(node)):
+                hosts[node.outputs[0]] = node
         else:
-            position = place[host.result]
-            del ends[host.result]
+            place = position[host.result]
+            del hosts[host.result]
             host.after.append(node)
-            ends[node.outputs[0]] = host
+            hosts[node.outputs[0]] = host
         for tensor in node.outputs:
-            place[tensor] = position
+            position[tensor] = place
     graph.nodes = kept
 
 
-def _host(node: Node, uses: dict[Tensor, int], place: dict[Tensor, int], ends: dict[Tensor, Node]) -> Node | None:
-    """The node that this one joins."""
+def _host(node: Node, uses: dict[Tensor, int], position: dict[Tensor, int], hosts: dict[Tensor, Node]) -> Node | None:
+    """Return the node that this one can join, or None."""
     if node.constant or not is_elementwise(node):
         return None
     tensors = [t for t in node.inputs if t is not None]
-    hosts = [(place[t], t) for t in tensors if t in ends and uses[t] == 1 and _alike(t, node.outputs[0])]
-    if not hosts:
+    candidates = [(position[t], t) for t in tensors if t in hosts and uses[t] == 1 and _same_type(t, node.outputs[0])]
+    if not candidates:
         return None
-    position, joined = max(hosts, key=lambda host: host[0])
-    host = ends[joined]
+    place, joined = max(candidates, key=lambda candidate: candidate[0])
+    host = hosts[joined]
     others = [t for t in tensors if t is not joined]
-    if any(place.get(t, -1) >= position or not _alike(t, joined) for t in others):
+    if any(position.get(t, -1) >= place or not _same_type(t, joined) for t in others):
         return None
-    if node.op.name in NORMALISING and host.op.name in _PRODUCTS and _channels(host, joined) != 1:
-        return None  # the channels that it means are no columns of the product
+    if node.op.normalises_channels and host.op.gemm and _column_axis(host, joined) != 1:
+        return None  # the channels that it normalises are not the columns of the product
     return host
 
 
-def _channels(product: Node, result: Tensor) -> int:
-    """Which axis of a product's result holds its columns; there may be no batch."""
+def _column_axis(product: Node, result: Tensor) -> int:
+    """Return the axis of a product's result that holds its columns; an image may come without a batch axis."""
     rank = len(result.shape)
-    return rank - 1 if product.op.name == "linear" else rank - 1 - int(product.op.axes)
+    return rank - 1 - (product.op.axes if product.op.windowed else 0)
 
 
 def is_elementwise(node: Node) -> bool:
-    """Whether it works on each element, or on two in the same place, by itself."""
-    name, result = node.op.name, node.outputs[0]
-    if result.dtype.kind not in "fV" or any(t is not None and t.dtype != result.dtype for t in node.inputs):
-        return False
+    """Return True if each output element is a function of the input elements in its place, all of one float type.
+
+    That includes a normalisation with given statistics, whose scale and shift depend on the channel.
+    """
+    op, result = node.op, node.outputs[0]
     tensors = [t for t in node.inputs if t is not None]
-    if name in COMBINING:
-        return len(tensors) + len(node.op.numbers()) == 2 and not getattr(node.op, "rounding", None)
-    if name in NORMALISING:
-        return name == "frozen_batch_norm" or not node.op.own_statistics(False)
-    return name in UNARY and len(tensors) == 1
+    if result.dtype.kind not in "fV" or any(t.dtype != result.dtype for t in tensors):
+        return False
+    if op.combines:
+        return len(tensors) + len(op.numbers()) == 2 and not getattr(op, "rounding", None)
+    if op.normalises_channels:
+        return not op.own_statistics(False)
+    return op.elementwise and len(tensors) == 1
 
 
-def _alike(one: Tensor, other: Tensor) -> bool:
+def _same_type(one: Tensor, other: Tensor) -> bool:
     return one.shape == other.shape and one.dtype == other.dtype

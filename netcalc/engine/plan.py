@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from netcalc.engine.arena import arrange
-from netcalc.engine.fuse import VIEWS, fuse, simplify
+from netcalc.engine.fuse import fuse, simplify
 from netcalc.engine.graph import Node, flatten
 from netcalc.engine.lower.context import LoweringContext
 from netcalc.engine.lower.fallback import emit_kernel
@@ -106,7 +106,7 @@ class Plan:
 def _lower(context: LoweringContext, node: Node) -> None:
     """Lower a node.  Without a lowering, or if it declines, the kernel runs alone and fused nodes are lowered apart."""
     name = node.op.name
-    by_kernel = (node.constant and name not in VIEWS) or name in context.tuning.disabled_lowerings
+    by_kernel = (node.constant and not node.op.view) or name in context.tuning.disabled_lowerings
     lower = None if by_kernel else LOWERINGS.get(name)
     if lower is not None and lower(context, node):
         return

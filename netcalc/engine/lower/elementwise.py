@@ -6,32 +6,26 @@ from functools import partial
 
 import numpy as np
 
-from netcalc.engine.fuse import COMBINING, NORMALISING, UNARY, is_elementwise
+from netcalc.engine.fuse import is_elementwise
 from netcalc.engine.graph import Node
 from netcalc.engine.lower.context import LoweringContext
 from netcalc.engine.lower.emission import compute_dtype
 from netcalc.engine.lower.epilogue import UFUNCS, Epilogue
 from netcalc.engine.lower.passes import Pass
-from netcalc.engine.lower.registry import lowering
+from netcalc.engine.lower.registry import ELEMENTWISE, lowering
 from netcalc.engine.lower.tiling import emit_tiles, strips
 from netcalc.engine.step import Buffers
 from netcalc.engine.storage import Slot, is_dense
 from netcalc.numerics.kernels import Array
 
 
-@lowering(*COMBINING)
-def lower_combination(context: LoweringContext, node: Node) -> bool:
-    """Emit a function of two tensors, of one shape or broadcast, or of a tensor and a number."""
+@lowering(*ELEMENTWISE)
+def lower_elementwise(context: LoweringContext, node: Node) -> bool:
+    """Emit a function of the elements of a tensor, of two, which may be broadcast, or a scale and shift by channel."""
     if not is_elementwise(node):
         return False
     shapes = {tensor.shape for tensor in node.inputs if tensor is not None}
     return _lower_in_place(context, node) if len(shapes) == 1 else _lower_broadcast(context, node)
-
-
-@lowering(*NORMALISING, *UNARY)
-def lower_unary(context: LoweringContext, node: Node) -> bool:
-    """Emit a function of each element, or a scale and a shift of each channel."""
-    return is_elementwise(node) and _lower_in_place(context, node)
 
 
 def _lower_in_place(context: LoweringContext, node: Node) -> bool:
@@ -44,7 +38,7 @@ def _lower_in_place(context: LoweringContext, node: Node) -> bool:
     slot = context.layout.slot(operand)
     rank = len(operand.shape)
     order = slot.order
-    if any(stage.op.name in NORMALISING for stage in stages):
+    if any(stage.op.normalises_channels for stage in stages):
         order = (0, *range(2, rank), 1)
     elif not is_dense(slot, order):
         order = tuple(range(rank))
@@ -84,7 +78,7 @@ def _lower_broadcast(context: LoweringContext, node: Node) -> bool:
         return False
     full = next((t for t in (first, second) if t.shape == result.shape), None)
     order = tuple(range(len(result.shape))) if full is None else context.layout.slot(full).order
-    if any(stage.op.name in NORMALISING for stage in node.after):
+    if any(stage.op.normalises_channels for stage in node.after):
         order = (0, *range(2, len(order)), 1)
     operands = [context.layout.slot(t).expanded(result.shape).permuted(order) for t in (first, second)]
     epilogue = Epilogue(context, node, node.outputs[0], node.after, order)

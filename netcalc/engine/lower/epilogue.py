@@ -9,7 +9,6 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from netcalc.engine.fuse import COMBINING, NORMALISING
 from netcalc.engine.graph import Node, Tensor
 from netcalc.engine.lower.activations import activation, clip_limits
 from netcalc.engine.lower.broadcast import across, merged_rows
@@ -82,14 +81,13 @@ class Epilogue:
         if bias is not None:
             self._stages.append(partial(by_channel, np.add, bias))
         for stage in stages:
-            name = stage.op.name
-            if name in NORMALISING:
+            if stage.op.normalises_channels:
                 channels = (tensor.shape[1],)
                 scale, shift = (
                     context.constants.derived(channels, dtype, load) for load in batch_norm_affine(context, stage)
                 )
                 self._stages += [partial(by_channel, np.multiply, scale), partial(by_channel, np.add, shift)]
-            elif name in COMBINING:
+            elif stage.op.combines:
                 self._stages.append(self._combination(context, node, stage, tensor, order))
             elif (limits := clip_limits(stage.op)) is not None:
                 self._stages.append(partial(_clip, tuning, *limits))

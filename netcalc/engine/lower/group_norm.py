@@ -17,6 +17,7 @@ import numpy as np
 from netcalc.engine.graph import Node
 from netcalc.engine.lower.broadcast import across, across_computed, rows_at_once
 from netcalc.engine.lower.context import LoweringContext
+from netcalc.engine.lower.elementwise import lower_elementwise
 from netcalc.engine.lower.emission import compute_dtype
 from netcalc.engine.lower.norm import affine_vector
 from netcalc.engine.lower.passes import Pass
@@ -67,7 +68,9 @@ def lower_group_norm(context: LoweringContext, node: Node) -> bool:
     op, operand, result = node.op, node.inputs[0], node.outputs[0]
     assert operand is not None
     rank = len(operand.shape)
-    if 0 in operand.shape or rank < 3 or (op.name == "instance_norm" and not op.own_statistics(False)):
+    if op.normalises_channels and not op.own_statistics(False):
+        return lower_elementwise(context, node)
+    if 0 in operand.shape or rank < 3:
         return False
     samples, channels = operand.shape[:2]
     order = (0, *range(2, rank), 1)

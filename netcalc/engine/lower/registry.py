@@ -9,7 +9,7 @@ from netcalc.engine.graph import Node
 from netcalc.engine.lower.context import LoweringContext
 from netcalc.registry import Registry
 
-__all__ = ["LOWERINGS", "NO_LOWERING", "Lowering", "lowering"]
+__all__ = ["ELEMENTWISE", "LOWERINGS", "NO_LOWERING", "Lowering", "lowering"]
 
 #: Emits the steps of a node and returns True, or declines it, emits nothing that computes it, and returns False.
 Lowering: TypeAlias = Callable[[LoweringContext, Node], bool]
@@ -22,7 +22,7 @@ _MODULES: Mapping[str, str] = {
     "copies": "channel_shuffle concat pad roll stack",
     "elementwise":
         "abs add batch_norm celu clamp cos div elu exp frozen_batch_norm gelu hardsigmoid hardswish hardtanh "
-        "leaky_relu log maximum minimum mish mul neg quick_gelu reciprocal relu relu6 rsqrt selu sigmoid silu sin "
+        "leaky_relu log maximum minimum mish mul neg quick_gelu reciprocal relu relu6 rsqrt selu sigmoid sign silu sin "
         "softplus softsign sqrt square squared_relu sub tanh",
     "embedding": "embedding",
     "global_pool":
@@ -68,7 +68,7 @@ _REASONS: Mapping[str, str] = {
     "a reduction: a single NumPy call on a tensor that is reduced to few elements":
         "cumsum logsumexp max mean min prod sum var vector_norm",
     "elementwise with a shape or parameter rule of its own: a few NumPy calls":
-        "normalize pow prelu sign",
+        "normalize pow prelu",
     "halves combined after an activation: a few NumPy calls":
         "geglu glu reglu swiglu",
     "a product of two computed tensors: a single call of BLAS or einsum":
@@ -98,6 +98,9 @@ LOWERINGS: Registry[Lowering] = Registry(
     {name: f"netcalc.engine.lower.{module}" for module, names in _MODULES.items() for name in names.split()},
     NO_LOWERING,
 )
+
+#: Operations with the common lowering of elementwise arithmetic.
+ELEMENTWISE = tuple(_MODULES["elementwise"].split())
 
 #: Registers the lowering of operations.
 lowering = LOWERINGS.register

@@ -8,7 +8,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from netcalc.engine.fuse import NORMALISING
 from netcalc.engine.graph import Node, Tensor
 from netcalc.engine.lower.context import LoweringContext
 from netcalc.engine.lower.conv.depthwise import emit_depthwise
@@ -72,7 +71,7 @@ def _folded(context: LoweringContext, node: Node) -> tuple[Callable[[], Array], 
     op, stages, constants = node.op, node.after, context.constants
     dtype = compute_dtype(node.outputs[0].dtype)
     biased = constants.has(node, "bias")
-    if not (context.tuning.fold_batch_norm and stages and stages[0].op.name in NORMALISING):
+    if not (context.tuning.fold_batch_norm and stages and stages[0].op.normalises_channels):
         bias = constants.derived((op.out,), dtype, lambda: wide(constants.fetch(node, "bias"))) if biased else None
         return lambda: wide(constants.fetch(node, "weight")), bias, node.outputs[0], stages
     scale, shift = batch_norm_affine(context, stages[0])

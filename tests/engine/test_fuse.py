@@ -1,0 +1,129 @@
+"""Fusion by traits: which operations join the one before them, and that their results stay the same."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+
+from netcalc.engine.fuse import fuse, is_elementwise, simplify
+from netcalc.engine.graph import flatten
+from netcalc.engine.lower import registry
+from netcalc.engine.plan import Plan
+from netcalc.engine.run import forward
+from netcalc.engine.runtime.session import Session
+from netcalc.ir import Program
+from netcalc.numerics.inputs import run_inputs
+from netcalc.numerics.parameters import Parameters
+from netcalc.ops import every
+from netcalc.spec import elaborate
+from netcalc.spec.library import load_text
+from tests.engine.programs import drawn_weights
+
+ELEMENTWISE = sorted(
+    name for name, op in every().items() if op.elementwise and not op.no_op_in_inference and len(op.inputs) == 1
+)
+NORMALISING = sorted(name for name, op in every().items() if op.normalises_channels)
+NO_OPS = sorted(name for name, op in every().items() if op.no_op_in_inference)
+
+
+def following(line: Any, *, before: Any = None, shape: tuple[int, ...] = (2, 3, 9, 9)) -> Program:
+    """A product, or what is given, and one operation."""
+    first = before or {"conv2d": {"out": 4, "kernel": 3, "padding": 1}}
+    spec = {"netcalc": 1, "inputs": {"x": list(shape)}, "layers": [first, line]}
+    return elaborate(load_text(json.dumps(spec)))
+
+
+def operations(net: Program) -> list[tuple[str, list[str]]]:
+    """The nodes of the fused graph with those fused onto each."""
+    graph = flatten(net)
+    simplify(graph, 1 << 20)
+    fuse(graph)
+    return [(node.op.name, [other.op.name for other in node.after]) for node in graph.nodes]
+
+
+def example(name: str) -> Any:
+    """The operation with the attributes of its reference page."""
+    return {name: dict(every()[name].example.attrs)}
+
+
+@pytest.mark.parametrize("name", ELEMENTWISE)
+def test_elementwise_operations_join_a_product_and_keep_their_results(name: str) -> None:
+    net = following(example(name))
+    assert operations(net) == [("conv2d", [name])]
+    _same_results(net)
+
+
+@pytest.mark.parametrize("name", ELEMENTWISE)
+def test_elementwise_operations_alone_keep_their_results(name: str) -> None:
+    net = following(example(name), before={"permute": {"axes": [0, 2, 3, 1]}})
+    _same_results(net)
+    plan = Plan(net)
+    assert not any(step.bind.__module__.endswith("fallback") for step in plan.steps)
+
+
+def test_elementwise_operations_have_the_common_lowering() -> None:
+    combining = {name for name, op in every().items() if op.combines}
+    assert {*ELEMENTWISE, *combining} <= set(registry.ELEMENTWISE)
+    assert set(NORMALISING) <= {*registry.ELEMENTWISE, "instance_norm"}  # which has a lowering of its own as well
+
+
+@pytest.mark.parametrize("name", NORMALISING)
+def test_normalisation_with_given_statistics_joins_a_product(name: str) -> None:
+    """Not so with the input's own statistics, which need all of it first."""
+    attributes = {} if name == "frozen_batch_norm" else {"track_running_stats": True}
+    net = following({name: attributes})
+    assert operations(net) == [("conv2d", [name])]
+    _same_results(net)
+    alone = following({name: attributes}, before={"permute": {"axes": [0, 1, 3, 2]}})
+    assert not any(step.bind.__module__.endswith("fallback") for step in Plan(alone).steps)
+    _same_results(alone)
+    if name != "frozen_batch_norm":
+        own = following({name: {"track_running_stats": False}})
+        assert operations(own) == [("conv2d", []), (name, [])]
+        _same_results(own)
+
+
+def test_channels_of_a_normalisation_are_the_columns_of_the_product() -> None:
+    """After a linear layer on a sequence the channels are axis 1, and the columns the last."""
+    sequence = following({"batch_norm": {}}, before={"linear": 5}, shape=(2, 3, 4))
+    assert operations(sequence) == [("linear", []), ("batch_norm", [])]
+    _same_results(sequence)
+    rows = following({"batch_norm": {}}, before={"linear": 5}, shape=(2, 4))
+    assert operations(rows) == [("linear", ["batch_norm"])]
+    _same_results(rows)
+
+
+@pytest.mark.parametrize("name", NO_OPS)
+def test_no_ops_are_removed(name: str) -> None:
+    net = following(example(name))
+    assert operations(net) == [("conv2d", [])]
+    _same_results(net)
+
+
+def test_operations_on_integers_are_not_fused() -> None:
+    spec = {
+        "netcalc": 1,
+        "inputs": {"x": {"shape": [3], "dtype": "int64", "range": [-2, 3]}},
+        "layers": ["sign", "abs"],
+    }
+    net = elaborate(load_text(json.dumps(spec)))
+    assert not any(is_elementwise(node) for node in flatten(net).nodes)
+    assert operations(net) == [("sign", []), ("abs", [])]
+    _same_results(net)
+
+
+def _same_results(net: Program) -> None:
+    weights = drawn_weights(net, 1)
+    inputs = run_inputs(net, seed=2)
+    named = {spec.name: array for spec, array in zip(net.inputs, inputs, strict=True)}
+    expected = forward(net, named, weights=weights, plan="reference").outputs
+    for array, reference in zip(
+        Session(Plan(net, 2), Parameters(net, weights))(inputs), expected.values(), strict=True
+    ):
+        assert array.dtype == reference.dtype
+        np.testing.assert_allclose(
+            array, reference, rtol=1e-5, atol=1e-5 * max(1, np.abs(reference[np.isfinite(reference)]).max(initial=0))
+        )

@@ -159,7 +159,8 @@ def summarise(cases: Sequence[Record], paths: Sequence[str]) -> dict[str, Record
             model: geometric_mean(case["gains"].get(path, 1.0) for case in cases if case["model"] == model)
             for model in dict.fromkeys(case["model"] for case in cases)
         }
-        best = max(networks, key=lambda model: networks[model])
+        used = [case["model"] for case in cases if path in case["gains"]]
+        best = max(used or networks, key=lambda model: networks[model])
         mean = geometric_mean(gains)
         summary[path] = {
             "geometric_mean": round(mean, 4),

@@ -94,7 +94,7 @@ def test_there_are_none_where_nothing_is_shared(before: set[int]) -> None:
 
 
 def test_a_pass_outlives_them(before: set[int]) -> None:
-    """What a worker that has ended leaves undone is done by the caller, and the next pass has new ones."""
+    """The caller does the part of a worker that has ended, and the next pass has new workers."""
     one, inputs = made(), run_inputs(program(NETWORK))
     wanted = one(inputs)
     (first, *_) = children() - before
@@ -151,7 +151,7 @@ def test_without_room_for_one_more_the_caller_is_alone(before: set[int], monkeyp
 
 
 def test_a_fork_whose_warning_is_an_error_leaves_no_worker(before: set[int], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where warnings are errors, CPython 3.12 and later raise one once the process is made."""
+    """CPython 3.12 and later raise it after the process is made, if warnings are errors."""
     one, real = made(2), os.fork
     forked: list[int] = []
 

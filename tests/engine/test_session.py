@@ -1,4 +1,4 @@
-"""What a session does beside arithmetic: memory, determinism, errors, threads."""
+"""Memory, determinism, errors and threads of sessions."""
 
 from __future__ import annotations
 

@@ -61,20 +61,20 @@ class Selection(NamedTuple):
             NetcalcError: E502 for an unknown key, E503 for every pattern that matches nothing.
         """
         self.check(keys)
-        found = list(items)
-        shown = found
+        rows = list(items)
+        shown = rows
         if self.patterns:
-            _check_patterns(self.patterns, [names(item) for item in found])
-            shown = [item for item in found if any(fnmatchcase(name, p) for name in names(item) for p in self.patterns)]
+            _check_patterns(self.patterns, [names(item) for item in rows])
+            shown = [item for item in rows if any(fnmatchcase(name, p) for name in names(item) for p in self.patterns)]
         if self.sort is not None:
             key = keys[self.sort]
             shown = sorted(shown, key=lambda item: _rank(key(item)))
         if self.top is not None:
             shown = shown[: self.top]
-        if len(shown) == len(found):
+        if len(shown) == len(rows):
             return Selected(shown)
         kept = {id(item) for item in shown}
-        return Selected(shown, [item for item in found if id(item) not in kept])
+        return Selected(shown, [item for item in rows if id(item) not in kept])
 
 
 def keys_of(*fields: str) -> dict[str, Callable[[Any], Any]]:

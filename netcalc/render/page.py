@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from html import escape
 from typing import NamedTuple, TypeAlias
 
 from netcalc.render.table import Table
@@ -61,6 +60,8 @@ def page_markdown(page: Page) -> Iterator[str]:
 
 def page_html(page: Page) -> str:
     """Return the page as an element."""
+    from html import escape
+
     from netcalc.render.table_html import table_html
 
     parts = [

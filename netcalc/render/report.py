@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from netcalc.analysis.cost import Analysis
 from netcalc.analysis.cost import Row as LayerRow
 from netcalc.analysis.figures import Cost, View
-from netcalc.analysis.summary import Layer, layer_fields
 from netcalc.dims import Dim
 from netcalc.render.layers import Sheet, layer_list, layer_tree
 from netcalc.render.numbers import bytes_text, exact, measured, shape_text, work
 from netcalc.render.page import Line, Page, Paragraph
 from netcalc.render.table import Column, Row, Table
+
+if TYPE_CHECKING:
+    from netcalc.analysis.summary import Layer
 
 __all__ = ["VIEWS", "layer_data", "list_page", "tree_page"]
 
@@ -44,6 +47,8 @@ def list_page(
 
 def layer_data(layers: Sequence[Layer], view: View, layout: str = "nchw") -> Table:
     """The layers with the fields of the view, for CSV."""
+    from netcalc.analysis.summary import layer_fields
+
     fields = layer_fields(view)
     shapes = ("inputs", "outputs")
     columns = [Column(field, "shapes" if field in shapes else "total") for field in fields]

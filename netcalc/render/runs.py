@@ -181,7 +181,7 @@ def mismatches_table(mismatches: Sequence[Mismatch]) -> Table:
 
 
 def weights_record(report: WeightsReport, spec: str) -> dict[str, Any]:
-    """The same as JSON."""
+    """Return the report on a checkpoint as JSON."""
     return {
         "netcalc": __version__,
         "spec": spec,

@@ -1,4 +1,4 @@
-"""What `netcalc compare` prints, in every format, and what it refuses."""
+"""Output of `netcalc compare` in every format, and its errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is said of each way in which a spec, an option or a file can be wrong, to the letter."""
+"""Messages for every kind of error in a spec, an option or a file, compared with golden files."""
 
 from __future__ import annotations
 

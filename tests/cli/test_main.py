@@ -1,4 +1,4 @@
-"""The command line as a whole: what it imports, exits, streams, help."""
+"""The command line as a whole: imports, exit codes, streams, help."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SMALL = str(ROOT / "tests" / "fixtures" / "small.yaml")
 
 
 def python(code: str) -> str:
-    """What a fresh interpreter prints."""
+    """Return the output of a fresh interpreter."""
     command = [sys.executable, "-c", code]
     return subprocess.run(command, env=ENVIRONMENT, check=True, capture_output=True, text=True).stdout
 
@@ -93,7 +93,7 @@ def test_interruption_exits_with_130(netcalc: Callable[..., Ran], monkeypatch: p
 
 
 @pytest.mark.parametrize("debug", [False, True])
-def test_a_bug_says_so(debug: bool, netcalc: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bug_is_reported(debug: bool, netcalc: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object, **__: object) -> None:
         raise ZeroDivisionError("the bug")
 

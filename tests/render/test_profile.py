@@ -1,4 +1,4 @@
-"""How a profile is shown: figures made up, and the page as it is printed."""
+"""Profiles as text and as a record, for invented figures."""
 
 from __future__ import annotations
 

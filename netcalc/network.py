@@ -194,6 +194,18 @@ class Network:
         """Shapes of every operation by its full path, repeats unrolled."""
         return {i.path: LayerShapes(_shapes(i.node.inputs), _shapes(i.node.outputs)) for i in instances(self.program)}
 
+    def specialise(self, **sizes: int) -> Network:
+        """The network with symbolic dims at these sizes; see :func:`netcalc.ir.specialise.specialise`.
+
+        >>> import netcalc
+        >>> net = netcalc.load("resnet34", symbolic=["batch"])
+        >>> net.specialise(batch=8).macs == 8 * netcalc.load("resnet34").macs
+        True
+        """
+        from netcalc.ir.specialise import specialise
+
+        return Network(specialise(self.program, sizes))
+
     def explain(self, path: str | None = None, *, convention: str = "netcalc") -> Explanation:
         """Return the formulas and numbers behind the layer at ``path``, or behind the whole network.
 

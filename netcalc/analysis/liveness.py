@@ -1,4 +1,4 @@
-"""When the values of a body are last needed."""
+"""Last uses of the values of a body."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from netcalc.ir import Body, Value
 
 
 def dying(body: Body) -> list[tuple[Value, ...]]:
-    """For each node, the values that nothing needs once it has run, its own unused outputs among them.
+    """Return, for each node, the values that are not used after it, including its own unused outputs.
 
-    What the body returns never dies.  A body input that no node takes is not listed.
+    The outputs of the body are never listed, nor are inputs that no node uses.
     """
     last: dict[Value, int] = {}
     for position, node in enumerate(body.nodes):

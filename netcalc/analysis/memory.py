@@ -1,8 +1,7 @@
-"""What running a program takes, in bytes, before anything is allocated.
+"""Prediction of the memory that the reference executor uses, in bytes.
 
-The reference executor goes through the nodes in order, fetches a node's parameters when it comes to the node, and
-lets a value go after its last use.  Its peak is found body by body and memoised, so that a stack of a million equal
-layers costs what one costs.
+The executor evaluates the nodes in order, fetches the parameters of a node just before it, and releases a value after
+its last use. The peak is computed once for each body, so that a stack of a million equal layers takes the time of one.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from dataclasses import dataclass
 from netcalc.analysis.conventions import CONVENTIONS
 from netcalc.analysis.cost import Analysis
 from netcalc.analysis.liveness import dying
-from netcalc.dims import value_at
+from netcalc.dims import integer
 from netcalc.dtypes import ITEMSIZE
 from netcalc.ir import Body, CallNode, OpNode, Program, Value, dtype_of, join
 
@@ -27,11 +26,11 @@ _SLAB = 32 << 20
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """Bytes.
+    """Memory of one forward pass, in bytes.
 
-    ``weights`` and ``buffers`` are all of them, tied ones once.  ``activations`` is the most that inputs and values
-    take at one time.  ``peak`` is the most that the executor holds at one time, at the operation ``peak_at``: live
-    values, that operation's own parameters, and an allowance for the temporaries of its kernel.
+    ``weights`` and ``buffers`` are totals, tied ones counted once. ``activations`` is the peak of program inputs and
+    live values. ``peak`` is the peak of the executor, reached at the operation ``peak_at``: live values, the parameters
+    of that operation, and an allowance for the temporaries of its kernel.
     """
 
     weights: int
@@ -42,28 +41,28 @@ class Memory:
 
 
 def memory(program: Program) -> Memory:
-    """What the program takes at its sizes.
+    """Return the memory that a forward pass uses.
 
     Raises:
-        UndecidedError: where a symbolic size has no value.
+        UndecidedError: a size is symbolic; see :func:`netcalc.ir.specialise.specialise`.
     """
     analysis = Analysis(program, CONVENTIONS["netcalc"])
     most = _Peaks(analysis).body(program.main, (False,) * len(program.main.inputs))
     held, total = _bytes(program.main.inputs), analysis.total
-    weights, buffers = value_at(total.weight_bytes, {}), value_at(total.buffer_bytes, {})
+    weights, buffers = integer(total.weight_bytes), integer(total.buffer_bytes)
     return Memory(weights, buffers, held + most.live, held + most.peak, most.at)
 
 
 @dataclass(frozen=True, slots=True)
 class _Most:
-    """The most bytes of live values, and of everything, with where that is."""
+    """Peak bytes of live values, and of everything with the path of the operation where it is reached."""
 
     live: int = 0
     peak: int = 0
     at: str = ""
 
     def beside(self, held: int, name: str = "") -> _Most:
-        """The same while ``held`` bytes more are alive, seen from the body that calls ``name``."""
+        """Return the peak with ``held`` further bytes alive, seen from the body that calls ``name``."""
         return _Most(held + self.live, held + self.peak, join(name, self.at))
 
     def __or__(self, other: _Most) -> _Most:
@@ -72,9 +71,10 @@ class _Most:
 
 
 class _Peaks:
-    """The most that a body takes while it runs, beyond what its caller holds.
+    """Peaks of bodies, without the bytes that their callers hold.
 
-    ``owned`` says which inputs the caller has handed over: those count here, and go after their last use.
+    ``owned`` marks the inputs that the caller hands over: they count in the body, which releases them after their last
+    use.
     """
 
     def __init__(self, analysis: Analysis) -> None:
@@ -109,9 +109,10 @@ class _Peaks:
         return most
 
     def _call(self, node: CallNode, given: Sequence[bool]) -> _Most:
-        """The most over the first call, the last, and those between.
+        """Return the peak over the first iteration, the last, and those between.
 
-        What every call takes can go only in the last one; what one call feeds the next is the next one's own.
+        Inputs of all iterations can be released only in the last one; a carried value is owned by the iteration that
+        receives it.
         """
         carried = node.carried
         calls = {(True, False), (False, True), (False, False)} if node.times > 1 else {(True, True)}
@@ -124,14 +125,14 @@ class _Peaks:
 
     def _parameters(self, node: OpNode) -> int:
         default = self._analysis.program.dtype
-        return sum(value_at(p.elements, {}) * ITEMSIZE[dtype_of(p, node, default)] for p in node.params)
+        return sum(integer(p.elements) * ITEMSIZE[dtype_of(p, node, default)] for p in node.params)
 
     def _temporaries(self, node: OpNode) -> int:
-        """An allowance for the temporaries of the node's kernel, from its tensors and its work."""
+        """Return an allowance for the temporaries of the node's kernel, from its tensors and its work."""
         types = [type_ for type_ in (*node.input_types, *node.output_types) if type_ is not None]
-        sizes = [value_at(t.elements, {}) for t in types]
+        sizes = [integer(t.elements) for t in types]
         width = max((ITEMSIZE[t.dtype] for t in types), default=0)
-        work = [(term.kind, value_at(term.count, {})) for term in self._analysis.terms(node)]
+        work = [(term.kind, integer(term.count)) for term in self._analysis.terms(node)]
         # each exponential or root is an element of some temporary: attention scores, say
         largest = max([*sizes, *(count for kind, count in work if kind == "transcendental")], default=0)
         columns = min(_SLAB, width * sum(n for _, n in work)) if node.op.windowed else 0
@@ -139,6 +140,6 @@ class _Peaks:
 
 
 def _bytes(values: Iterable[Value | None]) -> int:
-    """The bytes of distinct values."""
+    """Return the bytes of distinct values."""
     types = [value.known_type for value in dict.fromkeys(values) if value is not None]
-    return sum(value_at(type_.elements, {}) * ITEMSIZE[type_.dtype] for type_ in types)
+    return sum(integer(type_.elements) * ITEMSIZE[type_.dtype] for type_ in types)

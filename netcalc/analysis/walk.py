@@ -1,4 +1,4 @@
-"""Walking a program with every repeat unrolled: full paths, parameters, and whose they are."""
+"""Traversal of a program with repeats unrolled: full paths, parameters and their owners."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ __all__ = ["Instance", "ParameterInstance", "dtype_of", "instances", "parameters
 
 
 class Instance(NamedTuple):
-    """One operation of the unrolled program.
+    """An operation of the unrolled program.
 
-    ``owners`` gives, for each of its parameters by name, the path of the tensor that it uses: its own path, or that of
-    the layer whose weights it shares.
+    ``owners`` maps the name of each parameter to the path of the tensor that is used: the parameter's own path, or
+    that of the layer whose weights are shared. ``sources`` maps it to its place in a reference checkpoint.
     """
 
     path: str
@@ -26,7 +26,7 @@ class Instance(NamedTuple):
 
 
 class ParameterInstance(NamedTuple):
-    """One parameter or buffer of the unrolled program; tied when ``owner`` is another path."""
+    """A parameter or buffer of the unrolled program; tied if ``owner`` is another path."""
 
     path: str
     param: Param
@@ -38,12 +38,12 @@ class ParameterInstance(NamedTuple):
 
     @property
     def tied(self) -> bool:
-        """Whether the tensor is another path's."""
+        """True if the tensor belongs to another path."""
         return self.owner != self.path
 
 
 class _Place(NamedTuple):
-    """Where the walk is: the prefix of names, and the prefix under which parameters are owned."""
+    """Position of the traversal: the prefix of paths, and the prefix under which parameters are owned."""
 
     prefix: str
     owner: str
@@ -51,20 +51,20 @@ class _Place(NamedTuple):
 
 
 def instances(program: Program) -> Iterator[Instance]:
-    """Every operation in order of execution, repeats unrolled; made one at a time."""
+    """Yield every operation in order of execution, repeats unrolled."""
     owners: dict[str, str] = {}  # tied paths only
     yield from _walk(program.main, _Place("", "", (("", program.main.checkpoint),)), owners)
 
 
 def parameters(program: Program) -> Iterator[ParameterInstance]:
-    """Every parameter and buffer once for each path that it has, in order of first use."""
-    seen: set[str] = set()
+    """Yield every parameter and buffer once for each of its paths, in order of first use."""
+    visited: set[str] = set()
     for instance in instances(program):
         for param in instance.node.params:
             path = join(instance.path, param.name)
-            if path in seen:
-                continue  # the further turns of a repeat that shares its weights
-            seen.add(path)
+            if path in visited:
+                continue  # a further iteration of a repeat that shares its weights
+            visited.add(path)
             yield ParameterInstance(
                 path,
                 param,
@@ -90,7 +90,7 @@ def _walk(body: Body, place: _Place, owners: dict[str, str]) -> Iterator[Instanc
 
 
 def _instance(node: OpNode, place: _Place, owners: dict[str, str]) -> Instance:
-    mine: dict[str, str] = {}
+    used: dict[str, str] = {}
     sources: dict[str, CheckpointSource] = {}
     for param in node.params:
         path = join(join(place.prefix, node.name), param.name)
@@ -99,11 +99,11 @@ def _instance(node: OpNode, place: _Place, owners: dict[str, str]) -> Instance:
         owner = owners.get(target, target)
         if owner != path:
             owners[path] = owner
-        mine[param.name] = owner
+        used[param.name] = owner
         source = _source(path, place)
         if source is not None:
             sources[param.name] = source
-    return Instance(join(place.prefix, node.name), node, mine, sources)
+    return Instance(join(place.prefix, node.name), node, used, sources)
 
 
 def _target(tie: Tie, place: _Place) -> str:
@@ -111,7 +111,7 @@ def _target(tie: Tie, place: _Place) -> str:
 
 
 def _source(path: str, place: _Place) -> CheckpointSource | None:
-    """The innermost block's word on where a parameter stands in the checkpoint, its name made absolute."""
+    """Return the place of a parameter in the checkpoint as the innermost block declares it, its name made absolute."""
     for prefix, checkpoint in reversed(place.checkpoints):
         relative = path.removeprefix(prefix + ".") if prefix else path
         if relative in checkpoint:

@@ -11,7 +11,7 @@ import numpy as np
 
 from netcalc.analysis.unroll import unroll
 from netcalc.analysis.walk import Instance
-from netcalc.dims import value_at
+from netcalc.dims import integer
 from netcalc.ir import Program
 from netcalc.numerics.numpy_dtypes import numpy_dtype
 from netcalc.tensor_type import TensorType
@@ -99,4 +99,4 @@ def flatten(program: Program) -> Graph:
 
 
 def _tensor(type_: TensorType) -> Tensor:
-    return Tensor(tuple(value_at(size, {}) for size in type_.shape), numpy_dtype(type_.dtype))
+    return Tensor(tuple(integer(size) for size in type_.shape), numpy_dtype(type_.dtype))

@@ -12,7 +12,7 @@ from threadpoolctl import threadpool_limits
 
 from netcalc.analysis.conventions import CONVENTIONS
 from netcalc.analysis.cost import Analysis
-from netcalc.dims import value_at
+from netcalc.dims import integer
 from netcalc.engine.graph import Node
 from netcalc.engine.plan import PlanMemory
 from netcalc.engine.runtime.session import Session
@@ -134,7 +134,7 @@ def _by_operation(steps: Sequence[tuple[Step, float]], analysis: Analysis) -> li
 
 
 def _flops(node: Node, analysis: Analysis) -> int:
-    return sum(value_at(analysis.node(part.instance.node).flops, {}) for part in (node, *node.after))
+    return sum(integer(analysis.node(part.instance.node).flops) for part in (node, *node.after))
 
 
 def _gemm(threads: int) -> float:

@@ -1,8 +1,8 @@
-"""The small expression language of ``${…}``, of ``when:`` and of the formulas that rules are written in.
+"""The expression language of ``${…}``, of ``when:`` and of the formulas in rules.
 
 Data only: numbers, strings, lists, names, arithmetic, comparison, ``and``/``or``/``not``, ``a if c else b``,
 indexing, attribute access on tensors, and the functions of :data:`FUNCTIONS`.  Nothing else parses, and length,
-depth and the size of results are bounded.  Division by ``/`` gives a float; sizes want ``//``.
+depth and the size of results are bounded.  Division by ``/`` gives a float; sizes take ``//``.
 
 >>> parse("2 if index == 0 else 1").evaluate({"index": 0})
 2
@@ -28,21 +28,21 @@ __all__ = ["FUNCTIONS", "MAX_LENGTH", "Expression", "ExpressionError", "parse"]
 
 
 class Expression(NamedTuple):
-    """A parsed expression: :meth:`evaluate` it, ask for its :meth:`names`, or print it :meth:`pretty`."""
+    """A parsed expression."""
 
     text: str
     root: Node
 
     def evaluate(self, scope: Mapping[str, Any]) -> Any:
-        """The value with names looked up in ``scope``; :class:`ExpressionError` where there is none."""
+        """Return the value with names looked up in ``scope``; ExpressionError (E202, E203, E404) if there is none."""
         return evaluate(self.root, scope)
 
     def names(self) -> frozenset[str]:
-        """The names it refers to."""
+        """Return the names that the expression refers to."""
         return names_of(self.root)
 
     def pretty(self, bindings: Mapping[str, Any] | None = None) -> str:
-        """Mathematical notation, with the values of ``bindings`` in the names' places where given."""
+        """Return the expression in mathematical notation, with values in place of the names in ``bindings``."""
         from netcalc.expressions.printing import pretty  # only explanations need it
 
         return pretty(self.root, bindings or {}, 0)
@@ -50,5 +50,5 @@ class Expression(NamedTuple):
 
 @lru_cache(maxsize=4096)
 def parse(text: str) -> Expression:
-    """The parsed expression; :class:`ExpressionError` (E201, E202) where it is none."""
+    """Parse an expression; ExpressionError (E201, E202) if it is malformed."""
     return Expression(text, Parser(text).whole())

@@ -1,4 +1,4 @@
-"""Operators, with bounds on their results."""
+"""Operators, with limits on the size of their results."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
 
 
 def arithmetic(op: str, left: Any, right: Any) -> Any:
-    """A bounded result, or TypeError or ValueError with the reason."""
+    """Return the result of an arithmetic operator; TypeError or ValueError if there is none or it is too large."""
     for one, other in ((left, right), (right, left)):
         if isinstance(one, bool) or one is None:
             raise TypeError(f"{'null' if one is None else str(one).lower()} is not a number")
@@ -68,7 +68,7 @@ def arithmetic(op: str, left: Any, right: Any) -> Any:
 
 
 def checked(value: Any) -> Any:
-    """``value``, unless it is too large."""
+    """Return ``value``; ValueError if it is too large."""
     if isinstance(value, int):
         limit_bits(value.bit_length())
     limit_items(_count(value))
@@ -76,7 +76,7 @@ def checked(value: Any) -> Any:
 
 
 def _count(value: Any) -> int:
-    """How many characters or items, those of inner lists included."""
+    """Number of characters or items, including those of nested lists."""
     if isinstance(value, str):
         return len(value)
     return len(value) + sum(map(_count, value)) if isinstance(value, (list, tuple)) else 0

@@ -1,4 +1,4 @@
-"""Tree to value."""
+"""Evaluation of expression trees."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["evaluate"]
 
 
 def evaluate(node: Node, scope: Mapping[str, Any]) -> Any:
-    """The node's value with names looked up in ``scope``; ExpressionError (E202, E203, E404) where there is none."""
+    """Return the value with names looked up in ``scope``; ExpressionError (E202, E203, E404) if there is none."""
     try:
         return _value(node, scope)
     except ExpressionError:

@@ -57,7 +57,7 @@ def _round(value: Any, digits: int = 0) -> Any:
 
 
 def _make_divisible(value: float, divisor: int = 8) -> int:
-    """The multiple of ``divisor`` nearest to ``value``, but not under nine tenths of it: widths of MobileNets."""
+    """Return the multiple of ``divisor`` nearest to ``value`` that is at least 90 % of it: widths of MobileNets."""
     nearest = max(divisor, int(value + divisor / 2) // divisor * divisor)
     return nearest + divisor if nearest < 0.9 * value else nearest
 
@@ -69,7 +69,7 @@ def _str(value: Any) -> str:
 
 
 def _whole(function: Callable[..., Any]) -> Callable[..., Any]:
-    """``function``, which makes whole numbers, and leaves a symbolic size as it is."""
+    """Return a rounding function that returns symbolic sizes, which are whole numbers, unchanged."""
 
     @wraps(function)
     def of(value: Any, *rest: Any) -> Any:

@@ -1,4 +1,4 @@
-"""The bounds on expressions, and the error that says where one is wrong."""
+"""Limits on expressions, and the error of an invalid one."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ class ExpressionError(Exception):
 
 
 def too_deep(column: int) -> ExpressionError:
-    """The error of an expression nested beyond the limit."""
+    """Return the error of an expression nested beyond the limit."""
     return ExpressionError(f"nested deeper than {MAX_DEPTH}", column, code="E201")
 
 
 def limit_bits(bits: int) -> None:
-    """ValueError where a number would have more bits than allowed."""
+    """Raise ValueError if a number would have more bits than allowed."""
     if bits > MAX_BITS:
         raise ValueError(f"a number of over {MAX_BITS:,} bits")
 
 
 def limit_items(items: int) -> None:
-    """ValueError where a list or text would have more items than allowed."""
+    """Raise ValueError if a list or text would have more items than allowed."""
     if items > MAX_ITEMS:
         raise ValueError(f"over {MAX_ITEMS:,} items")

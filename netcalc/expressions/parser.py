@@ -1,4 +1,4 @@
-"""Text to tree: a precedence-climbing parser."""
+"""Precedence-climbing parser: text to expression tree."""
 
 from __future__ import annotations
 
@@ -48,11 +48,11 @@ BINDING = {
     "%": 6,
     "**": 8,
 }
-NOT, SIGN = 3, 7  # how the prefixes bind
+NOT, SIGN = 3, 7  # precedence of the prefixes
 
 
 class Parser:
-    """A precedence-climbing parser over one expression."""
+    """Parser of one expression."""
 
     def __init__(self, text: str) -> None:
         if len(text) > MAX_LENGTH:
@@ -89,14 +89,14 @@ class Parser:
         return token
 
     def whole(self) -> Node:
-        """The tree of the whole text; ExpressionError (E201, E202) where it is no expression."""
+        """Parse the whole text; ExpressionError (E201, E202) if it is malformed."""
         node = self.expression()
         if self.token.kind != "end":
             raise ExpressionError(f"unexpected {self.token.text!r}", self.token.column, code="E201")
         return node
 
     def expression(self) -> Node:
-        """``a if test else b``, or what binds more."""
+        """Parse ``a if test else b``, or an expression of higher precedence."""
         self.depth += 1
         if self.depth > MAX_DEPTH:
             raise too_deep(self.token.column)
@@ -110,7 +110,7 @@ class Parser:
         return node
 
     def binary(self, least: int) -> Node:
-        """Operators that bind at least so much, with their operands."""
+        """Parse operators of at least the given precedence with their operands."""
         self.depth += 1
         if self.depth > MAX_DEPTH:
             raise too_deep(self.token.column)
@@ -137,7 +137,7 @@ class Parser:
         return node
 
     def unary(self, least: int) -> Node:
-        """A value, or a prefix before what it applies to."""
+        """Parse a value, or a prefix with its operand."""
         token = self.token
         if token.text in ("-", "+") and token.kind == "op":
             self.take()
@@ -150,7 +150,7 @@ class Parser:
         return self.postfix(self.atom())
 
     def postfix(self, node: Node) -> Node:
-        """The attributes and subscripts behind a value."""
+        """Parse the attributes and subscripts that follow a value."""
         while self.token.kind == "op" and self.token.text in (".", "["):
             opening = self.take()
             if opening.text == ".":
@@ -163,7 +163,7 @@ class Parser:
         return node
 
     def subscript(self, column: int, value: Node) -> Node:
-        """``index]`` or ``start:stop]``, the bracket being open."""
+        """Parse ``index]`` or ``start:stop]``, after the opening bracket."""
         start = None if self.token.text == ":" else self.expression()
         if start is not None and self.token.text != ":":
             self.take("]")
@@ -174,7 +174,7 @@ class Parser:
         return Slice(column, value, start, stop)
 
     def atom(self) -> Node:
-        """A literal, a name, a call, a list, or an expression in parentheses."""
+        """Parse a literal, a name, a call, a list, or an expression in parentheses."""
         token = self.take()
         if token.kind == "number":
             digits = token.text.replace("_", "")
@@ -207,7 +207,7 @@ class Parser:
         raise ExpressionError(f"expected a value, found {found}", token.column, code="E201")
 
     def items(self, closing: str) -> tuple[Node, ...]:
-        """Expressions with commas between and after, up to the closing bracket."""
+        """Parse expressions separated by commas, up to the closing bracket."""
         items: list[Node] = []
         while self.token.text != closing:
             items.append(self.expression())

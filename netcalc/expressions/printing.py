@@ -1,4 +1,4 @@
-"""Tree to mathematical notation."""
+"""Expression trees in mathematical notation."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ from netcalc.expressions.tree import (
 __all__ = ["pretty"]
 
 _SIGNS = {"*": "·", "-": "−", "<=": "≤", ">=": "≥", "!=": "≠", "==": "="}
-_SUM, _ATOM = 5, 9  # how sums and single values bind
+_SUM, _ATOM = 5, 9  # precedence of sums and single values
 
 
 def pretty(node: Node, bindings: Mapping[str, Any], least: int) -> str:
-    """The node's text, in parentheses where it binds less than ``least``."""
+    """Return the text of a node, in parentheses if its precedence is below ``least``."""
     text, binds = _printed(node, bindings)
     return f"({text})" if binds < least else text
 
@@ -84,7 +84,7 @@ def _printed(node: Node, bindings: Mapping[str, Any]) -> tuple[str, int]:
 
 
 def _shown(value: Any) -> tuple[str, int]:
-    """A value's text, and how it binds."""
+    """Return the text of a value and its precedence."""
     if isinstance(value, Poly):
         try:
             return _printed(Parser(str(value)).whole(), {})

@@ -1,4 +1,4 @@
-"""The tree of an expression."""
+"""Nodes of expression trees."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any
 from netcalc.expressions.limits import MAX_DEPTH, too_deep
 
 
-# Equality is identity: parse() remembers the trees it made.
+# Equality is identity: parse() caches trees.
 class Node:
     """An expression or a part of one.
 
-    ``column`` is where it starts, ``children`` its parts in the order written, ``height`` how deep it is.
+    ``column`` is its position in the text, ``children`` its parts in the order written, ``height`` its depth.
     """
 
     __slots__ = ("children", "column", "height")
@@ -125,6 +125,6 @@ class Apply(Node):
 
 
 def names_of(node: Node) -> frozenset[str]:
-    """The names that occur in the expression."""
+    """Return the names that occur in an expression."""
     own = {node.name} if isinstance(node, Name) else set()
     return frozenset(own.union(*(names_of(child) for child in node.children)))

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from netcalc.diagnostics import Diagnostic, NetcalcError
-from netcalc.dims import value_at
+from netcalc.dims import integer
 from netcalc.inits import MODES, parse_init
 from netcalc.ir import Program
 from netcalc.numerics.kernels import TABLES, Array
@@ -89,7 +89,7 @@ def draw(init: Init, shape: Sequence[int], dtype: str, rng: np.random.Generator)
                 low, high = -args["bound"], args["bound"]
             drawn = _uniform(rng, shape, low, high, working)
         case "fan_in_uniform":
-            fan = value_at(args["fan_in"], {})
+            fan = integer(args["fan_in"])
             bound = 1 / math.sqrt(fan) if fan else 0.0
             drawn = _uniform(rng, shape, -bound, bound, working)
         case "normal":
@@ -229,7 +229,7 @@ class Initializers:
         Raises:
             NetcalcError: E502 if the initialiser of a rule does not apply to the parameter's shape.
         """
-        shape = tuple(value_at(size, {}) for size in param.shape)
+        shape = tuple(integer(size) for size in param.shape)
         if param.init.kind == "table":
             formula = TABLES.get(op.name)
             if formula is None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
-from netcalc.dims import Poly, value_at
+from netcalc.dims import Poly, integer
 from netcalc.dtypes import FLOATS, INTEGERS
 from netcalc.ir import InputSpec, Program
 from netcalc.numerics.initializers import generator
@@ -110,7 +110,7 @@ def _draw(spec: InputSpec, seed: int) -> Array:
 
 
 def _sizes(type_: TensorType) -> tuple[int, ...]:
-    return tuple(value_at(size, {}) for size in type_.shape)
+    return tuple(integer(size) for size in type_.shape)
 
 
 def _kind(dtype: np.dtype[Any]) -> int:

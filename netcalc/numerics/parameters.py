@@ -15,7 +15,7 @@ import numpy as np
 
 from netcalc.analysis.walk import Instance, ParameterInstance, parameters
 from netcalc.diagnostics import Diagnostic, NetcalcError, nearest
-from netcalc.dims import value_at
+from netcalc.dims import integer
 from netcalc.dtypes import INTEGERS
 from netcalc.ir import CheckpointSource, Program, dtype_of, join, parameter_at
 from netcalc.numerics.initializers import Initializers
@@ -187,7 +187,7 @@ def _is_counter(parameter: ParameterInstance) -> bool:
 def _misfits(
     parameter: ParameterInstance, source: CheckpointSource, headers: Mapping[str, Header]
 ) -> Iterator[Mismatch]:
-    shape = [value_at(size, {}) for size in parameter.param.shape]
+    shape = [integer(size) for size in parameter.param.shape]
     part = "" if source.name == parameter.path else f" (for {parameter.path})"
     if source.stack is not None and shape[0] != source.stack:
         message = f"{source.name!r}{part} are {source.stack} tensors, and the spec has {shape[0]}"

@@ -17,7 +17,7 @@ from netcalc.analysis.conventions import CONVENTIONS
 from netcalc.analysis.cost import Analysis
 from netcalc.analysis.unroll import operation_count, unroll
 from netcalc.analysis.walk import Instance
-from netcalc.dims import value_at
+from netcalc.dims import integer
 from netcalc.engine.preflight import reference_memory
 from netcalc.engine.run import Progress
 from netcalc.ir import OpNode, Program, dtype_of
@@ -157,7 +157,7 @@ class _Verifier:
         """Check the total sizes of all distinct tensors that were fetched."""
         total = self._analysis.total
         for what, predicted in {"parameters": total.params, "buffers": total.buffers}.items():
-            self._record((None, "", f"total {what}", value_at(predicted, {}), self._sizes[what]), "")
+            self._record((None, "", f"total {what}", integer(predicted), self._sizes[what]), "")
 
     # -- internals ----------------------------------------------------------------------------------
 
@@ -181,7 +181,7 @@ class _Verifier:
             self._check(instance, "output", f"{len(types)} outputs", f"{len(outputs)} outputs")
         checked: list[Array] = []
         for number, type_ in enumerate(types):
-            shape = tuple(value_at(size, {}) for size in type_.shape)
+            shape = tuple(integer(size) for size in type_.shape)
             array = np.asarray(outputs[number]) if number < len(outputs) else None
             if array is not None:
                 what = "output" if len(types) == 1 else f"output {number}"
@@ -194,7 +194,7 @@ class _Verifier:
         if node not in self._work:
             work: Counter[str] = Counter()
             for term in self._analysis.terms(node):
-                work[term.kind] += value_at(term.count, {})
+                work[term.kind] += integer(term.count)
             self._work[node] = dict(work)
         return self._work[node]
 
@@ -209,7 +209,7 @@ class _Verifier:
 def _describe(tensor: TensorType | Array) -> str:
     """Return shape and element type of a tensor type or an array as text."""
     if isinstance(tensor, TensorType):
-        sizes, dtype = [value_at(size, {}) for size in tensor.shape], str(tensor.dtype)
+        sizes, dtype = [integer(size) for size in tensor.shape], str(tensor.dtype)
     else:
         sizes, dtype = list(tensor.shape), tensor.dtype.name
     return f"{'×'.join(map(str, sizes)) or 'scalar'} {dtype}"

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from netcalc.analysis.walk import dtype_of
-from netcalc.dims import value_at
+from netcalc.dims import integer
 from netcalc.engine.graph import Graph, Node
 from netcalc.engine.lower.layout import Layout, new_slot
 from netcalc.engine.step import Constant
@@ -60,7 +60,7 @@ class Constants:
 
     def shape(self, node: Node, name: str) -> tuple[int, ...]:
         """Return the shape of a parameter."""
-        return tuple(value_at(size, {}) for size in self._param(node, name).shape)
+        return tuple(integer(size) for size in self._param(node, name).shape)
 
     def is_shared(self, node: Node, name: str) -> bool:
         """Return True if other operations use the same parameter."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from netcalc.dims import value_at
+from netcalc.dims import integer
 from netcalc.numerics.kernels import Array, Run, kernel
 from netcalc.numerics.numpy_dtypes import numpy_dtype
 from netcalc.opdef import Context
@@ -24,6 +24,6 @@ def constant(op: Constant, run: Run) -> Array:
 
 @kernel("arange")
 def arange(op: Arange, run: Run) -> Array:
-    length = value_at(op.infer(Context()).shape[0], {})
+    length = integer(op.infer(Context()).shape[0])
     numbers: Array = op.start + op.step * np.arange(length)
     return numbers.astype(numpy_dtype(op.dtype))

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from netcalc.dims import value_at
+from netcalc.dims import integer
 from netcalc.numerics.kernels import Array, Run, kernel, wide
 from netcalc.numerics.kernels.adaptive_pool import average
 from netcalc.opdef import Context
@@ -23,7 +23,7 @@ def interpolate(op: Interpolate, run: Run, x: Array) -> Array:
         pooled: Array = average(op.pooling(result), run, x)
         return pooled
     axes = x.ndim - 2
-    sizes = [value_at(size, {}) for size in result.shape[2:]]
+    sizes = [integer(size) for size in result.shape[2:]]
     every = list(zip(range(2, x.ndim), sizes, op.factors(axes), strict=True))
     if op.mode.startswith("nearest"):
         for axis, out, factor in every:

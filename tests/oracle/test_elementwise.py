@@ -8,7 +8,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tests.oracle.harness import agree, draws
-from tests.oracle.test_combine import DTYPES, tensors, tolerance
+from tests.oracle.test_arithmetic import DTYPES, tensors, tolerance
 
 torch = pytest.importorskip("torch")
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.oracle.harness import agree, draws
-from tests.oracle.test_combine import tensors, tolerance
+from tests.oracle.test_arithmetic import tensors, tolerance
 
 torch = pytest.importorskip("torch")
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from netcalc.engine.run import RunResult
     from netcalc.network import LayerShapes, Network, compare, load, load_data, loads
     from netcalc.numerics.trace import TraceRow
+    from netcalc.records import as_dict
     from netcalc.tensor_type import TensorType
     from netcalc.verification.verify import Check, VerifyReport
 
@@ -57,6 +58,7 @@ __all__ = [
     "TraceRow",
     "VerifyReport",
     "__version__",
+    "as_dict",
     "compare",
     "load",
     "load_data",
@@ -79,6 +81,7 @@ _EXPORTS = {
     "netcalc.engine.run": ("RunResult",),
     "netcalc.network": ("LayerShapes", "Network", "compare", "load", "load_data", "loads"),
     "netcalc.numerics.trace": ("TraceRow",),
+    "netcalc.records": ("as_dict",),
     "netcalc.tensor_type": ("TensorType",),
     "netcalc.verification.verify": ("Check", "VerifyReport"),
 }

@@ -1,6 +1,6 @@
 """Diagnostics: a code, a message, a place and a hint for each error in the input.
 
-A :class:`Diagnostic` is plain data; ``netcalc.render.diagnostics`` formats it as text and ``as_dict`` as JSON.  The
+A :class:`Diagnostic` is plain data; ``render`` formats it as text and ``records`` as JSON.  The
 rules of operations raise :class:`RuleError` without a place; elaboration adds the place.
 """
 
@@ -65,12 +65,6 @@ class Span(NamedTuple):
             return f"{self.file}:{self.line}:{self.column}"
         return f"{self.file}: {self.path}" if self.path else self.file
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return the place as JSON data, without the text of the line."""
-        if not self.line:
-            return {"file": self.file, "path": self.path}
-        return {"file": self.file, "line": self.line, "column": self.column, "end": self.end}
-
 
 class Related(NamedTuple):
     """A further fact that a diagnostic refers to, with its place if it has one."""
@@ -89,19 +83,6 @@ class Diagnostic(NamedTuple):
     chain: tuple[Related, ...] = ()  # block calls and iterations around the place, outermost first
     bindings: Mapping[str, str] = {}  # block arguments and loop variables in force
     hint: str | None = None
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the record that ``--format json`` prints."""
-        return {
-            "code": self.code,
-            "title": CODES[self.code],
-            "message": self.message,
-            "at": self.span.as_dict() if self.span else None,
-            "related": [{"text": r.text, "at": r.span.as_dict() if r.span else None} for r in self.related],
-            "chain": [{"text": r.text, "at": r.span.as_dict() if r.span else None} for r in self.chain],
-            "bindings": dict(self.bindings),
-            "hint": self.hint,
-        }
 
     def __str__(self) -> str:
         place = f"{self.span}: " if self.span else ""

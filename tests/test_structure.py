@@ -23,7 +23,7 @@ UNCONVERTED = {
     "netcalc/cli",
 }
 #: Modules and functions that are still too long.
-TOO_LONG = {"netcalc/analysis/compare.py"}
+TOO_LONG: set[str] = set()
 
 MODULES = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "netcalc").rglob("*.py"))
 Documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef

@@ -1,1 +1,1 @@
-"""What a program costs: shapes, parameters, work and memory, with the working shown."""
+"""Analysis of programs: shapes, parameters, work and memory, with the working shown."""

@@ -1,7 +1,7 @@
-"""Parameters and work of a program, by layer and by operation, under a counting convention.
+"""Cost of a program, by layer and by operation, under a counting convention.
 
-A body is costed once and multiplied by how often it is called, so that depth costs nothing; and nothing is costed
-before it is asked for, so that shapes alone cost nothing either.
+The cost of a body is computed once and multiplied by its number of calls, so that the time does not depend on the
+depth.  Costs are computed when they are first needed.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ __all__ = ["Analysis", "Row", "analyse"]
 
 
 class Row(NamedTuple):
-    """One line of a report: an operation, a call, or the lines under one name.
+    """A line of a report: an operation, a call, or all lines under one name.
 
-    ``compute`` gives the cost of one instance, ``repeat`` says how many it stands for.  ``path`` is the first
-    instance's; ``label`` its last part, or the range of instances.
+    ``path`` is that of the first instance, ``label`` its last part or the range of instances.  ``compute_cost`` returns
+    the cost of one instance, and ``repeat`` is the number of instances.
     """
 
     path: str
@@ -32,7 +32,7 @@ class Row(NamedTuple):
     op: str
     inputs: tuple[Value, ...]
     outputs: tuple[Value, ...]
-    compute: Callable[[], Cost]
+    compute_cost: Callable[[], Cost]
     repeat: int = 1
     children: tuple[Row, ...] = ()
     node: Node | None = None
@@ -40,83 +40,84 @@ class Row(NamedTuple):
     @property
     def cost(self) -> Cost:
         """The cost of one instance."""
-        return self.compute()
+        return self.compute_cost()
 
     @property
     def total(self) -> Cost:
-        """The cost of all the instances."""
+        """The cost of all instances."""
         return self.cost.times(self.repeat)
 
 
 class Analysis:
-    """The costs of a program under one convention, computed when asked for."""
+    """The costs of a program under one convention, computed on demand."""
 
     def __init__(self, program: Program, convention: Convention) -> None:
         self.program = program
         self.convention = convention
-        self._nodes: dict[int, Cost] = {}
-        self._bodies: dict[int, Cost] = {}
+        self._node_costs: dict[int, Cost] = {}
+        self._body_costs: dict[int, Cost] = {}
         self._uncounted: dict[str, None] = {}
-        self._ctx = Context(training=program.training, dtype=program.dtype)
+        self._context = Context(training=program.training, dtype=program.dtype)
 
     @cached_property
     def total(self) -> Cost:
-        """The whole program's cost."""
+        """The cost of the whole program."""
         return self._body(self.program.main)
 
     @property
     def uncounted(self) -> tuple[str, ...]:
-        """Operations that do work which the convention does not count, in order of first use."""
+        """Operations that do work of which the convention counts nothing, in order of first use."""
         _ = self.total
         return tuple(self._uncounted)
 
     @cached_property
     def by_operation(self) -> dict[str, tuple[int, Cost]]:
-        """For each operation: how often it is executed, and the cost of all its executions."""
-        found: dict[str, tuple[int, Cost]] = {}
+        """The number of executions of each operation, and the cost of all of them."""
+        operations: dict[str, tuple[int, Cost]] = {}
         for row in self.leaves():
-            count, cost = found.get(row.op, (0, Cost()))
-            found[row.op] = (count + row.repeat, cost + row.total)
-        return found
+            count, cost = operations.get(row.op, (0, Cost()))
+            operations[row.op] = (count + row.repeat, cost + row.total)
+        return operations
 
     def rows(self, *, depth: int | None = None, unroll: bool = False) -> Iterable[Row]:
-        """The rows that add up to the totals: the operations, or at a depth what stands there."""
+        """Return rows that add up to the totals: the operations, or with a depth the layers at it."""
         return self.leaves(unroll=unroll) if depth is None else self.frontier(depth, unroll=unroll)
 
     def leaves(self, *, unroll: bool = False) -> Iterator[Row]:
-        """Every operation in order of execution; rows of repeated blocks stand for all instances unless unrolled."""
+        """Yield every operation in order of execution; those in repeats stand for all instances unless unrolled."""
         yield from self._leaves(self.program.main, "", 1, unroll, shared=False)
 
     def frontier(self, depth: int, *, unroll: bool = False) -> Iterator[Row]:
-        """Rows whose paths have at most ``depth`` parts, what lies deeper summed; they add up to the total."""
+        """Yield rows with paths of at most ``depth`` parts, the contents of deeper ones summed."""
         yield from _cut(self.tree(unroll=unroll), depth, 1)
 
     def tree(self, *, unroll: bool = False) -> tuple[Row, ...]:
-        """The rows as a tree by path."""
+        """Return the rows as a tree by path."""
         return self._tree(self.program.main, "", unroll, shared=False)
 
     def node(self, node: OpNode) -> Cost:
-        """The cost of one operation."""
-        if id(node) not in self._nodes:
-            self._nodes[id(node)] = self._cost(node)
-        return self._nodes[id(node)]
+        """Return the cost of one operation."""
+        if id(node) not in self._node_costs:
+            self._node_costs[id(node)] = self._operation(node)
+        return self._node_costs[id(node)]
 
     def terms(self, node: OpNode, *, expected: bool = False) -> tuple[Term, ...]:
-        """The work of one operation, term by term: all that is done, or the part of use on data as expected."""
+        """Return the work of one operation, term by term: all of it, or the part expected to be useful."""
         rule = node.op.expected_cost if expected else node.op.cost
-        return tuple(rule(self._ctx, node.input_types, node.output_types))
+        return tuple(rule(self._context, node.input_types, node.output_types))
 
-    # -- internals ----------------------------------------------------------------------------------
+    # -- costs ------------------------------------------------------------------------------------
 
-    def _cost(self, node: OpNode) -> Cost:
-        executed = self.convention.counts(node, self.terms(node), self._ctx.training)
+    def _operation(self, node: OpNode) -> Cost:
+        training = self._context.training
+        executed = self.convention.counts(node, self.terms(node), training)
         if executed.incomplete:
             self._uncounted.setdefault(node.op.name)
-        expected = self.convention.counts(node, self.terms(node, expected=True), self._ctx.training)
+        expected = self.convention.counts(node, self.terms(node, expected=True), training)
         return Cost.of(self._weights(node), Work(node, executed, expected))
 
     def _weights(self, node: OpNode) -> Iterator[tuple[Use, Weight]]:
-        """The parameters and buffers of an operation; a buffer of another operation counts there alone."""
+        """Yield the parameters and buffers of an operation; a tied buffer counts only where it is declared."""
         for param in node.params:
             use: Use = "buffer" if param.is_buffer else "parameter"
             if param.name in node.ties:
@@ -127,16 +128,23 @@ class Analysis:
             yield use, Weight(node, param, elements, elements * ITEMSIZE[dtype_of(param, node, self.program.dtype)])
 
     def _body(self, body: Body) -> Cost:
-        if id(body) not in self._bodies:
+        if id(body) not in self._body_costs:
             total = Cost()
             for node in body.nodes:
                 total += self.node(node) if isinstance(node, OpNode) else self._call(node).times(node.times)
-            self._bodies[id(body)] = total
-        return self._bodies[id(body)]
+            self._body_costs[id(body)] = total
+        return self._body_costs[id(body)]
 
     def _call(self, node: CallNode) -> Cost:
         cost = self._body(node.body)
         return cost if node.shares is None else cost.using_weights_of_another()
+
+    def _instance(self, node: Node, shared: bool) -> Cost:
+        """Return the cost of an operation, or of one iteration of a call."""
+        cost = self.node(node) if isinstance(node, OpNode) else self._body(node.body)
+        return cost.using_weights_of_another() if shared else cost
+
+    # -- rows -------------------------------------------------------------------------------------
 
     def _leaves(self, body: Body, prefix: str, repeat: int, unroll: bool, *, shared: bool) -> Iterator[Row]:
         for node in body.nodes:
@@ -144,19 +152,15 @@ class Analysis:
                 yield self._leaf(node, join(prefix, node.name), repeat, shared)
                 continue
             inner = shared or node.shares is not None
-            for turn in range(node.times if unroll else 1):
-                path = join(prefix, node.instance(turn))
-                yield from self._leaves(node.body, path, repeat * (1 if unroll else node.times), unroll, shared=inner)
+            inner_repeat = repeat if unroll else repeat * node.times
+            for index in range(node.times if unroll else 1):
+                path = join(prefix, node.instance(index))
+                yield from self._leaves(node.body, path, inner_repeat, unroll, shared=inner)
 
     def _leaf(self, node: OpNode, path: str, repeat: int, shared: bool) -> Row:
-        inputs = tuple(v for v in node.inputs if v is not None)
-        compute = cache(partial(self._one, node, shared))
-        return Row(path, path.rpartition(".")[2], node.op.name, inputs, node.outputs, compute, repeat, (), node)
-
-    def _one(self, node: Node, shared: bool) -> Cost:
-        """The cost of an operation, or of one turn of a call."""
-        cost = self.node(node) if isinstance(node, OpNode) else self._body(node.body)
-        return cost.using_weights_of_another() if shared else cost
+        compute_cost = cache(partial(self._instance, node, shared))
+        label = path.rpartition(".")[2]
+        return Row(path, label, node.op.name, _given(node), node.outputs, compute_cost, repeat, (), node)
 
     def _tree(self, body: Body, prefix: str, unroll: bool, *, shared: bool) -> tuple[Row, ...]:
         rows: list[tuple[tuple[str, ...], Row]] = []
@@ -164,33 +168,42 @@ class Analysis:
             if isinstance(node, OpNode):
                 rows.append((_parts(node.name), self._leaf(node, join(prefix, node.name), 1, shared)))
                 continue
-            for turn in range(node.times if unroll else 1):
-                rows.append((_parts(node.instance(turn)), self._called(node, prefix, turn, unroll, shared)))
+            for index in range(node.times if unroll else 1):
+                rows.append((_parts(node.instance(index)), self._branch(node, prefix, index, unroll, shared)))
         return _grouped(rows, prefix)
 
-    def _called(self, node: CallNode, prefix: str, turn: int, unroll: bool, shared: bool) -> Row:
-        path = join(prefix, node.instance(turn))
-        borrowed = shared or node.shares is not None
-        children = self._tree(node.body, path, unroll, shared=borrowed)
+    def _branch(self, node: CallNode, prefix: str, index: int, unroll: bool, shared: bool) -> Row:
+        """Return the row of one instance of a call, or of all of them."""
+        path = join(prefix, node.instance(index))
+        shared = shared or node.shares is not None
+        children = self._tree(node.body, path, unroll, shared=shared)
         times = 1 if unroll else node.times
         first = path.rpartition(".")[2]
         last = node.instance(node.times - 1).rpartition(".")[2]
         label = f"{first}–{last}" if times > 1 and last != first else first
-        inputs = tuple(v for v in node.inputs if v is not None)
-        # a repeated operation is its own only line
+        # a repeated operation is a single line
         if len(children) == 1 and children[0].path == path:
             only = children[0]
-            return Row(path, label, only.op, inputs, node.outputs, only.compute, times, (), only.node)
-        compute = cache(partial(self._one, node, borrowed))
-        return Row(path, label, node.body.block, inputs, node.outputs, compute, times, children, node)
+            return Row(path, label, only.op, _given(node), node.outputs, only.compute_cost, times, (), only.node)
+        compute_cost = cache(partial(self._instance, node, shared))
+        return Row(path, label, node.body.block, _given(node), node.outputs, compute_cost, times, children, node)
 
 
 def analyse(program: Program, convention: str = "netcalc") -> Analysis:
-    """The costs of a program; NetcalcError (E701) where there is no such convention."""
+    """Return the costs of a program under a convention.
+
+    Raises:
+        NetcalcError: E701 if there is no such convention.
+    """
     if convention not in CONVENTIONS:
         hint = did_you_mean(convention, CONVENTIONS)
         raise NetcalcError(Diagnostic("E701", f"there is no counting convention {convention!r}", hint=hint))
     return Analysis(program, CONVENTIONS[convention])
+
+
+def _given(node: Node) -> tuple[Value, ...]:
+    """Return the inputs of a node without optional ones that are not given."""
+    return tuple(value for value in node.inputs if value is not None)
 
 
 def _parts(name: str) -> tuple[str, ...]:
@@ -198,7 +211,7 @@ def _parts(name: str) -> tuple[str, ...]:
 
 
 def _grouped(rows: list[tuple[tuple[str, ...], Row]], prefix: str) -> tuple[Row, ...]:
-    """Rows whose names share a first part become one row with children, where the part first occurs."""
+    """Return rows in which those whose names share a first part are the children of one row."""
     groups: dict[str, list[tuple[tuple[str, ...], Row]]] = {}
     for parts, row in rows:
         groups.setdefault(parts[0], []).append((parts, row))
@@ -208,21 +221,20 @@ def _grouped(rows: list[tuple[tuple[str, ...], Row]], prefix: str) -> tuple[Row,
             result.append(members[0][1])
             continue
         path = join(prefix, name)
-        here = [(parts, row) for parts, row in members if len(parts) == 1]
+        here = [row for parts, row in members if len(parts) == 1]
         below = [(parts[1:], row) for parts, row in members if len(parts) > 1]
-        children = (*(row for _, row in here), *_grouped(below, path))
-        compute = cache(partial(_summed, children))
-        result.append(
-            Row(path, name, "sequence", members[0][1].inputs, members[-1][1].outputs, compute, 1, children, None)
-        )
+        children = (*here, *_grouped(below, path))
+        inputs, outputs = members[0][1].inputs, members[-1][1].outputs
+        result.append(Row(path, name, "sequence", inputs, outputs, cache(partial(_sum, children)), 1, children))
     return tuple(result)
 
 
-def _summed(rows: Iterable[Row]) -> Cost:
+def _sum(rows: Iterable[Row]) -> Cost:
     return sum((row.total for row in rows), Cost())
 
 
 def _cut(rows: tuple[Row, ...], depth: int, repeat: int) -> Iterator[Row]:
+    """Yield the rows at a depth, and operations above it; ``repeat`` is that of the rows around them."""
     for row in rows:
         if row.children and row.path.count(".") + 1 < depth:
             yield from _cut(row.children, depth, repeat * row.repeat)

@@ -1,7 +1,7 @@
-"""The working behind the numbers: formula, substitution, result and source, for one layer or a whole network.
+"""The working behind the figures: formula, substitution, result and source, for a layer or a whole network.
 
-An operation's shapes are explained by the formulas that its rule evaluated, its work by the very terms that were
-counted, so an explanation cannot say anything else than the tables do.
+The shapes of an operation are explained by the formulas that its rule evaluated, and its work by the terms that were
+counted, so that an explanation always agrees with the tables.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from netcalc.analysis.conventions import Convention
 from netcalc.analysis.cost import Analysis, Row
+from netcalc.analysis.figures import FIGURES, Figure
 from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
 from netcalc.dims import Dim
 from netcalc.ir import Body, CallNode, OpNode, Program, Tie, Value
@@ -19,7 +20,7 @@ from netcalc.opdef import KINDS, Context, Kind, Operation, Param, Term, WorkingL
 
 __all__ = ["Explanation", "Section", "explain"]
 
-#: How each kind of work is called in running text.
+#: The names of the kinds of work in running text.
 KIND_NAMES = {
     "mac": "multiply-adds",
     "add": "additions",
@@ -32,7 +33,7 @@ KIND_NAMES = {
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """Steps that belong together, with the rule that they follow."""
+    """Steps of working that follow one rule."""
 
     title: str
     steps: tuple[WorkingLine, ...]
@@ -43,6 +44,7 @@ class Section:
 class Explanation:
     """The working of one layer, or of a part of the network as the sum of its layers."""
 
+    spec: str
     path: str
     op: str
     about: str
@@ -56,10 +58,10 @@ class Explanation:
 
 
 def explain(program: Program, path: str | None, convention: Convention) -> Explanation:
-    """The working of the layer or part at ``path``, or of the whole program without one.
+    """Return the working of the layer or part at ``path``, or of the whole program if it is None.
 
     Raises:
-        NetcalcError: E503 where the program has nothing at ``path``.
+        NetcalcError: E503 if the program has nothing at ``path``.
     """
     analysis = Analysis(program, convention)
     if not path:
@@ -89,6 +91,7 @@ def _operation(analysis: Analysis, row: Row, node: OpNode) -> Explanation:
         Section("counted", tuple(_counted(analysis, row, terms)), _convention(analysis.convention)),
     ]
     return Explanation(
+        analysis.program.name,
         row.path,
         node.op.name,
         _first_line(node.op),
@@ -111,14 +114,14 @@ def _output_steps(outputs: Sequence[Value]) -> Iterator[WorkingLine]:
 def _param_steps(node: OpNode) -> Iterator[WorkingLine]:
     for param in node.params:
         label = param.name or "value"
-        notes = [_whose(param, node.ties.get(param.name))]
+        notes = [_ownership(param, node.ties.get(param.name))]
         if node.frozen and not param.is_buffer:
             notes.append("frozen")
         note = ", ".join(n for n in notes if n)
         yield WorkingLine(f"{label} ({note})" if note else label, "", _product(param.shape), param.elements)
 
 
-def _whose(param: Param, tie: Tie | None) -> str:
+def _ownership(param: Param, tie: Tie | None) -> str:
     if tie is not None:
         return f"tied to {tie.target}, counted there"
     return "buffer" if param.is_buffer else ""
@@ -148,7 +151,7 @@ def _counted(analysis: Analysis, row: Row, terms: Sequence[Term]) -> Iterator[Wo
 
 
 def _by_kind(terms: Sequence[Term]) -> dict[Kind, Dim]:
-    """The counts of the terms by kind, in the order of ``KINDS``."""
+    """Return the counts of the terms by kind, in the order of ``KINDS``."""
     counts: dict[Kind, Dim] = dict.fromkeys(KINDS, 0)
     for term in terms:
         counts[term.kind] += term.count
@@ -159,15 +162,13 @@ def _by_kind(terms: Sequence[Term]) -> dict[Kind, Dim]:
 
 
 def _part(analysis: Analysis, row: Row) -> Explanation:
-    sections = [
-        _sum("parameters", row, "params"),
-        _sum("buffers", row, "buffers"),
-        _sum("MACs", row, "macs"),
-        _sum("FLOPs", row, "flops", _convention(analysis.convention)),
-    ]
+    figures = [figure for figure in FIGURES.values() if "explain" in figure.fields]
+    rules = {"flops": _convention(analysis.convention)}
+    sections = [_sum(row, figure, rules.get(figure.name, "")) for figure in figures]
     program = analysis.program
     whole = row.node is None and not row.path
     return Explanation(
+        program.name,
         row.path,
         row.op,
         program.about if whole else "",
@@ -181,11 +182,11 @@ def _part(analysis: Analysis, row: Row) -> Explanation:
     )
 
 
-def _sum(title: str, row: Row, figure: str, rule: str = "") -> Section:
-    """One figure of a part, as the sum of what the rows below it have of it."""
+def _sum(row: Row, figure: Figure, rule: str) -> Section:
+    """Return the working of one figure of a part, as the sum over the rows below it."""
     steps: list[WorkingLine] = []
     for child in row.children:
-        each, label = getattr(child.cost, figure), child.path or child.label
+        each, label = figure.of(child.cost), child.path or child.label
         if each == 0:
             continue
         times, working = "", ""
@@ -193,8 +194,8 @@ def _sum(title: str, row: Row, figure: str, rule: str = "") -> Section:
             times, working = f" ×{child.repeat:,}", f"{child.repeat:,}·{_number(each)}"
         steps.append(WorkingLine(label + times, "", working, each * child.repeat))
     if steps:
-        steps.append(WorkingLine("sum", "", "", getattr(row.cost, figure)))
-    return Section(title, tuple(steps), rule)
+        steps.append(WorkingLine("sum", "", "", figure.of(row.cost)))
+    return Section(figure.title, tuple(steps), rule)
 
 
 # -- finding ----------------------------------------------------------------------------------------
@@ -204,19 +205,19 @@ def _find(rows: Sequence[Row], path: str) -> Row | None:
     for row in rows:
         if row.path == path:
             return row
-        inside = row.path if path.startswith(row.path + ".") else _instance(row, path)
-        if inside is None:
+        instance = row.path if path.startswith(row.path + ".") else _instance(row, path)
+        if instance is None:
             continue
-        if inside == path:
+        if instance == path:
             return row
-        found = _find(row.children, row.path + path[len(inside) :])
+        found = _find(row.children, row.path + path[len(instance) :])
         if found is not None:
             return found
     return None
 
 
 def _instance(row: Row, path: str) -> str | None:
-    """The part of ``path`` that is one of the instances a folded row stands for, or None."""
+    """Return the part of ``path`` that is an instance of a folded row; None if there is none."""
     if not isinstance(row.node, CallNode) and row.repeat == 1:
         return None
     stem, _, first = row.path.rpartition(".")

@@ -19,7 +19,7 @@ from netcalc.opdef import Param
 __all__ = ["FIGURES", "Cost", "Figure", "Figures", "Unit", "Use", "View", "Weight", "Work", "shown_totals"]
 
 #: Reports that show figures; ``operations`` is the table of totals by operation within a report.
-View: TypeAlias = Literal["shapes", "params", "flops", "summary", "operations", "compare"]
+View: TypeAlias = Literal["shapes", "params", "flops", "summary", "operations", "compare", "explain"]
 Unit: TypeAlias = Literal["elements", "bytes", "macs", "flops"]
 #: How an operation uses a tensor: as a parameter or buffer of its own, or as a parameter that is counted elsewhere.
 Use: TypeAlias = Literal["parameter", "buffer", "tied"]
@@ -58,7 +58,7 @@ class Figure:
         derived: the figure as a function of others, for one that is not stored.
         total: title among the totals; None leaves the figure out of them.
         part_of: the figure that this one is a part of.  Totals show a part only where it is not the whole.
-        fields: views whose JSON and CSV give the figure for each layer.
+        fields: views whose JSON and CSV give the figure for each layer; ``explain`` gives it a section.
         columns: views whose tables have a column of it, each with the column's priority: 0 is never dropped on a
             narrow terminal, and of the others the highest is dropped first.
     """
@@ -131,7 +131,7 @@ class Figures:
         "elements",
         weight=lambda it: it.elements,
         total="parameters",
-        fields=("params", "summary", "compare"),
+        fields=("params", "summary", "compare", "explain"),
         columns={"params": 0, "summary": 0, "operations": 0, "compare": 0},
     )
     params_trainable = Figure(
@@ -164,7 +164,7 @@ class Figures:
         weight=lambda it: it.elements,
         use="buffer",
         total="buffers",
-        fields=("params", "summary", "compare"),
+        fields=("params", "summary", "compare", "explain"),
         columns={"params": 3, "summary": 3, "operations": 3, "compare": 4},
     )
     weight_bytes = Figure(
@@ -183,7 +183,7 @@ class Figures:
         "macs",
         work=lambda it: it.executed.macs,
         total="MACs",
-        fields=("flops", "summary", "compare"),
+        fields=("flops", "summary", "compare", "explain"),
         columns={"flops": 0, "summary": 0, "operations": 0, "compare": 0},
     )
     flops = Figure(
@@ -192,7 +192,7 @@ class Figures:
         "flops",
         work=lambda it: it.executed.flops,
         total="FLOPs",
-        fields=("flops", "summary", "compare"),
+        fields=("flops", "summary", "compare", "explain"),
         columns={"flops": 0, "summary": 1, "operations": 1, "compare": 3},
     )
     params_active = Figure(

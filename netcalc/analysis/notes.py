@@ -1,4 +1,4 @@
-"""What a reader of a summary should be told without asking."""
+"""Remarks that a summary adds to its figures."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from netcalc.ir import Body, CallNode, OpNode, Value
 
 __all__ = ["HeavyLayer", "heavy_layers"]
 
-#: A layer is heavy that has this many parameters and at least half of all.
+#: A heavy layer has at least this many parameters, and at least half of those of the network.
 HEAVY = 100_000_000
 
 
 class HeavyLayer(NamedTuple):
-    """A linear layer that holds most of the network's parameters.
+    """A linear layer that holds at least half of the network's parameters.
 
-    ``sizes`` are those of the image that was flattened into its inputs, in the order height, width, channels; empty
-    where none was.
+    ``sizes`` are the height, width and channels of the image that was flattened into its inputs; empty if its input is
+    no flattened image.
     """
 
     path: str
@@ -30,7 +30,7 @@ class HeavyLayer(NamedTuple):
 
 
 def heavy_layers(analysis: Analysis) -> Iterator[HeavyLayer]:
-    """The linear layers that hold most of the network's parameters."""
+    """Yield the linear layers that hold at least half of the network's parameters."""
     total = analysis.total.params
     if not isinstance(total, int) or total < HEAVY:
         return
@@ -40,29 +40,30 @@ def heavy_layers(analysis: Analysis) -> Iterator[HeavyLayer]:
         if row.op == "linear" and isinstance(params, int) and params >= HEAVY and params * 2 >= total:
             inputs, units = row.inputs[0].known_type.shape[-1], row.outputs[0].known_type.shape[-1]
             if isinstance(inputs, int) and isinstance(units, int):
-                yield HeavyLayer(row.path, _sizes(row.inputs[0], inputs, producers), inputs, units, params)
+                yield HeavyLayer(row.path, _image_sizes(row.inputs[0], inputs, producers), inputs, units, params)
 
 
-def _sizes(source: Value, inputs: int, producers: dict[int, OpNode]) -> tuple[int, ...]:
-    made = producers.get(id(source))
-    flat = made.inputs[0] if made is not None and made.op.name in ("flatten", "reshape") else None
-    if flat is None or flat.known_type.rank < 3:
+def _image_sizes(value: Value, elements: int, producers: dict[int, OpNode]) -> tuple[int, ...]:
+    """Return the sizes of the image that was flattened into ``value``; empty if there is none."""
+    producer = producers.get(id(value))
+    image = producer.inputs[0] if producer is not None and producer.op.name in ("flatten", "reshape") else None
+    if image is None or image.known_type.rank < 3:
         return ()
-    _, channels, *axes = flat.known_type.shape
+    _, channels, *axes = image.known_type.shape
     sizes = tuple(size for size in (*axes, channels) if isinstance(size, int))
-    return sizes if prod(sizes) == inputs else ()
+    return sizes if prod(sizes) == elements else ()
 
 
 def _producers(body: Body) -> Iterator[tuple[int, OpNode]]:
-    """For each value, by identity, the operation that makes it."""
-    seen: set[int] = set()
+    """Yield the id of each value with the operation that produces it."""
+    visited: set[int] = set()
     pending = [body]
     while pending:
-        here = pending.pop()
-        if id(here) in seen:
+        current = pending.pop()
+        if id(current) in visited:
             continue
-        seen.add(id(here))
-        for node in here.nodes:
+        visited.add(id(current))
+        for node in current.nodes:
             if isinstance(node, CallNode):
                 pending.append(node.body)
             else:

@@ -11,7 +11,10 @@ import os
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
+
+if TYPE_CHECKING:
+    from netcalc.diagnostics import Diagnostic
 
 __all__ = ["EXIT_BUG", "EXIT_CHECK", "EXIT_INPUT", "main", "script"]
 
@@ -108,21 +111,20 @@ def _help_hint(error: Exception) -> str:
     return f"did you mean {near!r}? {page}" if near else page
 
 
-def _report_diagnostics(diagnostics: Sequence[object], arguments: Sequence[str]) -> int:
+def _report_diagnostics(diagnostics: Sequence[Diagnostic], arguments: Sequence[str]) -> int:
     """Write diagnostics to standard error, or with ``--format json`` as a record to standard output."""
     if _wants_json(arguments):
         import json
 
-        from netcalc.version import __version__
+        from netcalc.records.errors import errors_record
 
-        record = {"netcalc": __version__, "errors": [d.as_dict() for d in diagnostics]}  # type: ignore[attr-defined]
-        print(json.dumps(record, indent=2, ensure_ascii=False), flush=True)
+        print(json.dumps(errors_record(diagnostics), indent=2, ensure_ascii=False), flush=True)
     else:
         from netcalc.render.diagnostics import render_diagnostics
         from netcalc.render.text import terminal_of
 
         sys.stdout.flush()
-        print(render_diagnostics(diagnostics, terminal_of(sys.stderr)), file=sys.stderr)  # type: ignore[arg-type]
+        print(render_diagnostics(diagnostics, terminal_of(sys.stderr)), file=sys.stderr)
     return EXIT_INPUT
 
 

@@ -31,7 +31,7 @@ GROUPS: dict[str, dict[str, str]] = {
     "Reference": {
         "specs": "The specs that ship with netcalc.",
         "ops": "The operation reference.",
-        "schema": "The JSON Schema of the spec language, for editors.",
+        "schema": "The JSON Schema of specs, for editors, or of a JSON record.",
         "init": "Write a commented spec to start from.",
     },
 }

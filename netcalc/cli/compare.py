@@ -91,10 +91,9 @@ def _lines(
     shown, others = selection.apply(rows, keys, lambda entry: (entry.match.path, entry.op))
     if format_ is options.Format.JSON:
         from netcalc.cli.output import json_lines
+        from netcalc.records.compare import comparison_record
 
-        record = comparison.as_dict(depth=depth, all=all_)
-        places = {id(row): place for place, row in enumerate(rows)}
-        record["layers"] = [record["layers"][places[id(entry)]] for entry in shown]
+        record = comparison_record(comparison, [entry.match for entry in shown], all=all_)
         return json_lines(record, rows="layers")
     if format_ is options.Format.CSV:
         from netcalc.render.table_csv import table_csv

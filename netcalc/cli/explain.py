@@ -25,7 +25,8 @@ def command(
     from netcalc.analysis.cost import analyse
     from netcalc.analysis.explain import explain
     from netcalc.cli.output import json_lines, terminal_for, write
-    from netcalc.render.explanation import explanation_page, explanation_record, explanation_table
+    from netcalc.records.explain import explanation_record
+    from netcalc.render.explanation import explanation_page, explanation_table
     from netcalc.render.page import page_markdown, page_text
     from netcalc.render.table_csv import table_csv
 
@@ -33,7 +34,7 @@ def command(
     explanation = explain(program, path, analyse(program, convention).convention)
     match format_:
         case options.TextFormat.JSON:
-            return write(json_lines(explanation_record(explanation, program.name)), output)
+            return write(json_lines(explanation_record(explanation)), output)
         case options.TextFormat.CSV:
             return write(table_csv(explanation_table(explanation)), output)
         case options.TextFormat.MARKDOWN:

@@ -85,12 +85,13 @@ def _family(declared: type[Operation]) -> str:
 
 
 def _json(operations: Sequence[type[Operation]], *, single: bool) -> Iterable[str]:
+    from netcalc.analysis.reference import reference
     from netcalc.cli.output import json_lines
-    from netcalc.render.operations import operation_record
+    from netcalc.records.ops import operation_record, operations_record
 
     if single:
-        return json_lines(operation_record(operations[0]))
-    return json_lines({"operations": [operation_record(op) for op in operations]}, rows="operations")
+        return json_lines(operation_record(reference(operations[0])))
+    return json_lines(operations_record(map(reference, operations)), rows="operations")
 
 
 def _markdown(operations: Sequence[type[Operation]], *, single: bool) -> Iterable[str]:

@@ -106,13 +106,9 @@ def _layer_keys(view: View) -> Mapping[str, Callable[[Layer], Any]]:
 
 def _json(summary: Summary, view: View) -> Iterable[str]:
     from netcalc.cli.output import json_lines
+    from netcalc.records.summary import summary_record
 
-    record = summary.as_dict(view)
-    if view in _UNCOUNTED:
-        del record["convention"]
-    if not record["totals"]:
-        del record["totals"]
-    return json_lines(record, rows="layers")
+    return json_lines(summary_record(summary, view), rows="layers")
 
 
 def _csv(summary: Summary, view: View, layout: str) -> Iterable[str]:

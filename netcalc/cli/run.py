@@ -83,9 +83,10 @@ def command(
     profile: Profile = False,
 ) -> None:
     """Run the network, print statistics of its outputs, and write tensors to --output."""
-    from netcalc.cli.output import terminal_for, write
+    from netcalc.cli.output import json_lines, terminal_for, write
     from netcalc.engine.run import forward
     from netcalc.numerics.trace import TraceRow
+    from netcalc.records.run import run_record
     from netcalc.render.page import page_markdown, page_text
     from netcalc.render.progress import Progress
     from netcalc.render.runs import run_page
@@ -113,7 +114,7 @@ def command(
     result, layers = _selected(result, options.read_selection(sort, top, filter_))
     match format_:
         case options.TextFormat.JSON:
-            write(_json(result, outputs, layers, program.name, seed))
+            write(json_lines(run_record(result, layers)))
         case options.TextFormat.CSV:
             write(_csv(result, outputs, layers))
         case _:
@@ -136,19 +137,6 @@ def _selected(result: RunResult, selection: Selection) -> tuple[RunResult, Seque
         selection.check(keys)
         return result, ()
     return replace(result, trace=tuple(selection.apply(result.trace, keys).shown)), ()
-
-
-def _json(
-    result: RunResult, outputs: tuple[TraceRow, ...], layers: Sequence[LayerTime], name: str, seed: int
-) -> Iterable[str]:
-    from netcalc.cli.output import json_lines
-    from netcalc.render.runs import run_record
-
-    record = run_record(result, outputs, name, seed)
-    if result.profile is not None:
-        places = {id(layer): place for place, layer in enumerate(result.profile.layers)}
-        record["profile"]["layers"] = [record["profile"]["layers"][places[id(layer)]] for layer in layers]
-    return json_lines(record)
 
 
 def _csv(result: RunResult, outputs: tuple[TraceRow, ...], layers: Sequence[LayerTime]) -> Iterable[str]:

@@ -7,35 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from netcalc.cli import options
 
 if TYPE_CHECKING:
-    from netcalc.dims import Dim
+    from netcalc.analysis.catalogue import ListedSpec
     from netcalc.render.table import Table
     from netcalc.render.text import Terminal
     from netcalc.spec.library import Loaded
 
 _FIELDS = ("name", "family", "params", "macs", "about", "source")
-
-
-class _Listed(NamedTuple):
-    """A spec of the list, with its figures at the default sizes."""
-
-    name: str
-    family: str
-    params: Dim
-    macs: Dim
-    about: str
-    source: str
-
-    def record(self) -> dict[str, object]:
-        from netcalc.analysis.summary import number
-
-        return self._asdict() | {"params": number(self.params), "macs": number(self.macs)}
 
 
 def command(
@@ -52,8 +36,10 @@ def command(
     wide: options.Wide = False,
 ) -> None:
     """List the specs that ship."""
+    from netcalc.analysis.catalogue import listed_spec
     from netcalc.cli.output import json_lines, terminal_for, write
     from netcalc.cli.selection import keys_of
+    from netcalc.records.specs import specs_record
     from netcalc.render.table_csv import table_csv
 
     selection = options.read_selection(sort, top, filter_)
@@ -61,12 +47,11 @@ def command(
     families = _families(word, family)
     if format_ is options.Format.TABLE and not selection.active:
         return write(_tables(families, convention, terminal_for(output, wide=wide)), output)
-    listed = [spec for specs in families.values() for spec in _listed(specs, convention)]
+    listed = [listed_spec(name, loaded, convention) for specs in families.values() for name, loaded in specs.items()]
     specs = selection.apply(listed, keys_of(*_FIELDS), lambda spec: (spec.name, spec.family)).shown
     match format_:
         case options.Format.JSON:
-            records = [spec.record() for spec in specs]
-            return write(json_lines({"convention": convention, "specs": records}, rows="specs"), output)
+            return write(json_lines(specs_record(specs, convention), rows="specs"), output)
         case options.Format.CSV:
             return write(table_csv(_data(specs)), output)
         case options.Format.MARKDOWN:
@@ -107,29 +92,22 @@ def _mentions(name: str, loaded: Loaded, word: str | None) -> bool:
     return word is None or word.lower() in text.lower()
 
 
-def _listed(specs: dict[str, Loaded], convention: str) -> Iterator[_Listed]:
-    from netcalc.analysis.cost import analyse
-    from netcalc.spec import elaborate
-
-    for name, loaded in specs.items():
-        total = analyse(elaborate(loaded, {}), convention).total
-        document = loaded.document
-        yield _Listed(name, document.family, total.params, total.macs, document.about, document.source)
-
-
 def _tables(families: dict[str, dict[str, Loaded]], convention: str, terminal: Terminal) -> Iterator[str]:
     """Yield a table for each family, as soon as its figures are known; all have columns of one width."""
+    from netcalc.analysis.catalogue import listed_spec
     from netcalc.render.table_text import table_text
     from netcalc.render.text import fill
 
     width = max(len(name) for specs in families.values() for name in specs)
     for family, specs in families.items():
-        yield table_text(_table(list(_listed(specs, convention)), family, width), terminal)
+        yield table_text(
+            _table([listed_spec(name, loaded, convention) for name, loaded in specs.items()], family, width), terminal
+        )
         yield ""
     yield fill(_note(convention), terminal.width)
 
 
-def _table(specs: Sequence[_Listed], family: str = "", width: int = 0) -> Table:
+def _table(specs: Sequence[ListedSpec], family: str = "", width: int = 0) -> Table:
     """Specs of a family, or of several with a column that names it."""
     from netcalc.render.table import Column, Row, Table
 
@@ -143,13 +121,13 @@ def _table(specs: Sequence[_Listed], family: str = "", width: int = 0) -> Table:
     return Table(columns, [Row([s.name, None if family else s.family, s.params, s.macs, s.about]) for s in specs])
 
 
-def _data(specs: Sequence[_Listed]) -> Table:
+def _data(specs: Sequence[ListedSpec]) -> Table:
     from netcalc.render.table import Column, Row, Table
 
     return Table([Column(field, "total") for field in _FIELDS], [Row(spec) for spec in specs])
 
 
-def _markdown(specs: Sequence[_Listed], convention: str) -> Iterator[str]:
+def _markdown(specs: Sequence[ListedSpec], convention: str) -> Iterator[str]:
     """Yield a section for each family, in the order of the specs."""
     from netcalc.render.table_markdown import table_markdown
 

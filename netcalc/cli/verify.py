@@ -54,13 +54,12 @@ def _audit(
     program: Program, weights: str, selection: Selection, format_: options.TextFormat, terminal: Terminal
 ) -> tuple[Iterable[str], bool]:
     """The lines of a report on the header of a file of weights, and True if it fits."""
-    from dataclasses import replace
-
     from netcalc.cli.output import json_lines
     from netcalc.cli.selection import keys_of
     from netcalc.numerics.parameters import check_weights
+    from netcalc.records.weights import weights_record
     from netcalc.render.page import page_markdown, page_text
-    from netcalc.render.runs import mismatches_table, weights_page, weights_record
+    from netcalc.render.runs import mismatches_table, weights_page
     from netcalc.render.table_csv import table_csv
 
     report = check_weights(program, weights)
@@ -69,9 +68,7 @@ def _audit(
         mismatches = tuple(selection.apply(mismatches, keys_of("name", "kind"), attrgetter("name", "kind")).shown)
     match format_:
         case options.TextFormat.JSON:
-            return json_lines(
-                weights_record(replace(report, mismatches=mismatches), program.name), "mismatches"
-            ), report.ok
+            return json_lines(weights_record(report, mismatches), "mismatches"), report.ok
         case options.TextFormat.CSV:
             return table_csv(mismatches_table(mismatches)), report.ok
     page = weights_page(report, program.name, mismatches)
@@ -82,13 +79,12 @@ def _verify(
     program: Program, seed: int, selection: Selection, format_: options.TextFormat, terminal: Terminal
 ) -> tuple[Iterable[str], bool]:
     """The lines of a report on an execution, and True if all predictions are correct."""
-    from dataclasses import replace
-
     from netcalc.cli.output import json_lines
     from netcalc.cli.selection import keys_of
+    from netcalc.records.verify import verification_record
     from netcalc.render.page import page_markdown, page_text
     from netcalc.render.progress import Progress
-    from netcalc.render.runs import checks_data, verification_page, verification_record
+    from netcalc.render.runs import checks_data, verification_page
     from netcalc.render.table_csv import table_csv
     from netcalc.verification.verify import verify
 
@@ -99,7 +95,7 @@ def _verify(
     checks = tuple(selection.apply(report.checks, keys).shown)
     match format_:
         case options.TextFormat.JSON:
-            return json_lines(verification_record(replace(report, checks=checks), program.name), "checks"), report.ok
+            return json_lines(verification_record(report, checks), "checks"), report.ok
         case options.TextFormat.CSV:
             return table_csv(checks_data(checks)), report.ok
     page = verification_page(report, program.name, [check for check in checks if not check.ok])

@@ -37,10 +37,13 @@ Progress: TypeAlias = Callable[[int, int, str], None]
 class RunResult:
     """The result of a forward pass.
 
-    ``outputs`` by name; ``trace`` in order of execution; ``buffers`` are the buffers that training updated, by path;
+    ``spec`` is the name of the spec, ``seed`` that of everything drawn.  ``outputs`` by name; ``trace`` in order of
+    execution; ``buffers`` are the buffers that training updated, by path;
     ``memory`` is the predicted memory, of the plan or of the reference path; ``plan`` names which of them ran.
     """
 
+    spec: str
+    seed: int
     outputs: Mapping[str, Array]
     trace: tuple[TraceRow, ...]
     buffers: Mapping[str, Array]
@@ -104,13 +107,15 @@ def forward(
     baseline = MemoryBaseline.now()
     built = build_plan(program, threads, processes)
     parameters = Parameters(program, weights, init=init, seed=seed)
-    return _planned(built, parameters, run_inputs(program, inputs, seed), progress, baseline if profiled else None)
+    arrays = run_inputs(program, inputs, seed)
+    return _planned(built, parameters, arrays, seed, progress, baseline if profiled else None)
 
 
 def _planned(
     plan: Plan,
     parameters: Parameters,
     arrays: Sequence[Array],
+    seed: int,
     progress: Progress | None,
     baseline: MemoryBaseline | None,
 ) -> RunResult:
@@ -123,7 +128,8 @@ def _planned(
         times = None if baseline is None else profile(session, arrays, baseline)
     except MemoryError:
         raise NetcalcError(too_large(program, plan.memory, free_bytes())) from None
-    return RunResult(dict(zip(program.output_names, outputs, strict=True)), (), {}, plan.memory, "fast", times)
+    named = dict(zip(program.output_names, outputs, strict=True))
+    return RunResult(program.name, seed, named, (), {}, plan.memory, "fast", times)
 
 
 def _callbacks(progress: Progress, plan: Plan) -> tuple[Loaded, Watch]:
@@ -178,7 +184,7 @@ def _reference(
 
     outputs = unroll(program, arrays, evaluate, tracer.record_call if tracer.patterns else None)
     named = dict(zip(program.output_names, outputs, strict=True))
-    return RunResult(named, tuple(tracer.rows), buffers, required, "reference")
+    return RunResult(program.name, seed, named, tuple(tracer.rows), buffers, required, "reference")
 
 
 def _apply(

@@ -49,6 +49,7 @@ class WeightsReport:
     ``tensors`` is the number of tensors in the file, ``parameters`` the number of parameters and buffers looked up.
     """
 
+    spec: str
     file: str
     tensors: int
     parameters: int
@@ -176,7 +177,7 @@ def _match(program: Program, tensors: Tensors, *, values: bool = False) -> _Matc
             mismatches += _differences(tensors, owner, locations.get(owner) or CheckpointSource(owner), others)
     required = [p for p in missing.values() if not _is_counter(p)]
     mismatches += _absent(required, [name for name in headers if name not in used])
-    return _Match(WeightsReport(tensors.name, len(headers), count, tuple(mismatches)), locations)
+    return _Match(WeightsReport(program.name, tensors.name, len(headers), count, tuple(mismatches)), locations)
 
 
 def _is_counter(parameter: ParameterInstance) -> bool:

@@ -1,21 +1,18 @@
-"""Explanation of a layer or a network: a page of steps, and its JSON record."""
+"""Explanation of a layer or a network: a page of steps."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from netcalc.analysis.explain import Explanation
-from netcalc.analysis.summary import sizes
 from netcalc.dims import Dim, Poly
-from netcalc.ir import Value
 from netcalc.opdef import WorkingLine
 from netcalc.render.numbers import exact, repeated, shapes_text
 from netcalc.render.page import Line, Page, Paragraph
 from netcalc.render.table import Column, Row, Table
-from netcalc.version import __version__
 
-__all__ = ["explanation_page", "explanation_record", "explanation_table"]
+__all__ = ["explanation_page", "explanation_table"]
 
 
 def explanation_page(explanation: Explanation, spec: str) -> Page:
@@ -36,37 +33,6 @@ def explanation_table(explanation: Explanation) -> Table:
         for step in section.steps
     ]
     return Table([*columns, Column("value")], rows)
-
-
-def explanation_record(explanation: Explanation, spec: str) -> dict[str, Any]:
-    """The explanation as JSON."""
-    return {
-        "netcalc": __version__,
-        "spec": spec,
-        "convention": explanation.convention,
-        "path": explanation.path,
-        "op": explanation.op,
-        "about": explanation.about,
-        "source": explanation.source,
-        "inputs": _shapes(explanation.inputs),
-        "outputs": _shapes(explanation.outputs),
-        "repeat": explanation.repeat,
-        "attributes": dict(explanation.attributes),
-        "sections": [
-            {"title": section.title, "rule": section.rule, "steps": [_step_record(step) for step in section.steps]}
-            for section in explanation.sections
-        ],
-    }
-
-
-def _step_record(step: WorkingLine) -> dict[str, Any]:
-    value = step.value
-    plain = value if isinstance(value, (bool, int, float, str)) or value is None else str(value)
-    return {"label": step.label, "formula": step.formula, "substituted": step.substituted, "value": plain}
-
-
-def _shapes(values: Iterable[Value]) -> list[list[int | str]]:
-    return [sizes(value.known_type.shape) for value in values]
 
 
 def _head(explanation: Explanation, spec: str) -> Iterator[Line]:

@@ -12,7 +12,7 @@ from netcalc.render.table import Column, Row, Share, Table
 if TYPE_CHECKING:
     from netcalc.engine.profile import LayerTime, Profile
 
-__all__ = ["profile_data", "profile_page", "profile_record"]
+__all__ = ["profile_data", "profile_page"]
 
 _FIGURES = (
     Column("ms", "milliseconds"),
@@ -47,29 +47,6 @@ def profile_page(profile: Profile, shown: Sequence[LayerTime]) -> Page:
     yield Table([Column("operation"), *_FIGURES], operations, [Row(["total", *whole])])
     yield _memory(profile)
     yield Paragraph([Line("", _measured(profile), "dim")])
-
-
-def profile_record(profile: Profile) -> dict[str, Any]:
-    """Return the profile as JSON."""
-    return {
-        "threads": profile.threads,
-        "passes": profile.passes,
-        "seconds": profile.seconds,
-        "flops": profile.flops,
-        "gemm_flops_per_second": profile.gemm,
-        "layers": [
-            {
-                "path": layer.path,
-                "op": layer.op,
-                "fused": [{"path": path, "op": op} for path, op in layer.fused],
-                "seconds": layer.seconds,
-                "flops": layer.flops,
-            }
-            for layer in profile.layers
-        ],
-        "operations": [operation._asdict() for operation in profile.operations],
-        "memory": profile.predicted._asdict() | {"predicted": profile.predicted.peak, "measured": profile.measured},
-    }
 
 
 def profile_data(layers: Sequence[LayerTime]) -> Table:

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from importlib import import_module
 
 from netcalc import ops
+from netcalc.analysis.reference import about
 from netcalc.diagnostics import CODES
-from netcalc.render.operations import about, operation_markdown
+from netcalc.render.operations import operation_markdown
 
 __all__ = ["generated_pages"]
 

@@ -1,17 +1,15 @@
-"""Results of forward passes and of verifications: pages, tables and JSON records."""
+"""Results of forward passes and of verifications: pages and tables."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from netcalc.render.numbers import bytes_text
 from netcalc.render.page import Line, Page, Paragraph
-from netcalc.render.profile import profile_page, profile_record
+from netcalc.render.profile import profile_page
 from netcalc.render.table import ALWAYS, Column, Row, Table
 from netcalc.render.text import clean
-from netcalc.version import __version__
 
 if TYPE_CHECKING:
     from netcalc.engine.profile import LayerTime
@@ -25,12 +23,9 @@ __all__ = [
     "checks_table",
     "mismatches_table",
     "run_page",
-    "run_record",
     "statistics_table",
     "verification_page",
-    "verification_record",
     "weights_page",
-    "weights_record",
 ]
 
 #: Largest number of elements of an output that is printed.
@@ -79,26 +74,6 @@ def statistics_table(title: str, rows: Sequence[TraceRow]) -> Table:
     )
 
 
-def run_record(result: RunResult, outputs: tuple[TraceRow, ...], spec: str, seed: int) -> dict[str, Any]:
-    """Return a run as JSON; numbers that are not finite are written as text."""
-    return {
-        "netcalc": __version__,
-        "spec": spec,
-        "seed": seed,
-        "outputs": {
-            row.path: _row_record(row) | ({"values": _values(array)} if array.size <= _FEW else {})
-            for row, array in zip(outputs, result.outputs.values(), strict=True)
-        },
-        "trace": [{"path": row.path, "op": row.op} | _row_record(row) for row in result.trace],
-        "plan": result.plan,
-        "memory": {
-            "weights": result.memory.weights,
-            "activations": result.memory.activations,
-            "peak": result.memory.peak,
-        },
-    } | ({} if result.profile is None else {"profile": profile_record(result.profile)})
-
-
 def verification_page(report: VerifyReport, spec: str, failures: Sequence[Check]) -> Page:
     """The number of checks of each kind, and the failures to be shown."""
     counts = report.counts
@@ -139,29 +114,6 @@ def checks_data(checks: Sequence[Check]) -> Table:
     return Table([Column(field) for field in fields], [Row([getattr(c, field) for field in fields]) for c in checks])
 
 
-def verification_record(report: VerifyReport, spec: str) -> dict[str, Any]:
-    """A verification as JSON; equal checks of one operation are one entry with how many they are."""
-    return {
-        "netcalc": __version__,
-        "spec": spec,
-        "ok": report.ok,
-        "operations": report.operations,
-        "counts": dict(report.counts),
-        "checks": [
-            {
-                "path": check.path,
-                "op": check.op,
-                "what": check.what,
-                "predicted": check.predicted,
-                "executed": check.executed,
-                "times": check.times,
-                "ok": check.ok,
-            }
-            for check in report.checks
-        ],
-    }
-
-
 def weights_page(report: WeightsReport, spec: str, mismatches: Sequence[Mismatch]) -> Page:
     """The result of an audit of a checkpoint's header, and the mismatches to be shown."""
     head = f"{report.file}: {report.tensors:,} tensors; {spec} has {report.parameters:,} parameters and buffers"
@@ -180,21 +132,6 @@ def mismatches_table(mismatches: Sequence[Mismatch]) -> Table:
     return Table(columns, [Row([m.kind, m.name, m.message, m.hint]) for m in mismatches])
 
 
-def weights_record(report: WeightsReport, spec: str) -> dict[str, Any]:
-    """Return the report on a checkpoint as JSON."""
-    return {
-        "netcalc": __version__,
-        "spec": spec,
-        "ok": report.ok,
-        "file": report.file,
-        "tensors": report.tensors,
-        "parameters": report.parameters,
-        "mismatches": [
-            {"kind": m.kind, "name": m.name, "message": m.message, "hint": m.hint} for m in report.mismatches
-        ],
-    }
-
-
 def _memory(result: RunResult) -> str:
     """Predicted memory; the reference path holds the weights of one operation at a time."""
     memory = result.memory
@@ -202,26 +139,7 @@ def _memory(result: RunResult) -> str:
     return f"predicted peak memory: {bytes_text(memory.peak)}{part}"
 
 
-def _row_record(row: TraceRow) -> dict[str, Any]:
-    statistics = {name: _finite(getattr(row, name)) for name in (*_STATISTICS, "absmax")}
-    return {"shape": list(row.shape), "dtype": row.dtype} | statistics
-
-
 def _numbers(array: Any, width: int) -> str:
     import numpy as np
 
     return str(np.array2string(array, precision=4, suppress_small=True, max_line_width=width, separator=", "))
-
-
-def _values(array: Any) -> Any:
-    return _plain(array.tolist())
-
-
-def _plain(value: Any) -> Any:
-    return [_plain(item) for item in value] if isinstance(value, list) else _finite(value)
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, complex):
-        return str(value)
-    return str(value) if isinstance(value, float) and not math.isfinite(value) else value

@@ -58,6 +58,7 @@ class Check:
 class VerifyReport:
     """All checks in order of first execution, and the number of operations executed."""
 
+    spec: str
     checks: tuple[Check, ...]
     operations: int
 
@@ -103,7 +104,7 @@ def verify(
     verifier = _Verifier(program, parameters, seed, progress)
     unroll(program, arrays, verifier.evaluate)
     verifier.totals()
-    return VerifyReport(tuple(verifier.checks()), verifier.done)
+    return VerifyReport(program.name, tuple(verifier.checks()), verifier.done)
 
 
 class _Verifier:

@@ -9,7 +9,9 @@ from netcalc.analysis.cost import Analysis
 from netcalc.analysis.summary import summarise
 from netcalc.dims import value_at
 from netcalc.ir import Program
-from netcalc.render.report import total_lines
+from netcalc.records.summary import summary_record
+from netcalc.render.page import page_text
+from netcalc.render.report import tree_page
 from tests.spec.harness import layers, program
 
 #: 64 tokens with 2 of 8 experts are 128 pairs; room for twice an even share is 8·32 = 256 places.
@@ -68,12 +70,16 @@ def test_symbolic_sizes() -> None:
     assert value_at(total.macs_expected, {"tokens": 64}) == GATE + 128 * PAIR
 
 
+def page(analysis: Analysis) -> list[str]:
+    return "\n".join(page_text(tree_page(analysis, "summary"))).split("\n")
+
+
 def test_what_is_shown() -> None:
     analysis = torch(mixture())
-    lines = list(total_lines(analysis, "summary"))
-    assert lines[1] == "1,040 of them active for a token"
-    assert lines[3] == "66.56 kMAC, 133.1 kFLOP of that expected to be of use"
-    record = summarise(analysis).as_dict()["totals"]
+    lines = page(analysis)
+    assert "1,040 of them active for a token" in lines
+    assert "useful work under even routing: 66.56 kMAC, 133.1 kFLOP" in lines
+    record = summary_record(summarise(analysis))["totals"]
     assert record["params_active"] == 1040
     assert record["macs_expected"] * 2 == record["flops_expected"] == 2 * (GATE + 128 * PAIR)
 
@@ -81,5 +87,7 @@ def test_what_is_shown() -> None:
 @pytest.mark.parametrize("text", ["- {linear: 4}", "- {name: e, linear: 8}\n- relu"])
 def test_nothing_is_said_where_there_is_nothing_to_choose(text: str) -> None:
     analysis = torch(layers(text))
-    assert not [line for line in total_lines(analysis, "summary") if "active" in line or "expected" in line]
-    assert set(summarise(analysis).as_dict()["totals"]).isdisjoint({"params_active", "macs_expected", "flops_expected"})
+    assert not [line for line in page(analysis) if "active" in line or "useful" in line]
+    assert set(summary_record(summarise(analysis))["totals"]).isdisjoint(
+        {"params_active", "macs_expected", "flops_expected"}
+    )

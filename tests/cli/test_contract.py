@@ -14,7 +14,7 @@ from netcalc.spec.library import shipped
 from tests.conftest import Ran
 
 SMALL = str(Path(__file__).parent.parent / "fixtures" / "small.yaml")
-KEYS = {"netcalc", "spec", "convention", "inputs", "outputs", "totals", "layers"}
+KEYS = {"schema", "netcalc", "spec", "convention", "inputs", "outputs", "totals", "layers"}
 TOTALS = {"params", "params_trainable", "buffers", "weight_bytes", "macs", "flops"}
 PARTS = {"params_active", "macs_expected", "flops_expected"}  # given where they are not all
 LAYER = {"path", "op", "inputs", "outputs", "params", "buffers", "macs", "flops", "repeat"}

@@ -7,8 +7,9 @@ from dataclasses import replace
 
 from netcalc.engine.plan import PlanMemory
 from netcalc.engine.profile import LayerTime, OperationTime, Profile
+from netcalc.records.run import profile_record
 from netcalc.render.page import page_text
-from netcalc.render.profile import profile_page, profile_record
+from netcalc.render.profile import profile_page
 from netcalc.render.text import Terminal
 
 PROFILE = Profile(

@@ -5,10 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 from ruamel.yaml import YAML
 
 from netcalc.diagnostics import Diagnostic, NetcalcError
+from netcalc.records.errors import errors_record
+from netcalc.records.schema import record_schema
 from netcalc.render.diagnostics import render_diagnostic
 from netcalc.spec import elaborate, load_document
 from netcalc.spec.library import load_data, shipped
@@ -58,7 +61,9 @@ def test_tuples_are_lists_and_the_data_is_not_changed() -> None:
 def test_an_error_has_the_path_in_the_data(changes: dict[str, Any], code: str, place: str) -> None:
     (error,) = errors(MLP | changes)
     assert (error.code, str(error.span)) == (code, f"<data>: {place}")
-    assert error.as_dict()["at"] == {"file": "<data>", "path": place}
+    record = errors_record([error])
+    assert record["errors"][0]["at"] == {"file": "<data>", "path": place}
+    jsonschema.validate(record, record_schema("errors"))
 
 
 def test_the_text_of_an_error_names_the_path() -> None:

@@ -1,0 +1,18 @@
+"""Counting conventions: the work that a tool counts, and the FLOPs that it gives for it.
+
+One network has many published "FLOPs", because tools count different things under one name.  Each convention is
+declared in a module of its own; the tests compare it with the tool.  Operations whose work a convention does not count
+are reported by name.
+"""
+
+from netcalc.analysis.conventions.convention import Convention, Counted
+from netcalc.analysis.conventions.fvcore import FVCORE
+from netcalc.analysis.conventions.netcalc import NETCALC
+from netcalc.analysis.conventions.torch import TORCH, TORCHVISION
+
+__all__ = ["CONVENTIONS", "Convention", "Counted"]
+
+#: Every convention by name.
+CONVENTIONS: dict[str, Convention] = {
+    convention.name: convention for convention in (NETCALC, TORCH, TORCHVISION, FVCORE)
+}

@@ -1,0 +1,82 @@
+"""The convention of ``fvcore.nn.flop_count``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from netcalc.analysis.conventions.convention import Convention, Rule, RuleCount, not_counted
+from netcalc.dims import Dim
+from netcalc.ir import OpNode
+from netcalc.tensor_type import TensorType
+
+__all__ = ["FVCORE"]
+
+
+def _input(node: OpNode, index: int = 0) -> TensorType:
+    type_ = node.input_types[index]
+    assert type_ is not None
+    return type_
+
+
+def _op(node: OpNode) -> Any:
+    """Return the operation; each rule reads the attributes of the operations that it is for."""
+    return node.op
+
+
+def _matmul(node: OpNode, macs: Dim, training: bool) -> RuleCount:
+    """The elements of the first operand times the columns of the second, even if the first is broadcast."""
+    first, second = _input(node), _input(node, 1)
+    return RuleCount(first.elements * second.shape[-1] if second.rank > 1 else 0)
+
+
+def _conv(node: OpNode, macs: Dim, training: bool) -> RuleCount:
+    """A padding of ``same`` or ``valid`` runs an operator that is not counted; weight standardisation is a norm."""
+    op = _op(node)
+    if op.padding in ("same", "valid") and op.padding_mode == "zeros":
+        return RuleCount(0)
+    return RuleCount(macs, node.params[0].elements * 4 if op.weight_standardization else 0)
+
+
+def _norm(node: OpNode, macs: Dim, training: bool) -> RuleCount:
+    affine = any(not param.is_buffer for param in node.params)
+    return RuleCount(0, _input(node).elements * (5 if affine else 4))
+
+
+def _batch_norm(node: OpNode, macs: Dim, training: bool) -> RuleCount:
+    if _op(node).own_statistics(training):
+        return _norm(node, macs, training)
+    return RuleCount(0, _input(node).elements * (2 if _op(node).affine else 1))
+
+
+def _pool(node: OpNode, macs: Dim, training: bool) -> RuleCount:
+    return RuleCount(0, _input(node).elements)
+
+
+def _interpolate(node: OpNode, macs: Dim, training: bool) -> RuleCount:
+    """Resizing of images without antialiasing; nothing else is counted."""
+    x, y = _input(node), node.outputs[0].known_type
+    if x.rank != 4 or _op(node).antialias:
+        return RuleCount(0)
+    by_mode = {"nearest": y.elements, "bilinear": y.elements * 4, "area": x.elements}
+    return RuleCount(0, by_mode.get(_op(node).mode, 0))
+
+
+_RULES: Mapping[str, Rule] = {
+    **dict.fromkeys(("bilinear", "scaled_dot_product_attention", "rnn", "lstm", "gru"), not_counted),
+    **dict.fromkeys(("conv1d", "conv2d", "conv3d"), _conv),
+    **dict.fromkeys(("layer_norm", "group_norm", "instance_norm"), _norm),
+    **dict.fromkeys(("adaptive_avg_pool2d", "global_avg_pool2d"), _pool),
+    "batch_norm": _batch_norm,
+    "matmul": _matmul,
+    "interpolate": _interpolate,
+}
+
+FVCORE = Convention(
+    name="fvcore",
+    about="one for each MAC; norms, adaptive pooling and resizing by element; no fused attention",
+    source="fvcore.nn.flop_count",
+    per_mac=1,
+    per_other=0,
+    rules=_RULES,
+)

@@ -1,0 +1,228 @@
+"""Matching of the layers of several networks by their paths.
+
+Rows of repeated layers stand for ranges of numbered instances.  Where the ranges of two networks overlap in part, they
+are split at each other's ends, so that the time does not depend on the number of instances.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import compress, pairwise
+from typing import NamedTuple
+
+from netcalc.analysis.cost import Row
+from netcalc.analysis.figures import FIGURES
+from netcalc.analysis.summary import Layer
+from netcalc.dims import Dim
+from netcalc.ir import OpNode, join
+
+__all__ = ["Match", "match_layers"]
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """The layers of several networks at one path, None for a network that has no such layer.
+
+    Figures are those of one instance, and ``repeat`` is the number of instances.  ``label`` is the last part of the
+    path, or the range of instances.  ``attributes`` are those that differ, if all layers are the same kind of
+    operation.  ``children`` match the contents of the layers, if all layers that exist have contents.
+    """
+
+    path: str
+    label: str
+    repeat: int
+    layers: tuple[Layer | None, ...]
+    attributes: Mapping[str, tuple[str | None, ...]]
+    children: tuple[Match, ...]
+    differs: bool
+
+    def figures(self, name: str) -> tuple[Dim | None, ...]:
+        """Return one figure of every layer, such as ``params`` or ``macs``."""
+        figure = FIGURES[name]
+        return tuple(None if layer is None else figure.of(layer) for layer in self.layers)
+
+
+def match_layers(trees: Sequence[Iterable[Row]]) -> tuple[Match, ...]:
+    """Return the matches of the layers of several networks, given as trees of rows."""
+    siblings = [tuple(_Counted(row, 1) for row in tree) for tree in trees]
+    return tuple(_with_outer_repeat(match, 1) for match in _match_siblings(siblings, ""))
+
+
+class _Counted(NamedTuple):
+    """A row, and the number of iterations with shared weights that are counted as one instance of it."""
+
+    row: Row
+    iterations: int
+
+
+class _Range(NamedTuple):
+    """The instances ``first`` to ``last`` of a name; a name without a number has one instance, numbered -1."""
+
+    stem: str
+    first: int = -1
+    last: int = -1
+    occurrence: int = 0  # number of earlier siblings of the same name
+
+    @property
+    def name(self) -> str:
+        """The name of the first instance."""
+        return self.stem if self.first < 0 else f"{self.stem}{self.first}"
+
+    @property
+    def label(self) -> str:
+        return self.name if self.first == self.last else f"{self.name}–{self.stem}{self.last}"
+
+    @property
+    def size(self) -> int:
+        return self.last - self.first + 1
+
+
+_NUMBERED = re.compile(r"(|.*_)(0|[1-9]\d*)")
+
+
+def _match_siblings(siblings: Sequence[Sequence[_Counted] | None], prefix: str) -> tuple[Match, ...]:
+    """Match the rows directly below ``prefix`` in each network; repeats are counted within one instance of it.
+
+    A network that has nothing at ``prefix`` is None.  It makes no difference here, since its parent differs already.
+    """
+    rows_by_range = [_ranges(rows or ()) for rows in siblings]
+    bounds = _bounds(range_ for rows in rows_by_range for range_ in rows)
+    pieces = [
+        {piece: row for range_, row in rows.items() for piece in _split(range_, bounds)} for rows in rows_by_range
+    ]
+    parents = [rows is not None for rows in siblings]
+    matches: list[tuple[_Range, Match]] = []
+    for range_ in _merge(pieces):
+        match = _match([rows.get(range_) for rows in pieces], range_, parents, prefix)
+        if matches:
+            previous, last = matches[-1]
+            if previous.stem == range_.stem and previous.last + 1 == range_.first and _equal_but_path(last, match):
+                joined = previous._replace(last=range_.last)
+                matches[-1] = joined, replace(last, label=joined.label, repeat=joined.size)
+                continue
+        matches.append((range_, match))
+    return tuple(match for _, match in matches)
+
+
+def _ranges(rows: Iterable[_Counted]) -> dict[_Range, _Counted]:
+    """Return the rows by the ranges of instances that they stand for."""
+    ranges: dict[_Range, _Counted] = {}
+    occurrences: dict[str, int] = {}
+    for row, iterations in rows:
+        name = row.path.rpartition(".")[2]
+        occurrence = occurrences[name] = occurrences.get(name, -1) + 1
+        numbered = _NUMBERED.fullmatch(name) if row.label == name else re.fullmatch(r"(.*?)(\d+)", name)
+        if numbered is None:
+            ranges[_Range(name, occurrence=occurrence)] = _Counted(row, iterations * row.repeat)
+            continue
+        stem, first = numbered[1], int(numbered[2])
+        if row.label != name:
+            ranges[_Range(stem, first, first + row.repeat - 1, occurrence)] = _Counted(row, iterations)
+        else:
+            ranges[_Range(stem, first, first, occurrence)] = _Counted(row, iterations * row.repeat)
+    return ranges
+
+
+def _bounds(ranges: Iterable[_Range]) -> dict[str, list[int]]:
+    """Return, for each name, the numbers at which a range of any network begins or has ended."""
+    bounds: dict[str, set[int]] = {}
+    for range_ in ranges:
+        if range_.first >= 0:
+            bounds.setdefault(range_.stem, set()).update((range_.first, range_.last + 1))
+    return {stem: sorted(numbers) for stem, numbers in bounds.items()}
+
+
+def _split(range_: _Range, bounds: Mapping[str, list[int]]) -> Iterator[_Range]:
+    """Yield the parts of a range between the bounds of others."""
+    if range_.first == range_.last:
+        yield range_
+        return
+    numbers = bounds[range_.stem]
+    inside = numbers[bisect_left(numbers, range_.first) : bisect_right(numbers, range_.last + 1)]
+    for first, end in pairwise(inside):
+        yield range_._replace(first=first, last=end - 1)
+
+
+def _merge(networks: Sequence[Iterable[_Range]]) -> list[_Range]:
+    """Return all ranges in the order of the first network; others follow their predecessor in their own network."""
+    merged: list[_Range] = []
+    for ranges in networks:
+        known = set(merged)
+        inserted: dict[_Range | None, list[_Range]] = {}
+        predecessor: _Range | None = None
+        for range_ in ranges:
+            if range_ in known:
+                predecessor = range_
+            else:
+                inserted.setdefault(predecessor, []).append(range_)
+        if inserted:
+            merged = [*inserted.get(None, ()), *(x for range_ in merged for x in (range_, *inserted.get(range_, ())))]
+    return merged
+
+
+def _match(rows: Sequence[_Counted | None], range_: _Range, parents: Sequence[bool], prefix: str) -> Match:
+    """Match the rows of one range; networks without a parent do not count as different."""
+    path = join(prefix, range_.name)
+    layers = tuple(None if row is None else _layer(row, path) for row in rows)
+    present = [row for row in rows if row is not None]
+    children: tuple[Match, ...] = ()
+    if len(present) > 1 and all(row.row.children for row in present):
+        below = [
+            None if row is None else [_Counted(child, row.iterations) for child in row.row.children] for row in rows
+        ]
+        children = _match_siblings(below, path)
+    attributes = {} if children else _different_attributes([None if row is None else row.row for row in rows])
+    first, *others = compress(layers, parents)
+    differs = any(layer != first for layer in others) or bool(attributes) or any(c.differs for c in children)
+    return Match(path, range_.label, range_.size, layers, attributes, children, differs)
+
+
+def _layer(row: _Counted, path: str) -> Layer:
+    """Return one instance of a row, with all iterations that share its weights."""
+    cost = row.row.cost.times(row.iterations)
+    return Layer.of(row.row._replace(path=path, compute_cost=lambda: cost, repeat=1))
+
+
+def _different_attributes(rows: Sequence[Row | None]) -> dict[str, tuple[str | None, ...]]:
+    """Return the attributes that differ, if all rows that exist are the same kind of operation."""
+    nodes = [None if row is None else row.node for row in rows]
+    operations = [node.op for node in nodes if isinstance(node, OpNode)]
+    present = sum(row is not None for row in rows)
+    if len(operations) < present or len({type(op) for op in operations}) != 1:
+        return {}
+    different = [
+        name
+        for name in type(operations[0]).model_fields
+        if any(getattr(op, name) != getattr(operations[0], name) for op in operations)
+    ]
+    return {
+        name: tuple(str(getattr(node.op, name)) if isinstance(node, OpNode) else None for node in nodes)
+        for name in different
+    }
+
+
+def _equal_but_path(one: Match, other: Match) -> bool:
+    """Return True if two matches differ in nothing but their paths."""
+    return (
+        one.attributes == other.attributes
+        and len(one.children) == len(other.children)
+        and all(
+            a == b if a is None or b is None else a == b._replace(path=a.path)
+            for a, b in zip(one.layers, other.layers, strict=True)
+        )
+        and all(
+            (a.label, a.repeat) == (b.label, b.repeat) and _equal_but_path(a, b)
+            for a, b in zip(one.children, other.children, strict=True)
+        )
+    )
+
+
+def _with_outer_repeat(match: Match, outer: int) -> Match:
+    """Return the match with the repeats of the layers around it multiplied into its own."""
+    repeat = match.repeat * outer
+    layers = tuple(None if layer is None else layer._replace(repeat=repeat) for layer in match.layers)
+    children = tuple(_with_outer_repeat(child, repeat) for child in match.children)
+    return replace(match, repeat=repeat, layers=layers, children=children)

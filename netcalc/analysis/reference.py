@@ -1,0 +1,149 @@
+"""The reference of operations as typed data, read from their declarations."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from inspect import cleandoc
+from itertools import groupby
+from typing import Any, NamedTuple
+
+from netcalc import ops
+from netcalc.dims import Poly
+from netcalc.ir.build import infer
+from netcalc.opdef import Context, Operation, Port
+from netcalc.tensor_type import TensorType
+
+__all__ = ["AttributeReference", "OperationReference", "about", "reference"]
+
+
+class AttributeReference(NamedTuple):
+    """An attribute of an operation; ``default`` is None for a required one."""
+
+    name: str
+    type: str
+    required: bool
+    default: Any
+    description: str
+
+
+class OperationReference(NamedTuple):
+    """Everything that the reference says of an operation.
+
+    ``example`` are the attributes of the example, ``example_line`` is it as a line of a spec, and ``example_shapes``
+    are its input and output shapes.
+    """
+
+    name: str
+    family: str
+    about: str
+    details: str
+    source: str
+    inputs: tuple[Port, ...]
+    outputs: tuple[Port, ...]
+    shorthand: str | None
+    attributes: tuple[AttributeReference, ...]
+    shape_rule: str
+    param_rule: str
+    cost_rule: str
+    example: Mapping[str, Any]
+    example_line: str
+    example_shapes: str
+
+
+def about(declared: type[Operation]) -> str:
+    """Return the first line of an operation's documentation."""
+    return cleandoc(declared.__doc__ or "").partition("\n")[0]
+
+
+def reference(declared: type[Operation]) -> OperationReference:
+    """Return the reference of an operation."""
+    example = _plain(declared.example.attrs)
+    return OperationReference(
+        declared.name,
+        ops.family(declared.name),
+        about(declared),
+        cleandoc(declared.__doc__ or "").partition("\n")[2].strip(),
+        declared.reference,
+        declared.inputs,
+        declared.outputs,
+        declared.shorthand,
+        tuple(_attributes(declared)),
+        declared.shape_rule,
+        declared.param_rule,
+        declared.cost_rule,
+        example,
+        _line(declared.name, example),
+        _shapes(declared),
+    )
+
+
+def _attributes(declared: type[Operation]) -> Iterator[AttributeReference]:
+    schema = declared.model_json_schema()
+    for name, field in declared.model_fields.items():
+        required = field.is_required()
+        yield AttributeReference(
+            name,
+            _type_text(schema["properties"][name], schema.get("$defs", {})),
+            required,
+            None if required else _plain(field.get_default(call_default_factory=True)),
+            field.description or "",
+        )
+
+
+def _type_text(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> str:
+    """Return a JSON Schema in a few words: ``int ≥ 1 or 2 of int ≥ 1``."""
+    if "$ref" in schema:
+        return _type_text(definitions[schema["$ref"].rpartition("/")[2]], definitions)
+    if "anyOf" in schema:
+        return " or ".join(dict.fromkeys(_type_text(choice, definitions) for choice in schema["anyOf"]))
+    if "enum" in schema or "const" in schema:
+        return " or ".join(json.dumps(value) for value in schema.get("enum", [schema.get("const")]))
+    kind = schema.get("type", "any")
+    if isinstance(kind, list):
+        return " or ".join(_type_text({"type": one}, definitions) for one in kind)
+    if kind == "array":
+        item = _type_text(schema.get("items", {}), definitions)
+        least, most = schema.get("minItems"), schema.get("maxItems")
+        count = f"{least} of " if least == most and least is not None else "list of "
+        return count + (f"({item})" if " or " in item else item)
+    name = {"integer": "int", "number": "float", "boolean": "bool", "string": "text", "null": "null"}.get(kind, kind)
+    limits = [f"{sign} {schema[key]}" for key, sign in _LIMITS.items() if key in schema]
+    return " and ".join([f"{name} {limits[0]}", *limits[1:]]) if limits else name
+
+
+_LIMITS = {"minimum": "≥", "exclusiveMinimum": ">", "maximum": "≤", "exclusiveMaximum": "<"}
+
+
+def _line(name: str, attributes: Mapping[str, Any]) -> str:
+    """Return an operation with its attributes as a line of a spec."""
+    inside = ", ".join(f"{key}: {_flow(value)}" for key, value in attributes.items())
+    return f"{name}: {{{inside}}}" if inside else name
+
+
+def _flow(value: Any) -> str:
+    """Return a value in YAML's flow style."""
+    if isinstance(value, str) and value.replace("_", "a").isalnum() and value not in ("null", "true", "false"):
+        return value
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _shapes(declared: type[Operation]) -> str:
+    """Return the shapes of the example: ``1×3×8×8 → 1×16×6×6``."""
+    inputs = declared.example.types()
+    outputs = infer(declared(**declared.example.attrs), inputs, Context())
+    return f"{_types_text(inputs) or 'nothing'} → {_types_text(outputs)}"
+
+
+def _types_text(types: Iterable[TensorType]) -> str:
+    groups = [(text, len(list(equal))) for text, equal in groupby(map(str, types))]
+    return ", ".join(text if count == 1 else f"{count} of {text}" for text, count in groups)
+
+
+def _plain(value: Any) -> Any:
+    """Return a value of mappings, sequences and sizes as JSON has it."""
+    if isinstance(value, Mapping):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    return str(value) if isinstance(value, Poly) else value

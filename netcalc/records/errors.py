@@ -1,0 +1,101 @@
+"""Record of errors: what ``--format json`` prints when the input is bad."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from typing_extensions import TypedDict
+
+from netcalc.diagnostics import CODES, Diagnostic, NetcalcError, Related, Span
+from netcalc.records import schema_id
+from netcalc.version import __version__
+
+__all__ = ["ErrorsRecord", "error_record", "errors_record"]
+
+
+class SpanRecord(TypedDict):
+    """A place in a file; lines and columns count from 1, and `end` is the column after the last."""
+
+    file: str
+    line: int
+    column: int
+    end: int
+
+
+class DataPathRecord(TypedDict):
+    """A place in a document that was given as data."""
+
+    file: str
+    path: str
+    """Keys and indices, such as `layers[3].conv2d.out`."""
+
+
+class RelatedRecord(TypedDict):
+    """A fact that belongs to an error, with its place."""
+
+    text: str
+    at: SpanRecord | DataPathRecord | None
+
+
+class DiagnosticRecord(TypedDict):
+    """An error."""
+
+    code: str
+    title: str
+    """What the code stands for."""
+    message: str
+    at: SpanRecord | DataPathRecord | None
+    related: list[RelatedRecord]
+    chain: list[RelatedRecord]
+    """Blocks and repeats that led to the place, outermost first."""
+    bindings: dict[str, str]
+    """Arguments in force at the place."""
+    hint: str | None
+
+
+class ErrorsRecord(TypedDict):
+    """Everything that is wrong with the input."""
+
+    schema: str
+    netcalc: str
+    """Version of netcalc."""
+    errors: list[DiagnosticRecord]
+
+
+def error_record(error: NetcalcError) -> ErrorsRecord:
+    """Return the record of an error with all its diagnostics."""
+    return errors_record(error.diagnostics)
+
+
+def errors_record(diagnostics: Sequence[Diagnostic]) -> ErrorsRecord:
+    """Return the record of diagnostics."""
+    return {
+        "schema": schema_id("errors"),
+        "netcalc": __version__,
+        "errors": [_diagnostic(diagnostic) for diagnostic in diagnostics],
+    }
+
+
+def _diagnostic(diagnostic: Diagnostic) -> DiagnosticRecord:
+    return {
+        "code": diagnostic.code,
+        "title": CODES[diagnostic.code],
+        "message": diagnostic.message,
+        "at": _span(diagnostic.span),
+        "related": _related(diagnostic.related),
+        "chain": _related(diagnostic.chain),
+        "bindings": dict(diagnostic.bindings),
+        "hint": diagnostic.hint,
+    }
+
+
+def _related(facts: Iterable[Related]) -> list[RelatedRecord]:
+    return [{"text": fact.text, "at": _span(fact.span)} for fact in facts]
+
+
+def _span(span: Span | None) -> SpanRecord | DataPathRecord | None:
+    if span is None:
+        return None
+    if not span.line:
+        return {"file": span.file, "path": span.path}
+    return {"file": span.file, "line": span.line, "column": span.column, "end": span.end}

@@ -1,0 +1,114 @@
+"""JSON Schemas (2020-12) of the records, derived from their typed dictionaries and the declared figures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from typing import Any, cast
+
+from pydantic import ConfigDict, TypeAdapter
+
+from netcalc.analysis.compare import COMPARED
+from netcalc.analysis.figures import FIGURES, Figure, View
+from netcalc.analysis.summary import layer_fields
+from netcalc.records import VERSIONS, schema_id
+from netcalc.records.compare import ComparisonRecord
+from netcalc.records.errors import ErrorsRecord
+from netcalc.records.explain import ExplanationRecord
+from netcalc.records.ops import OperationRecord, OperationsRecord
+from netcalc.records.run import RunRecord
+from netcalc.records.specs import SpecsRecord
+from netcalc.records.summary import SummaryRecord
+from netcalc.records.verify import VerificationRecord
+from netcalc.records.weights import WeightsRecord
+
+__all__ = ["record_schema"]
+
+Schema = dict[str, Any]
+
+_COUNT: Schema = {"anyOf": [{"type": "integer"}, {"type": "string"}]}
+
+
+def record_schema(name: str) -> Schema:
+    """Return the schema of a record by its name in :data:`~netcalc.records.VERSIONS`; KeyError for another name."""
+    schema = _SCHEMAS[name]()
+    schema["properties"]["schema"] = {"const": schema_id(name)}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": f"netcalc {name} record, version {VERSIONS[name]}",
+        **_closed(schema),
+    }
+
+
+def _schema_of(record: type) -> Schema:
+    """Return the schema of a typed dictionary; the text below a field is its description."""
+    cast("Any", record).__pydantic_config__ = ConfigDict(use_attribute_docstrings=True)
+    return TypeAdapter(record).json_schema()
+
+
+def _view(view: View) -> Schema:
+    """Return the schema of ``shapes``, ``params``, ``flops`` or ``summary``."""
+    schema = _schema_of(SummaryRecord)
+    totals = [figure for figure in FIGURES.values() if figure.total_in(view)]
+    _add_figures(schema, "TotalsRecord", totals, _COUNT)
+    layer = schema["$defs"]["LayerRecord"]
+    fields = layer_fields(view)
+    layer["properties"] = {name: text for name, text in layer["properties"].items() if name in fields}
+    layer["required"] = list(layer["properties"])
+    _add_figures(schema, "LayerRecord", [FIGURES[name] for name in fields if name in FIGURES], _COUNT)
+    given = {"convention": view not in ("shapes", "params"), "totals": bool(totals)}
+    for name, present in given.items():
+        if present:
+            schema["required"].append(name)
+        else:
+            del schema["properties"][name]
+    return schema
+
+
+def _comparison() -> Schema:
+    schema = _schema_of(ComparisonRecord)
+    values = {"$ref": "#/$defs/ComparedValues"}
+    totals = [figure for figure in FIGURES.values() if figure.total_in("compare")]
+    _add_figures(schema, "ComparedTotals", totals, values)
+    _add_figures(schema, "ComparedOperation", COMPARED, values)
+    _add_figures(schema, "ComparedLayer", COMPARED, _COUNT)
+    _add_figures(schema, "ComparedDifference", COMPARED, {"type": "array", "items": _COUNT})
+    return schema
+
+
+def _add_figures(schema: Schema, definition: str, figures: Iterable[Figure], value: Schema) -> None:
+    """Add figures to a definition; a part is optional, since it is given only where it is not the whole."""
+    target = schema["$defs"][definition]
+    for figure in figures:
+        target["properties"][figure.name] = {**value, "description": figure.about}
+        if figure.part_of is None:
+            target.setdefault("required", []).append(figure.name)
+
+
+def _closed(schema: Any) -> Any:
+    """Return the schema with no other properties than those it names, and without titles made of names."""
+    if isinstance(schema, list):
+        return [_closed(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    closed = {key: _closed(value) for key, value in schema.items() if not (key == "title" and isinstance(value, str))}
+    if isinstance(closed.get("properties"), dict) and closed.get("type") == "object":
+        closed["additionalProperties"] = False
+    return closed
+
+
+_SCHEMAS: Mapping[str, Callable[[], Schema]] = {
+    "shapes": partial(_view, "shapes"),
+    "params": partial(_view, "params"),
+    "flops": partial(_view, "flops"),
+    "summary": partial(_view, "summary"),
+    "compare": _comparison,
+    "explain": partial(_schema_of, ExplanationRecord),
+    "run": partial(_schema_of, RunRecord),
+    "verify": partial(_schema_of, VerificationRecord),
+    "weights": partial(_schema_of, WeightsRecord),
+    "specs": partial(_schema_of, SpecsRecord),
+    "ops": partial(_schema_of, OperationsRecord),
+    "operation": partial(_schema_of, OperationRecord),
+    "errors": partial(_schema_of, ErrorsRecord),
+}

@@ -1,0 +1,82 @@
+"""Records of ``shapes``, ``params``, ``flops`` and ``summary``.
+
+The totals and the layers also have the figures that :mod:`netcalc.analysis.figures` declares for the view.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NotRequired, cast
+
+from typing_extensions import TypedDict
+
+from netcalc.analysis.figures import FIGURES, View, shown_totals
+from netcalc.analysis.summary import Layer, Summary, layer_fields
+from netcalc.records import schema_id
+from netcalc.records.values import Shape, TensorRecord, count, shapes, tensor
+from netcalc.version import __version__
+
+__all__ = ["LayerRecord", "SummaryRecord", "TotalsRecord", "summary_record"]
+
+
+class TotalsRecord(TypedDict):
+    """The figures of the whole network; a part such as `params_active` only where it is not the whole."""
+
+
+class LayerRecord(TypedDict):
+    """An operation, or with a depth the part of the network at a path; figures are those of one instance."""
+
+    path: str
+    """Path of the first instance."""
+    op: str
+    """Name of the operation or block."""
+    inputs: NotRequired[list[Shape]]
+    """Shapes of the inputs."""
+    outputs: NotRequired[list[Shape]]
+    """Shapes of the outputs."""
+    repeat: int
+    """Number of instances; figure times repeat, summed over the layers, is the total."""
+
+
+class SummaryRecord(TypedDict):
+    """A network's inputs, outputs, totals and layers."""
+
+    schema: str
+    netcalc: str
+    """Version of netcalc."""
+    spec: str
+    """Name of the spec."""
+    convention: NotRequired[str]
+    """Counting convention of the work."""
+    inputs: dict[str, TensorRecord]
+    outputs: dict[str, TensorRecord]
+    totals: NotRequired[TotalsRecord]
+    layers: list[LayerRecord]
+    """Layers in order of execution."""
+
+
+def summary_record(summary: Summary, view: View = "summary") -> SummaryRecord:
+    """Return the record of a view of a summary."""
+    totals = {figure.name: count(figure.of(summary.totals)) for figure in shown_totals(view, [summary.totals])}
+    fields = layer_fields(view)
+    record: SummaryRecord = {
+        "schema": schema_id(view),
+        "netcalc": __version__,
+        "spec": summary.spec,
+        "convention": summary.convention,
+        "inputs": {name: tensor(type_) for name, type_ in summary.inputs.items()},
+        "outputs": {name: tensor(type_) for name, type_ in summary.outputs.items()},
+        "totals": cast("TotalsRecord", totals),
+        "layers": [cast("LayerRecord", {name: _field(layer, name) for name in fields}) for layer in summary.layers],
+    }
+    if view in ("shapes", "params"):
+        del record["convention"]  # they count no work
+    if not totals:
+        del record["totals"]
+    return record
+
+
+def _field(layer: Layer, name: str) -> Any:
+    if name in FIGURES:
+        return count(FIGURES[name].of(layer))
+    value = getattr(layer, name)
+    return shapes(value) if isinstance(value, tuple) else value

@@ -1,0 +1,53 @@
+"""Values that several records have in common: counts, shapes and tensor types."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, TypeAlias
+
+from typing_extensions import TypedDict
+
+from netcalc.dims import Dim, Poly
+from netcalc.tensor_type import TensorType
+
+__all__ = ["Count", "Shape", "TensorRecord", "count", "plain", "shape", "shapes", "tensor"]
+
+#: A whole number, or the formula of a count that depends on a symbolic dim.
+Count: TypeAlias = int | str
+Shape: TypeAlias = list[Count]
+
+
+class TensorRecord(TypedDict):
+    """The type of a tensor."""
+
+    shape: Shape
+    dtype: str
+
+
+def count(value: Dim) -> Count:
+    """Return a count as JSON."""
+    return value if isinstance(value, int) else str(value)
+
+
+def shape(sizes: Iterable[Dim]) -> Shape:
+    """Return a shape as JSON."""
+    return [count(size) for size in sizes]
+
+
+def shapes(types: Iterable[TensorType]) -> list[Shape]:
+    """Return the shapes of tensors as JSON."""
+    return [shape(type_.shape) for type_ in types]
+
+
+def tensor(type_: TensorType) -> TensorRecord:
+    """Return the type of a tensor as JSON."""
+    return {"shape": shape(type_.shape), "dtype": type_.dtype}
+
+
+def plain(value: Any) -> Any:
+    """Return a value of mappings, lists and sizes as JSON."""
+    if isinstance(value, dict):
+        return {key: plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    return str(value) if isinstance(value, Poly) else value

@@ -1,0 +1,72 @@
+"""Record of ``verify``: every prediction beside what was executed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from typing_extensions import TypedDict
+
+from netcalc.records import schema_id
+from netcalc.version import __version__
+
+if TYPE_CHECKING:
+    from netcalc.verification.verify import Check, VerifyReport
+
+__all__ = ["VerificationRecord", "verification_record"]
+
+
+class CheckRecord(TypedDict):
+    """A prediction and what was executed; equal checks of one operation are one entry."""
+
+    path: str
+    """Path of the first instance; empty for checks of the whole network."""
+    op: str
+    what: str
+    """The output, parameter or kind of work that was checked."""
+    predicted: int | str
+    executed: int | str
+    times: int
+    """Number of equal checks."""
+    ok: bool
+
+
+class VerificationRecord(TypedDict):
+    """The checks of a verification."""
+
+    schema: str
+    netcalc: str
+    """Version of netcalc."""
+    spec: str
+    """Name of the spec."""
+    ok: bool
+    """True if every prediction equals what was executed."""
+    operations: int
+    """Number of executed operations."""
+    counts: dict[str, int]
+    """Number of checks of outputs, parameters, work and totals."""
+    checks: list[CheckRecord]
+
+
+def verification_record(report: VerifyReport, checks: Iterable[Check] | None = None) -> VerificationRecord:
+    """Return the record of a verification, with all its checks or only some."""
+    return {
+        "schema": schema_id("verify"),
+        "netcalc": __version__,
+        "spec": report.spec,
+        "ok": report.ok,
+        "operations": report.operations,
+        "counts": dict(report.counts),
+        "checks": [
+            {
+                "path": check.path,
+                "op": check.op,
+                "what": check.what,
+                "predicted": check.predicted,
+                "executed": check.executed,
+                "times": check.times,
+                "ok": check.ok,
+            }
+            for check in (report.checks if checks is None else checks)
+        ],
+    }

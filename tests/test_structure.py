@@ -16,8 +16,6 @@ OPENERS = {"What", "Whether", "How", "Those", "Which", "Where", "When", "Who", "
 
 #: Packages and modules whose docstrings are still to be rewritten.
 UNCONVERTED = {
-    "netcalc/ops",
-    "netcalc/numerics/kernels",
     "netcalc/analysis",
     "netcalc/render",
     "netcalc/cli",

@@ -1,4 +1,4 @@
-"""Which query–key pairs a fixed attention pattern keeps, counted in closed form for any lengths."""
+"""Fixed attention patterns: the number of query–key pairs that they keep, in closed form for any lengths."""
 
 import random
 from typing import Annotated, Any, NamedTuple, Self
@@ -11,14 +11,14 @@ from netcalc.opdef import Size, Spatial, attr
 
 
 class Kept(NamedTuple):
-    """How many pairs a pattern keeps, and how many queries keep any key at all."""
+    """Number of pairs that a pattern keeps, and number of queries that keep at least one key."""
 
     pairs: Dim
     rows: Dim
 
 
 def band(queries: Dim, keys: Dim, shift: Dim, left: Dim | None, right: Dim | None) -> Kept:
-    """What the band −left ≤ j − i − shift ≤ right keeps of all pairs (i, j); None is no bound."""
+    """Count the pairs (i, j) in the band −left ≤ j − i − shift ≤ right; None is no bound."""
     upper = 2 * queries * keys if right is None else _twice_below(queries, keys, shift + right)
     lower = 0 if left is None else _twice_below(queries, keys, shift - left - 1)
     first = 0 if right is None else maximum(0, -shift - right)
@@ -29,7 +29,7 @@ def band(queries: Dim, keys: Dim, shift: Dim, left: Dim | None, right: Dim | Non
 def banded_with_globals(
     queries: Dim, keys: Dim, shift: Dim, window: tuple[Any, Any], tokens: Dim, *, causal: bool
 ) -> Kept:
-    """A window, joined by all pairs with one of the first ``tokens`` positions, less what lies in the future."""
+    """Count the pairs of a window and of the first ``tokens`` positions, without future keys if ``causal``."""
     left, right = window
     everything = band(queries, keys, shift, None, 0 if causal else None)
     rows, columns = minimum(queries, maximum(queries + shift - tokens, 0)), keys - minimum(tokens, keys)
@@ -40,7 +40,7 @@ def banded_with_globals(
 
 
 def _twice_below(queries: Dim, keys: Dim, diagonal: Dim) -> Dim:
-    """Twice the number of pairs with j − i ≤ diagonal: row i holds i + diagonal + 1 of them, cut to 0 … keys."""
+    """Twice the number of pairs with j − i ≤ diagonal: row i has i + diagonal + 1 of them, limited to 0 … keys."""
 
     def twice(n: Dim) -> Dim:  # twice the n-th triangular number
         size = maximum(n, 0)
@@ -68,19 +68,19 @@ _Pairs = Annotated[
 
 
 class Blocks(BaseModel):
-    """Which blocks of ``size`` queries and ``size`` keys meet: a list of pairs, or band, global and random blocks."""
+    """Block-sparse pattern: pairs of blocks of ``size`` queries and ``size`` keys, listed or described."""
 
     model_config = ConfigDict(strict=True, frozen=True, extra="forbid", arbitrary_types_allowed=True)
 
-    size: Size = attr("positions in a block")
-    pairs: _Pairs | None = attr("the [query block, key block] pairs that meet", default=None)
+    size: Size = attr("positions per block")
+    pairs: _Pairs | None = attr("the [query block, key block] pairs that are kept", default=None)
     band: Spatial(2, least=0) | None = attr(  # type: ignore[valid-type]
-        "blocks to the left and to the right that a block sees beside itself", default=None
+        "visible blocks to the left and to the right of the query block", default=None
     )
     global_blocks: Spatial(2, least=0) = attr(  # type: ignore[valid-type]
-        "blocks at the start and at the end that see all blocks and are seen by all", default=0
+        "number of blocks at the start and at the end that are always visible and see all blocks", default=0
     )
-    random: int = attr("further blocks that each block sees, drawn at random", default=0, ge=0)
+    random: int = attr("additional visible blocks per query block, drawn at random", default=0, ge=0)
     seed: int = attr("seed of the random blocks", default=0)
 
     @model_validator(mode="after")
@@ -91,7 +91,7 @@ class Blocks(BaseModel):
         return self
 
     def kept(self, queries: Dim, keys: Dim, *, lower_right: bool) -> Kept:
-        """Pairs of positions and queries in kept blocks; RuleError where the blocks do not fit the lengths."""
+        """Count the pairs and queries in kept blocks; RuleError if the blocks do not fit the lengths."""
         for length, what in ((queries, "queries"), (keys, "keys")):
             if length % self.size > 0:
                 raise RuleError(
@@ -103,22 +103,22 @@ class Blocks(BaseModel):
         return Kept(blocks.pairs * self.size * self.size, blocks.rows * self.size)
 
     def chosen(self, rows: int, columns: int, *, lower_right: bool) -> list[tuple[int, int]]:
-        """The kept pairs of blocks, one by one."""
+        """Return the kept pairs of blocks."""
         if self.pairs:
             return list(self.pairs)
         draw = random.Random(self.seed)
         shift = columns - rows if lower_right else 0
         first, last = self.global_blocks
         inner = range(first, columns - last)
-        found: list[tuple[int, int]] = []
+        pairs: list[tuple[int, int]] = []
         for row in range(rows):
             if not first <= row < rows - last:
-                found += [(row, column) for column in range(columns)]
+                pairs += [(row, column) for column in range(columns)]
                 continue
             near = {c for c in inner if self.band and -self.band[0] <= c - row - shift <= self.band[1]}
             near |= set(draw.sample([c for c in inner if c not in near], self.random))
-            found += [(row, column) for column in range(columns) if column in near or column not in inner]
-        return found
+            pairs += [(row, column) for column in range(columns) if column in near or column not in inner]
+        return pairs
 
     def _listed(self, rows: Dim, columns: Dim) -> Kept:
         assert self.pairs
@@ -132,8 +132,8 @@ class Blocks(BaseModel):
         inner_rows, inner_columns = rows - everywhere, columns - everywhere
         near = 0 if self.band is None else sum(self.band) + 1
         if inner_rows < 0 or inner_columns < 0 or self.random > maximum(inner_columns - near, 0):
-            wanted = f"{everywhere} global blocks" + (f" and {self.random} random ones" if self.random else "")
-            raise RuleError(f"no room for {wanted} among {rows}×{columns} blocks of {self.size}")
+            needed = f"{everywhere} global blocks" + (f" and {self.random} random ones" if self.random else "")
+            raise RuleError(f"{needed} do not fit into {rows}×{columns} blocks of {self.size}")
         shift = columns - rows if lower_right else 0
         local = Kept(0, 0) if self.band is None else band(inner_rows, inner_columns, shift, *self.band)
         blocks = rows * columns - inner_rows * inner_columns + local.pairs + inner_rows * self.random

@@ -1,4 +1,4 @@
-"""Broadcasting, as NumPy and PyTorch do it, for the operations that combine tensors."""
+"""Broadcasting, as in NumPy and PyTorch."""
 
 from __future__ import annotations
 
@@ -9,9 +9,12 @@ from netcalc.dims import Dim
 
 
 def broadcast(what: str, shapes: Sequence[Sequence[Dim]], fixes: Iterable[Fix] = ()) -> tuple[Dim, ...]:
-    """The shape that all of these have in common: aligned from the last axis, sizes are equal or 1.
+    """Return the broadcast shape: aligned from the last axis, sizes are equal or 1.
 
-    Symbolic sizes are equal when their forms are.  RuleError where two sizes differ.
+    Symbolic sizes are equal if their canonical forms are.
+
+    Raises:
+        RuleError: if two sizes differ and neither is 1.
     """
     rank = max(map(len, shapes))
     common: list[Dim] = [1] * rank

@@ -1,4 +1,4 @@
-"""Reading an einsum equation, and what is done for it, pair by pair; the rules and the kernel share it."""
+"""Einsum equations: parsing, and the sequence of pairwise contractions; used by the rules and by the kernel."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from netcalc.diagnostics import RuleError
 from netcalc.dims import Dim
 
-#: The axes of one operand or result, each with its label: a letter, or ``…0``, ``…1`` under an ellipsis.
+#: The label of each axis of an operand or result: a letter, or ``…0``, ``…1`` for the axes of an ellipsis.
 Labels = tuple[str, ...]
 
 _PART = re.compile(r"([A-Za-z]*)(?:(\.\.\.)([A-Za-z]*))?")
@@ -17,7 +17,7 @@ _PART = re.compile(r"([A-Za-z]*)(?:(\.\.\.)([A-Za-z]*))?")
 
 @dataclass(frozen=True, slots=True)
 class Equation:
-    """The labels of every operand and of the output, and how large each label is."""
+    """Labels of the operands and of the output, and the size of each label."""
 
     operands: tuple[Labels, ...]
     output: Labels
@@ -26,11 +26,11 @@ class Equation:
 
 @dataclass(frozen=True, slots=True)
 class Pairing:
-    """Two operands become one.
+    """Contraction of two operands.
 
-    ``left`` and ``right`` are labels that are summed in one operand beforehand, as nothing else has them.  Of the
-    rest, ``batch`` labels are in both and stay, ``summed`` ones are in both and end here, ``rows`` are the left's
-    and ``columns`` the right's alone.
+    ``left`` and ``right`` are labels that occur in one operand only and are summed in it first.  Of the others,
+    ``batch`` labels are in both operands and in the result, ``summed`` labels are in both and not in the result,
+    ``rows`` are in the left operand only, and ``columns`` in the right one only.
     """
 
     left: Labels
@@ -42,19 +42,22 @@ class Pairing:
 
     @property
     def result(self) -> Labels:
-        """The labels of the result, in the order of its axes."""
+        """Labels of the result, in the order of its axes."""
         return self.batch + self.rows + self.columns
 
 
 def read(equation: str, shapes: Sequence[Sequence[Dim]]) -> Equation:
-    """The equation with the shapes it is applied to, as ``torch.einsum`` reads it; RuleError where they do not fit.
+    """Parse an equation as ``torch.einsum`` does, for operands of these shapes.
 
     Without an arrow the output has the axes of the ellipsis, then the letters that occur once, in ASCII order.
+
+    Raises:
+        RuleError: if the equation is invalid or does not fit the shapes.
     """
     inputs, arrow, output = equation.replace(" ", "").partition("->")
     parts = inputs.split(",")
     if len(parts) != len(shapes):
-        raise RuleError(f"einsum: {equation!r} is about {len(parts)} inputs, and there are {len(shapes)}")
+        raise RuleError(f"einsum: {equation!r} names {len(parts)} inputs, and there are {len(shapes)}")
     operands = [_labels(part, len(shape), equation) for part, shape in zip(parts, shapes, strict=True)]
     sizes = _sizes(operands, shapes)
     dots = sorted((label for label in sizes if label.startswith("…")), key=lambda label: -int(label[1:]))
@@ -94,11 +97,11 @@ def _labels(part: str, rank: int, equation: str) -> Labels:
 def _sizes(operands: Sequence[Labels], shapes: Sequence[Sequence[Dim]]) -> dict[str, Dim]:
     sizes: dict[str, Dim] = {}
     for labels, shape in zip(operands, shapes, strict=True):
-        own: dict[str, Dim] = {}
+        operand: dict[str, Dim] = {}
         for label, size in zip(labels, shape, strict=True):
-            if own.setdefault(label, size) != size:
-                raise RuleError(f"einsum: {label!r} is twice in one input, as {own[label]} and as {size}")
-        for label, size in own.items():
+            if operand.setdefault(label, size) != size:
+                raise RuleError(f"einsum: {label!r} is twice in one input, as {operand[label]} and as {size}")
+        for label, size in operand.items():
             sizes[label] = _common(label, sizes.get(label, 1), size)
     return sizes
 
@@ -110,9 +113,9 @@ def _common(label: str, one: Dim, other: Dim) -> Dim:
 
 
 def pairings(equation: Equation, shapes: Sequence[Sequence[Dim]]) -> tuple[list[Labels], list[Pairing], Labels]:
-    """The labels that really vary in each operand, the pairings from left to right, and what is summed at the end.
+    """Return the labels of each operand, the contractions from left to right, and the labels summed at the end.
 
-    A label of size 1 in an operand is left out of it, as there is nothing to multiply or sum along it.
+    A label of size 1 in an operand is left out of it: there is nothing to multiply or sum along it.
     """
     varying = [
         tuple(dict.fromkeys(x for x, size in zip(labels, shape, strict=True) if size != 1))
@@ -127,7 +130,7 @@ def pairings(equation: Equation, shapes: Sequence[Sequence[Dim]]) -> tuple[list[
 
 
 def _pairing(left: Labels, right: Labels, needed: set[str]) -> Pairing:
-    """How two operands combine when the labels in ``needed`` must stay."""
+    """Return the contraction of two operands that keeps the labels in ``needed``."""
 
     def alone(labels: Labels, other: Labels, *, stays: bool) -> Labels:
         return tuple(x for x in labels if x not in other and (x in needed) == stays)

@@ -1,4 +1,4 @@
-"""The types of attributes that hold whole numbers, one or a list of them."""
+"""Types of attributes that hold one number or a list of numbers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["Axes", "Counts", "Extents", "Numbers", "Shape", "Sizes", "Whole", "W
 
 
 def listed(value: Any) -> Any:
-    """One value as a list of it."""
+    """Return a list as a tuple, and a single value as a tuple of one."""
     return tuple(value) if isinstance(value, (list, tuple)) else (value,)
 
 
@@ -40,9 +40,9 @@ Whole = Annotated[Any, BeforeValidator(partial(whole_number, least=None)), WithJ
 Sizes = Annotated[tuple[Size, ...], BeforeValidator(listed), _schema(type="integer", minimum=1)]
 Counts = Annotated[tuple[_Count, ...], BeforeValidator(listed), _schema(type="integer", minimum=0)]
 Wholes = Annotated[tuple[Whole, ...], BeforeValidator(listed), _schema(type="integer")]
-#: Sizes, of which any may be -1.
+#: Sizes, any of which may be -1.
 Extents = Annotated[tuple[_Extent, ...], BeforeValidator(listed), _schema(type="integer", minimum=-1)]
-#: Sizes, of which one may be -1.
+#: Sizes, one of which may be -1.
 Shape = Annotated[
     tuple[_Extent, ...], BeforeValidator(listed), AfterValidator(_one_free), _schema(type="integer", minimum=-1)
 ]

@@ -1,4 +1,4 @@
-"""What operations share that only move elements, and join or part them."""
+"""The base of operations that move elements without arithmetic."""
 
 from collections.abc import Sequence
 
@@ -8,23 +8,23 @@ from netcalc.tensor_type import TensorType
 
 
 class Movement(Operation):
-    """Base of operations that move data, or make it from nothing, without arithmetic; any element type goes."""
+    """Base of operations that move or create data without arithmetic, for any element type."""
 
-    cost_rule = "no arithmetic"
+    cost_rule = "none: data moves"
 
     def cost(self, ctx: Context, inputs: Sequence[TensorType], outputs: Sequence[TensorType]) -> Sequence[Term]:
         return ()
 
 
 def normal_axes(axes: Sequence[int], rank: int, what: str) -> tuple[int, ...]:
-    """The axes counted from the front; RuleError where the tensor has no such axis, or one is named twice."""
-    found = tuple(normal_axis(axis, rank, what) for axis in axes)
-    for axis in found:
-        if found.count(axis) > 1:
-            raise RuleError(f"{what}: axis {axis} is named twice in {list(axes)}")
-    return found
+    """Return the axes counted from the front; RuleError if an axis does not exist or is listed twice."""
+    normal = tuple(normal_axis(axis, rank, what) for axis in axes)
+    for axis in normal:
+        if normal.count(axis) > 1:
+            raise RuleError(f"{what}: axis {axis} is listed twice in {list(axes)}")
+    return normal
 
 
 def resized(x: TensorType, sizes: dict[int, Dim]) -> TensorType:
-    """``x`` with other sizes at some axes."""
+    """Return ``x`` with new sizes for some axes."""
     return x.with_shape(*(sizes.get(axis, size) for axis, size in enumerate(x.shape)))

@@ -1,4 +1,4 @@
-"""What pooling with a sliding window shares, whatever becomes of the elements in it."""
+"""The base of pooling with a sliding window."""
 
 from collections.abc import Sequence
 from typing import Any, ClassVar
@@ -10,18 +10,18 @@ from netcalc.tensor_type import TensorType
 
 
 class Pooling(SpatialOperation):
-    """Base of pooling with a window; ``padding`` and ``dilation`` are 0 and 1 where an operation lacks them."""
+    """Base of pooling with a sliding window; without attributes of that name, padding is 0 and dilation 1."""
 
     windowed = True
     shorthand = "kernel"
     shape_rule = "(N, C, L…) → (N, C, L'…), L' = ⌊(L + 2·p − d·(k − 1) − 1)/s⌋ + 1 for each axis"
 
-    #: Whether a window must fit the input even without its padding.
+    #: True if a window must fit the unpadded input.
     fits_bare: ClassVar[bool] = False
 
     kernel: Sizes = attr("size of the window")
-    stride: OptionalSizes = attr("step between windows; the size of the window unless given", default=None)
-    ceil_mode: bool = attr("round up, for a last window that reaches past the end", default=False)
+    stride: OptionalSizes = attr("distance between windows; by default the size of the window", default=None)
+    ceil_mode: bool = attr("round the number of windows up, so that the last one may reach past the end", default=False)
 
     @property
     def strides(self) -> tuple[Any, ...]:
@@ -36,7 +36,7 @@ class Pooling(SpatialOperation):
         return (1,) * self.axes
 
     def counts(self, ctx: Context, sizes: Sequence[Dim]) -> tuple[Any, ...]:
-        """The sizes of the result; RuleError where the windows do not fit."""
+        """Return the spatial sizes of the result; RuleError if a window does not fit."""
         for axis, kernel, offset in zip(AXES[self.axes], self.kernel, self.offsets, strict=True):
             if 2 * offset > kernel:
                 raise RuleError(
@@ -58,9 +58,9 @@ class Pooling(SpatialOperation):
         return x.with_shape(*x.shape[: -self.axes], *self.counts(ctx, self.sizes_of(x)))
 
     def results(self, y: TensorType) -> dict[str, Dim]:
-        """The elements of the result, as factors."""
+        """Return the number of elements of the result, as factors."""
         return {"batch": self.batch_of(y), "channels": self.channels_of(y), **self.by_axis("out", self.sizes_of(y))}
 
-    def joins(self) -> Dim:
-        """The operations that join a window's taps into one number."""
+    def reductions(self) -> Dim:
+        """Return the number of binary operations that reduce one window."""
         return product(self.kernel) - 1

@@ -1,4 +1,4 @@
-"""The parameters and the work that all kinds of normalisation have in common."""
+"""Parameters and work shared by the normalisations."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from netcalc.opdef import ONES, ZEROS, Param, Term
 
 
 def affine_params(shape: Sequence[Dim], weight: bool, bias: bool) -> tuple[Param, ...]:
-    """The learned scale and shift, each where there is one; they start as the identity."""
+    """Return the learned scale and shift, each if requested; initially the identity."""
     both = (Param("weight", tuple(shape), ONES), Param("bias", tuple(shape), ZEROS))
-    return tuple(param for param, wanted in zip(both, (weight, bias), strict=True) if wanted)
+    return tuple(param for param, learned in zip(both, (weight, bias), strict=True) if learned)
 
 
 def moments(values: Dim, **groups: Dim) -> tuple[Term, ...]:
-    """The mean of ``values`` numbers in each group, their differences from it, and the variance."""
+    """Return the work of mean, centring and variance of ``values`` numbers in each group."""
     return (
         Term.of("add", "mean", **groups, sums=values - 1),
         Term.of("div", "mean", **groups),
@@ -27,7 +27,7 @@ def moments(values: Dim, **groups: Dim) -> tuple[Term, ...]:
 
 
 def reciprocal_root(**groups: Dim) -> tuple[Term, ...]:
-    """1/√(v + ε) for each group."""
+    """Return the work of 1/√(v + ε) for each group."""
     return (
         Term.of("add", "epsilon", **groups),
         Term.of("transcendental", "root", **groups),
@@ -36,6 +36,6 @@ def reciprocal_root(**groups: Dim) -> tuple[Term, ...]:
 
 
 def affine_terms(weight: bool, bias: bool, **elements: Dim) -> tuple[Term, ...]:
-    """One multiplication and one addition for each element, each where it is learned."""
+    """Return the work of the learned scale and shift: one multiplication and one addition per element."""
     both = (Term.of("mul", "scale", **elements), Term.of("add", "bias", **elements))
-    return tuple(term for term, wanted in zip(both, (weight, bias), strict=True) if wanted)
+    return tuple(term for term, learned in zip(both, (weight, bias), strict=True) if learned)

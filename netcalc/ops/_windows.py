@@ -1,4 +1,4 @@
-"""What operations that slide a window over spatial axes share: attributes, padding, and the size of the result."""
+"""Spatial operations: attributes with an item per axis, padding, and the number of windows."""
 
 import inspect
 from collections.abc import Sequence
@@ -21,10 +21,10 @@ PadMode: TypeAlias = Literal["zeros", "reflect", "replicate", "circular"]
 
 
 class PerAxis(NamedTuple):
-    """Marks an attribute that holds one item for each spatial axis; a single item stands for all of them.
+    """Marker of an attribute that holds one item per spatial axis; a single item stands for all axes.
 
-    An item is a whole number, or null where ``optional``.  With ``pairs`` it is kept as (before, after) and may be
-    written as one number or as [before, after].  ``words`` are strings that the attribute may be instead.
+    An item is a whole number, or null if ``optional``.  With ``pairs`` it is stored as (before, after), and may be
+    written as one number or as [before, after].  ``words`` are strings that are accepted instead.
     """
 
     least: int = 1
@@ -33,7 +33,7 @@ class PerAxis(NamedTuple):
     words: tuple[str, ...] = ()
 
     def read(self, value: Any, axes: int) -> Any:
-        """The value in its one internal form; ValueError where it does not fit."""
+        """Return the value in its internal form; ValueError if it is invalid."""
         if value in self.words:
             return value
         if isinstance(value, str) and self.words:
@@ -56,7 +56,7 @@ class PerAxis(NamedTuple):
         return (number, number) if self.pairs else number
 
     def schema(self, axes: int) -> JsonSchemaValue:
-        """The JSON Schema of what may be written."""
+        """Return the JSON Schema of the attribute."""
         number: JsonSchemaValue = {"type": "integer", "minimum": self.least}
         one: list[JsonSchemaValue] = [number, {"type": "null"}] if self.optional else [number]
         item = [*one, {"type": "array", "items": number, "minItems": 2, "maxItems": 2}] if self.pairs else one
@@ -66,11 +66,11 @@ class PerAxis(NamedTuple):
 
 
 Sizes = Annotated[tuple[Any, ...], PerAxis()]
-#: As ``Sizes``; null, for the whole attribute or for an axis, leaves the choice to the operation.
+#: As ``Sizes``; null, for all axes or for one, selects the default of the operation.
 OptionalSizes = Annotated[tuple[Any, ...], PerAxis(optional=True)]
 Offsets = Annotated[tuple[Any, ...], PerAxis(least=0)]
 Padding = Annotated[tuple[tuple[Any, Any], ...], PerAxis(least=0, pairs=True)]
-#: Padding, or a rule that finds it.
+#: Padding, or the name of a rule that computes it.
 AutoPadding = Annotated[
     tuple[tuple[Any, Any], ...] | str,
     PerAxis(least=0, pairs=True, words=("valid", "same", "same_upper", "same_lower")),
@@ -78,13 +78,13 @@ AutoPadding = Annotated[
 
 
 class SpatialOperation(Operation):
-    """Base of operations over ``axes`` spatial axes, which come last; channels come before them, a batch may too."""
+    """Base of operations over ``axes`` spatial axes: the last axes of (channels, …) or (batch, channels, …)."""
 
     axes: ClassVar[int]
 
     @classmethod
     def __pydantic_init_subclass__(cls, **_: Any) -> None:
-        """The page of an operation goes on with what its bases say below their first lines, for every rank."""
+        """Append the details of the base classes to the page of an operation."""
         if "axes" not in cls.__dict__:
             return
         family = [base for base in reversed(cls.__mro__[1:]) if issubclass(base, SpatialOperation)]
@@ -120,23 +120,24 @@ class SpatialOperation(Operation):
     # -- the input ----------------------------------------------------------------------------------
 
     def require_spatial(self, x: TensorType) -> None:
-        """RuleError unless ``x`` is floating point, (batch, channels, axes…) or (channels, axes…)."""
+        """Raise RuleError unless ``x`` is floating point, (batch, channels, axes…) or (channels, axes…)."""
         require_float(x, self.name)
         require_rank(x, (self.axes + 1, self.axes + 2), self.name)
 
     def batch_of(self, x: TensorType) -> Dim:
-        """The batch size; 1 where the input has no batch."""
+        """Return the batch size; 1 if the input has no batch axis."""
         return x.shape[0] if x.rank == self.axes + 2 else 1
 
     def channels_of(self, x: TensorType) -> Dim:
+        """Return the number of channels."""
         return x.shape[-self.axes - 1]
 
     def sizes_of(self, x: TensorType) -> tuple[Dim, ...]:
-        """The sizes of the spatial axes."""
+        """Return the sizes of the spatial axes."""
         return x.shape[-self.axes :]
 
     def by_axis(self, prefix: str, sizes: Sequence[Dim]) -> dict[str, Dim]:
-        """Sizes by axis, as factors of a term: ``{"out_height": 112, "out_width": 112}``."""
+        """Return sizes by axis as factors of a term: ``{"out_height": 112, "out_width": 112}``."""
         return {f"{prefix}_{axis}": size for axis, size in zip(AXES[self.axes], sizes, strict=True)}
 
     # -- the windows --------------------------------------------------------------------------------
@@ -152,7 +153,7 @@ class SpatialOperation(Operation):
         *,
         ceil_mode: bool = False,
     ) -> tuple[Any, ...]:
-        """How many windows there are along each axis; RuleError where not one fits."""
+        """Return the number of windows along each axis; RuleError if none fits."""
         every = zip(AXES[self.axes], sizes, kernel, stride, pads, dilation or (1,) * self.axes, strict=True)
         return tuple(self._window_count(ctx, *axis, ceil_mode=ceil_mode) for axis in every)
 
@@ -198,10 +199,10 @@ def resolve_padding(
     stride: Sequence[Dim],
     dilation: Sequence[Dim],
 ) -> Pads:
-    """(before, after) for each axis, also where ``padding`` is a rule.
+    """Return (before, after) for each axis, where ``padding`` may be the name of a rule.
 
-    ``same`` adds dilation·(kernel − 1) in all; ``same_upper`` and ``same_lower`` add what makes the result
-    ⌈size / stride⌉.  An odd rest goes after, with ``same_lower`` before.
+    ``same`` adds dilation·(kernel − 1) in total; ``same_upper`` and ``same_lower`` add as much as a result of
+    ⌈size / stride⌉ requires.  An odd element is added after, with ``same_lower`` before.
     """
     if not isinstance(padding, str):
         return padding
@@ -218,7 +219,7 @@ def resolve_padding(
 
 
 def check_pad_mode(name: str, mode: str, sizes: Sequence[Dim], pads: Pads) -> None:
-    """RuleError where the padding would repeat more than there is."""
+    """Raise RuleError if the padding would repeat more elements than the axis has."""
     if mode not in ("reflect", "circular"):
         return
     for axis, size, pad in zip(AXES[len(sizes)], sizes, pads, strict=True):
@@ -229,7 +230,7 @@ def check_pad_mode(name: str, mode: str, sizes: Sequence[Dim], pads: Pads) -> No
 
 
 def per_group(name: str, what: str, channels: Dim, groups: Dim) -> Dim:
-    """Channels in one group; RuleError where they do not divide."""
+    """Return the channels per group; RuleError if the groups do not divide them."""
     share = exact_div(channels, groups)
     if share is None:
         raise RuleError(f"{name}: {channels} {what} channels do not divide into {groups} groups")

@@ -1,4 +1,4 @@
-"""Activations that work on each element by itself.
+"""Elementwise activations.
 
 :mod:`netcalc.ops.rectifier` has relu and its variants, :mod:`netcalc.ops.softmax` softmax, and
 :mod:`netcalc.ops.gated_units` the gated units.
@@ -11,18 +11,17 @@ from pydantic import model_validator
 
 from netcalc.opdef import Context, Term, attr
 from netcalc.ops import operation
-from netcalc.ops._activation import GELU_BY, SIGMOID, SILU, Elementwise, terms
+from netcalc.ops._elementwise import GELU_BY, SIGMOID, SILU, Elementwise, terms
 from netcalc.tensor_type import TensorType
 
 
 @operation
 class Identity(Elementwise):
-    """x itself, of any type; a place holder with a name."""
+    """x itself, of any type; a placeholder with a name."""
 
     name = "identity"
     no_op_in_inference = True
     reference = "torch.nn.Identity"
-    cost_rule = "none"
     work = {}
 
     def infer(self, ctx: Context, x: TensorType) -> TensorType:
@@ -36,10 +35,9 @@ class ELU(Elementwise):
     name = "elu"
     reference = "torch.nn.ELU; Clevert et al. 2015, arXiv:1511.07289"
     shorthand = "alpha"
-    cost_rule = "1 comparison, 1 exponential and 1 mul an element"
     work = {"compare": 1, "transcendental": 1, "mul": 1}
 
-    alpha: float = attr("how far it falls below zero", default=1.0)
+    alpha: float = attr("negative of the limit for x → −∞", default=1.0)
 
 
 @operation
@@ -48,7 +46,6 @@ class SELU(Elementwise):
 
     name = "selu"
     reference = "torch.nn.SELU; Klambauer et al. 2017, arXiv:1706.02515"
-    cost_rule = "1 comparison, 1 exponential and 2 muls an element"
     work = {"compare": 1, "transcendental": 1, "mul": 2}
 
 
@@ -59,10 +56,9 @@ class CELU(Elementwise):
     name = "celu"
     reference = "torch.nn.CELU; Barron 2017, arXiv:1704.07483"
     shorthand = "alpha"
-    cost_rule = "1 comparison, 1 div, 1 exponential and 1 mul an element"
     work = {"compare": 1, "div": 1, "transcendental": 1, "mul": 1}
 
-    alpha: float = attr("how far it falls below zero; not 0", default=1.0)
+    alpha: float = attr("negative of the limit for x → −∞; not 0", default=1.0)
 
     @model_validator(mode="after")
     def _divides(self) -> Self:
@@ -73,7 +69,7 @@ class CELU(Elementwise):
 
 @operation
 class GELU(Elementwise):
-    """x·Φ(x), Φ being the normal distribution function: ½·x·(1 + erf(x/√2)).
+    """x·Φ(x), where Φ is the standard normal distribution function: ½·x·(1 + erf(x/√2)).
 
     ``approximate: tanh`` is ½·x·(1 + tanh(√(2/π)·(x + 0.044715·x³))).
     """
@@ -81,9 +77,9 @@ class GELU(Elementwise):
     name = "gelu"
     reference = "torch.nn.GELU; Hendrycks & Gimpel 2016, arXiv:1606.08415"
     shorthand = "approximate"
-    cost_rule = "1 erf, 1 add and 3 muls an element; tanh: 1 tanh, 2 adds and 6 muls"
+    cost_rule = "1 erf, 1 add and 3 muls per element; with tanh: 1 tanh, 2 adds and 6 muls"
 
-    approximate: Literal["none", "tanh"] = attr("the formula: exact, or by tanh", default="none")
+    approximate: Literal["none", "tanh"] = attr("the formula: exact, or the tanh approximation", default="none")
 
     def cost(self, ctx: Context, inputs: Sequence[TensorType], outputs: Sequence[TensorType]) -> Sequence[Term]:
         return terms(GELU_BY[self.approximate], self.name, elements=inputs[0].elements)
@@ -95,7 +91,6 @@ class QuickGELU(Elementwise):
 
     name = "quick_gelu"
     reference = "Hendrycks & Gimpel 2016, arXiv:1606.08415; Radford et al. 2021, arXiv:2103.00020"
-    cost_rule = "1 exponential, 2 adds, 1 div and 2 muls an element"
     work = {**SIGMOID, "mul": 2}
 
 
@@ -105,7 +100,6 @@ class SiLU(Elementwise):
 
     name = "silu"
     reference = "torch.nn.SiLU; Elfwing et al. 2017, arXiv:1702.03118"
-    cost_rule = "1 exponential, 2 adds and 1 div an element"
     work = SILU
 
 
@@ -115,7 +109,6 @@ class Mish(Elementwise):
 
     name = "mish"
     reference = "torch.nn.Mish; Misra 2019, arXiv:1908.08681"
-    cost_rule = "3 transcendental functions and 1 mul an element"
     work = {"transcendental": 3, "mul": 1}
 
 
@@ -125,7 +118,6 @@ class Hardswish(Elementwise):
 
     name = "hardswish"
     reference = "torch.nn.Hardswish; Howard et al. 2019, arXiv:1905.02244"
-    cost_rule = "1 add, 2 comparisons, 1 mul and 1 div an element"
     work = {"add": 1, "compare": 2, "mul": 1, "div": 1}
 
 
@@ -135,20 +127,18 @@ class Hardsigmoid(Elementwise):
 
     name = "hardsigmoid"
     reference = "torch.nn.Hardsigmoid; Howard et al. 2019, arXiv:1905.02244"
-    cost_rule = "1 add, 2 comparisons and 1 div an element"
     work = {"add": 1, "compare": 2, "div": 1}
 
 
 @operation
 class Hardtanh(Elementwise):
-    """x held between ``min`` and ``max``."""
+    """x limited to the range from ``min`` to ``max``."""
 
     name = "hardtanh"
     reference = "torch.nn.Hardtanh"
-    cost_rule = "2 comparisons an element"
     work = {"compare": 2}
 
-    min: float = attr("least value (torch: min_val)", default=-1.0)
+    min: float = attr("smallest value (torch: min_val)", default=-1.0)
     max: float = attr("largest value (torch: max_val)", default=1.0)
 
     @model_validator(mode="after")
@@ -164,7 +154,6 @@ class Sigmoid(Elementwise):
 
     name = "sigmoid"
     reference = "torch.nn.Sigmoid"
-    cost_rule = "1 exponential, 2 adds and 1 div an element"
     work = SIGMOID
 
 
@@ -174,21 +163,19 @@ class Tanh(Elementwise):
 
     name = "tanh"
     reference = "torch.nn.Tanh"
-    cost_rule = "1 tanh an element"
     work = {"transcendental": 1}
 
 
 @operation
 class Softplus(Elementwise):
-    """ln(1 + exp(beta·x))/beta; x itself where beta·x is above the threshold."""
+    """ln(1 + exp(beta·x))/beta; x itself where beta·x exceeds ``threshold``."""
 
     name = "softplus"
     reference = "torch.nn.Softplus"
-    cost_rule = "1 mul, 2 transcendental functions, 1 div and 1 comparison an element"
     work = {"mul": 1, "transcendental": 2, "div": 1, "compare": 1}
 
     beta: float = attr("sharpness", default=1.0)
-    threshold: float = attr("above it the function is taken as x", default=20.0)
+    threshold: float = attr("value of beta·x above which the result is x", default=20.0)
 
 
 @operation
@@ -197,5 +184,4 @@ class Softsign(Elementwise):
 
     name = "softsign"
     reference = "torch.nn.Softsign"
-    cost_rule = "1 comparison for |x|, 1 add and 1 div an element"
     work = {"compare": 1, "add": 1, "div": 1}

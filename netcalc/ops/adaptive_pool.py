@@ -13,25 +13,26 @@ from netcalc.tensor_type import TensorType
 class AdaptivePooling(SpatialOperation):
     """Base of pooling to a given size.
 
-    Output element i pools the input from ⌊i·L/out⌋ to ⌈(i + 1)·L/out⌉, so that the windows cover the axis, differ in
-    size by one at most, and overlap where out does not divide L.  The input may come without a batch axis.
+    Output element i pools the input elements from ⌊i·L/out⌋ up to, but not including, ⌈(i + 1)·L/out⌉.  The windows
+    cover the axis, differ in size by at most one, and overlap where out does not divide L.  The batch axis is
+    optional.
     """
 
     shorthand = "output_size"
     shape_rule = "(N, C, L…) → (N, C, output_size…)"
 
-    output_size: OptionalSizes = attr("the size of the result; null keeps the input's")
+    output_size: OptionalSizes = attr("size of the result; null keeps the size of the input")
 
     def targets(self, sizes: Sequence[Dim]) -> tuple[Any, ...]:
-        """The sizes of the result."""
+        """Return the spatial sizes of the result."""
         return tuple(n if out is None else out for n, out in zip(sizes, self.output_size, strict=True))
 
     def infer(self, ctx: Context, x: TensorType) -> TensorType | tuple[TensorType, ...]:
         self.require_spatial(x)
         return x.with_shape(*x.shape[: -self.axes], *self.targets(self.sizes_of(x)))
 
-    def joins(self, x: TensorType, y: TensorType) -> dict[str, Dim]:
-        """The operations that join each window's elements into one number, as factors."""
+    def reductions(self, x: TensorType, y: TensorType) -> dict[str, Dim]:
+        """Return the number of binary operations that reduce the windows, as factors."""
         covered = product(_covered(n, out) for n, out in zip(self.sizes_of(x), self.sizes_of(y), strict=True))
         return {
             "batch": self.batch_of(x),
@@ -41,13 +42,13 @@ class AdaptivePooling(SpatialOperation):
 
 
 def _covered(size: Dim, out: Dim) -> Dim:
-    """The elements in all windows along one axis; an element in two windows counts twice."""
+    """Return the number of elements in all windows along one axis; overlapping elements count twice."""
     if exact_div(size, out) is not None:
         return size
     if exact_div(out, size) is not None:
         return out
     if isinstance(out, Poly):
-        raise UndecidedError(f"how windows from {size} to {out} elements overlap is open")
+        raise UndecidedError(f"the overlap of the windows from {size} to {out} elements is undecided")
     total: Dim = 0
     for i in range(out):
         total = total + ceil_div(size * (i + 1), out) - size * i // out
@@ -60,16 +61,16 @@ def _covered(size: Dim, out: Dim) -> Dim:
 class AdaptiveAvgPooling(AdaptivePooling):
     """Base of averages to a given size."""
 
-    cost_rule = "one add less than its window's elements and one division an output element"
+    cost_rule = "k − 1 adds and 1 div per output element, k being the size of its window"
 
     def cost(self, ctx: Context, inputs: Sequence[TensorType], outputs: Sequence[TensorType]) -> Sequence[Term]:
         (x,), (y,) = inputs, outputs
-        return (Term.of("add", "sum", **self.joins(x, y)), Term.of("div", "mean", elements=y.elements))
+        return (Term.of("add", "sum", **self.reductions(x, y)), Term.of("div", "mean", elements=y.elements))
 
 
 @operation
 class AdaptiveAvgPool1d(AdaptiveAvgPooling):
-    """The mean of as many windows along one axis as the result is to have."""
+    """The mean of each of output_size windows along one axis."""
 
     axes = 1
     name = "adaptive_avg_pool1d"
@@ -79,7 +80,7 @@ class AdaptiveAvgPool1d(AdaptiveAvgPooling):
 
 @operation
 class AdaptiveAvgPool2d(AdaptiveAvgPooling):
-    """The mean of as many windows over height and width as the result is to have."""
+    """The mean of each of output_size windows over height and width."""
 
     axes = 2
     name = "adaptive_avg_pool2d"
@@ -89,7 +90,7 @@ class AdaptiveAvgPool2d(AdaptiveAvgPooling):
 
 @operation
 class AdaptiveAvgPool3d(AdaptiveAvgPooling):
-    """The mean of as many windows over depth, height and width as the result is to have."""
+    """The mean of each of output_size windows over depth, height and width."""
 
     axes = 3
     name = "adaptive_avg_pool3d"
@@ -103,26 +104,26 @@ class AdaptiveAvgPool3d(AdaptiveAvgPooling):
 class AdaptiveMaxPooling(AdaptivePooling):
     """Base of maxima to a given size.
 
-    ``return_indices`` adds a second output, the position of each maximum in the flattened spatial axes of its channel,
-    the first of equals.
+    ``return_indices`` adds a second output: the index of each maximum in the flattened spatial axes of its channel.  Of
+    equal elements the first is taken.
     """
 
     outputs = ports("output", "indices?")
-    cost_rule = "one comparison less than its window's elements an output element"
+    cost_rule = "k − 1 comparisons per output element, k being the size of its window"
 
-    return_indices: bool = attr("also return where each maximum was found", default=False)
+    return_indices: bool = attr("also return the index of each maximum", default=False)
 
     def infer(self, ctx: Context, x: TensorType) -> TensorType | tuple[TensorType, ...]:
         y = super().infer(ctx, x)
         return (y, y.with_dtype("int64")) if self.return_indices and isinstance(y, TensorType) else y
 
     def cost(self, ctx: Context, inputs: Sequence[TensorType], outputs: Sequence[TensorType]) -> Sequence[Term]:
-        return (Term.of("compare", "maximum", **self.joins(inputs[0], outputs[0])),)
+        return (Term.of("compare", "maximum", **self.reductions(inputs[0], outputs[0])),)
 
 
 @operation
 class AdaptiveMaxPool1d(AdaptiveMaxPooling):
-    """The largest element of as many windows along one axis as the result is to have."""
+    """The largest element of each of output_size windows along one axis."""
 
     axes = 1
     name = "adaptive_max_pool1d"
@@ -132,7 +133,7 @@ class AdaptiveMaxPool1d(AdaptiveMaxPooling):
 
 @operation
 class AdaptiveMaxPool2d(AdaptiveMaxPooling):
-    """The largest element of as many windows over height and width as the result is to have."""
+    """The largest element of each of output_size windows over height and width."""
 
     axes = 2
     name = "adaptive_max_pool2d"
@@ -142,7 +143,7 @@ class AdaptiveMaxPool2d(AdaptiveMaxPooling):
 
 @operation
 class AdaptiveMaxPool3d(AdaptiveMaxPooling):
-    """The largest element of as many windows over depth, height and width as the result is to have."""
+    """The largest element of each of output_size windows over depth, height and width."""
 
     axes = 3
     name = "adaptive_max_pool3d"

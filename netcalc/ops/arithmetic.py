@@ -1,4 +1,4 @@
-"""Arithmetic between tensors, element by element, with broadcasting."""
+"""Elementwise arithmetic between tensors, with broadcasting."""
 
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Any, ClassVar, Literal
@@ -10,35 +10,43 @@ from netcalc.dtypes import FLOATS, INTEGERS, DType, holds, result_type
 from netcalc.opdef import Context, Example, Fix, Kind, Operation, RuleError, Term, attr, ports
 from netcalc.ops import operation
 from netcalc.ops._broadcast import broadcast
+from netcalc.ops._elementwise import per
 from netcalc.tensor_type import TensorType
 
 
 def number(value: Any) -> Any:
+    """Return ``value``, a number that may be symbolic; ValueError for anything else."""
     """Return ``value`` if it is a number, which may be symbolic; ValueError otherwise."""
     if isinstance(value, bool) or not isinstance(value, (int, float, Poly)):
         raise ValueError("should be a number")
     return value
 
 
-#: A number, which may be symbolic; it broadcasts to every shape and never widens a tensor.
+#: A number, which may be symbolic; it broadcasts to every shape, and does not change a tensor's precision.
 Number = Annotated[Any, BeforeValidator(number), WithJsonSchema({"type": "number"})]
 
 
 class Combination(Operation):
-    """What all of them share: broadcasting, the type of the result, and one unit of ``kind`` for each element."""
+    """Base of elementwise operations on several tensors: broadcasting, result type, work of one ``kind``."""
 
     inputs = ports("input", "other?")
     shape_rule = "broadcast: sizes are equal or 1, aligned from the last axis"
-    cost_rule = "one an element of the output"
     kind: ClassVar[Kind] = "compare"
 
+    @classmethod
+    def __pydantic_init_subclass__(cls, **_: Any) -> None:
+        """Derive the cost rule from ``kind``, where the class has none of its own."""
+        if "name" in cls.__dict__ and "cost_rule" not in cls.__dict__:
+            others = " for each operand after the first" if cls.inputs[0].variadic else ""
+            cls.cost_rule = per("output element", {cls.kind: 1}) + others
+
     def numbers(self) -> tuple[Any, ...]:
-        """The bare numbers among the operands."""
+        """Return the operands that are numbers rather than tensors."""
         value = getattr(self, "value", None)
         return () if value is None else (value,)
 
     def result(self, dtype: DType) -> DType:
-        """The type of the result of arithmetic in ``dtype``; RuleError where there is none."""
+        """Return the type of the result for operands of type ``dtype``; RuleError if it is not supported."""
         return dtype
 
     def infer(self, ctx: Context, *inputs: TensorType | None) -> TensorType:
@@ -60,7 +68,7 @@ class Combination(Operation):
         return TensorType(shape, self.result(result_type([(dtype, rank)], *self.numbers())))
 
     def fixes(self, tensors: Sequence[TensorType]) -> Iterator[Fix]:
-        """Remedies for shapes that do not fit."""
+        """Suggest fixes for shapes that do not broadcast."""
         yield from ()
 
     def cost(self, ctx: Context, inputs: Sequence[TensorType | None], outputs: Sequence[TensorType]) -> Sequence[Term]:
@@ -71,49 +79,48 @@ class Combination(Operation):
         )
 
     def applications(self, inputs: Sequence[TensorType | None]) -> list[tuple[int, Dim]]:
-        """How often two operands meet in how many elements: from left to right, the number last."""
+        """Return (number of pairwise operations, elements of each), from left to right, the number last."""
         shapes = [x.shape for x in inputs if x is not None]
         so_far = shapes[0]
-        found: list[tuple[int, Dim]] = []
+        counts: list[tuple[int, Dim]] = []
         for shape in [*shapes[1:], *(() for _ in self.numbers())]:
             so_far = broadcast(self.name, [so_far, shape])
             elements = product(so_far)
-            if found and found[-1][1] == elements:
-                found[-1] = (found[-1][0] + 1, elements)
+            if counts and counts[-1][1] == elements:
+                counts[-1] = (counts[-1][0] + 1, elements)
             else:
-                found.append((1, elements))
-        return found
+                counts.append((1, elements))
+        return counts
 
     def work(self, times: int, elements: Dim, dtype: DType) -> Sequence[Term]:
-        """The work of combining that many elements so many times."""
+        """Return the work of ``times`` pairwise operations on ``elements`` elements."""
         return (Term.of(self.kind, self.name, times=times, elements=elements),)
 
 
 class _Variadic(Combination):
-    """An operation that takes any number of tensors, and a number."""
+    """Base of operations on any number of tensors, and a number."""
 
     inputs = ports("inputs*")
     combines = True
     shorthand = "value"
-    cost_rule = "one an element for each operand after the first"
 
-    value: Number | None = attr("a number, as one more operand", default=None)
+    value: Number | None = attr("number as an additional operand", default=None)
 
 
 class _Pair(Combination):
-    """An operation on two tensors, or on a tensor and a number, in this order or the other."""
+    """Base of operations on two tensors, or on a tensor and a number, in either order."""
 
     shorthand = "value"
 
-    value: Number | None = attr("a number, in the second tensor's place", default=None)
-    reverse: bool = attr("swap the operands: value − input, input ** other turned round", default=False)
+    value: Number | None = attr("number in place of the second tensor", default=None)
+    reverse: bool = attr("swap the operands: value − input instead of input − value", default=False)
 
 
 @operation
 class Add(_Variadic):
-    """The sum of tensors, and of a number if one is given: residual joins, biases, masks.
+    """The sum of tensors, and of ``value`` if set: residual connections, biases, masks.
 
-    Tensors are added from left to right.  Bools are added as in PyTorch: the sum of two is their "or".
+    Tensors are added from left to right.  As in PyTorch the sum of two bools is their "or".
     """
 
     name = "add"
@@ -122,22 +129,22 @@ class Add(_Variadic):
     kind = "add"
 
     def fixes(self, tensors: Sequence[TensorType]) -> Iterator[Fix]:
-        """A projection that brings one side of a residual join to the shape of the other."""
+        """Suggest a projection of one branch of a residual connection to the shape of the other."""
         if len(tensors) != 2 or tensors[0].rank != tensors[1].rank:
             return
         for port, side in ((1, tensors[1]), (0, tensors[0])):
-            goal = tensors[1 - port].shape
-            if side.rank in (2, 3) and side.shape[:-1] == goal[:-1]:
-                yield _projection(port, "linear", {"out": goal[-1]}, goal)
+            target = tensors[1 - port].shape
+            if side.rank in (2, 3) and side.shape[:-1] == target[:-1]:
+                yield _projection(port, "linear", {"out": target[-1]}, target)
             elif side.rank in (3, 4, 5):
                 for stride in (1, 2, 4, 8):
-                    attrs = {"out": goal[1], "kernel": 1, "stride": stride}
-                    yield _projection(port, f"conv{side.rank - 2}d", attrs, goal)
+                    attrs = {"out": target[1], "kernel": 1, "stride": stride}
+                    yield _projection(port, f"conv{side.rank - 2}d", attrs, target)
 
 
-def _projection(port: int, op: str, attrs: dict[str, Any], goal: tuple[Dim, ...]) -> Fix:
+def _projection(port: int, op: str, attrs: dict[str, Any], target: tuple[Dim, ...]) -> Fix:
     written = ", ".join(f"{name}: {value}" for name, value in attrs.items())
-    return Fix(f"give input {port + 1} a projection: {op}: {{{written}}}", op, attrs, port, goal)
+    return Fix(f"give input {port + 1} a projection: {op}: {{{written}}}", op, attrs, port, target)
 
 
 @operation
@@ -158,7 +165,7 @@ class Sub(_Pair):
 
 @operation
 class Mul(_Variadic):
-    """The product of tensors, and of a number if one is given: gates, scales, masks."""
+    """The product of tensors, and of ``value`` if set: gates, scales, masks."""
 
     name = "mul"
     reference = "torch.mul"
@@ -168,15 +175,15 @@ class Mul(_Variadic):
 
 @operation
 class Div(_Pair):
-    """input / other; between whole numbers the result is float32, unless rounded.
+    """input / other, or input / value; a quotient of integers is float32 unless it is rounded.
 
-    ``rounding: floor`` rounds the quotient down and ``trunc`` towards zero; both keep whole numbers whole.
+    ``rounding: floor`` rounds the quotient down and ``trunc`` towards zero; quotients of integers stay integers.
     """
 
     name = "div"
     combines = True
     reference = "torch.div"
-    cost_rule = "one division an element; trunc: 1 add more, of whole numbers 1 division and 1 add more"
+    cost_rule = "1 div per output element; with trunc 1 more add, for integers 1 more div and 1 more add"
     example = Example(((2, 3),), {"value": 2.0})
     kind = "div"
 
@@ -203,18 +210,18 @@ class Div(_Pair):
 class Pow(_Pair):
     """input ** other, or input ** value; with ``reverse``, other ** input.
 
-    A square is one multiplication and a cube two; any other power is a transcendental function.
+    A square counts as 1 multiplication and a cube as 2; any other power is a transcendental function.
     """
 
     name = "pow"
     reference = "torch.pow"
-    cost_rule = "one power an element; exponent 2: 1 multiplication, 3: 2 multiplications"
+    cost_rule = "1 power per output element; 1 mul for exponent 2, 2 muls for exponent 3"
     example = Example(((2, 3),), {"value": 3})
     kind = "transcendental"
 
     @property
     def multiplications(self) -> int | None:
-        """How many multiplications give the power, where they do."""
+        """Number of multiplications that compute the power, or None."""
         return int(self.value) - 1 if not self.reverse and self.value in (2, 3) else None
 
     def result(self, dtype: DType) -> DType:
@@ -232,7 +239,7 @@ class Pow(_Pair):
 
 @operation
 class Minimum(_Variadic):
-    """The smallest of the operands, element by element; NaN where one of them is."""
+    """The elementwise minimum of the operands; NaN where an operand is NaN."""
 
     name = "minimum"
     reference = "torch.minimum"
@@ -241,7 +248,7 @@ class Minimum(_Variadic):
 
 @operation
 class Maximum(_Variadic):
-    """The largest of the operands, element by element; NaN where one of them is."""
+    """The elementwise maximum of the operands; NaN where an operand is NaN."""
 
     name = "maximum"
     reference = "torch.maximum"
@@ -249,6 +256,6 @@ class Maximum(_Variadic):
 
 
 def require_held(value: Any, dtype: DType, what: str) -> None:
-    """RuleError (E402) unless the type has that number."""
+    """Raise RuleError (E402) unless the type can represent the number."""
     if not isinstance(value, Poly) and not holds(dtype, value):
         raise RuleError(f"{what}: {value} is out of the range of {dtype}", code="E402")

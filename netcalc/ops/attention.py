@@ -1,4 +1,4 @@
-"""Scaled dot-product attention, as one operation, since fused kernels never store the scores."""
+"""Scaled dot-product attention as one operation, since fused kernels never store the scores."""
 
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal, Self
@@ -36,17 +36,17 @@ _Window = Annotated[
 class ScaledDotProductAttention(Operation):
     """softmax(Q·Kᵀ·scale + mask)·V over (…, heads, length, head_dim); leading axes broadcast.
 
-    ``attn_mask`` broadcasts over (…, heads, queries, keys): booleans say who may attend (true), numbers are added
-    to the scores.  ``key_padding_mask`` of (batch, keys) is true where a key is padding.  ``sinks``, a number a
-    head, joins every softmax as one more score whose weight is dropped.  A query that may attend to nothing gets
-    zeros.
+    ``attn_mask`` broadcasts to (…, heads, queries, keys).  A boolean mask is true for the pairs that may attend; a
+    floating-point mask is added to the scores.  ``key_padding_mask`` of (batch, keys) is true where a key is padding.
+    ``sinks`` holds one score per head that takes part in every softmax and whose weight is dropped.  A query that may
+    attend to no key gives zeros.
 
-    Query i stands at key i (``alignment: upper_left``), or the last query at the last key (``lower_right``, for
-    keys from a cache).  Masks never lessen the work: the scores are the full rectangle, unless ``sparse`` says that
-    the kernel skips what the fixed pattern hides.  Then the work is that of the kept pairs: those that ``causal``,
-    ``window`` and ``global_tokens`` leave or, where ``blocks`` is given, whole blocks.
+    With ``alignment: upper_left`` query i has the position of key i; with ``lower_right``, for keys from a cache, the
+    last query has the position of the last key.  Masks do not reduce the work: all scores are computed.  With
+    ``sparse`` the kernel skips the pairs that the fixed pattern hides, and the work is that of the remaining pairs:
+    those within ``causal``, ``window`` and ``global_tokens``, or the blocks of ``blocks``.
 
-    A window of W keys that end at the query, as Mistral's, is ``window: [W - 1, 0]``; Longformer's attention window
+    A window of W keys that ends at the query, as in Mistral, is ``window: [W - 1, 0]``.  Longformer's attention window
     W is ``window: W // 2``.  BigBird's pattern is ``blocks: {size: 64, band: 1, global_blocks: 1, random: 3}``.
     """
 
@@ -58,22 +58,26 @@ class ScaledDotProductAttention(Operation):
     inputs = ports("query", "key", "value", "attn_mask?", "key_padding_mask?", "sinks?")
     outputs = ports("output", "weights?")
     shape_rule = "(…, H, L, E), (…, H, S, E), (…, H, S, V) → (…, H, L, V)"
-    cost_rule = "H·L·S·(E + V) MACs, H·L·S muls for the scale, and the softmax; kept pairs for L·S if sparse"
+    cost_rule = "H·L·S·(E + V) MACs, H·L·S muls for the scale, and the softmax; with sparse, kept pairs for L·S"
     example = Example(((1, 2, 5, 8), (1, 2, 5, 8), (1, 2, 5, 8)), {"causal": True})
 
-    causal: bool = attr("hide the keys after the query", default=False)
-    alignment: Alignment = attr("which corner of the score matrix causal and window start from", default="upper_left")
-    scale: float | None = attr("factor of the scores; 1/√head_dim unless given", default=None)
-    dropout: float = attr("probability of dropping a weight in training", default=0.0, ge=0, le=1)
-    enable_gqa: bool = attr("let each key and value head serve several query heads", default=False)
-    window: _Window | None = attr(
-        "how far a query sees: positions to either side, or [left, right] with null for no bound", default=None
+    causal: bool = attr("hide the keys after the query's position", default=False)
+    alignment: Alignment = attr("corner of the score matrix where query and key positions agree", default="upper_left")
+    scale: float | None = attr("factor of the scores; by default 1/√head_dim", default=None)
+    dropout: float = attr("probability of dropping an attention weight in training", default=0.0, ge=0, le=1)
+    enable_gqa: bool = attr(
+        "share each key and value head among several query heads (grouped-query attention)", default=False
     )
-    global_tokens: int = attr("first positions that see all and are seen by all despite the window", default=0, ge=0)
-    blocks: Blocks | None = attr("which blocks of queries and keys meet", default=None)
-    sparse: bool = attr("the kernel skips the pairs that the fixed pattern hides", default=False)
+    window: _Window | None = attr(
+        "keys visible to each side of the query: one number, or [left, right] with null for no bound", default=None
+    )
+    global_tokens: int = attr(
+        "number of first positions that are exempt from the window, as queries and as keys", default=0, ge=0
+    )
+    blocks: Blocks | None = attr("block-sparse pattern of queries and keys", default=None)
+    sparse: bool = attr("skip the pairs that the fixed pattern hides", default=False)
     softcap: float | None = attr("cap c of the scores: c·tanh(score/c)", default=None, gt=0)
-    return_weights: bool = attr("also return the softmax's weights", default=False)
+    return_weights: bool = attr("also return the attention weights", default=False)
 
     @model_validator(mode="after")
     def _globals_need_a_window(self) -> Self:
@@ -94,7 +98,7 @@ class ScaledDotProductAttention(Operation):
         require_float(query, "attention")
         if not query.dtype == key.dtype == value.dtype:
             types = f"{query.dtype}, {key.dtype} and {value.dtype}"
-            raise RuleError(f"query, key and value are of one type, and these are {types}", code="E402")
+            raise RuleError(f"query, key and value must have one type, and these are {types}", code="E402")
         if min(query.rank, key.rank, value.rank) < 2:
             raise RuleError(f"attention takes (…, heads, length, head_dim), and these are {query}, {key} and {value}")
         if query.shape[-1] != key.shape[-1]:
@@ -106,15 +110,15 @@ class ScaledDotProductAttention(Operation):
         if attn_mask is not None:
             self._check_mask(attn_mask, (*scores, queries, keys), query)
         if key_padding_mask is not None:
-            wanted = (*scores[:-1], keys)
+            expected = (*scores[:-1], keys)
             if key_padding_mask.dtype != "bool":
                 raise RuleError("key_padding_mask holds booleans, true at padding", code="E402")
-            if not key_padding_mask.rank or not _expands(key_padding_mask.shape, wanted):
-                raise RuleError(f"key_padding_mask {key_padding_mask} does not fit {TensorType(wanted)} (batch, keys)")
+            if not key_padding_mask.rank or not _expands(key_padding_mask.shape, expected):
+                raise RuleError(f"key_padding_mask should be (batch, keys) {TensorType(expected)}: {key_padding_mask}")
         if sinks is not None:
             require_float(sinks, "sinks")
             if sinks.shape != scores[-1:]:
-                raise RuleError(f"sinks are one number a head, {TensorType(scores[-1:])}, and these are {sinks}")
+                raise RuleError(f"sinks must be one number per head, {TensorType(scores[-1:])}, and these are {sinks}")
         if self.blocks:
             self._kept(queries, keys)
         output = query.with_shape(*result, queries, value.shape[-1])
@@ -129,9 +133,9 @@ class ScaledDotProductAttention(Operation):
         kept = self._kept(queries, keys) if self.sparse else None
 
         def each(extra: int = 0) -> dict[str, Dim]:
-            """Every score, and ``extra`` more a query."""
-            own = {"pairs": kept.pairs + extra * kept.rows} if kept else {"queries": queries, "keys": keys + extra}
-            return {**leading, **own}
+            """Return the number of scores, with ``extra`` more per query, as factors."""
+            scores = {"pairs": kept.pairs + extra * kept.rows} if kept else {"queries": queries, "keys": keys + extra}
+            return {**leading, **scores}
 
         pairs = {"pairs": kept.pairs} if kept else {"queries": queries, "keys": keys}
         terms = [Term.of("mac", "scores", **each(), head_dim=query.shape[-1])]
@@ -156,7 +160,7 @@ class ScaledDotProductAttention(Operation):
     def _leading(
         self, ctx: Context, query: TensorType, key: TensorType, value: TensorType
     ) -> tuple[tuple[Dim, ...], tuple[Dim, ...]]:
-        """The axes before the last two of the scores and of the result."""
+        """Return the axes before the last two, of the scores and of the result."""
         before = [x.shape[:-2] for x in (query, key, value)]
         if self.enable_gqa:
             if not all(before):
@@ -182,7 +186,7 @@ class ScaledDotProductAttention(Operation):
             raise RuleError(f"attn_mask {mask} does not broadcast to the scores, {TensorType(scores)}")
 
     def _kept(self, queries: Dim, keys: Dim) -> Kept:
-        """What a kernel that skips hidden pairs computes."""
+        """Return the pairs that a kernel computes if it skips hidden pairs."""
         lower_right = self.alignment == "lower_right"
         if self.blocks:
             return self.blocks.kept(queries, keys, lower_right=lower_right)
@@ -193,7 +197,7 @@ class ScaledDotProductAttention(Operation):
         return band(queries, keys, shift, left, 0 if self.causal else right)
 
 
-def _expands(shape: tuple[Dim, ...], wanted: tuple[Dim, ...]) -> bool:
-    """Whether ``shape`` broadcasts to ``wanted`` without making it larger."""
-    aligned = zip(reversed(shape), reversed(wanted), strict=False)
-    return len(shape) <= len(wanted) and all(size in (1, other) for size, other in aligned)
+def _expands(shape: tuple[Dim, ...], target: tuple[Dim, ...]) -> bool:
+    """Return True if ``shape`` broadcasts to ``target``."""
+    aligned = zip(reversed(shape), reversed(target), strict=False)
+    return len(shape) <= len(target) and all(size in (1, other) for size, other in aligned)

@@ -15,16 +15,16 @@ from netcalc.tensor_type import TensorType
 class AvgPooling(Pooling):
     """Base of average pooling.
 
-    The sum of a window is divided by the number of its elements; padding is zeros, which count unless
-    ``count_include_pad`` is off.  What ``ceil_mode`` lets reach past the padding never counts.  ``divisor_override``
-    divides by a fixed number instead.  The input may come without a batch axis.
+    The sum of a window is divided by the number of its elements.  Padding is zeros, and counts as elements unless
+    ``count_include_pad`` is false.  The part of a window that ``ceil_mode`` lets reach past the padding does not count.
+    ``divisor_override`` divides by a fixed number instead.  The batch axis is optional.
     """
 
-    cost_rule = "k… − 1 adds and one division an output element"
+    cost_rule = "k… − 1 adds and 1 div per output element"
 
     padding: Offsets = attr("zeros added on both sides, at most half of the window", default=0)
     count_include_pad: bool = attr("count padding in the average", default=True)
-    divisor_override: int | None = attr("divide by this instead of the count", default=None)
+    divisor_override: int | None = attr("divisor to use instead of the number of elements", default=None)
 
     @field_validator("divisor_override")
     @classmethod
@@ -40,7 +40,7 @@ class AvgPooling(Pooling):
     def cost(self, ctx: Context, inputs: Sequence[TensorType], outputs: Sequence[TensorType]) -> Sequence[Term]:
         results = self.results(outputs[0])
         return (
-            Term.of("add", "sum", **results, taps_less_one=self.joins()),
+            Term.of("add", "sum", **results, taps_less_one=self.reductions()),
             Term.of("div", "mean", **results),
         )
 
@@ -69,7 +69,7 @@ class AvgPool2d(AvgPooling):
 class AvgPool3d(AvgPooling):
     """The mean of each window over depth, height and width, channel by channel.
 
-    As in PyTorch the kernel may not be larger than the input is without its padding.
+    As in PyTorch the kernel may not be larger than the unpadded input.
     """
 
     axes = 3

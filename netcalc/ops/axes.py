@@ -1,4 +1,4 @@
-"""The same elements with more axes, fewer, or the same in another order."""
+"""Adding, removing and reordering axes."""
 
 from typing import Any
 
@@ -13,10 +13,10 @@ from netcalc.tensor_type import TensorType
 
 @operation
 class Squeeze(Movement):
-    """Drops axes of size 1: all of them, or those given.
+    """Removes axes of size 1: all of them, or those in ``axis``.
 
-    As in PyTorch an axis that is given and has another size stays.  A symbolic size counts as 1 where its default is,
-    which is noted as an assumption.
+    As in PyTorch an axis in ``axis`` that has another size is kept.  A symbolic size counts as 1 if its default is 1,
+    and the program records that as an assumption.
     """
 
     name = "squeeze"
@@ -26,7 +26,7 @@ class Squeeze(Movement):
     shape_rule = "(…, 1, …) → (…, …)"
     example = Example(((2, 1, 3, 1),), {"axis": -1})
 
-    axis: Axes | None = attr("the axis, or axes, that go; all of size 1 unless given", default=None)
+    axis: Axes | None = attr("axis or axes to remove; by default all of size 1", default=None)
 
     def infer(self, ctx: Context, x: TensorType) -> TensorType:
         named = range(x.rank) if self.axis is None else normal_axes(self.axis, x.rank, "squeeze")
@@ -35,7 +35,7 @@ class Squeeze(Movement):
 
 @operation
 class Unsqueeze(Movement):
-    """Adds an axis of size 1; a negative position counts from behind in the result."""
+    """Adds an axis of size 1; a negative ``axis`` counts from the end of the result."""
 
     name = "unsqueeze"
     view = True
@@ -44,7 +44,7 @@ class Unsqueeze(Movement):
     shape_rule = "(…, …) → (…, 1, …)"
     example = Example(((2, 3),), {"axis": 1})
 
-    axis: int = attr("where the new axis stands in the result")
+    axis: int = attr("position of the new axis in the result")
 
     def infer(self, ctx: Context, x: TensorType) -> TensorType:
         axis = normal_axis(self.axis, x.rank + 1, "unsqueeze")
@@ -62,12 +62,12 @@ class Permute(Movement):
     shape_rule = "(d0, d1, …) → (d[axes[0]], d[axes[1]], …)"
     example = Example(((1, 3, 4, 5),), {"axes": [0, 2, 3, 1]})
 
-    axes: Axes = attr("every axis of the input once")
+    axes: Axes = attr("the axes of the input, each once")
 
     def infer(self, ctx: Context, x: TensorType) -> TensorType:
         axes = normal_axes(self.axes, x.rank, "permute")
         if len(axes) != x.rank:
-            raise RuleError(f"permute names {len(axes)} of the {x.rank} axes of {x}, and must name each of them once")
+            raise RuleError(f"permute lists {len(axes)} of the {x.rank} axes of {x}, and must list each of them once")
         return x.with_shape(*(x.shape[axis] for axis in axes))
 
 
@@ -82,7 +82,7 @@ class Transpose(Movement):
     shape_rule = "(…, a, …, b, …) → (…, b, …, a, …)"
     example = Example(((2, 3, 4),), {"axes": [1, 2]})
 
-    axes: Axes = attr("the two axes that are swapped")
+    axes: Axes = attr("the two axes to swap")
 
     @field_validator("axes")
     @classmethod

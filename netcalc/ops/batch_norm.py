@@ -1,4 +1,4 @@
-"""Normalisation by channel, with running statistics for evaluation."""
+"""Normalisation by channel, with running statistics for inference."""
 
 from collections.abc import Sequence
 
@@ -23,7 +23,7 @@ from netcalc.tensor_type import TensorType
 
 
 def _folded(affine: bool, **elements: Dim) -> tuple[Term, ...]:
-    """Work with given statistics: they and the affine map become one scale and one shift for each channel."""
+    """Return the work with fixed statistics, folded with the affine map into a scale and a shift per channel."""
     channels = elements["channels"]
     return (
         *reciprocal_root(channels=channels),
@@ -35,25 +35,27 @@ def _folded(affine: bool, **elements: Dim) -> tuple[Term, ...]:
 
 
 class _Tracking(Operation):
-    """Normalises channels (axis 1), by the input's own statistics or by running ones."""
+    """Base of normalisation by channel (axis 1), with the statistics of the input or with running statistics."""
 
     normalises_channels = True
 
     eps: float = attr("added to the variance", default=1e-5, ge=0)
-    momentum: float | None = attr("weight of the newest statistics in the running ones", default=0.1)
+    momentum: float | None = attr("weight of the newest statistics in the running statistics", default=0.1)
     affine: bool = attr("learn a weight for each channel", default=True)
-    bias: bool = attr("learn a bias too, where affine", default=True)
-    track_running_stats: bool = attr("keep running statistics, and use them in evaluation", default=True)
+    bias: bool = attr("learn a bias too, if affine", default=True)
+    track_running_stats: bool = attr("keep running statistics, and use them in inference", default=True)
 
     def own_statistics(self, training: bool) -> bool:
         """True if the input is normalised by its own statistics rather than the running ones."""
         return training or not self.track_running_stats
 
     def checked(self, ctx: Context, x: TensorType, values: Dim) -> TensorType:
-        """``x``, where its ``values`` numbers for each mean are enough and ``eps`` keeps the divisor from zero."""
+        """Return ``x``; RuleError if a mean has too few ``values``, or if the divisor could be zero."""
         if self.own_statistics(ctx.training):
             if values < 2:
-                raise RuleError(f"{self.name} by the input's own statistics takes more than one value, and this is {x}")
+                raise RuleError(
+                    f"{self.name} with statistics of the input takes more than one value per channel, and this is {x}"
+                )
             if self.eps == 0 and self.name == "batch_norm":
                 raise RuleError("batch_norm by the input's own statistics takes an eps above 0")
         return x
@@ -71,7 +73,7 @@ class _Tracking(Operation):
         )
 
     def tracked(self, channels: Dim) -> tuple[Term, ...]:
-        """Work of moving both running statistics by ``momentum`` towards the newest."""
+        """Return the work of updating both running statistics."""
         return (
             Term.of("mul", "unbiased variance", channels=channels),
             Term.of("add", "running statistics", statistics=2, channels=channels, additions=2),
@@ -83,17 +85,17 @@ class _Tracking(Operation):
 class BatchNorm(_Tracking):
     """(x − mean)/√(variance + eps) · weight + bias for each channel (axis 1), over all other axes.
 
-    In training the mean and the biased variance are the batch's own, and the running ones move towards them by
-    ``momentum`` (null: the cumulative average), the variance by the unbiased estimate.  In evaluation the running
-    ones serve, folded with weight and bias into one multiplication and one addition for each element;
-    without ``track_running_stats`` the batch's own serve there too.
+    In training, mean and biased variance are those of the batch, and ``momentum`` is their weight in the running
+    statistics (null: the cumulative average), which take the unbiased variance.  In inference the running statistics
+    are used, folded with weight and bias into one multiplication and one addition per element.  Without
+    ``track_running_stats`` the statistics of the batch are used in inference too.
     """
 
     name = "batch_norm"
     reference = "torch.nn.BatchNorm1d, BatchNorm2d, BatchNorm3d; Ioffe & Szegedy 2015, arXiv:1502.03167"
     shape_rule = "(N, C, …) unchanged"
     param_rule = "weight C, bias C; buffers running_mean C, running_var C, num_batches_tracked 1"
-    cost_rule = "evaluation: 1 mul and 1 add an element, 6 a channel; training: 4 an element more for the statistics"
+    cost_rule = "inference: 1 mul and 1 add per element, 6 operations per channel; training: 4 more per element"
     example = Example(((2, 6, 4, 4),))
 
     def infer(self, ctx: Context, x: TensorType) -> TensorType:
@@ -120,10 +122,10 @@ class BatchNorm(_Tracking):
 
 @operation
 class FrozenBatchNorm(Operation):
-    """(x − mean)/√(variance + eps) · weight + bias for each channel (axis 1), all four of them fixed.
+    """(x − mean)/√(variance + eps) · weight + bias for each channel (axis 1), with fixed values of all four.
 
-    A batch_norm as it came out of another training: nothing of it is learned, and training changes nothing.
-    Detectors, whose batches are too small for statistics of their own, keep such norms in their backbone.
+    A batch_norm with the statistics and weights of an earlier training, none of which are trained further.  Detectors
+    use it in the backbone, since their batches are too small for batch statistics.
     """
 
     name = "frozen_batch_norm"
@@ -131,7 +133,7 @@ class FrozenBatchNorm(Operation):
     reference = "torchvision.ops.FrozenBatchNorm2d; Carion et al. 2020, arXiv:2005.12872, section 4"
     shape_rule = "(N, C, …) unchanged"
     param_rule = "none; buffers weight C, bias C, running_mean C, running_var C"
-    cost_rule = "1 mul and 1 add an element, 6 a channel"
+    cost_rule = "1 mul and 1 add per element, 6 operations per channel"
     example = Example(((2, 6, 4, 4),))
 
     eps: float = attr("added to the variance", default=1e-5, ge=0)
@@ -156,21 +158,21 @@ class FrozenBatchNorm(Operation):
 
 @operation
 class InstanceNorm(_Tracking):
-    """(x − mean)/√(variance + eps) for each channel of each sample, then weight and bias where ``affine``.
+    """(x − mean)/√(variance + eps) for each channel of each sample, then weight and bias if ``affine``.
 
-    With ``track_running_stats`` training keeps running statistics (the mean over the samples; ``momentum: null``
-    leaves them alone, as PyTorch does), and evaluation normalises by them.
+    With ``track_running_stats`` training updates running statistics (the mean over the samples; unchanged with
+    ``momentum: null``, as in PyTorch), and inference normalises with them.
     """
 
     name = "instance_norm"
     reference = "torch.nn.InstanceNorm1d, InstanceNorm2d, InstanceNorm3d; Ulyanov et al. 2016, arXiv:1607.08022"
     shape_rule = "(N, C, …) unchanged"
-    param_rule = "none; weight C, bias C where affine; running statistics as batch_norm where tracked"
-    cost_rule = "an element: 2 for the mean and centring, 2 for the variance, 1 to divide, 2 for weight and bias"
+    param_rule = "none; with affine: weight C, bias C; with track_running_stats: buffers as in batch_norm"
+    cost_rule = "per element: 2 for mean and centring, 2 for the variance, 1 to normalise, 2 for weight and bias"
     example = Example(((2, 6, 4, 4),), {"affine": True})
 
     affine: bool = attr("learn a weight for each channel", default=False)
-    track_running_stats: bool = attr("keep running statistics, and use them in evaluation", default=False)
+    track_running_stats: bool = attr("keep running statistics, and use them in inference", default=False)
 
     def infer(self, ctx: Context, x: TensorType) -> TensorType:
         require_float(x, "instance_norm")

@@ -13,9 +13,9 @@ from netcalc.tensor_type import TensorType
 class BlurPool2d(SpatialOperation):
     """Blurs each channel with a binomial filter, then keeps every stride-th row and column.
 
-    The filter, rows of Pascal's triangle in both directions scaled to sum 1, is a fixed buffer that checkpoints
-    leave out: one for each of ``channels`` where given, one that all channels share otherwise.  The padding is
-    ⌊(stride + filt_size − 2)/2⌋ on each side.  Counted as the depthwise convolution that it is.
+    The filter is the outer product of a row of Pascal's triangle with itself, scaled to sum 1.  It is a fixed buffer
+    that checkpoints omit: one filter per channel if ``channels`` is set, otherwise one shared filter.  The padding is
+    ⌊(stride + filt_size − 2)/2⌋ on each side.  The work is that of a depthwise convolution.
     """
 
     axes = 2
@@ -27,15 +27,15 @@ class BlurPool2d(SpatialOperation):
     cost_rule = "N·H'·W'·C·k·k MACs"
     example = Example(((1, 4, 16, 16),))
 
-    channels: Size | None = attr("channels of the input, for a filter each", default=None)
+    channels: Size | None = attr("channels of the input, for one filter per channel", default=None)
     filt_size: int = attr("height and width of the filter", default=3, ge=2)
-    stride: Sizes = attr("step between the kept rows and columns", default=2)
+    stride: Sizes = attr("distance between the kept rows and columns", default=2)
     pad_mode: Literal["reflect", "replicate", "circular", "constant"] = attr(
-        "what padding is filled with; constant means zeros", default="reflect"
+        "padding mode; constant is zeros", default="reflect"
     )
 
     def pads(self) -> Pads:
-        """The padding before and after each axis."""
+        """Return the padding before and after each axis."""
         each = tuple((s + self.filt_size - 2) // 2 for s in self.stride)
         return tuple((p, p) for p in each)
 

@@ -1,4 +1,4 @@
-"""Keys and values kept from one step of generation to the next."""
+"""The key–value cache of incremental decoding."""
 
 from collections.abc import Sequence
 
@@ -12,9 +12,9 @@ from netcalc.tensor_type import TensorType
 class KeyValueCache(Operation):
     """Past keys and values followed by the new ones, along the length axis of (…, length, head_dim).
 
-    The outputs are both what attention reads and the next step's ``past_key`` and ``past_value``; on the first step
-    there is no past.  With ``window`` the oldest positions that no new query sees any more are dropped: a query sees
-    itself and the window − 1 positions before it.  Attention over the result aligns ``lower_right``.
+    The outputs are the inputs of attention, and the ``past_key`` and ``past_value`` of the next step.  The first step
+    has no past.  With ``window`` a query sees its own position and the window − 1 positions before it, and positions
+    that no new query sees are dropped.  Attention over the result uses ``alignment: lower_right``.
     """
 
     name = "key_value_cache"
@@ -22,10 +22,10 @@ class KeyValueCache(Operation):
     inputs = ports("key", "value", "past_key?", "past_value?")
     outputs = ports("key", "value")
     shape_rule = "(…, new, E) after (…, past, E) → (…, past + new, E), at most window − 1 + new"
-    cost_rule = "none: keeping moves data"
+    cost_rule = "none: data moves"
     example = Example(((1, 2, 1, 8), (1, 2, 1, 8), (1, 2, 5, 8), (1, 2, 5, 8)))
 
-    window: Size | None = attr("positions that a query sees, itself included", default=None)
+    window: Size | None = attr("number of positions that a query sees, its own included", default=None)
 
     def infer(
         self,
@@ -40,14 +40,14 @@ class KeyValueCache(Operation):
         if key.shape[:-1] != value.shape[:-1]:
             raise RuleError(f"key and value differ before their last axis: {key} against {value}")
         if (past_key is None) != (past_value is None):
-            raise RuleError("past_key and past_value come together")
+            raise RuleError("past_key and past_value must both be present or both absent")
         past: Dim = 0
         if past_key is not None and past_value is not None:
             for what, new, old in (("key", key, past_key), ("value", value, past_value)):
                 if old.dtype != new.dtype:
                     raise RuleError(f"past_{what} is {old.dtype} and {what} is {new.dtype}", code="E402")
                 if old.rank != new.rank or (*old.shape[:-2], old.shape[-1]) != (*new.shape[:-2], new.shape[-1]):
-                    raise RuleError(f"past_{what} {old} fits {what} {new} in all but length, and does not")
+                    raise RuleError(f"past_{what} {old} and {what} {new} may differ only in length")
             past = past_key.shape[-2]
             if past != past_value.shape[-2]:
                 raise RuleError(f"past_key and past_value differ in length: {past_key} against {past_value}")

@@ -1,4 +1,4 @@
-"""Losses of log-probabilities against classes."""
+"""Losses of class scores against classes."""
 
 from collections.abc import Sequence
 from typing import Any, ClassVar
@@ -14,12 +14,12 @@ from netcalc.tensor_type import TensorType
 
 
 def class_axis(rank: int) -> int:
-    """Classes are axis 1, or the only axis of a single sample."""
+    """Return the axis of classes: 1, or 0 for a single sample."""
     return 1 if rank > 1 else 0
 
 
 class _Classes(Loss):
-    """A loss at the target's class, one for each position of the other axes."""
+    """Base of losses with a target class for each position of the other axes."""
 
     inputs = ports("input", "target", "weight?")
     shape_rule = "(N, C, …) and classes (N, …) → scalar, or (N, …) unreduced"
@@ -27,15 +27,15 @@ class _Classes(Loss):
 
     takes_probabilities: ClassVar[bool] = False
 
-    ignore_index: int = attr("class whose positions count for nothing", default=-100)
+    ignore_index: int = attr("class whose positions are ignored", default=-100)
 
     def rows(self, x: TensorType) -> TensorType:
-        """The positions that each have a loss."""
+        """Return the type of the unreduced loss: one number for each position."""
         axis = class_axis(x.rank)
         return x.with_shape(*x.shape[:axis], *x.shape[axis + 1 :])
 
     def checked(self, x: TensorType, target: TensorType, weight: TensorType | None) -> TensorType:
-        """The output; RuleError where the classes or their weights do not fit the input."""
+        """Return the output type; RuleError if the target or the weights do not fit the input."""
         require_float(x, self.name)
         if x.rank < 1:
             raise RuleError(f"{self.name} takes an input with an axis of classes, and this one is a scalar")
@@ -53,7 +53,7 @@ class _Classes(Loss):
         return self.reduced(rows)
 
     def by_probability(self, x: TensorType, target: TensorType) -> None:
-        """RuleError unless the target fits as the probability of each class."""
+        """Raise RuleError unless the target holds a probability for each class."""
         if target.shape != x.shape:
             raise RuleError(
                 f"{self.name} takes probabilities of the input's shape {x}, and its target is {target}",
@@ -63,7 +63,7 @@ class _Classes(Loss):
             raise RuleError(f"{self.name} by probabilities has no class to ignore", hint="leave out ignore_index")
 
     def at_class(self, rows: Dim, weighted: bool) -> tuple[Term, ...]:
-        """The work at the target's class: finding the ignored, negation and weight."""
+        """Return the work at the target class: comparison with ignore_index, negation and weight."""
         return (
             Term.of("compare", "ignored", rows=rows),
             Term.of("add", "negate", rows=rows),
@@ -71,22 +71,22 @@ class _Classes(Loss):
         )
 
     def averaging(self, rows: Dim) -> tuple[Term, ...]:
-        """The reduction's work; a mean is over the weights, or the number, of what is not ignored."""
+        """Return the work of the reduction; a mean divides by the sum of the weights that are not ignored."""
         divisor = (Term.of("add", "sum of weights", sums=rows - 1),) if self.reduction == "mean" else ()
         return (*self.reducing(rows), *divisor)
 
 
 @operation
 class NLLLoss(_Classes):
-    """−weight[class]·input[class], the input being log-probabilities.
+    """−weight[class]·input[class], for log-probabilities.
 
-    Classes are axis 1 (the only axis of a single sample).  The mean is over the weights of the positions that
-    are not ignored, NaN where all are.
+    Classes are axis 1 (the only axis of a single sample).  The mean divides by the sum of the weights of the positions
+    that are not ignored; it is NaN if all are ignored.
     """
 
     name = "nll_loss"
     reference = "torch.nn.functional.nll_loss"
-    cost_rule = "a position: 1 comparison, 1 negation, 1 mul with weights, and the reduction"
+    cost_rule = "per position: 1 comparison, 1 negation, 1 mul with weights; and the reduction"
 
     def infer(self, ctx: Context, x: TensorType, target: TensorType, weight: TensorType | None = None) -> TensorType:
         return self.checked(x, target, weight)
@@ -99,21 +99,21 @@ class NLLLoss(_Classes):
 
 @operation
 class CrossEntropy(_Classes):
-    """−weight[class]·log_softmax(input)[class], from logits.
+    """−weight[class]·log_softmax(input)[class], for logits.
 
-    Classes are axis 1 (the only axis of a single sample).  A floating-point target of the input's shape holds
-    probabilities of the classes instead; its mean is over the positions, whatever the weights.
-    ``label_smoothing`` ε puts 1 − ε on the target and spreads ε evenly over the classes.
+    Classes are axis 1 (the only axis of a single sample).  A floating-point target of the input's shape holds class
+    probabilities instead; its mean divides by the number of positions, regardless of the weights.
+    ``label_smoothing`` ε gives the target class 1 − ε and spreads ε evenly over all classes.
     """
 
     name = "cross_entropy"
     reference = "torch.nn.functional.cross_entropy; Szegedy et al. 2015, arXiv:1512.00567 (label smoothing)"
     shape_rule = "(N, C, …), and classes (N, …) or probabilities (N, C, …) → scalar, or (N, …) unreduced"
-    cost_rule = "log_softmax over the classes, then as nll_loss; by probabilities 1 mul and 1 add an element"
+    cost_rule = "log_softmax over the classes, then as nll_loss; with probabilities 1 mul and 1 add per element"
 
     takes_probabilities = True
 
-    label_smoothing: float = attr("share of the target spread over all classes", default=0.0, ge=0, le=1)
+    label_smoothing: float = attr("probability that is spread over all classes", default=0.0, ge=0, le=1)
 
     def infer(self, ctx: Context, x: TensorType, target: TensorType, weight: TensorType | None = None) -> TensorType:
         return self.checked(x, target, weight)

@@ -1,4 +1,4 @@
-"""Comparison and logic between tensors, element by element, and choosing by their outcome."""
+"""Elementwise comparison and logic, and selection by a condition."""
 
 from collections.abc import Sequence
 from typing import Annotated, Any
@@ -22,12 +22,12 @@ Scalar = Annotated[Any, BeforeValidator(_scalar), WithJsonSchema({"type": ["numb
 
 
 class _Comparison(Combination):
-    """A comparison with a second tensor or a number; the result is bool."""
+    """Base of comparisons with a second tensor or a number; the result is bool."""
 
     shorthand = "value"
     example = Example(((2, 3),), {"value": 0})
 
-    value: Scalar | None = attr("a number, in the second tensor's place", default=None)
+    value: Scalar | None = attr("number in place of the second tensor", default=None)
 
     def result(self, dtype: DType) -> DType:
         return "bool"
@@ -35,7 +35,7 @@ class _Comparison(Combination):
 
 @operation
 class Equal(_Comparison):
-    """Where input = other, or input = value."""
+    """True where input = other, or input = value."""
 
     name = "equal"
     reference = "torch.eq"
@@ -43,7 +43,7 @@ class Equal(_Comparison):
 
 @operation
 class NotEqual(_Comparison):
-    """Where input ≠ other, or input ≠ value: a padding mask is ``not_equal: 0`` on token ids."""
+    """True where input ≠ other, or input ≠ value: ``not_equal: 0`` on token ids is a padding mask."""
 
     name = "not_equal"
     reference = "torch.ne"
@@ -51,7 +51,7 @@ class NotEqual(_Comparison):
 
 @operation
 class Less(_Comparison):
-    """Where input < other, or input < value."""
+    """True where input < other, or input < value."""
 
     name = "less"
     reference = "torch.lt"
@@ -59,7 +59,7 @@ class Less(_Comparison):
 
 @operation
 class LessEqual(_Comparison):
-    """Where input ≤ other, or input ≤ value."""
+    """True where input ≤ other, or input ≤ value."""
 
     name = "less_equal"
     reference = "torch.le"
@@ -67,7 +67,7 @@ class LessEqual(_Comparison):
 
 @operation
 class Greater(_Comparison):
-    """Where input > other, or input > value."""
+    """True where input > other, or input > value."""
 
     name = "greater"
     reference = "torch.gt"
@@ -75,17 +75,16 @@ class Greater(_Comparison):
 
 @operation
 class GreaterEqual(_Comparison):
-    """Where input ≥ other, or input ≥ value."""
+    """True where input ≥ other, or input ≥ value."""
 
     name = "greater_equal"
     reference = "torch.ge"
 
 
 class _Logical(Combination):
-    """Logic between tensors of any type, where what is not zero is true; the result is bool."""
+    """Base of logic between tensors of any type, where nonzero is true; the result is bool."""
 
     inputs = ports("inputs*")
-    cost_rule = "one an element for each operand after the first"
     example = Example((TensorType((2, 3), "bool"), TensorType((3,), "bool")))
 
     def result(self, dtype: DType) -> DType:
@@ -94,7 +93,7 @@ class _Logical(Combination):
 
 @operation
 class LogicalAnd(_Logical):
-    """True where all of the inputs are."""
+    """True where all inputs are true."""
 
     name = "logical_and"
     reference = "torch.logical_and"
@@ -102,7 +101,7 @@ class LogicalAnd(_Logical):
 
 @operation
 class LogicalOr(_Logical):
-    """True where one of the inputs is."""
+    """True where at least one input is true."""
 
     name = "logical_or"
     reference = "torch.logical_or"
@@ -115,7 +114,7 @@ class LogicalNot(Operation):
     name = "logical_not"
     reference = "torch.logical_not"
     shape_rule = "as the input"
-    cost_rule = "one an element"
+    cost_rule = "1 comparison per element"
     example = Example((TensorType((2, 3), "bool"),))
 
     def infer(self, ctx: Context, x: TensorType) -> TensorType:
@@ -127,13 +126,13 @@ class LogicalNot(Operation):
 
 @operation
 class Where(Operation):
-    """Elements of ``input`` where the condition is true, of ``other`` elsewhere; all three broadcast."""
+    """The elements of ``input`` where the condition is true, those of ``other`` elsewhere; all three broadcast."""
 
     name = "where"
     reference = "torch.where"
     inputs = ports("condition", "input", "other")
     shape_rule = "broadcast: sizes are equal or 1, aligned from the last axis"
-    cost_rule = "none: data is selected"
+    cost_rule = "none: data moves"
     example = Example((TensorType((2, 3), "bool"), (2, 3), (3,)))
 
     def infer(self, ctx: Context, condition: TensorType, x: TensorType, other: TensorType) -> TensorType:
@@ -147,9 +146,9 @@ class Where(Operation):
 
 @operation
 class MaskedFill(Operation):
-    """``value`` where the mask is true, the input elsewhere; both broadcast.  The input's type stays.
+    """``value`` where the mask is true, the input elsewhere; both broadcast.
 
-    Attention masks fill with ``-.inf``, which is how YAML writes −∞.
+    The result has the type of the input.  Attention masks fill with −∞, ``-.inf`` in YAML.
     """
 
     name = "masked_fill"
@@ -157,10 +156,10 @@ class MaskedFill(Operation):
     inputs = ports("input", "mask")
     shorthand = "value"
     shape_rule = "broadcast: sizes are equal or 1, aligned from the last axis"
-    cost_rule = "none: data is selected"
+    cost_rule = "none: data moves"
     example = Example(((2, 3), TensorType((3,), "bool")), {"value": 0.0})
 
-    value: Scalar = attr("what the masked elements become")
+    value: Scalar = attr("new value of the masked elements")
 
     def infer(self, ctx: Context, x: TensorType, mask: TensorType) -> TensorType:
         _require_bool(mask, "masked_fill", "mask")

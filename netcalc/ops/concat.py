@@ -1,4 +1,4 @@
-"""Tensors joined into one along an axis, and one parted into several."""
+"""Concatenating, stacking and splitting tensors along an axis."""
 
 from collections.abc import Sequence
 from typing import Annotated, Any
@@ -15,10 +15,10 @@ from netcalc.tensor_type import TensorType
 
 @operation
 class Concat(Movement):
-    """Joins tensors end to end along an axis; all other sizes are equal.
+    """Joins tensors along an axis; all other sizes are equal.
 
-    The axis is 1 unless given: the channels of (N, C, H, W), the positions of (N, L, C) (in torch.cat it is 0, the
-    batch).  The element type is the one that holds all of theirs.
+    The default axis is 1: the channels of (N, C, H, W), the positions of (N, L, C).  (In torch.cat it is 0, the
+    batch.)  The element type is the promoted type of the inputs.
     """
 
     name = "concat"
@@ -27,7 +27,7 @@ class Concat(Movement):
     shape_rule = "(N, C1, …), (N, C2, …) → (N, C1 + C2, …)"
     example = Example(((2, 3, 4), (2, 5, 4)))
 
-    axis: int = attr("the axis that grows", default=1)
+    axis: int = attr("axis along which the tensors are joined", default=1)
 
     def infer(self, ctx: Context, *inputs: TensorType) -> TensorType:
         first = inputs[0]
@@ -42,7 +42,7 @@ class Concat(Movement):
 
 @operation
 class Stack(Movement):
-    """Puts tensors of one shape side by side along a new axis, 1 unless given (in torch.stack it is 0)."""
+    """Joins tensors of one shape along a new axis, by default axis 1 (in torch.stack 0)."""
 
     name = "stack"
     reference = "torch.stack"
@@ -50,7 +50,7 @@ class Stack(Movement):
     shape_rule = "k × (N, …) → (N, k, …)"
     example = Example(((2, 3), (2, 3)))
 
-    axis: int = attr("where the new axis stands in the result", default=1)
+    axis: int = attr("position of the new axis in the result", default=1)
 
     def infer(self, ctx: Context, *inputs: TensorType) -> TensorType:
         first = inputs[0]
@@ -62,16 +62,16 @@ class Stack(Movement):
         return TensorType(shape, promote(*(x.dtype for x in inputs)))
 
 
-class Parting(Movement):
-    """Base of what parts a tensor along an axis, 1 unless given (in torch it is 0, the batch)."""
+class Splitting(Movement):
+    """Base of operations that split a tensor along an axis, by default axis 1 (in torch 0, the batch)."""
 
     outputs = ports("outputs*")
     view = True
 
-    axis: int = attr("the axis that is parted", default=1)
+    axis: int = attr("axis to split", default=1)
 
     def pieces(self, ctx: Context, size: Dim) -> Sequence[Dim]:
-        """The sizes of the pieces of an axis of this size."""
+        """Return the sizes of the pieces of an axis of this size."""
         raise NotImplementedError
 
     def infer(self, ctx: Context, x: TensorType) -> tuple[TensorType, ...]:
@@ -91,11 +91,11 @@ _Pieces = Annotated[
 
 
 @operation
-class Split(Parting):
-    """Parts a tensor along an axis: into pieces of the given sizes, or of one size each.
+class Split(Splitting):
+    """Splits a tensor along an axis, into pieces of given sizes or of one size.
 
-    A single size makes as many pieces as there are, the last of them smaller where it does not divide the axis.  The
-    axis is 1 unless given (in torch.split it is 0, the batch).
+    With a single size the last piece is smaller if the size does not divide the axis.  The default axis is 1 (in
+    torch.split 0, the batch).
     """
 
     name = "split"
@@ -104,24 +104,26 @@ class Split(Parting):
     shape_rule = "(N, C1 + C2 + …, …) → (N, C1, …), (N, C2, …), …"
     example = Example(((2, 6, 3),), {"sizes": [1, 2, 3]})
 
-    sizes: _Pieces = attr("the sizes of the pieces, or the size of each")
+    sizes: _Pieces = attr("sizes of the pieces, or the size of each piece")
 
     def pieces(self, ctx: Context, size: Dim) -> Sequence[Dim]:
         if not isinstance(self.sizes, tuple):
             return equal_pieces(size, self.sizes)
         total = ctx.size("all pieces", "sum(sizes)", sizes=list(self.sizes))
         if total != size:
-            raise RuleError(f"split: the sizes {', '.join(map(str, self.sizes))} make {total}, and the axis has {size}")
+            raise RuleError(
+                f"split: the sizes {', '.join(map(str, self.sizes))} add up to {total}, and the axis has {size}"
+            )
         return self.sizes
 
 
 @operation
-class Chunk(Parting):
-    """Parts a tensor along an axis into equal pieces.
+class Chunk(Splitting):
+    """Splits a tensor along an axis into equal pieces.
 
-    As in PyTorch every piece has ⌈size / chunks⌉ elements along the axis and the last what is left, so that there can
-    be fewer pieces than asked for: 4 chunks of 5 elements are 2, 2 and 1.  The axis is 1 unless given (in torch.chunk
-    it is 0, the batch).
+    As in PyTorch every piece has ⌈size / chunks⌉ elements along the axis and the last one has the rest, so that there
+    can be fewer pieces than ``chunks``: 4 chunks of 5 elements have 2, 2 and 1.  The default axis is 1 (in torch.chunk
+    0, the batch).
     """
 
     name = "chunk"
@@ -130,7 +132,7 @@ class Chunk(Parting):
     shape_rule = "(N, C, …) → k × (N, ⌈C/k⌉, …)"
     example = Example(((2, 6, 3),), {"chunks": 2})
 
-    chunks: int = attr("how many pieces", ge=1)
+    chunks: int = attr("number of pieces", ge=1)
 
     def pieces(self, ctx: Context, size: Dim) -> Sequence[Dim]:
         if exact_div(size, self.chunks) is not None:
@@ -139,19 +141,19 @@ class Chunk(Parting):
 
 
 def equal_pieces(size: Dim, piece: Dim) -> tuple[Dim, ...]:
-    """The sizes of pieces of ``piece`` elements, the last of which holds the rest."""
+    """Return the sizes of pieces of ``piece`` elements, of which the last one has the rest."""
     count = exact_div(size, piece) or ceil_div(size, piece)
     if isinstance(count, Poly):
-        raise UndecidedError(f"how many pieces of {piece} an axis of {size} gives is open")
+        raise UndecidedError(f"the number of pieces of {piece} in an axis of {size} is undecided")
     return (piece,) * (count - 1) + (size - piece * (count - 1),)
 
 
 def same_rank(what: str, inputs: Sequence[TensorType]) -> None:
-    """RuleError unless all inputs have the same number of dimensions."""
+    """Raise RuleError unless all inputs have the same number of dimensions."""
     if any(x.rank != inputs[0].rank for x in inputs):
-        raise RuleError(f"{what} takes inputs of as many dimensions, and these differ: {shapes_of(inputs)}")
+        raise RuleError(f"{what} takes inputs of the same number of dimensions, and these differ: {shapes_of(inputs)}")
 
 
 def shapes_of(inputs: Sequence[TensorType]) -> str:
-    """The shapes for a message, in order."""
+    """Return the shapes as text for a message."""
     return ", ".join(map(str, inputs))

@@ -23,16 +23,16 @@ from netcalc.tensor_type import TensorType
 class Convolution(SpatialOperation):
     """Convolution of any rank.
 
-    Each output element is the product of a window of the input with a learned kernel, summed over the input
-    channels of its group (cross-correlation: the kernel is not flipped).  The input may come without a batch axis.
+    Each output element is the product of a window of the input with a learned kernel, summed over the input channels
+    of its group (cross-correlation: the kernel is not flipped).  The batch axis is optional.
 
-    Padding is one number, one for each axis, or [before, after] for each axis.  ``same`` keeps the size; as in
-    PyTorch it wants stride 1.  ``same_upper`` and ``same_lower`` give ⌈size / stride⌉ at any stride, with the odd
-    element after or before: ``same_upper`` is TensorFlow's SAME, and both are ONNX's ``auto_pad``.  Taps that fall
-    on padding count as work.
+    Padding is one number, one for each axis, or [before, after] for each axis.  ``same`` keeps the size and, as in
+    PyTorch, requires stride 1.  ``same_upper`` and ``same_lower`` give ⌈size / stride⌉ for any stride, with an odd
+    element of padding after or before: ``same_upper`` is TensorFlow's SAME, and both are values of ONNX's
+    ``auto_pad``.  Products with padding count as work.
 
-    With ``weight_standardization`` each filter is shifted and scaled to mean 0 and (biased) variance 1 before use,
-    anew in every forward pass; ``standardization_eps`` is added to the variance.
+    With ``weight_standardization`` every forward pass shifts and scales each filter to mean 0 and (biased) variance 1;
+    ``standardization_eps`` is added to the variance.
     """
 
     windowed = True
@@ -43,17 +43,17 @@ class Convolution(SpatialOperation):
 
     out: Size = attr("output channels")
     kernel: Sizes = attr("size of the kernel")
-    stride: Sizes = attr("step between windows", default=1)
-    padding: AutoPadding = attr("elements added on both sides, or a rule", default=0)
-    dilation: Sizes = attr("step between the taps of a window", default=1)
-    groups: Size = attr("groups of channels that do not mix", default=1)
+    stride: Sizes = attr("distance between windows", default=1)
+    padding: AutoPadding = attr("elements added on both sides, or the name of a rule", default=0)
+    dilation: Sizes = attr("distance between the elements of a window", default=1)
+    groups: Size = attr("number of groups of channels that are convolved separately", default=1)
     bias: bool = attr("add a learned bias", default=True)
-    padding_mode: PadMode = attr("what padding is filled with", default="zeros")
+    padding_mode: PadMode = attr("values of the padding", default="zeros")
     weight_standardization: bool = attr("standardise each filter before use", default=False)
     standardization_eps: float = attr("added to a filter's variance", default=1e-6, ge=0)
 
     def pads(self, sizes: Sequence[Dim]) -> Pads:
-        """The padding before and after each axis, for an input of these sizes."""
+        """Return the padding before and after each axis, for an input of these sizes."""
         return resolve_padding(self.padding, sizes, self.kernel, self.stride, self.dilation)
 
     def infer(self, ctx: Context, x: TensorType) -> TensorType:
@@ -69,7 +69,7 @@ class Convolution(SpatialOperation):
     def _result(self, ctx: Context, sizes: Sequence[Dim]) -> tuple[Dim, ...]:
         if self.padding == "same" and self.stride != (1,) * self.axes:
             raise RuleError(
-                f"{self.name}: padding 'same' wants stride 1, and the stride is {', '.join(map(str, self.stride))}",
+                f"{self.name}: padding 'same' requires stride 1, and the stride is {', '.join(map(str, self.stride))}",
                 hint="'same_upper' pads as TensorFlow does, to a size of ⌈size / stride⌉",
             )
         if not isinstance(self.padding, str) or self.padding == "valid":

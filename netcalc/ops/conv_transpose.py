@@ -13,13 +13,13 @@ from netcalc.tensor_type import TensorType
 class TransposedConvolution(SpatialOperation):
     """Transposed convolution of any rank.
 
-    Each input element adds a multiple of the learned kernel to a window of the output: the gradient of a convolution
-    with respect to its input, also called fractionally strided convolution or deconvolution.  ``padding`` is cut off
-    the result's borders, and may be [before, after] for each axis; ``output_padding`` extends the end, which tells
-    apart the sizes that a strided convolution maps to the same size.  The input may come without a batch axis.
+    Each input element adds a multiple of the learned kernel to a window of the output.  This is the gradient of a
+    convolution with respect to its input, also called fractionally strided convolution or deconvolution.  ``padding``
+    is removed from the borders of the result, and may be [before, after] for each axis.  ``output_padding`` extends
+    the end, since a strided convolution maps several sizes to one.  The batch axis is optional.
 
-    Every product counts, also where it falls on what ``padding`` cuts off.  Summing overlapping windows is the add of
-    those MACs, and is not counted again.
+    All products count, including those that ``padding`` removes.  The sums of overlapping windows are the additions of
+    the MACs, and are not counted again.
     """
 
     windowed = True
@@ -29,11 +29,11 @@ class TransposedConvolution(SpatialOperation):
 
     out: Size = attr("output channels")
     kernel: Sizes = attr("size of the kernel")
-    stride: Sizes = attr("step between the windows of neighbouring input elements", default=1)
-    padding: Padding = attr("elements cut off both sides of the result", default=0)
+    stride: Sizes = attr("distance between the windows of neighbouring input elements", default=1)
+    padding: Padding = attr("elements removed from both sides of the result", default=0)
     output_padding: Offsets = attr("elements added at the end of the result", default=0)
-    dilation: Sizes = attr("step between the taps of a window", default=1)
-    groups: Size = attr("groups of channels that do not mix", default=1)
+    dilation: Sizes = attr("distance between the elements of a window", default=1)
+    groups: Size = attr("number of groups of channels that are convolved separately", default=1)
     bias: bool = attr("add a learned bias", default=True)
 
     def infer(self, ctx: Context, x: TensorType) -> TensorType:

@@ -1,4 +1,4 @@
-"""Tensors that come from no other tensor: learned, kept beside the weights, or written in the spec."""
+"""Tensors without inputs: parameters, buffers, and constants of the spec."""
 
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Any
@@ -17,7 +17,7 @@ from netcalc.ops.arithmetic import Number
 from netcalc.tensor_type import TensorType
 
 
-class _Source(Movement):
+class _Creation(Movement):
     inputs = ()
 
 
@@ -29,8 +29,9 @@ def _init(value: Any) -> Init:
     try:
         init = parse_init(value)
     except NetcalcError as error:
-        (found,) = error.diagnostics
-        raise ValueError(f"{found.message} ({found.hint})" if found.hint else found.message) from None
+        (diagnostic,) = error.diagnostics
+        text = f"{diagnostic.message} ({diagnostic.hint})" if diagnostic.hint else diagnostic.message
+        raise ValueError(text) from None
     if init is None:
         raise ValueError("should name an initialiser; a parameter has no other default")
     return init
@@ -38,18 +39,18 @@ def _init(value: Any) -> Init:
 
 _Init = Annotated[Init, BeforeValidator(_init), WithJsonSchema({"type": "string"})]
 
-#: Initialisers that need two axes, for the number of inputs and outputs that each weight has.
+#: Initialisers that need at least two axes, since they depend on the numbers of inputs and outputs.
 _BY_FANS = ("kaiming_uniform", "kaiming_normal", "xavier_uniform", "xavier_normal", "orthogonal")
 
 
 @operation
-class Parameter(_Source):
-    """A learned tensor as it is: a class token, a table of positions, a scale.
+class Parameter(_Creation):
+    """A learned tensor: a class token, a table of positions, a scale.
 
-    Its path is that of the line itself: ``{name: class_token, parameter: {shape: [1, 1, 768]}}`` is the parameter
-    ``class_token``.  ``init`` is written as everywhere: zeros, ones, constant(0.5), normal(std=0.02),
-    truncated_normal(std=0.02), uniform(a=-1, b=1), xavier_uniform, kaiming_normal(mode=fan_out), orthogonal.  To meet a
-    batch it is expanded, or broadcasts.
+    The path of the parameter is that of the line: ``{name: class_token, parameter: {shape: [1, 1, 768]}}`` is the
+    parameter ``class_token``.  ``init`` is an initialiser: zeros, ones, constant(0.5), normal(std=0.02),
+    truncated_normal(std=0.02), uniform(a=-1, b=1), xavier_uniform, kaiming_normal(mode=fan_out), orthogonal.  Use
+    expand, or broadcasting, to combine the tensor with a batch.
     """
 
     name = "parameter"
@@ -60,15 +61,15 @@ class Parameter(_Source):
     param_rule = "the tensor itself"
     example = Example((), {"shape": [1, 1, 8]})
 
-    shape: Sizes = attr("the sizes; [] is a scalar")
-    init: _Init = attr("how it is drawn when no weights are given", default="normal(std=0.02)")
-    dtype: DType | None = attr("the element type; the program's unless given", default=None)
-    trainable: bool = attr("learned; otherwise it is a parameter that stays as it is", default=True)
+    shape: Sizes = attr("sizes; [] is a scalar")
+    init: _Init = attr("initialiser, used without weights", default="normal(std=0.02)")
+    dtype: DType | None = attr("element type; by default the program's", default=None)
+    trainable: bool = attr("train the parameter; otherwise its value is fixed", default=True)
 
     def infer(self, ctx: Context) -> TensorType:
         dtype = self.dtype or ctx.dtype
         if self.trainable and dtype not in FLOATS:
-            raise RuleError(f"a parameter that is trained is of floating point, and not {dtype}", code="E402")
+            raise RuleError(f"a trainable parameter must be floating point, and this is {dtype}", code="E402")
         if self.init.kind in _BY_FANS and len(self.shape) < 2:
             raise RuleError(f"{self.init.kind} needs at least 2 dimensions, and the parameter has {len(self.shape)}")
         return TensorType(self.shape, dtype)
@@ -109,23 +110,22 @@ _Content = Annotated[
 ]
 
 
-class _Written(_Source):
-    shape: Sizes | None = attr("the sizes; those of the value unless given, and a number fills any", default=None)
+class _Written(_Creation):
+    shape: Sizes | None = attr("sizes; by default those of the value; a single number fills any shape", default=None)
 
     def typed(self, value: Any, dtype: DType) -> TensorType:
-        """The type of a tensor that holds ``value``; RuleError where it does not fit."""
-        own = _shape_of(value)
-        if self.shape is not None and own not in ((), self.shape):
-            given, wanted = TensorType(own), TensorType(self.shape)
-            raise RuleError(f"{self.name}: the value is {given}, and its shape is to be {wanted}")
+        """Return the type of a tensor that holds ``value``; RuleError if the shape or the numbers do not fit."""
+        shape = _shape_of(value)
+        if self.shape is not None and shape not in ((), self.shape):
+            raise RuleError(f"{self.name}: the value is {TensorType(shape)}, and its shape is {TensorType(self.shape)}")
         misfit = next((number for number in _numbers(value) if not _fits(number, dtype)), None)
         if misfit is not None:
             raise RuleError(f"{self.name}: {misfit} does not fit {dtype}", code="E402")
-        return TensorType(own if self.shape is None else self.shape, dtype)
+        return TensorType(shape if self.shape is None else self.shape, dtype)
 
 
 def _fits(number: Any, dtype: DType) -> bool:
-    """Whether a tensor of this type can hold the number."""
+    """Return True if a tensor of this type can hold the number."""
     if dtype in FLOATS or isinstance(number, bool):
         return True
     if dtype == "bool" or isinstance(number, float):
@@ -137,10 +137,9 @@ def _fits(number: Any, dtype: DType) -> bool:
 
 @operation
 class BufferTensor(_Written):
-    """A tensor that is kept beside the weights and not learned.
+    """A tensor that is stored with the weights and not learned.
 
-    Its path is that of the line itself, as with parameter.  A buffer that is not ``persistent`` stays out of
-    checkpoints.
+    Its path is that of the line, as for parameter.  Checkpoints omit a buffer that is not ``persistent``.
     """
 
     name = "buffer"
@@ -151,9 +150,9 @@ class BufferTensor(_Written):
     param_rule = "the buffer itself"
     example = Example((), {"value": [[1.0, 2.0], [3.0, 4.0]]})
 
-    value: _Content = attr("what it holds at first: a number, or lists of them", default=0.0)
-    dtype: DType | None = attr("the element type; the program's unless given", default=None)
-    persistent: bool = attr("kept in checkpoints", default=True)
+    value: _Content = attr("initial value: a number, or nested lists of numbers", default=0.0)
+    dtype: DType | None = attr("element type; by default the program's", default=None)
+    persistent: bool = attr("keep the buffer in checkpoints", default=True)
 
     def infer(self, ctx: Context) -> TensorType:
         return self.typed(self.value, self.dtype or ctx.dtype)
@@ -166,9 +165,10 @@ class BufferTensor(_Written):
 
 @operation
 class Constant(_Written):
-    """A tensor that the spec writes down.
+    """A tensor with a value that the spec gives.
 
-    Without ``dtype`` it is as in torch.tensor: bool for true and false, int64 for whole numbers, else float32.
+    Without ``dtype`` the element type is as in torch.tensor: bool for true and false, int64 for whole numbers, float32
+    otherwise.
     """
 
     name = "constant"
@@ -177,16 +177,16 @@ class Constant(_Written):
     shape_rule = "→ shape, or that of the value"
     example = Example((), {"value": [1, 2, 3]})
 
-    value: _Content = attr("a number, or lists of them")
-    dtype: DType | None = attr("the element type; the value's unless given", default=None)
+    value: _Content = attr("a number, or nested lists of numbers")
+    dtype: DType | None = attr("element type; by default that of the value", default=None)
 
     def infer(self, ctx: Context) -> TensorType:
         return self.typed(self.value, self.dtype or promote(*map(scalar_dtype, _numbers(self.value))))
 
 
 @operation
-class Arange(_Source):
-    """The numbers from ``start`` to ``stop``, which is not among them, in steps of ``step``."""
+class Arange(_Creation):
+    """The numbers from ``start`` up to, but not including, ``stop``, in steps of ``step``."""
 
     name = "arange"
     reference = "torch.arange"
@@ -194,14 +194,14 @@ class Arange(_Source):
     shape_rule = "→ (⌈(stop − start)/step⌉)"
     example = Example((), {"stop": 6})
 
-    start: Number = attr("the first number", default=0)
-    stop: Number = attr("the number where it ends")
-    step: Number = attr("from one number to the next", default=1)
-    dtype: DType = attr("the element type", default="int64")
+    start: Number = attr("first number", default=0)
+    stop: Number = attr("end, which is not included")
+    step: Number = attr("difference between consecutive numbers", default=1)
+    dtype: DType = attr("element type", default="int64")
 
     def infer(self, ctx: Context) -> TensorType:
         if self.dtype == "bool":
-            raise RuleError("arange gives numbers, and not bool", code="E402")
+            raise RuleError("arange has no bool type", code="E402")
         bounds = {"start": self.start, "stop": self.stop, "step": self.step}
         fractional = any(isinstance(number, float) for number in bounds.values())
         if fractional and self.dtype not in FLOATS:
@@ -212,7 +212,7 @@ class Arange(_Source):
         if step == 0:
             raise RuleError("arange: the step is 0")
         if start == stop or (stop > start) != (step > 0):
-            raise RuleError(f"arange: no number lies from {start} to {stop} in steps of {step}")
+            raise RuleError(f"arange from {start} to {stop} in steps of {step} is empty")
         formula = "ceil_div(stop - start, step)" if step > 0 else "ceil_div(start - stop, -step)"
         if fractional:
             formula = "ceil((stop - start)/step)"

@@ -1,4 +1,4 @@
-"""Regularisation by dropping: the identity in evaluation."""
+"""Regularisation by dropping: a no-op in inference."""
 
 from collections.abc import Sequence
 from typing import Literal
@@ -9,7 +9,7 @@ from netcalc.tensor_type import TensorType
 
 
 class _Drop(Operation):
-    """x times a random mask in training, one number of the mask for each of ``groups``; x itself in evaluation."""
+    """Base of multiplication by a random mask in training; the identity in inference."""
 
     no_op_in_inference = True
     shorthand = "p"
@@ -22,7 +22,7 @@ class _Drop(Operation):
         return x
 
     def masked(self, x: TensorType) -> TensorType:
-        """The shape in which the mask is drawn; it broadcasts over ``x``."""
+        """Return the type of the random mask, which broadcasts to ``x``."""
         raise NotImplementedError(self.name)
 
     def cost(self, ctx: Context, inputs: Sequence[TensorType], outputs: Sequence[TensorType]) -> Sequence[Term]:
@@ -37,17 +37,17 @@ class _Drop(Operation):
 
 @operation
 class Dropout(_Drop):
-    """Zeroes elements with probability p in training and scales the rest by 1/(1 − p); nothing in evaluation.
+    """Zeroes elements with probability p in training and scales the others by 1/(1 − p); a no-op in inference.
 
-    With ``channelwise`` whole channels (axis 1) drop together.  Drawing random numbers counts as no work.
+    With ``channelwise`` whole channels (axis 1) are dropped.  Drawing random numbers is not counted as work.
     """
 
     name = "dropout"
     reference = "torch.nn.Dropout, torch.nn.Dropout2d (channelwise); Srivastava et al. 2014, JMLR 15"
-    cost_rule = "none in evaluation; in training one comparison a drawn number, one mul an element"
+    cost_rule = "none in inference; in training 1 comparison per random number and 1 mul per element"
     example = Example(((2, 8),), {"p": 0.1})
 
-    channelwise: bool = attr("drop whole channels, the slices of the first two axes", default=False)
+    channelwise: bool = attr("drop whole channels (axis 1) of each sample", default=False)
 
     def infer(self, ctx: Context, x: TensorType) -> TensorType:
         if self.channelwise and x.rank < 2:
@@ -60,17 +60,17 @@ class Dropout(_Drop):
 
 @operation
 class StochasticDepth(_Drop):
-    """Zeroes a whole residual branch with probability p in training and scales it by 1/(1 − p) otherwise.
+    """Zeroes a residual branch with probability p in training, else scales it by 1/(1 − p); a no-op in inference.
 
-    ``mode: row`` decides for each sample (axis 0) by itself, ``batch`` for all together.
+    ``mode: row`` decides for each sample (axis 0) separately, ``batch`` for the whole batch.
     """
 
     name = "stochastic_depth"
     reference = "torchvision.ops.StochasticDepth; Huang et al. 2016, arXiv:1603.09382"
-    cost_rule = "none in evaluation; in training one comparison a sample (or one in all), one mul an element"
+    cost_rule = "none in inference; in training 1 comparison per sample (or per batch) and 1 mul per element"
     example = Example(((2, 8, 4, 4),), {"p": 0.2})
 
-    mode: Literal["row", "batch"] = attr("what drops together: a sample, or the whole batch", default="row")
+    mode: Literal["row", "batch"] = attr("unit that is dropped: each sample, or the whole batch", default="row")
 
     def infer(self, ctx: Context, x: TensorType) -> TensorType:
         if self.mode == "row" and x.rank < 1:

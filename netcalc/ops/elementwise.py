@@ -1,4 +1,4 @@
-"""Functions of one tensor, element by element."""
+"""Elementwise functions of one tensor."""
 
 from collections.abc import Sequence
 from typing import Any, ClassVar, Self
@@ -6,21 +6,18 @@ from typing import Any, ClassVar, Self
 from pydantic import model_validator
 
 from netcalc.dtypes import DType, result_type
-from netcalc.opdef import Context, Example, Kind, Operation, RuleError, Term, attr
+from netcalc.opdef import Context, Example, Operation, RuleError, Term, attr
 from netcalc.ops import operation
+from netcalc.ops._elementwise import Elementwise
 from netcalc.ops.arithmetic import Number, require_held
 from netcalc.tensor_type import TensorType
 
 
-class _Function(Operation):
-    """A function of each element: the shape stays, and each element costs ``kinds``."""
+class _Function(Elementwise):
+    """Base of functions of each element that also take integers."""
 
-    elementwise = True
-    shape_rule = "as the input"
-    cost_rule = "one an element"
     example = Example(((2, 3),))
-    kinds: ClassVar[tuple[Kind, ...]]
-    #: Whether whole numbers become float32, and whether bools are taken.
+    #: True if integers become float32.
     to_float: ClassVar[bool] = False
     takes_bool: ClassVar[bool] = True
 
@@ -29,14 +26,11 @@ class _Function(Operation):
             raise RuleError(f"{self.name} takes numbers, and its input is bool", code="E402")
         return x.with_dtype("float32") if self.to_float and not x.is_float else x
 
-    def cost(self, ctx: Context, inputs: Sequence[TensorType], outputs: Sequence[TensorType]) -> Sequence[Term]:
-        return tuple(Term.of(kind, self.name, elements=outputs[0].elements) for kind in self.kinds)
-
 
 class _FloatFunction(_Function):
-    """A function whose values are no whole numbers: int and bool tensors become float32."""
+    """Base of functions with fractional values: integers and bools become float32."""
 
-    kinds: ClassVar[tuple[Kind, ...]] = ("transcendental",)
+    work = {"transcendental": 1}
     to_float = True
 
 
@@ -66,12 +60,11 @@ class Sqrt(_FloatFunction):
 
 @operation
 class Rsqrt(_FloatFunction):
-    """1/√x: a root and a division."""
+    """1/√x, as a square root and a division."""
 
     name = "rsqrt"
     reference = "torch.rsqrt"
-    cost_rule = "one root and one division an element"
-    kinds = ("transcendental", "div")
+    work = {"transcendental": 1, "div": 1}
 
 
 @operation
@@ -80,7 +73,7 @@ class Reciprocal(_FloatFunction):
 
     name = "reciprocal"
     reference = "torch.reciprocal"
-    kinds = ("div",)
+    work = {"div": 1}
 
 
 @operation
@@ -105,7 +98,7 @@ class Square(_Function):
 
     name = "square"
     reference = "torch.square"
-    kinds = ("mul",)
+    work = {"mul": 1}
 
     def infer(self, ctx: Context, x: TensorType) -> TensorType:
         return x.with_dtype("int64") if x.dtype == "bool" else x
@@ -117,7 +110,7 @@ class Abs(_Function):
 
     name = "abs"
     reference = "torch.abs"
-    kinds = ("compare",)
+    work = {"compare": 1}
     takes_bool = False
 
 
@@ -127,33 +120,33 @@ class Neg(_Function):
 
     name = "neg"
     reference = "torch.neg"
-    kinds = ("add",)
+    work = {"add": 1}
     takes_bool = False
 
 
 @operation
 class Sign(_Function):
-    """−1, 0 or 1, as the element is negative, zero (or NaN) or positive."""
+    """−1 for negative elements, 0 for zero and NaN, 1 for positive elements."""
 
     name = "sign"
     reference = "torch.sign"
-    kinds = ("compare",)
+    work = {"compare": 1}
 
 
 @operation
 class Clamp(_Function):
-    """The elements held between ``min`` and ``max``; where min > max, everything becomes max.
+    """The elements limited to the range from ``min`` to ``max``; if min > max, every element becomes max.
 
-    Bounds that are no whole numbers make whole numbers float32, as in any arithmetic with them.
+    An integer tensor becomes float32 if a bound is not a whole number.
     """
 
     name = "clamp"
     reference = "torch.clamp"
-    cost_rule = "one comparison an element for each bound"
+    cost_rule = "1 comparison per element for each bound"
     example = Example(((2, 3),), {"min": 0.0, "max": 6.0})
 
-    min: Number | None = attr("the lower bound", default=None)
-    max: Number | None = attr("the upper bound", default=None)
+    min: Number | None = attr("lower bound", default=None)
+    max: Number | None = attr("upper bound", default=None)
 
     @model_validator(mode="after")
     def _bounded(self) -> Self:
@@ -162,7 +155,7 @@ class Clamp(_Function):
         return self
 
     def bounds(self) -> tuple[Any, ...]:
-        """The bounds that are given."""
+        """Return the bounds that are set."""
         return tuple(bound for bound in (self.min, self.max) if bound is not None)
 
     def infer(self, ctx: Context, x: TensorType) -> TensorType:
@@ -177,16 +170,16 @@ class Clamp(_Function):
 
 @operation
 class Cast(Operation):
-    """The same elements in another type: floats lose their fraction, what is not zero becomes true."""
+    """The same elements in another type: integers drop the fraction, and nonzero values become true."""
 
     name = "cast"
     reference = "torch.Tensor.to"
     shorthand = "dtype"
-    shape_rule = "as the input"
-    cost_rule = "none: data is copied"
+    shape_rule = "unchanged"
+    cost_rule = "none: data moves"
     example = Example(((2, 3),), {"dtype": "float16"})
 
-    dtype: DType = attr("the type of the elements")
+    dtype: DType = attr("element type of the result")
 
     def infer(self, ctx: Context, x: TensorType) -> TensorType:
         return x.with_dtype(self.dtype)

@@ -1,4 +1,4 @@
-"""Look-ups: rows of a table by whole-number ids."""
+"""Embeddings: rows of a table, looked up by integer ids."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -12,27 +12,27 @@ from netcalc.tensor_type import TensorType
 
 
 def require_ids(x: TensorType, what: str) -> None:
-    """RuleError (E402) unless ``x`` holds ids: int64 or int32."""
+    """Raise RuleError (E402) unless ``x`` holds ids: int64 or int32."""
     if x.dtype not in ("int64", "int32"):
         raise RuleError(f"{what} takes ids of int64 or int32, and its input is {x.dtype}", code="E402")
 
 
 class _Table(Operation):
-    """A learned table of ``num_embeddings`` rows, looked up by id."""
+    """Base of look-ups in a learned table of ``num_embeddings`` rows."""
 
     shorthand = "num_embeddings"
     param_rule = "weight num_embeddings·embedding_dim"
 
-    num_embeddings: Size = attr("rows of the table; ids are below it")
-    embedding_dim: Size = attr("features of a row")
-    padding_idx: int | None = attr("row that stands for padding: zero at first, never learned", default=None)
-    max_norm: float | None = attr("scale rows of a larger norm down to this one", default=None, gt=0)
-    norm_type: float = attr("the p of that norm", default=2.0, gt=0)
+    num_embeddings: Size = attr("rows of the table; ids are smaller")
+    embedding_dim: Size = attr("features per row")
+    padding_idx: int | None = attr("row of the padding id: initially zero, not trained", default=None)
+    max_norm: float | None = attr("largest norm of a row; rows with a larger norm are scaled down", default=None, gt=0)
+    norm_type: float = attr("order p of that norm", default=2.0, gt=0)
 
     def check_padding(self) -> None:
-        """RuleError unless ``padding_idx`` is a row, counted from either end."""
+        """Raise RuleError unless ``padding_idx`` is the number of a row, counted from either end."""
         if self.padding_idx is not None and not -self.num_embeddings <= self.padding_idx < self.num_embeddings:
-            raise RuleError(f"padding_idx {self.padding_idx} is no row of a table of {self.num_embeddings}")
+            raise RuleError(f"padding_idx {self.padding_idx} is not a row of a table of {self.num_embeddings}")
 
     def params(self, ctx: Context, *inputs: Any) -> Sequence[Param]:
         padding = {} if self.padding_idx is None else {"padding_idx": self.padding_idx}
@@ -40,7 +40,7 @@ class _Table(Operation):
         return (Param("weight", (self.num_embeddings, self.embedding_dim), init, ctx.dtype),)
 
     def norm_terms(self, rows: Dim) -> Iterator[Term]:
-        """The work of bringing looked-up rows to ``max_norm``."""
+        """Return the work of limiting the norm of the rows to ``max_norm``."""
         if self.max_norm is None:
             return
         each = {"ids": rows, "embedding_dim": self.embedding_dim}
@@ -62,20 +62,21 @@ class _Table(Operation):
 
 @operation
 class Embedding(_Table):
-    """The table's row for each id, times ``scale`` if given.
+    """The row of the table for each id, times ``scale`` if set.
 
-    Ids lie from 0 to num_embeddings − 1; a run with others is refused.  The look-up moves data and counts as no
-    work.  With ``max_norm`` the norm of every row that is looked up is computed; unlike PyTorch, the table itself
-    stays as it is.  PyTorch's ``sparse`` and ``scale_grad_by_freq`` concern gradients only and have no place here.
+    Ids are from 0 to num_embeddings − 1; a run with other ids is an error.  The look-up moves data, which is not
+    counted as work.  With ``max_norm`` the norm of every row that is looked up is computed; unlike in PyTorch the table
+    itself does not change.  PyTorch's ``sparse`` and ``scale_grad_by_freq`` only concern gradients and are not
+    attributes here.
     """
 
     name = "embedding"
     reference = "torch.nn.Embedding; scale √d_model: Vaswani et al. 2017, arXiv:1706.03762, section 3.4"
     shape_rule = "(…) → (…, embedding_dim)"
-    cost_rule = "none; …·embedding_dim muls for the scale; the norms with max_norm"
+    cost_rule = "none; …·embedding_dim muls with scale; the norms with max_norm"
     example = Example((TensorType((2, 6), "int64"),), {"num_embeddings": 20, "embedding_dim": 16})
 
-    scale: float | None = attr("constant factor of the rows, such as √embedding_dim", default=None)
+    scale: float | None = attr("constant factor, such as √embedding_dim", default=None)
 
     def infer(self, ctx: Context, ids: TensorType) -> TensorType:
         require_ids(ids, "embedding")
@@ -94,9 +95,9 @@ class Embedding(_Table):
 class EmbeddingBag(_Table):
     """The sum, mean or maximum of the rows of each bag of ids.
 
-    Bags are the rows of ids of (bags, ids a bag), or the runs of a flat list of ids that start at ``offsets`` (and
-    end at the last of them with ``include_last_offset``).  Ids equal to ``padding_idx`` stay out of their bag, and
-    an empty bag gives zeros.  ``per_sample_weights`` multiply the rows of a sum.
+    Bags are the rows of ids of shape (bags, ids per bag), or the runs of a flat list of ids that start at ``offsets``;
+    with ``include_last_offset`` the last offset is the end of the last bag.  Ids equal to ``padding_idx`` are ignored,
+    and an empty bag gives zeros.  ``per_sample_weights`` multiply the rows of a sum.
     """
 
     name = "embedding_bag"
@@ -104,12 +105,12 @@ class EmbeddingBag(_Table):
     inputs = ports("input", "offsets?", "per_sample_weights?")
     shape_rule = "(bags, ids) → (bags, embedding_dim), or (ids) with offsets (bags)"
     cost_rule = (
-        "bags·(ids − 1)·embedding_dim adds (or comparisons), a div for the mean, a mul for per-sample weights; one "
-        "add an id and feature with offsets; a comparison an id with padding_idx"
+        "bags·(ids − 1)·embedding_dim adds (or comparisons), 1 div per output element for the mean, 1 mul per id and "
+        "feature for per-sample weights; with offsets 1 add per id and feature; with padding_idx 1 comparison per id"
     )
     example = Example((TensorType((2, 6), "int64"),), {"num_embeddings": 20, "embedding_dim": 6})
 
-    mode: Literal["sum", "mean", "max"] = attr("how the rows of a bag become one", default="mean")
+    mode: Literal["sum", "mean", "max"] = attr("reduction of the rows of a bag", default="mean")
     include_last_offset: bool = attr("the last offset is the end of the last bag", default=False)
 
     def infer(
@@ -125,27 +126,31 @@ class EmbeddingBag(_Table):
             raise RuleError(f"embedding_bag takes ids of 1 or 2 dimensions, and these have {ids.rank}: {ids}")
         if (ids.rank == 1) != (offsets is not None):
             raise RuleError(
-                "flat ids come with offsets, where each bag starts"
+                "a flat list of ids needs offsets, the start of each bag"
                 if offsets is None
-                else f"ids of (bags, ids a bag) take no offsets, and these are {ids}"
+                else f"ids of (bags, ids per bag) take no offsets, and these are {ids}"
             )
         if offsets is not None:
             require_ids(offsets, "embedding_bag's offsets")
             if offsets.rank != 1:
-                raise RuleError(f"offsets are a list, of 1 dimension, and these have {offsets.rank}: {offsets}")
+                raise RuleError(f"offsets must have 1 dimension, and these have {offsets.rank}: {offsets}")
         if per_sample_weights is not None:
             if self.mode != "sum":
-                raise RuleError(f"per_sample_weights go with mode sum, and this one is {self.mode}")
+                raise RuleError(f"per_sample_weights require mode sum, and this one is {self.mode}")
             if per_sample_weights.shape != ids.shape:
-                raise RuleError(f"per_sample_weights {per_sample_weights} have not the shape of the ids, {ids}")
+                raise RuleError(
+                    f"per_sample_weights must have the shape of the ids, {ids}, and these are {per_sample_weights}"
+                )
             if per_sample_weights.dtype != ctx.dtype:
-                raise RuleError(f"per_sample_weights are {ctx.dtype}, not {per_sample_weights.dtype}", code="E402")
+                raise RuleError(
+                    f"per_sample_weights must be {ctx.dtype}, and these are {per_sample_weights.dtype}", code="E402"
+                )
         if offsets is not None and self.include_last_offset:
             bags = ctx.size("bags", "offsets - 1", offsets=offsets.shape[0])
         else:
             bags = (offsets or ids).shape[0]
         if bags < 1:
-            raise RuleError("with include_last_offset one offset makes no bag")
+            raise RuleError("with include_last_offset there must be at least 2 offsets")
         return TensorType((bags, self.embedding_dim), ctx.dtype)
 
     def cost(self, ctx: Context, inputs: Sequence[Any], outputs: Sequence[TensorType]) -> Sequence[Term]:
@@ -168,17 +173,17 @@ class EmbeddingBag(_Table):
 
 @operation
 class OneHot(Operation):
-    """A 1 at the place of each id, along a new last axis of ``num_classes``; zeros elsewhere."""
+    """A 1 at the index of each id, along a new last axis of ``num_classes``; 0 elsewhere."""
 
     name = "one_hot"
     reference = "torch.nn.functional.one_hot"
     shorthand = "num_classes"
     shape_rule = "(…) → (…, num_classes)"
-    cost_rule = "none: placing ones moves data"
+    cost_rule = "none: data moves"
     example = Example((TensorType((2, 3), "int64"),), {"num_classes": 5})
 
-    num_classes: Size = attr("length of the new axis; ids are below it")
-    dtype: DType = attr("type of the zeros and ones", default="int64")
+    num_classes: Size = attr("length of the new axis; ids are smaller")
+    dtype: DType = attr("element type of the result", default="int64")
 
     def infer(self, ctx: Context, ids: TensorType) -> TensorType:
         require_ids(ids, "one_hot")

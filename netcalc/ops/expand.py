@@ -1,4 +1,4 @@
-"""The same elements several times."""
+"""Repeating elements."""
 
 from netcalc.dims import Dim
 from netcalc.opdef import Context, Example, RuleError, attr, normal_axis
@@ -10,9 +10,9 @@ from netcalc.tensor_type import TensorType
 
 @operation
 class Expand(Movement):
-    """Repeats axes of size 1 to a greater size, and adds axes in front; -1 keeps an axis as it is.
+    """Repeats axes of size 1 to a larger size, and adds axes in front; -1 keeps the size of an axis.
 
-    A class token of shape 1×1×768 meets a batch by ``expand: ["${image.batch}", -1, -1]``.
+    For example, ``expand: ["${image.batch}", -1, -1]`` repeats a class token of shape 1×1×768 for every sample.
     """
 
     name = "expand"
@@ -22,31 +22,31 @@ class Expand(Movement):
     shape_rule = "→ shape, aligned from the last axis"
     example = Example(((1, 1, 4),), {"shape": [2, -1, -1]})
 
-    shape: Extents = attr("the new sizes; -1 keeps that of the input")
+    shape: Extents = attr("new sizes; -1 keeps the size of the input")
 
     def infer(self, ctx: Context, x: TensorType) -> TensorType:
         added = len(self.shape) - x.rank
         if added < 0:
             raise RuleError(f"expand to {len(self.shape)} dimensions, and the input has more: {x}")
         sizes = []
-        for axis, wanted in enumerate(self.shape):
+        for axis, target in enumerate(self.shape):
             size: Dim | None = x.shape[axis - added] if axis >= added else None
-            if wanted == -1 and size is None:
-                raise RuleError(f"expand: axis {axis} is new, so that -1 keeps nothing there: {x}")
-            if wanted != -1 and size is not None and size not in (1, wanted):
+            if target == -1 and size is None:
+                raise RuleError(f"expand: axis {axis} is new and needs a size other than -1: {x}")
+            if target != -1 and size is not None and size not in (1, target):
                 raise RuleError(
-                    f"expand repeats axes of size 1, and axis {axis - added} of {x} is {size}, not {wanted}",
-                    hint="to repeat an axis of any size there is tile",
+                    f"expand repeats axes of size 1, and axis {axis - added} of {x} is {size}, not {target}",
+                    hint="tile repeats an axis of any size",
                 )
-            sizes.append(wanted if size is None or wanted != -1 else size)
+            sizes.append(target if size is None or target != -1 else size)
         return x.with_shape(*sizes)
 
 
 @operation
 class Tile(Movement):
-    """The whole tensor side by side with itself, ``repeats`` times along each axis.
+    """Repeats the whole tensor, ``repeats`` times along each axis.
 
-    Repeats are aligned from the last axis: missing ones are 1, and more of them than axes add axes in front.
+    ``repeats`` is aligned with the axes from the last one: missing numbers are 1, and extra numbers add axes in front.
     """
 
     name = "tile"
@@ -55,7 +55,7 @@ class Tile(Movement):
     shape_rule = "(d…) → (repeats·d…)"
     example = Example(((2, 3),), {"repeats": [2, 1]})
 
-    repeats: Sizes = attr("how often, for each axis")
+    repeats: Sizes = attr("number of repetitions for each axis")
 
     def infer(self, ctx: Context, x: TensorType) -> TensorType:
         rank = max(x.rank, len(self.repeats))
@@ -71,9 +71,9 @@ class Tile(Movement):
 
 @operation
 class RepeatInterleave(Movement):
-    """Each element along an axis several times in a row: a b becomes a a b b.
+    """Repeats each element along an axis: a b becomes a a b b.
 
-    A list of ``repeats`` gives each place along the axis its own number, which may be 0.
+    A list of ``repeats`` has a number for each index along the axis, which may be 0.
     """
 
     name = "repeat_interleave"
@@ -82,8 +82,8 @@ class RepeatInterleave(Movement):
     shape_rule = "(…, d, …) → (…, repeats·d, …); (repeats·elements) without axis"
     example = Example(((1, 2, 5),), {"repeats": 3, "axis": 1})
 
-    repeats: Counts = attr("how often, for all places or for each", min_length=1)
-    axis: int | None = attr("the axis; null: the flattened tensor", default=None)
+    repeats: Counts = attr("number of repetitions, for all indices or for each", min_length=1)
+    axis: int | None = attr("axis; null flattens the tensor first", default=None)
 
     def infer(self, ctx: Context, x: TensorType) -> TensorType:
         if self.axis is None:
@@ -91,11 +91,11 @@ class RepeatInterleave(Movement):
         axis = normal_axis(0 if self.axis is None else self.axis, x.rank, "repeat_interleave")
         size = x.shape[axis]
         if len(self.repeats) not in (1, size):
-            raise RuleError(f"repeat_interleave: {len(self.repeats)} numbers of repeats for axis {axis} of {x}")
+            raise RuleError(f"repeat_interleave: {len(self.repeats)} numbers of repetitions for axis {axis} of {x}")
         if len(self.repeats) == 1:
             repeated = ctx.size(f"axis {axis}", "repeats*size", repeats=self.repeats[0], size=size)
         else:
             repeated = ctx.size(f"axis {axis}", "sum(repeats)", repeats=list(self.repeats))
         if repeated < 1:
-            raise RuleError(f"repeat_interleave repeats every place of axis {axis} 0 times, and leaves nothing")
+            raise RuleError(f"repeat_interleave repeats every index of axis {axis} 0 times, and the result is empty")
         return resized(x, {axis: repeated})

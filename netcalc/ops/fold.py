@@ -1,4 +1,4 @@
-"""Windows of an image as columns, and back."""
+"""Windows of an image as columns (im2col), and the reverse (col2im)."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -11,18 +11,18 @@ from netcalc.tensor_type import TensorType
 
 
 class _Columns(SpatialOperation):
-    """Base of what goes between an image and its windows."""
+    """Base of the conversions between an image and its windows."""
 
     axes = 2
     windowed = True
 
-    kernel: Sizes = attr("size of a window")
-    stride: Sizes = attr("step between windows", default=1)
+    kernel: Sizes = attr("size of the window")
+    stride: Sizes = attr("distance between windows", default=1)
     padding: Padding = attr("zeros added on both sides of the image", default=0)
-    dilation: Sizes = attr("step between the taps of a window", default=1)
+    dilation: Sizes = attr("distance between the elements of a window", default=1)
 
     def counts(self, ctx: Context, sizes: Sequence[Dim]) -> tuple[Any, ...]:
-        """How many windows an image of these sizes has, down and across."""
+        """Return the numbers of windows of an image of these sizes, along height and width."""
         return self.window_counts(ctx, sizes, self.kernel, self.stride, self.padding, self.dilation)
 
 
@@ -30,7 +30,7 @@ class _Columns(SpatialOperation):
 class Unfold(_Columns):
     """Cuts an image into windows, one column each: (N, C, H, W) → (N, C·kernel, windows).
 
-    Channels vary slowest within a column, then the rows of the window, then its columns (im2col).
+    Within a column the elements are ordered by channel, then row, then column of the window (im2col).
     """
 
     name = "unfold"
@@ -53,7 +53,7 @@ class Unfold(_Columns):
 class Fold(_Columns):
     """Adds windows, one column each, into an image: (N, C·kernel, windows) → (N, C, H, W).
 
-    The reverse of ``unfold`` up to the overlaps, which are summed (col2im).
+    This is the reverse of ``unfold``, except that overlapping elements are summed (col2im).
     """
 
     name = "fold"

@@ -1,4 +1,4 @@
-"""Gated units: one half of an axis is gated by an activation of the other half."""
+"""Gated linear units: one half of an axis times an activation of the other half."""
 
 from collections.abc import Sequence
 from typing import Literal
@@ -6,28 +6,28 @@ from typing import Literal
 from netcalc.dims import exact_div
 from netcalc.opdef import Context, Example, Operation, RuleError, Term, attr, normal_axis, require_float
 from netcalc.ops import operation
-from netcalc.ops._activation import GELU_BY, SIGMOID, SILU, Work, terms
+from netcalc.ops._elementwise import GELU_BY, SIGMOID, SILU, Work, per, terms
 from netcalc.tensor_type import TensorType
 
 
 class _Gated(Operation):
-    """An axis in two halves: an activation of the gate half times the value half."""
+    """Base of gated units, which split an axis into a gate and a value half."""
 
     shape_rule = "(…, D, …) → (…, D/2, …)"
     example = Example(((2, 8),))
 
-    axis: int = attr("axis that is halved", default=-1)
-    gate: Literal["first", "second"] = attr("the half that goes through the activation", default="first")
+    axis: int = attr("axis that is split in half", default=-1)
+    gate: Literal["first", "second"] = attr("half that the activation is applied to", default="first")
 
     def gating(self) -> Work:
-        """The activation's work for one element."""
+        """Return the work of the activation per element."""
         raise NotImplementedError(self.name)
 
     def infer(self, ctx: Context, x: TensorType) -> TensorType:
         require_float(x, self.name)
         axis = normal_axis(self.axis, x.rank, self.name)
         if exact_div(x.shape[axis], 2) is None:
-            raise RuleError(f"{self.name} halves axis {self.axis}, and its size {x.shape[axis]} is odd: {x}")
+            raise RuleError(f"{self.name} splits axis {self.axis} in half, and its size {x.shape[axis]} is odd: {x}")
         half = ctx.size("features", "D//2", D=x.shape[axis])
         return x.with_shape(*x.shape[:axis], half, *x.shape[axis + 1 :])
 
@@ -43,9 +43,9 @@ class GLU(_Gated):
 
     name = "glu"
     reference = "torch.nn.GLU; Dauphin et al. 2016, arXiv:1612.08083"
-    cost_rule = "an output element: 1 exponential, 2 adds, 1 div and 1 mul"
+    cost_rule = per("output element", {**SIGMOID, "mul": 1})
 
-    gate: Literal["first", "second"] = attr("the half that goes through the sigmoid", default="second")
+    gate: Literal["first", "second"] = attr("half that the sigmoid is applied to", default="second")
 
     def gating(self) -> Work:
         return SIGMOID
@@ -57,7 +57,7 @@ class ReGLU(_Gated):
 
     name = "reglu"
     reference = "Shazeer 2020, arXiv:2002.05202"
-    cost_rule = "an output element: 1 comparison and 1 mul"
+    cost_rule = per("output element", {"compare": 1, "mul": 1})
 
     def gating(self) -> Work:
         return {"compare": 1}
@@ -69,9 +69,9 @@ class GEGLU(_Gated):
 
     name = "geglu"
     reference = "Shazeer 2020, arXiv:2002.05202"
-    cost_rule = "an output element: the work of gelu, and 1 mul"
+    cost_rule = "the work of gelu and 1 mul per output element"
 
-    approximate: Literal["none", "tanh"] = attr("gelu's formula: exact, or by tanh", default="none")
+    approximate: Literal["none", "tanh"] = attr("formula of gelu: exact, or the tanh approximation", default="none")
 
     def gating(self) -> Work:
         return GELU_BY[self.approximate]
@@ -83,7 +83,7 @@ class SwiGLU(_Gated):
 
     name = "swiglu"
     reference = "Shazeer 2020, arXiv:2002.05202"
-    cost_rule = "an output element: 1 exponential, 2 adds, 1 div and 1 mul"
+    cost_rule = per("output element", {**SIGMOID, "mul": 1})
 
     def gating(self) -> Work:
         return SILU

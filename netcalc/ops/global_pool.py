@@ -1,4 +1,4 @@
-"""Pooling over everything: one number for each channel."""
+"""Pooling over all spatial axes: one number for each channel."""
 
 from collections.abc import Sequence
 
@@ -10,42 +10,41 @@ from netcalc.tensor_type import TensorType
 
 
 class GlobalPooling(SpatialOperation):
-    """Base of pooling over everything.
+    """Base of pooling over all spatial axes.
 
-    Works at any size.  The pooled axes stay as size 1, or go with ``keepdim: false``.  The input may come without a
-    batch axis.
+    The pooled axes are kept with size 1, or removed with ``keepdim: false``.  The batch axis is optional.
     """
 
     shape_rule = "(N, C, L…) → (N, C, 1…), or (N, C) with keepdim: false"
 
-    keepdim: bool = attr("keep the pooled axes, as size 1", default=True)
+    keepdim: bool = attr("keep the pooled axes, with size 1", default=True)
 
     def infer(self, ctx: Context, x: TensorType) -> TensorType:
         self.require_spatial(x)
         return x.with_shape(*x.shape[: -self.axes], *(1,) * (self.axes if self.keepdim else 0))
 
-    def joins(self, x: TensorType) -> dict[str, Dim]:
-        """The operations that join the elements of each channel into one number, as factors."""
+    def reductions(self, x: TensorType) -> dict[str, Dim]:
+        """Return the number of binary operations that reduce each channel, as factors."""
         positions = product(self.sizes_of(x))
         return {"batch": self.batch_of(x), "channels": self.channels_of(x), "positions_less_one": positions - 1}
 
 
 class GlobalAvgPooling(GlobalPooling):
-    """Base of averages over everything."""
+    """Base of global average pooling."""
 
     reference = "Lin et al. 2013, arXiv:1312.4400; torch.mean over the spatial axes"
-    cost_rule = "L… − 1 adds and one division a channel"
+    cost_rule = "L… − 1 adds and 1 div per channel"
 
     def cost(self, ctx: Context, inputs: Sequence[TensorType], outputs: Sequence[TensorType]) -> Sequence[Term]:
         return (
-            Term.of("add", "sum", **self.joins(inputs[0])),
+            Term.of("add", "sum", **self.reductions(inputs[0])),
             Term.of("div", "mean", elements=outputs[0].elements),
         )
 
 
 @operation
 class GlobalAvgPool1d(GlobalAvgPooling):
-    """The mean of each channel along its one axis."""
+    """The mean of each channel along one axis."""
 
     axes = 1
     name = "global_avg_pool1d"
@@ -71,18 +70,18 @@ class GlobalAvgPool3d(GlobalAvgPooling):
 
 
 class GlobalMaxPooling(GlobalPooling):
-    """Base of maxima over everything."""
+    """Base of global maximum pooling."""
 
     reference = "torch.amax over the spatial axes"
-    cost_rule = "L… − 1 comparisons a channel"
+    cost_rule = "L… − 1 comparisons per channel"
 
     def cost(self, ctx: Context, inputs: Sequence[TensorType], outputs: Sequence[TensorType]) -> Sequence[Term]:
-        return (Term.of("compare", "maximum", **self.joins(inputs[0])),)
+        return (Term.of("compare", "maximum", **self.reductions(inputs[0])),)
 
 
 @operation
 class GlobalMaxPool1d(GlobalMaxPooling):
-    """The largest element of each channel along its one axis."""
+    """The largest element of each channel along one axis."""
 
     axes = 1
     name = "global_max_pool1d"

@@ -11,7 +11,7 @@ from netcalc.tensor_type import TensorType
 
 @operation
 class Linear(Operation):
-    """y = x·Wᵀ + b on the last axis; all axes before it are batch."""
+    """y = x·Wᵀ + b along the last axis; all axes before it are batch axes."""
 
     name = "linear"
     gemm = True
@@ -47,7 +47,7 @@ class Linear(Operation):
 
 @operation
 class Bilinear(Operation):
-    """y = x₁·A·x₂ + b, one matrix A for each output feature; the axes before the last are batch and equal in both."""
+    """y = x₁·A·x₂ + b with a matrix A for each output feature; the axes before the last are equal batch axes."""
 
     name = "bilinear"
     reference = "torch.nn.Bilinear"

@@ -1,4 +1,4 @@
-"""Losses of numbers against numbers; :mod:`netcalc.ops.class_loss` has those against classes."""
+"""Losses of elementwise targets; :mod:`netcalc.ops.class_loss` has losses of classes."""
 
 from collections.abc import Sequence
 from typing import Any, Literal
@@ -16,29 +16,29 @@ Reduction = Literal["none", "mean", "sum"]
 
 
 class Loss(Operation):
-    """A number for each element, and what becomes of them."""
+    """Base of losses: one number per element, and their reduction."""
 
-    reduction: Reduction = attr("what becomes of the elements' losses", default="mean")
+    reduction: Reduction = attr("reduction of the elements' losses", default="mean")
 
     def reduced(self, x: TensorType) -> TensorType:
-        """The output where ``x`` holds the elements' losses."""
+        """Return the output type, where ``x`` is the type of the unreduced loss."""
         return x if self.reduction == "none" else x.with_shape()
 
     def reducing(self, elements: Dim) -> tuple[Term, ...]:
-        """The work of the reduction."""
+        """Return the work of the reduction."""
         total, mean = Term.of("add", "reduction", sums=elements - 1), Term.of("div", "reduction")
         return {"none": (), "sum": (total,)}.get(self.reduction, (total, mean))
 
 
 class _Elementwise(Loss):
-    """A loss between tensors of one shape, which are not broadcast: that is nearly always a mistake."""
+    """Base of losses between tensors of one shape, which are not broadcast: that is nearly always a mistake."""
 
     inputs = ports("input", "target", "weight?")
     shape_rule = "two tensors of one shape → scalar, or that shape unreduced"
     example = Example(((2, 8), (2, 8)))
 
     def between(self, x: TensorType, target: TensorType) -> TensorType:
-        """The elements' losses; RuleError where the tensors do not fit."""
+        """Return the type of the unreduced loss; RuleError if the tensors do not match."""
         if x.shape != target.shape:
             raise RuleError(f"{self.name} takes a target of the input's shape {x}, and this is {target}")
         result = TensorType(x.shape, promote(x.dtype, target.dtype))
@@ -47,7 +47,7 @@ class _Elementwise(Loss):
 
 
 class _Distance(_Elementwise):
-    """A loss of the difference; with a ``weight`` of the same shape the mean is the weighted one."""
+    """Base of losses of the difference; with a ``weight`` of the same shape the mean is weighted."""
 
     def infer(self, ctx: Context, x: TensorType, target: TensorType, weight: TensorType | None = None) -> TensorType:
         result = self.between(x, target)
@@ -72,12 +72,12 @@ class _Distance(_Elementwise):
 class MSELoss(_Distance):
     """(input − target)², the squared error.
 
-    A ``weight`` multiplies each element's; the mean is then over the sum of the weights.
+    A ``weight`` multiplies the loss of each element; the mean then divides by the sum of the weights.
     """
 
     name = "mse_loss"
     reference = "torch.nn.functional.mse_loss"
-    cost_rule = "an element: 1 add, 1 mul, and 1 add to reduce"
+    cost_rule = "per element: 1 add, 1 mul, and 1 add for the reduction"
 
     def element(self, **elements: Dim) -> Term:
         return Term.of("mul", "square", **elements)
@@ -87,22 +87,22 @@ class MSELoss(_Distance):
 class L1Loss(_Distance):
     """|input − target|, the absolute error.
 
-    A ``weight`` multiplies each element's; the mean is then over the sum of the weights.
+    A ``weight`` multiplies the loss of each element; the mean then divides by the sum of the weights.
     """
 
     name = "l1_loss"
     reference = "torch.nn.functional.l1_loss"
-    cost_rule = "an element: 1 add, 1 comparison, and 1 add to reduce"
+    cost_rule = "per element: 1 add, 1 comparison, and 1 add for the reduction"
 
     def element(self, **elements: Dim) -> Term:
         return Term.of("compare", "magnitude", **elements)
 
 
 class _Binary(_Elementwise):
-    """A loss of probabilities of yes; a ``weight`` that broadcasts to the input multiplies each element's."""
+    """Base of losses of binary probabilities; a ``weight`` that broadcasts multiplies the loss of each element."""
 
     def checked(self, x: TensorType, target: TensorType, **factors: TensorType | None) -> TensorType:
-        """The output; RuleError where a factor does not broadcast to the input."""
+        """Return the output type; RuleError if a factor does not broadcast to the input."""
         require_float(target, f"the target of {self.name}")
         result = self.between(x, target)
         for name, factor in factors.items():
@@ -113,14 +113,14 @@ class _Binary(_Elementwise):
 
 @operation
 class BinaryCrossEntropy(_Binary):
-    """−(target·ln input + (1 − target)·ln(1 − input)), the input being a probability.
+    """−(target·ln input + (1 − target)·ln(1 − input)), for probabilities.
 
-    Logarithms are kept from falling below −100, as PyTorch does; an input outside 0 … 1 gives NaN.
+    Logarithms are at least −100, as in PyTorch.  An input outside 0 … 1 is an error.
     """
 
     name = "binary_cross_entropy"
     reference = "torch.nn.functional.binary_cross_entropy"
-    cost_rule = "an element: 2 logarithms, 2 comparisons, 3 adds, 2 muls, and 1 add to reduce"
+    cost_rule = "per element: 2 logarithms, 2 comparisons, 3 adds, 2 muls, and 1 add for the reduction"
 
     def infer(self, ctx: Context, x: TensorType, target: TensorType, weight: TensorType | None = None) -> TensorType:
         return self.checked(x, target, weight=weight)
@@ -144,14 +144,14 @@ class BinaryCrossEntropy(_Binary):
 class BinaryCrossEntropyWithLogits(_Binary):
     """binary_cross_entropy of sigmoid(input), computed from the logits without overflow.
 
-    ``pos_weight`` multiplies the positive part; it is an attribute (a number, or one for each of the last axis)
-    or an input that broadcasts.
+    ``pos_weight`` multiplies the positive part.  It is an attribute (one number, or one for each element of the last
+    axis) or an input that broadcasts.
     """
 
     name = "binary_cross_entropy_with_logits"
     reference = "torch.nn.functional.binary_cross_entropy_with_logits"
     inputs = ports("input", "target", "weight?", "pos_weight?")
-    cost_rule = "an element: 1 exponential, 1 logarithm, 2 comparisons, 4 adds, 1 mul, and 1 add to reduce"
+    cost_rule = "per element: 1 exponential, 1 logarithm, 2 comparisons, 4 adds, 1 mul, and 1 add for the reduction"
 
     pos_weight: Numbers | None = attr("weight of the positive part", default=None)
 
@@ -165,13 +165,13 @@ class BinaryCrossEntropyWithLogits(_Binary):
     ) -> TensorType:
         if self.pos_weight is not None:
             if pos_weight is not None:
-                raise RuleError(f"{self.name} has pos_weight twice: as an attribute and as an input")
+                raise RuleError(f"{self.name} takes pos_weight as an attribute or as an input, and both are present")
             pos_weight = TensorType((len(self.pos_weight),)) if len(self.pos_weight) > 1 else TensorType(())
         return self.checked(x, target, weight=weight, pos_weight=pos_weight)
 
     def cost(self, ctx: Context, inputs: Sequence[Any], outputs: Sequence[TensorType]) -> Sequence[Term]:
         elements = inputs[0].elements
-        given = [one is not None for one in (*inputs[2:], None, None)]
+        present = [one is not None for one in (*inputs[2:], None, None)]
         positive = (
             Term.of("mul", "pos_weight", elements=elements, each=2),
             Term.of("add", "pos_weight", elements=elements),
@@ -181,10 +181,10 @@ class BinaryCrossEntropyWithLogits(_Binary):
             Term.of("add", "log sigmoid", elements=elements, each=2),
             Term.of("transcendental", "log sigmoid", elements=elements, each=2),
             Term.of("add", "target complement", elements=elements),
-            *(positive if self.pos_weight or given[1] else ()),
+            *(positive if self.pos_weight or present[1] else ()),
             Term.of("mul", "product", elements=elements),
             Term.of("add", "sum", elements=elements),
-            *((Term.of("mul", "weight", elements=elements),) if given[0] else ()),
+            *((Term.of("mul", "weight", elements=elements),) if present[0] else ()),
             *self.reducing(elements),
         )
 
@@ -193,21 +193,22 @@ class BinaryCrossEntropyWithLogits(_Binary):
 class KLDiv(_Elementwise):
     """target·(ln target − input), the Kullback–Leibler divergence of a target from log-probabilities.
 
-    Zero where the target is zero.  ``log_target`` says that the target is a logarithm too.  ``mean`` is over all
-    elements, as in PyTorch; the divergence of distributions is ``batchmean``, the sum over the size of axis 0.
+    It is zero where the target is zero.  With ``log_target`` the target is a log-probability too.  ``mean`` divides by
+    the number of elements, as in PyTorch; ``batchmean``, the divergence of distributions, by the size of axis 0.
     """
 
     name = "kl_div"
     reference = "torch.nn.functional.kl_div"
     inputs = ports("input", "target")
     cost_rule = (
-        "an element: 1 logarithm, 2 muls, 1 add, 1 comparison (log_target: 1 exponential, 1 mul), 1 add to reduce"
+        "per element: 1 logarithm, 2 muls, 1 add, 1 comparison (with log_target: 1 exponential, 1 mul, 1 add), and "
+        "1 add for the reduction"
     )
 
     reduction: Literal["none", "mean", "sum", "batchmean"] = attr(  # type: ignore[assignment]
-        "what becomes of the elements' divergences", default="mean"
+        "reduction of the elements' divergences", default="mean"
     )
-    log_target: bool = attr("the target is given as log-probabilities", default=False)
+    log_target: bool = attr("the target holds log-probabilities", default=False)
 
     def infer(self, ctx: Context, x: TensorType, target: TensorType) -> TensorType:
         require_float(x, "kl_div")

@@ -11,12 +11,12 @@ from netcalc.tensor_type import TensorType
 class LPPooling(Pooling):
     """Base of power-average pooling.
 
-    (Σ xᵖ)^(1/p) over each window, with p = ``norm_type``: the sum at p = 1, near the maximum for a large p.  As in
-    PyTorch no absolute value is taken, so that odd powers of negative numbers can leave no real root (NaN).  A window
-    that ``ceil_mode`` lets reach past the end is scaled as if it were full.  The input may come without a batch axis.
+    (Σ xᵖ)^(1/p) over each window, with p = ``norm_type``: the sum for p = 1, close to the maximum for large p.  As in
+    PyTorch no absolute value is taken, so that negative elements with an odd power can give NaN.  A window that
+    ``ceil_mode`` lets reach past the end is scaled as if it were full.  The batch axis is optional.
     """
 
-    cost_rule = "one power an input element; k… − 1 adds and one root an output element, with ceil_mode one mul"
+    cost_rule = "1 power per input element; k… − 1 adds and 1 root per output element, and 1 mul with ceil_mode"
 
     norm_type: float = attr("the power p", gt=0, allow_inf_nan=False)
 
@@ -24,7 +24,7 @@ class LPPooling(Pooling):
         results = self.results(outputs[0])
         terms = [
             Term.of("transcendental", "power", elements=inputs[0].elements),
-            Term.of("add", "sum", **results, taps_less_one=self.joins()),
+            Term.of("add", "sum", **results, taps_less_one=self.reductions()),
             Term.of("transcendental", "root", **results),
         ]
         if self.ceil_mode:
@@ -56,7 +56,7 @@ class LPPool2d(LPPooling):
 class LPPool3d(LPPooling):
     """The p-norm of each window over depth, height and width, channel by channel.
 
-    As in PyTorch the kernel may not be larger than the input, also with ``ceil_mode``.
+    As in PyTorch the kernel may not be larger than the input, even with ``ceil_mode``.
     """
 
     axes = 3

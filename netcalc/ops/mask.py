@@ -1,4 +1,4 @@
-"""Triangles: of a tensor, and as attention masks."""
+"""Triangular parts of a tensor, and causal attention masks."""
 
 from typing import Literal
 
@@ -15,17 +15,19 @@ class _Triangle(Movement):
     shape_rule = "unchanged"
     example = Example(((4, 5),), {"diagonal": 1})
 
-    diagonal: Whole = attr("the diagonal where the triangle ends: 0 the main one, 1 above it, -1 below", default=0)
+    diagonal: Whole = attr(
+        "diagonal that bounds the triangle: 0 is the main one, 1 the one above, -1 the one below", default=0
+    )
 
     def infer(self, ctx: Context, x: TensorType) -> TensorType:
         if x.rank < 2:
-            raise RuleError(f"{self.name} takes matrices, at least 2 dimensions, and this input is {x}")
+            raise RuleError(f"{self.name} takes an input of at least 2 dimensions, and this input is {x}")
         return x
 
 
 @operation
 class Tril(_Triangle):
-    """The lower triangle of the last two axes, up to a diagonal; zeros elsewhere."""
+    """The lower triangle of the last two axes, up to and including a diagonal; zeros elsewhere."""
 
     name = "tril"
     reference = "torch.tril"
@@ -41,13 +43,13 @@ class Triu(_Triangle):
 
 @operation
 class CausalMask(Movement):
-    """The mask of queries that see no key after them: true where a query may attend.
+    """The attention mask that hides the keys after each query: true where a query may attend.
 
-    A floating-point ``dtype`` gives a mask that is added to the scores, of 0 and −∞.  Query i stands at key i
-    (``alignment: upper_left``), or the last query at the last key (``lower_right``, for keys from a cache).  With
-    ``window`` a query sees only that many keys before its own.
+    A floating-point ``dtype`` gives a mask of 0 and −∞ that is added to the scores.  With ``alignment: upper_left``
+    query i has the position of key i; with ``lower_right``, for keys from a cache, the last query has the position of
+    the last key.  With ``window`` a query sees at most that many keys before its position.
 
-    scaled_dot_product_attention has all of this as attributes; the mask is for what is made of other operations.
+    scaled_dot_product_attention has these as attributes; the mask is for attention built from other operations.
     """
 
     name = "causal_mask"
@@ -57,15 +59,15 @@ class CausalMask(Movement):
     shape_rule = "→ (queries, keys)"
     example = Example((), {"queries": 4})
 
-    queries: Size = attr("how many queries")
-    keys: Size | None = attr("how many keys; as many as queries unless given", default=None)
+    queries: Size = attr("number of queries")
+    keys: Size | None = attr("number of keys; by default that of queries", default=None)
     alignment: Literal["upper_left", "lower_right"] = attr(
-        "which corner of the matrix the diagonal starts from", default="upper_left"
+        "corner of the matrix where query and key positions agree", default="upper_left"
     )
-    window: int | None = attr("how many keys before its own a query sees; null: all", default=None, ge=0)
-    dtype: DType = attr("bool, or the floating-point type of a mask that is added", default="bool")
+    window: int | None = attr("number of earlier keys that a query sees; null is all", default=None, ge=0)
+    dtype: DType = attr("bool, or the floating-point type of an additive mask", default="bool")
 
     def infer(self, ctx: Context) -> TensorType:
         if self.dtype != "bool" and self.dtype not in FLOATS:
-            raise RuleError(f"a causal mask is boolean or of floating point, and not {self.dtype}", code="E402")
+            raise RuleError(f"a causal mask is bool or floating point, and this is {self.dtype}", code="E402")
         return TensorType((self.queries, self.queries if self.keys is None else self.keys), self.dtype)

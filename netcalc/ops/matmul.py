@@ -1,4 +1,4 @@
-"""Products of tensors: matrix multiplication and Einstein summation."""
+"""Matrix multiplication and Einstein summation."""
 
 from collections.abc import Iterable, Sequence
 
@@ -12,10 +12,10 @@ from netcalc.tensor_type import TensorType
 
 @operation
 class Matmul(Operation):
-    """The matrix product of the last two axes; all axes before them are batch, and broadcast.
+    """The matrix product over the last two axes; the axes before them are batch axes, which broadcast.
 
-    As in PyTorch, an input with one axis is a row on the left and a column on the right, and that axis is gone from
-    the output.
+    As in PyTorch an input with one axis is a row vector on the left and a column vector on the right, and the output
+    does not have that axis.
     """
 
     name = "matmul"
@@ -51,12 +51,12 @@ class Matmul(Operation):
 class Einsum(Operation):
     """Einstein summation over any number of inputs: ``einsum: "bhid,bhjd->bhij"``.
 
-    Letters label axes, ``...`` stands for axes that broadcast, and a letter twice in one input takes its diagonal.
+    Letters label axes, ``...`` stands for axes that broadcast, and a repeated letter in one input selects its diagonal.
     Without an arrow the output has the axes of the ellipsis, then the letters that occur once, in ASCII order.
 
-    Inputs are contracted from left to right, two at a time.  An axis that only one of the two has, and nothing later
-    wants, is summed in it first.  What is then summed over both makes a (batched) matrix product, with one MAC for
-    each combination of all labels of the pair; where nothing is, the pair is multiplied element by element.
+    Inputs are contracted in pairs from left to right.  An axis that occurs in one operand of the pair and is not needed
+    later is summed first.  If axes of both operands are then summed, the contraction is a (batched) matrix product with
+    one MAC for each combination of the labels of the pair; otherwise it is an elementwise product.
     """
 
     name = "einsum"
@@ -64,10 +64,10 @@ class Einsum(Operation):
     inputs = ports("inputs*")
     shorthand = "equation"
     shape_rule = "the sizes of the output's labels"
-    cost_rule = "for each pair, from the left, the product of all its labels' sizes in MACs"
+    cost_rule = "for each pair, from left to right, the product of the sizes of its labels in MACs"
     example = Example(((2, 3, 5, 4), (2, 3, 6, 4)), {"equation": "bhid,bhjd->bhij"})
 
-    equation: str = attr("labels of the inputs' axes and, after ->, of the output's")
+    equation: str = attr("labels of the axes of the inputs and, after ->, of the output")
 
     def infer(self, ctx: Context, *inputs: TensorType) -> TensorType:
         _require_alike("einsum", inputs)

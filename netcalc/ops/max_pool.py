@@ -13,18 +13,17 @@ from netcalc.tensor_type import TensorType
 class MaxPooling(Pooling):
     """Base of maximum pooling.
 
-    Padding never wins: it counts as −∞.  With ``ceil_mode`` a last window that starts inside the input (or in the
-    padding before it) stays although it reaches past the end.  ``return_indices`` adds a second output, the position
-    of each maximum in the flattened spatial axes of its channel, the first of equals.  The input may come without a
-    batch axis.
+    Padding is −∞.  With ``ceil_mode`` a last window that starts inside the input, or in the padding before it, is kept
+    even if it reaches past the end.  ``return_indices`` adds a second output: the index of each maximum in the
+    flattened spatial axes of its channel.  Of equal elements the first is taken.  The batch axis is optional.
     """
 
     outputs = ports("output", "indices?")
-    cost_rule = "k… − 1 comparisons an output element"
+    cost_rule = "k… − 1 comparisons per output element"
 
     padding: Offsets = attr("elements added on both sides, at most half of the window", default=0)
-    dilation: Sizes = attr("step between the taps of a window", default=1)
-    return_indices: bool = attr("also return where each maximum was found", default=False)
+    dilation: Sizes = attr("distance between the elements of a window", default=1)
+    return_indices: bool = attr("also return the index of each maximum", default=False)
 
     @property
     def offsets(self) -> tuple[Any, ...]:
@@ -39,7 +38,7 @@ class MaxPooling(Pooling):
         return (y, y.with_dtype("int64")) if self.return_indices and isinstance(y, TensorType) else y
 
     def cost(self, ctx: Context, inputs: Sequence[TensorType], outputs: Sequence[TensorType]) -> Sequence[Term]:
-        return (Term.of("compare", "maximum", **self.results(outputs[0]), taps_less_one=self.joins()),)
+        return (Term.of("compare", "maximum", **self.results(outputs[0]), taps_less_one=self.reductions()),)
 
 
 @operation

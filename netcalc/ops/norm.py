@@ -1,4 +1,4 @@
-"""Normalisation by the statistics of each sample; :mod:`netcalc.ops.batch_norm` has those that keep running ones."""
+"""Normalisation with statistics of each sample; :mod:`netcalc.ops.batch_norm` has running statistics."""
 
 import math
 from collections.abc import Sequence
@@ -27,10 +27,10 @@ from netcalc.tensor_type import TensorType
 
 
 class _Trailing(Operation):
-    """Normalises over the trailing axes together, each of the positions before them by itself."""
+    """Base of normalisation over the trailing axes, separately for each position before them."""
 
-    axes: int | None = attr("how many trailing axes; 1 unless normalized_shape is given", default=None, ge=1)
-    normalized_shape: Sizes | None = attr("the sizes of the trailing axes, which the input must have", default=None)
+    axes: int | None = attr("number of trailing axes; 1 unless normalized_shape is set", default=None, ge=1)
+    normalized_shape: Sizes | None = attr("required sizes of the trailing axes", default=None)
     affine: bool = attr("learn a weight for each normalised position (torch: elementwise_affine)", default=True)
 
     @model_validator(mode="after")
@@ -43,11 +43,11 @@ class _Trailing(Operation):
 
     @property
     def count(self) -> int:
-        """How many trailing axes are normalised together."""
+        """Number of trailing axes that are normalised together."""
         return len(self.normalized_shape) if self.normalized_shape else self.axes or 1
 
     def split(self, x: TensorType) -> tuple[Dim, tuple[Dim, ...]]:
-        """The number of rows, and the shape that each is normalised over."""
+        """Return the number of rows, and the shape over which each is normalised."""
         return product(x.shape[: -self.count]), x.shape[-self.count :]
 
     def infer(self, ctx: Context, x: TensorType) -> TensorType:
@@ -57,28 +57,28 @@ class _Trailing(Operation):
             if x.rank < self.count:
                 raise RuleError(f"{self.name} over {self.count} axes takes an input of that many, and this is {x}")
         elif trailing != self.normalized_shape:
-            wanted = TensorType(self.normalized_shape)
-            raise RuleError(f"{self.name} over {wanted} takes an input that ends in {wanted}, and this is {x}")
+            expected = TensorType(self.normalized_shape)
+            raise RuleError(f"{self.name} over {expected} takes an input that ends in {expected}, and this is {x}")
         return x
 
 
 @operation
 class LayerNorm(_Trailing):
-    """(x − mean)/√(variance + eps) · weight + bias over the trailing axes, for each position by itself.
+    """(x − mean)/√(variance + eps) · weight + bias over the trailing axes, separately for each position.
 
-    The variance is the biased one.  ``axes`` says how many trailing axes are normalised together, or
-    ``normalized_shape`` gives their sizes, which are checked.
+    The variance is the biased one.  ``axes`` is the number of trailing axes that are normalised together;
+    ``normalized_shape`` gives their sizes instead, and the input must have them.
     """
 
     name = "layer_norm"
     reference = "torch.nn.LayerNorm; Ba et al. 2016, arXiv:1607.06450"
     shape_rule = "unchanged"
     param_rule = "weight and bias of the normalised shape"
-    cost_rule = "an element: 2 for the mean and centring, 2 for the variance, 1 to divide, 2 for weight and bias"
+    cost_rule = "per element: 2 for mean and centring, 2 for the variance, 1 to normalise, 2 for weight and bias"
     example = Example(((2, 5, 12),))
 
     eps: float = attr("added to the variance", default=1e-5, ge=0)
-    bias: bool = attr("learn a bias too, where affine", default=True)
+    bias: bool = attr("learn a bias too, if affine", default=True)
 
     def params(self, ctx: Context, x: TensorType) -> Sequence[Param]:
         return affine_params(self.split(x)[1], self.affine, self.affine and self.bias)
@@ -96,17 +96,17 @@ class LayerNorm(_Trailing):
 
 @operation
 class RMSNorm(_Trailing):
-    """x/√(mean(x²) + eps) · weight over the trailing axes, for each position by itself.
+    """x/√(mean(x²) + eps) · weight over the trailing axes, separately for each position.
 
-    ``eps: null`` takes the machine epsilon of the precision computed in.  With an ``offset`` the scale is
-    offset + weight: 1 is Gemma's form, whose stored weights start at zero.
+    ``eps: null`` is the machine epsilon of the computation.  With an ``offset`` the scale is offset + weight: Gemma has
+    offset 1 and stored weights that start at zero.
     """
 
     name = "rms_norm"
     reference = "torch.nn.RMSNorm; Zhang & Sennrich 2019, arXiv:1910.07467"
     shape_rule = "unchanged"
     param_rule = "weight of the normalised shape"
-    cost_rule = "an element: 2 for the mean square, 1 to divide, 1 for the weight; 3 a row for the root"
+    cost_rule = "per element: 2 for the mean square, 1 to normalise, 1 for the weight; 3 per row for the root"
     example = Example(((2, 5, 12),), {"eps": 1e-6})
 
     eps: float | None = attr("added to the mean square; null: machine epsilon", default=None, ge=0)
@@ -133,9 +133,9 @@ class RMSNorm(_Trailing):
 
 @operation
 class GroupNorm(Operation):
-    """(x − mean)/√(variance + eps) · weight + bias over groups of channels, for each sample by itself.
+    """(x − mean)/√(variance + eps) · weight + bias over groups of channels, separately for each sample.
 
-    The channels are axis 1; ``groups`` must divide them.  One group normalises a whole sample.
+    The channels are axis 1, and ``groups`` must divide their number.  One group normalises a whole sample.
     """
 
     name = "group_norm"
@@ -143,13 +143,13 @@ class GroupNorm(Operation):
     shorthand = "groups"
     shape_rule = "(N, C, …) unchanged"
     param_rule = "weight C, bias C"
-    cost_rule = "an element: 2 for the mean and centring, 2 for the variance, 1 to divide, 2 for weight and bias"
+    cost_rule = "per element: 2 for mean and centring, 2 for the variance, 1 to normalise, 2 for weight and bias"
     example = Example(((2, 6, 4, 4),), {"groups": 3})
 
-    groups: Size = attr("groups of channels (torch: num_groups)")
+    groups: Size = attr("number of groups of channels (torch: num_groups)")
     eps: float = attr("added to the variance", default=1e-5, ge=0)
     affine: bool = attr("learn a weight for each channel", default=True)
-    bias: bool = attr("learn a bias too, where affine", default=True)
+    bias: bool = attr("learn a bias too, if affine", default=True)
 
     def infer(self, ctx: Context, x: TensorType) -> TensorType:
         require_float(x, "group_norm")
@@ -179,15 +179,15 @@ class GroupNorm(Operation):
 class LocalResponseNorm(Operation):
     """x/(k + alpha·mean(x² over ``size`` neighbouring channels))^beta.
 
-    Channels are axis 1; beyond the first and the last there are zeros, which count in the mean (and in the
-    work).  The window reaches size//2 channels back and (size − 1)//2 ahead.
+    The channels are axis 1, padded with zeros, which count in the mean and as work.  The window spans size//2 channels
+    before and (size − 1)//2 channels after.
     """
 
     name = "local_response_norm"
     reference = "torch.nn.LocalResponseNorm; Krizhevsky et al. 2012, section 3.3"
     shorthand = "size"
     shape_rule = "(N, C, …) unchanged"
-    cost_rule = "an element: 1 mul to square, size − 1 adds, 1 mul, 1 add, 1 power, 1 div"
+    cost_rule = "per element: 1 mul to square, size − 1 adds, 1 mul, 1 add, 1 power, 1 div"
     example = Example(((1, 6, 4, 4),), {"size": 5})
 
     size: int = attr("channels in the window", ge=1)
@@ -218,26 +218,26 @@ class LocalResponseNorm(Operation):
 
 @operation
 class Normalize(Operation):
-    """x/max(‖x‖ₚ, eps), the norm taken along ``axis``.
+    """x/max(‖x‖ₚ, eps), with the norm along ``axis``.
 
-    ``p`` is any number; .inf takes the largest magnitude, -.inf the smallest, 0 counts what is not zero.
+    ``p`` is any number: .inf is the largest magnitude, -.inf the smallest, 0 the number of nonzero elements.
     """
 
     name = "normalize"
     reference = "torch.nn.functional.normalize"
     shape_rule = "unchanged"
-    cost_rule = "the p-norm's work (p = 2: a mul and an add an element, a root a vector), a div an element"
+    cost_rule = "1 div per element, and the work of the p-norm (p = 2: 1 mul and 1 add per element, 1 root per vector)"
     example = Example(((2, 8),))
 
     p: float = attr("order of the norm", default=2.0)
-    axis: Axes = attr("axis, or axes, along which the norm is taken", default=(1,))
-    eps: float = attr("least value of the divisor", default=1e-12, ge=0)
+    axis: Axes = attr("axis or axes of the norm", default=(1,))
+    eps: float = attr("smallest divisor", default=1e-12, ge=0)
 
     def along(self, rank: int) -> tuple[int, ...]:
-        """The axes counted from the front; none named means all."""
+        """Return the axes counted from the front; an empty list means all."""
         axes = tuple(normal_axis(axis, rank, "normalize") for axis in self.axis)
         if len(set(axes)) < len(axes):
-            raise RuleError(f"normalize names an axis twice: {list(self.axis)}")
+            raise RuleError(f"normalize lists an axis twice: {list(self.axis)}")
         return axes or tuple(range(rank))
 
     def infer(self, ctx: Context, x: TensorType) -> TensorType:
@@ -258,7 +258,7 @@ class Normalize(Operation):
 
 
 def p_norm_terms(p: float, vectors: Dim, length: Dim) -> tuple[Term, ...]:
-    """(Σ|x|^p)^(1/p) of vectors; no power is taken where p makes it none."""
+    """Return the work of (Σ|x|^p)^(1/p) of vectors; special values of p need no powers."""
     every = {"vectors": vectors, "length": length}
     square = Term.of("mul", "square", **every)
     magnitude = Term.of("compare", "magnitude", **every)

@@ -35,15 +35,15 @@ _Padding = Annotated[
 
 @operation
 class Pad(Movement):
-    """Adds elements before and after along axes; negative numbers take elements away.
+    """Adds elements before and after along axes; negative numbers remove elements.
 
-    ``padding`` has an entry for each padded axis, in their order: a number for both sides, or [before, after].  The
-    axes are the last ones unless given, so that ``pad: [[3, 0], [1, 2]]`` puts 3 rows above an image, 1 column to its
-    left and 2 to its right (torch.nn.functional.pad lists the last axis first: 1, 2, 3, 0).
+    ``padding`` has an entry for each padded axis, in order: a number for both sides, or [before, after].  By default
+    the last axes are padded, so that ``pad: [[3, 0], [1, 2]]`` adds 3 rows above an image, 1 column to its left and 2
+    to its right (torch.nn.functional.pad lists the last axis first: 1, 2, 3, 0).
 
-    ``constant`` fills with ``value``; ``reflect`` mirrors at the edge, which it does not repeat; ``replicate`` repeats
-    the edge; ``circular`` goes on at the other end, of what is left where one side is cropped.  Unlike torch's, every
-    mode works on any axes.
+    ``constant`` fills with ``value``; ``reflect`` mirrors at the edge element without repeating it; ``replicate``
+    repeats the edge element; ``circular`` continues with the elements of the other end, after cropping.  Unlike in
+    torch every mode works on all axes.
     """
 
     name = "pad"
@@ -52,13 +52,15 @@ class Pad(Movement):
     shape_rule = "(…, d) → (…, d + before + after)"
     example = Example(((1, 2, 4, 4),), {"padding": [[3, 0], [1, 2]], "mode": "reflect"})
 
-    padding: _Padding = attr("for each axis a number or [before, after]")
-    axis: Axes | None = attr("the padded axes; the last ones unless given", default=None)
-    mode: Literal["constant", "reflect", "replicate", "circular"] = attr("what is added", default="constant")
-    value: float = attr("the constant", default=0.0)
+    padding: _Padding = attr("a number or [before, after] for each padded axis")
+    axis: Axes | None = attr("padded axes; by default the last ones", default=None)
+    mode: Literal["constant", "reflect", "replicate", "circular"] = attr(
+        "values of the added elements", default="constant"
+    )
+    value: float = attr("value of the added elements in mode constant", default=0.0)
 
     def pads(self, rank: int) -> dict[int, tuple[Any, Any]]:
-        """(before, after) by axis."""
+        """Return (before, after) by axis."""
         count = len(self.padding)
         if self.axis is None:
             if count > rank:
@@ -75,15 +77,15 @@ class Pad(Movement):
             size = x.shape[axis]
             sizes[axis] = ctx.size(f"axis {axis}", "size + before + after", size=size, before=before, after=after)
             if sizes[axis] < 1:
-                raise RuleError(f"pad by {before} and {after} leaves nothing of axis {axis} of {x}")
+                raise RuleError(f"pad by {before} and {after} removes all of axis {axis} of {x}")
             self._check_reach(axis, size, before, after)
         return resized(x, sizes)
 
     def _check_reach(self, axis: int, size: Dim, before: Dim, after: Dim) -> None:
-        """RuleError where more is cropped, mirrored or gone round than there is."""
+        """Raise RuleError if more elements are removed, mirrored or wrapped than the axis has."""
         left = size + minimum(before, 0) + minimum(after, 0)
         if self.mode == "constant" and left < 0:
-            raise RuleError(f"pad by {before} and {after} takes more from axis {axis} than its {size} elements")
+            raise RuleError(f"pad by {before} and {after} removes more than the {size} elements of axis {axis}")
         most = left if self.mode == "circular" else size - 1
         if self.mode in ("reflect", "circular") and maximum(before, after) > most:
             raise RuleError(

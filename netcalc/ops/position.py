@@ -10,21 +10,21 @@ from netcalc.tensor_type import TensorType
 
 
 class _Positions(Operation):
-    """A table of positions, its rows from ``offset`` on added to x of (…, length, features)."""
+    """Base of position tables, whose rows from ``offset`` on are added to x of (…, length, features)."""
 
     shape_rule = "(…, L, d) → unchanged; (L, d) without add"
-    cost_rule = "one add an element; none without add"
+    cost_rule = "1 add per element; none without add"
 
-    offset: int = attr("row of the table that the first position takes", default=0, ge=0)
-    add: bool = attr("add the rows to the input; otherwise they are the output", default=True)
+    offset: int = attr("row of the table for the first position", default=0, ge=0)
+    add: bool = attr("add the rows to the input; otherwise return the rows", default=True)
 
     def rows(self, ctx: Context, x: TensorType) -> Dim:
-        """The rows of the table that ``x`` needs."""
+        """Return the number of rows of the table that ``x`` needs."""
         rows: Dim = ctx.size("rows needed", "offset + L", offset=self.offset, L=x.shape[-2])
         return rows
 
     def check(self, ctx: Context, x: TensorType, max_length: Dim | None) -> TensorType:
-        """The output's type; RuleError where ``x`` is longer than the table."""
+        """Return the output type; RuleError if ``x`` is longer than the table."""
         require_float(x, self.name)
         if x.rank < 2:
             raise RuleError(f"{self.name} takes (…, length, features), and this input is {x}")
@@ -32,7 +32,7 @@ class _Positions(Operation):
         if max_length is not None and rows > max_length:
             start = f" from position {self.offset}" if self.offset else ""
             raise RuleError(
-                f"a length of {x.shape[-2]}{start} goes beyond the {max_length} positions of the table",
+                f"a length of {x.shape[-2]}{start} exceeds the {max_length} positions of the table",
                 hint=f"raise max_length to {rows}",
             )
         return x if self.add else x.with_shape(*x.shape[-2:])
@@ -43,12 +43,12 @@ class _Positions(Operation):
 
 @operation
 class SinusoidalPositions(_Positions):
-    """x plus a fixed table of sines and cosines: PE[p, 2i] = sin(p / base^(2i/d)), PE[p, 2i + 1] = cos of the same.
+    """x plus a fixed table of sines and cosines: PE[p, 2i] = sin(p/base^(2i/d)), PE[p, 2i + 1] = cos(p/base^(2i/d)).
 
-    ``layout: halves`` puts all sines before all cosines, as tensor2tensor, fairseq and Whisper do;
-    ``downscale_freq_shift: 1`` then divides the exponents by d/2 − 1 for d/2, which those three do too.  The table is
-    the buffer ``pe``, as long as ``max_length`` or, without it, as the input needs; or, ``as_parameter``, a parameter
-    ``weight`` that is not trained, as transformers keeps those of Whisper and Marian.
+    ``layout: halves`` puts all sines before all cosines, and ``downscale_freq_shift: 1`` divides the exponents by
+    d/2 − 1 instead of d/2; tensor2tensor, fairseq and Whisper do both.  The table is the buffer ``pe`` of
+    ``max_length`` rows, or of as many rows as the input needs.  With ``as_parameter`` it is the parameter ``weight``,
+    which is not trained, as in transformers' Whisper and Marian.
     """
 
     name = "sinusoidal_positions"
@@ -57,12 +57,14 @@ class SinusoidalPositions(_Positions):
     param_rule = "buffer pe max_length·d, or weight of that size"
     example = Example(((1, 6, 8),), {"max_length": 24})
 
-    max_length: Size | None = attr("rows of the table; the input's length unless given", default=None)
+    max_length: Size | None = attr("rows of the table; by default the length of the input", default=None)
     base: float = attr("ratio of the longest to the shortest wavelength", default=10_000.0, gt=0)
-    layout: Literal["interleaved", "halves"] = attr("sines and cosines by turns, or sines first", default="interleaved")
-    downscale_freq_shift: Literal[0, 1] = attr("taken off the exponents' divisor d/2", default=0)
+    layout: Literal["interleaved", "halves"] = attr(
+        "sines and cosines alternating, or all sines first", default="interleaved"
+    )
+    downscale_freq_shift: Literal[0, 1] = attr("subtracted from the divisor d/2 of the exponents", default=0)
     persistent: bool = attr("keep the table in checkpoints", default=True)
-    as_parameter: bool = attr("keep the table as a parameter that is not trained, not as a buffer", default=False)
+    as_parameter: bool = attr("store the table as an untrained parameter instead of a buffer", default=False)
 
     def infer(self, ctx: Context, x: TensorType) -> TensorType:
         return self.check(ctx, x, self.max_length)
@@ -78,7 +80,7 @@ class SinusoidalPositions(_Positions):
 class LearnedPositions(_Positions):
     """x plus a learned row for each position, ``weight[offset : offset + length]``.
 
-    The table has ``max_length`` rows in all, those before ``offset`` included: BART and OPT have an offset of 2 and
+    The table has ``max_length`` rows in total, including those before ``offset``: BART and OPT have an offset of 2 and
     two rows more than positions.
     """
 

@@ -1,4 +1,4 @@
-"""Positions as a bias of the attention scores, for ``attn_mask``."""
+"""Position biases of attention scores, for ``attn_mask``."""
 
 from collections.abc import Sequence
 from typing import Any, Literal, Self
@@ -26,44 +26,44 @@ from netcalc.tensor_type import TensorType
 
 
 class _Table(Operation):
-    """What only sizes and parameters decide: looking it up, or scaling fixed distances, is no work."""
+    """Base of biases that depend only on sizes and parameters, and take no arithmetic on the input."""
 
-    cost_rule = "none: looked up in a table; adding a bias is attention's work"
+    cost_rule = "none: a table look-up; adding the bias is work of attention"
 
     def cost(self, ctx: Context, inputs: Sequence[Any], outputs: Sequence[TensorType]) -> Sequence[Term]:
         return ()
 
 
 class _Window(_Table):
-    """Something for each pair of places in a window, found by an index into a table with a row for each offset."""
+    """Base of biases for each pair of positions in a window, looked up in a table with a row for each offset."""
 
-    window_size: Sizes = attr("places along each axis of the window", min_length=1)
-    class_token: bool = attr("one more place, in front of the window", default=False)
+    window_size: Sizes = attr("positions along each axis of the window", min_length=1)
+    class_token: bool = attr("add a position in front of the window", default=False)
     persistent: bool = attr("keep the index in checkpoints, as torchvision does", default=True)
 
     @property
     def rows(self) -> Dim:
-        """Rows of the table."""
+        """Number of rows of the table."""
         return product(2 * side - 1 for side in self.window_size) + 3 * self.class_token
 
     @property
     def places(self) -> Dim:
-        """Places of the window."""
+        """Number of positions of the window."""
         return product(self.window_size) + int(self.class_token)
 
     def index(self) -> Buffer:
-        """The row of each pair of places."""
+        """Return the buffer with the table row of each pair of positions."""
         shape = (self.places * self.places,)
         return Buffer("relative_position_index", shape, Init.of("table"), "int64", persistent=self.persistent)
 
 
 @operation
 class RelativePositionBias(_Window):
-    """A learned bias for each head and each offset between two places of a window, as in Swin.
+    """A learned bias for each head and each offset between two positions of a window, as in Swin.
 
-    The window has any number of axes (Swin has 2, Video Swin 3); its N places count row by row.  The output is
-    (num_heads, N, N).  ``class_token`` puts one more place in front, with three rows of the table of its own, as in
-    BEiT.
+    The window has any number of axes (Swin has 2, Video Swin 3), and its N positions are in row-major order.  The
+    output is (num_heads, N, N).  ``class_token`` adds a position in front, with three additional rows of the table, as
+    in BEiT.
     """
 
     name = "relative_position_bias"
@@ -88,9 +88,9 @@ class RelativePositionBias(_Window):
 
 @operation
 class RelativePositionLookup(_Window):
-    """relative_position_bias from a table that is computed, and not learned itself: Swin V2's.
+    """relative_position_bias with a computed table instead of a learned one, as in Swin V2.
 
-    The table has a row for each offset, the last axis of each row being the heads.
+    The table has a row for each offset, with a number for each head.
     """
 
     name = "relative_position_lookup"
@@ -111,10 +111,10 @@ class RelativePositionLookup(_Window):
 
 @operation
 class RelativeCoordinates(_Table):
-    """The offsets between two places of a window, on a logarithmic scale: what Swin V2 computes its bias from.
+    """The offsets between two positions of a window on a logarithmic scale, from which Swin V2 computes its bias.
 
-    An offset d along an axis of w places is 8·d/(w − 1), between −8 and 8, and of that sign·log₂(1 + |·|)/3.  With
-    ``pretrained_window_size`` w is what it was in an earlier training, so that a larger window goes on from there.
+    An offset d along an axis of w positions gives z = 8·d/(w − 1), between −8 and 8, and the result is
+    sign(z)·log₂(1 + |z|)/3.  ``pretrained_window_size`` is the w of an earlier training with another window.
     """
 
     name = "relative_coordinates"
@@ -125,8 +125,10 @@ class RelativeCoordinates(_Table):
     param_rule = "buffer relative_coords_table"
     example = Example((), {"window_size": [2, 3]})
 
-    window_size: Sizes = attr("places along each axis of the window", min_length=1)
-    pretrained_window_size: Sizes | None = attr("those of an earlier training, at least 2", default=None)
+    window_size: Sizes = attr("positions along each axis of the window", min_length=1)
+    pretrained_window_size: Sizes | None = attr(
+        "positions along each axis in an earlier training, at least 2", default=None
+    )
     persistent: bool = attr("keep the table in checkpoints, as torchvision does", default=True)
 
     def infer(self, ctx: Context) -> TensorType:
@@ -134,7 +136,7 @@ class RelativeCoordinates(_Table):
         if earlier is not None and len(earlier) != axes:
             raise RuleError(f"{self.name}: the window has {axes} axes, and the earlier one {len(earlier)}")
         if earlier is not None and any(side < 2 for side in earlier):
-            raise RuleError(f"{self.name}: a window of one place along an axis has learned no offsets along it")
+            raise RuleError(f"{self.name}: a pretrained window of one position along an axis has no offsets along it")
         return TensorType((1, *(2 * side - 1 for side in self.window_size), axes), ctx.dtype)
 
     def params(self, ctx: Context) -> Sequence[Param]:
@@ -147,16 +149,17 @@ class _Bias(_Table):
 
 
 class _Distance(_Bias):
-    """A bias by the distance of query and key; the lengths are those of (…, length, features)."""
+    """Base of biases by the distance of query and key; the lengths are those of (…, length, features)."""
 
     inputs = ports("query", "key?")
 
     alignment: Literal["upper_left", "lower_right"] = attr(
-        "query i stands at key i, or the last query at the last key (keys from a cache)", default="upper_left"
+        "query i has the position of key i, or the last query that of the last key (cached keys)",
+        default="upper_left",
     )
 
     def lengths(self, query: TensorType, key: TensorType | None) -> tuple[Dim, Dim]:
-        """How many queries and keys there are; without ``key`` the queries are the keys."""
+        """Return the numbers of queries and keys; without ``key`` both are those of the query."""
         require_float(query, self.name)
         key = query if key is None else key
         if query.rank < 2 or key.rank < 2:
@@ -166,10 +169,10 @@ class _Distance(_Bias):
 
 @operation
 class T5PositionBias(_Distance):
-    """A learned bias for each head and each bucket of distances: exact at first, then in logarithmic steps.
+    """A learned bias for each head and each bucket of distances: first one distance each, then logarithmic ranges.
 
-    The output is (1, num_heads, queries, keys).  Half of the buckets is for keys after the query if
-    ``bidirectional`` (an encoder); otherwise all are for keys before it (a decoder).
+    The output is (1, num_heads, queries, keys).  With ``bidirectional`` (an encoder) half of the buckets are for keys
+    after the query; otherwise (a decoder) all buckets are for keys before it.
     """
 
     name = "t5_position_bias"
@@ -179,20 +182,20 @@ class T5PositionBias(_Distance):
     example = Example(((1, 5, 8),), {"num_heads": 2})
 
     num_buckets: int = attr("rows of the table", default=32, ge=2)
-    max_distance: int = attr("distance from which on all share the last bucket", default=128, ge=2)
-    bidirectional: bool = attr("tell keys after the query from keys before it", default=True)
+    max_distance: int = attr("distance from which on the last bucket is used", default=128, ge=2)
+    bidirectional: bool = attr("use separate buckets for keys before and after the query", default=True)
 
     @property
     def exact(self) -> int:
-        """How many distances on a side have a bucket each."""
+        """Number of distances per side that have a bucket of their own."""
         return self.num_buckets // (4 if self.bidirectional else 2)
 
     @model_validator(mode="after")
     def _enough_buckets(self) -> Self:
         if not 1 <= self.exact < self.max_distance:
             raise ValueError(
-                f"{self.num_buckets} buckets keep {self.exact} exact distances; "
-                f"takes at least 1, and fewer than max_distance"
+                f"{self.num_buckets} buckets have {self.exact} exact distances, "
+                f"which must be at least 1 and below max_distance"
             )
         return self
 
@@ -207,9 +210,9 @@ class T5PositionBias(_Distance):
 class AlibiBias(_Distance):
     """A fixed slope for each head times the distance of query and key: −slope·|i − j|.
 
-    The output is (num_heads, queries, keys).  Without ``per_query`` it is slope·j, of (num_heads, 1, keys), as in
-    BLOOM: under a causal mask the softmax cannot tell the two apart.  Slopes are 2^(−max_bias·h/num_heads); for
-    head counts between powers of two, those of the power below, then every other one of the power above.
+    The output is (num_heads, queries, keys).  Without ``per_query`` it is slope·j of (num_heads, 1, keys), as in BLOOM;
+    under a causal mask both give the same softmax.  The slopes are 2^(−max_bias·h/num_heads).  A number of heads
+    between two powers of two has the slopes of the smaller power, then every other slope of the larger one.
     """
 
     name = "alibi_bias"
@@ -218,7 +221,7 @@ class AlibiBias(_Distance):
     example = Example(((1, 5, 8),), {"num_heads": 2})
 
     max_bias: float = attr("exponent of the last slope", default=8.0, gt=0)
-    per_query: bool = attr("distances from each query; otherwise the keys' own positions", default=True)
+    per_query: bool = attr("use distances from each query; otherwise the positions of the keys", default=True)
 
     def infer(self, ctx: Context, query: TensorType, key: TensorType | None = None) -> TensorType:
         queries, keys = self.lengths(query, key)

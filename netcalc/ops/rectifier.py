@@ -1,10 +1,10 @@
-"""The rectifier, max(x, 0), and its kin."""
+"""The rectifier, max(x, 0), and its variants."""
 
 from collections.abc import Sequence
 
 from netcalc.opdef import Context, Init, Param, RuleError, Size, attr
 from netcalc.ops import operation
-from netcalc.ops._activation import Elementwise
+from netcalc.ops._elementwise import Elementwise
 from netcalc.tensor_type import TensorType
 
 
@@ -14,7 +14,6 @@ class ReLU(Elementwise):
 
     name = "relu"
     reference = "torch.nn.ReLU; Nair & Hinton 2010"
-    cost_rule = "1 comparison an element"
     work = {"compare": 1}
 
     def infer(self, ctx: Context, x: TensorType) -> TensorType:
@@ -29,7 +28,6 @@ class ReLU6(Elementwise):
 
     name = "relu6"
     reference = "torch.nn.ReLU6; Howard et al. 2017, arXiv:1704.04861"
-    cost_rule = "2 comparisons an element"
     work = {"compare": 2}
 
 
@@ -40,7 +38,6 @@ class LeakyReLU(Elementwise):
     name = "leaky_relu"
     reference = "torch.nn.LeakyReLU; Maas et al. 2013"
     shorthand = "negative_slope"
-    cost_rule = "1 comparison and 1 mul an element"
     work = {"compare": 1, "mul": 1}
 
     negative_slope: float = attr("slope below zero", default=0.01)
@@ -48,7 +45,7 @@ class LeakyReLU(Elementwise):
 
 @operation
 class PReLU(Elementwise):
-    """x where positive, weight·x elsewhere; the slope is learned, one for all or one for each channel (axis 1).
+    """x where positive, weight·x elsewhere; one learned slope for all channels, or one for each channel (axis 1).
 
     A tensor of fewer than 2 dimensions has one channel.
     """
@@ -58,11 +55,10 @@ class PReLU(Elementwise):
     reference = "torch.nn.PReLU; He et al. 2015, arXiv:1502.01852"
     shorthand = "num_parameters"
     param_rule = "weight num_parameters"
-    cost_rule = "1 comparison and 1 mul an element"
     work = {"compare": 1, "mul": 1}
 
-    num_parameters: Size = attr("learned slopes: 1, or as many as there are channels", default=1)
-    init: float = attr("value that the slopes start from", default=0.25)
+    num_parameters: Size = attr("number of learned slopes: 1, or the number of channels", default=1)
+    init: float = attr("initial value of the slopes", default=0.25)
 
     def infer(self, ctx: Context, x: TensorType) -> TensorType:
         channels = x.shape[1] if x.rank > 1 else 1
@@ -83,5 +79,4 @@ class SquaredReLU(Elementwise):
 
     name = "squared_relu"
     reference = "So et al. 2021, arXiv:2109.08668"
-    cost_rule = "1 comparison and 1 mul an element"
     work = {"compare": 1, "mul": 1}

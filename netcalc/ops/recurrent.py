@@ -1,4 +1,4 @@
-"""Recurrent layers over a sequence, and their cells for one step."""
+"""Recurrent layers over a sequence, and cells for a single time step."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar, Literal
@@ -19,17 +19,17 @@ from netcalc.opdef import (
     require_rank,
 )
 from netcalc.ops import operation
-from netcalc.ops._activation import SIGMOID, terms
+from netcalc.ops._elementwise import SIGMOID, terms
 from netcalc.ops.dropout import Dropout
 from netcalc.tensor_type import TensorType
 
 
 class _Recurrent(Operation):
-    """What a layer and a cell of one kind share.  ``gates`` is how many vectors of ``hidden`` a step computes."""
+    """Base of layers and cells.  ``gates`` is the number of vectors of size ``hidden`` that a time step computes."""
 
     shorthand = "hidden"
     gates: ClassVar[int]
-    #: The tensors that a step hands on to the next.
+    #: The states that one time step passes to the next.
     states: ClassVar[tuple[str, ...]] = ("h",)
 
     hidden: Size = attr("size of the hidden state (torch: hidden_size)")
@@ -37,12 +37,12 @@ class _Recurrent(Operation):
 
     @property
     def handed_on(self) -> Dim:
-        """The size of the state ``h``, which is the output of one direction."""
+        """Size of the state ``h``, which is the output of one direction."""
         size: Dim = self.hidden
         return size
 
     def weights(self, features: Dim, suffix: str = "") -> Iterator[Param]:
-        """The parameters of one layer in one direction."""
+        """Yield the parameters of one layer in one direction."""
         rows = self.gates * self.hidden
         init = Init.of("fan_in_uniform", fan_in=self.hidden)
         yield Param(f"weight_ih{suffix}", (rows, features), init)
@@ -52,10 +52,11 @@ class _Recurrent(Operation):
             yield Param(f"bias_hh{suffix}", (rows,), init)
 
     def input_product(self, features: Dim, **lead: Dim) -> Term:
+        """Return the work of the product of the input with its weights."""
         return Term.of("mac", "input product", **lead, gates=self.gates, hidden=self.hidden, in_features=features)
 
     def step(self, **lead: Dim) -> Iterator[Term]:
-        """The work of a step after the product with the input."""
+        """Yield the work of a time step without the product with the input."""
         vectors = {**lead, "gates": self.gates, "hidden": self.hidden}
         yield Term.of("mac", "state product", **vectors, state_features=self.handed_on)
         if self.bias:
@@ -64,17 +65,17 @@ class _Recurrent(Operation):
         yield from self.gating(**lead, hidden=self.hidden)
 
     def gating(self, **units: Dim) -> Iterator[Term]:
-        """The elementwise work of a step after the gates' sums, for each unit."""
+        """Yield the elementwise work of a time step on the sums of the gates, for each unit."""
         raise NotImplementedError(self.name)
 
-    def fit_states(self, x: TensorType, given: dict[str, Any], **wanted: tuple[Dim, ...]) -> None:
-        """RuleError unless the initial states are all absent or all of the wanted shapes."""
-        if not given.keys() & wanted.keys():
+    def check_states(self, x: TensorType, inputs: dict[str, Any], **shapes: tuple[Dim, ...]) -> None:
+        """Raise RuleError unless the initial states are all absent, or all have these shapes."""
+        if not inputs.keys() & shapes.keys():
             return
-        for port, shape in wanted.items():
-            if port not in given:
-                raise RuleError(f"{self.name} takes {' and '.join(wanted)} together, and {port} is missing")
-            state = given[port]
+        for port, shape in shapes.items():
+            if port not in inputs:
+                raise RuleError(f"{self.name} takes {' and '.join(shapes)} together, and {port} is missing")
+            state = inputs[port]
             if state.shape != shape:
                 raise RuleError(f"{port} should be {x.with_shape(*shape)}, and it is {state}")
             if state.dtype != x.dtype:
@@ -118,7 +119,7 @@ class _Gated(_Recurrent):
 
 
 class _Layers(_Recurrent):
-    """A stack of layers run over a sequence."""
+    """Base of stacks of layers over a sequence."""
 
     inputs = ports("input", "h_0?", "lengths?")
     outputs = ports("output", "h_n")
@@ -126,10 +127,12 @@ class _Layers(_Recurrent):
         "(length, batch, in) → output (length, batch, directions·hidden), h_n (layers·directions, batch, hidden)"
     )
 
-    layers: int = attr("layers on top of each other (torch: num_layers)", default=1, ge=1)
-    bidirectional: bool = attr("run a second set of weights from the end, and join both outputs", default=False)
+    layers: int = attr("number of stacked layers (torch: num_layers)", default=1, ge=1)
+    bidirectional: bool = attr(
+        "add a reverse direction with weights of its own, and concatenate the outputs", default=False
+    )
     batch_first: bool = attr("input and output are (batch, length, features)", default=False)
-    dropout: float = attr("probability of dropping between layers, in training", default=0.0, ge=0, le=1)
+    dropout: float = attr("probability of dropping elements between layers in training", default=0.0, ge=0, le=1)
 
     @property
     def directions(self) -> int:
@@ -140,23 +143,23 @@ class _Layers(_Recurrent):
         require_rank(x, (2, 3), self.name)
         steps, batch = self._extent(x)
         if steps == 0:
-            raise RuleError(f"{self.name} takes a sequence of at least 1 step, and this one has none")
+            raise RuleError(f"{self.name} takes a sequence of at least 1 time step, and this one has none")
         given = self.named((x, *others))
-        self._fit_lengths(x, given.get("lengths"), batch)
+        self._check_lengths(x, given.get("lengths"), batch)
         features = ctx.size("out features", "D*h", D=self.directions, h=self.handed_on)
         rows = ctx.size("states", "layers*D", layers=self.layers, D=self.directions)
         sizes = {"h": self.handed_on, "c": self.hidden}
         shapes = {state: (rows, *batch, sizes[state]) for state in self.states}
-        self.fit_states(x, given, **{f"{state}_0": shape for state, shape in shapes.items()})
+        self.check_states(x, given, **{f"{state}_0": shape for state, shape in shapes.items()})
         return x.with_shape(*x.shape[:-1], features), *(x.with_shape(*shape) for shape in shapes.values())
 
     def _extent(self, x: TensorType) -> tuple[Dim, tuple[Dim, ...]]:
-        """The steps, and the batch as no axis or one."""
+        """Return the number of time steps, and the batch as a tuple of no size or one."""
         if x.rank == 2:
             return x.shape[0], ()
         return (x.shape[1], x.shape[:1]) if self.batch_first else (x.shape[0], x.shape[1:2])
 
-    def _fit_lengths(self, x: TensorType, lengths: TensorType | None, batch: tuple[Dim, ...]) -> None:
+    def _check_lengths(self, x: TensorType, lengths: TensorType | None, batch: tuple[Dim, ...]) -> None:
         if lengths is None:
             return
         if not batch:
@@ -175,7 +178,7 @@ class _Layers(_Recurrent):
         )
 
     def suffixes(self, layer: int) -> tuple[str, ...]:
-        """How the names of a layer's parameters end, one for each direction."""
+        """Return the suffixes of the parameter names of a layer, one for each direction."""
         return (f"_l{layer}", f"_l{layer}_reverse")[: self.directions]
 
     def cost(self, ctx: Context, inputs: Sequence[Any], outputs: Sequence[TensorType]) -> Sequence[Term]:
@@ -198,29 +201,29 @@ class _Layers(_Recurrent):
 
 @operation
 class RNN(_Layers, _Elman):
-    """h = tanh(W_ih·x + b_ih + W_hh·h + b_hh) over a sequence; the output is h at every step.
+    """h = tanh(W_ih·x + b_ih + W_hh·h + b_hh) over a sequence; the output is h at every time step.
 
     The input is (length, batch, features) as in PyTorch, (batch, length, features) with ``batch_first``, or
-    (length, features) without a batch; ``h_0`` (zeros when absent) and ``h_n`` are (layers·directions, batch,
-    hidden) in any case.  ``lengths`` tells how long each sequence of a padded batch really is: the output is zero
-    after its end, ``h_n`` is the state at its end, and the reverse direction starts there.  Work is counted for
-    every step, the padded ones too.
+    (length, features) without a batch.  ``h_0`` (zeros if absent) and ``h_n`` are always (layers·directions, batch,
+    hidden).  ``lengths`` holds the length of each sequence of a padded batch: after its end the output is zero,
+    ``h_n`` is the state at its end, and the reverse direction starts there.  Work is counted for all time steps,
+    including padding.
     """
 
     name = "rnn"
     reference = "torch.nn.RNN; Elman 1990, doi:10.1207/s15516709cog1402_1"
     param_rule = "for each layer and direction: hidden·in + hidden² + 2·hidden"
-    cost_rule = "for each step, layer and direction: the weights in MACs, 3·hidden adds, hidden tanh"
+    cost_rule = "per time step, layer and direction: one MAC per weight, 3·hidden adds, hidden tanh"
     example = Example(((5, 2, 8),), {"hidden": 4})
 
 
 @operation
 class LSTM(_Layers, _Memory):
-    """Long short-term memory over a sequence: input, forget and output gates round a cell state.
+    """Long short-term memory over a sequence: a cell state with input, forget and output gates.
 
-    i, f, o = σ(W·x + U·h + b), g = tanh(W·x + U·h + b), c = f⊙c + i⊙g, h = o⊙tanh(c); the four are stacked in
-    the weights in the order i, f, g, o.  With ``proj_size`` the state is W_hr·h, of that size.  Axes, initial
-    states and ``lengths`` are as for rnn.
+    i, f, o = σ(W·x + U·h + b), g = tanh(W·x + U·h + b), c = f⊙c + i⊙g, h = o⊙tanh(c).  The weights stack the four in
+    the order i, f, g, o.  With ``proj_size`` the state is W_hr·h, of that size.  Axes, initial states and ``lengths``
+    are as for rnn.
     """
 
     name = "lstm"
@@ -232,12 +235,12 @@ class LSTM(_Layers, _Memory):
     outputs = ports("output", "h_n", "c_n")
     param_rule = "for each layer and direction: 4·(hidden·in + hidden² + 2·hidden)"
     cost_rule = (
-        "for each step, layer and direction: the weights in MACs, 19·hidden adds, 5·hidden transcendental functions, "
+        "per time step, layer and direction: one MAC per weight, 19·hidden adds, 5·hidden transcendental functions, "
         "3·hidden divs and 3·hidden muls"
     )
     example = Example(((5, 2, 8),), {"hidden": 4})
 
-    proj_size: Size | None = attr("size that the state is projected to, below hidden", default=None)
+    proj_size: Size | None = attr("size of the projected state, smaller than hidden", default=None)
 
     @property
     def handed_on(self) -> Dim:
@@ -263,17 +266,17 @@ class LSTM(_Layers, _Memory):
 
 @operation
 class GRU(_Layers, _Gated):
-    """Gated recurrent unit over a sequence: a reset and an update gate, and no cell state.
+    """Gated recurrent unit over a sequence: a reset and an update gate, without a cell state.
 
-    r, z = σ(W·x + b + U·h + b), n = tanh(W·x + b + r⊙(U·h + b)), h = n + z⊙(h − n); the three are stacked in the
-    weights in the order r, z, n.  Axes, the initial state and ``lengths`` are as for rnn.
+    r, z = σ(W·x + b + U·h + b), n = tanh(W·x + b + r⊙(U·h + b)), h = n + z⊙(h − n).  The weights stack the three in the
+    order r, z, n.  Axes, the initial state and ``lengths`` are as for rnn.
     """
 
     name = "gru"
     reference = "torch.nn.GRU; Cho et al. 2014, arXiv:1406.1078"
     param_rule = "for each layer and direction: 3·(hidden·in + hidden² + 2·hidden)"
     cost_rule = (
-        "for each step, layer and direction: the weights in MACs, 15·hidden adds, 3·hidden transcendental functions, "
+        "per time step, layer and direction: one MAC per weight, 15·hidden adds, 3·hidden transcendental functions, "
         "2·hidden divs and 2·hidden muls"
     )
     example = Example(((5, 2, 8),), {"hidden": 4})
@@ -283,7 +286,7 @@ class GRU(_Layers, _Gated):
 
 
 class _Cell(_Recurrent):
-    """One step of one layer in one direction."""
+    """Base of single time steps of one layer in one direction."""
 
     inputs = ports("input", "h_0?")
     outputs = ports("h_1")
@@ -293,7 +296,7 @@ class _Cell(_Recurrent):
         require_float(x, self.name)
         require_rank(x, (1, 2), self.name)
         state = x.with_shape(*x.shape[:-1], self.hidden)
-        self.fit_states(x, self.named((x, *others)), **{f"{name}_0": state.shape for name in self.states})
+        self.check_states(x, self.named((x, *others)), **{f"{name}_0": state.shape for name in self.states})
         return (state,) * len(self.states)
 
     def params(self, ctx: Context, x: TensorType, *others: TensorType | None) -> Sequence[Param]:
@@ -306,18 +309,18 @@ class _Cell(_Recurrent):
 
 @operation
 class RNNCell(_Cell, _Elman):
-    """One step of an rnn: h_1 from the input and ``h_0`` (zeros when absent)."""
+    """Single time step of an rnn: h_1 from the input and ``h_0`` (zeros if absent)."""
 
     name = "rnn_cell"
     reference = "torch.nn.RNNCell; Elman 1990, doi:10.1207/s15516709cog1402_1"
     param_rule = "hidden·in + hidden² + 2·hidden"
-    cost_rule = "for each sample: the weights in MACs, 3·hidden adds, hidden tanh"
+    cost_rule = "per sample: one MAC per weight, 3·hidden adds, hidden tanh"
     example = Example(((2, 8),), {"hidden": 4})
 
 
 @operation
 class LSTMCell(_Cell, _Memory):
-    """One step of an lstm: h_1 and c_1 from the input, ``h_0`` and ``c_0`` (zeros when absent)."""
+    """Single time step of an lstm: h_1 and c_1 from the input, ``h_0`` and ``c_0`` (zeros if absent)."""
 
     name = "lstm_cell"
     reference = "torch.nn.LSTMCell; Hochreiter & Schmidhuber 1997, doi:10.1162/neco.1997.9.8.1735"
@@ -325,7 +328,7 @@ class LSTMCell(_Cell, _Memory):
     outputs = ports("h_1", "c_1")
     param_rule = "4·(hidden·in + hidden² + 2·hidden)"
     cost_rule = (
-        "for each sample: the weights in MACs, 19·hidden adds, 5·hidden transcendental functions, 3·hidden divs and "
+        "per sample: one MAC per weight, 19·hidden adds, 5·hidden transcendental functions, 3·hidden divs and "
         "3·hidden muls"
     )
     example = Example(((2, 8),), {"hidden": 4})
@@ -333,13 +336,13 @@ class LSTMCell(_Cell, _Memory):
 
 @operation
 class GRUCell(_Cell, _Gated):
-    """One step of a gru: h_1 from the input and ``h_0`` (zeros when absent)."""
+    """Single time step of a gru: h_1 from the input and ``h_0`` (zeros if absent)."""
 
     name = "gru_cell"
     reference = "torch.nn.GRUCell; Cho et al. 2014, arXiv:1406.1078"
     param_rule = "3·(hidden·in + hidden² + 2·hidden)"
     cost_rule = (
-        "for each sample: the weights in MACs, 15·hidden adds, 3·hidden transcendental functions, 2·hidden divs and "
+        "per sample: one MAC per weight, 15·hidden adds, 3·hidden transcendental functions, 2·hidden divs and "
         "2·hidden muls"
     )
     example = Example(((2, 8),), {"hidden": 4})

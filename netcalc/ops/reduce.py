@@ -1,8 +1,8 @@
-"""Reductions over axes, and the running sum."""
+"""Reductions over axes, and the cumulative sum."""
 
 import math
 from collections.abc import Sequence
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
@@ -10,33 +10,40 @@ from netcalc.dims import Dim, product
 from netcalc.dtypes import FLOATS, DType
 from netcalc.opdef import Context, Example, Kind, Operation, RuleError, Term, attr, normal_axis, require_float
 from netcalc.ops import operation
+from netcalc.ops._elementwise import amount
 from netcalc.ops._lists import Axes
 from netcalc.tensor_type import TensorType
 
 
 class _Reduction(Operation):
-    """What reductions share: the axes they take away."""
+    """Base of reductions over axes."""
 
     shorthand = "axis"
-    shape_rule = "without the reduced axes; with keepdim they are 1"
+    shape_rule = "without the reduced axes; with keepdim they have size 1"
     example = Example(((2, 3, 4),), {"axis": 1})
     kind: ClassVar[Kind]
 
-    axis: Annotated[Axes, Field(min_length=1)] | None = attr("the axis or axes to reduce; null: all", default=None)
+    @classmethod
+    def __pydantic_init_subclass__(cls, **_: Any) -> None:
+        """Derive the cost rule from ``kind``."""
+        if "kind" in cls.__dict__:
+            cls.cost_rule = f"{amount(cls.kind, 'n − 1')} per output element, n being the number of elements it reduces"
+
+    axis: Annotated[Axes, Field(min_length=1)] | None = attr("axis or axes to reduce; null is all", default=None)
     keepdim: bool = attr("keep the reduced axes, with size 1", default=False)
 
     def axes(self, rank: int) -> tuple[int, ...]:
-        """The reduced axes, counted from the front; RuleError where the tensor has none of that number."""
+        """Return the reduced axes, counted from the front; RuleError if an axis does not exist."""
         if self.axis is None:
             return tuple(range(rank))
         # as in PyTorch, a scalar has an axis 0 to reduce
         axes = tuple(normal_axis(axis, max(rank, 1), self.name) for axis in self.axis)
         if len(set(axes)) < len(axes):
-            raise RuleError(f"{self.name}: an axis is given twice in {list(self.axis)}")
+            raise RuleError(f"{self.name}: an axis is listed twice in {list(self.axis)}")
         return axes if rank else ()
 
     def sizes(self, x: TensorType) -> tuple[Dim, Dim]:
-        """How many elements the output has, and how many of the input each of them is made of."""
+        """Return the number of output elements, and the number of input elements that each reduces."""
         axes = self.axes(x.rank)
         return (
             product(size for axis, size in enumerate(x.shape) if axis not in axes),
@@ -44,7 +51,7 @@ class _Reduction(Operation):
         )
 
     def result(self, dtype: DType) -> DType:
-        """The type of the output; RuleError where there is none."""
+        """Return the type of the output; RuleError if it is not supported."""
         return dtype
 
     def infer(self, ctx: Context, x: TensorType) -> TensorType:
@@ -56,14 +63,14 @@ class _Reduction(Operation):
         return self.work(*self.sizes(inputs[0]))
 
     def work(self, outputs: Dim, each: Dim) -> Sequence[Term]:
-        """The work for so many outputs, of so many elements each."""
+        """Return the work for ``outputs`` results of ``each`` elements."""
         return (Term.of(self.kind, self.name, outputs=outputs, others=each - 1),)
 
 
 class _Total(_Reduction):
-    """A sum or product: whole numbers and bools are taken as int64, unless ``dtype`` says otherwise."""
+    """Base of sums and products; integers and bools become int64 unless ``dtype`` is set."""
 
-    dtype: DType | None = attr("the type to compute in and return", default=None)
+    dtype: DType | None = attr("type of the computation and of the result", default=None)
 
     def result(self, dtype: DType) -> DType:
         return self.dtype or (dtype if dtype in FLOATS else "int64")
@@ -71,39 +78,37 @@ class _Total(_Reduction):
 
 @operation
 class Sum(_Total):
-    """The sum over axes; whole numbers and bools add up as int64."""
+    """The sum over axes; integers and bools are added as int64."""
 
     name = "sum"
     reference = "torch.sum"
-    cost_rule = "n − 1 adds for each sum of n elements"
     kind = "add"
 
 
 @operation
 class Prod(_Total):
-    """The product over axes (torch.prod takes one axis or all); whole numbers and bools multiply as int64."""
+    """The product over axes (torch.prod takes one axis or all); integers and bools are multiplied as int64."""
 
     name = "prod"
     reference = "torch.prod"
-    cost_rule = "n − 1 multiplications for each product of n elements"
     kind = "mul"
 
 
 @operation
 class Mean(_Total):
-    """The mean over axes, of floating-point numbers; whole numbers want a ``dtype``."""
+    """The mean over axes, of floating-point numbers; integers need a floating-point ``dtype``."""
 
     name = "mean"
     reference = "torch.mean"
-    cost_rule = "n − 1 adds and one division for each mean of n elements"
+    cost_rule = "n − 1 adds and 1 div per output element, n being the number of elements it reduces"
 
     def result(self, dtype: DType) -> DType:
-        found = self.dtype or dtype
-        if found not in FLOATS:
+        computed = self.dtype or dtype
+        if computed not in FLOATS:
             raise RuleError(
-                f"mean is a floating-point number, and this would be {found}", code="E402", hint="set dtype: float32"
+                f"mean needs a floating-point type, and this is {computed}", code="E402", hint="set dtype: float32"
             )
-        return found
+        return computed
 
     def work(self, outputs: Dim, each: Dim) -> Sequence[Term]:
         return (Term.of("add", "sum", outputs=outputs, others=each - 1), Term.of("div", "mean", outputs=outputs))
@@ -111,21 +116,19 @@ class Mean(_Total):
 
 @operation
 class Max(_Reduction):
-    """The largest element over axes, its value alone (torch.amax); argmax and topk tell where it is."""
+    """The largest element over axes, without its index (torch.amax); see argmax and topk for the index."""
 
     name = "max"
     reference = "torch.amax"
-    cost_rule = "n − 1 comparisons for each maximum of n elements"
     kind = "compare"
 
 
 @operation
 class Min(_Reduction):
-    """The smallest element over axes, its value alone (torch.amin); argmin and topk tell where it is."""
+    """The smallest element over axes, without its index (torch.amin); see argmin and topk for the index."""
 
     name = "min"
     reference = "torch.amin"
-    cost_rule = "n − 1 comparisons for each minimum of n elements"
     kind = "compare"
 
 
@@ -139,15 +142,14 @@ class _FloatReduction(_Reduction):
 class Var(_FloatReduction):
     """The variance over axes: Σ(x − mean)² / (n − correction).
 
-    ``correction`` 1 (the default) is Bessel's, for a sample; 0 gives the variance of the elements themselves, as
-    normalisation layers want it.
+    ``correction`` 1 (the default) is Bessel's correction; 0 gives the biased variance of normalisation layers.
     """
 
     name = "var"
     reference = "torch.var"
-    cost_rule = "n subtractions, n squares, 2·(n − 1) adds and 2 divisions for each variance"
+    cost_rule = "3·n − 2 adds, n muls and 2 divs per output element, n being the number of elements it reduces"
 
-    correction: float = attr("subtracted from the number of elements in the divisor", default=1.0)
+    correction: float = attr("subtracted from n in the divisor", default=1.0)
 
     def work(self, outputs: Dim, each: Dim) -> Sequence[Term]:
         return (
@@ -164,14 +166,14 @@ class Var(_FloatReduction):
 class VectorNorm(_FloatReduction):
     """The norm (Σ|x|^ord)^(1/ord) over axes.
 
-    ``ord`` ``.inf`` and ``-.inf`` give the largest and the smallest |x|, 0 the number of elements that are not 0.
+    An ``ord`` of ``.inf`` or ``-.inf`` gives the largest or the smallest |x|, 0 the number of nonzero elements.
     """
 
     name = "vector_norm"
     reference = "torch.linalg.vector_norm"
-    cost_rule = "ord 2: n squares, n − 1 adds and one root for each norm of n elements"
+    cost_rule = "for ord 2: n muls, n − 1 adds and 1 root per output element, n being the number of elements it reduces"
 
-    ord: float = attr("the order of the norm", default=2.0)
+    ord: float = attr("order of the norm", default=2.0)
 
     def work(self, outputs: Dim, each: Dim) -> Sequence[Term]:
         magnitude = Term.of("compare", "magnitude", outputs=outputs, elements=each)
@@ -188,11 +190,11 @@ class VectorNorm(_FloatReduction):
 
 @operation
 class Logsumexp(_Reduction):
-    """log Σ eˣ over axes, about the largest element so that nothing overflows; whole numbers become float32."""
+    """log Σ eˣ over axes, relative to the largest element to avoid overflow; integers become float32."""
 
     name = "logsumexp"
     reference = "torch.logsumexp"
-    cost_rule = "for n elements: n − 1 comparisons, 2·n adds, n exponentials, one logarithm"
+    cost_rule = "n − 1 comparisons, 2·n adds, n exponentials and 1 logarithm per output element that reduces n elements"
 
     def result(self, dtype: DType) -> DType:
         return dtype if dtype in FLOATS else "float32"
@@ -210,20 +212,20 @@ class Logsumexp(_Reduction):
 
 @operation
 class Cumsum(Operation):
-    """The running sum along an axis; whole numbers and bools add up as int64."""
+    """The cumulative sum along an axis; integers and bools are added as int64."""
 
     name = "cumsum"
     reference = "torch.cumsum"
     shorthand = "axis"
     shape_rule = "as the input"
-    cost_rule = "n − 1 adds for n elements along the axis"
+    cost_rule = "n − 1 adds for each n elements along the axis"
     example = Example(((2, 3),), {"axis": 1})
 
-    axis: int = attr("the axis to sum along")
-    dtype: DType | None = attr("the type to compute in and return", default=None)
+    axis: int = attr("axis of the sum")
+    dtype: DType | None = attr("type of the computation and of the result", default=None)
 
     def result(self, dtype: DType) -> DType:
-        """The type of the output."""
+        """Return the type of the output."""
         return self.dtype or (dtype if dtype in FLOATS else "int64")
 
     def infer(self, ctx: Context, x: TensorType) -> TensorType:

@@ -15,7 +15,7 @@ from netcalc.ops._windows import AXES
 from netcalc.ops.adaptive_pool import AdaptiveAvgPool1d, AdaptiveAvgPool2d, AdaptiveAvgPool3d, AdaptiveAvgPooling
 from netcalc.tensor_type import TensorType
 
-#: How many spatial axes the modes take that do not take any number of them.
+#: Number of spatial axes of the modes that require a certain number.
 _AXES_OF = {"linear": 1, "bilinear": 2, "bicubic": 2, "lanczos": 2, "trilinear": 3}
 _POOLINGS: dict[int, type[AdaptiveAvgPooling]] = {1: AdaptiveAvgPool1d, 2: AdaptiveAvgPool2d, 3: AdaptiveAvgPool3d}
 
@@ -24,20 +24,21 @@ _POOLINGS: dict[int, type[AdaptiveAvgPooling]] = {1: AdaptiveAvgPool1d, 2: Adapt
 class Interpolate(Operation):
     """Resizes the spatial axes of (N, C, L), (N, C, H, W) or (N, C, D, H, W) to a size, or by a factor.
 
-    ``nearest`` takes the input at ⌊i·scale⌋, scale being input by output size, and ``nearest-exact`` at the nearest
-    centre; they move data only.  ``linear`` (3 dimensions), ``bilinear`` (4) and ``trilinear`` (5) weigh 2 neighbours
-    along each axis, ``bicubic`` (4) weighs 4 with the cubic filter of a = −0.75.  ``area`` is adaptive average pooling.
+    ``nearest`` selects the input element ⌊i·scale⌋, where scale is input size/output size, and ``nearest-exact`` the
+    one with the nearest centre; both only move data.  ``linear`` (3 dimensions), ``bilinear`` (4) and ``trilinear``
+    (5) weight 2 neighbours along each axis; ``bicubic`` (4) weights 4 with the cubic filter of a = −0.75.  ``area`` is
+    adaptive average pooling.
 
-    Pixels are squares with their values at the centres; ``align_corners`` puts the values at the corners instead, and
-    the first and last of input and output on each other.
+    Values are at the centres of pixels.  With ``align_corners`` they are at the corners, so that the first and the
+    last values of input and output coincide.
 
-    ``antialias`` widens the filter by the factor of a reduction, as Pillow does (cubic with a = −0.5; ``lanczos``, for
-    4 dimensions, is there with it only).  Along each axis the filter then spans 2·⌈r·max(1, scale)⌉ + 1 places, where r
-    is 1, 2 or 3 for bilinear, bicubic and lanczos.
+    ``antialias`` widens the filter by the factor of a reduction, as in Pillow (cubic with a = −0.5).  ``lanczos``
+    (4 dimensions) requires it.  Along each axis the filter then spans 2·⌈r·max(1, scale)⌉ + 1 elements, where r is 1,
+    2 or 3 for bilinear, bicubic and lanczos.
 
-    With ``scale_factor`` the size is rounded down, and places are found with the factor as given, unless
-    ``recompute_scale_factor`` takes the ratio of the sizes.  Filters are applied axis by axis, the last one first; all
-    places that a filter spans count as work, also those that fall on the border or have weight 0.
+    With ``scale_factor`` the size is rounded down, and source positions are computed with that factor, or with the
+    ratio of the sizes if ``recompute_scale_factor`` is set.  Filters are applied axis by axis, the last one first.
+    All elements that a filter spans count as work, including those outside the border and those of weight 0.
     """
 
     name = "interpolate"
@@ -45,19 +46,19 @@ class Interpolate(Operation):
     shorthand = "scale_factor"
     shape_rule = "(N, C, L…) → (N, C, size…), or (N, C, ⌊L·scale_factor⌋…)"
     cost_rule = (
-        "for each axis k muls and k − 1 adds an element of the result so far, k the places the filter spans; "
-        "nearest none; area as adaptive_avg_pool"
+        "for each axis k muls and k − 1 adds per element of the intermediate result, for a filter of k elements; "
+        "none with nearest; area as adaptive_avg_pool"
     )
     example = Example(((1, 2, 7, 6),), {"size": [11, 9], "mode": "bilinear"})
 
-    size: Sizes | None = attr("the size of the result, for all spatial axes or for each", default=None)
-    scale_factor: Numbers | None = attr("the factor of the size, for all spatial axes or for each", default=None)
+    size: Sizes | None = attr("size of the result, for all spatial axes or for each", default=None)
+    scale_factor: Numbers | None = attr("factor of the size, for all spatial axes or for each", default=None)
     mode: Literal["nearest", "nearest-exact", "linear", "bilinear", "bicubic", "lanczos", "trilinear", "area"] = attr(
-        "how values between the given ones are found", default="nearest"
+        "interpolation method", default="nearest"
     )
-    align_corners: bool = attr("put the outermost values of input and output on each other", default=False)
-    recompute_scale_factor: bool = attr("find places with the ratio of the rounded sizes", default=False)
-    antialias: bool = attr("widen the filter when the result is smaller", default=False)
+    align_corners: bool = attr("let the outermost values of input and output coincide", default=False)
+    recompute_scale_factor: bool = attr("compute positions with the ratio of the rounded sizes", default=False)
+    antialias: bool = attr("widen the filter if the result is smaller", default=False)
 
     @field_validator("scale_factor")
     @classmethod
@@ -71,13 +72,13 @@ class Interpolate(Operation):
         if (self.size is None) == (self.scale_factor is None):
             raise ValueError("takes either size or scale_factor")
         if self.recompute_scale_factor and self.size is not None:
-            raise ValueError("recompute_scale_factor goes with scale_factor, and not with size")
+            raise ValueError("recompute_scale_factor requires scale_factor instead of size")
         if self.align_corners and self.mode in ("nearest", "nearest-exact", "area", "lanczos"):
-            raise ValueError(f"align_corners does not go with mode {self.mode}")
+            raise ValueError(f"align_corners is not supported with mode {self.mode}")
         if self.antialias and self.mode not in ("bilinear", "bicubic", "lanczos"):
-            raise ValueError(f"antialias goes with modes bilinear, bicubic and lanczos, and not with {self.mode}")
+            raise ValueError(f"antialias requires mode bilinear, bicubic or lanczos, and the mode is {self.mode}")
         if self.mode == "lanczos" and not self.antialias:
-            raise ValueError("mode lanczos goes with antialias: true")
+            raise ValueError("mode lanczos requires antialias: true")
         return self
 
     def infer(self, ctx: Context, x: TensorType) -> TensorType:
@@ -87,38 +88,38 @@ class Interpolate(Operation):
             raise RuleError(
                 f"interpolate with mode {self.mode} takes an input of {_AXES_OF[self.mode] + 2} dimensions, and this "
                 f"one has {x.rank}: {x}",
-                hint=f"with {x.rank} dimensions there is mode {['linear', 'bilinear', 'trilinear'][axes - 1]}",
+                hint=f"an input of {x.rank} dimensions takes mode {['linear', 'bilinear', 'trilinear'][axes - 1]}",
             )
         if not self.mode.startswith("nearest"):
             require_float(x, f"interpolate with mode {self.mode}")
-        given = self.scale_factor if self.size is None else self.size
-        if given is None or len(given) not in (1, axes):
-            raise RuleError(f"interpolate has {len(given or ())} values of size or scale_factor for {axes} axes: {x}")
-        targets = given * axes if len(given) == 1 else given
+        values = self.scale_factor if self.size is None else self.size
+        if values is None or len(values) not in (1, axes):
+            raise RuleError(f"interpolate has {len(values or ())} values of size or scale_factor for {axes} axes: {x}")
+        targets = values * axes if len(values) == 1 else values
         if self.size is None:
             sizes = zip(AXES[axes], x.shape[2:], targets, strict=True)
             targets = tuple(_scaled(ctx, axis, size, factor) for axis, size, factor in sizes)
         if any(size < 1 for size in targets):
-            raise RuleError(f"interpolate leaves nothing of {x}: its size would be {'×'.join(map(str, targets))}")
+            raise RuleError(f"interpolate of {x} would be empty, with size {'×'.join(map(str, targets))}")
         return x.with_shape(*x.shape[:2], *targets)
 
     def factors(self, axes: int) -> tuple[float | None, ...]:
-        """For each axis the factor by which places are found; None where it is the ratio of the sizes."""
+        """Return the factor for the positions along each axis; None stands for the ratio of the sizes."""
         if self.scale_factor is None or self.recompute_scale_factor or self.align_corners:
             return (None,) * axes
         return self.scale_factor * (axes // len(self.scale_factor))
 
     def pooling(self, y: TensorType) -> AdaptiveAvgPooling:
-        """The pooling to the size of ``y`` that mode ``area`` is."""
+        """Return the adaptive pooling to the size of ``y``, which mode ``area`` is."""
         return _POOLINGS[y.rank - 2](output_size=y.shape[2:])
 
     @property
     def radius(self) -> int:
-        """How far the filter reaches to either side."""
+        """Number of elements to each side of the position that the filter spans."""
         return {"bicubic": 2, "lanczos": 3}.get(self.mode, 1)
 
     def taps(self, size: Dim, out: Dim, factor: float | None) -> Dim:
-        """How many places the filter spans along an axis."""
+        """Return the number of elements that the filter spans along an axis."""
         if not self.antialias:
             return 2 * self.radius
         if factor is not None:
@@ -147,7 +148,7 @@ class Interpolate(Operation):
 
 
 def _scaled(ctx: Context, axis: str, size: Dim, factor: float) -> Any:
-    """⌊size·factor⌋, in floating point as PyTorch finds it; symbolic sizes want a factor like 2 or 0.25."""
+    """Return ⌊size·factor⌋, in floating point as in PyTorch; symbolic sizes need a factor like 2 or 0.25."""
     up, down = factor.as_integer_ratio()
     if down == 1:
         return ctx.size(axis, "size*factor", size=size, factor=up)

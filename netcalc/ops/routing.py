@@ -1,6 +1,6 @@
-"""Mixtures of experts: choosing k experts for each token, and running the chosen ones.
+"""Mixtures of experts: selecting k experts for each token, and computing the selected experts.
 
-Experts that every token uses (shared experts) are an MLP beside these, added to their output.
+Shared experts, which every token uses, are a separate MLP whose output is added.
 """
 
 from collections.abc import Mapping, Sequence
@@ -36,17 +36,18 @@ from netcalc.tensor_type import TensorType
 
 @operation
 class TopKRouter(Operation):
-    """The k experts of each token and their weights, from the router's logits.
+    """The k experts of each token and their weights, from the logits of a router.
 
-    The logits come from a linear layer with one output an expert.  ``order: score_first`` scores all experts and
-    then selects (Switch, Mixtral, DeepSeek, Qwen); ``select_first`` selects by the logits and scores the chosen ones
-    (GPT-OSS, Llama 4).  ``normalize`` makes the chosen weights add up to 1, and ``scale`` multiplies them after that.
+    The logits come from a linear layer with one output per expert.  ``order: score_first`` scores all experts and then
+    selects (Switch, Mixtral, DeepSeek, Qwen); ``select_first`` selects by the logits and scores the selected experts
+    (GPT-OSS, Llama 4).  ``normalize`` divides the selected weights by their sum, and ``scale`` multiplies the result.
 
-    With ``groups`` the experts stand in groups, and only those of the ``top_groups`` best groups can be chosen: by
-    their best expert (DeepSeek-V2) or by the sum of their two best (DeepSeek-V3).  ``correction_bias`` adds a buffer
-    to the scores for choosing, and not to the weights (DeepSeek-V3 balances its experts so).
+    With ``groups`` the experts form groups, and only experts of the ``top_groups`` best groups can be selected.  The
+    score of a group is that of its best expert (DeepSeek-V2) or the sum of its two best (DeepSeek-V3).
+    ``correction_bias`` adds a buffer to the scores for the selection only, not to the weights (load balancing in
+    DeepSeek-V3).
 
-    The weights come largest choice first, equal ones by the index of their expert.
+    Experts are in decreasing order of their scores; of equal scores the smaller index comes first.
     """
 
     name = "top_k_router"
@@ -55,22 +56,24 @@ class TopKRouter(Operation):
     outputs = ports("weights", "indices")
     shorthand = "k"
     shape_rule = "(…, experts) → (…, k) weights, (…, k) indices in int64"
-    param_rule = "none; with correction_bias a buffer of one number an expert"
-    cost_rule = "a token: the scores, n − 1 + (k − 1)·(⌈log₂ n⌉ − 1) comparisons among n experts"
+    param_rule = "none; with correction_bias a buffer of one number per expert"
+    cost_rule = "per token: the scores, and n − 1 + (k − 1)·(⌈log₂ n⌉ − 1) comparisons of n experts"
     example = Example(((3, 8),), {"k": 2, "normalize": True})
 
-    k: Size = attr("experts for each token")
-    scoring: Literal["softmax", "sigmoid"] = attr("how logits become weights", default="softmax")
+    k: Size = attr("experts per token")
+    scoring: Literal["softmax", "sigmoid"] = attr("function that turns logits into scores", default="softmax")
     order: Literal["score_first", "select_first"] = attr(
-        "score all experts, or only those chosen", default="score_first"
+        "score all experts before the selection, or only the selected ones after it", default="score_first"
     )
-    normalize: bool = attr("divide the chosen weights by their sum", default=False)
+    normalize: bool = attr("divide the selected weights by their sum", default=False)
     eps: float = attr("added to that sum", default=0.0, ge=0)
-    scale: float = attr("multiplies the weights", default=1.0)
-    groups: Size = attr("groups of experts", default=1)
-    top_groups: Size = attr("groups that a token may choose from", default=1)
-    group_score: Literal["max", "top2_sum"] = attr("what a group is worth: its best, or its two best", default="max")
-    correction_bias: bool = attr("add a buffer to the scores when choosing", default=False)
+    scale: float = attr("factor of the weights", default=1.0)
+    groups: Size = attr("number of groups of experts", default=1)
+    top_groups: Size = attr("number of groups from which experts are selected", default=1)
+    group_score: Literal["max", "top2_sum"] = attr(
+        "score of a group: its best expert, or the sum of its two best", default="max"
+    )
+    correction_bias: bool = attr("add a buffer to the scores for the selection", default=False)
 
     def infer(self, ctx: Context, logits: TensorType) -> tuple[TensorType, TensorType]:
         require_float(logits, self.name)
@@ -79,22 +82,24 @@ class TopKRouter(Operation):
         experts = logits.shape[-1]
         each = ctx.size("experts in a group", "experts // groups", experts=experts, groups=self.groups)
         if each * self.groups != experts:
-            raise RuleError(f"top_k_router: {experts} experts do not make {self.groups} equal groups")
+            raise RuleError(f"top_k_router: {self.groups} groups do not divide {experts} experts")
         if self.top_groups > self.groups:
-            raise RuleError(f"top_k_router: the best {self.top_groups} of {self.groups} groups")
+            raise RuleError(f"top_k_router: top_groups {self.top_groups} exceeds the {self.groups} groups")
         if self.groups > 1 and self.group_score == "top2_sum" and each < 2:
-            raise RuleError("top_k_router: a group of one expert has no two best", hint="set group_score: max")
+            raise RuleError(
+                "top_k_router: group_score top2_sum needs groups of at least 2 experts", hint="set group_score: max"
+            )
         choices = ctx.size("experts to choose from", "top_groups * each", top_groups=self.top_groups, each=each)
         if self.k > choices:
-            raise RuleError(f"top_k_router: {self.k} experts for a token, which may choose from {choices}")
-        chosen = logits.with_shape(*logits.shape[:-1], self.k)
-        return chosen, chosen.with_dtype("int64")
+            raise RuleError(f"top_k_router: k is {self.k}, and a token selects from {choices} experts")
+        selected = logits.with_shape(*logits.shape[:-1], self.k)
+        return selected, selected.with_dtype("int64")
 
     def params(self, ctx: Context, logits: TensorType) -> Sequence[Param]:
         return (Buffer("e_score_correction_bias", logits.shape[-1:], ZEROS),) if self.correction_bias else ()
 
     def score(self) -> Operation:
-        """The operation that makes weights of logits."""
+        """Return the operation that turns logits into scores."""
         return Softmax() if self.scoring == "softmax" else Sigmoid()
 
     def cost(self, ctx: Context, inputs: Sequence[TensorType], outputs: Sequence[TensorType]) -> Sequence[Term]:
@@ -120,7 +125,7 @@ class TopKRouter(Operation):
 
     def _group_terms(self, tokens: Dim, each: Dim) -> Sequence[Term]:
         rows = {"tokens": tokens, "groups": self.groups}
-        worth = (
+        scores = (
             (Term.of("compare", "group score", **rows, others=each - 1),)
             if self.group_score == "max"
             else (
@@ -129,11 +134,11 @@ class TopKRouter(Operation):
             )
         )
         best = Term.of("compare", "group selection", tokens=tokens, comparisons=selection(self.groups, self.top_groups))
-        return (*worth, best)
+        return (*scores, best)
 
 
 def _activation(value: Any) -> Any:
-    """The operation that ``silu`` or ``{gelu: {approximate: tanh}}`` names."""
+    """Return the operation for ``silu`` or ``{gelu: {approximate: tanh}}``."""
     if isinstance(value, Operation):
         return value
     name, attrs = next(iter(value.items())) if isinstance(value, Mapping) and len(value) == 1 else (value, {})
@@ -164,21 +169,19 @@ Activation = Annotated[
 
 @operation
 class Experts(Operation):
-    """The chosen experts' MLPs on each token, added up by weight.
+    """The weighted sum of the MLPs of the selected experts for each token.
 
-    Takes the tokens, and for each of them the weights and indices of its k experts, as top_k_router gives them.  An
-    expert is ``down(activation(gate(x)) * up(x))`` when gated and ``down(activation(up(x)))`` when plain, with the
-    weights of all experts stacked as in transformers: gate and up are one tensor, gate rows first (or in turns, when
-    ``interleaved``).  GPT-OSS clamps both at ``limit`` and adds ``up_shift`` to up; Llama 4 applies the weights
-    ``weights_on: input``.
+    The inputs are the tokens, and the weights and indices of the k experts of each token, from top_k_router.  An
+    expert is ``down(activation(gate(x)) * up(x))`` if gated and ``down(activation(up(x)))`` otherwise.  The weights of
+    all experts are stacked as in transformers; gate and up are one tensor with the gate rows first, or alternating if
+    ``interleaved``.  GPT-OSS clamps both at ``limit`` and adds ``up_shift`` to up; Llama 4 has ``weights_on: input``.
 
-    Without a capacity every (token, expert) pair is computed, so the work is that of tokens·k MLPs wherever the
-    router sends them: expected and worst case are the same.
+    Without a capacity every (token, expert) pair is computed, so that the work is tokens·k MLPs for any routing.
 
-    With one, an expert takes at most so many tokens of a sequence (the axis before the features), earlier choices
-    first and then earlier tokens; a pair that finds no place adds nothing (Switch, GShard).  Every place is computed,
-    taken or not, so the worst case, which is what runs, is places·experts MLPs; the expected work is that of the
-    pairs which find a place when experts are chosen evenly.  ``capacity_factor`` c gives ⌈c·k·tokens/experts⌉ places.
+    With a capacity an expert takes at most that many tokens of a sequence (the axis before the features): first by
+    the rank of the choice, then by position.  Pairs beyond the capacity contribute nothing (Switch, GShard).  All
+    slots are computed, used or not, so that the executed work is slots·experts MLPs; the useful work is that of the
+    pairs within the capacity under even routing.  ``capacity_factor`` c gives ⌈c·k·tokens/experts⌉ slots.
     """
 
     name = "experts"
@@ -186,34 +189,36 @@ class Experts(Operation):
     inputs = ports("input", "weights", "indices")
     shape_rule = "(…, d), (…, k), (…, k) → (…, d)"
     param_rule = "experts × (3·hidden·d gated, 2·hidden·d plain; bias 2·hidden + d, hidden + d)"
-    cost_rule = "tokens·k MLPs (with a capacity: experts·places MLPs), k·d products and (k − 1)·d adds a token"
+    cost_rule = "tokens·k MLPs (with a capacity: experts·slots MLPs), k·d muls and (k − 1)·d adds per token"
     example = Example(((3, 8), (3, 2), TensorType((3, 2), "int64")), {"experts": 4, "hidden": 16, "activation": "silu"})
 
     experts: Size = attr("number of experts")
-    hidden: Size = attr("hidden features of an expert")
-    activation: Activation = attr("the activation, by name or with its attributes", default="silu")
-    gated: bool = attr("multiply the activated gate with a second projection", default=True)
+    hidden: Size = attr("hidden features per expert")
+    activation: Activation = attr("activation, by name or with its attributes", default="silu")
+    gated: bool = attr("multiply a second projection by the activated gate", default=True)
     bias: bool = attr("add learned biases", default=False)
-    interleaved: bool = attr("gate and up rows take turns", default=False)
-    limit: float | None = attr("clamp gate from above, and up on both sides", default=None, gt=0)
-    up_shift: float = attr("added to up before it multiplies", default=0.0)
-    weights_on: Literal["output", "input"] = attr("what the weights multiply", default="output")
-    capacity: Size | None = attr("tokens of a sequence that an expert takes", default=None)
-    capacity_factor: float | None = attr("the same, as a multiple of an even share", default=None, gt=0)
+    interleaved: bool = attr("gate and up rows alternate", default=False)
+    limit: float | None = attr("upper limit of gate, and limit of |up|", default=None, gt=0)
+    up_shift: float = attr("added to up before the product", default=0.0)
+    weights_on: Literal["output", "input"] = attr(
+        "factor of the weights: the output or the input of the experts", default="output"
+    )
+    capacity: Size | None = attr("largest number of tokens of a sequence per expert", default=None)
+    capacity_factor: float | None = attr("capacity as a multiple of an even share", default=None, gt=0)
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
         if self.capacity is not None and self.capacity_factor is not None:
-            raise ValueError("capacity and capacity_factor say the same thing; give one of them")
+            raise ValueError("takes capacity or capacity_factor, not both")
         if not self.gated and (self.interleaved or self.limit is not None or self.up_shift):
-            raise ValueError("interleaved, limit and up_shift are about gated experts")
+            raise ValueError("interleaved, limit and up_shift require gated experts")
         return self
 
     def infer(self, ctx: Context, x: TensorType, weights: TensorType, indices: TensorType) -> TensorType:
         require_float(x, self.name)
         require_float(weights, "experts (its weights)")
         if indices.dtype not in INTEGERS:
-            raise RuleError(f"experts takes indices of experts, and these are {indices.dtype}", code="E402")
+            raise RuleError(f"experts takes integer indices, and these are {indices.dtype}", code="E402")
         if x.rank < 1 or weights.shape != indices.shape or weights.shape[:-1] != x.shape[:-1] or not weights.rank:
             raise RuleError(
                 f"experts takes k weights and indices for each token: input {x}, weights {weights}, indices {indices}"
@@ -229,11 +234,11 @@ class Experts(Operation):
 
     @property
     def limited(self) -> bool:
-        """Whether an expert takes only so many tokens."""
+        """True if an expert has a capacity."""
         return self.capacity is not None or self.capacity_factor is not None
 
     def places(self, ctx: Context, tokens: Dim, k: Dim) -> Any:
-        """How many tokens of a sequence an expert takes, where that is limited."""
+        """Return the capacity of an expert: the number of tokens of a sequence."""
         if self.capacity is not None:
             return ctx.size("places", "min(capacity, tokens)", capacity=self.capacity, tokens=tokens)
         factor = Fraction(str(self.capacity_factor))

@@ -7,23 +7,23 @@ from netcalc.dims import Dim
 from netcalc.dtypes import promote
 from netcalc.opdef import Context, Example, Operation, RuleError, Term, attr, ports, require_float, require_rank
 from netcalc.ops import operation
-from netcalc.ops._activation import SILU, terms
+from netcalc.ops._elementwise import SILU, terms
 from netcalc.ops.activation import Softplus
 from netcalc.tensor_type import TensorType
 
 
 @operation
 class SelectiveScan(Operation):
-    """The scan of Mamba: x_t = exp(Δ_t·A)⊙x_{t−1} + Δ_t·B_t·u_t, y_t = C_t·x_t, for each channel by itself.
+    """The scan of Mamba: x_t = exp(Δ_t·A)⊙x_{t−1} + Δ_t·B_t·u_t, y_t = C_t·x_t, separately for each channel.
 
-    ``u`` and ``delta`` are (batch, channels, length) and ``A`` is (channels, state), negative for a recurrence
-    that fades: Mamba's is −exp(A_log).  ``B`` and ``C`` are selective, (batch, length, state), or with groups
-    (batch, length, groups, state), each serving channels/groups channels in a row; or fixed, (channels, state).
-    ``D`` (channels) adds D·u to the output, ``z`` (as u) then multiplies it by silu(z).  ``delta_bias`` (channels)
-    is added to delta, and ``delta_softplus`` makes it positive.  ``initial_state`` and ``last_state`` are (batch,
-    channels, state); the scan starts from zeros without one.
+    ``u`` and ``delta`` are (batch, channels, length).  ``A`` is (channels, state), and negative for a stable
+    recurrence: Mamba's is −exp(A_log).  ``B`` and ``C`` are selective, (batch, length, state) or, with groups of
+    consecutive channels, (batch, length, groups, state); or they are fixed, (channels, state).  ``D`` (channels) adds
+    D·u to the output, which ``z`` (shaped as u) then multiplies by silu(z).  ``delta_bias`` (channels) is added to
+    delta, and ``delta_softplus`` makes delta positive.  ``initial_state`` (zeros if absent) and ``last_state`` are
+    (batch, channels, state).
 
-    The state is kept in float32 at least, and ``output`` has the type of u.
+    The state is at least float32, and ``output`` has the type of u.
     """
 
     name = "selective_scan"
@@ -32,23 +32,23 @@ class SelectiveScan(Operation):
     outputs = ports("output", "last_state")
     shape_rule = "(batch, channels, length) → output unchanged, last_state (batch, channels, state)"
     cost_rule = (
-        "for each step and channel, state times: 1 MAC, 3 muls, 1 add and 1 exponential; and 1 mul, with what D, z, "
-        "delta_bias and delta_softplus take"
+        "per time step, channel and state: 1 MAC, 3 muls, 1 add and 1 exponential; per time step and channel: 1 mul, "
+        "and the work of D, z, delta_bias and delta_softplus"
     )
     example = Example(((2, 8, 5), (2, 8, 5), (8, 4), (2, 5, 4), (2, 5, 4)))
 
-    delta_softplus: bool = attr("pass delta (after its bias) through softplus", default=False)
+    delta_softplus: bool = attr("apply softplus to delta, after its bias", default=False)
 
     def infer(self, ctx: Context, *inputs: TensorType | None) -> tuple[TensorType, TensorType]:
-        given: dict[str, TensorType] = self.named(inputs)
-        for port, tensor in given.items():
+        tensors: dict[str, TensorType] = self.named(inputs)
+        for port, tensor in tensors.items():
             require_float(tensor, f"{port} of selective_scan")
-        u, a = given["u"], given["A"]
+        u, a = tensors["u"], tensors["A"]
         require_rank(u, 3, "u of selective_scan")
         require_rank(a, 2, "A of selective_scan")
         batch, channels, length = u.shape
         state = a.shape[1]
-        wanted: dict[str, tuple[str, tuple[Dim, ...]]] = {
+        expected: dict[str, tuple[str, tuple[Dim, ...]]] = {
             "delta": ("as u", u.shape),
             "A": ("(channels, state)", (channels, state)),
             "D": ("(channels)", (channels,)),
@@ -57,18 +57,18 @@ class SelectiveScan(Operation):
             "initial_state": ("(batch, channels, state)", (batch, channels, state)),
         }
         for port in ("B", "C"):
-            wanted[port] = self._projection(port, given[port], batch, channels, length, state)
-        for port, tensor in given.items():
-            axes, shape = wanted.get(port, ("", u.shape))
+            expected[port] = self._projection(port, tensors[port], batch, channels, length, state)
+        for port, tensor in tensors.items():
+            axes, shape = expected.get(port, ("", u.shape))
             if tensor.shape != shape:
                 raise RuleError(f"{port} should be {u.with_shape(*shape)}, {axes}, and it is {tensor}")
-        precision = promote("float32", *(tensor.dtype for tensor in given.values()))
+        precision = promote("float32", *(tensor.dtype for tensor in tensors.values()))
         return u, TensorType((batch, channels, state), precision)
 
     def _projection(
         self, port: str, x: TensorType, batch: Dim, channels: Dim, length: Dim, state: Dim
     ) -> tuple[str, tuple[Dim, ...]]:
-        """The axes that B or C should have, going by their number."""
+        """Return the axes and the shape that B or C should have, which depend on its rank."""
         require_rank(x, (2, 3, 4), f"{port} of selective_scan")
         if x.rank == 2:
             return "(channels, state)", (channels, state)

@@ -1,4 +1,4 @@
-"""The same elements in another shape; :mod:`netcalc.ops.axes` has the operations on whole axes."""
+"""Reshaping; :mod:`netcalc.ops.axes` has the operations on whole axes."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -15,18 +15,18 @@ from netcalc.tensor_type import TensorType
 class Reshape(Movement):
     """The same elements, in row-major order, in another shape.
 
-    One size may be -1: it is what the others leave.  Symbolic sizes must work out by their form: (n, 6·h) has the
-    elements of (n, h, -1), whose last size is 6, and not of (n, 4, -1).
+    One size may be -1, and is computed from the others.  The division must be exact for symbolic sizes too: (n, 6·h)
+    can become (n, h, -1), whose last size is 6, but not (n, 4, -1).
     """
 
     name = "reshape"
     view = True
     reference = "torch.reshape"
     shorthand = "shape"
-    shape_rule = "→ shape, of as many elements"
+    shape_rule = "→ shape, with the same number of elements"
     example = Example(((2, 3, 4),), {"shape": [2, -1]})
 
-    shape: Shape = attr("the new sizes, one of which may be -1")
+    shape: Shape = attr("new sizes, one of which may be -1")
 
     def infer(self, ctx: Context, x: TensorType) -> TensorType:
         return x.with_shape(*filled(ctx, "reshape", self.shape, x.elements, str(x)))
@@ -36,7 +36,7 @@ class Reshape(Movement):
 class Flatten(Movement):
     """Joins neighbouring axes into one; by default all but the first, the batch.
 
-    The defaults are those of torch.nn.Flatten (torch.flatten joins all axes unless told).
+    The defaults are those of torch.nn.Flatten (torch.flatten joins all axes by default).
     """
 
     name = "flatten"
@@ -46,8 +46,8 @@ class Flatten(Movement):
     shape_rule = "(N, A, B, …) → (N, A·B·…)"
     example = Example(((2, 3, 4, 5),))
 
-    start_axis: int = attr("the first axis that is joined", default=1)
-    end_axis: int = attr("the last axis that is joined", default=-1)
+    start_axis: int = attr("first axis to join", default=1)
+    end_axis: int = attr("last axis to join", default=-1)
 
     def infer(self, ctx: Context, x: TensorType) -> TensorType:
         first, last = (normal_axis(axis, x.rank, "flatten") for axis in (self.start_axis, self.end_axis))
@@ -62,7 +62,7 @@ class Flatten(Movement):
 
 @operation
 class Unflatten(Movement):
-    """Splits one axis into several; one of their sizes may be -1, for what the others leave."""
+    """Splits an axis into several; one of their sizes may be -1, and is computed from the others."""
 
     name = "unflatten"
     view = True
@@ -70,8 +70,8 @@ class Unflatten(Movement):
     shape_rule = "(…, A·B, …) → (…, A, B, …)"
     example = Example(((2, 12),), {"axis": 1, "sizes": [3, -1]})
 
-    axis: int = attr("the axis that is split")
-    sizes: Shape = attr("the sizes it is split into", min_length=1)
+    axis: int = attr("axis to split")
+    sizes: Shape = attr("sizes of the new axes, one of which may be -1", min_length=1)
 
     def infer(self, ctx: Context, x: TensorType) -> TensorType:
         axis = normal_axis(self.axis, x.rank, "unflatten")
@@ -79,16 +79,16 @@ class Unflatten(Movement):
         return x.with_shape(*x.shape[:axis], *sizes, *x.shape[axis + 1 :])
 
 
-def filled(ctx: Context, what: str, sizes: Sequence[Any], total: Dim, source: str) -> tuple[Dim, ...]:
-    """``sizes`` with the one that is -1 worked out, so that their product is ``total``; RuleError if it cannot be."""
+def filled(ctx: Context, what: str, sizes: Sequence[Any], total: Dim, origin: str) -> tuple[Dim, ...]:
+    """Return ``sizes`` with -1 replaced so that their product is ``total``; RuleError if that is impossible."""
     known = product(size for size in sizes if size != -1)
     shown = "×".join("?" if size == -1 else str(size) for size in sizes) or "a scalar"
     if -1 not in sizes:
         if known != total:
-            raise RuleError(f"{what} cannot make {shown}, of {known} elements, from {source}, of {total}")
+            raise RuleError(f"{what} cannot make {shown}, of {known} elements, from {origin}, of {total}")
         return tuple(sizes)
     if exact_div(total, known) is None:
-        raise RuleError(f"{what} cannot make {shown} from {source}: {total} elements do not divide by {known}")
+        raise RuleError(f"{what} cannot make {shown} from {origin}: {total} elements are not divisible by {known}")
     axis = list(sizes).index(-1)
     rest: Dim = ctx.size(f"size {axis}", "elements//others", elements=total, others=known)
     return (*sizes[:axis], rest, *sizes[axis + 1 :])

@@ -1,4 +1,4 @@
-"""Channels traded for pixels, and channels mixed between groups."""
+"""Pixel shuffling and channel shuffling."""
 
 from netcalc.dims import Dim, exact_div
 from netcalc.opdef import Context, Example, RuleError, Size, attr
@@ -9,7 +9,7 @@ from netcalc.tensor_type import TensorType
 
 @operation
 class PixelShuffle(Movement):
-    """Makes an image r times as high and wide from the r² groups of its channels (sub-pixel convolution)."""
+    """Rearranges groups of r² channels into an image of r times the height and width (sub-pixel convolution)."""
 
     name = "pixel_shuffle"
     reference = "torch.nn.PixelShuffle; Shi et al. 2016, arXiv:1609.05158"
@@ -17,7 +17,7 @@ class PixelShuffle(Movement):
     shape_rule = "(…, C·r², H, W) → (…, C, H·r, W·r)"
     example = Example(((1, 8, 4, 5),), {"upscale_factor": 2})
 
-    upscale_factor: Size = attr("the factor r of height and width")
+    upscale_factor: Size = attr("factor r of height and width")
 
     def infer(self, ctx: Context, x: TensorType) -> TensorType:
         channels, height, width = _image("pixel_shuffle", x)
@@ -34,7 +34,7 @@ class PixelShuffle(Movement):
 
 @operation
 class PixelUnshuffle(Movement):
-    """Packs each square of r × r pixels into channels: the inverse of pixel_shuffle, space to depth."""
+    """Rearranges each square of r×r pixels into channels: the inverse of pixel_shuffle (space to depth)."""
 
     name = "pixel_unshuffle"
     reference = "torch.nn.PixelUnshuffle; Shi et al. 2016, arXiv:1609.05158"
@@ -42,14 +42,14 @@ class PixelUnshuffle(Movement):
     shape_rule = "(…, C, H·r, W·r) → (…, C·r², H, W)"
     example = Example(((1, 2, 8, 10),), {"downscale_factor": 2})
 
-    downscale_factor: Size = attr("the factor r that height and width are divided by")
+    downscale_factor: Size = attr("divisor r of height and width")
 
     def infer(self, ctx: Context, x: TensorType) -> TensorType:
         channels, height, width = _image("pixel_unshuffle", x)
         r = self.downscale_factor
         for size, side in ((height, "height"), (width, "width")):
             if exact_div(size, r) is None:
-                raise RuleError(f"pixel_unshuffle by {r} takes a multiple of {r} as {side}, and it is {size}: {x}")
+                raise RuleError(f"pixel_unshuffle by {r} takes a {side} that is a multiple of {r}, not {size}: {x}")
         return x.with_shape(
             *x.shape[:-3],
             ctx.size("channels", "C*r**2", C=channels, r=r),
@@ -60,9 +60,9 @@ class PixelUnshuffle(Movement):
 
 @operation
 class ChannelShuffle(Movement):
-    """Deals the channels of the groups out in turn, so that every group after it sees channels of every one before.
+    """Interleaves the channels of the groups, so that each group of the next convolution has channels of every group.
 
-    Channel c of group g goes to place c·groups + g.
+    Channel c of group g becomes channel c·groups + g.
     """
 
     name = "channel_shuffle"
@@ -71,13 +71,13 @@ class ChannelShuffle(Movement):
     shape_rule = "unchanged"
     example = Example(((1, 8, 3, 3),), {"groups": 2})
 
-    groups: Size = attr("how many groups, which divide the channels")
+    groups: Size = attr("number of groups, which divides the number of channels")
 
     def infer(self, ctx: Context, x: TensorType) -> TensorType:
         if x.rank < 3:
             raise RuleError(f"channel_shuffle takes (N, C, …), at least 3 dimensions, and this input is {x}")
         if exact_div(x.shape[1], self.groups) is None:
-            raise RuleError(f"channel_shuffle: {x.shape[1]} channels do not divide into {self.groups} groups: {x}")
+            raise RuleError(f"channel_shuffle: {self.groups} groups do not divide {x.shape[1]} channels: {x}")
         return x
 
 

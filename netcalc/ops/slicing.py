@@ -1,4 +1,4 @@
-"""Parts of a tensor by place: ranges, single places, places from a list or another tensor; and shifts and turns."""
+"""Indexing: ranges, single indices, and indices from a list or a tensor; shifting and flipping."""
 
 from collections.abc import Sequence
 from typing import Annotated, Any
@@ -27,9 +27,9 @@ _Ends = Annotated[
 class Slice(Movement):
     """A range along an axis, or along several at once: x[start:stop:step].
 
-    As in Python ``stop`` is not part of it, negative places count from behind, and places past an end stand for the
-    end.  To go backwards there is flip.  With a list of axes ``start``, ``stop`` and ``step`` are lists too, or one
-    value for all of them.
+    As in Python ``stop`` is not included, negative indices count from the end, and indices past an end stand for that
+    end.  Steps are positive; flip reverses an axis.  For a list of axes ``start``, ``stop`` and ``step`` are lists too,
+    or one value for all axes.
     """
 
     name = "slice"
@@ -38,13 +38,13 @@ class Slice(Movement):
     shape_rule = "(…, d, …) → (…, ⌈(stop − start)/step⌉, …)"
     example = Example(((2, 10),), {"axis": 1, "start": 1, "step": 2})
 
-    axis: Axes = attr("the axis, or axes")
-    start: Wholes = attr("the first place", default=0)
-    stop: _Ends = attr("the place after the last; null: the end", default=None)
-    step: Sizes = attr("from one place to the next", default=1)
+    axis: Axes = attr("axis or axes")
+    start: Wholes = attr("first index", default=0)
+    stop: _Ends = attr("index after the last; null is the end", default=None)
+    step: Sizes = attr("difference between consecutive indices", default=1)
 
     def ranges(self) -> list[tuple[int, Any, Any, Any]]:
-        """(axis, start, stop, step) for each axis; RuleError where the lists do not match."""
+        """Return (axis, start, stop, step) for each axis; RuleError if the lists have different lengths."""
         count = len(self.axis)
         columns = []
         for name, values in (("start", self.start), ("stop", self.stop), ("step", self.step)):
@@ -58,22 +58,22 @@ class Slice(Movement):
         sizes: dict[int, Dim] = {}
         for axis, (_, start, stop, step) in zip(axes, self.ranges(), strict=True):
             size = x.shape[axis]
-            first, end = _place(start, size), size if stop is None else _place(stop, size)
+            first, end = _bound(start, size), size if stop is None else _bound(stop, size)
             if end <= first:
-                raise RuleError(f"slice: nothing of axis {axis} of {x} lies from {start} to {stop}")
+                raise RuleError(f"slice: the range from {start} to {stop} of axis {axis} of {x} is empty")
             formula = "stop - start" if step == 1 else "ceil_div(stop - start, step)"
             sizes[axis] = ctx.size(f"axis {axis}", formula, start=first, stop=end, step=step)
         return resized(x, sizes)
 
 
-def _place(place: Dim, size: Dim) -> Dim:
-    """A place counted from the front, within the axis."""
-    return maximum(size + place, 0) if place < 0 else minimum(place, size)
+def _bound(index: Dim, size: Dim) -> Dim:
+    """Return an index counted from the front, limited to the axis."""
+    return maximum(size + index, 0) if index < 0 else minimum(index, size)
 
 
 @operation
 class Select(Movement):
-    """One place along an axis, which goes; a negative place counts from behind."""
+    """The elements at one index along an axis, which is removed; a negative index counts from the end."""
 
     name = "select"
     view = True
@@ -81,21 +81,21 @@ class Select(Movement):
     shape_rule = "(…, d, …) → (…, …)"
     example = Example(((2, 5, 4),), {"axis": 1, "index": 0})
 
-    axis: int = attr("the axis")
-    index: Whole = attr("the place")
+    axis: int = attr("axis to remove")
+    index: Whole = attr("index along the axis")
 
     def infer(self, ctx: Context, x: TensorType) -> TensorType:
         axis = normal_axis(self.axis, x.rank, "select")
-        check_places("select", (self.index,), axis, x)
+        check_indices("select", (self.index,), axis, x)
         return x.with_shape(*x.shape[:axis], *x.shape[axis + 1 :])
 
 
 @operation
 class Gather(Movement):
-    """At each place of ``index`` the element of the input whose place along the axis it holds.
+    """The elements of the input at the positions along an axis that ``index`` holds.
 
-    With axis 1 the result at (i, j, k) is input[i, index[i, j, k], k].  The index has the axes of the input, none of
-    the others longer than there, and gives the result its shape.
+    With axis 1 the result at (i, j, k) is input[i, index[i, j, k], k].  The index has as many axes as the input, is not
+    longer than the input along the other axes, and has the shape of the result.
     """
 
     name = "gather"
@@ -104,24 +104,24 @@ class Gather(Movement):
     shape_rule = "(…), index (…) → as the index"
     example = Example(((2, 5), TensorType((2, 3), "int64")), {"axis": 1})
 
-    axis: int = attr("the axis that the index points along")
+    axis: int = attr("axis of the indices")
 
     def infer(self, ctx: Context, x: TensorType, index: TensorType) -> TensorType:
         require_index("gather", index)
         if index.rank != x.rank:
-            raise RuleError(f"gather takes an index of as many dimensions as its input: {index} against {x}")
+            raise RuleError(f"gather takes an index with as many dimensions as its input: {index} against {x}")
         axis = normal_axis(self.axis, x.rank, "gather")
-        for other, (size, wanted) in enumerate(zip(x.shape, index.shape, strict=True)):
-            if other != axis and wanted > size:
+        for other, (size, needed) in enumerate(zip(x.shape, index.shape, strict=True)):
+            if other != axis and needed > size:
                 raise RuleError(f"gather along axis {axis}: the index {index} is longer than {x} in axis {other}")
         return x.with_shape(*index.shape)
 
 
 @operation
 class IndexSelect(Movement):
-    """The places along an axis that a list names, in its order, as often as it names them.
+    """The elements at a list of indices along an axis, in the order of the list.
 
-    The list is ``indices``, in which a negative place counts from behind, or the vector ``index``.
+    The list is ``indices``, whose negative numbers count from the end, or the vector ``index``.
     """
 
     name = "index_select"
@@ -130,37 +130,37 @@ class IndexSelect(Movement):
     shape_rule = "(…, d, …), index (k) → (…, k, …)"
     example = Example(((2, 5),), {"axis": 1, "indices": [0, 2, -1]})
 
-    axis: int = attr("the axis")
-    indices: Wholes | None = attr("the places; null: they are the input index", default=None)
+    axis: int = attr("axis of the indices")
+    indices: Wholes | None = attr("list of indices; null is the input index", default=None)
 
     def infer(self, ctx: Context, x: TensorType, index: TensorType | None = None) -> TensorType:
         axis = normal_axis(self.axis, x.rank, "index_select")
         if (index is None) == (self.indices is None):
-            found = "neither" if index is None else "both"
-            raise RuleError(f"index_select takes either indices or the input index, and has {found}", code="E303")
+            present = "neither" if index is None else "both"
+            raise RuleError(f"index_select takes either indices or the input index, and has {present}", code="E303")
         if index is None:
-            places = self.indices or ()
-            check_places("index_select", places, axis, x)
-            if not places:
-                raise RuleError("index_select names no place")
-            return resized(x, {axis: len(places)})
+            indices = self.indices or ()
+            check_indices("index_select", indices, axis, x)
+            if not indices:
+                raise RuleError("index_select has an empty list of indices")
+            return resized(x, {axis: len(indices)})
         require_index("index_select", index)
         if index.rank > 1:
-            raise RuleError(f"index_select takes a vector of places, and this index is {index}")
+            raise RuleError(f"index_select takes a vector of indices, and this index is {index}")
         return resized(x, {axis: index.elements})
 
 
 @operation
 class Roll(Movement):
-    """Shifts the elements along axes; what leaves at one end comes in at the other."""
+    """Shifts the elements along axes, cyclically."""
 
     name = "roll"
     reference = "torch.roll"
     shape_rule = "unchanged"
     example = Example(((2, 5),), {"shifts": 1, "axis": 1})
 
-    shifts: Wholes = attr("by how many places, towards the end; one for each axis")
-    axis: Axes | None = attr("the axis, or axes; null: the flattened tensor", default=None)
+    shifts: Wholes = attr("shift towards the end for each axis")
+    axis: Axes | None = attr("axis or axes; null shifts the flattened tensor", default=None)
 
     def infer(self, ctx: Context, x: TensorType) -> TensorType:
         axes = (0,) if self.axis is None else self.axis
@@ -174,7 +174,7 @@ class Roll(Movement):
 
 @operation
 class Flip(Movement):
-    """Turns axes round: the last element comes first."""
+    """Reverses the order of the elements along axes."""
 
     name = "flip"
     reference = "torch.flip"
@@ -182,22 +182,22 @@ class Flip(Movement):
     shape_rule = "unchanged"
     example = Example(((2, 5),), {"axis": 1})
 
-    axis: Axes = attr("the axis, or axes")
+    axis: Axes = attr("axis or axes to reverse")
 
     def infer(self, ctx: Context, x: TensorType) -> TensorType:
         normal_axes(self.axis, x.rank, "flip")
         return x
 
 
-def check_places(what: str, places: Sequence[Dim], axis: int, x: TensorType) -> None:
-    """RuleError where one of the places does not exist."""
+def check_indices(what: str, indices: Sequence[Dim], axis: int, x: TensorType) -> None:
+    """Raise RuleError if an index is out of range."""
     size = x.shape[axis]
-    for place in places:
-        if place >= size or place < -size:
-            raise RuleError(f"{what}: there is no place {place} along axis {axis} of {x}")
+    for index in indices:
+        if index >= size or index < -size:
+            raise RuleError(f"{what}: index {index} is out of range along axis {axis} of {x}")
 
 
 def require_index(what: str, index: TensorType) -> None:
-    """RuleError (E402) unless ``index`` holds places."""
+    """Raise RuleError (E402) unless ``index`` has an index type."""
     if index.dtype not in ("int64", "int32"):
         raise RuleError(f"{what} takes an index of int64 or int32, and this one is {index.dtype}", code="E402")

@@ -9,11 +9,13 @@ from netcalc.tensor_type import TensorType
 
 
 class _Softmax(Operation):
+    """Base of softmax and its logarithm."""
+
     shorthand = "axis"
     shape_rule = "unchanged"
     example = Example(((2, 8),))
 
-    axis: int = attr("axis along which the values add up to 1", default=-1)
+    axis: int = attr("axis along which the exponentials add up to 1", default=-1)
 
     def infer(self, ctx: Context, x: TensorType) -> TensorType:
         require_float(x, self.name)
@@ -21,13 +23,13 @@ class _Softmax(Operation):
         return x
 
     def vectors(self, x: TensorType) -> tuple[Dim, Dim]:
-        """How many vectors, and how long."""
+        """Return the number of vectors, and their length."""
         length = x.shape[self.axis]
         return x.elements // length, length
 
 
 def log_softmax_terms(vectors: Dim, length: Dim) -> tuple[Term, ...]:
-    """x − max − ln Σ exp(x − max)."""
+    """Return the work of x − max − ln Σ exp(x − max)."""
     every = {"vectors": vectors, "length": length}
     return (
         Term.of("compare", "softmax max", vectors=vectors, comparisons=length - 1),
@@ -43,12 +45,12 @@ def log_softmax_terms(vectors: Dim, length: Dim) -> tuple[Term, ...]:
 class Softmax(_Softmax):
     """exp(x − max)/Σ exp(x − max) along an axis.
 
-    A vector that is −∞ throughout (every position masked) gives NaN, as in PyTorch.
+    A vector of −∞ only (all positions masked) gives NaN, as in PyTorch.
     """
 
     name = "softmax"
     reference = "torch.nn.Softmax"
-    cost_rule = "an element: 1 exponential, 2 adds, 1 div, 1 comparison; an add and a comparison less a vector"
+    cost_rule = "per element: 1 exponential, 2 adds, 1 div, 1 comparison; minus 1 add and 1 comparison per vector"
 
     def cost(self, ctx: Context, inputs: Sequence[TensorType], outputs: Sequence[TensorType]) -> Sequence[Term]:
         vectors, length = self.vectors(inputs[0])
@@ -68,7 +70,9 @@ class LogSoftmax(_Softmax):
 
     name = "log_softmax"
     reference = "torch.nn.LogSoftmax"
-    cost_rule = "an element: 1 exponential, 3 adds, 1 comparison; a logarithm more a vector"
+    cost_rule = (
+        "per element: 1 exponential, 3 adds, 1 comparison; per vector: 1 logarithm, minus 1 add and 1 comparison"
+    )
 
     def cost(self, ctx: Context, inputs: Sequence[TensorType], outputs: Sequence[TensorType]) -> Sequence[Term]:
         return log_softmax_terms(*self.vectors(inputs[0]))

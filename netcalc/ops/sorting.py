@@ -1,4 +1,4 @@
-"""Operations that find where elements stand in order: the largest, the k largest, all of them sorted."""
+"""Sorting and selection: the index of the largest element, the k largest elements, sorted elements."""
 
 from collections.abc import Sequence
 
@@ -9,27 +9,27 @@ from netcalc.tensor_type import TensorType
 
 
 def selection(n: Dim, k: Dim) -> Dim:
-    """How many comparisons find the k largest of n in order, by a tournament.
+    """Return the number of comparisons that find the k largest of n elements in order, by tournament selection.
 
-    The winner takes n − 1 matches, and each one after it at most ⌈log₂ n⌉ among those that lost to a winner
-    (Knuth, The Art of Computer Programming 3, §5.3.3).  With k = n it sorts.
+    The largest takes n − 1 comparisons, and each further one at most ⌈log₂ n⌉ − 1 among the elements that lost to a
+    selected one (Knuth, The Art of Computer Programming 3, §5.3.3).  With k = n it sorts.
     """
     return n - 1 + (k - 1) * (ceil_log2(n) - 1)
 
 
 class _Arg(Operation):
+    """Base of argmax and argmin."""
+
     shorthand = "axis"
-    shape_rule = "without the axis; with keepdim it is 1; int64"
-    cost_rule = "n − 1 comparisons among n elements"
+    shape_rule = "without the axis; with keepdim it has size 1; int64"
+    cost_rule = "n − 1 comparisons per output element, n being the number of elements searched"
     example = Example(((2, 3),), {"axis": 1})
 
-    axis: int | None = attr(
-        "the axis to search; null: the whole tensor, for an index into all its elements", default=None
-    )
+    axis: int | None = attr("axis to search; null searches the flattened tensor", default=None)
     keepdim: bool = attr("keep the axis, with size 1", default=False)
 
     def searched(self, rank: int) -> tuple[int, ...]:
-        """The axes that are searched; RuleError where the tensor has none of that number."""
+        """Return the axes that are searched; RuleError if the axis does not exist."""
         if self.axis is None:
             return tuple(range(rank))
         axis = normal_axis(self.axis, max(rank, 1), self.name)
@@ -38,8 +38,8 @@ class _Arg(Operation):
     def infer(self, ctx: Context, x: TensorType) -> TensorType:
         if x.dtype == "bool":
             raise RuleError(f"{self.name} takes numbers, and its input is bool", code="E402", hint="cast it to int8")
-        away = self.searched(x.rank)
-        shape = [1 if axis in away else size for axis, size in enumerate(x.shape) if self.keepdim or axis not in away]
+        axes = self.searched(x.rank)
+        shape = [1 if axis in axes else size for axis, size in enumerate(x.shape) if self.keepdim or axis not in axes]
         return TensorType(tuple(shape), "int64")
 
     def cost(self, ctx: Context, inputs: Sequence[TensorType], outputs: Sequence[TensorType]) -> Sequence[Term]:
@@ -50,7 +50,7 @@ class _Arg(Operation):
 
 @operation
 class Argmax(_Arg):
-    """The index of the largest element, the first of them if there are several; NaN counts as largest."""
+    """The index of the largest element, or of the first of several; NaN counts as largest."""
 
     name = "argmax"
     reference = "torch.argmax"
@@ -58,7 +58,7 @@ class Argmax(_Arg):
 
 @operation
 class Argmin(_Arg):
-    """The index of the smallest element, the first of them if there are several; NaN counts as smallest."""
+    """The index of the smallest element, or of the first of several; NaN counts as smallest."""
 
     name = "argmin"
     reference = "torch.argmin"
@@ -68,7 +68,7 @@ class Argmin(_Arg):
 class Topk(Operation):
     """The k largest (or smallest) elements along an axis, and their indices.
 
-    They come in order, equal ones by their index; ``sorted: false`` promises no order and is the same here.
+    They are sorted, equal elements by their index.  ``sorted: false`` permits any order and has no effect here.
     """
 
     name = "topk"
@@ -76,13 +76,13 @@ class Topk(Operation):
     outputs = ports("values", "indices")
     shorthand = "k"
     shape_rule = "the axis has size k; the indices are int64"
-    cost_rule = "n − 1 + (k − 1)·(⌈log₂ n⌉ − 1) comparisons for n elements along the axis"
+    cost_rule = "n − 1 + (k − 1)·(⌈log₂ n⌉ − 1) comparisons for each n elements along the axis"
     example = Example(((2, 5),), {"k": 2})
 
-    k: Size = attr("how many elements")
-    axis: int = attr("the axis to select along", default=-1)
-    largest: bool = attr("the largest elements, or the smallest", default=True)
-    sorted: bool = attr("in order", default=True)
+    k: Size = attr("number of elements")
+    axis: int = attr("axis of the selection", default=-1)
+    largest: bool = attr("select the largest elements; otherwise the smallest", default=True)
+    sorted: bool = attr("return the elements in order", default=True)
 
     def infer(self, ctx: Context, x: TensorType) -> tuple[TensorType, TensorType]:
         axis = normal_axis(self.axis, max(x.rank, 1), "topk")
@@ -90,7 +90,7 @@ class Topk(Operation):
             raise RuleError("topk takes numbers, and its input is bool", code="E402", hint="cast it to int8")
         n = x.shape[axis] if x.rank else 1
         if self.k > n:
-            raise RuleError(f"topk: {self.k} elements of axis {axis}, which has {n}: {x}")
+            raise RuleError(f"topk: k is {self.k}, and axis {axis} has {n} elements: {x}")
         shape = (*x.shape[:axis], self.k, *x.shape[axis + 1 :]) if x.rank else ()
         return x.with_shape(*shape), TensorType(shape, "int64")
 
@@ -100,21 +100,21 @@ class Topk(Operation):
 
 @operation
 class Sort(Operation):
-    """The elements along an axis in order, and their indices; NaN counts as largest.
+    """The sorted elements along an axis, and their indices; NaN counts as largest.
 
-    Equal elements keep their order, as with torch's ``stable=True``.
+    Equal elements keep their order, as with ``stable=True`` in torch.
     """
 
     name = "sort"
     reference = "torch.sort"
     outputs = ports("values", "indices")
     shape_rule = "as the input; the indices are int64"
-    cost_rule = "(n − 1)·⌈log₂ n⌉ comparisons for n elements along the axis"
+    cost_rule = "(n − 1)·⌈log₂ n⌉ comparisons for each n elements along the axis"
     example = Example(((2, 5),))
 
-    axis: int = attr("the axis to sort along", default=-1)
-    descending: bool = attr("the largest first", default=False)
-    stable: bool = attr("equal elements keep their order; they always do here", default=False)
+    axis: int = attr("axis to sort", default=-1)
+    descending: bool = attr("sort in decreasing order", default=False)
+    stable: bool = attr("keep the order of equal elements, which is always done here", default=False)
 
     def infer(self, ctx: Context, x: TensorType) -> tuple[TensorType, TensorType]:
         normal_axis(self.axis, max(x.rank, 1), "sort")

@@ -88,7 +88,7 @@ def test_takes_a_named_target_that_divides_the_size() -> None:
 
 
 def test_does_not_guess_how_windows_overlap() -> None:
-    with pytest.raises(UndecidedError, match="how windows from 7 to n elements overlap is open"):
+    with pytest.raises(UndecidedError, match="the overlap of the windows from 7 to n elements is undecided"):
         predict("adaptive_avg_pool1d", {"output_size": symbol("n", default=3)}, (1, 2, 7))
 
 

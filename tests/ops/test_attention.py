@@ -277,10 +277,10 @@ def test_explained_work_names_its_parts() -> None:
         ({}, ((2, 5, 4), (2, 6, 4), (2, 6, 4), (3, 5, 6)), "does not broadcast to the scores"),
         ({}, ((2, 5, 4), (2, 6, 4), (2, 6, 4), (5,)), "does not broadcast to the scores"),
         ({}, ((2, 5, 4), (2, 6, 4), (2, 6, 4), None, (2, 6)), "booleans"),
-        ({}, ((2, 5, 4), (2, 6, 4), (2, 6, 4), None, None, (3,)), "one number a head"),
+        ({}, ((2, 5, 4), (2, 6, 4), (2, 6, 4), None, None, (3,)), "one number per head"),
         ({"blocks": {"size": 4, "band": 1}}, ((2, 8, 4), (2, 6, 4), (2, 6, 4)), "do not divide 6 keys"),
         ({"blocks": {"size": 2, "pairs": [[0, 3]]}}, ((2, 4, 4),) * 3, "up to block"),
-        ({"blocks": {"size": 2, "random": 2, "global_blocks": 1}}, ((2, 6, 4),) * 3, "no room"),
+        ({"blocks": {"size": 2, "random": 2, "global_blocks": 1}}, ((2, 6, 4),) * 3, "do not fit into 3×3 blocks"),
     ],
 )
 def test_refusals(attrs: dict[str, Any], shapes: tuple[Any, ...], said: str) -> None:

@@ -50,9 +50,9 @@ def test_lengths_may_be_symbols() -> None:
     [
         (((4,), (4,)), "takes"),
         (((2, 5, 4), (2, 6, 4)), "before their last axis"),
-        (((2, 5, 4), (2, 5, 4), (2, 3, 4)), "come together"),
-        (((2, 5, 4), (2, 5, 4), (3, 3, 4), (2, 3, 4)), "past_key 3×3×4 fits"),
-        (((2, 5, 4), (2, 5, 4), (2, 3, 4), (2, 3, 6)), "past_value 2×3×6 fits"),
+        (((2, 5, 4), (2, 5, 4), (2, 3, 4)), "must both be present or both absent"),
+        (((2, 5, 4), (2, 5, 4), (3, 3, 4), (2, 3, 4)), "past_key 3×3×4 and key"),
+        (((2, 5, 4), (2, 5, 4), (2, 3, 4), (2, 3, 6)), "past_value 2×3×6 and value"),
         (((2, 5, 4), (2, 5, 4), (2, 3, 4), (2, 2, 4)), "differ in length"),
     ],
 )

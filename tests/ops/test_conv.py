@@ -185,7 +185,7 @@ def test_keeps_the_type_of_its_input(dtype: str) -> None:
         ),
         ({"kernel": 3, "groups": 2}, (1, 3, 5, 5), "3 input channels do not divide into 2 groups"),
         ({"kernel": 3, "groups": 4}, (1, 4, 5, 5), "6 output channels do not divide into 4 groups"),
-        ({"kernel": 3, "padding": "same", "stride": 2}, (1, 3, 5, 5), "padding 'same' wants stride 1"),
+        ({"kernel": 3, "padding": "same", "stride": 2}, (1, 3, 5, 5), "padding 'same' requires stride 1"),
         (
             {"kernel": 3, "padding": 5, "padding_mode": "reflect"},
             (1, 3, 5, 5),

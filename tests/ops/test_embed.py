@@ -118,7 +118,7 @@ def test_ids_out_of_range_are_refused(name: str, attrs: dict[str, Any], wrong: i
 
 @pytest.mark.parametrize("offsets", [[1, 3], [0, 4, 2], [0, 9], [0, -1]])
 def test_offsets_that_make_no_bags_are_refused(offsets: list[int]) -> None:
-    with pytest.raises(RuleError, match="offsets start at 0"):
+    with pytest.raises(RuleError, match="offsets must start at 0"):
         execute("embedding_bag", TABLE, ids(7), np.array(offsets))
 
 
@@ -126,23 +126,28 @@ def test_offsets_that_make_no_bags_are_refused(offsets: list[int]) -> None:
     ("name", "attrs", "types", "said"),
     [
         ("embedding", TABLE, [TensorType((2, 3))], "takes ids of int64 or int32"),
-        ("embedding", {**TABLE, "padding_idx": 20}, [TensorType((2,), "int64")], "padding_idx 20 is no row"),
-        ("embedding_bag", TABLE, [TensorType((2,), "int64")], "come with offsets"),
+        ("embedding", {**TABLE, "padding_idx": 20}, [TensorType((2,), "int64")], "padding_idx 20 is not a row"),
+        ("embedding_bag", TABLE, [TensorType((2,), "int64")], "needs offsets"),
         ("embedding_bag", TABLE, [TensorType((2, 3, 4), "int64")], "1 or 2 dimensions"),
         ("embedding_bag", TABLE, [TensorType((2, 3), "int64"), TensorType((2,), "int64")], "take no offsets"),
-        ("embedding_bag", TABLE, [TensorType((2,), "int64"), TensorType((2, 1), "int64")], "offsets are a list"),
-        ("embedding_bag", TABLE, [TensorType((2, 3), "int64"), None, TensorType((2, 3))], "go with mode sum"),
+        (
+            "embedding_bag",
+            TABLE,
+            [TensorType((2,), "int64"), TensorType((2, 1), "int64")],
+            "offsets must have 1 dimension",
+        ),
+        ("embedding_bag", TABLE, [TensorType((2, 3), "int64"), None, TensorType((2, 3))], "require mode sum"),
         (
             "embedding_bag",
             {**TABLE, "mode": "sum"},
             [TensorType((2, 3), "int64"), None, TensorType((2, 4))],
-            "have not the shape",
+            "must have the shape of the ids",
         ),
         (
             "embedding_bag",
             {**TABLE, "include_last_offset": True},
             [TensorType((2,), "int64"), TensorType((1,), "int64")],
-            "makes no bag",
+            "at least 2 offsets",
         ),
         ("one_hot", {"num_classes": 3}, [TensorType((2,))], "takes ids"),
     ],

@@ -104,7 +104,12 @@ ROWS = TensorType((6,), "int64")
         ("binary_cross_entropy", {}, (X, X, TensorType((2, 6, 4))), "does not broadcast to 6×4"),
         ("binary_cross_entropy", {}, (X, X.with_dtype("int64")), "floating-point"),
         ("binary_cross_entropy_with_logits", {"pos_weight": [1, 2]}, (X, X), "cannot broadcast"),
-        ("binary_cross_entropy_with_logits", {"pos_weight": 2}, (X, X, None, TensorType((4,))), "pos_weight twice"),
+        (
+            "binary_cross_entropy_with_logits",
+            {"pos_weight": 2},
+            (X, X, None, TensorType((4,))),
+            "pos_weight as an attribute or as an input",
+        ),
         ("kl_div", {}, (X, TensorType((6,))), "a target of the input's shape"),
         ("cross_entropy", {}, (X, X.with_dtype("int64")), "takes a target of 6, one class each, and this is 6×4"),
         ("cross_entropy", {}, (X, TensorType((6,))), "probabilities of the input's shape 6×4"),

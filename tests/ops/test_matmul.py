@@ -101,7 +101,7 @@ def test_symbolic_sizes_agree_with_integers() -> None:
         ("matmul", {}, [ones(), ones(3)], "one is a scalar"),
         ("matmul", {}, [ones(3, dtype="bool"), ones(3, dtype="bool")], "an input is bool"),
         ("matmul", {}, [ones(3), ones(3, dtype="float64")], "these are float32 and float64"),
-        ("einsum", {"equation": "ij,jk"}, [ones(2, 3)], "is about 2 inputs, and there are 1"),
+        ("einsum", {"equation": "ij,jk"}, [ones(2, 3)], "names 2 inputs, and there are 1"),
         ("einsum", {"equation": "ij"}, [ones(2)], "does not fit an input of 1 dimensions"),
         ("einsum", {"equation": "i,i"}, [ones(2), ones(3)], "'i' is 2 in one input and 3 in another"),
         ("einsum", {"equation": "ii"}, [ones(2, 3)], "'i' is twice in one input, as 2 and as 3"),

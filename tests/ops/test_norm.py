@@ -135,7 +135,7 @@ def test_a_single_value_has_no_batch_statistics() -> None:
     op = ops.find("batch_norm")()  # type: ignore[misc]
     x = TensorType((1, 6, 1, 1))
     assert op.infer(Context(), x) == x
-    with pytest.raises(RuleError, match="more than one value, and this is 1×6×1×1"):
+    with pytest.raises(RuleError, match="more than one value per channel, and this is 1×6×1×1"):
         op.infer(Context(training=True), x)
 
 

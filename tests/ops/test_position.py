@@ -84,7 +84,7 @@ def test_rows_from_the_offset_on(name: str) -> None:
     np.testing.assert_array_equal(y, x + rows[4:7])
     (alone,) = execute(name, {"max_length": 9, "offset": 6, "add": False}, x, weights=weights).outputs
     np.testing.assert_array_equal(alone, rows[6:])
-    with pytest.raises(RuleError, match="a length of 3 from position 7 goes beyond the 9 positions"):
+    with pytest.raises(RuleError, match="a length of 3 from position 7 exceeds the 9 positions"):
         execute(name, {"max_length": 9, "offset": 7}, x, weights=weights)
 
 
@@ -168,12 +168,12 @@ def test_products_of_rotated_vectors_depend_on_distance() -> None:
 @pytest.mark.parametrize(
     ("attrs", "types", "said"),
     [
-        ({}, [TensorType((2, 5))], "turn in pairs"),
-        ({"rotary_dim": 6}, [TensorType((2, 4))], "over the 4 features"),
+        ({}, [TensorType((2, 5))], "rotated in pairs"),
+        ({"rotary_dim": 6}, [TensorType((2, 4))], "exceeds the 4 features"),
         ({}, [TensorType((4,))], "takes"),
-        ({}, [TensorType((2, 5, 4)), TensorType((5,))], "whole numbers"),
-        ({}, [TensorType((2, 5, 4)), TensorType((4,), "int64")], "positions are"),
-        ({}, [TensorType((5, 4)), TensorType((2, 5), "int64")], "positions are"),
+        ({}, [TensorType((2, 5, 4)), TensorType((5,))], "must be integers"),
+        ({}, [TensorType((2, 5, 4)), TensorType((4,), "int64")], "positions must be"),
+        ({}, [TensorType((5, 4)), TensorType((2, 5), "int64")], "positions must be"),
         (
             {"scaling": {"rope_type": "dynamic", "factor": 2.0, "original_max_position_embeddings": 8}},
             [TensorType((5, 2))],

@@ -134,13 +134,13 @@ def test_the_working_is_shown() -> None:
     ("name", "attrs", "shape", "message"),
     [
         ("pixel_shuffle", {"upscale_factor": 2}, (1, 6, 4, 4), "takes a multiple of 4 channels, and there are 6"),
-        ("pixel_unshuffle", {"downscale_factor": 2}, (1, 6, 4, 5), "a multiple of 2 as width, and it is 5"),
-        ("pixel_unshuffle", {"downscale_factor": 2}, (1, 6, h, 4), "a multiple of 2 as height, and it is h"),
-        ("channel_shuffle", {"groups": 4}, (1, 6, 4, 4), "6 channels do not divide into 4 groups"),
+        ("pixel_unshuffle", {"downscale_factor": 2}, (1, 6, 4, 5), "a width that is a multiple of 2, not 5"),
+        ("pixel_unshuffle", {"downscale_factor": 2}, (1, 6, h, 4), "a height that is a multiple of 2, not h"),
+        ("channel_shuffle", {"groups": 4}, (1, 6, 4, 4), "4 groups do not divide 6 channels"),
         ("interpolate", {"size": 3, "mode": "linear"}, (1, 2, 4, 4), "an input of 3 dimensions, and this one has 4"),
         ("interpolate", {"size": 3}, (2, 4), "3 or 4 or 5 dimensions"),
         ("interpolate", {"size": [3, 3, 3]}, (1, 2, 4, 4), "3 values of size or scale_factor for 2 axes"),
-        ("interpolate", {"scale_factor": 0.1}, (1, 2, 4, 40), "its size would be 0×4"),
+        ("interpolate", {"scale_factor": 0.1}, (1, 2, 4, 40), "with size 0×4"),
     ],
 )
 def test_refuses(name: str, attrs: dict[str, Any], shape: tuple[Dim, ...], message: str) -> None:
@@ -167,10 +167,10 @@ def test_a_named_size_takes_no_odd_factor() -> None:
         ({"size": 3, "scale_factor": 2}, "either size or scale_factor"),
         ({"scale_factor": 0}, "greater than 0"),
         ({"scale_factor": [2, float("nan")]}, "greater than 0"),
-        ({"size": 3, "recompute_scale_factor": True}, "goes with scale_factor"),
-        ({"size": 3, "align_corners": True}, "align_corners does not go with mode nearest"),
-        ({"size": 3, "antialias": True}, "antialias goes with modes bilinear, bicubic and lanczos"),
-        ({"size": 3, "mode": "lanczos"}, "lanczos goes with antialias"),
+        ({"size": 3, "recompute_scale_factor": True}, "requires scale_factor"),
+        ({"size": 3, "align_corners": True}, "align_corners is not supported with mode nearest"),
+        ({"size": 3, "antialias": True}, "antialias requires mode bilinear, bicubic or lanczos"),
+        ({"size": 3, "mode": "lanczos"}, "lanczos requires antialias"),
     ],
 )
 def test_refuses_attributes(attrs: dict[str, Any], message: str) -> None:

@@ -176,11 +176,11 @@ def test_symbolic_sizes_agree_with_integers() -> None:
 @pytest.mark.parametrize(
     ("attrs", "experts", "message"),
     [
-        ({"k": 9}, 8, "may choose from 8"),
-        ({"k": 2, "groups": 3}, 8, "do not make 3 equal groups"),
-        ({"k": 2, "groups": 2, "top_groups": 3}, 8, "the best 3 of 2 groups"),
-        ({"k": 5, "groups": 2, "top_groups": 1}, 8, "may choose from 4"),
-        ({"k": 1, "groups": 8, "group_score": "top2_sum"}, 8, "no two best"),
+        ({"k": 9}, 8, "selects from 8"),
+        ({"k": 2, "groups": 3}, 8, "3 groups do not divide 8 experts"),
+        ({"k": 2, "groups": 2, "top_groups": 3}, 8, "top_groups 3 exceeds the 2 groups"),
+        ({"k": 5, "groups": 2, "top_groups": 1}, 8, "selects from 4"),
+        ({"k": 1, "groups": 8, "group_score": "top2_sum"}, 8, "groups of at least 2 experts"),
     ],
 )
 def test_router_refuses(attrs: dict[str, Any], experts: int, message: str) -> None:
@@ -193,13 +193,13 @@ def test_experts_refuses() -> None:
     attrs = {"experts": 5, "hidden": 2}
     with pytest.raises(RuleError, match="k weights and indices for each token"):
         execute("experts", attrs, x, weights[:, :1], indices)
-    with pytest.raises(RuleError, match="indices of experts, and these are float32"):
+    with pytest.raises(RuleError, match="integer indices, and these are float32"):
         execute("experts", attrs, x, weights, weights)
     with pytest.raises(RuleError, match="activation without parameters"):
         execute("experts", attrs | {"activation": "prelu"}, x, weights, indices)
     with pytest.raises(RuleError, match="sequence of tokens"):
         execute("experts", attrs | {"capacity": 2}, x[0], weights[0], indices[0])
-    with pytest.raises(IndexError, match="experts 0 to 4"):
+    with pytest.raises(IndexError, match="experts are 0 to 4"):
         execute("experts", attrs, x, weights, indices + 4)
 
 

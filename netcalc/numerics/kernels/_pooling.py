@@ -1,4 +1,4 @@
-"""What kernels of pooling share: the padding, and the sums and sizes of windows."""
+"""Helpers of pooling kernels: padding, and the sums and sizes of windows."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from netcalc.ops._pooling import Pooling
 
 
 def pads(op: Pooling, sizes: Sequence[int], counts: Sequence[int]) -> list[tuple[int, int]]:
-    """The padding, extended to where the last windows reach."""
+    """Return the padding, extended to the end of the last windows."""
     every = zip(sizes, counts, op.kernel, op.strides, op.offsets, op.dilations, strict=True)
     return [(p, max(p, (count - 1) * s + d * (k - 1) + 1 - size - p)) for size, count, k, s, p, d in every]
 
 
 def sums(op: Pooling, x: Array, counts: Sequence[int]) -> Array:
-    """The sum of each window, padding being zeros."""
+    """Return the sum of each window, with padding of zeros."""
     padded = pad(x, pads(op, x.shape[-op.axes :], counts))
     first, *others = taps(op.kernel, op.strides, op.dilations, counts)
     y: Array = padded[first].copy()
@@ -28,13 +28,13 @@ def sums(op: Pooling, x: Array, counts: Sequence[int]) -> Array:
 
 
 def elements(op: Pooling, sizes: Sequence[int], counts: Sequence[int], *, with_padding: bool) -> Array:
-    """How many elements each window has, with or without the padding; never what lies past the padding."""
-    found = np.ones((1,) * op.axes, np.int64)
+    """Return the number of elements of each window, with or without padding, up to the end of the padding."""
+    numbers = np.ones((1,) * op.axes, np.int64)
     for axis, (size, count) in enumerate(zip(sizes, counts, strict=True)):
         offset = op.offsets[axis]
         starts = np.arange(count) * op.strides[axis] - offset
         ends = np.minimum(starts + op.kernel[axis], size + offset)
         if not with_padding:
             starts, ends = np.maximum(starts, 0), np.minimum(ends, size)
-        found = found * (ends - starts).reshape(-1, *(1,) * (op.axes - axis - 1))
-    return found
+        numbers = numbers * (ends - starts).reshape(-1, *(1,) * (op.axes - axis - 1))
+    return numbers

@@ -1,4 +1,4 @@
-"""What kernels of windowed operations share: padding, strided views of windows, and the products of filters."""
+"""Helpers of kernels with windows: padding, strided views of windows, and products with filters."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from netcalc.numerics.kernels import Array, like
 
 Index: TypeAlias = tuple[Any, ...]
 
-#: Windows are copied into columns a slab of this many bytes at a time, which bounds memory and suits the cache.
+#: Bytes of windows that are copied into columns at a time, which limits memory use and fits the cache.
 SLAB_BYTES = 1 << 24
 
 _NUMPY_MODES = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}
 
 
 def pad(x: Array, pads: Sequence[tuple[int, int]], mode: str = "zeros", value: float = 0) -> Array:
-    """``x`` padded along its last axes; ``zeros`` (or ``constant``) fills with ``value``."""
+    """Return ``x`` padded along its last axes; ``zeros`` (or ``constant``) fills with ``value``."""
     if not any(map(any, pads)):
         return x
     if mode in _NUMPY_MODES:
@@ -37,7 +37,7 @@ def pad(x: Array, pads: Sequence[tuple[int, int]], mode: str = "zeros", value: f
 def taps(
     kernel: Sequence[int], stride: Sequence[int], dilation: Sequence[int], counts: Sequence[int]
 ) -> Iterator[Index]:
-    """For each tap of a window, in row-major order, the index that takes it from all windows at once."""
+    """Yield the index that selects one element of all windows, for each element in row-major order."""
     for tap in product(*map(range, kernel)):
         spans = zip(tap, stride, dilation, counts, strict=True)
         yield (..., *(slice(t * d, t * d + (n - 1) * s + 1, s) for t, s, d, n in spans))
@@ -46,7 +46,7 @@ def taps(
 def windows(
     x: Array, kernel: Sequence[int], stride: Sequence[int], dilation: Sequence[int], counts: Sequence[int]
 ) -> Array:
-    """A view (…, kernel…, counts…) of the windows over the last axes."""
+    """Return a view (…, kernel…, counts…) of the windows over the last axes."""
     lead, last = x.ndim - len(kernel), x.strides[x.ndim - len(kernel) :]
     steps = [
         *x.strides[:lead],
@@ -57,7 +57,7 @@ def windows(
 
 
 def correlate(x: Array, weight: Array, stride: Sequence[int], dilation: Sequence[int], groups: int = 1) -> Array:
-    """The products of filters (out, in/groups, kernel…) with every window of ``x`` (N, in, …), already padded."""
+    """Return the products of filters (out, in/groups, kernel…) with all windows of the padded ``x`` (N, in, …)."""
     out, share, *kernel = weight.shape
     batch, channels, *sizes = x.shape
     counts = [(n - d * (k - 1) - 1) // s + 1 for n, k, s, d in zip(sizes, kernel, stride, dilation, strict=True)]
@@ -67,7 +67,7 @@ def correlate(x: Array, weight: Array, stride: Sequence[int], dilation: Sequence
     y = like(x, np.empty((batch, out, *counts), np.result_type(x, weight)))
     for sample in range(batch):
         for start in range(0, counts[0], step):
-            # (channels, kernel…, counts…), cut along the first of the counts
+            # (channels, kernel…, counts…), sliced along the first of the counts
             slab: Index = (sample, *(slice(None),) * (1 + len(kernel)), slice(start, start + step))
             columns = view[slab].reshape(groups, filters.shape[2], -1)
             y[sample, :, start : start + step] = np.matmul(filters, columns).reshape(out, -1, *counts[1:])
@@ -81,11 +81,11 @@ def overlap(
     dilation: Sequence[int],
     pads: Sequence[tuple[int, int]],
 ) -> Array:
-    """The sum of windows (…, kernel…, counts…) in their places, without the padding: (…, sizes…)."""
+    """Return the sum of overlapping windows (…, kernel…, counts…) without the padding: (…, sizes…)."""
     rank = len(sizes)
     kernel, counts = columns.shape[-2 * rank : -rank], columns.shape[-rank:]
     lead = columns.shape[: -2 * rank]
-    # what the windows cover and what is kept of it may each reach further
+    # the windows may end after the kept part, or before its end
     reach = [
         max(d * (k - 1) + (n - 1) * s + 1, a + size)
         for d, k, n, s, (a, _), size in zip(dilation, kernel, counts, stride, pads, sizes, strict=True)

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from netcalc.numerics.kernels import Array
-from netcalc.numerics.kernels._activation import clamp, register, select
+from netcalc.numerics.kernels._elementwise import clamp, register, select
 
 _SELU_ALPHA = 1.6732632423543772848170429916717
 _SELU_SCALE = 1.0507009873554804934193349852946
@@ -27,7 +27,7 @@ def gelu(x: Array, approximate: str) -> Array:
     if approximate == "tanh":
         share: Array = np.tanh(math.sqrt(2 / math.pi) * x * (1 + 0.044715 * (x * x)))
     else:
-        from scipy.special import erf  # no other activation needs SciPy
+        from scipy.special import erf  # only gelu needs SciPy
 
         share = erf(x * math.sqrt(0.5))
     y: Array = 0.5 * x * (1 + share)

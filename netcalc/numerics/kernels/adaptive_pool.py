@@ -14,9 +14,9 @@ from netcalc.ops.adaptive_pool import AdaptiveAvgPooling, AdaptiveMaxPooling
 
 
 def _gather(sizes: Sequence[int], targets: Sequence[int]) -> tuple[Index, Array]:
-    """What takes the windows (…, targets…, longest window…) from an array, and which of it belongs to them.
+    """Return the index of the windows (…, targets…, longest window…), and the mask of its valid elements.
 
-    A window shorter than the longest repeats its last element, which does not belong.
+    A window shorter than the longest repeats its last element, which the mask excludes.
     """
     rank = len(sizes)
     index, belongs = [], []
@@ -51,10 +51,10 @@ def maximum(op: AdaptiveMaxPooling, run: Run, x: Array) -> Array | tuple[Array, 
         largest: Array = np.maximum.reduce(windows, axis=inner, initial=-np.inf, where=belongs)
         return largest
     flat = windows.reshape(*windows.shape[: -op.axes], -1)
-    # a repeated element comes after the one it repeats, so that it is never the first of equals
+    # a repeated element follows its original, so that it is never the first of equal elements
     best = np.argmax(np.asarray(flat), axis=-1)[..., None]
     outputs = math.prod(best.shape) // math.prod(belongs.shape[: op.axes])
     run.note("compare", outputs * (np.count_nonzero(belongs) - math.prod(belongs.shape[: op.axes])))
     positions = np.broadcast_to(np.ravel_multi_index(index[1:], sizes), windows.shape).reshape(flat.shape)
-    found = np.take_along_axis(positions, best, -1)[..., 0]
-    return like(x, np.take_along_axis(np.asarray(flat), best, -1)[..., 0]), like(x, found)
+    indices = np.take_along_axis(positions, best, -1)[..., 0]
+    return like(x, np.take_along_axis(np.asarray(flat), best, -1)[..., 0]), like(x, indices)

@@ -15,13 +15,13 @@ from netcalc.ops.arithmetic import Div, Pow
 
 
 def operands(op: Any, arrays: tuple[Array | None, ...]) -> list[Any]:
-    """The tensors and numbers in the order in which they are combined."""
-    given = [*(a for a in arrays if a is not None), *op.numbers()]
-    return given[::-1] if getattr(op, "reverse", False) else given
+    """Return the tensors and numbers in the order of the operation."""
+    operands = [*(a for a in arrays if a is not None), *op.numbers()]
+    return operands[::-1] if getattr(op, "reverse", False) else operands
 
 
 def alike(x: Any, y: Any, *, least: DType = "bool") -> tuple[Array, Array, np.dtype[Any]]:
-    """Two operands in the type that the arithmetic is done in, and the type of its result.
+    """Return two operands in the type of the computation, and the type of the result.
 
     ``least`` is the type that the result has when both are of a lower kind.
     """
@@ -64,7 +64,7 @@ def div(op: Div, run: Run, *arrays: Array | None) -> Array:
         quotient = np.floor_divide(x, y)
     elif x.dtype.kind == "f":
         quotient = np.trunc(x / y)
-    else:  # a whole number less its remainder divides exactly
+    else:  # an integer minus its remainder divides exactly
         quotient = np.floor_divide(x - np.fmod(x, y), y)
     return quotient.astype(dtype, copy=False)
 
@@ -83,7 +83,7 @@ def power(op: Pow, run: Run, *arrays: Array | None) -> Array:
 
 
 def _whole_power(x: Array, y: Array) -> Array:
-    """Whole numbers to negative powers too, which NumPy refuses: 1 and −1 have them, and for all others it is 0."""
+    """Return an integer power, also for negative exponents, which NumPy rejects: ±1 for bases ±1, and 0 otherwise."""
     base, exponent = np.asarray(x), np.asarray(y)
     negative = exponent < 0
     result = np.power(x, like(y, np.where(negative, exponent % 2, exponent)))

@@ -38,7 +38,7 @@ def scaled_dot_product_attention(
     output = like(query, np.zeros((*result, queries, value.shape[-1]), dtype))
     weights = like(query, np.zeros((*leading, queries, keys), dtype)) if op.return_weights else None
 
-    # the queries that see the same keys make a dense rectangle; without skipping, all do
+    # queries that see the same keys form a dense rectangle; without skipping there is one
     for rows, columns in _rectangles(op, queries, keys, visible):
         scores = np.matmul(query[..., rows, :], key[..., columns, :].swapaxes(-1, -2))
         if op.scale != 1:
@@ -65,7 +65,7 @@ def scaled_dot_product_attention(
 
 
 def _softmax(scores: Array, sinks: Array | None) -> Array:
-    """The softmax over the last axis, zero where all is hidden, with a sink's share dropped."""
+    """Return the softmax over the last axis: zero if all keys are hidden, and without the weight of a sink."""
     if sinks is not None:
         column = np.broadcast_to(sinks[:, None, None], (*scores.shape[:-1], 1))
         scores = like(scores, np.concatenate([scores, column.astype(scores.dtype)], axis=-1))
@@ -79,16 +79,16 @@ def _softmax(scores: Array, sinks: Array | None) -> Array:
 
 
 def _visible(op: ScaledDotProductAttention, queries: int, keys: int) -> Array | None:
-    """Which pairs the fixed pattern leaves, as (queries, keys); None if all."""
+    """Return the mask (queries, keys) of the pairs that the fixed pattern keeps; None if it keeps all."""
     if not op.causal and op.window is None and op.blocks is None:
         return None
     place = np.arange(queries)[:, None] + (keys - queries if op.alignment == "lower_right" else 0)
-    seen = within_sight(op, place, np.arange(keys))
-    return seen if op.blocks is None else seen & _block_mask(op, queries, keys)
+    visible = within_sight(op, place, np.arange(keys))
+    return visible if op.blocks is None else visible & _block_mask(op, queries, keys)
 
 
 def within_sight(op: ScaledDotProductAttention, place: Array, column: Array) -> Array:
-    """Which keys, a row of them, the order and the window leave to queries that stand at ``place``, a column."""
+    """Return the mask of the keys (a row) that causality and window keep for queries at ``place`` (a column)."""
     visible = np.ones(np.broadcast_shapes(place.shape, column.shape), bool)
     if op.window is not None:
         left, right = op.window
@@ -96,7 +96,7 @@ def within_sight(op: ScaledDotProductAttention, place: Array, column: Array) -> 
             visible &= column >= place - left
         if right is not None:
             visible &= column <= place + right
-        if op.global_tokens:  # without any, a query that stands before the first key is none either
+        if op.global_tokens:  # without global tokens, a query before the first key is not global either
             visible |= (place < op.global_tokens) | (column < op.global_tokens)
     if op.causal:
         visible &= column <= place
@@ -113,7 +113,7 @@ def _block_mask(op: ScaledDotProductAttention, queries: int, keys: int) -> Array
 
 
 def _rectangles(op: ScaledDotProductAttention, queries: int, keys: int, visible: Array | None) -> list[tuple[Any, Any]]:
-    """(rows, columns) that are computed, each a dense product."""
+    """Return the (rows, columns) of each dense product that is computed."""
     if not op.sparse or visible is None:
         return [(slice(None), slice(None))]
     computed = visible if op.blocks is None else _block_mask(op, queries, keys)
@@ -125,12 +125,12 @@ def _rectangles(op: ScaledDotProductAttention, queries: int, keys: int, visible:
 
 
 def _part(mask: Array, rows: Any, columns: Any) -> Array:
-    """The rows and columns of a mask that may have one of either for all."""
+    """Return rows and columns of a mask, either of which may broadcast."""
     if mask.shape[-2] > 1:
         mask = mask[..., rows, :]
     return mask[..., columns] if mask.shape[-1] > 1 else mask
 
 
 def _grid(rows: Any, columns: Any) -> tuple[Any, ...]:
-    """The index of a rectangle in (…, queries, keys)."""
+    """Return the index of a rectangle in (…, queries, keys)."""
     return (..., rows, columns) if isinstance(rows, slice) else (..., rows[:, None], columns)

@@ -72,7 +72,7 @@ def instance_norm(
 
 
 def _folded(eps: float, x: Array, weight: Array | None, bias: Array | None, middle: Array, variance: Array) -> Array:
-    """Given statistics and the affine map as one scale and one shift for each channel."""
+    """Return fixed statistics and the affine map as a scale and a shift for each channel."""
     scale = reciprocal_root(wide(variance), eps)
     if weight is not None:
         scale = scale * weight
@@ -89,7 +89,7 @@ def _track(
     running_mean: Array,
     running_var: Array,
 ) -> None:
-    """Moves the running statistics by ``momentum`` towards these; the variance is made unbiased first."""
+    """Update the running statistics by ``momentum``, with the unbiased variance."""
     newest = {"running_mean": middle, "running_var": variance * (values / (values - 1))}
     for (name, new), old in zip(newest.items(), (running_mean, running_var), strict=True):
         moved = old + momentum * (new.reshape(old.shape) - old)

@@ -6,7 +6,7 @@ import numpy as np
 
 from netcalc.diagnostics import RuleError
 from netcalc.numerics.kernels import Array, Run, kernel, like, wide
-from netcalc.numerics.kernels._activation import select
+from netcalc.numerics.kernels._elementwise import select
 from netcalc.numerics.kernels.loss import reduced
 from netcalc.numerics.kernels.softmax import log_softmax_along
 from netcalc.ops.class_loss import CrossEntropy, NLLLoss, class_axis
@@ -25,7 +25,7 @@ def cross_entropy(op: CrossEntropy, run: Run, x: Array, target: Array, weight: A
 
 
 def _at_class(op: CrossEntropy | NLLLoss, x: Array, target: Array, weight: Array | None) -> Array:
-    """The loss of log-probabilities ``x`` where the target is a class."""
+    """Return the loss of log-probabilities ``x`` for target classes."""
     axis = class_axis(x.ndim)
     kept = target != op.ignore_index
     classes = select(kept, target, np.zeros_like(target)).astype(np.intp)
@@ -48,7 +48,7 @@ def _at_class(op: CrossEntropy | NLLLoss, x: Array, target: Array, weight: Array
 
 
 def _by_probability(op: CrossEntropy, x: Array, target: Array, weight: Array | None) -> Array:
-    """The loss of log-probabilities ``x`` where the target holds one for each class."""
+    """Return the loss of log-probabilities ``x`` for target probabilities."""
     if op.label_smoothing:
         target = target * (1 - op.label_smoothing) + op.label_smoothing / x.shape[class_axis(x.ndim)]
     losses = -_sum_over_classes(x * target, weight)

@@ -10,7 +10,7 @@ from netcalc.dtypes import promote
 from netcalc.numerics.kernels import Array, Run, kernel, like
 from netcalc.numerics.numpy_dtypes import dtype_name, numpy_dtype
 from netcalc.opdef import Context
-from netcalc.ops.concat import Concat, Parting, Stack
+from netcalc.ops.concat import Concat, Splitting, Stack
 
 
 @kernel("concat")
@@ -24,7 +24,7 @@ def stack(op: Stack, run: Run, *inputs: Array) -> Array:
 
 
 @kernel("split", "chunk")
-def part(op: Parting, run: Run, x: Array) -> tuple[Array, ...]:
+def part(op: Splitting, run: Run, x: Array) -> tuple[Array, ...]:
     *ends, _ = accumulate(op.pieces(Context(), x.shape[op.axis]))
     return tuple(np.split(x, ends, op.axis))
 

@@ -16,7 +16,7 @@ def transposed(op: TransposedConvolution, run: Run, x: Array, *, weight: Array, 
     _, share, *taps = weight.shape
     filters = weight.reshape(op.groups, channels // op.groups, -1).swapaxes(1, 2)
     columns = np.matmul(filters, batched.reshape(batch, op.groups, channels // op.groups, -1))
-    # The sum over overlapping windows is the add of the MACs just counted, so it is done on plain arrays.
+    # The sums of overlapping windows are the additions of the MACs counted above, so they use plain arrays.
     spread = np.asarray(columns).reshape(batch, op.groups * share, *taps, *sizes)
     result = [
         (n - 1) * s - a - b + d * (k - 1) + 1 + extra

@@ -13,7 +13,7 @@ from netcalc.ops.creation import Arange, BufferTensor, Constant, Parameter
 
 @kernel("parameter", "buffer")
 def stored(op: Parameter | BufferTensor, run: Run, **params: Array) -> Array:
-    return params[""]  # its path is the line's own
+    return params[""]  # its path is that of the line
 
 
 @kernel("constant")

@@ -14,7 +14,7 @@ from netcalc.ops.elementwise import Cast, Clamp
 
 
 def _register(name: str, function: Callable[[Array], Array]) -> None:
-    """A function that keeps floats as they are and gives float32 for anything else."""
+    """Register a kernel that keeps float types, and returns float32 for other types."""
 
     @kernel(name)
     def apply(op: Any, run: Run, x: Array) -> Array:

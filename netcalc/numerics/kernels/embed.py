@@ -70,7 +70,7 @@ def one_hot(op: OneHot, run: Run, ids: Array) -> Array:
 
 
 def _rows(op: Embedding | EmbeddingBag, ids: Array, weight: Array) -> Array:
-    """The rows of the ids, none of a norm above ``max_norm``."""
+    """Return the rows of the ids, scaled to a norm of at most ``max_norm``."""
     rows: Array = weight[checked(ids, op.num_embeddings, "num_embeddings")]
     if op.max_norm is None:
         return rows
@@ -80,7 +80,7 @@ def _rows(op: Embedding | EmbeddingBag, ids: Array, weight: Array) -> Array:
 
 
 def _norm(x: Array, p: float) -> Array:
-    """The p-norms along the last axis, which they keep."""
+    """Return the p-norms along the last axis, which is kept with size 1."""
     if p == 2:
         return np.sqrt(np.add.reduce(np.square(x), axis=-1, keepdims=True))
     size = np.abs(x)
@@ -92,7 +92,7 @@ def _norm(x: Array, p: float) -> Array:
 
 
 def checked(ids: Array, limit: int, what: str) -> Array:
-    """The ids as a plain array; RuleError (E602) where one is no place in a table of ``limit`` rows."""
+    """Return the ids as a plain array; RuleError (E602) if an id is not a row of a table of ``limit`` rows."""
     plain = np.asarray(ids)
     if plain.size and not (plain.min() >= 0 and plain.max() < limit):
         wrong = plain.min() if plain.min() < 0 else plain.max()
@@ -101,10 +101,10 @@ def checked(ids: Array, limit: int, what: str) -> Array:
 
 
 def _bags(op: EmbeddingBag, offsets: Array, count: int) -> tuple[Array, Array]:
-    """The bag of each id, and how many ids each bag holds."""
+    """Return the bag of each id, and the number of ids of each bag."""
     edges = offsets if op.include_last_offset else np.append(offsets, count)
     if edges[0] != 0 or edges[-1] != count or np.any(np.diff(edges) < 0):
         end = f" to {count}" if op.include_last_offset else f" and stay within {count}"
-        raise RuleError(f"offsets start at 0, never fall{end}; these are {offsets.tolist()}", code="E602")
+        raise RuleError(f"offsets must start at 0 and not decrease{end}, and these are {offsets.tolist()}", code="E602")
     sizes = np.diff(edges)
     return np.repeat(np.arange(sizes.size), sizes), sizes

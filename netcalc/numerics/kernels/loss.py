@@ -9,13 +9,13 @@ import numpy as np
 from netcalc.diagnostics import RuleError
 from netcalc.dtypes import promote
 from netcalc.numerics.kernels import Array, Run, kernel, wide
-from netcalc.numerics.kernels._activation import select
+from netcalc.numerics.kernels._elementwise import select
 from netcalc.numerics.numpy_dtypes import dtype_name, numpy_dtype
 from netcalc.ops.loss import BinaryCrossEntropy, BinaryCrossEntropyWithLogits, KLDiv, L1Loss, Loss, MSELoss
 
 
 def reduced(op: Loss, losses: Array, divisor: float | Array) -> Array:
-    """The losses as the reduction leaves them; a mean is over ``divisor``."""
+    """Return the reduced losses; a mean divides by ``divisor``."""
     if op.reduction == "none":
         return losses
     total: Array = np.add.reduce(losses, axis=None)
@@ -87,6 +87,6 @@ def kl_div(op: KLDiv, run: Run, x: Array, target: Array) -> Array:
 
 
 def _alike(x: Array, target: Array) -> tuple[Array, Array, np.dtype[Any]]:
-    """Both in the precision that their common type is computed in, and that type."""
+    """Return both in the precision of the computation, and their common type."""
     dtype = numpy_dtype(promote(dtype_name(x.dtype), dtype_name(target.dtype)))
     return wide(x.astype(dtype, copy=False)), wide(target.astype(dtype, copy=False)), dtype

@@ -24,7 +24,7 @@ def causal_mask(op: CausalMask, run: Run) -> Array:
     keys = op.queries if op.keys is None else op.keys
     shift = keys - op.queries if op.alignment == "lower_right" else 0
     ahead = np.arange(keys) - np.arange(op.queries)[:, None] - shift
-    seen = ahead <= 0
+    visible = ahead <= 0
     if op.window is not None:
-        seen &= ahead >= -op.window
-    return seen if op.dtype == "bool" else np.where(seen, 0, -np.inf).astype(numpy_dtype(op.dtype))
+        visible &= ahead >= -op.window
+    return visible if op.dtype == "bool" else np.where(visible, 0, -np.inf).astype(numpy_dtype(op.dtype))

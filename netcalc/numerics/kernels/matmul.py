@@ -36,7 +36,7 @@ def einsum(op: Einsum, run: Run, *inputs: Array) -> Array:
 
 
 def _varying(x: Array, labels: Labels, kept: Labels) -> Array:
-    """``x`` with the diagonals of repeated labels taken, and without the axes of size 1."""
+    """Return ``x`` with the diagonals of repeated labels, and without axes of size 1."""
     for label in dict.fromkeys(labels):
         while labels.count(label) > 1:
             first = labels.index(label)
@@ -47,8 +47,8 @@ def _varying(x: Array, labels: Labels, kept: Labels) -> Array:
     return _ordered(x.reshape([size for size in x.shape if size != 1]), present, kept)
 
 
-def _ordered(x: Array, labels: Labels, wanted: Labels) -> Array:
-    return x.transpose([labels.index(label) for label in wanted])
+def _ordered(x: Array, labels: Labels, order: Labels) -> Array:
+    return x.transpose([labels.index(label) for label in order])
 
 
 def _summed(x: Array, labels: Labels, away: Labels) -> tuple[Array, Labels]:
@@ -64,11 +64,11 @@ def _combined(step: Pairing, left: Array, left_labels: Labels, right: Array, rig
     right, right_labels = _summed(right, right_labels, step.right)
 
     def arranged(x: Array, labels: Labels, *groups: Labels) -> Array:
-        wanted = tuple(label for group in groups for label in group)
-        return _ordered(x, labels, wanted).reshape([math.prod(sizes[label] for label in group) for group in groups])
+        order = tuple(label for group in groups for label in group)
+        return _ordered(x, labels, order).reshape([math.prod(sizes[label] for label in group) for group in groups])
 
     left = arranged(left, left_labels, step.batch, step.rows, step.summed)
     right = arranged(right, right_labels, step.batch, step.summed, step.columns)
-    # without a summed label, that axis has size 1 and the product is an outer one
+    # without a summed label that axis has size 1, and the result is an outer product
     y = np.matmul(left, right) if step.summed else left * right
     return y.reshape([sizes[label] for label in step.result])

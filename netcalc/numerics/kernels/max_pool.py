@@ -27,17 +27,17 @@ def maximum(op: MaxPooling, run: Run, x: Array) -> Array | tuple[Array, Array]:
             np.maximum(y, padded[index], out=y)
         return y
     positions = pad(np.arange(math.prod(sizes)).reshape(sizes), around)
-    found = np.broadcast_to(_first_positions(op, sizes, counts), y.shape)
+    indices = np.broadcast_to(_first_positions(op, sizes, counts), y.shape)
     for index in others:
         candidate = padded[index]
-        better = np.where(np.isnan(candidate), True, candidate > y)  # NaN wins, as in PyTorch
+        better = np.where(np.isnan(candidate), True, candidate > y)  # NaN counts as largest, as in PyTorch
         y = like(x, np.where(better, candidate, y))
-        found = np.where(better, positions[index], found)
-    return y, like(x, np.array(found))
+        indices = np.where(better, positions[index], indices)
+    return y, like(x, np.array(indices))
 
 
 def _first_positions(op: MaxPooling, sizes: Sequence[int], counts: Sequence[int]) -> Array:
-    """The flat position of each window's first tap that is not padding."""
+    """Return the flat index of the first element of each window that is not padding."""
     flat = np.zeros((1,) * op.axes, np.int64)
     for axis, (size, count) in enumerate(zip(sizes, counts, strict=True)):
         starts = np.arange(count) * op.strides[axis] - op.offsets[axis]

@@ -11,37 +11,37 @@ from netcalc.ops.norm import GroupNorm, LayerNorm, LocalResponseNorm, Normalize,
 
 
 def mean(x: Array, axes: tuple[int, ...]) -> Array:
-    """The mean over ``axes``, which stay as axes of one."""
+    """Return the mean over ``axes``, which are kept with size 1."""
     average: Array = _sum(x, axes) / math.prod(x.shape[axis] for axis in axes)
     return average
 
 
 def centred(x: Array, axes: tuple[int, ...]) -> tuple[Array, Array, Array]:
-    """The mean, what is left of ``x`` without it, and the biased variance; all axes stay."""
+    """Return the mean, the centred ``x``, and the biased variance; all axes are kept."""
     middle = mean(x, axes)
     rest = x - middle
     return middle, rest, mean(rest * rest, axes)
 
 
 def reciprocal_root(variance: Array, eps: float) -> Array:
-    """1/√(v + ε)."""
+    """Return 1/√(v + ε)."""
     root: Array = 1 / np.sqrt(variance + eps)
     return root
 
 
 def standardised(x: Array, axes: tuple[int, ...], eps: float) -> Array:
-    """``x`` with mean 0 and variance 1 over ``axes``."""
+    """Return ``x`` normalised to mean 0 and variance 1 over ``axes``."""
     _, rest, variance = centred(x, axes)
     return rest * reciprocal_root(variance, eps)
 
 
 def by_channel(values: Array, rank: int) -> Array:
-    """One number for each channel, shaped to broadcast along axis 1 of a tensor of ``rank`` axes."""
+    """Return a vector with an element per channel, shaped to broadcast along axis 1 of ``rank`` axes."""
     return values.reshape(-1, *(1,) * (rank - 2))
 
 
 def affine(x: Array, weight: Array | None, bias: Array | None) -> Array:
-    """x · weight + bias, each where it is given."""
+    """Return x · weight + bias, where both are optional."""
     if weight is not None:
         x = x * weight
     return x if bias is None else x + bias

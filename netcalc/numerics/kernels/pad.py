@@ -29,7 +29,7 @@ def pad(op: Pad, run: Run, x: Array) -> Array:
 
 
 def _filled(x: Array, axis: int, places: Array, value: float) -> Array:
-    """``x`` at ``places`` along an axis, and ``value`` where there is no such place."""
+    """Return ``x`` at ``places`` along an axis, and ``value`` for indices out of range."""
     y = np.take(x, np.clip(places, 0, x.shape[axis] - 1), axis)
     index: list[Any] = [slice(None)] * x.ndim
     index[axis] = (places < 0) | (places >= x.shape[axis])

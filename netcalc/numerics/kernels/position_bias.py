@@ -20,7 +20,7 @@ from netcalc.ops.position_bias import (
 def relative_position_index(
     op: RelativePositionBias | RelativePositionLookup, name: str, shape: tuple[int, ...]
 ) -> Array:
-    """The row of the table for each pair of places, flat."""
+    """Return the row of the table for each pair of positions, flattened."""
     sides = np.array(op.window_size)
     places = np.indices(op.window_size).reshape(len(sides), -1)
     offsets = places[:, :, None] - places[:, None, :] + (sides - 1)[:, None, None]
@@ -47,7 +47,7 @@ def relative_position_lookup(
 
 
 def _looked_up(table: Array, index: Array) -> Array:
-    """The row of each pair of places, heads first."""
+    """Return the row of each pair of positions, heads first."""
     places = math.isqrt(index.size)
     rows: Array = table[np.asarray(index)]
     return rows.reshape(places, places, -1).transpose(2, 0, 1)
@@ -55,7 +55,7 @@ def _looked_up(table: Array, index: Array) -> Array:
 
 @initial_table("relative_coordinates")
 def relative_coords_table(op: RelativeCoordinates, name: str, shape: tuple[int, ...]) -> Array:
-    """In float32 throughout, as in the reference implementation."""
+    """Compute the table in float32, as the reference implementation does."""
     scales = op.window_size if op.pretrained_window_size is None else op.pretrained_window_size
     steps = [
         np.arange(1 - side, side, dtype=np.float32) / np.float32(max(scale - 1, 1))
@@ -86,18 +86,18 @@ def alibi_bias(op: AlibiBias, run: Run, query: Array, key: Array | None = None) 
 
 
 def _distances(op: T5PositionBias | AlibiBias, query: Array, key: Array | None) -> Array:
-    """How far each key lies before each query, as (queries, keys)."""
+    """Return the distance from each key to each later query, as (queries, keys)."""
     queries, keys = query.shape[-2], (query if key is None else key).shape[-2]
     first = keys - queries if op.alignment == "lower_right" else 0
     return np.arange(first, first + queries)[:, None] - np.arange(keys)
 
 
 def _buckets(op: T5PositionBias, offsets: Array) -> Array:
-    """The bucket of each offset of a key from its query."""
+    """Return the bucket of each offset of a key from its query."""
     buckets = op.num_buckets // 2 if op.bidirectional else op.num_buckets
     later = np.where(offsets > 0, buckets, 0) if op.bidirectional else 0
     distance = np.abs(offsets) if op.bidirectional else np.maximum(-offsets, 0)
-    # in float32, so that distances at the edge of a bucket fall as they do in the reference implementation
+    # in float32, so that distances at the edge of a bucket are rounded as in the reference implementation
     ratio = np.maximum(distance, op.exact).astype(np.float32) / np.float32(op.exact)
     steps = np.log(ratio) / np.float32(math.log(op.max_distance / op.exact)) * np.float32(buckets - op.exact)
     far = np.minimum(op.exact + steps.astype(np.int64), buckets - 1)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from netcalc.numerics.kernels import Array, Run, kernel, wide
-from netcalc.numerics.kernels._activation import clamp, register, select
+from netcalc.numerics.kernels._elementwise import clamp, register, select
 from netcalc.ops.rectifier import PReLU
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from netcalc.diagnostics import RuleError
 from netcalc.numerics.kernels import Array, Run, apply, kernel, like, wide
-from netcalc.numerics.kernels._activation import select
+from netcalc.numerics.kernels._elementwise import select
 from netcalc.numerics.kernels.activation import sigmoid
 from netcalc.numerics.kernels.rectifier import relu
 from netcalc.ops.dropout import Dropout
@@ -37,7 +37,7 @@ def _gated(op: GRU | GRUCell, x: Array, h: Array, states: States) -> States:
     return (new + sigmoid(update_x + update_h) * (states[0] - new),)
 
 
-#: The new states from the products with the input and with the state, each with its bias.
+#: Functions that compute the new states from the products with the input and with the state, biases included.
 _STEPS: dict[str, Callable[[Any, Array, Array, States], States]] = {"rnn": _elman, "lstm": _memory, "gru": _gated}
 
 
@@ -47,7 +47,7 @@ def _affine(x: Array, weight: Array, bias: Array | None) -> Array:
 
 
 def _step(op: Layers | Cell, x: Array, states: States, weights: Mapping[str, Array], suffix: str) -> States:
-    """The states after one step, ``x`` being the product with the input."""
+    """Return the states after one time step, where ``x`` is the product with the input."""
     h = _affine(states[0], weights[f"weight_hh{suffix}"], weights.get(f"bias_hh{suffix}"))
     after, *others = _STEPS[op.name.removesuffix("_cell")](op, x, h, states)
     if f"weight_hr{suffix}" in weights:
@@ -56,7 +56,7 @@ def _step(op: Layers | Cell, x: Array, states: States, weights: Mapping[str, Arr
 
 
 def _initial(op: Layers | Cell, x: Array, given: Mapping[str, Array], **shapes: tuple[int, ...]) -> States:
-    """The initial states that are given, or zeros."""
+    """Return the initial states, zeros where there is no input."""
     return tuple(
         wide(given[f"{state}_0"]) if f"{state}_0" in given else like(x, np.zeros(shapes[state], x.dtype))
         for state in op.states
@@ -100,7 +100,7 @@ def layers(op: Layers, run: Run, *inputs: Array | None, **weights: Array) -> tup
 
 
 def _valid(lengths: Array, steps: int) -> Array:
-    """(steps, batch, 1): which steps each sequence really has."""
+    """Return the mask (steps, batch, 1) of the time steps of each sequence that are not padding."""
     for length in np.asarray(lengths):
         if not 1 <= length <= steps:
             raise RuleError(f"a length should be from 1 to the {steps} steps of the batch, not {length}", code="E602")
@@ -111,7 +111,7 @@ def _valid(lengths: Array, steps: int) -> Array:
 def _sequence(
     op: Layers, x: Array, states: States, weights: Mapping[str, Array], suffix: str, valid: Array | None, order: range
 ) -> tuple[Array, States]:
-    """One layer in one direction: the output at every step and the last states."""
+    """Run one layer in one direction; return the output at every time step, and the last states."""
     products = _affine(x, weights[f"weight_ih{suffix}"], weights.get(f"bias_ih{suffix}"))
     output = like(x, np.zeros((*x.shape[:-1], op.handed_on), products.dtype))
     for t in order:
@@ -119,7 +119,7 @@ def _sequence(
         if valid is None:
             output[t] = after[0]
             states = after
-        else:  # a sequence that has ended keeps its state, and its output stays zero
+        else:  # after its end a sequence keeps its state, and its output is zero
             output[t] = select(valid[t], after[0], output[t])
             states = tuple(select(valid[t], new, old) for new, old in zip(after, states, strict=True))
     return output, states

@@ -13,7 +13,7 @@ from netcalc.ops.reduce import Cumsum, Var, VectorNorm
 
 
 def _start(op: Any, x: Array) -> tuple[Array, np.dtype[Any], dict[str, Any]]:
-    """The input in the type to compute in, the type of the result, and the axes as NumPy takes them."""
+    """Return the input in the type of the computation, the type of the result, and the axes for NumPy."""
     dtype = numpy_dtype(op.result(dtype_name(x.dtype)))
     return wide(x.astype(dtype, copy=False)), dtype, {"axis": op.axes(x.ndim), "keepdims": op.keepdim}
 
@@ -22,7 +22,7 @@ def _register(name: str, ufunc: np.ufunc) -> None:
     @kernel(name)
     def reduction(op: Any, run: Run, x: Array) -> Array:
         x, dtype, axes = _start(op, x)
-        # named, as NumPy would compute in a wider type of its own choice
+        # explicit, since NumPy would choose a wider type
         result: Array = ufunc.reduce(x, dtype=x.dtype, **axes)
         return result.astype(dtype, copy=False)
 
@@ -69,7 +69,7 @@ def vector_norm(op: VectorNorm, run: Run, x: Array) -> Array:
 def logsumexp(op: Any, run: Run, x: Array) -> Array:
     x, dtype, axes = _start(op, x)
     largest = np.maximum.reduce(x, axis=axes["axis"], keepdims=True)
-    # ∞ − ∞ is no number, and an infinite maximum is the result
+    # ∞ − ∞ is NaN; an infinite maximum is the result
     largest = like(x, np.where(np.isfinite(largest), largest, 0).astype(x.dtype))
     total: Array = np.log(np.add.reduce(np.exp(x - largest), **axes))
     return (total + largest.reshape(np.shape(total))).astype(dtype, copy=False)

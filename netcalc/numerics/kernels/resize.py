@@ -18,7 +18,7 @@ from netcalc.tensor_type import TensorType
 
 @kernel("interpolate")
 def interpolate(op: Interpolate, run: Run, x: Array) -> Array:
-    result = op.infer(Context(), TensorType(x.shape))  # for its shape only
+    result = op.infer(Context(), TensorType(x.shape))  # for its shape
     if op.mode == "area":
         pooled: Array = average(op.pooling(result), run, x)
         return pooled
@@ -37,21 +37,21 @@ def interpolate(op: Interpolate, run: Run, x: Array) -> Array:
 
 
 def _nearest(op: Interpolate, size: int, out: int, factor: float | None, axes: int) -> Array:
-    """The place that each element of the result is taken from, in PyTorch's single precision."""
+    """Return the source index of each element of the result, in PyTorch's single precision."""
     place = np.arange(out)
     if axes == 2 and op.mode == "nearest" and out in (size, 2 * size):
-        return place * size // out  # PyTorch's kernel for images does not look at the factor here
+        return place * size // out  # PyTorch's kernel for images ignores the factor here
     scale = np.float32(size) / np.float32(out) if factor is None else np.float32(1 / factor)
     if op.mode == "nearest":
-        found = np.floor(place.astype(np.float32) * scale)
+        positions = np.floor(place.astype(np.float32) * scale)
     else:
-        found = np.floor(((place + 0.5) * np.float64(scale)).astype(np.float32))
-    places: Array = np.minimum(found.astype(np.int64), size - 1)
+        positions = np.floor(((place + 0.5) * np.float64(scale)).astype(np.float32))
+    places: Array = np.minimum(positions.astype(np.int64), size - 1)
     return places
 
 
 def _weighted(x: Array, axis: int, places: Array, weights: Array) -> Array:
-    """Along one axis the weighted sums of x at ``places`` (out, taps)."""
+    """Return the weighted sums of x at ``places`` (out, taps) along one axis."""
     shape = [1] * x.ndim
     shape[axis] = len(places)
     y: Array = np.take(x, places[:, 0], axis) * weights[:, 0].reshape(shape)
@@ -61,7 +61,7 @@ def _weighted(x: Array, axis: int, places: Array, weights: Array) -> Array:
 
 
 def _filter(op: Interpolate, size: int, out: int, factor: float | None, real: type[Any]) -> tuple[Array, Array]:
-    """The places (out, taps) that each element of the result weighs, and the weights; computed in type ``real``."""
+    """Return the source indices (out, taps) of each element of the result, and their weights, in type ``real``."""
     place = np.arange(out, dtype=real)
     if op.align_corners:
         scale = real(size - 1) / real(out - 1) if out > 1 else real(0)
@@ -96,7 +96,7 @@ def _antialiased(op: Interpolate, size: int, place: Array, scale: Any, taps: int
     return np.minimum(places, size - 1), weights / weights.sum(axis=1, keepdims=True)
 
 
-# -- filters, of the distance in places -------------------------------------------------------------
+# -- filters, functions of the distance in elements -------------------------------------------------------------
 
 
 def _hat(x: Array) -> Array:
@@ -105,7 +105,7 @@ def _hat(x: Array) -> Array:
 
 
 def _cubic(x: Array, a: float) -> Array:
-    """Keys' cubic convolution (1981)."""
+    """Return the cubic convolution filter of Keys (1981)."""
     x = np.abs(x)
     near = ((a + 2) * x - (a + 3)) * x * x + 1
     far = ((a * x - 5 * a) * x + 8 * a) * x - 4 * a

@@ -19,12 +19,12 @@ from netcalc.ops.rotary import (
 
 @kernel("rotary_embedding")
 def rotary_embedding(op: RotaryEmbedding, run: Run, x: Array, positions: Array | None = None) -> Array:
-    turned = x.shape[-1] if op.rotary_dim is None else op.rotary_dim
+    rotated = x.shape[-1] if op.rotary_dim is None else op.rotary_dim
     places = np.arange(op.offset, op.offset + x.shape[-2]) if positions is None else np.asarray(positions)
-    if places.ndim == 2:  # (batch, length), with the axes between
+    if places.ndim == 2:  # (batch, length): insert the axes between
         places = places.reshape(len(places), *(1,) * (x.ndim - 3), places.shape[1])
-    cos, sin = (like(x, table.astype(wide(x).dtype)) for table in tables(op, turned, places))
-    first, second = halves(op, turned)
+    cos, sin = (like(x, table.astype(wide(x).dtype)) for table in tables(op, rotated, places))
+    first, second = halves(op, rotated)
     a, b = wide(x[..., first]), wide(x[..., second])
     y = x.copy()
     y[..., first] = a * cos - b * sin
@@ -32,28 +32,28 @@ def rotary_embedding(op: RotaryEmbedding, run: Run, x: Array, positions: Array |
     return y
 
 
-def halves(op: RotaryEmbedding, turned: int) -> tuple[slice, slice]:
-    """The first of each pair of features, and the second."""
+def halves(op: RotaryEmbedding, rotated: int) -> tuple[slice, slice]:
+    """Return the slices of the first and of the second feature of each pair."""
     if op.interleaved:
-        return slice(0, turned, 2), slice(1, turned, 2)
-    return slice(turned // 2), slice(turned // 2, turned)
+        return slice(0, rotated, 2), slice(1, rotated, 2)
+    return slice(rotated // 2), slice(rotated // 2, rotated)
 
 
-def tables(op: RotaryEmbedding, turned: int, places: Array) -> tuple[Array, Array]:
-    """The cosines and the sines (…, places, pairs)."""
-    frequencies, factor = _frequencies(op, turned, int(places.max()) + 1)
+def tables(op: RotaryEmbedding, rotated: int, places: Array) -> tuple[Array, Array]:
+    """Return the cosines and the sines (…, positions, pairs)."""
+    frequencies, factor = _frequencies(op, rotated, int(places.max()) + 1)
     angles = places[..., None] * frequencies
     return np.cos(angles) * factor, np.sin(angles) * factor
 
 
-def _frequencies(op: RotaryEmbedding, turned: int, length: int) -> tuple[Array, float]:
-    """How far each pair turns a position, and the factor of cos and sin."""
+def _frequencies(op: RotaryEmbedding, rotated: int, length: int) -> tuple[Array, float]:
+    """Return the angle of each pair per position, and the factor of cos and sin."""
     scaling = op.scaling
     theta = op.theta
     if isinstance(scaling, DynamicScaling):
         stretch = scaling.factor * max(length / scaling.original_max_position_embeddings, 1) - (scaling.factor - 1)
-        theta *= stretch ** (turned / (turned - 2))
-    frequencies = theta ** -(np.arange(0, turned, 2) / turned)
+        theta *= stretch ** (rotated / (rotated - 2))
+    frequencies = theta ** -(np.arange(0, rotated, 2) / rotated)
     match scaling:
         case LinearScaling():
             return frequencies / scaling.factor, 1.0
@@ -82,19 +82,19 @@ def _llama3(scaling: Llama3Scaling, frequencies: Array) -> Array:
 
 
 def _yarn(scaling: YarnScaling, frequencies: Array, theta: float) -> Array:
-    turned = 2 * len(frequencies)
+    rotated = 2 * len(frequencies)
 
     def dimension(turns: float) -> float:
-        """The dimension whose pair makes that many turns over the original length."""
+        """Return the dimension whose pair makes that many rotations over the original length."""
         span = scaling.original_max_position_embeddings / (turns * 2 * math.pi)
-        return turned * math.log(span) / (2 * math.log(theta))
+        return rotated * math.log(span) / (2 * math.log(theta))
 
     low, high = dimension(scaling.beta_fast), dimension(scaling.beta_slow)
     if scaling.truncate:
         low, high = math.floor(low), math.ceil(high)
-    low, high = max(low, 0), min(high, turned - 1)
+    low, high = max(low, 0), min(high, rotated - 1)
     width = high - low if high != low else 0.001
-    kept: Array = 1 - np.clip((np.arange(turned // 2) - low) / width, 0, 1)
+    kept: Array = 1 - np.clip((np.arange(rotated // 2) - low) / width, 0, 1)
     blended: Array = frequencies * kept + frequencies / scaling.factor * (1 - kept)
     return blended
 

@@ -38,7 +38,7 @@ def top_k_router(
 
 
 def _among_groups(op: TopKRouter, run: Run, choice: Array) -> Array:
-    """``choice`` with −∞ for the experts of all groups but the best."""
+    """Return ``choice`` with −∞ for the experts outside the best groups."""
     grouped = choice.reshape(*choice.shape[:-1], op.groups, -1)
     if op.group_score == "max":
         worth = np.maximum.reduce(grouped, axis=-1)
@@ -52,13 +52,11 @@ def _among_groups(op: TopKRouter, run: Run, choice: Array) -> Array:
 @kernel("experts")
 def experts(op: Experts, run: Run, x: Array, weights: Array, indices: Array, **params: Array) -> Array:
     k, d = weights.shape[-1], x.shape[-1]
-    # (sequences, tokens, k) pairs of a token and an expert
+    # (sequences, tokens, k): pairs of a token and an expert
     pairs = (-1, x.shape[-2] if x.ndim > 1 else 1, k)
     chosen = np.asarray(indices).reshape(pairs)
     if chosen.size and not 0 <= chosen.min() <= chosen.max() < op.experts:
-        raise IndexError(
-            f"there are experts 0 to {op.experts - 1}, and the indices are {chosen.min()} to {chosen.max()}"
-        )
+        raise IndexError(f"experts are 0 to {op.experts - 1}, and the indices are {chosen.min()} to {chosen.max()}")
     share = wide(weights).reshape(*pairs, 1)
     tokens = wide(x).reshape(*pairs[:2], 1, d)
     tokens = tokens * share if op.weights_on == "input" else np.broadcast_to(tokens, (*chosen.shape, d), subok=True)
@@ -86,7 +84,7 @@ def _every_pair(op: Experts, run: Run, tokens: Array, chosen: Array, params: dic
 def _within_capacity(op: Experts, run: Run, tokens: Array, chosen: Array, params: dict[str, Array]) -> Array:
     sequences, length, k, d = tokens.shape
     places = op.places(Context(), length, k)
-    # all first choices come before all second ones
+    # first choices precede second choices
     expert = chosen.transpose(0, 2, 1).reshape(sequences, -1)
     rows = tokens.transpose(0, 2, 1, 3).reshape(sequences, -1, d)
     arrivals = np.add.accumulate(like(tokens, (expert[..., None] == np.arange(op.experts)).astype(np.int64)), axis=1)

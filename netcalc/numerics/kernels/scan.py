@@ -39,7 +39,7 @@ def selective_scan(op: SelectiveScan, run: Run, *inputs: Array | None) -> tuple[
 
 
 def _grouped(projection: Array, length: int) -> Array:
-    """B or C as (batch or 1, length, groups, state); a fixed one has a group for each channel."""
+    """Return B or C as (batch or 1, length, groups, state); if fixed, with a group for each channel."""
     if projection.ndim == 2:
         return np.broadcast_to(projection, (1, length, *projection.shape), subok=True)
     return projection[:, :, None] if projection.ndim == 3 else projection

@@ -51,9 +51,9 @@ def flip(op: Flip, run: Run, x: Array) -> Array:
 
 
 def _checked(what: str, index: Array, size: int) -> Array:
-    """The index as a plain array; RuleError (E602) where it names a place that is not there."""
+    """Return the index as a plain array; RuleError (E602) if an index is out of range."""
     plain = np.asarray(index)
     if plain.size and (plain.min() < 0 or plain.max() >= size):
         wrong = plain.min() if plain.min() < 0 else plain.max()
-        raise RuleError(f"{what}: the index holds {wrong}, and the axis has {size} places", code="E602")
+        raise RuleError(f"{what}: index {wrong} is out of range for an axis of {size}", code="E602")
     return plain

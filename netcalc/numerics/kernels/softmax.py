@@ -9,7 +9,7 @@ from netcalc.ops.softmax import LogSoftmax, Softmax
 
 
 def log_softmax_along(x: Array, axis: int) -> Array:
-    """x − max − ln Σ exp(x − max)."""
+    """Return x − max − ln Σ exp(x − max)."""
     shifted = x - np.maximum.reduce(x, axis=axis, keepdims=True)
     return shifted - np.log(np.add.reduce(np.exp(shifted), axis=axis, keepdims=True))
 

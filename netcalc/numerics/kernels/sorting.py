@@ -12,10 +12,10 @@ from netcalc.ops.sorting import Sort, Topk, selection
 
 
 def ranking(run: Run, x: Array, k: int, *, axis: int = -1, largest: bool = True) -> Array:
-    """The indices of the first k elements in order along an axis, equal ones by index; notes the comparisons."""
+    """Return the indices of the first k sorted elements along an axis, equal ones by index; count the comparisons."""
     keys = np.asarray(wide(x))
     n = keys.shape[axis]
-    if largest:  # turned round, so that a stable ascending sort, read backwards, keeps equal elements in order
+    if largest:  # reversed, so that a stable ascending sort, read backwards, keeps equal elements in order
         order = n - 1 - np.flip(np.argsort(np.flip(keys, axis), axis=axis, kind="stable"), axis)
     else:
         order = np.argsort(keys, axis=axis, kind="stable")
@@ -24,16 +24,16 @@ def ranking(run: Run, x: Array, k: int, *, axis: int = -1, largest: bool = True)
 
 
 def taken(x: Array, indices: Array, axis: int = -1) -> Array:
-    """The elements of ``x`` at these indices along an axis."""
+    """Return the elements of ``x`` at these indices along an axis."""
     return like(x, np.take_along_axis(np.asarray(x), np.asarray(indices), axis))
 
 
 def _register(name: str, search: Callable[..., Any]) -> None:
     @kernel(name)
     def arg(op: Any, run: Run, x: Array) -> Array:
-        found = np.asarray(search(np.asarray(wide(x)), axis=op.axis if x.ndim else None, keepdims=op.keepdim))
-        run.note("compare", x.size - found.size)
-        return found.astype(np.int64, copy=False)
+        indices = np.asarray(search(np.asarray(wide(x)), axis=op.axis if x.ndim else None, keepdims=op.keepdim))
+        run.note("compare", x.size - indices.size)
+        return indices.astype(np.int64, copy=False)
 
 
 _register("argmax", np.argmax)
@@ -51,7 +51,7 @@ def sort(op: Sort, run: Run, x: Array) -> tuple[Array, Array]:
 
 
 def _first(run: Run, x: Array, k: int | None, axis: int, largest: bool) -> tuple[Array, Array]:
-    if k is None:  # a scalar is its own order
+    if k is None:  # a scalar is sorted
         return x, np.zeros((), np.int64)
     indices = ranking(run, x, k, axis=axis, largest=largest)
     return taken(x, indices, axis), indices

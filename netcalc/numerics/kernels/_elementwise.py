@@ -1,4 +1,4 @@
-"""What kernels of activations share."""
+"""Helpers of activation kernels."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from typing import Any
 import numpy as np
 
 from netcalc.numerics.kernels import Array, Kernel, Run, kernel, like, wide
-from netcalc.ops._activation import Elementwise
+from netcalc.ops._elementwise import Elementwise
 
 
 def select(condition: Array, then: Any, otherwise: Array) -> Array:
-    """``then`` where the condition holds; picking is no work."""
+    """Return ``then`` where the condition is true, and the other value elsewhere; selection is not work."""
     return like(otherwise, np.where(condition, then, otherwise))
 
 
 def clamp(x: Array, low: float, high: float) -> Array:
-    """``x`` held between two numbers."""
+    """Return ``x`` limited to a range."""
     return np.minimum(np.maximum(x, low), high)
 
 
 def register(formulas: Mapping[str, Callable[[Any, Array], Array]]) -> None:
-    """Makes the kernels of operations, by name, from what each gives for its attributes and the elements."""
+    """Register a kernel for each name, from a function of the attributes and the elements."""
     for name, formula in formulas.items():
         kernel(name)(_elementwise(formula))
 

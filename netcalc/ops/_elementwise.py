@@ -1,0 +1,62 @@
+"""Elementwise work: counts per element, their description, and the base of elementwise operations."""
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from netcalc.opdef import Context, Example, Kind, Operation, Term, require_float
+from netcalc.tensor_type import TensorType
+
+#: Work per element: the number of operations of each kind.
+Work = dict[Kind, int]
+
+# work that operations of several families share
+SIGMOID: Work = {"add": 2, "transcendental": 1, "div": 1}  # 1/(1 + exp(−x))
+SILU: Work = {"add": 2, "transcendental": 1, "div": 1}  # x/(1 + exp(−x))
+GELU_BY: dict[str, Work] = {
+    "none": {"mul": 3, "add": 1, "transcendental": 1},  # ½·x·(1 + erf(x·√½))
+    "tanh": {"mul": 6, "add": 2, "transcendental": 1},  # ½·x·(1 + tanh(√(2/π)·x·(1 + 0.044715·x²)))
+}
+
+_NAMES: dict[Kind, str] = {"mac": "MAC", "compare": "comparison", "transcendental": "transcendental function"}
+
+
+def amount(kind: Kind, times: int | str) -> str:
+    """Return an amount of work in words: "1 add", "n − 1 comparisons"."""
+    return f"{times} {_NAMES.get(kind, kind)}{'' if times == 1 else 's'}"
+
+
+def per(unit: str, work: Work) -> str:
+    """Return the cost rule of ``work`` per unit: "1 comparison and 2 adds per element"."""
+    *others, last = [amount(kind, times) for kind, times in work.items()] or ["none"]
+    if not work:
+        return last
+    return (", ".join(others) + " and " if others else "") + f"{last} per {unit}"
+
+
+def terms(work: Work, role: str, **elements: Any) -> tuple[Term, ...]:
+    """Return ``work`` on each of the elements as terms."""
+    return tuple(
+        Term.of(kind, role, **elements, **({"each": times} if times > 1 else {})) for kind, times in work.items()
+    )
+
+
+class Elementwise(Operation):
+    """Base of functions of each element; ``work`` is the work per element, and the source of the cost rule."""
+
+    elementwise = True
+    shape_rule = "unchanged"
+    example = Example(((2, 8),))
+    work: ClassVar[Work]
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **_: Any) -> None:
+        """Derive the cost rule from ``work``."""
+        if "work" in cls.__dict__ and "cost_rule" not in cls.__dict__:
+            cls.cost_rule = per("element", cls.work)
+
+    def infer(self, ctx: Context, x: TensorType) -> TensorType:
+        require_float(x, self.name)
+        return x
+
+    def cost(self, ctx: Context, inputs: Sequence[TensorType], outputs: Sequence[TensorType]) -> Sequence[Term]:
+        return terms(self.work, self.name, elements=inputs[0].elements)

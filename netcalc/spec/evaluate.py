@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
-from netcalc.dims import Dim, Poly
+from netcalc.dims import Dim, Poly, at_least
 from netcalc.expressions import Expression, ExpressionError, parse
 from netcalc.spec.cursor import Cursor, within
 
@@ -49,7 +49,7 @@ def evaluate_expression(cursor: Cursor, scope: Mapping[str, Any]) -> Any:
 def evaluate_size(cursor: Cursor, scope: Mapping[str, Any]) -> Dim:
     """Return the size at ``cursor``, where ``${}`` is optional; NetcalcError (E104) if it is not a positive integer."""
     value = evaluate_expression(cursor, scope)
-    if isinstance(value, bool) or not isinstance(value, (int, Poly)) or (isinstance(value, int) and value < 1):
+    if isinstance(value, bool) or not isinstance(value, (int, Poly)) or not at_least(value, 1):
         message = f"a size should be a whole number of at least 1, not {value!r}"
         raise NetcalcError(Diagnostic("E104", message, cursor.span))
     return value

@@ -152,7 +152,7 @@ def test_refuses(name: str, attrs: dict[str, Any], shape: tuple[Dim, ...], messa
 def test_the_right_mode_is_named() -> None:
     with pytest.raises(RuleError) as caught:
         predict("interpolate", {"size": 3, "mode": "bilinear"}, (1, 2, 4, 4, 4))
-    assert caught.value.hint == "with 5 dimensions there is mode trilinear"
+    assert caught.value.hint == "an input of 5 dimensions takes mode trilinear"
 
 
 def test_a_named_size_takes_no_odd_factor() -> None:

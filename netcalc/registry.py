@@ -15,12 +15,11 @@ class Registry(Generic[_Entry]):
     """Entries by name: the operations, and what exists once for an operation (kernels, tables, lowerings).
 
     ``modules`` maps each name that may have an entry to the module that registers it; the module is imported when the
-    name is first looked up.  ``exempt`` lists the names that have no entry on purpose, each with the reason.
+    name is first looked up.
     """
 
-    def __init__(self, what: str, modules: Mapping[str, str], exempt: Mapping[str, str] | None = None) -> None:
+    def __init__(self, what: str, modules: Mapping[str, str]) -> None:
         self.what = what
-        self.exempt: Mapping[str, str] = exempt or {}
         self._modules = modules
         self._entries: dict[str, _Entry] = {}
 
@@ -28,30 +27,31 @@ class Registry(Generic[_Entry]):
         """Return a decorator that registers its argument under each name.
 
         Raises:
-            ValueError: if a name has an entry already, or is exempt.
+            ValueError: if a name has an entry already.
         """
 
         def add(entry: _Entry) -> _Entry:
             for name in names:
                 if name in self._entries:
                     raise ValueError(f"{name} has two entries in the table of {self.what}s")
-                if name in self.exempt:
-                    raise ValueError(f"{name} is registered as a {self.what} and listed as exempt")
                 self._entries[name] = entry
             return entry
 
         return add
 
-    def get(self, name: str) -> _Entry | None:
-        """Return the entry of ``name``, importing its module; None if there is none."""
-        if name not in self._entries and name in self._modules:
-            import_module(self._modules[name])
+    def get(self, name: str, module: str | None = None) -> _Entry | None:
+        """Return the entry of ``name``, importing its module; None if there is none.
+
+        ``module`` is imported for a name that the table has no module for.
+        """
+        if name not in self._entries and (module := self._modules.get(name, module)):
+            import_module(module)
         return self._entries.get(name)
 
     def names(self) -> tuple[str, ...]:
-        """Return the names that may have an entry, without importing anything."""
+        """Return the names that the table has a module for, without importing anything."""
         return tuple(self._modules)
 
     def missing(self, names: Iterable[str]) -> tuple[str, ...]:
-        """Return those of ``names`` that have neither an entry nor an exemption; imports their modules."""
-        return tuple(name for name in names if name not in self.exempt and self.get(name) is None)
+        """Return those of ``names`` that have no entry; imports their modules."""
+        return tuple(name for name in names if self.get(name) is None)

@@ -16,6 +16,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     name = "shapes_of_the_registry_test"
     (tmp_path / f"{name}.py").write_text("from tests.test_registry import SOLIDS\n\nSOLIDS.register('cube')(6)\n")
     monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, name, raising=False)
     return name
 
 
@@ -48,8 +49,9 @@ def test_a_second_entry_is_refused() -> None:
     assert table.get("one") == "first"
 
 
-def test_exempt_names_have_no_entry() -> None:
-    table: Registry[str] = Registry("word", {}, exempt={"one": "nobody needs it"})
-    assert table.missing(["one", "two"]) == ("two",)
-    with pytest.raises(ValueError, match="one is registered as a word and listed as exempt"):
-        table.register("one")("first")
+def test_a_caller_may_know_the_module_of_a_name_that_the_table_lacks(package: str) -> None:
+    global SOLIDS
+    SOLIDS = Registry("solid", {})
+    assert SOLIDS.get("cube") is None
+    assert SOLIDS.get("cube", package) == 6
+    assert SOLIDS.names() == ()

@@ -11,7 +11,7 @@ from netcalc.engine.graph import Node, flatten
 from netcalc.engine.lower.context import LoweringContext
 from netcalc.engine.lower.fallback import emit_kernel
 from netcalc.engine.lower.parallelism import Parallelism
-from netcalc.engine.lower.registry import LOWERINGS
+from netcalc.engine.lower.registry import find_lowering
 from netcalc.engine.step import Constant, Step
 from netcalc.engine.storage import Slot, Store
 from netcalc.engine.tuning import Tuning
@@ -105,9 +105,8 @@ class Plan:
 
 def _lower(context: LoweringContext, node: Node) -> None:
     """Lower a node.  Without a lowering, or if it declines, the kernel runs alone and fused nodes are lowered apart."""
-    name = node.op.name
-    by_kernel = (node.constant and not node.op.view) or name in context.tuning.disabled_lowerings
-    lower = None if by_kernel else LOWERINGS.get(name)
+    by_kernel = (node.constant and not node.op.view) or node.op.name in context.tuning.disabled_lowerings
+    lower = None if by_kernel else find_lowering(node.op)
     if lower is not None and lower(context, node):
         return
     stages, node.after = node.after, []

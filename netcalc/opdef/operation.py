@@ -57,11 +57,16 @@ class Operation(BaseModel):
     cost_rule: ClassVar[str]
     example: ClassVar[Example]
 
+    #: Reason why planned runs call the reference kernel, and the engine has no lowering of the operation.  None for an
+    #: operation with a lowering, and for a no-op in inference, which no plan contains.
+    kernel_suffices: ClassVar[str | None] = None
+
     # Traits: properties that fusion, lowering and the memory estimate read, instead of lists of names.
 
     #: A function of each element of the only input, without parameters.  The shape is kept, and a float type too.
     elementwise: ClassVar[bool] = False
-    #: One arithmetic operation per element of two broadcast tensors, or of a tensor and a number.
+    #: One arithmetic operation per element of two broadcast tensors, or of a tensor and a number: a NumPy ufunc, which
+    #: is registered beside the kernel.
     combines: ClassVar[bool] = False
     #: The outputs are strided views of the input, or of the operation's own parameter: no data moves.
     view: ClassVar[bool] = False

@@ -6,6 +6,9 @@ from netcalc.dims import Dim
 from netcalc.opdef import Context, Operation, RuleError, Term, normal_axis
 from netcalc.tensor_type import TensorType
 
+#: Reason for running operations that only move elements by their kernels.
+MOVES = "moves elements unchanged: one or two NumPy calls"
+
 
 class Movement(Operation):
     """Base of operations that move or create data without arithmetic, for any element type."""

@@ -15,7 +15,6 @@ from netcalc.tensor_type import TensorType
 
 
 def number(value: Any) -> Any:
-    """Return ``value``, a number that may be symbolic; ValueError for anything else."""
     """Return ``value`` if it is a number, which may be symbolic; ValueError otherwise."""
     if isinstance(value, bool) or not isinstance(value, (int, float, Poly)):
         raise ValueError("should be a number")
@@ -214,6 +213,7 @@ class Pow(_Pair):
     """
 
     name = "pow"
+    kernel_suffices = "squares, cubes and other powers each take different NumPy calls"
     reference = "torch.pow"
     cost_rule = "1 power per output element; 1 mul for exponent 2, 2 muls for exponent 3"
     example = Example(((2, 3),), {"value": 3})

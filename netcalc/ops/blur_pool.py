@@ -20,6 +20,7 @@ class BlurPool2d(SpatialOperation):
 
     axes = 2
     name = "blur_pool2d"
+    kernel_suffices = "windows of fixed filters: rare in the shipped specs"
     windowed = True
     reference = "timm.layers.BlurPool2d; Zhang 2019, arXiv:1904.11486"
     shape_rule = "(N, C, H, W) → (N, C, H', W'), H' = ⌊(H + 2·p − k)/s⌋ + 1, so W'"

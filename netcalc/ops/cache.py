@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from netcalc.dims import Dim
 from netcalc.opdef import Context, Example, Operation, RuleError, Size, Term, attr, ports
 from netcalc.ops import operation
+from netcalc.ops._movement import MOVES
 from netcalc.tensor_type import TensorType
 
 
@@ -18,6 +19,7 @@ class KeyValueCache(Operation):
     """
 
     name = "key_value_cache"
+    kernel_suffices = MOVES
     reference = "Pope et al. 2022, arXiv:2211.05102; rolling buffer: Mistral 7B, arXiv:2310.06825"
     inputs = ports("key", "value", "past_key?", "past_value?")
     outputs = ports("key", "value")

@@ -20,10 +20,14 @@ def _scalar(value: Any) -> Any:
 #: A number, true or false.
 Scalar = Annotated[Any, BeforeValidator(_scalar), WithJsonSchema({"type": ["number", "boolean"]})]
 
+#: Reason for running comparisons and logic by their kernels.
+_MASKS = "gives a mask, mostly of positions or ids, which is small"
+
 
 class _Comparison(Combination):
     """Base of comparisons with a second tensor or a number; the result is bool."""
 
+    kernel_suffices = _MASKS
     shorthand = "value"
     example = Example(((2, 3),), {"value": 0})
 
@@ -84,6 +88,7 @@ class GreaterEqual(_Comparison):
 class _Logical(Combination):
     """Base of logic between tensors of any type, where nonzero is true; the result is bool."""
 
+    kernel_suffices = _MASKS
     inputs = ports("inputs*")
     example = Example((TensorType((2, 3), "bool"), TensorType((3,), "bool")))
 
@@ -112,6 +117,7 @@ class LogicalNot(Operation):
     """True where the input is zero or false."""
 
     name = "logical_not"
+    kernel_suffices = _MASKS
     reference = "torch.logical_not"
     shape_rule = "as the input"
     cost_rule = "1 comparison per element"
@@ -129,6 +135,7 @@ class Where(Operation):
     """The elements of ``input`` where the condition is true, those of ``other`` elsewhere; all three broadcast."""
 
     name = "where"
+    kernel_suffices = "selects elements by a mask: a single NumPy call"
     reference = "torch.where"
     inputs = ports("condition", "input", "other")
     shape_rule = "broadcast: sizes are equal or 1, aligned from the last axis"
@@ -152,6 +159,7 @@ class MaskedFill(Operation):
     """
 
     name = "masked_fill"
+    kernel_suffices = "selects elements by a mask: a single NumPy call"
     reference = "torch.masked_fill"
     inputs = ports("input", "mask")
     shorthand = "value"

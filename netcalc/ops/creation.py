@@ -172,6 +172,7 @@ class Constant(_Written):
     """
 
     name = "constant"
+    kernel_suffices = "built from attributes: little work, mostly done once"
     reference = "torch.tensor, torch.full"
     shorthand = "value"
     shape_rule = "→ shape, or that of the value"
@@ -189,6 +190,7 @@ class Arange(_Creation):
     """The numbers from ``start`` up to, but not including, ``stop``, in steps of ``step``."""
 
     name = "arange"
+    kernel_suffices = "built from attributes: little work, mostly done once"
     reference = "torch.arange"
     shorthand = "stop"
     shape_rule = "→ (⌈(stop − start)/step⌉)"

@@ -101,6 +101,7 @@ class EmbeddingBag(_Table):
     """
 
     name = "embedding_bag"
+    kernel_suffices = "bags of ids differ in length, which is known only at run time"
     reference = "torch.nn.EmbeddingBag"
     inputs = ports("input", "offsets?", "per_sample_weights?")
     shape_rule = "(bags, ids) → (bags, embedding_dim), or (ids) with offsets (bags)"
@@ -176,6 +177,7 @@ class OneHot(Operation):
     """A 1 at the index of each id, along a new last axis of ``num_classes``; 0 elsewhere."""
 
     name = "one_hot"
+    kernel_suffices = "works on ids, which are small: two NumPy calls"
     reference = "torch.nn.functional.one_hot"
     shorthand = "num_classes"
     shape_rule = "(…) → (…, num_classes)"

@@ -4,7 +4,7 @@ from netcalc.dims import Dim
 from netcalc.opdef import Context, Example, RuleError, attr, normal_axis
 from netcalc.ops import operation
 from netcalc.ops._lists import Counts, Extents, Sizes
-from netcalc.ops._movement import Movement, resized
+from netcalc.ops._movement import MOVES, Movement, resized
 from netcalc.tensor_type import TensorType
 
 
@@ -50,6 +50,7 @@ class Tile(Movement):
     """
 
     name = "tile"
+    kernel_suffices = MOVES
     reference = "torch.tile"
     shorthand = "repeats"
     shape_rule = "(d…) → (repeats·d…)"
@@ -77,6 +78,7 @@ class RepeatInterleave(Movement):
     """
 
     name = "repeat_interleave"
+    kernel_suffices = MOVES
     reference = "torch.repeat_interleave"
     shorthand = "repeats"
     shape_rule = "(…, d, …) → (…, repeats·d, …); (repeats·elements) without axis"

@@ -13,6 +13,7 @@ from netcalc.tensor_type import TensorType
 class _Columns(SpatialOperation):
     """Base of the conversions between an image and its windows."""
 
+    kernel_suffices = "rearranges windows: used outside the time-critical layers of the shipped specs"
     axes = 2
     windowed = True
 

@@ -13,6 +13,7 @@ from netcalc.tensor_type import TensorType
 class _Gated(Operation):
     """Base of gated units, which split an axis into a gate and a value half."""
 
+    kernel_suffices = "halves combined after an activation: a few NumPy calls"
     shape_rule = "(…, D, …) → (…, D/2, …)"
     example = Example(((2, 8),))
 

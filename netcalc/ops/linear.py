@@ -50,6 +50,7 @@ class Bilinear(Operation):
     """y = x₁·A·x₂ + b with a matrix A for each output feature; the axes before the last are equal batch axes."""
 
     name = "bilinear"
+    kernel_suffices = "a product of two computed tensors: a few calls of BLAS"
     reference = "torch.nn.Bilinear"
     inputs = ports("input1", "input2")
     shorthand = "out"

@@ -18,6 +18,8 @@ Reduction = Literal["none", "mean", "sum"]
 class Loss(Operation):
     """Base of losses: one number per element, and their reduction."""
 
+    kernel_suffices = "runs once at the end, on the logits"
+
     reduction: Reduction = attr("reduction of the elements' losses", default="mean")
 
     def reduced(self, x: TensorType) -> TensorType:

@@ -16,6 +16,7 @@ class LPPooling(Pooling):
     ``ceil_mode`` lets reach past the end is scaled as if it were full.  The batch axis is optional.
     """
 
+    kernel_suffices = "windows of powers: rare in the shipped specs"
     cost_rule = "1 power per input element; k… − 1 adds and 1 root per output element, and 1 mul with ceil_mode"
 
     norm_type: float = attr("the power p", gt=0, allow_inf_nan=False)

@@ -11,6 +11,7 @@ from netcalc.tensor_type import TensorType
 
 
 class _Triangle(Movement):
+    kernel_suffices = "selects elements by a mask: a single NumPy call"
     shorthand = "diagonal"
     shape_rule = "unchanged"
     example = Example(((4, 5),), {"diagonal": 1})
@@ -53,6 +54,7 @@ class CausalMask(Movement):
     """
 
     name = "causal_mask"
+    kernel_suffices = "built from sizes: little work, done once if no input is involved"
     reference = "torch.nn.attention.bias; Transformer.generate_square_subsequent_mask"
     inputs = ()
     shorthand = "queries"

@@ -19,6 +19,7 @@ class Matmul(Operation):
     """
 
     name = "matmul"
+    kernel_suffices = "a product of two computed tensors: a single call of BLAS"
     reference = "torch.matmul"
     inputs = ports("input", "other")
     shape_rule = "(…, rows, inner) · (…, inner, columns) → (…, rows, columns)"
@@ -60,6 +61,7 @@ class Einsum(Operation):
     """
 
     name = "einsum"
+    kernel_suffices = "products of computed tensors: calls of BLAS"
     reference = "torch.einsum"
     inputs = ports("inputs*")
     shorthand = "equation"

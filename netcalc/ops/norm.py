@@ -184,6 +184,7 @@ class LocalResponseNorm(Operation):
     """
 
     name = "local_response_norm"
+    kernel_suffices = "sums of squares over windows of channels: rare in the shipped specs"
     reference = "torch.nn.LocalResponseNorm; Krizhevsky et al. 2012, section 3.3"
     shorthand = "size"
     shape_rule = "(N, C, …) unchanged"
@@ -224,6 +225,7 @@ class Normalize(Operation):
     """
 
     name = "normalize"
+    kernel_suffices = "a norm and a division: a few NumPy calls"
     reference = "torch.nn.functional.normalize"
     shape_rule = "unchanged"
     cost_rule = "1 div per element, and the work of the p-norm (p = 2: 1 mul and 1 add per element, 1 root per vector)"

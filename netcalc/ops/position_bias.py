@@ -28,6 +28,7 @@ from netcalc.tensor_type import TensorType
 class _Table(Operation):
     """Base of biases that depend only on sizes and parameters, and take no arithmetic on the input."""
 
+    kernel_suffices = "built from sizes or a small table: little work, done once if no input is involved"
     cost_rule = "none: a table look-up; adding the bias is work of attention"
 
     def cost(self, ctx: Context, inputs: Sequence[Any], outputs: Sequence[TensorType]) -> Sequence[Term]:

@@ -51,6 +51,7 @@ class PReLU(Elementwise):
     """
 
     name = "prelu"
+    kernel_suffices = "its slope may differ by channel: a few NumPy calls"
     elementwise = False  # the slope differs by channel
     reference = "torch.nn.PReLU; He et al. 2015, arXiv:1502.01852"
     shorthand = "num_parameters"

@@ -288,6 +288,7 @@ class GRU(_Layers, _Gated):
 class _Cell(_Recurrent):
     """Base of single time steps of one layer in one direction."""
 
+    kernel_suffices = "a single position: its products are calls of BLAS"
     inputs = ports("input", "h_0?")
     outputs = ports("h_1")
     shape_rule = "(batch, in), or (in) → (batch, hidden), or (hidden)"

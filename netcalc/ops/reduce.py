@@ -18,6 +18,7 @@ from netcalc.tensor_type import TensorType
 class _Reduction(Operation):
     """Base of reductions over axes."""
 
+    kernel_suffices = "a few NumPy calls on a tensor that is reduced to few elements"
     shorthand = "axis"
     shape_rule = "without the reduced axes; with keepdim they have size 1"
     example = Example(((2, 3, 4),), {"axis": 1})
@@ -215,6 +216,7 @@ class Cumsum(Operation):
     """The cumulative sum along an axis; integers and bools are added as int64."""
 
     name = "cumsum"
+    kernel_suffices = "sums along an axis: each element depends on those before it"
     reference = "torch.cumsum"
     shorthand = "axis"
     shape_rule = "as the input"

@@ -51,6 +51,7 @@ class TopKRouter(Operation):
     """
 
     name = "top_k_router"
+    kernel_suffices = "sorts few scores: NumPy's sort gains nothing from tiles"
     reference = "Shazeer et al. 2017, arXiv:1701.06538; DeepSeek-AI 2024, arXiv:2405.04434, arXiv:2412.19437"
     inputs = ports("logits")
     outputs = ports("weights", "indices")
@@ -185,6 +186,7 @@ class Experts(Operation):
     """
 
     name = "experts"
+    kernel_suffices = "the rows of each expert depend on the router's choice, which is known only at run time"
     reference = "Jiang et al. 2024, arXiv:2401.04088; capacity: Fedus et al. 2021, arXiv:2101.03961"
     inputs = ports("input", "weights", "indices")
     shape_rule = "(…, d), (…, k), (…, k) → (…, d)"

@@ -27,6 +27,7 @@ class SelectiveScan(Operation):
     """
 
     name = "selective_scan"
+    kernel_suffices = "a recurrence over positions that depends on the data: the kernel loops in Python"
     reference = "Gu & Dao 2023, arXiv:2312.00752, algorithm 2; mamba_ssm's selective_scan_ref"
     inputs = ports("u", "delta", "A", "B", "C", "D?", "z?", "delta_bias?", "initial_state?")
     outputs = ports("output", "last_state")

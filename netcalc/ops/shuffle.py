@@ -3,7 +3,7 @@
 from netcalc.dims import Dim, exact_div
 from netcalc.opdef import Context, Example, RuleError, Size, attr
 from netcalc.ops import operation
-from netcalc.ops._movement import Movement
+from netcalc.ops._movement import MOVES, Movement
 from netcalc.tensor_type import TensorType
 
 
@@ -12,6 +12,7 @@ class PixelShuffle(Movement):
     """Rearranges groups of r² channels into an image of r times the height and width (sub-pixel convolution)."""
 
     name = "pixel_shuffle"
+    kernel_suffices = MOVES
     reference = "torch.nn.PixelShuffle; Shi et al. 2016, arXiv:1609.05158"
     shorthand = "upscale_factor"
     shape_rule = "(…, C·r², H, W) → (…, C, H·r, W·r)"
@@ -37,6 +38,7 @@ class PixelUnshuffle(Movement):
     """Rearranges each square of r×r pixels into channels: the inverse of pixel_shuffle (space to depth)."""
 
     name = "pixel_unshuffle"
+    kernel_suffices = MOVES
     reference = "torch.nn.PixelUnshuffle; Shi et al. 2016, arXiv:1609.05158"
     shorthand = "downscale_factor"
     shape_rule = "(…, C, H·r, W·r) → (…, C·r², H, W)"

@@ -9,7 +9,7 @@ from netcalc.dims import Dim, maximum, minimum
 from netcalc.opdef import Context, Example, RuleError, attr, normal_axis, ports, whole_number
 from netcalc.ops import operation
 from netcalc.ops._lists import Axes, Sizes, Whole, Wholes, listed
-from netcalc.ops._movement import Movement, normal_axes, resized
+from netcalc.ops._movement import MOVES, Movement, normal_axes, resized
 from netcalc.tensor_type import TensorType
 
 
@@ -99,6 +99,7 @@ class Gather(Movement):
     """
 
     name = "gather"
+    kernel_suffices = MOVES
     reference = "torch.gather"
     inputs = ports("input", "index")
     shape_rule = "(…), index (…) → as the index"
@@ -125,6 +126,7 @@ class IndexSelect(Movement):
     """
 
     name = "index_select"
+    kernel_suffices = MOVES
     reference = "torch.index_select"
     inputs = ports("input", "index?")
     shape_rule = "(…, d, …), index (k) → (…, k, …)"
@@ -177,6 +179,7 @@ class Flip(Movement):
     """Reverses the order of the elements along axes."""
 
     name = "flip"
+    kernel_suffices = MOVES
     reference = "torch.flip"
     shorthand = "axis"
     shape_rule = "unchanged"

@@ -20,6 +20,7 @@ def selection(n: Dim, k: Dim) -> Dim:
 class _Arg(Operation):
     """Base of argmax and argmin."""
 
+    kernel_suffices = "gives indices: a single NumPy call on a tensor that is reduced to few elements"
     shorthand = "axis"
     shape_rule = "without the axis; with keepdim it has size 1; int64"
     cost_rule = "n − 1 comparisons per output element, n being the number of elements searched"
@@ -72,6 +73,7 @@ class Topk(Operation):
     """
 
     name = "topk"
+    kernel_suffices = "sorts: NumPy's sort gains nothing from tiles"
     reference = "torch.topk"
     outputs = ports("values", "indices")
     shorthand = "k"
@@ -106,6 +108,7 @@ class Sort(Operation):
     """
 
     name = "sort"
+    kernel_suffices = "sorts: NumPy's sort gains nothing from tiles"
     reference = "torch.sort"
     outputs = ports("values", "indices")
     shape_rule = "as the input; the indices are int64"

@@ -10,16 +10,14 @@ from netcalc.engine.fuse import is_elementwise
 from netcalc.engine.graph import Node
 from netcalc.engine.lower.context import LoweringContext
 from netcalc.engine.lower.emission import compute_dtype
-from netcalc.engine.lower.epilogue import UFUNCS, Epilogue
+from netcalc.engine.lower.epilogue import Epilogue, combining_ufunc
 from netcalc.engine.lower.passes import Pass
-from netcalc.engine.lower.registry import ELEMENTWISE, lowering
 from netcalc.engine.lower.tiling import emit_tiles, strips
 from netcalc.engine.step import Buffers
 from netcalc.engine.storage import Slot, is_dense
 from netcalc.numerics.kernels import Array
 
 
-@lowering(*ELEMENTWISE)
 def lower_elementwise(context: LoweringContext, node: Node) -> bool:
     """Emit a function of the elements of a tensor, of two, which may be broadcast, or a scale and shift by channel."""
     if not is_elementwise(node):
@@ -90,7 +88,7 @@ def _lower_broadcast(context: LoweringContext, node: Node) -> bool:
     rows_per_place = out.elements // shape[axis] // width
     cut = axis < len(shape) - 1  # otherwise the result is a single row
     parts = strips(shape[axis], out.elements, context.parallelism) if cut else [(0, shape[axis])]
-    ufunc = UFUNCS[node.op.name]
+    ufunc = combining_ufunc(node)
     if getattr(node.op, "reverse", False):
         operands.reverse()
 

@@ -18,18 +18,9 @@ from netcalc.engine.lower.passes import Pass
 from netcalc.engine.step import Buffers, BufferSpec
 from netcalc.engine.storage import Slot
 from netcalc.engine.tuning import Tuning
-from netcalc.numerics.kernels import Array
+from netcalc.numerics.kernels import UFUNCS, Array
 
-__all__ = ["UFUNCS", "Epilogue", "batch_norm_affine"]
-
-UFUNCS: dict[str, Callable[..., Any]] = {
-    "add": np.add,
-    "sub": np.subtract,
-    "mul": np.multiply,
-    "div": np.divide,
-    "minimum": np.minimum,
-    "maximum": np.maximum,
-}
+__all__ = ["Epilogue", "batch_norm_affine", "combining_ufunc"]
 
 #: Scratch buffers of activations.
 _BUFFERS = ("activation", "second activation")
@@ -100,7 +91,7 @@ class Epilogue:
         self, context: LoweringContext, node: Node, stage: Node, tensor: Tensor, order: Sequence[int]
     ) -> Stage:
         """Return the stage that combines the tile with a number, with another tensor, or with itself."""
-        ufunc, reverse = UFUNCS[stage.op.name], bool(getattr(stage.op, "reverse", False))
+        ufunc, reverse = combining_ufunc(stage), bool(getattr(stage.op, "reverse", False))
         numbers = stage.op.numbers()
         if numbers:
             return partial(_combine_with_number, ufunc, numbers[0], reverse)
@@ -121,6 +112,13 @@ class Epilogue:
         """Return the passes over the tile ``x``, which is at these rows and columns of the whole result."""
         tile = _Tile(x, rows, columns, buffers)
         return [one for stage in self._stages for one in stage(tile)]
+
+
+def combining_ufunc(node: Node) -> Callable[..., Any]:
+    """Return the ufunc of a node that combines two tensors, or a tensor and a number."""
+    ufunc = UFUNCS.get(node.op.name)
+    assert ufunc is not None
+    return ufunc
 
 
 def batch_norm_affine(context: LoweringContext, node: Node) -> tuple[Callable[[], Array], Callable[[], Array]]:

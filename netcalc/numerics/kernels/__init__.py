@@ -18,6 +18,8 @@ registered beside the kernel::
     @initial_table("sinusoidal_positions")
     def table(op, name, shape):
         ...  # the content of the parameter or buffer ``name``
+
+An operation with the trait ``combines`` also registers the ufunc that combines its operands: ``ufunc("add")(np.add)``.
 """
 
 from __future__ import annotations
@@ -43,9 +45,12 @@ _MODULES = ops.modules("netcalc.numerics.kernels")
 KERNELS: Registry[Kernel] = Registry("kernel", _MODULES)
 #: The functions that compute the tables of an operation (``Init.of("table")``); most operations have no tables.
 TABLES: Registry[Table] = Registry("table", _MODULES)
-#: Decorators that register a kernel, or the function of a table, under the names of its operations.
+#: The ufuncs of the operations that combine two tensors.
+UFUNCS: Registry[Callable[..., Any]] = Registry("ufunc", _MODULES)
+#: Decorators that register a kernel, the function of a table, or a ufunc, under the names of its operations.
 kernel = KERNELS.register
 initial_table = TABLES.register
+ufunc = UFUNCS.register
 
 
 @dataclass(slots=True)

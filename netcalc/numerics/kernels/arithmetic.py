@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from netcalc.dtypes import DType, result_type
-from netcalc.numerics.kernels import Array, Run, kernel, like, wide
+from netcalc.numerics.kernels import Array, Run, kernel, like, ufunc, wide
 from netcalc.numerics.numpy_dtypes import dtype_name, numpy_dtype
 from netcalc.ops.arithmetic import Div, Pow
 
@@ -34,25 +34,29 @@ def alike(x: Any, y: Any, *, least: DType = "bool") -> tuple[Array, Array, np.dt
     return one, other, common
 
 
-def _register(name: str, ufunc: Callable[..., Any]) -> None:
+def _register(name: str, function: Callable[..., Any]) -> None:
+    ufunc(name)(function)
+
     @kernel(name)
     def combine(op: Any, run: Run, *arrays: Array | None) -> Array:
         def both(x: Any, y: Any) -> Array:
             x, y, dtype = alike(x, y)
-            result: Array = np.asanyarray(ufunc(x, y))
+            result: Array = np.asanyarray(function(x, y))
             return result.astype(dtype, copy=False)
 
         return reduce(both, operands(op, arrays))
 
 
-for _name, _ufunc in {
+for _name, _function in {
     "add": np.add,
     "sub": np.subtract,
     "mul": np.multiply,
     "minimum": np.minimum,
     "maximum": np.maximum,
 }.items():
-    _register(_name, _ufunc)
+    _register(_name, _function)
+
+ufunc("div")(np.divide)
 
 
 @kernel("div")

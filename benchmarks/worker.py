@@ -1,4 +1,4 @@
-"""One engine in a separate process, which runs on request.
+"""Worker process that runs one engine on request.
 
     python benchmarks/worker.py ENGINE MODEL BATCH THREADS FOLDER
 

@@ -1,7 +1,7 @@
 """Evaluation of a program operation by operation, with repeats unrolled, on values of any kind.
 
-The reference executor evaluates arrays, the planner the tensors of its graph. Both thereby share the rule that the
-outputs of one iteration are the first inputs of the next.
+The reference executor evaluates arrays, and the planner evaluates the tensors of its graph. The rule that the outputs
+of one iteration are the first inputs of the next is implemented here for both.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from netcalc.ir import Body, CallNode, Program, Value, join
 __all__ = ["Evaluate", "Leave", "operation_count", "unroll"]
 
 T = TypeVar("T")
-#: Return the outputs of one operation for its inputs, None standing for an input that is not given.
+#: Return the outputs of one operation for its inputs; None is an optional input that is absent.
 Evaluate: TypeAlias = Callable[[Instance, Sequence[T | None]], Sequence[T]]
 #: Receive the path, the call and the outputs of each iteration of a call when it ends.
 Leave: TypeAlias = Callable[[str, CallNode, Sequence[T]], None]
@@ -46,9 +46,9 @@ def operation_count(program: Program) -> int:
 
 
 class _Unrolling(Generic[T]):
-    """One evaluation of a program.
+    """State of the evaluation of a program.
 
-    A function that receives a list of values empties it, so that no frame above it keeps the values alive.
+    Each method empties the list of values that it receives, so that no calling frame keeps the values alive.
     """
 
     def __init__(self, program: Program, evaluate: Evaluate[T], leave: Leave[T] | None) -> None:
@@ -78,17 +78,17 @@ class _Unrolling(Generic[T]):
         return [output for value in body.outputs if (output := values[value]) is not None]
 
     def _call(self, node: CallNode, path: str, inputs: list[T | None]) -> list[T]:
-        """Evaluate the iterations of a call in turn."""
+        """Evaluate the iterations of a call one after the other."""
         carried = node.carried
-        for turn in range(node.times - 1):
+        for index in range(node.times - 1):
             arguments = inputs[:]
             inputs[:carried] = [None] * carried
-            inputs[:carried] = self._iteration(node, path, turn, arguments)
+            inputs[:carried] = self._iteration(node, path, index, arguments)
         return self._iteration(node, path, node.times - 1, inputs)
 
-    def _iteration(self, node: CallNode, path: str, turn: int, arguments: list[T | None]) -> list[T]:
-        here = join(path, node.instance(turn))
-        outputs = self.body(node.body, here, arguments)
+    def _iteration(self, node: CallNode, path: str, index: int, arguments: list[T | None]) -> list[T]:
+        instance = join(path, node.instance(index))
+        outputs = self.body(node.body, instance, arguments)
         if self._leave is not None:
-            self._leave(here, node, outputs)
+            self._leave(instance, node, outputs)
         return outputs

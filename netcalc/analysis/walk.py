@@ -15,8 +15,8 @@ __all__ = ["Instance", "ParameterInstance", "dtype_of", "instances", "parameters
 class Instance(NamedTuple):
     """An operation of the unrolled program.
 
-    ``owners`` maps the name of each parameter to the path of the tensor that is used: the parameter's own path, or
-    that of the layer whose weights are shared. ``sources`` maps it to its place in a reference checkpoint.
+    ``owners`` maps the name of each parameter to the path of the tensor that is used, which is another path if the
+    parameter is tied or its layer shares weights. ``sources`` maps it to its place in a reference checkpoint.
     """
 
     path: str
@@ -43,7 +43,7 @@ class ParameterInstance(NamedTuple):
 
 
 class _Place(NamedTuple):
-    """Position of the traversal: the prefix of paths, and the prefix under which parameters are owned."""
+    """Position of the traversal: the prefix of paths, that of parameter paths, and the checkpoint mappings in force."""
 
     prefix: str
     owner: str
@@ -81,8 +81,8 @@ def _walk(body: Body, place: _Place, owners: dict[str, str]) -> Iterator[Instanc
         if isinstance(node, OpNode):
             yield _instance(node, place, owners)
             continue
-        for turn in range(node.times):
-            name = node.instance(turn)
+        for index in range(node.times):
+            name = node.instance(index)
             prefix = join(place.prefix, name)
             owner = join(place.owner, name) if node.shares is None else _target(node.shares, place)
             checkpoints = (*place.checkpoints, (prefix, node.body.checkpoint))
@@ -111,7 +111,10 @@ def _target(tie: Tie, place: _Place) -> str:
 
 
 def _source(path: str, place: _Place) -> CheckpointSource | None:
-    """Return the place of a parameter in the checkpoint as the innermost block declares it, its name made absolute."""
+    """Return the place of a parameter in the checkpoint, as the innermost block that maps it declares it.
+
+    The name is absolute.
+    """
     for prefix, checkpoint in reversed(place.checkpoints):
         relative = path.removeprefix(prefix + ".") if prefix else path
         if relative in checkpoint:

@@ -129,7 +129,7 @@ def _network(
 
 
 class Network:
-    """A network with all shapes computed; made by :func:`load` and :func:`loads`.
+    """A network with all shapes computed, created by :func:`load`, :func:`loads` or :func:`load_data`.
 
     ``program`` is its intermediate representation, see :mod:`netcalc.ir`.
 
@@ -169,7 +169,7 @@ class Network:
 
         Args:
             convention: counting convention of MACs and FLOPs.
-            depth: number of path parts to which layers are summed up; None for single operations.
+            depth: number of path parts; layers with longer paths are summed up. None for single operations.
             unroll: True to list every instance of a repeated layer.
         """
         return summarise(self.analysis(convention), depth=depth, unroll=unroll)
@@ -186,16 +186,19 @@ class Network:
 
     @property
     def flops(self) -> Dim:
-        """Number of arithmetic operations of a forward pass; a multiply-add is two."""
+        """Number of arithmetic operations of a forward pass; a multiply-add counts as two."""
         return self.cost().flops
 
     @cached_property
     def shapes(self) -> Mapping[str, LayerShapes]:
         """Shapes of every operation by its full path, repeats unrolled."""
-        return {i.path: LayerShapes(_shapes(i.node.inputs), _shapes(i.node.outputs)) for i in instances(self.program)}
+        return {
+            instance.path: LayerShapes(_shapes(instance.node.inputs), _shapes(instance.node.outputs))
+            for instance in instances(self.program)
+        }
 
     def specialise(self, **sizes: int) -> Network:
-        """The network with symbolic dims at these sizes; see :func:`netcalc.ir.specialise.specialise`.
+        """Return the network with symbolic dims replaced by sizes; see :func:`netcalc.ir.specialise.specialise`.
 
         >>> import netcalc
         >>> net = netcalc.load("resnet34", symbolic=["batch"])
@@ -234,20 +237,22 @@ class Network:
         """Run a forward pass in NumPy.
 
         Args:
-            inputs: arrays by name; the others are drawn.
-            weights: a ``.safetensors`` or ``.npz`` file, or arrays by name; None to draw parameters by ``init``.
-            init: ``--init`` options, as in ``"*.bias=zeros"``.
-            seed: seed of everything that is drawn.
-            trace: patterns of paths whose outputs are summarised; ``keep`` keeps their arrays.
-            progress: function that is called with the number of steps done, their total, and a path.
-            plan: ``"fast"``, or ``"reference"`` to run operation by operation.
+            inputs: arrays by name; other inputs are drawn at random, or take their default.
+            weights: a ``.safetensors`` or ``.npz`` file, or arrays by name; None to initialise parameters by ``init``.
+            init: one initialiser or several, such as ``"*.bias=zeros"``; as ``--init`` of the command line.
+            seed: seed of all random numbers.
+            trace: patterns of paths; statistics of the outputs of these layers are recorded.
+            keep: True to record the traced arrays as well.
+            progress: function that is called with the number of steps done, the number of all steps, and a path.
+            plan: ``"fast"`` for a planned run, ``"reference"`` to run operation by operation.
             threads: number of workers of a fast run; None for the number of available cores.
             processes: True for worker processes instead of threads, on Linux.
-            profiled: True to time a few more passes.
+            profiled: True to time five further passes.
 
         Raises:
-            NetcalcError: E404 for symbolic sizes, E502 for bad arguments, E503 for a trace that matches nothing, E601
-                for weights and E602 for inputs that do not fit, E603 if memory is insufficient, E605 for files.
+            NetcalcError: E404 for symbolic sizes, E502 for bad arguments, E503 if a pattern of ``trace`` matches no
+                path, E601 if weights and E602 if inputs do not match the spec, E603 if memory is insufficient, E605 if
+                a file cannot be read.
         """
         from netcalc.engine.run import forward
 
@@ -275,7 +280,7 @@ class Network:
         threads: int | None = None,
         processes: bool = False,
     ) -> Compiled:
-        """Plan the network and load its weights once, for many runs; arguments as for :meth:`run`.
+        """Plan the network and load its weights once, for repeated passes; arguments as for :meth:`run`.
 
         Raises:
             NetcalcError: as :meth:`run` does; also E502 in training mode or for too many operations.

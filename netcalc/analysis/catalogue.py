@@ -1,4 +1,4 @@
-"""The specs that ship with their figures at the default sizes."""
+"""Shipped specs with their figures at the default sizes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["ListedSpec", "listed_spec"]
 
 
 class ListedSpec(NamedTuple):
-    """A spec in the list of those that ship."""
+    """A shipped spec with its figures at the default sizes."""
 
     name: str
     family: str
@@ -24,7 +24,7 @@ class ListedSpec(NamedTuple):
 
 
 def listed_spec(name: str, loaded: Loaded, convention: str) -> ListedSpec:
-    """Return the entry of a spec, its MACs under a counting convention."""
+    """Return the figures of a shipped spec, its MACs under a counting convention."""
     total = analyse(elaborate(loaded, {}), convention).total
     document = loaded.document
     return ListedSpec(name, document.family, total.params, total.macs, document.about, document.source)

@@ -21,7 +21,7 @@ COMPARED = tuple(figure for figure in FIGURES.values() if "compare" in figure.fi
 
 @dataclass(frozen=True, slots=True)
 class OperationMatch:
-    """The number of executions of an operation in each network, and the cost of all of them."""
+    """Executions of an operation in each network: their number, and the cost of all of them."""
 
     op: str
     executions: tuple[int, ...]
@@ -35,7 +35,7 @@ class OperationMatch:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Networks side by side; differences are from the first."""
+    """Networks side by side; differences are relative to the first."""
 
     names: tuple[str, ...]
     convention: str
@@ -51,14 +51,14 @@ class Comparison:
         return not any(match.differs for match in self.layers)
 
     def shown_totals(self) -> list[Figure]:
-        """Return the figures to show as totals; a part only if it is not the whole in some network."""
+        """Return the figures to show as totals; a part only if it differs from the whole in some network."""
         return shown_totals("compare", self.totals)
 
     def rows(self, *, depth: int | None = None, all: bool = False) -> Iterator[Match]:
-        """Yield the innermost matches, or with a depth those at it; without ``all`` only those that differ.
+        """Yield the innermost matches, or with a depth those at that depth; without ``all`` only those that differ.
 
-        Their figures times their repeats add up to the totals; those of matches that differ add up to the differences
-        of the totals.
+        Figures times repeats, summed over all matches, are the totals. Differences times repeats, summed over the
+        matches that differ, are the differences of the totals.
         """
         return _innermost(self.layers, depth, all)
 
@@ -97,9 +97,9 @@ def _outputs(program: Program) -> dict[str, TensorType]:
 
 def _operations(analyses: Sequence[Analysis]) -> Iterator[OperationMatch]:
     by_network = [analysis.by_operation for analysis in analyses]
-    none = (0, Cost())
+    absent = (0, Cost())
     for op in dict.fromkeys(op for operations in by_network for op in operations):
-        uses = [operations.get(op, none) for operations in by_network]
+        uses = [operations.get(op, absent) for operations in by_network]
         yield OperationMatch(op, tuple(count for count, _ in uses), tuple(cost for _, cost in uses))
 
 

@@ -23,8 +23,8 @@ __all__ = ["Analysis", "Row", "analyse"]
 class Row(NamedTuple):
     """A line of a report: an operation, a call, or all lines under one name.
 
-    ``path`` is that of the first instance, ``label`` its last part or the range of instances.  ``compute_cost`` returns
-    the cost of one instance, and ``repeat`` is the number of instances.
+    ``path`` is the path of the first instance.  ``label`` is the last part of the path, or a range of instances.
+    ``compute_cost`` returns the cost of one instance, and ``repeat`` is the number of instances.
     """
 
     path: str
@@ -66,7 +66,7 @@ class Analysis:
 
     @property
     def uncounted(self) -> tuple[str, ...]:
-        """Operations that do work of which the convention counts nothing, in order of first use."""
+        """Operations whose work the convention does not count, in order of first use."""
         _ = self.total
         return tuple(self._uncounted)
 
@@ -80,15 +80,15 @@ class Analysis:
         return operations
 
     def rows(self, *, depth: int | None = None, unroll: bool = False) -> Iterable[Row]:
-        """Return rows that add up to the totals: the operations, or with a depth the layers at it."""
+        """Return rows that add up to the totals: the operations, or with a depth the layers at that depth."""
         return self.leaves(unroll=unroll) if depth is None else self.frontier(depth, unroll=unroll)
 
     def leaves(self, *, unroll: bool = False) -> Iterator[Row]:
-        """Yield every operation in order of execution; those in repeats stand for all instances unless unrolled."""
+        """Yield every operation in order of execution; unless unrolled, a repeated one stands for all its instances."""
         yield from self._leaves(self.program.main, "", 1, unroll, shared=False)
 
     def frontier(self, depth: int, *, unroll: bool = False) -> Iterator[Row]:
-        """Yield rows with paths of at most ``depth`` parts, the contents of deeper ones summed."""
+        """Yield rows with paths of at most ``depth`` parts; deeper rows are summed."""
         yield from _cut(self.tree(unroll=unroll), depth, 1)
 
     def tree(self, *, unroll: bool = False) -> tuple[Row, ...]:
@@ -102,7 +102,7 @@ class Analysis:
         return self._node_costs[id(node)]
 
     def terms(self, node: OpNode, *, expected: bool = False) -> tuple[Term, ...]:
-        """Return the work of one operation, term by term: all of it, or the part expected to be useful."""
+        """Return the terms of the work of one operation: all work that is executed, or the useful work only."""
         rule = node.op.expected_cost if expected else node.op.cost
         return tuple(rule(self._context, node.input_types, node.output_types))
 
@@ -137,12 +137,12 @@ class Analysis:
 
     def _call(self, node: CallNode) -> Cost:
         cost = self._body(node.body)
-        return cost if node.shares is None else cost.using_weights_of_another()
+        return cost if node.shares is None else cost.with_tied_weights()
 
     def _instance(self, node: Node, shared: bool) -> Cost:
         """Return the cost of an operation, or of one iteration of a call."""
         cost = self.node(node) if isinstance(node, OpNode) else self._body(node.body)
-        return cost.using_weights_of_another() if shared else cost
+        return cost.with_tied_weights() if shared else cost
 
     # -- rows -------------------------------------------------------------------------------------
 
@@ -160,7 +160,7 @@ class Analysis:
     def _leaf(self, node: OpNode, path: str, repeat: int, shared: bool) -> Row:
         compute_cost = cache(partial(self._instance, node, shared))
         label = path.rpartition(".")[2]
-        return Row(path, label, node.op.name, _given(node), node.outputs, compute_cost, repeat, (), node)
+        return Row(path, label, node.op.name, _used_inputs(node), node.outputs, compute_cost, repeat, (), node)
 
     def _tree(self, body: Body, prefix: str, unroll: bool, *, shared: bool) -> tuple[Row, ...]:
         rows: list[tuple[tuple[str, ...], Row]] = []
@@ -181,12 +181,13 @@ class Analysis:
         first = path.rpartition(".")[2]
         last = node.instance(node.times - 1).rpartition(".")[2]
         label = f"{first}–{last}" if times > 1 and last != first else first
+        inputs = _used_inputs(node)
         # a repeated operation is a single line
         if len(children) == 1 and children[0].path == path:
             only = children[0]
-            return Row(path, label, only.op, _given(node), node.outputs, only.compute_cost, times, (), only.node)
+            return Row(path, label, only.op, inputs, node.outputs, only.compute_cost, times, (), only.node)
         compute_cost = cache(partial(self._instance, node, shared))
-        return Row(path, label, node.body.block, _given(node), node.outputs, compute_cost, times, children, node)
+        return Row(path, label, node.body.block, inputs, node.outputs, compute_cost, times, children, node)
 
 
 def analyse(program: Program, convention: str = "netcalc") -> Analysis:
@@ -201,8 +202,8 @@ def analyse(program: Program, convention: str = "netcalc") -> Analysis:
     return Analysis(program, CONVENTIONS[convention])
 
 
-def _given(node: Node) -> tuple[Value, ...]:
-    """Return the inputs of a node without optional ones that are not given."""
+def _used_inputs(node: Node) -> tuple[Value, ...]:
+    """Return the inputs of a node without optional inputs that are absent."""
     return tuple(value for value in node.inputs if value is not None)
 
 
@@ -234,7 +235,7 @@ def _sum(rows: Iterable[Row]) -> Cost:
 
 
 def _cut(rows: tuple[Row, ...], depth: int, repeat: int) -> Iterator[Row]:
-    """Yield the rows at a depth, and operations above it; ``repeat`` is that of the rows around them."""
+    """Yield the rows at a depth, and operations above it; ``repeat`` is the product of the enclosing repeats."""
     for row in rows:
         if row.children and row.path.count(".") + 1 < depth:
             yield from _cut(row.children, depth, repeat * row.repeat)

@@ -20,7 +20,7 @@ from netcalc.opdef import KINDS, Context, Kind, Operation, Param, Term, WorkingL
 
 __all__ = ["Explanation", "Section", "explain"]
 
-#: The names of the kinds of work in running text.
+#: Names of the kinds of work, in the plural.
 KIND_NAMES = {
     "mac": "multiply-adds",
     "add": "additions",
@@ -42,7 +42,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """The working of one layer, or of a part of the network as the sum of its layers."""
+    """The working of one layer, or of a part of the network, whose figures are sums over its layers."""
 
     spec: str
     path: str
@@ -186,19 +186,19 @@ def _sum(row: Row, figure: Figure, rule: str) -> Section:
     """Return the working of one figure of a part, as the sum over the rows below it."""
     steps: list[WorkingLine] = []
     for child in row.children:
-        each, label = figure.of(child.cost), child.path or child.label
-        if each == 0:
+        value, label = figure.of(child.cost), child.path or child.label
+        if value == 0:
             continue
         times, working = "", ""
         if child.repeat > 1:
-            times, working = f" ×{child.repeat:,}", f"{child.repeat:,}·{_number(each)}"
-        steps.append(WorkingLine(label + times, "", working, each * child.repeat))
+            times, working = f" ×{child.repeat:,}", f"{child.repeat:,}·{_number(value)}"
+        steps.append(WorkingLine(label + times, "", working, value * child.repeat))
     if steps:
         steps.append(WorkingLine("sum", "", "", figure.of(row.cost)))
     return Section(figure.title, tuple(steps), rule)
 
 
-# -- finding ----------------------------------------------------------------------------------------
+# -- look-up ----------------------------------------------------------------------------------------
 
 
 def _find(rows: Sequence[Row], path: str) -> Row | None:
@@ -210,14 +210,14 @@ def _find(rows: Sequence[Row], path: str) -> Row | None:
             continue
         if instance == path:
             return row
-        found = _find(row.children, row.path + path[len(instance) :])
-        if found is not None:
-            return found
+        descendant = _find(row.children, row.path + path[len(instance) :])
+        if descendant is not None:
+            return descendant
     return None
 
 
 def _instance(row: Row, path: str) -> str | None:
-    """Return the part of ``path`` that is an instance of a folded row; None if there is none."""
+    """Return the beginning of ``path`` that names an instance of a folded row; None if there is none."""
     if not isinstance(row.node, CallNode) and row.repeat == 1:
         return None
     stem, _, first = row.path.rpartition(".")

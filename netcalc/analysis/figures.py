@@ -1,8 +1,9 @@
 """The figures of a network: parameters, bytes and work, each declared once.
 
-A declaration in the body of :class:`Figures` gives a figure's name, titles, unit, how it is read from an operation, and
-the views that show it.  Costs, layers, totals, tables, JSON records and their schemas are derived from it.  To add a
-figure, declare it there; where it is read from facts that :class:`Weight` or :class:`Work` lacks, add these as well.
+A declaration in the body of :class:`Figures` gives the name, the titles and the unit of a figure, the function that
+reads it from an operation, and the views that show it.  Costs, layers, totals, tables, JSON records and their schemas
+are derived from these declarations.  To add a figure, declare it there; if it needs data that :class:`Weight` or
+:class:`Work` lacks, add the data to them.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ __all__ = ["FIGURES", "Cost", "Figure", "Figures", "Unit", "Use", "View", "Weigh
 #: Reports that show figures; ``operations`` is the table of totals by operation within a report.
 View: TypeAlias = Literal["shapes", "params", "flops", "summary", "operations", "compare", "explain"]
 Unit: TypeAlias = Literal["elements", "bytes", "macs", "flops"]
-#: How an operation uses a tensor: as a parameter or buffer of its own, or as a parameter that is counted elsewhere.
+#: Use of a tensor by an operation: a parameter or buffer of its own, or a parameter that is counted elsewhere.
 Use: TypeAlias = Literal["parameter", "buffer", "tied"]
 
 
@@ -37,7 +38,8 @@ class Weight(NamedTuple):
 class Work(NamedTuple):
     """The work of an operation as a convention counts it, from which work figures are read.
 
-    ``executed`` does not depend on the data; ``expected`` is the useful part of it on data as expected.
+    ``executed`` is all work, which does not depend on the data.  ``expected`` is its useful part if tokens are
+    distributed evenly among experts.
     """
 
     node: OpNode
@@ -59,8 +61,8 @@ class Figure:
         total: title among the totals; None leaves the figure out of them.
         part_of: the figure that this one is a part of.  Totals show a part only where it is not the whole.
         fields: views whose JSON and CSV give the figure for each layer; ``explain`` gives it a section.
-        columns: views whose tables have a column of it, each with the column's priority: 0 is never dropped on a
-            narrow terminal, and of the others the highest is dropped first.
+        columns: views whose tables have a column of it, each with the rank at which a narrow terminal drops the
+            column: the highest rank is dropped first, and 0 never.
     """
 
     def __init__(
@@ -129,7 +131,7 @@ class Figures:
         "parameters",
         "elements of parameters, trainable and frozen; a tied parameter counts where it is first used",
         "elements",
-        weight=lambda it: it.elements,
+        weight=lambda weight: weight.elements,
         total="parameters",
         fields=("params", "summary", "compare", "explain"),
         columns={"params": 0, "summary": 0, "operations": 0, "compare": 0},
@@ -138,7 +140,7 @@ class Figures:
         "trainable",
         "elements of parameters that are trained",
         "elements",
-        weight=lambda it: it.elements if it.param.trainable and not it.node.frozen else 0,
+        weight=lambda weight: weight.elements if weight.param.trainable and not weight.node.frozen else 0,
         total="trainable",
         fields=("params",),
     )
@@ -153,7 +155,7 @@ class Figures:
         "tied",
         "elements of parameters that are used here and counted elsewhere",
         "elements",
-        weight=lambda it: it.elements,
+        weight=lambda weight: weight.elements,
         use="tied",
         fields=("params",),
     )
@@ -161,27 +163,29 @@ class Figures:
         "buffers",
         "elements of buffers",
         "elements",
-        weight=lambda it: it.elements,
+        weight=lambda weight: weight.elements,
         use="buffer",
         total="buffers",
         fields=("params", "summary", "compare", "explain"),
-        columns={"params": 3, "summary": 3, "operations": 3, "compare": 4},
+        columns={"params": 3, "summary": 5, "operations": 3, "compare": 4},
     )
     weight_bytes = Figure(
         "bytes",
         "bytes of parameters",
         "bytes",
-        weight=lambda it: it.bytes,
+        weight=lambda weight: weight.bytes,
         total="bytes of weights",
         fields=("params",),
         columns={"params": 2},
     )
-    buffer_bytes = Figure("bytes of buffers", "bytes of buffers", "bytes", weight=lambda it: it.bytes, use="buffer")
+    buffer_bytes = Figure(
+        "bytes of buffers", "bytes of buffers", "bytes", weight=lambda weight: weight.bytes, use="buffer"
+    )
     macs = Figure(
         "MACs",
         "multiply-adds that the convention counts",
         "macs",
-        work=lambda it: it.executed.macs,
+        work=lambda work: work.executed.macs,
         total="MACs",
         fields=("flops", "summary", "compare", "explain"),
         columns={"flops": 0, "summary": 0, "operations": 0, "compare": 0},
@@ -190,32 +194,32 @@ class Figures:
         "FLOPs",
         "operations that the convention counts",
         "flops",
-        work=lambda it: it.executed.flops,
+        work=lambda work: work.executed.flops,
         total="FLOPs",
         fields=("flops", "summary", "compare", "explain"),
-        columns={"flops": 0, "summary": 1, "operations": 1, "compare": 3},
+        columns={"flops": 0, "summary": 3, "operations": 1, "compare": 3},
     )
     params_active = Figure(
         "active",
         "elements of parameters that one token uses: fewer than all where a router chooses among experts",
         "elements",
-        weight=lambda it: it.node.op.active(it.param, it.node.input_types),
+        weight=lambda weight: weight.node.op.active(weight.param, weight.node.input_types),
         total="active for a token",
         part_of="params",
     )
     macs_expected = Figure(
         "useful MACs",
-        "the useful part of the multiply-adds, on data as expected",
+        "the useful part of the multiply-adds if tokens are distributed evenly among experts",
         "macs",
-        work=lambda it: it.expected.macs,
+        work=lambda work: work.expected.macs,
         total="expected useful MACs",
         part_of="macs",
     )
     flops_expected = Figure(
         "useful FLOPs",
-        "the useful part of the operations, on data as expected",
+        "the useful part of the operations if tokens are distributed evenly among experts",
         "flops",
-        work=lambda it: it.expected.flops,
+        work=lambda work: work.expected.flops,
         total="expected useful FLOPs",
         part_of="flops",
     )
@@ -232,7 +236,7 @@ _WEIGHTS: Mapping[Use, list[tuple[int, Callable[[Weight], Dim]]]] = {
     use: [(figure.index, figure.weight) for figure in _STORED if figure.weight is not None and figure.use == use]
     for use in ("parameter", "buffer", "tied")
 }
-#: Stored figures that a call keeps although its weights belong to another: work, and uses of tied parameters.
+#: For each stored figure, True if a call that shares the weights of another keeps it: work, and tied parameters.
 _KEPT = [figure.work is not None or figure.use == "tied" for figure in _STORED]
 _ZEROS: tuple[Dim, ...] = (0,) * len(_STORED)
 
@@ -265,8 +269,8 @@ class Cost(Figures):
         """The cost of ``count`` of these."""
         return self if count == 1 else Cost(tuple([value * count for value in self.values]))
 
-    def using_weights_of_another(self) -> Cost:
-        """The same work with no weights of its own: its parameters count as tied."""
+    def with_tied_weights(self) -> Cost:
+        """The same cost with all parameters counted as tied, and without buffers."""
         values = [value if kept else 0 for value, kept in zip(self.values, _KEPT, strict=True)]
         values[Figures.params_tied.index] += self.params
         return Cost(tuple(values))
@@ -283,11 +287,11 @@ class Cost(Figures):
 
 
 def shown_totals(view: View, totals: Iterable[Figures]) -> list[Figure]:
-    """The figures that a view gives as totals: a part only where it is not the whole of each of ``totals``."""
+    """Return the figures that a view gives as totals; a part only if it differs from its whole in one of ``totals``."""
     totals = tuple(totals)
     return [
         figure
         for figure in FIGURES.values()
         if figure.total_in(view)
-        and (figure.part_of is None or any(figure.of(it) != FIGURES[figure.part_of].of(it) for it in totals))
+        and (figure.part_of is None or any(figure.of(total) != FIGURES[figure.part_of].of(total) for total in totals))
     ]

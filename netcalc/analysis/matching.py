@@ -1,7 +1,7 @@
 """Matching of the layers of several networks by their paths.
 
-Rows of repeated layers stand for ranges of numbered instances.  Where the ranges of two networks overlap in part, they
-are split at each other's ends, so that the time does not depend on the number of instances.
+A row of a repeated layer stands for a range of numbered instances.  Ranges of two networks that overlap in part are
+split where one of them begins or ends, so that the time does not depend on the number of instances.
 """
 
 from __future__ import annotations
@@ -47,12 +47,12 @@ class Match:
 
 def match_layers(trees: Sequence[Iterable[Row]]) -> tuple[Match, ...]:
     """Return the matches of the layers of several networks, given as trees of rows."""
-    siblings = [tuple(_Counted(row, 1) for row in tree) for tree in trees]
+    siblings = [tuple(_CountedRow(row, 1) for row in tree) for tree in trees]
     return tuple(_with_outer_repeat(match, 1) for match in _match_siblings(siblings, ""))
 
 
-class _Counted(NamedTuple):
-    """A row, and the number of iterations with shared weights that are counted as one instance of it."""
+class _CountedRow(NamedTuple):
+    """A row, and the number of iterations with shared weights that one of its instances stands for."""
 
     row: Row
     iterations: int
@@ -83,10 +83,11 @@ class _Range(NamedTuple):
 _NUMBERED = re.compile(r"(|.*_)(0|[1-9]\d*)")
 
 
-def _match_siblings(siblings: Sequence[Sequence[_Counted] | None], prefix: str) -> tuple[Match, ...]:
-    """Match the rows directly below ``prefix`` in each network; repeats are counted within one instance of it.
+def _match_siblings(siblings: Sequence[Sequence[_CountedRow] | None], prefix: str) -> tuple[Match, ...]:
+    """Match the rows directly below ``prefix`` in each network; repeats are those within one instance of ``prefix``.
 
-    A network that has nothing at ``prefix`` is None.  It makes no difference here, since its parent differs already.
+    ``siblings`` has None for a network without anything at ``prefix``.  Such a network does not make the rows
+    different, since the parent is reported as different already.
     """
     rows_by_range = [_ranges(rows or ()) for rows in siblings]
     bounds = _bounds(range_ for rows in rows_by_range for range_ in rows)
@@ -107,27 +108,27 @@ def _match_siblings(siblings: Sequence[Sequence[_Counted] | None], prefix: str) 
     return tuple(match for _, match in matches)
 
 
-def _ranges(rows: Iterable[_Counted]) -> dict[_Range, _Counted]:
+def _ranges(rows: Iterable[_CountedRow]) -> dict[_Range, _CountedRow]:
     """Return the rows by the ranges of instances that they stand for."""
-    ranges: dict[_Range, _Counted] = {}
+    ranges: dict[_Range, _CountedRow] = {}
     occurrences: dict[str, int] = {}
     for row, iterations in rows:
         name = row.path.rpartition(".")[2]
         occurrence = occurrences[name] = occurrences.get(name, -1) + 1
         numbered = _NUMBERED.fullmatch(name) if row.label == name else re.fullmatch(r"(.*?)(\d+)", name)
         if numbered is None:
-            ranges[_Range(name, occurrence=occurrence)] = _Counted(row, iterations * row.repeat)
+            ranges[_Range(name, occurrence=occurrence)] = _CountedRow(row, iterations * row.repeat)
             continue
         stem, first = numbered[1], int(numbered[2])
         if row.label != name:
-            ranges[_Range(stem, first, first + row.repeat - 1, occurrence)] = _Counted(row, iterations)
+            ranges[_Range(stem, first, first + row.repeat - 1, occurrence)] = _CountedRow(row, iterations)
         else:
-            ranges[_Range(stem, first, first, occurrence)] = _Counted(row, iterations * row.repeat)
+            ranges[_Range(stem, first, first, occurrence)] = _CountedRow(row, iterations * row.repeat)
     return ranges
 
 
 def _bounds(ranges: Iterable[_Range]) -> dict[str, list[int]]:
-    """Return, for each name, the numbers at which a range of any network begins or has ended."""
+    """Return, for each name, the sorted bounds of the ranges of all networks; the end of a range is exclusive."""
     bounds: dict[str, set[int]] = {}
     for range_ in ranges:
         if range_.first >= 0:
@@ -136,7 +137,7 @@ def _bounds(ranges: Iterable[_Range]) -> dict[str, list[int]]:
 
 
 def _split(range_: _Range, bounds: Mapping[str, list[int]]) -> Iterator[_Range]:
-    """Yield the parts of a range between the bounds of others."""
+    """Yield the parts of a range between the bounds inside it."""
     if range_.first == range_.last:
         yield range_
         return
@@ -147,7 +148,10 @@ def _split(range_: _Range, bounds: Mapping[str, list[int]]) -> Iterator[_Range]:
 
 
 def _merge(networks: Sequence[Iterable[_Range]]) -> list[_Range]:
-    """Return all ranges in the order of the first network; others follow their predecessor in their own network."""
+    """Return all ranges in the order of the first network.
+
+    A range that the first network lacks follows the range before it in its own network.
+    """
     merged: list[_Range] = []
     for ranges in networks:
         known = set(merged)
@@ -159,19 +163,19 @@ def _merge(networks: Sequence[Iterable[_Range]]) -> list[_Range]:
             else:
                 inserted.setdefault(predecessor, []).append(range_)
         if inserted:
-            merged = [*inserted.get(None, ()), *(x for range_ in merged for x in (range_, *inserted.get(range_, ())))]
+            merged = [*inserted.get(None, ()), *(r for range_ in merged for r in (range_, *inserted.get(range_, ())))]
     return merged
 
 
-def _match(rows: Sequence[_Counted | None], range_: _Range, parents: Sequence[bool], prefix: str) -> Match:
-    """Match the rows of one range; networks without a parent do not count as different."""
+def _match(rows: Sequence[_CountedRow | None], range_: _Range, parents: Sequence[bool], prefix: str) -> Match:
+    """Match the rows of one range; a network without the parent does not count as different."""
     path = join(prefix, range_.name)
     layers = tuple(None if row is None else _layer(row, path) for row in rows)
     present = [row for row in rows if row is not None]
     children: tuple[Match, ...] = ()
     if len(present) > 1 and all(row.row.children for row in present):
         below = [
-            None if row is None else [_Counted(child, row.iterations) for child in row.row.children] for row in rows
+            None if row is None else [_CountedRow(child, row.iterations) for child in row.row.children] for row in rows
         ]
         children = _match_siblings(below, path)
     attributes = {} if children else _different_attributes([None if row is None else row.row for row in rows])
@@ -180,7 +184,7 @@ def _match(rows: Sequence[_Counted | None], range_: _Range, parents: Sequence[bo
     return Match(path, range_.label, range_.size, layers, attributes, children, differs)
 
 
-def _layer(row: _Counted, path: str) -> Layer:
+def _layer(row: _CountedRow, path: str) -> Layer:
     """Return one instance of a row, with all iterations that share its weights."""
     cost = row.row.cost.times(row.iterations)
     return Layer.of(row.row._replace(path=path, compute_cost=lambda: cost, repeat=1))
@@ -205,7 +209,7 @@ def _different_attributes(rows: Sequence[Row | None]) -> dict[str, tuple[str | N
 
 
 def _equal_but_path(one: Match, other: Match) -> bool:
-    """Return True if two matches differ in nothing but their paths."""
+    """Return True if two matches differ only in their paths."""
     return (
         one.attributes == other.attributes
         and len(one.children) == len(other.children)
@@ -221,7 +225,7 @@ def _equal_but_path(one: Match, other: Match) -> bool:
 
 
 def _with_outer_repeat(match: Match, outer: int) -> Match:
-    """Return the match with the repeats of the layers around it multiplied into its own."""
+    """Return the match with its repeat multiplied by ``outer``, the product of the enclosing repeats."""
     repeat = match.repeat * outer
     layers = tuple(None if layer is None else layer._replace(repeat=repeat) for layer in match.layers)
     children = tuple(_with_outer_repeat(child, repeat) for child in match.children)

@@ -47,81 +47,83 @@ def memory(program: Program) -> Memory:
         UndecidedError: a size is symbolic; see :func:`netcalc.ir.specialise.specialise`.
     """
     analysis = Analysis(program, CONVENTIONS["netcalc"])
-    most = _Peaks(analysis).body(program.main, (False,) * len(program.main.inputs))
-    held, total = _bytes(program.main.inputs), analysis.total
-    weights, buffers = integer(total.weight_bytes), integer(total.buffer_bytes)
-    return Memory(weights, buffers, held + most.live, held + most.peak, most.at)
+    inputs = _bytes(program.main.inputs)
+    peak = _Peaks(analysis).body(program.main, (False,) * len(program.main.inputs)).plus(inputs)
+    weights, buffers = integer(analysis.total.weight_bytes), integer(analysis.total.buffer_bytes)
+    return Memory(weights, buffers, peak.live, peak.total, peak.path)
 
 
 @dataclass(frozen=True, slots=True)
-class _Most:
-    """Peak bytes of live values, and of everything with the path of the operation where it is reached."""
+class _Peak:
+    """Peak bytes of live values, and of all memory with the path of the operation that reaches this peak."""
 
     live: int = 0
-    peak: int = 0
-    at: str = ""
+    total: int = 0
+    path: str = ""
 
-    def beside(self, held: int, name: str = "") -> _Most:
-        """Return the peak with ``held`` further bytes alive, seen from the body that calls ``name``."""
-        return _Most(held + self.live, held + self.peak, join(name, self.at))
+    def plus(self, size: int, name: str = "") -> _Peak:
+        """Return the peak with ``size`` further live bytes; ``name`` is put before the path."""
+        return _Peak(size + self.live, size + self.total, join(name, self.path))
 
-    def __or__(self, other: _Most) -> _Most:
-        worst = max(self, other, key=lambda most: most.peak)
-        return _Most(max(self.live, other.live), worst.peak, worst.at)
+    def __or__(self, other: _Peak) -> _Peak:
+        larger = max(self, other, key=lambda peak: peak.total)
+        return _Peak(max(self.live, other.live), larger.total, larger.path)
 
 
 class _Peaks:
-    """Peaks of bodies, without the bytes that their callers hold.
+    """Peaks of bodies, without the values that their callers keep alive.
 
-    ``owned`` marks the inputs that the caller hands over: they count in the body, which releases them after their last
-    use.
+    ``owned`` marks the inputs that the caller passes on without keeping them.  They count in the body, which releases
+    them after their last use.
     """
 
     def __init__(self, analysis: Analysis) -> None:
         self._analysis = analysis
-        self._known: dict[tuple[Body, tuple[bool, ...]], _Most] = {}
+        self._known: dict[tuple[Body, tuple[bool, ...]], _Peak] = {}
         self._dying: dict[Body, list[tuple[Value, ...]]] = {}
 
-    def body(self, body: Body, owned: tuple[bool, ...]) -> _Most:
+    def body(self, body: Body, owned: tuple[bool, ...]) -> _Peak:
         key = body, owned
         if key not in self._known:
             self._known[key] = self._run(body, owned)
         return self._known[key]
 
-    def _run(self, body: Body, owned: tuple[bool, ...]) -> _Most:
+    def _run(self, body: Body, owned: tuple[bool, ...]) -> _Peak:
         if body not in self._dying:
             self._dying[body] = dying(body)
-        held = {value for value, mine in zip(body.inputs, owned, strict=True) if mine and value is not None}
-        size = _bytes(held)
-        most = _Most(size, size)
+        live = {value for value, is_owned in zip(body.inputs, owned, strict=True) if is_owned and value is not None}
+        size = _bytes(live)
+        peak = _Peak(size, size)
         for node, dead in zip(body.nodes, self._dying[body], strict=True):
             if isinstance(node, CallNode):
-                given = [value in held and value in dead and node.inputs.count(value) == 1 for value in node.inputs]
-                handed = _bytes(value for value, mine in zip(node.inputs, given, strict=True) if mine)
-                most |= self._call(node, given).beside(size - handed, node.instance(0))
+                passed = [value in live and value in dead and node.inputs.count(value) == 1 for value in node.inputs]
+                passed_size = _bytes(value for value, is_passed in zip(node.inputs, passed, strict=True) if is_passed)
+                peak |= self._call(node, passed).plus(size - passed_size, node.instance(0))
             else:
-                live = size + _bytes(node.outputs)
-                most |= _Most(live, live + self._parameters(node) + self._temporaries(node), node.name)
-            new = {value for value in node.outputs if value not in held}
-            gone = (held | new).intersection(dead)
-            size += _bytes(new) - _bytes(gone)
-            held = (held | new) - gone
-        return most
+                needed = size + _bytes(node.outputs)
+                peak |= _Peak(needed, needed + self._parameters(node) + self._temporaries(node), node.name)
+            new = {value for value in node.outputs if value not in live}
+            released = (live | new).intersection(dead)
+            size += _bytes(new) - _bytes(released)
+            live = (live | new) - released
+        return peak
 
-    def _call(self, node: CallNode, given: Sequence[bool]) -> _Most:
+    def _call(self, node: CallNode, passed: Sequence[bool]) -> _Peak:
         """Return the peak over the first iteration, the last, and those between.
 
-        Inputs of all iterations can be released only in the last one; a carried value is owned by the iteration that
-        receives it.
+        ``passed`` marks the inputs that the caller does not keep.  An input of all iterations is released in the last
+        one; a carried value is owned by the iteration that receives it.
         """
         carried = node.carried
         calls = {(True, False), (False, True), (False, False)} if node.times > 1 else {(True, True)}
-        most = _Most()
+        peak = _Peak()
         for first, last in sorted(calls):
-            owned = tuple((mine or not first) if i < carried else (mine and last) for i, mine in enumerate(given))
-            waiting = zip(node.inputs, given, owned, strict=True)
-            most |= self.body(node.body, owned).beside(_bytes(v for v, mine, passed in waiting if mine and not passed))
-        return most
+            owned = tuple(
+                (is_passed or not first) if i < carried else (is_passed and last) for i, is_passed in enumerate(passed)
+            )
+            kept = _bytes(v for v, a, b in zip(node.inputs, passed, owned, strict=True) if a and not b)
+            peak |= self.body(node.body, owned).plus(kept)
+        return peak
 
     def _parameters(self, node: OpNode) -> int:
         default = self._analysis.program.dtype
@@ -133,7 +135,7 @@ class _Peaks:
         sizes = [integer(t.elements) for t in types]
         width = max((ITEMSIZE[t.dtype] for t in types), default=0)
         work = [(term.kind, integer(term.count)) for term in self._analysis.terms(node)]
-        # each exponential or root is an element of some temporary: attention scores, say
+        # every exponential or root is an element of a temporary, for example of the scores of attention
         largest = max([*sizes, *(count for kind, count in work if kind == "transcendental")], default=0)
         columns = min(_SLAB, width * sum(n for _, n in work)) if node.op.windowed else 0
         return _TEMPORARIES * largest * width + columns

@@ -18,8 +18,8 @@ HEAVY = 100_000_000
 class HeavyLayer(NamedTuple):
     """A linear layer that holds at least half of the network's parameters.
 
-    ``sizes`` are the height, width and channels of the image that was flattened into its inputs; empty if its input is
-    no flattened image.
+    ``sizes`` are the height, width and channels of the image that was flattened into the input of the layer; empty if
+    the input is not a flattened image.
     """
 
     path: str

@@ -28,10 +28,10 @@ class AttributeReference(NamedTuple):
 
 
 class OperationReference(NamedTuple):
-    """Everything that the reference says of an operation.
+    """The reference page of an operation as data.
 
-    ``example`` are the attributes of the example, ``example_line`` is it as a line of a spec, and ``example_shapes``
-    are its input and output shapes.
+    ``example`` holds the attributes of the example, ``example_line`` the example as a line of a spec, and
+    ``example_shapes`` its input and output shapes.
     """
 
     name: str
@@ -92,7 +92,7 @@ def _attributes(declared: type[Operation]) -> Iterator[AttributeReference]:
 
 
 def _type_text(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> str:
-    """Return a JSON Schema in a few words: ``int ≥ 1 or 2 of int ≥ 1``."""
+    """Return the type that a JSON Schema describes as text: ``int ≥ 1 or 2 of int ≥ 1``."""
     if "$ref" in schema:
         return _type_text(definitions[schema["$ref"].rpartition("/")[2]], definitions)
     if "anyOf" in schema:
@@ -101,7 +101,7 @@ def _type_text(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> str
         return " or ".join(json.dumps(value) for value in schema.get("enum", [schema.get("const")]))
     kind = schema.get("type", "any")
     if isinstance(kind, list):
-        return " or ".join(_type_text({"type": one}, definitions) for one in kind)
+        return " or ".join(_type_text({"type": name}, definitions) for name in kind)
     if kind == "array":
         item = _type_text(schema.get("items", {}), definitions)
         least, most = schema.get("minItems"), schema.get("maxItems")
@@ -141,7 +141,7 @@ def _types_text(types: Iterable[TensorType]) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value of mappings, sequences and sizes as JSON has it."""
+    """Return a value with JSON types: dictionaries, lists, numbers and text."""
     if isinstance(value, Mapping):
         return {key: _plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):

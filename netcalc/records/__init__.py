@@ -49,7 +49,7 @@ def as_dict(result: Any) -> dict[str, Any]:
     """Return the JSON record of a result, as the command of the same name prints it with ``--format json``.
 
     Args:
-        result: what a method of :class:`~netcalc.network.Network` or :func:`netcalc.compare` returned, or a
+        result: a result of :func:`netcalc.compare` or of a method of :class:`~netcalc.network.Network`, or a
             :class:`~netcalc.diagnostics.NetcalcError`.
 
     Raises:

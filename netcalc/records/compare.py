@@ -21,18 +21,18 @@ __all__ = ["ComparisonRecord", "comparison_record"]
 
 
 class ComparedValues(TypedDict):
-    """A figure of every network; differences and ratios are from the first."""
+    """A figure of every network, with differences from the first and ratios to the first."""
 
     values: list[Count]
     """The figure of each network."""
     difference: list[Count]
     """The figure of each network after the first, minus that of the first."""
     ratio: list[float | None]
-    """The figure of each network after the first as a multiple; null of symbolic figures and of zero."""
+    """The figure of each network after the first, divided by the first one; null if that is zero or one is symbolic."""
 
 
 class ComparedTotals(TypedDict):
-    """The figures of the whole networks; a part such as `params_active` only where it is not the whole in some."""
+    """Figures of the whole networks; a part such as `params_active` only if it differs from the whole somewhere."""
 
 
 class ComparedOperation(TypedDict):
@@ -69,7 +69,7 @@ class ComparedMatch(TypedDict):
 
 
 class ComparisonRecord(TypedDict):
-    """Networks side by side; differences are from the first."""
+    """Networks side by side; differences are relative to the first."""
 
     schema: str
     netcalc: str
@@ -95,7 +95,7 @@ def comparison_record(
     """Return the record of a comparison.
 
     Args:
-        layers: the matches to give; by default those of :meth:`~netcalc.analysis.compare.Comparison.rows`.
+        layers: the matches to include; by default those of :meth:`~netcalc.analysis.compare.Comparison.rows`.
         all: True to include operations, and by default layers, that do not differ.
     """
     if layers is None:

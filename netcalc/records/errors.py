@@ -1,4 +1,4 @@
-"""Record of errors: what ``--format json`` prints when the input is bad."""
+"""Record of errors, which ``--format json`` prints for bad input."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class SpanRecord(TypedDict):
 
 
 class DataPathRecord(TypedDict):
-    """A place in a document that was given as data."""
+    """A place in a spec given as Python data."""
 
     file: str
     path: str
@@ -42,7 +42,7 @@ class DiagnosticRecord(TypedDict):
 
     code: str
     title: str
-    """What the code stands for."""
+    """Meaning of the code."""
     message: str
     at: SpanRecord | DataPathRecord | None
     related: list[RelatedRecord]
@@ -54,7 +54,7 @@ class DiagnosticRecord(TypedDict):
 
 
 class ErrorsRecord(TypedDict):
-    """Everything that is wrong with the input."""
+    """All errors in the input."""
 
     schema: str
     netcalc: str

@@ -17,7 +17,7 @@ __all__ = ["ExplanationRecord", "explanation_record"]
 
 
 class StepRecord(TypedDict):
-    """A line of working: label = formula = substituted = value."""
+    """A line of working: a formula, the formula with numbers substituted, and its value."""
 
     label: str
     formula: str
@@ -26,7 +26,7 @@ class StepRecord(TypedDict):
 
 
 class SectionRecord(TypedDict):
-    """Steps that belong together."""
+    """The steps of one figure."""
 
     title: str
     rule: str
@@ -49,7 +49,7 @@ class ExplanationRecord(TypedDict):
     op: str
     about: str
     source: str
-    """Where the rules, or the network, come from."""
+    """Source of the rules, or of the network."""
     inputs: list[Shape]
     outputs: list[Shape]
     repeat: int

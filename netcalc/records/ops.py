@@ -52,7 +52,7 @@ class ListedOperation(TypedDict):
     about: str
     details: str
     source: str
-    """Where the rules come from."""
+    """Source of the rules."""
     inputs: list[PortRecord]
     outputs: list[PortRecord]
     shorthand: str | None
@@ -71,7 +71,7 @@ class OperationRecord(ListedOperation):
 
 
 class OperationsRecord(TypedDict):
-    """The operations, or those that were searched for."""
+    """All operations, or those that were selected."""
 
     schema: str
     operations: list[ListedOperation]

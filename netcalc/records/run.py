@@ -93,15 +93,15 @@ class ProfileMemoryRecord(TypedDict):
     outputs: int
     predicted: int
     measured: int | None
-    """Null where the process had held more memory before."""
+    """Null if the process had used more memory before, which hides the peak of the run."""
 
 
 class ProfileRecord(TypedDict):
-    """The time and the memory of a planned run, by purpose."""
+    """The time of a planned run by layer and by operation, and its memory by purpose."""
 
     threads: int
     passes: int
-    """Number of timed passes, of which medians are given."""
+    """Number of timed passes; times are medians over them."""
     seconds: float
     flops: int
     gemm_flops_per_second: float
@@ -124,13 +124,13 @@ class RunRecord(TypedDict):
     outputs: dict[str, OutputRecord]
     trace: list[TraceRecord]
     plan: str
-    """The way of executing: fast or reference."""
+    """Way of execution: fast or reference."""
     memory: MemoryRecord
     profile: NotRequired[ProfileRecord]
 
 
 def run_record(result: RunResult, layers: Iterable[LayerTime] | None = None) -> RunRecord:
-    """Return the record of a run; ``layers`` are those of its profile to give, by default all."""
+    """Return the record of a run; ``layers`` are the layers of its profile to include, by default all."""
     from netcalc.numerics.trace import TraceRow
 
     record: RunRecord = {
@@ -153,7 +153,7 @@ def run_record(result: RunResult, layers: Iterable[LayerTime] | None = None) -> 
 
 
 def profile_record(profile: Profile, layers: Iterable[LayerTime] | None = None) -> ProfileRecord:
-    """Return the record of a profile, with all its layers or only some."""
+    """Return the record of a profile; ``layers`` are the layers to include, by default all."""
     memory = profile.predicted
     return {
         "threads": profile.threads,

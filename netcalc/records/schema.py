@@ -41,7 +41,7 @@ def record_schema(name: str) -> Schema:
 
 
 def _schema_of(record: type) -> Schema:
-    """Return the schema of a typed dictionary; the text below a field is its description."""
+    """Return the schema of a typed dictionary; the docstring below a field is its description."""
     cast("Any", record).__pydantic_config__ = ConfigDict(use_attribute_docstrings=True)
     return TypeAdapter(record).json_schema()
 
@@ -56,8 +56,8 @@ def _view(view: View) -> Schema:
     layer["properties"] = {name: text for name, text in layer["properties"].items() if name in fields}
     layer["required"] = list(layer["properties"])
     _add_figures(schema, "LayerRecord", [FIGURES[name] for name in fields if name in FIGURES], _COUNT)
-    given = {"convention": view not in ("shapes", "params"), "totals": bool(totals)}
-    for name, present in given.items():
+    optional = {"convention": view not in ("shapes", "params"), "totals": bool(totals)}
+    for name, present in optional.items():
         if present:
             schema["required"].append(name)
         else:
@@ -77,7 +77,7 @@ def _comparison() -> Schema:
 
 
 def _add_figures(schema: Schema, definition: str, figures: Iterable[Figure], value: Schema) -> None:
-    """Add figures to a definition; a part is optional, since it is given only where it is not the whole."""
+    """Add figures to a definition; a part is optional, since a record omits it if it equals the whole."""
     target = schema["$defs"][definition]
     for figure in figures:
         target["properties"][figure.name] = {**value, "description": figure.about}
@@ -86,7 +86,7 @@ def _add_figures(schema: Schema, definition: str, figures: Iterable[Figure], val
 
 
 def _closed(schema: Any) -> Any:
-    """Return the schema with no other properties than those it names, and without titles made of names."""
+    """Return the schema without additional properties, and without the titles that pydantic derives from names."""
     if isinstance(schema, list):
         return [_closed(item) for item in schema]
     if not isinstance(schema, dict):

@@ -1,4 +1,4 @@
-"""Record of ``specs``: the specs that ship."""
+"""Record of ``specs``: the shipped specs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class SpecRecord(TypedDict):
 
 
 class SpecsRecord(TypedDict):
-    """The specs that ship, or those that were searched for."""
+    """All shipped specs, or those that were selected."""
 
     schema: str
     convention: str

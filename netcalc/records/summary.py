@@ -19,11 +19,11 @@ __all__ = ["LayerRecord", "SummaryRecord", "TotalsRecord", "summary_record"]
 
 
 class TotalsRecord(TypedDict):
-    """The figures of the whole network; a part such as `params_active` only where it is not the whole."""
+    """Figures of the whole network; a part such as `params_active` only if it differs from the whole."""
 
 
 class LayerRecord(TypedDict):
-    """An operation, or with a depth the part of the network at a path; figures are those of one instance."""
+    """An operation, or with `--depth` a part of the network; figures are those of one instance."""
 
     path: str
     """Path of the first instance."""

@@ -1,4 +1,4 @@
-"""Values that several records have in common: counts, shapes and tensor types."""
+"""Values that several records use: counts, shapes and tensor types."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def tensor(type_: TensorType) -> TensorRecord:
 
 
 def plain(value: Any) -> Any:
-    """Return a value of mappings, lists and sizes as JSON."""
+    """Return a value with JSON types: dictionaries, lists, numbers and text."""
     if isinstance(value, dict):
         return {key: plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):

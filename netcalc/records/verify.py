@@ -1,4 +1,4 @@
-"""Record of ``verify``: every prediction beside what was executed."""
+"""Record of ``verify``: every prediction and the executed value."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["VerificationRecord", "verification_record"]
 
 
 class CheckRecord(TypedDict):
-    """A prediction and what was executed; equal checks of one operation are one entry."""
+    """A predicted and an executed value; equal checks of several instances are one entry."""
 
     path: str
     """Path of the first instance; empty for checks of the whole network."""
@@ -40,7 +40,7 @@ class VerificationRecord(TypedDict):
     spec: str
     """Name of the spec."""
     ok: bool
-    """True if every prediction equals what was executed."""
+    """True if every prediction equals the executed value."""
     operations: int
     """Number of executed operations."""
     counts: dict[str, int]
@@ -49,7 +49,7 @@ class VerificationRecord(TypedDict):
 
 
 def verification_record(report: VerifyReport, checks: Iterable[Check] | None = None) -> VerificationRecord:
-    """Return the record of a verification, with all its checks or only some."""
+    """Return the record of a verification; ``checks`` are the checks to include, by default all."""
     return {
         "schema": schema_id("verify"),
         "netcalc": __version__,

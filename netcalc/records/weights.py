@@ -17,7 +17,7 @@ __all__ = ["WeightsRecord", "weights_record"]
 
 
 class MismatchRecord(TypedDict):
-    """A tensor that does not fit."""
+    """A tensor of the checkpoint or the spec that does not match."""
 
     kind: str
     name: str
@@ -34,7 +34,7 @@ class WeightsRecord(TypedDict):
     spec: str
     """Name of the spec."""
     ok: bool
-    """True if every name, shape and type fits."""
+    """True if all names, shapes and types match."""
     file: str
     tensors: int
     """Number of tensors in the file."""
@@ -44,7 +44,7 @@ class WeightsRecord(TypedDict):
 
 
 def weights_record(report: WeightsReport, mismatches: Iterable[Mismatch] | None = None) -> WeightsRecord:
-    """Return the record of a checkpoint's audit, with all mismatches or only some."""
+    """Return the record of a checkpoint's audit; ``mismatches`` are those to include, by default all."""
     return {
         "schema": schema_id("weights"),
         "netcalc": __version__,

@@ -75,7 +75,7 @@ def test_one_declaration_is_enough_for_a_figure_of_work() -> None:
 
 def test_sharing_weights_keeps_the_work_and_no_weights() -> None:
     cost = Cost(tuple(range(1, 1 + sum(figure.derived is None for figure in FIGURES.values()))))
-    shared = cost.using_weights_of_another()
+    shared = cost.with_tied_weights()
     for figure in FIGURES.values():
         if figure.work is not None:
             assert figure.of(shared) == figure.of(cost), figure.name

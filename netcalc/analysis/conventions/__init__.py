@@ -1,6 +1,6 @@
-"""Counting conventions: the work that a tool counts, and the FLOPs that it gives for it.
+"""Counting conventions: the work that each tool counts, and the number of FLOPs that it gives for this work.
 
-One network has many published "FLOPs", because tools count different things under one name.  Each convention is
+One network has many published FLOP counts, because tools count different operations.  Each convention is
 declared in a module of its own; the tests compare it with the tool.  Operations whose work a convention does not count
 are reported by name.
 """

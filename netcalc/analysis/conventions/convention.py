@@ -46,7 +46,7 @@ class Convention(NamedTuple):
     rules: Mapping[str, Rule]
 
     def counts(self, node: OpNode, terms: Sequence[Term], training: bool) -> Counted:
-        """Return the work of an operation, whose terms these are, under the convention."""
+        """Return the work of an operation under the convention, from the terms of its work."""
         macs: Dim = 0
         others: Dim = 0
         for term in terms:

@@ -20,18 +20,21 @@ def _input(node: OpNode, index: int = 0) -> TensorType:
 
 
 def _op(node: OpNode) -> Any:
-    """Return the operation; each rule reads the attributes of the operations that it is for."""
+    """Return the operation, untyped: each rule reads attributes of the operations that it applies to."""
     return node.op
 
 
 def _matmul(node: OpNode, macs: Dim, training: bool) -> RuleCount:
-    """The elements of the first operand times the columns of the second, even if the first is broadcast."""
+    """Elements of the first operand times columns of the second, even if the first is broadcast."""
     first, second = _input(node), _input(node, 1)
     return RuleCount(first.elements * second.shape[-1] if second.rank > 1 else 0)
 
 
 def _conv(node: OpNode, macs: Dim, training: bool) -> RuleCount:
-    """A padding of ``same`` or ``valid`` runs an operator that is not counted; weight standardisation is a norm."""
+    """Multiply-adds of a convolution; weight standardisation counts as a norm of the weight.
+
+    With a padding of ``same`` or ``valid`` torch runs an operator that fvcore does not count.
+    """
     op = _op(node)
     if op.padding in ("same", "valid") and op.padding_mode == "zeros":
         return RuleCount(0)

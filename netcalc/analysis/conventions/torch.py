@@ -15,13 +15,16 @@ __all__ = ["TORCH", "TORCHVISION"]
 
 
 def _matmul(node: OpNode, macs: Dim, training: bool) -> RuleCount:
-    """A vector as second operand makes the operator ``mv`` or ``dot``, for which the counter has no formula."""
+    """Multiply-adds of a matrix product; none for a vector as second operand.
+
+    torch runs such a product as ``mv`` or ``dot``, for which the counter has no formula.
+    """
     second = node.input_types[1]
     assert second is not None
     return RuleCount(macs if second.rank > 1 else 0)
 
 
-#: Multiply-adds count whatever operation they are in, except where torch runs an operator without a formula.
+#: The multiply-adds of every operation count, except where torch runs an operator without a formula.
 _RULES: Mapping[str, Rule] = {"bilinear": not_counted, "matmul": _matmul}
 
 TORCH = Convention(

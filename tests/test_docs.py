@@ -66,7 +66,7 @@ def test_console_blocks_print_what_they_show(
     monkeypatch.chdir(tmp_path if files else ROOT)
     for name, content in files.items():
         Path(name).write_text(content, encoding="utf-8")
-    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setenv("NO_COLOR", "1")
     for command, shown in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", text, re.MULTILINE):
         words = shlex.split(command, comments=True)

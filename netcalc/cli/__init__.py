@@ -1,7 +1,7 @@
 """The command line.  ``main`` runs a command and returns the exit code; ``script`` is the installed entry point.
 
-Exit codes: 0 fine; 1 a check failed; 2 bad input, also a wrong option; 70 a bug in netcalc; 130 interrupted.
-A reader that closes the pipe early (``netcalc ops | head``) is no error.
+Exit codes: 0 success; 1 a check failed; 2 bad input, also a wrong option; 70 a bug in netcalc; 130 interrupted.
+It is not an error if the reader of the output closes the pipe early (``netcalc ops | head``).
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _exit_code(arguments: list[str]) -> int:
-    """Return the exit code of a command, reporting its errors; BrokenPipeError if the reader of the output has gone."""
+    """Run a command, report its errors and return its exit code; BrokenPipeError if the output pipe is closed."""
     from netcalc.diagnostics import Diagnostic, NetcalcError
 
     try:
@@ -129,7 +129,7 @@ def _report_diagnostics(diagnostics: Sequence[Diagnostic], arguments: Sequence[s
 
 
 def _report_bug(arguments: list[str]) -> int:
-    """Report an unexpected error in short, with ``--debug`` as a traceback."""
+    """Report an unexpected error in one line, or with ``--debug`` as a traceback."""
     kind, value, _ = sys.exc_info()
     if arguments[:1] == ["--debug"] or os.environ.get("NETCALC_DEBUG"):
         import traceback
@@ -150,7 +150,7 @@ def _wants_json(arguments: Sequence[str]) -> bool:
 
 
 def _use_utf8() -> None:
-    """Switch streams to UTF-8 if their own encoding cannot write a shape."""
+    """Switch a stream to UTF-8 if its encoding lacks the characters of tables and shapes."""
     for stream in (sys.stdout, sys.stderr):
         try:
             "×→├─".encode(stream.encoding or "ascii")
@@ -161,7 +161,7 @@ def _use_utf8() -> None:
 
 
 def _close_quietly() -> None:
-    """Redirect standard output to nowhere, so that the interpreter does not report the closed pipe at its end."""
+    """Redirect standard output to the null device, so that the interpreter does not report the closed pipe at exit."""
     try:
         null = os.open(os.devnull, os.O_WRONLY)
         os.dup2(null, sys.stdout.fileno())

@@ -73,7 +73,7 @@ def _lines(
     format_: options.Format,
     terminal: Terminal,
 ) -> Iterable[str]:
-    """The lines of the comparison in a format."""
+    """The lines of the comparison in the chosen format."""
     from netcalc.analysis.compare import COMPARED
     from netcalc.render.compare import comparison_data, comparison_list, comparison_tree, entries
     from netcalc.render.page import page_markdown, page_text
@@ -99,12 +99,12 @@ def _lines(
         from netcalc.render.table_csv import table_csv
 
         return table_csv(comparison_data(comparison, shown))
-    page = comparison_list(comparison, shown, depth=depth, all=all_, count=len(others))
+    page = comparison_list(comparison, shown, depth=depth, all=all_, omitted=len(others))
     return page_markdown(page) if format_ is options.Format.MARKDOWN else page_text(page, terminal)
 
 
 def _settings(texts: list[str] | None, documents: list[Loaded]) -> list[dict[str, object]]:
-    """Return the settings of each spec: those for all specs that it has names for, and those for it alone."""
+    """Return the settings of each spec: shared settings whose name the spec has, and settings for this spec alone."""
     from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
 
     known = [{*loaded.document.dims, *loaded.document.vars} for loaded in documents]
@@ -113,11 +113,11 @@ def _settings(texts: list[str] | None, documents: list[Loaded]) -> list[dict[str
     for name, value in options.read_settings(texts).items():
         place, colon, single = name.rpartition(":")
         if not colon:
-            having = [values for values, names in zip(settings, known, strict=True) if name in names]
-            if not having:
+            targets = [values for values, names in zip(settings, known, strict=True) if name in names]
+            if not targets:
                 hint = did_you_mean(name, sorted(set().union(*known)))
                 problems.append(Diagnostic("E501", f"--set {name}: no spec has a dim or var of this name", hint=hint))
-            for values in having:
+            for values in targets:
                 values[name] = value
         elif place.isdecimal() and 0 < int(place) <= len(documents):
             settings[int(place) - 1][single] = value

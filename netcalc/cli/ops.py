@@ -1,4 +1,4 @@
-"""With a name, print its page: attributes, shape rule, parameter rule, cost rule, source, example."""
+"""The page of an operation has its attributes, shape rule, parameter rule, cost rule, source and an example."""
 
 from __future__ import annotations
 
@@ -34,13 +34,14 @@ def command(
     from netcalc.render.table_csv import table_csv
     from netcalc.render.table_text import table_text
 
+    others: Sequence[type[Operation]] = ()
     if name:
         operations: Sequence[type[Operation]] = _named(name)
     else:
         keys: dict[str, Callable[[type[Operation]], Any]] = keys_of("name")
         keys |= {"family": _family, "source": attrgetter("reference")}
         selection = options.read_selection(sort, top, filter_)
-        operations = selection.apply(_matching(search), keys, lambda op: (op.name, _family(op))).shown
+        operations, others = selection.apply(_matching(search), keys, lambda op: (op.name, _family(op)))
     match format_:
         case options.Format.JSON:
             return write(_json(operations, single=name is not None), output)
@@ -51,7 +52,7 @@ def command(
     terminal = terminal_for(output, wide=wide)
     if name:
         return write(page_text(operation_page(operations[0]), terminal), output)
-    return write([table_text(operations_table(operations), terminal)], output)
+    return write([table_text(operations_table(operations, len(others)), terminal)], output)
 
 
 def _named(name: str) -> list[type[Operation]]:
@@ -72,10 +73,10 @@ def _matching(word: str | None) -> list[type[Operation]]:
     declared = list(ops.every().values())
     if word is None:
         return declared
-    found = [op for op in declared if word.lower() in f"{op.name} {_family(op)} {op.__doc__} {op.reference}".lower()]
-    if not found:
+    matching = [op for op in declared if word.lower() in f"{op.name} {_family(op)} {op.__doc__} {op.reference}".lower()]
+    if not matching:
         raise NetcalcError(Diagnostic("E102", f"no operation mentions {word!r}"))
-    return found
+    return matching
 
 
 def _family(declared: type[Operation]) -> str:

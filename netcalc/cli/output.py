@@ -16,7 +16,7 @@ _WIDTH = 120
 
 
 def terminal_for(output: str | None, *, wide: bool = False) -> Terminal:
-    """Return the terminal that a result is written to; a file has no colours and no width, ``wide`` no width."""
+    """Return the properties of the output: a file has no colours and no width; ``wide`` removes the width."""
     terminal = terminal_of(sys.stdout) if output is None else PLAIN
     return terminal._replace(width=None) if wide else terminal
 
@@ -24,7 +24,7 @@ def terminal_for(output: str | None, *, wide: bool = False) -> Terminal:
 def write(lines: Iterable[str], output: str | None = None) -> None:
     """Write lines; NetcalcError (E502) if the file cannot be written."""
     if output is None:
-        with suppress(BrokenPipeError):  # the reader has gone; main finds out when it flushes, click would exit with 1
+        with suppress(BrokenPipeError):  # main handles the closed pipe at its flush; click would exit with 1
             sys.stdout.writelines(line + "\n" for line in lines)
         return
     from netcalc.files import replacing

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["report_command"]
 
-#: Views that show no work, so that they have no counting convention.
+#: Views without work, which need no counting convention.
 _UNCOUNTED = ("shapes", "params")
 
 
@@ -84,7 +84,7 @@ def _selected(summary: Summary, selection: Selection, view: View) -> Summary:
 
 
 def _row_keys(view: View) -> Mapping[str, Callable[[Row], Any]]:
-    """The columns to sort rows by: path, operation, every figure of an instance, and the share of all instances."""
+    """Sort keys of rows: path, operation, every figure of one instance, number of instances, and share of them all."""
     from netcalc.analysis.figures import FIGURES
 
     keys: dict[str, Callable[[Row], Any]] = {"path": lambda row: row.path, "op": lambda row: row.op}

@@ -4,7 +4,7 @@
 constant(0.1), zeros, …) for all parameters, or PATTERN=INITIALISER for parameters whose path matches.
 
 By default the run is planned as a whole: operations are fused and distributed over all threads, with all weights in
-memory. --plan reference runs the reference kernels one after the other; --trace and --mode train do so, too. --profile
+memory. --plan reference runs the reference kernels one after the other; --trace and --mode train imply it. --profile
 reports the time of each layer of a planned run, and its memory. --sort, --top and --filter select layers of the profile
 or traced tensors.
 """
@@ -111,16 +111,16 @@ def command(
     if output is not None:
         _save(result, output)
     outputs = tuple(TraceRow.of(name, "", array) for name, array in result.outputs.items())
-    result, layers = _selected(result, options.read_selection(sort, top, filter_))
+    selected, layers = _selected(result, options.read_selection(sort, top, filter_))
     match format_:
         case options.TextFormat.JSON:
-            write(json_lines(run_record(result, layers)))
+            write(json_lines(run_record(selected, layers)))
         case options.TextFormat.CSV:
-            write(_csv(result, outputs, layers))
+            write(_csv(selected, outputs, layers))
         case _:
             origin = _origin(program, arrays, weights, seed)
             terminal = terminal_for(None, wide=wide)
-            page = run_page(result, outputs, origin, terminal.width, layers)
+            page = run_page(selected, outputs, origin, terminal.width, layers, len(result.trace) - len(selected.trace))
             write(page_markdown(page) if format_ is options.TextFormat.MARKDOWN else page_text(page, terminal))
 
 

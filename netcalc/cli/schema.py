@@ -1,4 +1,4 @@
-"""Without NAME, the schema is that of spec files: point an editor's YAML support at it to check specs while you type.
+"""The default is the schema of spec files: point the YAML support of an editor at it to check specs while you type.
 
 Other names are those of the records that --format json prints, such as summary, compare or errors.
 """

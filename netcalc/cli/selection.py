@@ -1,6 +1,6 @@
 """Selection of rows for a report: ``--filter``, ``--sort`` and ``--top``.
 
-Rows are selected as typed items before a table or a JSON record is made of them, so that all formats agree.
+Rows are selected as typed items, before a table or a JSON record is built from them, so that all formats agree.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ Item = TypeVar("Item")
 
 
 class Selected(NamedTuple, Generic[Item]):
-    """The rows of a report in order, and those left out."""
+    """The rows of a report in order, and the rows left out."""
 
     shown: Sequence[Item]
     others: Sequence[Item] = ()
 
 
 class Selection(NamedTuple):
-    """The rows asked for: those whose name matches a pattern, sorted by a figure, the first ``top`` of them."""
+    """Options that select rows: patterns for names, the column to sort by, and the number of rows."""
 
     sort: str | None = None
     top: int | None = None
@@ -83,7 +83,7 @@ def keys_of(*fields: str) -> dict[str, Callable[[Any], Any]]:
 
 
 def _rank(value: Any) -> tuple[int, Any]:
-    """The sort key of a value: the largest number first, then text alphabetically, then what is absent."""
+    """Sort key of a value: numbers from the largest to the smallest, then text alphabetically, then missing values."""
     if isinstance(value, Poly):
         try:
             value = value.at({})  # at the default sizes
@@ -94,11 +94,12 @@ def _rank(value: Any) -> tuple[int, Any]:
     return (2, 0) if value is None else (1, str(value))
 
 
-def _check_patterns(patterns: Sequence[str], names: Sequence[Sequence[str]]) -> None:
+def _check_patterns(patterns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Raise NetcalcError (E503) with every pattern that matches no name of any row."""
     problems = []
+    known = dict.fromkeys(name for names in rows for name in names)
     for pattern in patterns:
-        if not any(fnmatchcase(name, pattern) for each in names for name in each):
-            known = dict.fromkeys(name for each in names for name in each)
+        if not any(fnmatchcase(name, pattern) for name in known):
             hint = did_you_mean(pattern, known) or "a pattern may have *, as in 'layer1.*' or '*conv*'"
             problems.append(Diagnostic("E503", f"--filter {pattern}: no row has a name that matches", hint=hint))
     if problems:

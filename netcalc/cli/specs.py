@@ -1,4 +1,4 @@
-"""Every command takes these names as SPEC. --set changes their sizes, and a file of your own can extend them.
+"""A name can be given as SPEC to every command, and under `extends` in a spec file; --set changes sizes.
 
 Figures are those at the default sizes. WORD is searched for in names, families, descriptions and sources.
 """
@@ -48,19 +48,20 @@ def command(
     if format_ is options.Format.TABLE and not selection.active:
         return write(_tables(families, convention, terminal_for(output, wide=wide)), output)
     listed = [listed_spec(name, loaded, convention) for specs in families.values() for name, loaded in specs.items()]
-    specs = selection.apply(listed, keys_of(*_FIELDS), lambda spec: (spec.name, spec.family)).shown
+    specs, others = selection.apply(listed, keys_of(*_FIELDS), lambda spec: (spec.name, spec.family))
     match format_:
         case options.Format.JSON:
             return write(json_lines(specs_record(specs, convention), rows="specs"), output)
         case options.Format.CSV:
             return write(table_csv(_data(specs)), output)
         case options.Format.MARKDOWN:
-            return write(_markdown(specs, convention), output)
+            return write(_markdown(specs, convention, len(others)), output)
     from netcalc.render.table_text import table_text
     from netcalc.render.text import fill
 
     terminal = terminal_for(output, wide=wide)
-    return write([table_text(_table(specs), terminal), "", fill(_note(convention), terminal.width)], output)
+    table = _table(specs)._replace(omitted=len(others))
+    return write([table_text(table, terminal), "", fill(_note(convention), terminal.width)], output)
 
 
 def _families(word: str | None, family: str | None) -> dict[str, dict[str, Loaded]]:
@@ -68,22 +69,22 @@ def _families(word: str | None, family: str | None) -> dict[str, dict[str, Loade
     from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
     from netcalc.spec.library import load_document, shipped
 
-    found: dict[str, dict[str, Loaded]] = {}
+    families: dict[str, dict[str, Loaded]] = {}
     for name, path in shipped().items():
         loaded = load_document(path)
-        found.setdefault(loaded.document.family, {})[name] = loaded
-    if family is not None and family not in found:
-        hint = did_you_mean(family, found) or f"the families are {', '.join(sorted(found))}"
+        families.setdefault(loaded.document.family, {})[name] = loaded
+    if family is not None and family not in families:
+        hint = did_you_mean(family, families) or f"the families are {', '.join(sorted(families))}"
         raise NetcalcError(Diagnostic("E502", f"there is no family {family!r}", hint=hint))
     matching = {
-        each: {name: loaded for name, loaded in sorted(found[each].items()) if _mentions(name, loaded, word)}
-        for each in sorted(found)
-        if family in (None, each)
+        title: {name: loaded for name, loaded in sorted(specs.items()) if _mentions(name, loaded, word)}
+        for title, specs in sorted(families.items())
+        if family in (None, title)
     }
     if not any(matching.values()):
         within = f" in the family {family!r}" if family else ""
         raise NetcalcError(Diagnostic("E502", f"no spec{within} mentions {word!r}"))
-    return {each: specs for each, specs in matching.items() if specs}
+    return {title: specs for title, specs in matching.items() if specs}
 
 
 def _mentions(name: str, loaded: Loaded, word: str | None) -> bool:
@@ -93,7 +94,7 @@ def _mentions(name: str, loaded: Loaded, word: str | None) -> bool:
 
 
 def _tables(families: dict[str, dict[str, Loaded]], convention: str, terminal: Terminal) -> Iterator[str]:
-    """Yield a table for each family, as soon as its figures are known; all have columns of one width."""
+    """Yield a table for each family as soon as its figures are computed; all tables have the same width of names."""
     from netcalc.analysis.catalogue import listed_spec
     from netcalc.render.table_text import table_text
     from netcalc.render.text import fill
@@ -108,7 +109,7 @@ def _tables(families: dict[str, dict[str, Loaded]], convention: str, terminal: T
 
 
 def _table(specs: Sequence[ListedSpec], family: str = "", width: int = 0) -> Table:
-    """Specs of a family, or of several with a column that names it."""
+    """Table of the specs of a family, or of several families with a column for the family."""
     from netcalc.render.table import Column, Row, Table
 
     columns = [
@@ -127,14 +128,17 @@ def _data(specs: Sequence[ListedSpec]) -> Table:
     return Table([Column(field, "total") for field in _FIELDS], [Row(spec) for spec in specs])
 
 
-def _markdown(specs: Sequence[ListedSpec], convention: str) -> Iterator[str]:
+def _markdown(specs: Sequence[ListedSpec], convention: str, omitted: int) -> Iterator[str]:
     """Yield a section for each family, in the order of the specs."""
+    from netcalc.render.table import rows_shown
     from netcalc.render.table_markdown import table_markdown
 
     for family, members in groupby(specs, lambda spec: spec.family):
         yield from (f"## {family}", "")
         yield from table_markdown(_table(list(members), family))
         yield ""
+    if omitted:
+        yield from (rows_shown(len(specs), omitted), "")
     yield _note(convention)
 
 

@@ -53,7 +53,7 @@ def command(
 def _audit(
     program: Program, weights: str, selection: Selection, format_: options.TextFormat, terminal: Terminal
 ) -> tuple[Iterable[str], bool]:
-    """The lines of a report on the header of a file of weights, and True if it fits."""
+    """The lines of a report on the header of a file of weights, and True if it matches the spec."""
     from netcalc.cli.output import json_lines
     from netcalc.cli.selection import keys_of
     from netcalc.numerics.parameters import check_weights
@@ -98,5 +98,7 @@ def _verify(
             return json_lines(verification_record(report, checks), "checks"), report.ok
         case options.TextFormat.CSV:
             return table_csv(checks_data(checks)), report.ok
-    page = verification_page(report, program.name, [check for check in checks if not check.ok])
+    matching = selection._replace(top=None).apply(report.checks, keys).shown
+    failures = [check for check in matching if not check.ok][: selection.top]
+    page = verification_page(report, program.name, failures)
     return page_markdown(page) if format_ is options.TextFormat.MARKDOWN else page_text(page, terminal), report.ok

@@ -25,7 +25,7 @@ __all__ = ["Entry", "comparison_data", "comparison_list", "comparison_tree", "en
 
 
 class Entry(NamedTuple):
-    """An innermost match with its full path; ``present`` tells which networks have the part that it is in."""
+    """An innermost match with its full path; ``present`` is True for each network that has the enclosing part."""
 
     path: str
     match: Match
@@ -44,29 +44,28 @@ class Entry(NamedTuple):
 
 
 def entries(comparison: Comparison, *, depth: int | None = None, all: bool = False) -> list[Entry]:
-    """The innermost matches in order, without ``all`` only those that differ; as :meth:`Comparison.rows`."""
+    """Return the matches of :meth:`Comparison.rows` as entries; without ``all`` only those that differ."""
     return list(_flat(comparison.layers, depth, all, "", (True,) * len(comparison.names)))
 
 
 def comparison_tree(comparison: Comparison, *, depth: int | None = None, all: bool = False) -> Page:
-    """The comparison with the layers that differ as a tree; with ``all`` every layer."""
+    """The comparison with the layers that differ as a tree; with ``all`` all layers."""
     rows = tree_rows(comparison, depth, all)
     return _page(comparison, layers_table(comparison, rows), depth, all)
 
 
 def comparison_list(
-    comparison: Comparison, shown: Sequence[Entry], *, depth: int | None = None, all: bool = False, count: int = 0
+    comparison: Comparison, shown: Sequence[Entry], *, depth: int | None = None, all: bool = False, omitted: int = 0
 ) -> Page:
-    """The comparison with a row for each of the entries; ``count`` is the number of those left out."""
+    """The comparison with the entries ``shown`` as a list; ``omitted`` is the number of entries left out."""
     from netcalc.render.compare_tables import match_row
 
     rows = [match_row(comparison, entry.path, entry.match, entry.present) for entry in shown]
-    note = f"{len(shown):,} of {len(shown) + count:,} rows shown" if count else ""
-    return _page(comparison, layers_table(comparison, rows), depth, all, note)
+    return _page(comparison, layers_table(comparison, rows)._replace(omitted=omitted), depth, all)
 
 
 def comparison_data(comparison: Comparison, shown: Sequence[Entry]) -> Table:
-    """The layers with the figures of each network and the differences from the first, for CSV."""
+    """The layers with the figures of each network and the differences from the first network, for CSV."""
     columns = [Column("path"), Column("repeat", "total")]
     for place, name in enumerate(comparison.names):
         columns += [Column(f"{name} op"), Column(f"{name} inputs", "shapes"), Column(f"{name} outputs", "shapes")]
@@ -91,7 +90,7 @@ def _data_cells(match: Match) -> list[Any]:
 # -- parts ------------------------------------------------------------------------------------------
 
 
-def _page(comparison: Comparison, layers: Table, depth: int | None, all_: bool, note: str = "") -> Page:
+def _page(comparison: Comparison, layers: Table, depth: int | None, all_: bool) -> Page:
     yield Paragraph(list(_head(comparison)))
     yield _totals(comparison)
     operations = [match for match in comparison.operations if all_ or match.differs]
@@ -100,7 +99,7 @@ def _page(comparison: Comparison, layers: Table, depth: int | None, all_: bool, 
         if table.rows:
             yield table
     folded = any(_repeated(row) for row in layers.rows)
-    notes = [Line(line) for line in (note, *_notes(comparison, folded, depth, all_)) if line]
+    notes = [Line(note) for note in _notes(comparison, folded, depth, all_)]
     if notes:
         yield Paragraph(notes)
 
@@ -116,7 +115,7 @@ def _head(comparison: Comparison) -> Iterator[Line]:
 
 
 def _totals(comparison: Comparison) -> Table:
-    """The totals of each network, and the differences and ratios to the first."""
+    """The totals of each network, differences from the first network, and ratios to it."""
     first, *others = comparison.names
     columns = [Column("total", "prose"), Column(first, "total")]
     for name in others:

@@ -25,7 +25,7 @@ def figures_of(comparison: Comparison) -> list[Figure]:
 
 
 def titled(comparison: Comparison, figure: Figure, title: str) -> str:
-    """The title of a figure; one FLOP for each MAC is named by the convention, as others count two."""
+    """The title of a figure; FLOPs at one for each MAC are titled with the convention, as others count two."""
     named = figure.unit == "flops" and CONVENTIONS[comparison.convention].per_mac == 1
     return f"{comparison.convention} {title}" if named else title
 
@@ -46,7 +46,7 @@ def operations_table(comparison: Comparison, operations: Sequence[OperationMatch
 
 
 def layers_table(comparison: Comparison, rows: Sequence[Row]) -> Table:
-    """The table of these rows of layers."""
+    """The table of layers, from its rows."""
     columns = [
         Column("layer", "path"),
         Column("only in"),
@@ -62,13 +62,13 @@ def layers_table(comparison: Comparison, rows: Sequence[Row]) -> Table:
 def match_row(
     comparison: Comparison, label: str, match: Match, present: Sequence[bool], children: Sequence[Row] = ()
 ) -> Row:
-    """The row of a match; ``present`` tells which networks have the part that it is in."""
-    having = [layer is not None for layer in match.layers]
-    only = ", ".join(name for name, has in zip(comparison.names, having, strict=True) if has)
+    """The row of a match; ``present`` is True for each network that has the enclosing part."""
+    exists = [layer is not None for layer in match.layers]
+    only = ", ".join(name for name, has_layer in zip(comparison.names, exists, strict=True) if has_layer)
     inputs = _sides(match, lambda layer: tuple(layer.inputs))
     cells: list[Any] = [
         label,
-        None if having == list(present) else only,
+        None if exists == list(present) else only,
         _sides(match, lambda layer: layer.op),
         inputs if len({value for value in inputs.values if value is not None}) > 1 else None,
         _sides(match, lambda layer: tuple(layer.outputs)),
@@ -94,7 +94,7 @@ def tree_rows(comparison: Comparison, depth: int | None, all_: bool) -> list[Row
 
 
 def attributes_table(comparison: Comparison) -> Table:
-    """The attributes that differ where paths and operations match, each difference once with its first layer."""
+    """The attributes that differ between layers of one path and operation; a difference that many layers share once."""
     differences: dict[tuple[str, str, tuple[str | None, ...]], list[Match]] = {}
     for match in comparison.rows():
         for name, values in match.attributes.items():
@@ -120,9 +120,10 @@ def _figure_columns(comparison: Comparison, figure: Figure) -> list[Column]:
 
 
 def _columns(comparison: Comparison, title: str, kind: Kind, priority: int) -> list[Column]:
-    """A column for the first network's figure, and one for the difference of each of the others.
+    """A column for the figure of the first network, and one for the difference of each other network.
 
-    Of two networks the difference is the more important.  The columns of several are dropped together, parameters last.
+    For two networks, the difference has a higher priority than the figure.  For more, the columns of a figure are
+    dropped together, those of the parameters last.
     """
     others = comparison.names[1:]
     if len(others) == 1:
@@ -132,7 +133,7 @@ def _columns(comparison: Comparison, title: str, kind: Kind, priority: int) -> l
 
 
 def _figure_cells(values: Sequence[Dim | None]) -> list[Any]:
-    """The first network's figure, and the differences of the others, where there are any."""
+    """The figure of the first network, and the differences of the others, None for no difference."""
     first, *others = values
     return [first, *(change(first, other) or None for other in others)]
 

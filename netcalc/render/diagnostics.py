@@ -1,4 +1,4 @@
-"""Diagnostics as text: message, place with its line and a caret, route to the place, hint."""
+"""Diagnostics as text: message, place with its line and carets, enclosing calls, hint."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def render_diagnostic(diagnostic: Diagnostic, terminal: Terminal = PLAIN) -> str
     if span is not None:
         lines.append(terminal.styled(f"{margin}--> ", "place") + clean(str(span)))
         lines += _snippet(span, margin, terminal)
-    notes = [*_placed(diagnostic.related), *_route(diagnostic.chain)]
+    notes = [*_placed(diagnostic.related), *_calls(diagnostic.chain)]
     if diagnostic.bindings:
         bound = ", ".join(f"{name}={_shortened(value)}" for name, value in diagnostic.bindings.items())
         notes.append(f"with {bound}")
@@ -70,8 +70,8 @@ def _placed(related: Sequence[Related]) -> list[str]:
     return [f"{padded(clean(r.text), width)}  {r.span}" if r.span else r.text for r in related]
 
 
-def _route(chain: Sequence[Related]) -> list[str]:
-    """Return the calls that led to the place, innermost first; the middle of a long list is left out."""
+def _calls(chain: Sequence[Related]) -> list[str]:
+    """Return the block calls around the place, innermost first; the middle of a long list is left out."""
     calls = [_line(call) for call in reversed(chain)]
     if len(calls) <= _MOST_CALLS:
         return calls

@@ -11,7 +11,7 @@ from netcalc.analysis.figures import FIGURES, Cost, Figure, View
 from netcalc.ir import OpNode
 from netcalc.render.table import ALWAYS, Column, Kind, Row, Share, Table, Tied, Uncounted
 
-__all__ = ["Sheet", "layer_list", "layer_tree"]
+__all__ = ["ReportView", "layer_list", "layer_tree"]
 
 #: The kind of a column of a figure, by the unit of the figure.
 _KINDS: dict[str, Kind] = {"elements": "count", "bytes": "bytes", "macs": "work", "flops": "work"}
@@ -25,14 +25,14 @@ class _Field(NamedTuple):
     figure: str = ""
 
 
-class Sheet(NamedTuple):
-    """Columns of a view of a network."""
+class ReportView(NamedTuple):
+    """A view of an analysed network: the figures that it shows, their columns and their values."""
 
     analysis: Analysis
     view: View
 
-    def shared_by(self) -> Figure:
-        """The figure whose shares of the total are shown."""
+    def share_figure(self) -> Figure:
+        """The figure of which shares of the total are shown."""
         return FIGURES["params" if self.view == "params" else "flops"]
 
     @property
@@ -50,7 +50,7 @@ class Sheet(NamedTuple):
         return figures
 
     def column(self, figure: Figure, view: View) -> Column:
-        """The column of a figure; one FLOP for each MAC is named by the convention, as others count two."""
+        """The column of a figure; FLOPs at one for each MAC are titled with the convention, as others count two."""
         convention = self.analysis.convention
         title = (
             f"{convention.name} {figure.title}" if figure.unit == "flops" and convention.per_mac == 1 else figure.title
@@ -66,14 +66,14 @@ class Sheet(NamedTuple):
 
     def share(self, cost: Cost) -> Share:
         """The share of a cost in the total."""
-        return Share(self.shared_by().of(cost), self.shared_by().of(self.analysis.total))
+        return Share(self.share_figure().of(cost), self.share_figure().of(self.analysis.total))
 
 
 def layer_tree(
     analysis: Analysis, view: View, *, depth: int | None = None, unroll: bool = False, layout: str = "nchw"
 ) -> Table:
     """The layers as a tree, with sums for the parts of the network."""
-    fields = _fields(Sheet(analysis, view))
+    fields = _fields(ReportView(analysis, view))
     rows = _tree(analysis.tree(unroll=unroll), fields, depth, 1)
     return Table([Column("layer", "path"), *(field.column for field in fields)], rows, layout=layout)
 
@@ -86,43 +86,45 @@ def layer_list(
     *,
     layout: str = "nchw",
 ) -> Table:
-    """Layers with their full paths; sums of those shown and of the others, if there are others."""
-    sheet = Sheet(analysis, view)
-    fields = _fields(sheet)
+    """Layers with their full paths; if there are ``others``, sums of the layers shown and of the others."""
+    report = ReportView(analysis, view)
+    fields = _fields(report)
     rows = [Row([row.path, *(field.value(row) for field in fields)], row.repeat) for row in shown]
-    totals = list(_totals(sheet, fields, shown, others)) if others and view != "shapes" else []
-    return Table([Column("layer", "path"), *(field.column for field in fields)], rows, totals, layout)
+    columns = [Column("layer", "path"), *(field.column for field in fields)]
+    if view == "shapes":
+        return Table(columns, rows, layout=layout, omitted=len(others))
+    return Table(columns, rows, list(_totals(report, fields, shown, others)) if others else [], layout)
 
 
-def _tree(rows: Sequence[LayerRow], fields: Sequence[_Field], depth: int | None, around: int) -> list[Row]:
-    """The rows with their children down to a depth; ``around`` is the product of the repeats around them."""
+def _tree(rows: Sequence[LayerRow], fields: Sequence[_Field], depth: int | None, outer: int) -> list[Row]:
+    """The rows with their children down to a depth; ``outer`` is the product of the enclosing repeats."""
     result = []
     for row in rows:
-        # values see the number of all instances, so that shares are of all of them
-        every = row if around == 1 else row._replace(repeat=around * row.repeat)
+        # shares are those of all instances
+        unrolled = row if outer == 1 else row._replace(repeat=outer * row.repeat)
         children: list[Row] = []
         if row.children and (depth is None or row.path.count(".") + 1 < depth):
-            children = _tree(row.children, fields, depth, every.repeat)
-        result.append(Row([row.label, *(field.value(every) for field in fields)], row.repeat, children))
+            children = _tree(row.children, fields, depth, unrolled.repeat)
+        result.append(Row([row.label, *(field.value(unrolled) for field in fields)], row.repeat, children))
     return result
 
 
 def _totals(
-    sheet: Sheet, fields: Sequence[_Field], shown: Sequence[LayerRow], others: Sequence[LayerRow]
+    report: ReportView, fields: Sequence[_Field], shown: Sequence[LayerRow], others: Sequence[LayerRow]
 ) -> Iterator[Row]:
     groups = (
         (f"{len(shown):,} shown", _sum(shown)),
         (f"{len(others):,} not shown", _sum(others)),
-        ("total", sheet.analysis.total),
+        ("total", report.analysis.total),
     )
     for label, cost in groups:
-        yield Row([label, *(_summed(sheet, field, cost) for field in fields)])
+        yield Row([label, *(_summed(report, field, cost) for field in fields)])
 
 
-def _summed(sheet: Sheet, field: _Field, cost: Cost) -> Any:
+def _summed(report: ReportView, field: _Field, cost: Cost) -> Any:
     if field.figure:
         return FIGURES[field.figure].of(cost)
-    return sheet.share(cost) if field.column.kind == "share" else None
+    return report.share(cost) if field.column.kind == "share" else None
 
 
 def _sum(rows: Sequence[LayerRow]) -> Cost:
@@ -131,8 +133,8 @@ def _sum(rows: Sequence[LayerRow]) -> Cost:
 
 # -- columns ----------------------------------------------------------------------------------------
 
-_INPUT = _Field(Column("input", "shapes", ALWAYS - 5), lambda row: [value.type for value in row.inputs])
-_OUTPUT = _Field(Column("output", "shapes", ALWAYS - 2), lambda row: [value.type for value in row.outputs])
+_INPUT = _Field(Column("input", "shapes", ALWAYS - 6), lambda row: [value.type for value in row.inputs])
+_OUTPUT = _Field(Column("output", "shapes", ALWAYS - 1), lambda row: [value.type for value in row.outputs])
 _OPERATION = _Field(Column("operation"), lambda row: row.op)
 
 
@@ -152,22 +154,22 @@ _LEADING: dict[View, tuple[_Field, ...]] = {
         _OUTPUT._replace(column=Column("output", "shapes")),
     ),
     "params": (_OPERATION, _TENSORS),
-    "flops": (_OPERATION, _OUTPUT),
+    "flops": (_OPERATION, _OUTPUT._replace(column=Column("output", "shapes", ALWAYS - 3))),
     "summary": (_OPERATION, _INPUT, _OUTPUT),
 }
 
 
-def _fields(sheet: Sheet) -> list[_Field]:
-    figures = [_figure_field(sheet, figure) for figure in sheet.figures]
-    share = _Field(Column("share", "share", ALWAYS - 1), lambda row: sheet.share(row.total))
-    return [*_LEADING[sheet.view], *figures, *([share] if sheet.view != "shapes" else [])]
+def _fields(report: ReportView) -> list[_Field]:
+    figures = [_figure_field(report, figure) for figure in report.figures]
+    share = _Field(Column("share", "share", ALWAYS - 2), lambda row: report.share(row.total))
+    return [*_LEADING[report.view], *figures, *([share] if report.view != "shapes" else [])]
 
 
-def _figure_field(sheet: Sheet, figure: Figure) -> _Field:
+def _figure_field(report: ReportView, figure: Figure) -> _Field:
     def value(row: LayerRow) -> Any:
         cost = row.cost
         if figure.name == "params" and row.node is not None and cost.params == 0 and cost.params_tied != 0:
             return Tied(cost.params_tied)
-        return sheet.figure(figure, row.op, cost)
+        return report.figure(figure, row.op, cost)
 
-    return _Field(sheet.column(figure, sheet.view), value, figure.name)
+    return _Field(report.column(figure, report.view), value, figure.name)

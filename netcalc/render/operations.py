@@ -20,14 +20,14 @@ __all__ = [
 ]
 
 
-def operations_table(declared: Sequence[type[Operation]]) -> Table:
-    """The operations in a list."""
+def operations_table(declared: Sequence[type[Operation]], omitted: int = 0) -> Table:
+    """Operations with family and description; ``omitted`` is the number of operations left out."""
     columns = [Column("operation", "name"), Column("family", priority=10), Column("description", "prose")]
-    return Table(columns, [Row([op.name, ops.family(op.name), about(op)]) for op in declared])
+    return Table(columns, [Row([op.name, ops.family(op.name), about(op)]) for op in declared], omitted=omitted)
 
 
 def operations_data(declared: Sequence[type[Operation]]) -> Table:
-    """The operations with their rules."""
+    """Operations with their rules, for CSV."""
     fields = ("name", "family", "about", "source", "shape_rule", "param_rule", "cost_rule")
     rows = [
         Row([op.name, ops.family(op.name), about(op), op.reference, op.shape_rule, op.param_rule, op.cost_rule])

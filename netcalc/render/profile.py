@@ -23,7 +23,7 @@ _FIGURES = (
 
 
 def profile_page(profile: Profile, shown: Sequence[LayerTime]) -> Page:
-    """The time of the layers shown and by operation, and the memory; totals are those of all layers."""
+    """The time of the layers ``shown``, the time by operation, and the memory; totals are those of all layers."""
     threads = "1 thread" if profile.threads == 1 else f"{profile.threads} threads"
     head = (
         f": medians of {profile.passes} passes on {threads}; of GEMM: relative to the {profile.gemm / 1e9:,.1f} "
@@ -62,7 +62,7 @@ def _fused(layer: LayerTime) -> str:
 
 
 def _figures(profile: Profile, seconds: float, flops: int) -> list[Any]:
-    """Seconds, the share of the pass, the speed, and the speed relative to GEMM."""
+    """Seconds, the share of the pass, the speed in FLOP/s, and the speed relative to GEMM."""
     part = Share(round(seconds * 1e9), round(profile.seconds * 1e9))
     speed = flops / seconds if flops and seconds else None
     return [seconds, part, speed, None if speed is None else speed / profile.gemm]

@@ -1,4 +1,4 @@
-"""The pages of ``docs/`` that are made from declarations: operations by family, and error codes."""
+"""Generated pages of ``docs/``: operations by family, and error codes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["generated_pages"]
 
 
 def generated_pages() -> dict[str, str]:
-    """Every generated page by its path under ``docs/``."""
+    """Return the text of each generated page by its path under ``docs/``."""
     pages = {"operations.md": _text(_index()), "errors.md": _text(_errors())}
     for family in ops.FAMILIES:
         pages[f"operations/{family}.md"] = _text(_family(family))
@@ -25,9 +25,10 @@ def generated_pages() -> dict[str, str]:
 def _index() -> Iterator[str]:
     yield "# Operations"
     yield ""
-    yield "Generated from the declarations; `netcalc ops NAME` prints one, `netcalc ops --search WORD` finds some."
+    yield "Generated from the declarations. `netcalc ops NAME` prints the page of an operation,"
+    yield "`netcalc ops --search WORD` lists the operations that mention a word."
     yield ""
-    yield "| operation | family | what it is |"
+    yield "| operation | family | description |"
     yield "|:--|:--|:--|"
     for name, declared in ops.every().items():
         family = ops.family(name)

@@ -9,7 +9,7 @@ from netcalc.analysis.cost import Analysis
 from netcalc.analysis.cost import Row as LayerRow
 from netcalc.analysis.figures import Cost, View
 from netcalc.dims import Dim
-from netcalc.render.layers import Sheet, layer_list, layer_tree
+from netcalc.render.layers import ReportView, layer_list, layer_tree
 from netcalc.render.numbers import bytes_text, exact, measured, shape_text, work
 from netcalc.render.page import Line, Page, Paragraph
 from netcalc.render.table import Column, Row, Table
@@ -27,7 +27,7 @@ def tree_page(
 ) -> Page:
     """The report with the layers as a tree."""
     table = layer_tree(analysis, view, depth=depth, unroll=unroll, layout=layout)
-    return _page(analysis, view, table, _folded(table.rows))
+    return _page(analysis, view, table)
 
 
 def list_page(
@@ -39,10 +39,9 @@ def list_page(
     layout: str = "nchw",
     by_operation: bool = True,
 ) -> Page:
-    """The report with a row for each of the layers shown; the totals are those of the whole network."""
+    """The report with the layers ``shown`` as a list; the totals are those of the whole network."""
     table = layer_list(analysis, view, shown, others, layout=layout)
-    count = f"{len(shown):,} of {len(shown) + len(others):,} rows shown" if others and view == "shapes" else ""
-    return _page(analysis, view, table, _folded(table.rows), count, by_operation=by_operation)
+    return _page(analysis, view, table, by_operation=by_operation)
 
 
 def layer_data(layers: Sequence[Layer], view: View, layout: str = "nchw") -> Table:
@@ -58,17 +57,15 @@ def layer_data(layers: Sequence[Layer], view: View, layout: str = "nchw") -> Tab
 # -- parts ------------------------------------------------------------------------------------------
 
 
-def _page(
-    analysis: Analysis, view: View, table: Table, folded: bool, count: str = "", *, by_operation: bool = True
-) -> Page:
-    sheet = Sheet(analysis, view)
+def _page(analysis: Analysis, view: View, table: Table, *, by_operation: bool = True) -> Page:
+    report = ReportView(analysis, view)
     yield Paragraph(list(_head(analysis, view, table.layout)))
     yield table
     if view != "shapes":
         if by_operation:
-            yield _by_operation(sheet)
-        yield Paragraph(list(_total_lines(sheet)))
-    notes = [Line(note) for note in (count, *_notes(analysis, view, folded)) if note]
+            yield _by_operation(report)
+        yield Paragraph(list(_total_lines(report)))
+    notes = [Line(note) for note in _notes(analysis, view, _folded(table.rows))]
     if notes:
         yield Paragraph(notes)
 
@@ -89,26 +86,26 @@ def _head(analysis: Analysis, view: View, layout: str) -> Iterator[Line]:
         yield Line(f"counted as {analysis.convention.name} does: {analysis.convention.about}")
 
 
-def _by_operation(sheet: Sheet) -> Table:
+def _by_operation(report: ReportView) -> Table:
     """Totals by operation, the largest share first."""
-    analysis, view = sheet.analysis, sheet.view
-    figures = [figure for figure in sheet.figures if "operations" in figure.columns]
+    analysis, view = report.analysis, report.view
+    figures = [figure for figure in report.figures if "operations" in figure.columns]
     order = sorted(
-        analysis.by_operation.items(), key=lambda item: _rank(sheet.shared_by().of(item[1][1])), reverse=True
+        analysis.by_operation.items(), key=lambda item: _rank(report.share_figure().of(item[1][1])), reverse=True
     )
     if view == "params":
         order = [item for item in order if item[1][1].params != 0 or item[1][1].buffers != 0]
     rows = [
-        Row([op, count, *(sheet.figure(figure, op, cost) for figure in figures), sheet.share(cost)])
+        Row([op, count, *(report.figure(figure, op, cost) for figure in figures), report.share(cost)])
         for op, (count, cost) in order
     ]
     total = analysis.total
-    whole = Row(["total", None, *(figure.of(total) for figure in figures), sheet.share(total)])
+    whole = Row(["total", None, *(figure.of(total) for figure in figures), report.share(total)])
     return Table(
         [
             Column("by operation"),
             Column("executions", "total", priority=20),
-            *(sheet.column(figure, "operations") for figure in figures),
+            *(report.column(figure, "operations") for figure in figures),
             Column("share", "share", priority=50),
         ],
         rows,
@@ -120,26 +117,26 @@ def _rank(value: object) -> int:
     return value if isinstance(value, int) else 0
 
 
-def _total_lines(sheet: Sheet) -> Iterator[Line]:
+def _total_lines(report: ReportView) -> Iterator[Line]:
     """The totals in words, and the operations that the convention leaves out."""
-    analysis, total, name = sheet.analysis, sheet.analysis.total, sheet.analysis.convention.name
-    if sheet.view in ("params", "summary"):
+    analysis, total, name = report.analysis, report.analysis.total, report.analysis.convention.name
+    if report.view in ("params", "summary"):
         yield Line(f", {_trained(total)}{_further(total)}", f"{measured(total.params)} parameters")
         if total.params_active != total.params:
             yield Line(f"{measured(total.params_active)} of them active for a token")
-    if sheet.view in ("flops", "summary"):
-        yield Line(f", counted as {name} does", _counted(sheet, total.macs, total.flops))
+    if report.view in ("flops", "summary"):
+        yield Line(f", counted as {name} does", _counted(report, total.macs, total.flops))
         if total.flops_expected != total.flops:
-            yield Line(f"useful work under even routing: {_counted(sheet, total.macs_expected, total.flops_expected)}")
+            yield Line(f"useful work under even routing: {_counted(report, total.macs_expected, total.flops_expected)}")
         if analysis.uncounted:
             yield Line(f"not counted by {name}: {', '.join(analysis.uncounted)}")
 
 
-def _counted(sheet: Sheet, counted_macs: Dim, counted_flops: Dim) -> str:
+def _counted(report: ReportView, counted_macs: Dim, counted_flops: Dim) -> str:
     macs, flops = work(counted_macs, "MAC"), work(counted_flops, "FLOP")
-    if sheet.flops_are_macs:
+    if report.flops_are_macs:
         return macs
-    if sheet.analysis.convention.per_mac == 1:
+    if report.analysis.convention.per_mac == 1:
         return f"{flops} at one for each MAC, of which {macs}"
     return f"{macs}, {flops}"
 

@@ -30,7 +30,7 @@ __all__ = [
 
 #: Largest number of elements of an output that is printed.
 _FEW = 64
-#: Width of arrays that are not written to a terminal.
+#: Width to which numbers are wrapped in a file or a pipe.
 _WIDTH = 100
 
 #: Statistics with the priorities of their columns.
@@ -43,11 +43,15 @@ def run_page(
     origin: str,
     width: int | None,
     layers: Sequence[LayerTime],
+    omitted: int = 0,
 ) -> Page:
-    """Outputs and traced tensors with their statistics, small outputs with their numbers, and layers of a profile."""
+    """Page of a run: statistics of traced tensors and outputs, numbers of small outputs, memory or profile.
+
+    ``layers`` are the layers of the profile to show; ``omitted`` is the number of traced tensors left out.
+    """
     yield Paragraph([Line(origin)])
     if result.trace:
-        yield statistics_table("trace", result.trace)
+        yield statistics_table("trace", result.trace)._replace(omitted=omitted)
     yield statistics_table("output", outputs)
     for name, array in result.outputs.items():
         if array.size <= _FEW:
@@ -75,7 +79,7 @@ def statistics_table(title: str, rows: Sequence[TraceRow]) -> Table:
 
 
 def verification_page(report: VerifyReport, spec: str, failures: Sequence[Check]) -> Page:
-    """The number of checks of each kind, and the failures to be shown."""
+    """Page of a verification: the number of checks of each kind, and those ``failures`` that are to be shown."""
     counts = report.counts
     yield Paragraph([Line(f": {report.operations:,} operations executed, each checked on its own", spec)])
     checked = {
@@ -90,13 +94,13 @@ def verification_page(report: VerifyReport, spec: str, failures: Sequence[Check]
     if report.ok:
         yield Paragraph([Line("", f"all {total:,} predictions are correct", "good")])
     else:
-        yield checks_table(failures)
+        yield checks_table(failures)._replace(omitted=len(report.failures) - len(failures))
         wrong = sum(check.times for check in report.failures)
         yield Paragraph([Line("", f"{wrong:,} of {total:,} predictions were wrong", "bad")])
 
 
 def checks_table(checks: Sequence[Check]) -> Table:
-    """Checks with the predicted and the executed value."""
+    """Table of checks with the predicted and the executed value."""
     columns = [
         Column("layer", "path", key="path"),
         Column("operation", priority=20, key="op"),
@@ -109,31 +113,31 @@ def checks_table(checks: Sequence[Check]) -> Table:
 
 
 def checks_data(checks: Sequence[Check]) -> Table:
-    """Checks with all their fields."""
+    """Checks with all fields, for CSV."""
     fields = ("path", "op", "what", "predicted", "executed", "times", "ok")
     return Table([Column(field) for field in fields], [Row([getattr(c, field) for field in fields]) for c in checks])
 
 
 def weights_page(report: WeightsReport, spec: str, mismatches: Sequence[Mismatch]) -> Page:
-    """The result of an audit of a checkpoint's header, and the mismatches to be shown."""
+    """Page of the audit of a checkpoint's header, with those ``mismatches`` that are to be shown."""
     head = f"{report.file}: {report.tensors:,} tensors; {spec} has {report.parameters:,} parameters and buffers"
     yield Paragraph([Line(head)])
     if report.ok:
         yield Paragraph([Line("", "every name, shape and type fits", "good")])
     else:
-        yield mismatches_table(mismatches)
+        yield mismatches_table(mismatches)._replace(omitted=len(report.mismatches) - len(mismatches))
         yield Paragraph([Line("", f"{len(report.mismatches):,} do not fit", "bad")])
 
 
 def mismatches_table(mismatches: Sequence[Mismatch]) -> Table:
-    """Tensors that do not fit, with the reason and a hint."""
+    """Tensors that do not match, with the reason and a hint."""
     columns = [Column("kind"), Column("tensor", "path", key="name")]
     columns += [Column("reason", "prose", key="message"), Column("hint", "prose")]
     return Table(columns, [Row([m.kind, m.name, m.message, m.hint]) for m in mismatches])
 
 
 def _memory(result: RunResult) -> str:
-    """Predicted memory; the reference path holds the weights of one operation at a time."""
+    """Predicted memory in words; the reference path holds the weights of one operation at a time."""
     memory = result.memory
     part = f", including {bytes_text(memory.weights)} of weights" if result.plan == "fast" and memory.weights else ""
     return f"predicted peak memory: {bytes_text(memory.peak)}{part}"

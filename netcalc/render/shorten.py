@@ -39,13 +39,13 @@ def shorten_path(path: str, width: int) -> str:
         return path
     path, times, count = path.partition(" ×")
     suffix = times + count
-    room = width - width_of(suffix)
+    available = width - width_of(suffix)
     first, *others = path.split(".")
     for start in range(1, len(others)):
         shorter = f"{first}.{_GAP}{'.'.join(others[start:])}"
-        if width_of(shorter) <= room:
+        if width_of(shorter) <= available:
             return shorter + suffix
-    return shorten_middle(path, room) + suffix
+    return shorten_middle(path, available) + suffix
 
 
 def shorten_shapes(text: str, width: int) -> str:

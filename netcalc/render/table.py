@@ -1,6 +1,6 @@
 """A typed table: columns with a kind and a priority, and rows of values.
 
-Results are put into tables as they are (whole numbers, symbolic sizes, tensor types), and each medium has one writer:
+The cells of a table are values (whole numbers, symbolic sizes, tensor types), and each output format has one writer:
 :mod:`~netcalc.render.table_text`, :mod:`~netcalc.render.table_markdown`, :mod:`~netcalc.render.table_csv` and
 :mod:`~netcalc.render.table_html`.  The kind of a column says how its values are written
 (:mod:`~netcalc.render.cells`).
@@ -13,7 +13,19 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from netcalc.dims import Dim
 
-__all__ = ["ALWAYS", "LEFT_ALIGNED", "Column", "Kind", "Row", "Share", "Sides", "Table", "Tied", "Uncounted"]
+__all__ = [
+    "ALWAYS",
+    "LEFT_ALIGNED",
+    "Column",
+    "Kind",
+    "Row",
+    "Share",
+    "Sides",
+    "Table",
+    "Tied",
+    "Uncounted",
+    "rows_shown",
+]
 
 Kind: TypeAlias = Literal[
     "path",  # a path with dots, shortened in the middle where it is too long
@@ -46,8 +58,9 @@ ALWAYS = 100
 class Column(NamedTuple):
     """A column.
 
-    Where a terminal is too narrow, the columns with the lowest ``priority`` are dropped first.  ``key`` is the name in
-    CSV, by default the title.  ``digits`` are the significant digits of an amount, ``width`` is the least width.
+    In a terminal that is too narrow, columns with the lowest ``priority`` are dropped first.  ``key`` is the name in
+    CSV, by default the title.  ``digits`` is the number of significant digits of an amount.  ``width`` is the minimum
+    width.
     """
 
     title: str
@@ -70,7 +83,8 @@ class Table(NamedTuple):
     """Columns and rows, and summary rows that are set apart at the end.
 
     ``layout`` is the order in which the axes of shapes are written.  ``title`` and ``about`` form a heading.  As text,
-    a table without ``header`` has no titles of columns.
+    a table without ``header`` has no titles of columns.  ``omitted`` is the number of rows that a selection left out,
+    for a line below a table without sums.
     """
 
     columns: Sequence[Column]
@@ -80,6 +94,7 @@ class Table(NamedTuple):
     title: str = ""
     about: str = ""
     header: bool = True
+    omitted: int = 0
 
 
 class Tied(NamedTuple):
@@ -89,7 +104,7 @@ class Tied(NamedTuple):
 
 
 class Uncounted(NamedTuple):
-    """Work that the counting convention leaves out."""
+    """Work that the counting convention does not count."""
 
     value: Dim = 0
 
@@ -102,6 +117,11 @@ class Share(NamedTuple):
 
 
 class Sides(NamedTuple):
-    """The values of networks side by side, None for a network without one; equal values are written once."""
+    """Values of several networks, None for a network without a value; equal values are written once."""
 
     values: Sequence[Any]
+
+
+def rows_shown(shown: int, omitted: int) -> str:
+    """Return the line on rows that a selection left out; empty if it left out none."""
+    return f"{shown:,} of {shown + omitted:,} rows shown" if omitted else ""

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from netcalc.render.cells import text_writer
 from netcalc.render.numbers import repeated
-from netcalc.render.table import LEFT_ALIGNED, Table
+from netcalc.render.table import LEFT_ALIGNED, Table, rows_shown
 from netcalc.render.text import clean
 from netcalc.render.tree import flat_rows
 
@@ -28,3 +28,6 @@ def table_markdown(table: Table) -> Iterator[str]:
     yield "|" + "|".join(":--" if table.columns[i].kind in LEFT_ALIGNED else "--:" for i in shown) + "|"
     for cells in zip(*(columns[i] for i in shown), strict=True):
         yield "| " + " | ".join(cells) + " |"
+    if table.omitted:
+        yield ""
+        yield rows_shown(len(table.rows), table.omitted)

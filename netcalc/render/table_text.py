@@ -1,7 +1,8 @@
 """Tables for terminals, fitted to the width, and as plain text in files and pipes.
 
-Where the width does not suffice, columns of low priority are dropped, then paths and names are shortened, and prose is
-broken into lines.  A last line names what was dropped and shortened.  Numbers and shapes are never cut.
+In a terminal that is too narrow, columns of low priority are dropped, then paths and names are shortened, and prose is
+broken into lines.  A line below the table names the columns that were dropped or shortened.  Numbers and shapes are
+never cut.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from itertools import zip_longest
 from netcalc.render.cells import text_writer
 from netcalc.render.numbers import repeated
 from netcalc.render.shorten import shorten_middle, shorten_path, shorten_shapes
-from netcalc.render.table import ALWAYS, LEFT_ALIGNED, Column, Table
+from netcalc.render.table import ALWAYS, LEFT_ALIGNED, Column, Table, rows_shown
 from netcalc.render.text import PLAIN, Terminal, clean, fill, width_of
 from netcalc.render.tree import compact_margin, flat_rows, tree_rows
 
@@ -22,9 +23,9 @@ _GAP = "  "
 #: Widths to which columns are shortened before others are dropped, and then as a last resort.
 _COMFORTABLE = {"path": 30, "text": 20, "prose": 48}
 _LEAST = {"path": 12, "text": 8, "prose": 16}
-#: Margin of a tree that is not deep: three levels.
+#: Longest margin of a tree that is not deep, of three levels.
 _DEEP = 9
-#: Width to which a longer title is shortened.
+#: Minimum width to which a title is shortened.
 _TITLE = 16
 
 
@@ -41,9 +42,9 @@ def table_text(table: Table, terminal: Terminal = PLAIN) -> str:
     for column in shown:
         column.fit()
     lines += [indent + line.replace("\n", "\n" + indent) for line in _lines(table, shown, terminal)]
-    if dropped or shortened:
-        note = _footer(dropped, shortened)
-        lines += [terminal.styled(line, "dim") for line in fill(note, terminal.width).split("\n")]
+    for note in (rows_shown(len(table.rows), table.omitted), _footer(dropped, shortened)):
+        if note:
+            lines += [terminal.styled(line, "dim") for line in fill(note, terminal.width).split("\n")]
     return "\n".join(lines)
 
 
@@ -86,7 +87,7 @@ class _Formatted:
             self._measure()
 
     def least(self, limits: dict[str, int]) -> int:
-        """The width down to which the column can be shortened."""
+        """The minimum width to which the column can be shortened."""
         kind = self.column.kind
         title = min(width_of(self.title), max(_TITLE, self.content))
         if kind == "shapes":
@@ -239,8 +240,9 @@ def _pad_broken(column: _Formatted, row: int) -> list[str]:
 
 
 def _footer(dropped: Sequence[_Formatted], shortened: Sequence[_Formatted]) -> str:
+    """The line that names columns that were dropped or shortened; empty if there are none."""
     parts = []
-    for what, columns in (("columns not shown", dropped), ("shortened", shortened)):
+    for change, columns in (("columns not shown", dropped), ("shortened", shortened)):
         if columns:
-            parts.append(f"{what}: {', '.join(dict.fromkeys(clean(column.column.title) for column in columns))}")
-    return f"{'; '.join(parts)} (--wide shows all)"
+            parts.append(f"{change}: {', '.join(dict.fromkeys(clean(column.column.title) for column in columns))}")
+    return f"{'; '.join(parts)} (--wide shows all)" if parts else ""

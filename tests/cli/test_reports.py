@@ -52,7 +52,7 @@ def test_a_pipe_and_wide_output_are_complete(netcalc: Callable[..., Ran], monkey
     wide = netcalc("summary", SMALL, "--wide").out
     monkeypatch.delenv("COLUMNS")
     piped = netcalc("summary", SMALL).out
-    assert "columns not shown: input, output, frozen, buffers (--wide shows all)" in narrow
+    assert "columns not shown: input, frozen, buffers, FLOPs (--wide shows all)" in narrow
     assert "not shown" not in piped and "…" not in piped
     assert {"input", "buffers", "share"} <= set(piped.splitlines()[4].split())
     assert wide == piped

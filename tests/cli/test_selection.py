@@ -9,8 +9,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+from netcalc.ops.linear import Linear
 from tests.conftest import Ran
 
 SMALL = str(Path(__file__).parent.parent / "fixtures" / "small.yaml")
@@ -108,6 +110,45 @@ def test_runs(netcalc: Callable[..., Ran]) -> None:
     assert len(profile["layers"]) == 2
     checks = json.loads(netcalc("verify", SMALL, "--filter", "head", "-f", "json").out)["checks"]
     assert {check["path"] for check in checks} == {"head"}
+
+
+@pytest.mark.parametrize(
+    ("command", "rows"),
+    [
+        (["specs", "--family", "resnet"], "specs"),
+        (["ops", "--search", "pool"], "operations"),
+        (["run", SMALL, "--trace", "*"], "trace"),
+        (["verify", SMALL, "--weights", "w.npz"], "mismatches"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+@pytest.mark.parametrize("format_", ["table", "markdown"])
+def test_tables_without_sums_count_the_rows_shown(
+    command: list[str],
+    rows: str,
+    format_: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    netcalc: Callable[..., Ran],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    np.savez("w.npz", unknown=np.zeros(3, "float32"))
+    count = len(json.loads(netcalc(*command, "--format", "json").out)[rows])
+    assert count > 2
+    if rows != "operations" or format_ == "table":  # the Markdown of operations has a page for each
+        assert f"2 of {count} rows shown" in netcalc(*command, "--top", "2", "--format", format_).out.splitlines()
+        assert "rows shown" not in netcalc(*command, "--format", format_).out
+
+
+def test_failures_of_a_verification_are_selected(netcalc: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch) -> None:
+    right = Linear.cost
+    monkeypatch.setattr(Linear, "cost", lambda self, *args: [*right(self, *args)] * 2)
+    checks = json.loads(netcalc("verify", SMALL, "--format", "json").out)["checks"]
+    failures = [check for check in checks if not check["ok"]]
+    ran = netcalc("verify", SMALL, "--top", "2")
+    assert ran.code == 1
+    assert f"2 of {len(failures)} rows shown" in ran.out
+    assert ran.out.count(" linear ") == 2
 
 
 @pytest.mark.parametrize(

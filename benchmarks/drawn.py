@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from netcalc.analysis.walk import instances
-from netcalc.ir import CheckpointSource, Program, join
+from netcalc.ir import CheckpointLocation, Program, join
 from netcalc.numerics.parameters import Parameters
 
 __all__ = ["SEED", "weights"]
@@ -33,9 +33,9 @@ def weights(program: Program) -> dict[str, np.ndarray]:
                 array = rng.normal(0, 0.1, array.shape).astype(np.float32)
             elif array.ndim == 1:
                 array = array + rng.normal(0, 0.02, array.shape).astype(np.float32)
-            source = instance.sources.get(param.name) or CheckpointSource(path)
-            axes[source.name] = source.axis
-            pieces.setdefault(source.name, []).append(array.T if source.transpose else array)
+            location = instance.locations.get(param.name) or CheckpointLocation(path)
+            axes[location.name] = location.axis
+            pieces.setdefault(location.name, []).append(array.T if location.transpose else array)
     return {
         name: np.array(np.concatenate(parts, axes[name]) if len(parts) > 1 else parts[0], order="C")
         for name, parts in pieces.items()

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from netcalc.engine.graph import Node
+from netcalc.engine.graph import GraphNode
 from netcalc.engine.plan import Plan
 from netcalc.engine.storage import Slot
 from netcalc.engine.tuning import Tuning
@@ -30,7 +30,7 @@ def signature(plan: Plan) -> Hashable:
             step.what,
             step.jobs,
             step.rounds,
-            plan.shares[step],
+            plan.workers_by_step[step],
             _layouts(step.reads),
             _layouts(step.writes),
             _content(step.bind, _DEPTH),
@@ -61,7 +61,7 @@ def _content(value: Any, depth: int) -> Hashable:
         return (value.__module__, value.__qualname__, cells)
     if isinstance(value, (tuple, list)):
         return tuple(_content(item, depth - 1) for item in value)
-    if is_dataclass(value) and not isinstance(value, (type, Node)):
+    if is_dataclass(value) and not isinstance(value, (type, GraphNode)):
         return tuple(_content(getattr(value, field.name), depth - 1) for field in fields(value))
     if isinstance(value, (np.ufunc, np.dtype)):
         return repr(value)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from netcalc.dtypes import DType
-from netcalc.ir import Body, CheckpointSource, OpNode, Program, Tie, dtype_of, join
+from netcalc.ir import Body, CheckpointLocation, OpNode, Program, Tie, dtype_of, join
 from netcalc.opdef import Param
 
 __all__ = ["Instance", "ParameterInstance", "dtype_of", "instances", "parameters"]
@@ -16,13 +16,13 @@ class Instance(NamedTuple):
     """An operation of the unrolled program.
 
     ``owners`` maps the name of each parameter to the path of the tensor that is used, which is another path if the
-    parameter is tied or its layer shares weights. ``sources`` maps it to its place in a reference checkpoint.
+    parameter is tied or its layer shares weights. ``locations`` maps it to its place in a reference checkpoint.
     """
 
     path: str
     node: OpNode
     owners: Mapping[str, str]
-    sources: Mapping[str, CheckpointSource]
+    locations: Mapping[str, CheckpointLocation]
 
 
 class ParameterInstance(NamedTuple):
@@ -33,7 +33,7 @@ class ParameterInstance(NamedTuple):
     dtype: DType
     owner: str
     frozen: bool
-    source: CheckpointSource | None
+    location: CheckpointLocation | None
     op: str
 
     @property
@@ -47,7 +47,7 @@ class _Place(NamedTuple):
 
     prefix: str
     owner: str
-    checkpoints: tuple[tuple[str, Mapping[str, CheckpointSource]], ...]
+    checkpoints: tuple[tuple[str, Mapping[str, CheckpointLocation]], ...]
 
 
 def instances(program: Program) -> Iterator[Instance]:
@@ -71,7 +71,7 @@ def parameters(program: Program) -> Iterator[ParameterInstance]:
                 dtype_of(param, instance.node, program.dtype),
                 instance.owners[param.name],
                 instance.node.frozen,
-                instance.sources.get(param.name),
+                instance.locations.get(param.name),
                 instance.node.op.name,
             )
 
@@ -91,7 +91,7 @@ def _walk(body: Body, place: _Place, owners: dict[str, str]) -> Iterator[Instanc
 
 def _instance(node: OpNode, place: _Place, owners: dict[str, str]) -> Instance:
     used: dict[str, str] = {}
-    sources: dict[str, CheckpointSource] = {}
+    locations: dict[str, CheckpointLocation] = {}
     for param in node.params:
         path = join(join(place.prefix, node.name), param.name)
         tie = node.ties.get(param.name)
@@ -100,17 +100,17 @@ def _instance(node: OpNode, place: _Place, owners: dict[str, str]) -> Instance:
         if owner != path:
             owners[path] = owner
         used[param.name] = owner
-        source = _source(path, place)
-        if source is not None:
-            sources[param.name] = source
-    return Instance(join(place.prefix, node.name), node, used, sources)
+        location = _location(path, place)
+        if location is not None:
+            locations[param.name] = location
+    return Instance(join(place.prefix, node.name), node, used, locations)
 
 
 def _target(tie: Tie, place: _Place) -> str:
     return tie.target if tie.absolute else join(place.owner, tie.target)
 
 
-def _source(path: str, place: _Place) -> CheckpointSource | None:
+def _location(path: str, place: _Place) -> CheckpointLocation | None:
     """Return the place of a parameter in the checkpoint, as the innermost block that maps it declares it.
 
     The name is absolute.
@@ -118,7 +118,7 @@ def _source(path: str, place: _Place) -> CheckpointSource | None:
     for prefix, checkpoint in reversed(place.checkpoints):
         relative = path.removeprefix(prefix + ".") if prefix else path
         if relative in checkpoint:
-            source = checkpoint[relative]
-            name = source.name[1:] if source.name.startswith("/") else join(prefix, source.name)
-            return source._replace(name=name)
+            location = checkpoint[relative]
+            name = location.name[1:] if location.name.startswith("/") else join(prefix, location.name)
+            return location._replace(name=name)
     return None

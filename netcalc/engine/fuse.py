@@ -5,7 +5,7 @@ Both read the traits of operations (:class:`~netcalc.opdef.Operation`), such as 
 
 from __future__ import annotations
 
-from netcalc.engine.graph import Graph, Node, Tensor
+from netcalc.engine.graph import Graph, GraphNode, Tensor
 
 __all__ = ["fuse", "is_elementwise", "simplify"]
 
@@ -17,12 +17,12 @@ def simplify(graph: Graph, constant_bytes: int) -> None:
     """
     replaced: dict[Tensor, Tensor] = {}
     constants: set[Tensor] = set()
-    kept: list[Node] = []
+    kept: list[GraphNode] = []
     for node in graph.nodes:
         node.inputs = [None if t is None else replaced.get(t, t) for t in node.inputs]
-        source = node.inputs[0] if node.inputs else None
-        if node.op.no_op_in_inference and source is not None:
-            replaced[node.outputs[0]] = source
+        operand = node.inputs[0] if node.inputs else None
+        if node.op.no_op_in_inference and operand is not None:
+            replaced[node.outputs[0]] = operand
             continue
         kept.append(node)
         if constants.issuperset(t for t in node.inputs if t is not None):
@@ -40,8 +40,8 @@ def fuse(graph: Graph) -> None:
     """
     uses = graph.uses()
     position: dict[Tensor, int] = {}  # of the node that computes a tensor, in the new list
-    hosts: dict[Tensor, Node] = {}  # the node that an operation on a tensor may join
-    kept: list[Node] = []
+    hosts: dict[Tensor, GraphNode] = {}  # the node that an operation on a tensor may join
+    kept: list[GraphNode] = []
     for node in graph.nodes:
         host = _host(node, uses, position, hosts)
         if host is None:
@@ -59,7 +59,9 @@ def fuse(graph: Graph) -> None:
     graph.nodes = kept
 
 
-def _host(node: Node, uses: dict[Tensor, int], position: dict[Tensor, int], hosts: dict[Tensor, Node]) -> Node | None:
+def _host(
+    node: GraphNode, uses: dict[Tensor, int], position: dict[Tensor, int], hosts: dict[Tensor, GraphNode]
+) -> GraphNode | None:
     """Return the node that this one can join, or None."""
     if node.constant or not is_elementwise(node):
         return None
@@ -77,13 +79,13 @@ def _host(node: Node, uses: dict[Tensor, int], position: dict[Tensor, int], host
     return host
 
 
-def _column_axis(product: Node, result: Tensor) -> int:
+def _column_axis(product: GraphNode, result: Tensor) -> int:
     """Return the axis of a product's result that holds its columns; an image may come without a batch axis."""
     rank = len(result.shape)
     return rank - 1 - (product.op.axes if product.op.windowed else 0)
 
 
-def is_elementwise(node: Node) -> bool:
+def is_elementwise(node: GraphNode) -> bool:
     """Return True if each output element is a function of the input elements in its place, all of one float type.
 
     That includes a normalisation with given statistics, whose scale and shift depend on the channel.

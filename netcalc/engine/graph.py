@@ -16,7 +16,7 @@ from netcalc.ir import Program
 from netcalc.numerics.numpy_dtypes import numpy_dtype
 from netcalc.tensor_type import TensorType
 
-__all__ = ["Graph", "Node", "Tensor", "flatten"]
+__all__ = ["Graph", "GraphNode", "Tensor", "flatten"]
 
 
 @dataclass(eq=False, slots=True)
@@ -38,7 +38,7 @@ class Tensor:
 
 
 @dataclass(eq=False, slots=True)
-class Node:
+class GraphNode:
     """An operation of the unrolled program.
 
     ``after`` are the operations fused onto it: they are applied to its first output while that is in the cache.
@@ -47,7 +47,7 @@ class Node:
     instance: Instance
     inputs: list[Tensor | None]
     outputs: list[Tensor]
-    after: list[Node] = field(default_factory=list)
+    after: list[GraphNode] = field(default_factory=list)
     #: True if the outputs are the same in every run, and small enough to be kept.
     constant: bool = False
 
@@ -67,7 +67,7 @@ class Graph:
     """A flat program."""
 
     inputs: list[Tensor]
-    nodes: list[Node]
+    nodes: list[GraphNode]
     outputs: list[Tensor]
 
     def uses(self) -> dict[Tensor, int]:
@@ -87,11 +87,11 @@ def flatten(program: Program) -> Graph:
         UndecidedError: if a size is symbolic.
     """
     inputs = [_tensor(spec.type) for spec in program.inputs]
-    nodes: list[Node] = []
+    nodes: list[GraphNode] = []
 
     def add(instance: Instance, operands: Sequence[Tensor | None]) -> list[Tensor]:
         results = [_tensor(type_) for type_ in instance.node.output_types]
-        nodes.append(Node(instance, list(operands), results))
+        nodes.append(GraphNode(instance, list(operands), results))
         return results
 
     outputs = unroll(program, inputs, add)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from netcalc.engine.arena import arrange
 from netcalc.engine.fuse import fuse, simplify
-from netcalc.engine.graph import Node, flatten
+from netcalc.engine.graph import GraphNode, flatten
 from netcalc.engine.lower.context import LoweringContext
 from netcalc.engine.lower.fallback import emit_kernel
 from netcalc.engine.lower.parallelism import Parallelism
@@ -81,17 +81,17 @@ class Plan:
         self.steps: list[Step] = [step for step in emitted if not step.constant]
         self.constants: list[Constant] = list(context.constants.declared)
         #: Stores that hold the results of the prelude.
-        self.kept: list[Store] = layout.persistent
+        self.persistent_stores: list[Store] = layout.persistent
         self.offsets, arena = arrange(_lifetimes(self.steps, self.inputs, self.outputs, layout.constant_stores))
         #: The number of workers among which the jobs of each step are shared.
-        self.shares: dict[Step, int] = {step: step.workers(threads, processes, tuning) for step in emitted}
+        self.workers_by_step: dict[Step, int] = {step: step.workers(threads, processes, tuning) for step in emitted}
         #: Bytes of scratch of each worker.
         self.scratch = [
-            max((step.scratch_bytes for step, shares in self.shares.items() if shares > worker), default=0)
+            max((step.scratch_bytes for step, workers in self.workers_by_step.items() if workers > worker), default=0)
             for worker in range(threads)
         ]
         self.memory = PlanMemory(
-            weights=sum(c.slot.store.nbytes for c in self.constants) + sum(s.nbytes for s in self.kept),
+            weights=sum(c.slot.store.nbytes for c in self.constants) + sum(s.nbytes for s in self.persistent_stores),
             arena=arena,
             scratch=sum(self.scratch),
             temporary=max((step.temporary for step in emitted), default=0),
@@ -103,7 +103,7 @@ class Plan:
         context.constants.declared.clear()
 
 
-def _lower(context: LoweringContext, node: Node) -> None:
+def _lower(context: LoweringContext, node: GraphNode) -> None:
     """Lower a node.  Without a lowering, or if it declines, the kernel runs alone and fused nodes are lowered apart."""
     by_kernel = (node.constant and not node.op.view) or node.op.name in context.tuning.disabled_lowerings
     lower = None if by_kernel else find_lowering(node.op)

@@ -14,7 +14,7 @@ from netcalc.engine.plan import Plan, PlanMemory
 from netcalc.ir import Body, OpNode, Program
 from netcalc.numerics.inputs import require_sizes
 from netcalc.numerics.kernels import KERNELS
-from netcalc.numerics.process_memory import free_bytes, gibibytes
+from netcalc.numerics.process_memory import format_bytes, free_bytes
 
 __all__ = [
     "MAX_PLANNED_OPERATIONS",
@@ -95,13 +95,13 @@ def too_large(program: Program, required: Memory | PlanMemory, free: int) -> Dia
     """Return the diagnostic of a run that needs more memory than is free."""
     place = f", at {required.peak_at!r}" if isinstance(required, Memory) else ""
     message = (
-        f"a run of {program.name!r} needs {gibibytes(required.peak)} of memory{place}, and "
-        f"{gibibytes(free)} is free (all weights {gibibytes(required.weights)}, intermediate values up to "
-        f"{gibibytes(required.activations)})"
+        f"a run of {program.name!r} needs {format_bytes(required.peak)} of memory{place}, and "
+        f"{format_bytes(free)} is free (all weights {format_bytes(required.weights)}, intermediate values up to "
+        f"{format_bytes(required.activations)})"
     )
     hint = _HINT
     if isinstance(required, PlanMemory) and (least := memory(program).peak) < required.peak:
-        hint = f"--plan reference holds the weights of one layer at a time and needs {gibibytes(least)}; {hint}"
+        hint = f"--plan reference holds the weights of one layer at a time and needs {format_bytes(least)}; {hint}"
     return Diagnostic("E603", message, hint=hint)
 
 

@@ -13,7 +13,7 @@ from threadpoolctl import threadpool_limits
 from netcalc.analysis.conventions import CONVENTIONS
 from netcalc.analysis.cost import Analysis
 from netcalc.dims import integer
-from netcalc.engine.graph import Node
+from netcalc.engine.graph import GraphNode
 from netcalc.engine.plan import PlanMemory
 from netcalc.engine.runtime.session import Session
 from netcalc.engine.step import Step
@@ -101,7 +101,7 @@ def profile(session: Session, inputs: Sequence[Array], baseline: MemoryBaseline,
 
 
 def _by_layer(steps: Sequence[tuple[Step, float]], analysis: Analysis) -> list[LayerTime]:
-    seconds: dict[Node, float] = {}
+    seconds: dict[GraphNode, float] = {}
     for step, time in steps:
         seconds[step.node] = seconds.get(step.node, 0.0) + time
     return [
@@ -119,7 +119,7 @@ def _by_layer(steps: Sequence[tuple[Step, float]], analysis: Analysis) -> list[L
 def _by_operation(steps: Sequence[tuple[Step, float]], analysis: Analysis) -> list[OperationTime]:
     """Return the times by operation, the longest first."""
     seconds: dict[str, float] = {}
-    nodes: dict[str, dict[Node, None]] = {}
+    nodes: dict[str, dict[GraphNode, None]] = {}
     for step, time in steps:
         name = step.what or step.node.op.name
         seconds[name] = seconds.get(name, 0.0) + time
@@ -133,7 +133,7 @@ def _by_operation(steps: Sequence[tuple[Step, float]], analysis: Analysis) -> li
     return sorted(times, key=lambda operation: -operation.seconds)
 
 
-def _flops(node: Node, analysis: Analysis) -> int:
+def _flops(node: GraphNode, analysis: Analysis) -> int:
     return sum(integer(analysis.node(part.instance.node).flops) for part in (node, *node.after))
 
 

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from netcalc.engine.arena import ALIGNMENT
-from netcalc.engine.graph import Node
+from netcalc.engine.graph import GraphNode
 from netcalc.engine.storage import Slot
 from netcalc.engine.tuning import Tuning
 from netcalc.numerics.kernels import Array
@@ -66,7 +66,7 @@ class Step:
     of the round before.
     """
 
-    node: Node
+    node: GraphNode
     reads: Sequence[Slot]
     writes: Sequence[Slot]
     jobs: int

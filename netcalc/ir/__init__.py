@@ -7,7 +7,7 @@
 from netcalc.ir.program import (
     Body,
     CallNode,
-    CheckpointSource,
+    CheckpointLocation,
     InputSpec,
     Node,
     OpNode,
@@ -25,7 +25,7 @@ from netcalc.ir.program import (
 __all__ = [
     "Body",
     "CallNode",
-    "CheckpointSource",
+    "CheckpointLocation",
     "InputSpec",
     "Node",
     "OpNode",

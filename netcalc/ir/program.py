@@ -19,7 +19,7 @@ from netcalc.tensor_type import TensorType
 __all__ = [
     "Body",
     "CallNode",
-    "CheckpointSource",
+    "CheckpointLocation",
     "InputSpec",
     "Node",
     "OpNode",
@@ -160,7 +160,7 @@ class Body(_Typed):
     inputs: tuple[Value | None, ...]
     nodes: tuple[Node, ...]
     outputs: tuple[Value, ...]
-    checkpoint: Mapping[str, CheckpointSource] = field(default_factory=dict)
+    checkpoint: Mapping[str, CheckpointLocation] = field(default_factory=dict)
 
     @property
     def repeatable(self) -> bool:
@@ -168,7 +168,7 @@ class Body(_Typed):
         return types_of(self.outputs) == self.input_types[: len(self.outputs)]
 
 
-class CheckpointSource(NamedTuple):
+class CheckpointLocation(NamedTuple):
     """Place of a parameter in the reference checkpoint, if it is not stored under its own name.
 
     ``name`` is relative to the body (or absolute with a leading ``/``); chunk ``chunk`` of ``chunks`` along

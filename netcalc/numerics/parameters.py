@@ -17,7 +17,7 @@ from netcalc.analysis.walk import Instance, ParameterInstance, parameters
 from netcalc.diagnostics import Diagnostic, NetcalcError, nearest
 from netcalc.dims import integer
 from netcalc.dtypes import INTEGERS
-from netcalc.ir import CheckpointSource, Program, dtype_of, join, parameter_at
+from netcalc.ir import CheckpointLocation, Program, dtype_of, join, parameter_at
 from netcalc.numerics.initializers import Initializers
 from netcalc.numerics.kernels import Array
 from netcalc.numerics.tensor_files import Arrays, Header, Tensors, open_tensors
@@ -101,7 +101,7 @@ class Parameters:
         self._program = program
         self._seed = seed
         self._tensors: Tensors | None = None
-        self._locations: Mapping[str, CheckpointSource] = {}
+        self._locations: Mapping[str, CheckpointLocation] = {}
         self._initializers = Initializers.of(program, init)
         if weights is not None:
             self._tensors = _tensors(weights)
@@ -116,9 +116,9 @@ class Parameters:
         """Return the tensor that an operation uses.  It may be a view of a given array and must not be modified."""
         path, owner = join(instance.path, param.name), instance.owners[param.name]
         if self._tensors is not None and not (isinstance(param, Buffer) and not param.persistent):
-            source = self._locations.get(owner) or CheckpointSource(owner)
-            if source.names[0] in self._tensors.headers:
-                return _load(self._tensors, source)
+            location = self._locations.get(owner) or CheckpointLocation(owner)
+            if location.names[0] in self._tensors.headers:
+                return _load(self._tensors, location)
         op, declaration = instance.node.op, param
         if owner != path:  # the owner of a tied tensor initialises it
             owning = parameter_at(self._program.main.nodes, owner)
@@ -137,7 +137,7 @@ class _Match:
     """A report, and the locations of tensors that are not stored under their owner's name."""
 
     report: WeightsReport
-    locations: Mapping[str, CheckpointSource]
+    locations: Mapping[str, CheckpointLocation]
 
 
 def _tensors(weights: Weights) -> Tensors:
@@ -146,8 +146,8 @@ def _tensors(weights: Weights) -> Tensors:
 
 def _match(program: Program, tensors: Tensors, *, values: bool = False) -> _Match:
     headers = tensors.headers
-    locations: dict[str, CheckpointSource] = {}
-    aliases: dict[str, list[CheckpointSource]] = {}
+    locations: dict[str, CheckpointLocation] = {}
+    aliases: dict[str, list[CheckpointLocation]] = {}
     missing: dict[str, ParameterInstance] = {}
     used: set[str] = set()
     mismatches: list[Mismatch] = []
@@ -157,8 +157,8 @@ def _match(program: Program, tensors: Tensors, *, values: bool = False) -> _Matc
         if isinstance(parameter.param, Buffer) and not parameter.param.persistent:
             used.add(parameter.path)  # some checkpoints hold it nevertheless
             continue
-        sources = [parameter.source] if parameter.source else []
-        location = next((s for s in (*sources, CheckpointSource(parameter.path)) if s.names[0] in headers), None)
+        declared = [parameter.location] if parameter.location else []
+        location = next((c for c in (*declared, CheckpointLocation(parameter.path)) if c.names[0] in headers), None)
         if location is None:
             if not parameter.tied:
                 missing[parameter.owner] = parameter
@@ -167,14 +167,14 @@ def _match(program: Program, tensors: Tensors, *, values: bool = False) -> _Matc
         mismatches += _misfits(parameter, location, headers)
         if parameter.tied:
             aliases.setdefault(parameter.owner, []).append(location)
-        elif location != CheckpointSource(parameter.owner):
+        elif location != CheckpointLocation(parameter.owner):
             locations[parameter.owner] = location
     for owner, others in aliases.items():
         if owner in missing:
             del missing[owner]
             locations[owner] = others.pop(0)
         if values and not mismatches:
-            mismatches += _differences(tensors, owner, locations.get(owner) or CheckpointSource(owner), others)
+            mismatches += _differences(tensors, owner, locations.get(owner) or CheckpointLocation(owner), others)
     required = [p for p in missing.values() if not _is_counter(p)]
     mismatches += _absent(required, [name for name in headers if name not in used])
     return _Match(WeightsReport(program.name, tensors.name, len(headers), count, tuple(mismatches)), locations)
@@ -186,22 +186,22 @@ def _is_counter(parameter: ParameterInstance) -> bool:
 
 
 def _misfits(
-    parameter: ParameterInstance, source: CheckpointSource, headers: Mapping[str, Header]
+    parameter: ParameterInstance, location: CheckpointLocation, headers: Mapping[str, Header]
 ) -> Iterator[Mismatch]:
     shape = [integer(size) for size in parameter.param.shape]
-    part = "" if source.name == parameter.path else f" (for {parameter.path})"
-    if source.stack is not None and shape[0] != source.stack:
-        message = f"{source.name!r}{part} are {source.stack} tensors, and the spec has {shape[0]}"
-        yield Mismatch("shape", source.name, message)
+    part = "" if location.name == parameter.path else f" (for {parameter.path})"
+    if location.stack is not None and shape[0] != location.stack:
+        message = f"{location.name!r}{part} are {location.stack} tensors, and the spec has {shape[0]}"
+        yield Mismatch("shape", location.name, message)
         return
-    if source.stack is not None:
+    if location.stack is not None:
         del shape[0]
-    if source.transpose:
+    if location.transpose:
         shape[-2:] = shape[:-3:-1]
-    if source.chunks > 1:
-        shape[source.axis] *= source.chunks
+    if location.chunks > 1:
+        shape[location.axis] *= location.chunks
     expected = Header(tuple(shape), parameter.dtype)
-    for name in source.names:
+    for name in location.names:
         header = headers.get(name)
         if header is None:
             yield Mismatch("missing", name, f"the parameter {name!r}{part} is missing")
@@ -217,7 +217,7 @@ def _absent(missing: list[ParameterInstance], unexpected: list[str]) -> Iterator
     prefix = _common_prefix(missing, unexpected)
     candidates = unexpected[:_CANDIDATES]
     for number, parameter in enumerate(missing):
-        name = parameter.source.names[0] if parameter.source else parameter.path
+        name = parameter.location.names[0] if parameter.location else parameter.path
         similar = nearest(name, candidates) if number < _CANDIDATES and not prefix else None
         hint = f"the file's names begin with {prefix!r}" if prefix else similar and f"the file has {similar!r}"
         kind = "buffer" if parameter.param.is_buffer else "parameter"
@@ -236,23 +236,23 @@ def _common_prefix(missing: list[ParameterInstance], unexpected: list[str]) -> s
 
 
 def _differences(
-    tensors: Tensors, owner: str, source: CheckpointSource, others: list[CheckpointSource]
+    tensors: Tensors, owner: str, location: CheckpointLocation, others: list[CheckpointLocation]
 ) -> Iterator[Mismatch]:
     for other in others:
-        if other != source and not np.array_equal(_load(tensors, source), _load(tensors, other)):
-            message = f"{source.name!r} and {other.name!r} are one tensor in the spec, and hold different numbers"
+        if other != location and not np.array_equal(_load(tensors, location), _load(tensors, other)):
+            message = f"{location.name!r} and {other.name!r} are one tensor in the spec, and hold different numbers"
             yield Mismatch("tie", other.name, message, f"leave one of them out, or untie {owner!r}")
 
 
-def _load(tensors: Tensors, source: CheckpointSource) -> Array:
-    """Return the tensor, the chunk of a larger one, or the stack of several that ``source`` names."""
-    if source.stack is not None:
-        return np.stack([_load(tensors, source._replace(name=name, stack=None)) for name in source.names])
-    array = tensors.load(source.name)
-    if source.chunks > 1:
-        size = array.shape[source.axis] // source.chunks
-        array = array.take(range(source.chunk * size, (source.chunk + 1) * size), axis=source.axis)
-    return np.swapaxes(array, -1, -2) if source.transpose else array
+def _load(tensors: Tensors, location: CheckpointLocation) -> Array:
+    """Return the tensor, the chunk of a larger one, or the stack of several that ``location`` names."""
+    if location.stack is not None:
+        return np.stack([_load(tensors, location._replace(name=name, stack=None)) for name in location.names])
+    array = tensors.load(location.name)
+    if location.chunks > 1:
+        size = array.shape[location.axis] // location.chunks
+        array = array.take(range(location.chunk * size, (location.chunk + 1) * size), axis=location.axis)
+    return np.swapaxes(array, -1, -2) if location.transpose else array
 
 
 def _require_matches(program: Program, initializers: Initializers) -> None:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import psutil
 
-__all__ = ["MemoryBaseline", "free_bytes", "gibibytes"]
+__all__ = ["MemoryBaseline", "format_bytes", "free_bytes"]
 
 _CGROUPS = Path("/sys/fs/cgroup")
 _MEMBERSHIP = Path("/proc/self/cgroup")
@@ -24,10 +24,10 @@ def free_bytes() -> int:
     return max(0, min([available, *_cgroups_available(), *_address_space_available()]))
 
 
-def gibibytes(count: int) -> str:
+def format_bytes(count: int) -> str:
     """Return a number of bytes as text, in a unit that fits its size.
 
-    >>> gibibytes(6_576_000_000)
+    >>> format_bytes(6_576_000_000)
     '6.12 GiB'
     """
     size = float(count)

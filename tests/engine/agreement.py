@@ -28,7 +28,7 @@ drawn = settings(
     max_examples=int(os.environ.get("NETCALC_DRAWS", "40")), deadline=None, suppress_health_check=list(HealthCheck)
 )
 
-#: Types, and the largest relative difference: the rounding of sums and of the result.
+#: Largest relative difference by element type: the rounding of sums and of the result.
 _CLOSE = {"float32": 3e-6, "float64": 1e-14, "float16": 1e-3, "bfloat16": 1e-2}
 DTYPES = st.sampled_from(sorted(_CLOSE))
 THREADS = st.integers(1, 3)
@@ -90,7 +90,7 @@ def agree(
     weights = drawn_weights(net, 1)
     (expected,) = forward(net, arrays, weights=weights, plan="reference").outputs.values()
     session = Session(plan, Parameters(net, weights))
-    for _ in range(2):  # a pass does not depend on what the one before left in memory
+    for _ in range(2):  # a pass does not depend on the memory contents that the last pass left
         (found,) = session(list(arrays.values()))
         assert found.dtype == expected.dtype and found.shape == expected.shape
         one, other = (wide(array).astype(np.float64) for array in (found, expected))

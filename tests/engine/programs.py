@@ -1,6 +1,6 @@
 """Random specs for tests of the planner: lines that use each other's results.
 
-A drawn line may be refused only if its drawing expects that, for instance since a kernel is larger than the input; it
+A drawn line may be refused only if its generator expects that, for instance since a kernel is larger than the input; it
 is then left out.  Any other error is a failure of the test.
 """
 
@@ -22,7 +22,7 @@ from netcalc.opdef import Buffer
 from netcalc.spec import elaborate
 from netcalc.spec.library import load_data
 
-__all__ = ["Drawing", "Spec", "drawings", "drawn_weights", "program", "specs"]
+__all__ = ["Drawing", "Spec", "draw_spec", "drawn_weights", "program", "specs"]
 
 Spec: TypeAlias = dict[str, Any]
 Draw: TypeAlias = Callable[[Any], Any]
@@ -30,8 +30,8 @@ Draw: TypeAlias = Callable[[Any], Any]
 #: The maximum number of elements of a value.
 _MAX_ELEMENTS = 20_000
 
-#: Elementwise functions whose results are not much larger than their inputs.
-_TAME: list[Any] = [
+#: Elementwise functions with finite results, not much larger than their inputs.
+_FINITE: list[Any] = [
     *("relu", "relu6", "silu", "mish", "hardswish", "hardsigmoid", "sigmoid", "tanh", "softsign", "abs", "neg"),
     *("selu", "quick_gelu", "sin", "cos", "sign", "elu", "celu"),
     *({"gelu": {"approximate": how}} for how in ("none", "tanh")),
@@ -44,7 +44,7 @@ _TAME: list[Any] = [
     {"prelu": {}},
 ]
 #: Elementwise functions that may return infinities and NaN.  Their results are inputs of elementwise operations only.
-_WILD = ["log", "sqrt", "rsqrt", "reciprocal", "exp", "square", "squared_relu"]
+_NONFINITE = ["log", "sqrt", "rsqrt", "reciprocal", "exp", "square", "squared_relu"]
 
 
 def program(spec: Spec, dtype: str | None = None) -> Program:
@@ -72,13 +72,13 @@ def drawn_weights(net: Program, seed: int) -> dict[str, np.ndarray]:
 
 @st.composite
 def specs(draw: Draw) -> Spec:
-    """A spec with up to ten lines and up to four outputs, some of which may be inputs or the same value."""
-    return draw(drawings()).spec()
+    """Draw a spec with up to ten lines and up to four outputs, some of which may be inputs or the same value."""
+    return draw(draw_spec()).spec()
 
 
 @st.composite
-def drawings(draw: Draw) -> Drawing:
-    """A spec before its outputs are drawn, with the number of its refused lines."""
+def draw_spec(draw: Draw) -> Drawing:
+    """Draw the lines of a spec."""
     drawing = Drawing(draw)
     for _ in range(draw(st.integers(1, 10))):
         draw(st.sampled_from(_KINDS))(drawing)
@@ -86,14 +86,14 @@ def drawings(draw: Draw) -> Drawing:
 
 
 class Drawing:
-    """A spec as it is drawn: the lines and the shapes of their results so far."""
+    """Spec under construction: the lines and the shapes of their results so far."""
 
     def __init__(self, draw: Draw) -> None:
         self.draw = draw
         self.inputs: dict[str, Any] = {}
         self.lines: list[Any] = []
         self.shapes: dict[str, tuple[int, ...]] = {}
-        self.wild: set[str] = set()
+        self.nonfinite: set[str] = set()
         self.refused = 0
         self.linears: dict[str, tuple[int, bool]] = {}  # of equal input and output width
         self.widths = draw(st.sampled_from([[1, 2, 4], [3, 6], [8, 16, 32]]))
@@ -110,18 +110,18 @@ class Drawing:
         self.inputs[name] = {"shape": shape, **declared}
         self.shapes[name] = tuple(shape)
         if declared.get("dtype") in ("int64", "bool"):
-            del self.shapes[name]  # for one operation alone
+            del self.shapes[name]  # an operand of a single operation only
         return name
 
-    def one_of(self, *choices: Any) -> Any:
+    def choose(self, *choices: Any) -> Any:
         return self.draw(st.sampled_from(choices))
 
-    def source(self, *, tame: bool = True, scalar: bool = False, ranks: Collection[int] = range(9)) -> str | None:
-        """Draw a value of one of these ranks, mostly the last, so that there are chains; None if there is none."""
+    def operand(self, *, finite: bool = True, scalar: bool = False, ranks: Collection[int] = range(9)) -> str | None:
+        """Draw a value of one of these ranks, mostly the last, so that chains arise; None if there is no such value."""
         names = [
             name
             for name, shape in self.shapes.items()
-            if (shape or scalar) and not (tame and name in self.wild) and len(shape) in ranks
+            if (shape or scalar) and not (finite and name in self.nonfinite) and len(shape) in ranks
         ]
         if not names:
             return None
@@ -130,23 +130,27 @@ class Drawing:
     def add(
         self,
         line: Any,
-        sources: Any,
+        operands: Any,
         ports: tuple[str, ...] = ("",),
-        wild: bool = False,
+        nonfinite: bool = False,
         refusable: bool = False,
         **more: Any,
     ) -> bool:
-        """Append a line, whose results later lines may use; return False if it was refused, or its results too large.
+        """Append a line; return False if it was refused or its results are too large.
 
         Raises:
-            NetcalcError: if it is invalid, unless it is ``refusable`` and its shapes are at fault.
+            NetcalcError: if the line is invalid, unless it is ``refusable`` and only its shapes are invalid.
         """
         name = f"n{len(self.lines)}"
         attributes = {line: {}} if isinstance(line, str) else line
-        operands = (
-            list(sources.values()) if isinstance(sources, dict) else [sources] if isinstance(sources, str) else sources
+        values = (
+            list(operands.values())
+            if isinstance(operands, dict)
+            else [operands]
+            if isinstance(operands, str)
+            else operands
         )
-        self.lines.append({"name": name, **attributes, **({"from": sources} if sources else {}), **more})
+        self.lines.append({"name": name, **attributes, **({"from": operands} if operands else {}), **more})
         results = [f"{name}.{port}" if port else name for port in ports]
         try:
             types = [value.type for value in program(self.spec(results)).main.outputs]
@@ -162,8 +166,8 @@ class Drawing:
             return False
         for result, shape in zip(results, shapes, strict=True):
             self.shapes[result] = shape
-            if wild or not self.wild.isdisjoint(operands):
-                self.wild.add(result)
+            if nonfinite or not self.nonfinite.isdisjoint(values):
+                self.nonfinite.add(result)
         return True
 
     def spec(self, outputs: list[str] | None = None) -> Spec:
@@ -182,22 +186,22 @@ class Drawing:
 
 
 def _conv(drawing: Drawing) -> None:
-    source, one_of = drawing.source(ranks=range(2, 6)), drawing.one_of
-    if source is None:
+    operand, choose = drawing.operand(ranks=range(2, 6)), drawing.choose
+    if operand is None:
         return
-    shape = drawing.shapes[source]
-    axes = one_of(*(n for n in (1, 2, 3) if len(shape) in (n + 1, n + 2)))
+    shape = drawing.shapes[operand]
+    axes = choose(*(n for n in (1, 2, 3) if len(shape) in (n + 1, n + 2)))
     channels = shape[-axes - 1]
-    groups = one_of(1, 1, channels, *(g for g in (2, 3) if channels % g == 0))
-    each = one_of(1, 1, 2) if groups > 1 else one_of(*drawing.widths)
-    attrs = {"out": groups * each, "groups": groups, "bias": one_of(True, False)}
-    attrs["kernel"] = one_of(1, 3, 3, [one_of(1, 2, 3) for _ in range(axes)])
-    attrs["padding"] = one_of(0, 1, 1, "same", "valid", [[one_of(0, 1, 2), one_of(0, 1, 3)] for _ in range(axes)])
+    groups = choose(1, 1, channels, *(g for g in (2, 3) if channels % g == 0))
+    each = choose(1, 1, 2) if groups > 1 else choose(*drawing.widths)
+    attrs = {"out": groups * each, "groups": groups, "bias": choose(True, False)}
+    attrs["kernel"] = choose(1, 3, 3, [choose(1, 2, 3) for _ in range(axes)])
+    attrs["padding"] = choose(0, 1, 1, "same", "valid", [[choose(0, 1, 2), choose(0, 1, 3)] for _ in range(axes)])
     if attrs["padding"] != "same":
-        attrs["stride"] = one_of(1, 1, 2, [one_of(1, 2, 3) for _ in range(axes)])
-    attrs["dilation"] = one_of(1, 1, 1, [one_of(1, 2) for _ in range(axes)])
-    attrs["padding_mode"] = one_of("zeros", "zeros", "zeros", "zeros", "reflect", "replicate", "circular")
-    drawing.add({f"conv{axes}d": attrs}, source, refusable=_too_small(attrs, shape[-axes:]))
+        attrs["stride"] = choose(1, 1, 2, [choose(1, 2, 3) for _ in range(axes)])
+    attrs["dilation"] = choose(1, 1, 1, [choose(1, 2) for _ in range(axes)])
+    attrs["padding_mode"] = choose("zeros", "zeros", "zeros", "zeros", "reflect", "replicate", "circular")
+    drawing.add({f"conv{axes}d": attrs}, operand, refusable=_too_small(attrs, shape[-axes:]))
 
 
 def _too_small(attrs: Spec, sizes: tuple[int, ...]) -> bool:
@@ -218,42 +222,42 @@ def _too_small(attrs: Spec, sizes: tuple[int, ...]) -> bool:
 
 
 def _norm(drawing: Drawing) -> None:
-    source, one_of = drawing.source(), drawing.one_of
-    if source is None:
+    operand, choose = drawing.operand(), drawing.choose
+    if operand is None:
         return
-    affine, shape = one_of(True, True, False), drawing.shapes[source]
+    affine, shape = choose(True, True, False), drawing.shapes[operand]
     norms: list[Spec] = [
-        {"layer_norm": {"affine": affine, "bias": one_of(True, False), "axes": one_of(*range(1, len(shape) + 1))}},
-        {"rms_norm": {"affine": affine, "eps": 1e-5, "offset": one_of(0.0, 1.0)}},
+        {"layer_norm": {"affine": affine, "bias": choose(True, False), "axes": choose(*range(1, len(shape) + 1))}},
+        {"rms_norm": {"affine": affine, "eps": 1e-5, "offset": choose(0.0, 1.0)}},
     ]
     if len(shape) > 1:
-        norms.append({"group_norm": {"groups": one_of(*(g for g in (1, 2) if shape[1] % g == 0)), "affine": affine}})
+        norms.append({"group_norm": {"groups": choose(*(g for g in (1, 2) if shape[1] % g == 0)), "affine": affine}})
     if 2 <= len(shape) <= 5:
-        norms += [{"batch_norm": {"affine": affine, "eps": one_of(1e-5, 0.1)}}] * 4
+        norms += [{"batch_norm": {"affine": affine, "eps": choose(1e-5, 0.1)}}] * 4
         norms += [{"batch_norm": {"track_running_stats": False}}, {"frozen_batch_norm": {}}]
     if 3 <= len(shape) <= 5:
         norms.append({"instance_norm": {"affine": affine}})
-    drawing.add(one_of(*norms), source, refusable=prod(shape[:1] + shape[2:]) < 2 or prod(shape[2:]) < 2)
+    drawing.add(choose(*norms), operand, refusable=prod(shape[:1] + shape[2:]) < 2 or prod(shape[2:]) < 2)
 
 
 def _activation(drawing: Drawing) -> None:
-    source = drawing.source(tame=False, scalar=True)
-    wild = drawing.draw(st.integers(0, 5)) == 0
-    drawing.add(drawing.one_of(*(_WILD if wild else _TAME)), source, wild=wild)
+    operand = drawing.operand(finite=False, scalar=True)
+    nonfinite = drawing.draw(st.integers(0, 5)) == 0
+    drawing.add(drawing.choose(*(_NONFINITE if nonfinite else _FINITE)), operand, nonfinite=nonfinite)
 
 
 def _arithmetic(drawing: Drawing) -> None:
-    one_of = drawing.one_of
-    op = one_of("add", "add", "add", "mul", "sub", "div", "minimum", "maximum")
-    source = drawing.source(tame=False, scalar=True)
-    assert source is not None
-    reverse: Spec = {"reverse": True} if op in ("sub", "div") and one_of(True, False) else {}
-    if one_of(False, False, True):
-        drawing.add({op: {"value": one_of(0.5, -2, 3, 1.25), **reverse}}, source, wild=op == "div")
+    choose = drawing.choose
+    op = choose("add", "add", "add", "mul", "sub", "div", "minimum", "maximum")
+    operand = drawing.operand(finite=False, scalar=True)
+    assert operand is not None
+    reverse: Spec = {"reverse": True} if op in ("sub", "div") and choose(True, False) else {}
+    if choose(False, False, True):
+        drawing.add({op: {"value": choose(0.5, -2, 3, 1.25), **reverse}}, operand, nonfinite=op == "div")
         return
-    fitting = [name for name in drawing.shapes if _broadcasts(drawing.shapes[name], drawing.shapes[source])]
-    pair = [source, one_of(*fitting)]
-    drawing.add({op: reverse}, pair if one_of(True, False) else pair[::-1], wild=op in ("div", "mul"))
+    fitting = [name for name in drawing.shapes if _broadcasts(drawing.shapes[name], drawing.shapes[operand])]
+    pair = [operand, choose(*fitting)]
+    drawing.add({op: reverse}, pair if choose(True, False) else pair[::-1], nonfinite=op in ("div", "mul"))
 
 
 def _broadcasts(one: tuple[int, ...], other: tuple[int, ...]) -> bool:
@@ -261,163 +265,163 @@ def _broadcasts(one: tuple[int, ...], other: tuple[int, ...]) -> bool:
 
 
 def _linear(drawing: Drawing) -> None:
-    source, one_of = drawing.source(), drawing.one_of
-    if source is None:
+    operand, choose = drawing.operand(), drawing.choose
+    if operand is None:
         return
-    width, bias = drawing.shapes[source][-1], one_of(True, True, False)
-    kind = one_of("plain", "plain", "repeated", "shared", "tied")
+    width, bias = drawing.shapes[operand][-1], choose(True, True, False)
+    kind = choose("plain", "plain", "repeated", "shared", "tied")
     name = f"n{len(drawing.lines)}"
     alike = [name for name, like in drawing.linears.items() if like == (width, bias)]
     if kind == "tied" and alike:
-        drawing.add({"linear": {"out": width, "bias": bias}}, source, tie=one_of(*alike))
+        drawing.add({"linear": {"out": width, "bias": bias}}, operand, tie=choose(*alike))
     elif kind in ("repeated", "shared"):
-        again = {"repeat": one_of(2, 3), **({"share": True} if kind == "shared" else {})}
-        drawing.add({"linear": {"out": width, "bias": bias}}, source, **again)
+        again = {"repeat": choose(2, 3), **({"share": True} if kind == "shared" else {})}
+        drawing.add({"linear": {"out": width, "bias": bias}}, operand, **again)
     else:
-        out = one_of(width, 1, 5, 24)
-        if drawing.add({"linear": {"out": out, "bias": bias}}, source) and out == width:
+        out = choose(width, 1, 5, 24)
+        if drawing.add({"linear": {"out": out, "bias": bias}}, operand) and out == width:
             drawing.linears[name] = (width, bias)
 
 
 def _pool(drawing: Drawing) -> None:
-    source, one_of = drawing.source(ranks=range(2, 6)), drawing.one_of
-    if source is None:
+    operand, choose = drawing.operand(ranks=range(2, 6)), drawing.choose
+    if operand is None:
         return
-    rank = len(drawing.shapes[source])
-    axes = one_of(*(n for n in (1, 2, 3) if rank in (n + 1, n + 2)))
-    attrs: Spec = {"kernel": one_of(2, 3), "stride": one_of(None, 1, 2), "padding": one_of(0, 1)}
-    attrs["ceil_mode"] = one_of(False, True)
-    average = {**attrs, "count_include_pad": one_of(True, False)}
+    rank = len(drawing.shapes[operand])
+    axes = choose(*(n for n in (1, 2, 3) if rank in (n + 1, n + 2)))
+    attrs: Spec = {"kernel": choose(2, 3), "stride": choose(None, 1, 2), "padding": choose(0, 1)}
+    attrs["ceil_mode"] = choose(False, True)
+    average = {**attrs, "count_include_pad": choose(True, False)}
     pools: list[Spec] = [
-        {f"max_pool{axes}d": {**attrs, "dilation": one_of(1, 1, 2)}},
+        {f"max_pool{axes}d": {**attrs, "dilation": choose(1, 1, 2)}},
         {f"avg_pool{axes}d": average},
-        {f"global_avg_pool{axes}d": {"keepdim": one_of(True, False)}},
-        {f"adaptive_avg_pool{axes}d": {"output_size": one_of(1, 2, 3)}},
+        {f"global_avg_pool{axes}d": {"keepdim": choose(True, False)}},
+        {f"adaptive_avg_pool{axes}d": {"output_size": choose(1, 2, 3)}},
     ]
-    sizes = drawing.shapes[source][-axes:]
-    drawing.add(one_of(*pools), source, refusable=_too_small({**attrs, "padding": 0, "dilation": 2}, sizes))
+    sizes = drawing.shapes[operand][-axes:]
+    drawing.add(choose(*pools), operand, refusable=_too_small({**attrs, "padding": 0, "dilation": 2}, sizes))
 
 
 def _view(drawing: Drawing) -> None:
-    source, one_of = drawing.source(tame=False), drawing.one_of
-    assert source is not None
-    shape = drawing.shapes[source]
+    operand, choose = drawing.operand(finite=False), drawing.choose
+    assert operand is not None
+    shape = drawing.shapes[operand]
     axes = list(range(len(shape)))
-    axis, other = one_of(*axes), one_of(*axes)
+    axis, other = choose(*axes), choose(*axes)
     size = shape[axis]
     sizes = [-1 if a == axis else n for a, n in enumerate(shape)]
     factor = next((n for n in (2, 3) if size % n == 0), 1)
-    parts = one_of(1, 2, 3)
-    kind = one_of(
+    parts = choose(1, 2, 3)
+    kind = choose(
         *("reshape", "flatten", "unflatten", "transpose", "permute", "slice", "select", "expand", "squeeze"),
         *("unsqueeze", "chunk", "flip", "reverse", *(["split"] if size > 1 else [])),
     )
     order = drawing.draw(st.permutations(axes))
     simple: dict[str, Any] = {
-        "reshape": {"reshape": {"shape": one_of([-1], [size, -1], [*sizes, 1], [-1, shape[-1]])}},
+        "reshape": {"reshape": {"shape": choose([-1], [size, -1], [*sizes, 1], [-1, shape[-1]])}},
         "flatten": {"flatten": {"start_axis": min(axis, other), "end_axis": max(axis, other)}},
-        "unflatten": {"unflatten": {"axis": axis, "sizes": one_of([factor, -1], [-1, factor])}},
+        "unflatten": {"unflatten": {"axis": axis, "sizes": choose([factor, -1], [-1, factor])}},
         "transpose": {"transpose": {"axes": [axis, other - len(axes)]}},
         "permute": {"permute": {"axes": order}},
-        "slice": {"slice": {"axis": axis, "start": one_of(0, 1, -2), "stop": one_of(None, -1), "step": one_of(1, 2)}},
-        "select": {"select": {"axis": axis, "index": one_of(0, -1)}},
+        "slice": {"slice": {"axis": axis, "start": choose(0, 1, -2), "stop": choose(None, -1), "step": choose(1, 2)}},
+        "select": {"select": {"axis": axis, "index": choose(0, -1)}},
         "expand": {"expand": {"shape": [3 if n == 1 else -1 for n in shape]}},
         "squeeze": {"squeeze": {}},
-        "unsqueeze": {"unsqueeze": {"axis": one_of(*axes, -1)}},
+        "unsqueeze": {"unsqueeze": {"axis": choose(*axes, -1)}},
         "flip": {"flip": {"axis": axis}},
         "reverse": {"permute": {"axes": axes[::-1]}},
     }
     if kind == "chunk":
         pieces = -(-size // -(-size // parts))  # as torch: pieces of equal size, which may be fewer
-        drawing.add({"chunk": {"axis": axis, "chunks": parts}}, source, tuple(map(str, range(pieces))))
+        drawing.add({"chunk": {"axis": axis, "chunks": parts}}, operand, tuple(map(str, range(pieces))))
     elif kind == "split":
-        drawing.add({"split": {"axis": axis, "sizes": [1, size - 1]}}, source, ("0", "1"))
+        drawing.add({"split": {"axis": axis, "sizes": [1, size - 1]}}, operand, ("0", "1"))
     else:
-        drawing.add(simple[kind], source, refusable=kind == "slice" and size < 3)
+        drawing.add(simple[kind], operand, refusable=kind == "slice" and size < 3)
 
 
 def _join(drawing: Drawing) -> None:
-    source, one_of = drawing.source(tame=False), drawing.one_of
-    assert source is not None
-    shape, join = drawing.shapes[source], one_of("concat", "concat", "stack")
-    axis = one_of(*range(len(shape)))
+    operand, choose = drawing.operand(finite=False), drawing.choose
+    assert operand is not None
+    shape, join = drawing.shapes[operand], choose("concat", "concat", "stack")
+    axis = choose(*range(len(shape)))
     alike = [
         name
         for name, other in drawing.shapes.items()
         if len(other) == len(shape)
         and all((a == axis and join == "concat") or n == other[a] for a, n in enumerate(shape))
     ]
-    pieces = [source, *(one_of(*alike) for _ in range(one_of(1, 2)))]
+    pieces = [operand, *(choose(*alike) for _ in range(choose(1, 2)))]
     drawing.add({join: {"axis": axis}}, pieces)
 
 
 def _attention(drawing: Drawing) -> None:
-    source, one_of = drawing.source(ranks=range(2, 5)), drawing.one_of
-    if source is None:
+    operand, choose = drawing.operand(ranks=range(2, 5)), drawing.choose
+    if operand is None:
         return
-    shape = drawing.shapes[source]
-    attrs: Spec = {"causal": one_of(True, False), "scale": one_of(None, 0.3), "softcap": one_of(None, None, 2.0)}
-    attrs["window"] = one_of(None, None, 1, [2, 0], [None, 1])
-    attrs["global_tokens"] = one_of(0, 0, 1) if attrs["window"] is not None else 0
-    attrs["alignment"] = one_of("upper_left", "lower_right")
-    key, value = source, source
+    shape = drawing.shapes[operand]
+    attrs: Spec = {"causal": choose(True, False), "scale": choose(None, 0.3), "softcap": choose(None, None, 2.0)}
+    attrs["window"] = choose(None, None, 1, [2, 0], [None, 1])
+    attrs["global_tokens"] = choose(0, 0, 1) if attrs["window"] is not None else 0
+    attrs["alignment"] = choose("upper_left", "lower_right")
+    key, value = operand, operand
     lengths = list(shape)
-    if one_of(True, False):  # another number of keys
-        lengths[-2] = one_of(1, 3, 7)
+    if choose(True, False):  # another number of keys
+        lengths[-2] = choose(1, 3, 7)
         others = lengths[:]
-        if len(shape) > 2 and one_of(True, False):
+        if len(shape) > 2 and choose(True, False):
             shares = [n for n in (1, 2, 3, shape[-3]) if shape[-3] % n == 0]
-            lengths[-3], others[-3] = one_of(*shares), one_of(*shares)
+            lengths[-3], others[-3] = choose(*shares), choose(*shares)
             attrs["enable_gqa"] = True
         key = drawing.input(f"key{len(drawing.inputs)}", lengths)
-        value = drawing.input(f"value{len(drawing.inputs)}", [*others[:-1], one_of(1, 4)])
-    operands = {"query": source, "key": key, "value": value}
+        value = drawing.input(f"value{len(drawing.inputs)}", [*others[:-1], choose(1, 4)])
+    values = {"query": operand, "key": key, "value": value}
     pairs = [shape[-2], lengths[-2]]
-    mask = one_of(None, None, "float", "bool")
+    mask = choose(None, None, "float", "bool")
     if mask == "bool":
-        operands["attn_mask"] = drawing.input(f"mask{len(drawing.inputs)}", one_of(pairs, [1, pairs[1]]), dtype="bool")
+        values["attn_mask"] = drawing.input(f"mask{len(drawing.inputs)}", choose(pairs, [1, pairs[1]]), dtype="bool")
     elif mask == "float":
-        operands["attn_mask"] = drawing.input(f"bias{len(drawing.inputs)}", one_of(pairs, [pairs[0], 1]))
-    if len(shape) == 4 and one_of(True, False, False):
+        values["attn_mask"] = drawing.input(f"bias{len(drawing.inputs)}", choose(pairs, [pairs[0], 1]))
+    if len(shape) == 4 and choose(True, False, False):
         padding = drawing.input(f"padding{len(drawing.inputs)}", [shape[0], pairs[1]], dtype="bool")
-        operands["key_padding_mask"] = padding
-    drawing.add({"scaled_dot_product_attention": attrs}, operands)
+        values["key_padding_mask"] = padding
+    drawing.add({"scaled_dot_product_attention": attrs}, values)
 
 
 def _recurrent(drawing: Drawing) -> None:
-    source, one_of = drawing.source(ranks=(2, 3)), drawing.one_of
-    if source is None:
+    operand, choose = drawing.operand(ranks=(2, 3)), drawing.choose
+    if operand is None:
         return
-    op = one_of("lstm", "gru", "rnn")
-    attrs: Spec = {name: one_of(True, False) for name in ("bias", "bidirectional", "batch_first")}
-    attrs |= {"hidden": one_of(1, 3, 4), "layers": one_of(1, 1, 2)}
+    op = choose("lstm", "gru", "rnn")
+    attrs: Spec = {name: choose(True, False) for name in ("bias", "bidirectional", "batch_first")}
+    attrs |= {"hidden": choose(1, 3, 4), "layers": choose(1, 1, 2)}
     if op == "rnn":
-        attrs["nonlinearity"] = one_of("tanh", "relu")
+        attrs["nonlinearity"] = choose("tanh", "relu")
     if op == "lstm" and attrs["hidden"] > 1:
-        attrs["proj_size"] = one_of(None, None, 2)
-    drawing.add({op: attrs}, source, ("output", "h_n", "c_n") if op == "lstm" else ("output", "h_n"))
+        attrs["proj_size"] = choose(None, None, 2)
+    drawing.add({op: attrs}, operand, ("output", "h_n", "c_n") if op == "lstm" else ("output", "h_n"))
 
 
 def _embedding(drawing: Drawing) -> None:
     ids = drawing.input(
-        f"ids{len(drawing.inputs)}", drawing.one_of([4], [2, 3], [1, 1], [2, 3, 2]), dtype="int64", range=[0, 7]
+        f"ids{len(drawing.inputs)}", drawing.choose([4], [2, 3], [1, 1], [2, 3, 2]), dtype="int64", range=[0, 7]
     )
-    attrs = {"num_embeddings": 7, "embedding_dim": drawing.one_of(1, 4, 6), "scale": drawing.one_of(None, 2.0)}
+    attrs = {"num_embeddings": 7, "embedding_dim": drawing.choose(1, 4, 6), "scale": drawing.choose(None, 2.0)}
     drawing.add({"embedding": attrs}, ids)
 
 
 def _other(drawing: Drawing) -> None:
-    source, one_of = drawing.source(), drawing.one_of
-    if source is None:
+    operand, choose = drawing.operand(), drawing.choose
+    if operand is None:
         return
-    shape = drawing.shapes[source]
-    axis = one_of(*range(len(shape)))
-    if one_of(*[False] * 7, True):
+    shape = drawing.shapes[operand]
+    axis = choose(*range(len(shape)))
+    if choose(*[False] * 7, True):
         drawing.add({"parameter": {"shape": [n if a == axis else 1 for a, n in enumerate(shape)]}}, [])
         return
     lines: list[Any] = [
         {"softmax": {"axis": axis}},
-        {"mean": {"axis": axis, "keepdim": one_of(True, False)}},
+        {"mean": {"axis": axis, "keepdim": choose(True, False)}},
         {"sum": {"axis": axis}},
         {"pad": {"padding": [[1, 0]], "axis": [axis], "value": 0.5}},
         {"dropout": {"p": 0.5}},
@@ -428,24 +432,24 @@ def _other(drawing: Drawing) -> None:
         lines.append({"glu": {"axis": axis}})
     if 3 <= len(shape) <= 5:
         lines.append({"interpolate": {"scale_factor": 2.0, "mode": "nearest"}})
-    drawing.add(one_of(*lines), source)
+    drawing.add(choose(*lines), operand)
 
 
 def _matmul(drawing: Drawing) -> None:
-    source = drawing.source(ranks=range(2, 9))
-    if source is None:
+    operand = drawing.operand(ranks=range(2, 9))
+    if operand is None:
         return
-    shape = drawing.shapes[source]
+    shape = drawing.shapes[operand]
     fitting = [
         name
         for name, other in drawing.shapes.items()
-        if name not in drawing.wild
+        if name not in drawing.nonfinite
         and len(other) > 1
         and other[-2] == shape[-1]
         and _broadcasts(other[:-2], shape[:-2])
     ]
     if fitting:
-        drawing.add("matmul", [source, drawing.one_of(*fitting)])
+        drawing.add("matmul", [operand, drawing.choose(*fitting)])
 
 
 _KINDS: list[Callable[[Drawing], None]] = [

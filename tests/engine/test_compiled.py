@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import psutil
 import pytest
 
 import netcalc
@@ -21,9 +20,10 @@ from netcalc.engine.compiled import Compiled
 from netcalc.engine.profile import Profile
 from netcalc.engine.run import forward
 from netcalc.numerics.tensor_files import write_tensors
+from tests.engine.child_processes import child_processes
 from tests.numerics.programs import program
 
-#: For processes of their own.
+#: Environment of subprocesses.
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(netcalc.__file__).parent.parent)}
 
 TWO = """
@@ -49,7 +49,7 @@ layers:
 """
 
 
-def test_inputs_are_given_by_name() -> None:
+def test_inputs_are_passed_by_name() -> None:
     net = program(TWO)
     session = Compiled(net, seed=3, threads=2)
     x, y = np.random.default_rng(0).normal(size=(2, 2, 6)).astype("float32")
@@ -61,8 +61,8 @@ def test_inputs_are_given_by_name() -> None:
                 np.testing.assert_array_equal(array, wanted[name])
 
 
-def test_what_is_not_needed_is_not_imported(tmp_path: Path) -> None:
-    """Libraries are most of the memory that a small network takes."""
+def test_compiling_imports_no_optional_library(tmp_path: Path) -> None:
+    """Imported libraries take most of the memory of a small network."""
     (tmp_path / "net.yaml").write_text("netcalc: 1\ninputs: {x: [2, 3]}\nlayers: [{name: fc, linear: 4}]\n")
     weights = {"fc.weight": np.ones((4, 3), "float32"), "fc.bias": np.ones(4, "float32")}
     write_tensors(tmp_path / "w.safetensors", weights)
@@ -97,7 +97,7 @@ def test_weights_and_initialisers() -> None:
         ({"x": np.ones((2, 6))}, "E602", "holds float64"),
     ],
 )
-def test_inputs_that_do_not_fit(given: dict[str, Any], code: str, message: str) -> None:
+def test_mismatched_inputs_are_errors(given: dict[str, Any], code: str, message: str) -> None:
     session = Compiled(program(TWO))
     for call in (session, session.profile):
         with pytest.raises(NetcalcError, match=message) as caught:
@@ -105,7 +105,7 @@ def test_inputs_that_do_not_fit(given: dict[str, Any], code: str, message: str) 
         assert caught.value.diagnostics[0].code == code
 
 
-def test_what_is_not_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_networks_that_cannot_be_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(NetcalcError, match=r"E502.*in training mode, which cannot be planned"):
         Compiled(program(TWO, training=True))
     with pytest.raises(NetcalcError, match=r"E502.*at least 1 thread"):
@@ -117,41 +117,37 @@ def test_what_is_not_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
         Compiled(program(TWO))
 
 
-#: Large enough that both threads and processes share its steps.
+#: Large enough that threads and processes split its steps.
 LARGE = "inputs: {x: [1000, 1000]}\nlayers: [relu, {softmax: {}}]"
 
 
-def children() -> set[int]:
-    return {child.pid for child in psutil.Process().children() if child.status() != psutil.STATUS_ZOMBIE}
-
-
-def test_processes_are_made_only_on_request() -> None:
-    """Neither by ``compile`` nor by ``run``, although there are steps to share."""
+def test_worker_processes_start_only_on_request() -> None:
+    """Neither ``compile`` nor ``run`` starts any by default, although the steps could be split."""
     net = netcalc.Network(program(LARGE))
-    before = children()
+    before = child_processes()
     session = net.compile(threads=3)
     session()
     assert session.threads == 3
     net.run(threads=3)
-    assert children() == before
+    assert child_processes() == before
     shared = net.compile(threads=3, processes=True)
     shared()
-    assert len(children() - before) == (2 if sys.platform == "linux" else 0)
+    assert len(child_processes() - before) == (2 if sys.platform == "linux" else 0)
 
 
 def test_threads_replace_processes_on_other_systems(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(preflight.sys, "platform", "darwin")
-    before, threads = children(), threading.active_count()
+    before, threads = child_processes(), threading.active_count()
     session = Compiled(program(LARGE), threads=3, processes=True)
     session()
-    assert children() == before
+    assert child_processes() == before
     assert threading.active_count() == threads + 2
     monkeypatch.undo()
 
 
 @pytest.mark.parametrize("processes", [False, True])
-def test_warning_filters_are_not_touched(processes: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neither afterwards nor for a moment, in which another thread would run without them."""
+def test_warning_filters_are_not_changed(processes: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They stay as they are even for a moment, in which another thread could run."""
 
     def refuse(*_: object, **__: object) -> None:
         raise AssertionError("the filters of the whole process")
@@ -164,7 +160,7 @@ def test_warning_filters_are_not_touched(processes: bool, monkeypatch: pytest.Mo
     assert warnings.filters == before
 
 
-def test_all_cores_unless_told() -> None:
+def test_all_cores_are_used_by_default() -> None:
     import os
 
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
@@ -172,7 +168,7 @@ def test_all_cores_unless_told() -> None:
     assert Compiled(program(TWO), threads=1).threads == 1
 
 
-def test_memory_has_room_for_the_weights_and_the_values() -> None:
+def test_predicted_memory_includes_weights_and_activations() -> None:
     memory = Compiled(program(TWO), threads=1).memory
     assert memory.weights == 4 * (6 * 6 + 6 + 50 * 6 + 50)
     assert memory.activations >= 4 * 2 * (6 + 6 + 50)
@@ -186,7 +182,7 @@ def profile() -> Profile:
     return Compiled(program(IMAGE), threads=2).profile(passes=3)
 
 
-def test_layers_stand_in_order_with_what_is_fused_into_them(profile: Profile) -> None:
+def test_profiles_list_layers_in_order_with_fused_operations(profile: Profile) -> None:
     assert [(layer.path, layer.op) for layer in profile.layers] == [
         ("conv", "conv2d"),
         ("more.0", "conv2d"),
@@ -198,8 +194,8 @@ def test_layers_stand_in_order_with_what_is_fused_into_them(profile: Profile) ->
     assert (profile.threads, profile.passes) == (2, 3)
 
 
-def test_work_is_that_of_the_definition(profile: Profile) -> None:
-    """2 · 9·3·32 · 40² multiply-adds, a bias, a scale, a shift and a comparison of each number."""
+def test_profiled_flops_include_fused_operations(profile: Profile) -> None:
+    """2 · 9·3·32 · 40² FLOPs of multiply-adds, and a bias, a scale, a shift and a comparison per element."""
     analysis = netcalc.Network(program(IMAGE)).analysis()
     flops = {layer.path: layer.flops for layer in profile.layers}
     of = {row.path: int(row.cost.flops) for row in analysis.leaves(unroll=True)}
@@ -208,7 +204,7 @@ def test_work_is_that_of_the_definition(profile: Profile) -> None:
     assert profile.flops == analysis.total.flops
 
 
-def test_times_add_up(profile: Profile) -> None:
+def test_times_sum_to_the_total(profile: Profile) -> None:
     assert all(layer.seconds > 0 for layer in profile.layers)
     assert sum(layer.seconds for layer in profile.layers) == pytest.approx(profile.seconds)
     assert sum(operation.seconds for operation in profile.operations) == pytest.approx(profile.seconds)
@@ -218,13 +214,13 @@ def test_times_add_up(profile: Profile) -> None:
     assert profile.gemm > profile.flops / profile.seconds / 20
 
 
-def test_a_profile_takes_a_pass() -> None:
+def test_a_profile_needs_at_least_one_pass() -> None:
     with pytest.raises(NetcalcError, match=r"E502.*at least 1 pass, but passes is 0"):
         Compiled(program(TWO)).profile(passes=0)
 
 
-def test_memory_is_measured() -> None:
-    """Of a process that has freed nothing, three hundred megabytes more than before, and little else."""
+def test_measured_memory_is_close_to_the_prediction() -> None:
+    """A fresh process holds the 300 MB of weights and at most 64 MiB more."""
     code = """
 import netcalc
 wide = netcalc.loads("netcalc: 1\\ninputs: {x: [1, 1000]}\\nlayers: [{repeat: 75, linear: {out: 1000}}]")

@@ -1,4 +1,4 @@
-"""Algorithms of convolutions: each is chosen for its cases, and agrees with the kernel."""
+"""Algorithms of convolutions: the choice for each case, and agreement with the kernel."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_algorithms(
         emit = getattr(conv, name)
         monkeypatch.setattr(conv, name, lambda *a, emit=emit, name=name: (chosen.append(name), emit(*a))[1])
     agree({f"conv{len(shape) - 2}d": attrs}, (shape, []), threads=threads, processes=processes)
-    few = algorithm == "emit_chunked_product" and threads > 1 and not processes  # BLAS threads share the whole product
+    few = algorithm == "emit_chunked_product" and threads > 1 and not processes  # BLAS splits it
     assert chosen == ["emit_product" if few else algorithm]
 
 

@@ -42,7 +42,7 @@ def test_stack(data: st.DataObject, shape: list[int], dtype: str, threads: int, 
 
 
 def test_types_are_promoted() -> None:
-    """The result has the promoted type, to which the copies convert."""
+    """The result has the promoted type; the copies convert to it."""
     agree({"concat": {}}, ([2, 3], []), ([2, 4], [{"cast": "float64"}]))
     agree({"stack": {}}, ([2, 3], [{"cast": "int64"}]), ([2, 3], []))
 
@@ -87,6 +87,6 @@ def test_shuffling(data: st.DataObject, groups: int, share: int, dtype: str, thr
     )
 
 
-def test_other_padding_modes_run_by_the_kernel() -> None:
+def test_other_padding_modes_fall_back_to_the_kernel() -> None:
     for mode in ("reflect", "replicate", "circular"):
         agree({"pad": {"padding": [2], "mode": mode}}, ([3, 4], []), planned=False)

@@ -31,7 +31,9 @@ layers:
 
 @drawn
 @given(st.data(), DTYPES, THREADS, TUNINGS)
-def test_rows_of_ids(data: st.DataObject, dtype: str, threads: int, tuning: Tuning) -> None:
+def test_planned_embeddings_equal_the_reference_path(
+    data: st.DataObject, dtype: str, threads: int, tuning: Tuning
+) -> None:
     drawn = {
         "shape": [data.draw(st.integers(1, 6)) for _ in range(data.draw(st.integers(2, 3)))],
         "ids": data.draw(st.sampled_from(["int64", "int32"])),
@@ -40,7 +42,7 @@ def test_rows_of_ids(data: st.DataObject, dtype: str, threads: int, tuning: Tuni
     }
     net = loads(SPEC.format(dtype=dtype, **drawn)).program
     plan, inputs = Plan(net, threads, tuning=tuning), run_inputs(net)
-    assert not any(step.temporary for step in plan.steps)  # no kernels
+    assert not any(step.temporary for step in plan.steps)  # no fallback to a kernel
     (fast,) = Session(plan, Parameters(net))(inputs)
     reference = forward(net, plan="reference").outputs["output"]
     assert fast.dtype == reference.dtype
@@ -48,7 +50,7 @@ def test_rows_of_ids(data: st.DataObject, dtype: str, threads: int, tuning: Tuni
 
 
 @pytest.mark.parametrize("wrong", [11, -1])
-def test_an_id_out_of_range_gives_the_message_of_the_reference_path(wrong: int) -> None:
+def test_an_id_out_of_range_is_the_error_of_the_reference_path(wrong: int) -> None:
     spec = SPEC.format(dtype="float32", shape=[2, 300], ids="int64", width=300, scale="null")
     net = loads(spec.replace("[0, 11]", "[-1, 12]")).program
     ids = np.zeros((2, 300), np.int64)

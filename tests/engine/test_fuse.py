@@ -1,4 +1,4 @@
-"""Fusion by traits: which operations join the one before them, and that their results stay the same."""
+"""Fusion by traits: operations fused onto the one before them, with unchanged results."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ NORMALISING = sorted(name for name, op in every().items() if op.normalises_chann
 NO_OPS = sorted(name for name, op in every().items() if op.no_op_in_inference)
 
 
-def following(line: Any, *, before: Any = None, shape: tuple[int, ...] = (2, 3, 9, 9)) -> Program:
-    """A product, or what is given, and one operation."""
+def two_operations(line: Any, *, before: Any = None, shape: tuple[int, ...] = (2, 3, 9, 9)) -> Program:
+    """Return a program of two operations: a convolution, or ``before``, and the operation of ``line``."""
     first = before or {"conv2d": {"out": 4, "kernel": 3, "padding": 1}}
     spec = {"netcalc": 1, "inputs": {"x": list(shape)}, "layers": [first, line]}
     return elaborate(load_text(json.dumps(spec)))
 
 
-def operations(net: Program) -> list[tuple[str, list[str]]]:
-    """The nodes of the fused graph with those fused onto each."""
+def fused_operations(net: Program) -> list[tuple[str, list[str]]]:
+    """Return the operations of the fused graph, each with the operations fused onto it."""
     graph = flatten(net)
     simplify(graph, 1 << 20)
     fuse(graph)
@@ -46,20 +46,20 @@ def operations(net: Program) -> list[tuple[str, list[str]]]:
 
 
 def example(name: str) -> Any:
-    """The operation with the attributes of its reference page."""
+    """Return the operation with the attributes of its reference page, as a line of a spec."""
     return {name: dict(every()[name].example.attrs)}
 
 
 @pytest.mark.parametrize("name", ELEMENTWISE)
-def test_elementwise_operations_join_a_product_and_keep_their_results(name: str) -> None:
-    net = following(example(name))
-    assert operations(net) == [("conv2d", [name])]
+def test_elementwise_operations_are_fused_onto_a_product(name: str) -> None:
+    net = two_operations(example(name))
+    assert fused_operations(net) == [("conv2d", [name])]
     _same_results(net)
 
 
 @pytest.mark.parametrize("name", ELEMENTWISE)
-def test_elementwise_operations_alone_keep_their_results(name: str) -> None:
-    net = following(example(name), before={"permute": {"axes": [0, 2, 3, 1]}})
+def test_elementwise_operations_alone_are_lowered(name: str) -> None:
+    net = two_operations(example(name), before={"permute": {"axes": [0, 2, 3, 1]}})
     _same_results(net)
     plan = Plan(net)
     assert not any(step.bind.__module__.endswith("fallback") for step in plan.steps)
@@ -69,39 +69,39 @@ def test_elementwise_operations_have_the_common_lowering() -> None:
     combining = {name for name, op in every().items() if op.combines}
     common = {name for name, op in every().items() if find_lowering(op) is lower_elementwise}
     assert {*ELEMENTWISE, *combining, *NORMALISING} - {"instance_norm"} == common
-    assert find_lowering(every()["instance_norm"]) is not None  # its own, for the input's own statistics
+    assert find_lowering(every()["instance_norm"]) is not None  # a separate one, for statistics of the input
 
 
 @pytest.mark.parametrize("name", NORMALISING)
-def test_normalisation_with_given_statistics_joins_a_product(name: str) -> None:
-    """Not so with the input's own statistics, which need all of it first."""
+def test_normalisation_with_stored_statistics_is_fused_onto_a_product(name: str) -> None:
+    """Statistics of the input itself need the whole input first, and prevent fusion."""
     attributes = {} if name == "frozen_batch_norm" else {"track_running_stats": True}
-    net = following({name: attributes})
-    assert operations(net) == [("conv2d", [name])]
+    net = two_operations({name: attributes})
+    assert fused_operations(net) == [("conv2d", [name])]
     _same_results(net)
-    alone = following({name: attributes}, before={"permute": {"axes": [0, 1, 3, 2]}})
+    alone = two_operations({name: attributes}, before={"permute": {"axes": [0, 1, 3, 2]}})
     assert not any(step.bind.__module__.endswith("fallback") for step in Plan(alone).steps)
     _same_results(alone)
     if name != "frozen_batch_norm":
-        own = following({name: {"track_running_stats": False}})
-        assert operations(own) == [("conv2d", []), (name, [])]
+        own = two_operations({name: {"track_running_stats": False}})
+        assert fused_operations(own) == [("conv2d", []), (name, [])]
         _same_results(own)
 
 
 def test_channels_of_a_normalisation_are_the_columns_of_the_product() -> None:
-    """After a linear layer on a sequence the channels are axis 1, and the columns the last."""
-    sequence = following({"batch_norm": {}}, before={"linear": 5}, shape=(2, 3, 4))
-    assert operations(sequence) == [("linear", []), ("batch_norm", [])]
+    """After a linear layer on a sequence the channels are axis 1, but the columns are the last axis."""
+    sequence = two_operations({"batch_norm": {}}, before={"linear": 5}, shape=(2, 3, 4))
+    assert fused_operations(sequence) == [("linear", []), ("batch_norm", [])]
     _same_results(sequence)
-    rows = following({"batch_norm": {}}, before={"linear": 5}, shape=(2, 4))
-    assert operations(rows) == [("linear", ["batch_norm"])]
+    rows = two_operations({"batch_norm": {}}, before={"linear": 5}, shape=(2, 4))
+    assert fused_operations(rows) == [("linear", ["batch_norm"])]
     _same_results(rows)
 
 
 @pytest.mark.parametrize("name", NO_OPS)
 def test_no_ops_are_removed(name: str) -> None:
-    net = following(example(name))
-    assert operations(net) == [("conv2d", [])]
+    net = two_operations(example(name))
+    assert fused_operations(net) == [("conv2d", [])]
     _same_results(net)
 
 
@@ -113,7 +113,7 @@ def test_operations_on_integers_are_not_fused() -> None:
     }
     net = elaborate(load_text(json.dumps(spec)))
     assert not any(is_elementwise(node) for node in flatten(net).nodes)
-    assert operations(net) == [("sign", []), ("abs", [])]
+    assert fused_operations(net) == [("sign", []), ("abs", [])]
     _same_results(net)
 
 

@@ -1,4 +1,4 @@
-"""Predicted memory against memory that was really held."""
+"""Predicted memory against allocated memory."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from netcalc.engine import preflight, run
 from netcalc.engine.run import PlanName, forward
 from netcalc.ir import Program
 from netcalc.numerics import process_memory
-from netcalc.numerics.process_memory import free_bytes, gibibytes
+from netcalc.numerics.process_memory import format_bytes, free_bytes
 from tests.numerics.programs import program
 
 BLOCKS = """
@@ -36,8 +36,8 @@ blocks:
 """
 
 
-def most_alive(net: Program) -> int:
-    """The most bytes of inputs and values alive while an operation runs, seen from outside."""
+def peak_alive_bytes(net: Program) -> int:
+    """Return the peak bytes of inputs and values that are alive while an operation runs, by weak references."""
     alive: dict[int, weakref.ref[Any]] = {}
     most = 0
     given = [np.zeros(tuple(spec.type.shape), spec.type.dtype) for spec in net.inputs]
@@ -60,7 +60,7 @@ def most_alive(net: Program) -> int:
 
 @st.composite
 def specs(draw: st.DrawFn) -> str:
-    """Lines of operations and blocks over each other's outputs, repeated and nested."""
+    """Draw lines of operations and blocks that use each other's outputs, repeated and nested."""
     lines, names = [], ["x", "y"]
     for number in range(draw(st.integers(1, 8))):
         kind = draw(st.sampled_from(["relu", "add", "chain", "residual", "nested", "mixed", "early", "other"]))
@@ -76,17 +76,17 @@ def specs(draw: st.DrawFn) -> str:
 
 @settings(deadline=None, max_examples=60)
 @given(specs())
-def test_values_alive_are_those_predicted(text: str) -> None:
+def test_peak_activations_equal_the_prediction(text: str) -> None:
     net, one_input = program(text), "side:" not in text.partition("layers:\n")[2]
-    predicted, alive = memory(net).activations, most_alive(net)
-    # a value that goes into a block twice is held by the caller until the block returns
+    predicted, alive = memory(net).activations, peak_alive_bytes(net)
+    # a value passed to a block twice is held by the caller until the block returns
     assert alive <= predicted <= alive + (0 if one_input else 800)
 
 
 @pytest.mark.parametrize(
     ("layers", "activations"),
     [
-        ("[relu]", 2),  # the input is the caller's and stays
+        ("[relu]", 2),  # the caller holds the input
         ("[relu, relu, relu, relu]", 3),
         ("[{repeat: 1000, relu: {}}]", 3),
         ("[{repeat: 1000, chain: {}}]", 3),
@@ -96,9 +96,9 @@ def test_values_alive_are_those_predicted(text: str) -> None:
         ("[{name: a, relu: {}}, {repeat: 9, relu: {}}, {add: {}, from: [in, a]}]", 4),
     ],
 )
-def test_activations_of_known_nets(layers: str, activations: int) -> None:
+def test_activations_of_known_networks(layers: str, activations: int) -> None:
     net = program(f"inputs: {{x: [100]}}{BLOCKS}layers: {layers}")
-    assert memory(net).activations == most_alive(net) == activations * 400
+    assert memory(net).activations == peak_alive_bytes(net) == activations * 400
 
 
 NETS = {
@@ -123,10 +123,10 @@ layers: [{scaled_dot_product_attention: {}, from: [q, q, q]}]
 
 
 @pytest.mark.parametrize("name", NETS)
-def test_a_run_takes_no_more_than_predicted(name: str) -> None:
-    """By NumPy's own account of what it allocated."""
+def test_a_run_allocates_no_more_than_predicted(name: str) -> None:
+    """Measured by NumPy's allocations in tracemalloc."""
     net = program(NETS[name])
-    forward(net, plan="reference")  # what is imported and cached on first use
+    forward(net, plan="reference")  # imports and caches of the first use
     tracemalloc.start()
     try:
         predicted = forward(net, plan="reference").memory.peak
@@ -137,7 +137,7 @@ def test_a_run_takes_no_more_than_predicted(name: str) -> None:
     assert predicted <= taken * 6 + 200_000
 
 
-def test_a_deep_stack_is_predicted_like_one_layer() -> None:
+def test_a_deep_stack_has_the_activations_of_one_layer() -> None:
     layer = program("inputs: {x: [1, 64]}\nlayers: [{name: a, repeat: 2, linear: 64}]")
     stack = program("inputs: {x: [1, 64]}\nlayers: [{name: a, repeat: 50000000, linear: 64}]")
     assert memory(stack).peak == memory(layer).peak
@@ -159,7 +159,7 @@ def test_weights_are_counted_once_and_the_largest_layer_is_named() -> None:
 
 
 @pytest.mark.parametrize(("plan", "place"), [("fast", ""), ("reference", ", at 'fc1'")])
-def test_too_large_a_network_is_refused_before_anything_is_allocated(
+def test_too_large_a_network_is_an_error_before_allocation(
     plan: PlanName, place: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     net = program("inputs: {x: [1, 401408]}\nlayers: [{name: fc1, linear: 4096}]")
@@ -173,7 +173,7 @@ def test_too_large_a_network_is_refused_before_anything_is_allocated(
     assert found.hint and "--plan" not in found.hint
 
 
-def test_the_reference_path_is_offered_where_it_takes_less(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_reference_path_is_suggested_if_it_needs_less_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     net = program("inputs: {x: [1, 1000]}\nlayers: [{name: a, repeat: 20, linear: {out: 1000, bias: false}}]")
     monkeypatch.setattr(preflight, "free_bytes", lambda: 10_000_000)
     with pytest.raises(
@@ -182,7 +182,7 @@ def test_the_reference_path_is_offered_where_it_takes_less(monkeypatch: pytest.M
         forward(net)
 
 
-def test_a_layer_at_a_time_needs_no_room_for_all_weights(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_reference_path_holds_the_weights_of_one_layer_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     net = program("inputs: {x: [1, 1000]}\nlayers: [{name: a, repeat: 20, linear: {out: 1000, bias: false}}]")
     assert memory(net).weights == 80_000_000
     monkeypatch.setattr(preflight, "free_bytes", lambda: 10_000_000)
@@ -195,7 +195,7 @@ def test_a_layer_at_a_time_needs_no_room_for_all_weights(monkeypatch: pytest.Mon
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux enforces RLIMIT_AS")
-def test_free_memory() -> None:
+def test_free_memory_is_bounded_by_the_address_space_limit() -> None:
     import resource
 
     assert free_bytes() > 1 << 20
@@ -228,10 +228,10 @@ def test_free_memory() -> None:
         ),
     ],
 )
-def test_control_groups_bound_what_is_free(
+def test_free_memory_is_bounded_by_control_groups(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, membership: str, root: str, limit: str, used: str, file_key: str
 ) -> None:
-    """The job may take 1000 bytes and has 900, of which 50 are files that can be dropped; its step has no limit."""
+    """The job is limited to 1000 bytes and uses 900, of which 50 are reclaimable file cache; its step has no limit."""
     for group, most in {"job": "1000", "job/step": "max"}.items():
         folder = tmp_path / root / group
         folder.mkdir(parents=True)
@@ -245,5 +245,5 @@ def test_control_groups_bound_what_is_free(
 
 
 @pytest.mark.parametrize(("count", "text"), [(5, "5 B"), (2048, "2 KiB"), (6_576_000_000, "6.12 GiB")])
-def test_figures(count: int, text: str) -> None:
-    assert gibibytes(count) == text
+def test_byte_counts_are_printed_in_fitting_units(count: int, text: str) -> None:
+    assert format_bytes(count) == text

@@ -62,7 +62,7 @@ def test_variances_are_exact_for_a_large_mean() -> None:
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("line", [{"layer_norm": {}}, {"rms_norm": {"offset": 1.0}}], ids=["layer_norm", "rms_norm"])
 @pytest.mark.parametrize("gap", [0, 3])
-def test_vectors_that_are_columns_in_memory(line: Any, gap: int, threads: int, dtype: str) -> None:
-    """With a gap the columns are part of a wider matrix."""
+def test_normalised_vectors_may_be_strided_columns(line: Any, gap: int, threads: int, dtype: str) -> None:
+    """With a gap, the columns are a part of a wider matrix."""
     part = {"slice": {"axis": 1, "start": 0, "stop": 300}}
     agree(line, ([8, 300 + gap], [part, {"transpose": [0, 1]}]), dtype=dtype, threads=threads)

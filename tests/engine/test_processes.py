@@ -1,4 +1,4 @@
-"""Processes that share the work of a pass: they give the same bits, come and go unnoticed, and hold nothing open."""
+"""Worker processes of a session: identical results, recovery from failures, and release of resources."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from netcalc.engine.runtime import session as module
 from netcalc.engine.runtime.session import Session
 from netcalc.engine.runtime.workers import SerialPool
 from netcalc.numerics.inputs import run_inputs
+from tests.engine.child_processes import child_processes
 from tests.engine.test_session import session
 from tests.numerics.programs import program
 
@@ -48,66 +49,62 @@ os.kill(os.getpid(), signal.SIGKILL)
 """
 
 
-def made(threads: int = 3, text: str = NETWORK) -> Session:
+def forking_session(threads: int = 3, text: str = NETWORK) -> Session:
     return session(program(text), threads, processes=True)
 
 
-def children() -> set[int]:
-    return {child.pid for child in psutil.Process().children() if child.status() != psutil.STATUS_ZOMBIE}
-
-
-def comes_true(found: Callable[[], bool]) -> bool:
-    """Within a few seconds."""
+def becomes_true(condition: Callable[[], bool]) -> bool:
+    """Return True if the condition becomes true within ten seconds."""
     end = monotonic() + 10
-    while not found() and monotonic() < end:
+    while not condition() and monotonic() < end:
         sleep(0.02)
-    return found()
+    return condition()
 
 
 @pytest.fixture
-def before() -> set[int]:
-    return children()
+def existing() -> set[int]:
+    return child_processes()
 
 
-def test_the_same_bits_as_without_them(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_results_are_bitwise_those_of_a_single_process(monkeypatch: pytest.MonkeyPatch) -> None:
     inputs = run_inputs(program(NETWORK))
-    shared = made()(inputs)
-    alone = made()
+    shared = forking_session()(inputs)
+    alone = forking_session()
     monkeypatch.setattr(module, "_pool_type", lambda processes: SerialPool)
     for one, other in zip(shared, alone(inputs), strict=True):
         np.testing.assert_array_equal(one, other)
 
 
-def test_they_come_with_the_first_pass_and_go_with_the_session(before: set[int]) -> None:
-    one = made(4)
-    assert not children() - before
+def test_workers_start_with_the_first_pass_and_end_with_the_session(existing: set[int]) -> None:
+    one = forking_session(4)
+    assert not child_processes() - existing
     one(run_inputs(program(NETWORK)))
-    assert len(children() - before) == 3
+    assert len(child_processes() - existing) == 3
     del one
-    assert comes_true(lambda: not children() - before)
+    assert becomes_true(lambda: not child_processes() - existing)
 
 
-def test_there_are_none_where_nothing_is_shared(before: set[int]) -> None:
-    small = made(text="inputs: {x: [2, 3]}\nlayers: [relu]")
+def test_no_workers_start_if_no_step_is_split(existing: set[int]) -> None:
+    small = forking_session(text="inputs: {x: [2, 3]}\nlayers: [relu]")
     small(run_inputs(small.plan.program))
-    assert not children() - before
+    assert not child_processes() - existing
 
 
-def test_a_pass_outlives_them(before: set[int]) -> None:
-    """The caller does the part of a worker that has ended, and the next pass has new workers."""
-    one, inputs = made(), run_inputs(program(NETWORK))
+def test_a_pass_survives_the_death_of_a_worker(existing: set[int]) -> None:
+    """The caller does the work of a worker that was killed, and the next pass starts new workers."""
+    one, inputs = forking_session(), run_inputs(program(NETWORK))
     wanted = one(inputs)
-    (first, *_) = children() - before
+    (first, *_) = child_processes() - existing
     os.kill(first, signal.SIGKILL)
     for _ in range(2):
         np.testing.assert_array_equal(one(inputs)[0], wanted[0])
-    assert len(children() - before) == 2
-    assert first not in children()
+    assert len(child_processes() - existing) == 2
+    assert first not in child_processes()
 
 
 @pytest.mark.parametrize("place", [0, 3999])
-def test_what_only_numbers_show_a_worker_is_said_by_the_caller(place: int) -> None:
-    one = made(2, IDS)
+def test_an_error_in_a_worker_is_raised_by_the_caller(place: int) -> None:
+    one = forking_session(2, IDS)
     ids = np.ones(4000, np.int64)
     good = one([ids])
     ids[place] = 9
@@ -117,8 +114,8 @@ def test_what_only_numbers_show_a_worker_is_said_by_the_caller(place: int) -> No
     np.testing.assert_array_equal(one([ids])[0], good[0])
 
 
-def test_an_interrupted_pass_leaves_none(before: set[int], monkeypatch: pytest.MonkeyPatch) -> None:
-    one, inputs = made(), run_inputs(program(NETWORK))
+def test_an_interrupted_pass_leaves_no_workers(existing: set[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    one, inputs = forking_session(), run_inputs(program(NETWORK))
     wanted = one(inputs)
 
     def interrupt(*_: object) -> None:
@@ -130,29 +127,29 @@ def test_an_interrupted_pass_leaves_none(before: set[int], monkeypatch: pytest.M
     monkeypatch.setattr(one, "_own_parts", [interrupt] * len(one._own_parts))
     with pytest.raises(KeyboardInterrupt):
         one(inputs)
-    assert comes_true(lambda: not children() - before)
+    assert becomes_true(lambda: not child_processes() - existing)
 
 
-def test_without_room_for_one_more_the_caller_is_alone(before: set[int], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_fork_leaves_the_caller_to_do_all_work(existing: set[int], monkeypatch: pytest.MonkeyPatch) -> None:
     inputs = run_inputs(program(NETWORK))
-    wanted = made()(inputs)
-    one, real = made(), os.fork
-    made_so_far: list[int] = []
+    wanted = forking_session()(inputs)
+    one, real = forking_session(), os.fork
+    forked: list[int] = []
 
     def fork() -> int:
-        if made_so_far:
+        if forked:
             raise BlockingIOError("Resource temporarily unavailable")
-        made_so_far.append(real())
-        return made_so_far[0]
+        forked.append(real())
+        return forked[0]
 
     monkeypatch.setattr(os, "fork", fork)
     np.testing.assert_array_equal(one(inputs)[0], wanted[0])
-    assert comes_true(lambda: made_so_far[0] not in children())
+    assert becomes_true(lambda: forked[0] not in child_processes())
 
 
-def test_a_fork_whose_warning_is_an_error_leaves_no_worker(before: set[int], monkeypatch: pytest.MonkeyPatch) -> None:
-    """CPython 3.12 and later raise it after the process is made, if warnings are errors."""
-    one, real = made(2), os.fork
+def test_a_fork_whose_warning_is_an_error_leaves_no_worker(existing: set[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    """CPython 3.12 and later warn after the fork; if warnings are errors, the child already exists."""
+    one, real = forking_session(2), os.fork
     forked: list[int] = []
 
     def fork() -> int:
@@ -164,14 +161,14 @@ def test_a_fork_whose_warning_is_an_error_leaves_no_worker(before: set[int], mon
     monkeypatch.setattr(os, "fork", fork)
     with pytest.raises(DeprecationWarning):
         one(run_inputs(program(NETWORK)))
-    assert comes_true(lambda: forked[0] not in children())
+    assert becomes_true(lambda: forked[0] not in child_processes())
     os.waitpid(forked[0], 0)
 
 
-def test_they_hold_no_file_open() -> None:
-    """A pipe that this process closes is closed."""
+def test_workers_hold_no_file_open() -> None:
+    """Workers close inherited file descriptors, so that a closed pipe signals its end."""
     reader, writer = os.pipe()
-    one = made()
+    one = forking_session()
     one(run_inputs(program(NETWORK)))
     os.close(writer)
     os.set_blocking(reader, False)
@@ -179,9 +176,9 @@ def test_they_hold_no_file_open() -> None:
     os.close(reader)
 
 
-def test_a_copy_of_the_process_has_its_own() -> None:
-    """As of a pool that is made after the session: neither disturbs the other."""
-    one, inputs = made(), run_inputs(program(NETWORK))
+def test_a_forked_caller_has_its_own_workers() -> None:
+    """Parent and forked child use the same session without disturbing each other."""
+    one, inputs = forking_session(), run_inputs(program(NETWORK))
     wanted = one(inputs)[0]
     reader, writer = os.pipe()
     pid = os.fork()
@@ -204,8 +201,8 @@ def test_a_copy_of_the_process_has_its_own() -> None:
     os.close(writer)
 
 
-def test_they_end_with_their_owner() -> None:
+def test_workers_end_with_a_killed_parent() -> None:
     done = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, check=False)
     pids = [int(word) for word in done.stdout.split()]
     assert len(pids) == 2, done.stderr
-    assert comes_true(lambda: not any(psutil.pid_exists(pid) for pid in pids))
+    assert becomes_true(lambda: not any(psutil.pid_exists(pid) for pid in pids))

@@ -1,4 +1,4 @@
-"""A planned run gives the results of the reference path, on random programs."""
+"""Planned runs of random programs against the reference path."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from netcalc.engine.tuning import Tuning
 from netcalc.numerics.inputs import run_inputs
 from netcalc.numerics.numpy_dtypes import numpy_dtype
 from netcalc.numerics.parameters import Parameters
-from tests.engine.programs import Drawing, Spec, drawings, drawn_weights, program, specs
+from tests.engine.programs import Drawing, Spec, draw_spec, drawn_weights, program, specs
 from tests.engine.tunings import SMALL, SWITCHES, without
 
 #: True if the system has worker processes; elsewhere threads replace them.
@@ -31,8 +31,8 @@ drawn = settings(max_examples=DRAWS, deadline=None, suppress_health_check=list(H
 Arrays = Mapping[str, np.ndarray]
 
 
-def cast(arrays: Arrays, dtype: str) -> dict[str, np.ndarray]:
-    """Return the arrays, those of floating-point numbers in another type."""
+def cast_floats(arrays: Arrays, dtype: str) -> dict[str, np.ndarray]:
+    """Return the arrays, with floating-point arrays cast to another type."""
     return {
         name: array if array.dtype.kind in "iub" else array.astype(numpy_dtype(dtype)) for name, array in arrays.items()
     }
@@ -46,13 +46,15 @@ def check(spec: Spec, dtype: str, threads: int, processes: bool, tuning: Tuning,
     weights = drawn_weights(net, seed)
 
     def outputs(dtype: str, **options: Any) -> list[np.ndarray]:
-        result = forward(program(spec, dtype), cast(inputs, dtype), weights=cast(weights, dtype), **options)
+        result = forward(
+            program(spec, dtype), cast_floats(inputs, dtype), weights=cast_floats(weights, dtype), **options
+        )
         return list(result.outputs.values())
 
     exact, single = outputs("float64", plan="reference"), outputs("float32", plan="reference")
     reference = outputs(dtype, plan="reference")
-    session = Session(Plan(net, threads, processes, tuning), Parameters(net, cast(weights, dtype)))
-    planned = session([cast(inputs, dtype)[declared.name] for declared in net.inputs])
+    session = Session(Plan(net, threads, processes, tuning), Parameters(net, cast_floats(weights, dtype)))
+    planned = session([cast_floats(inputs, dtype)[declared.name] for declared in net.inputs])
     small = float(ml_dtypes.finfo(numpy_dtype(dtype)).eps)
     half = dtype in ("float16", "bfloat16")
     for ours, theirs, true, rough in zip(planned, reference, exact, single, strict=True):
@@ -91,7 +93,7 @@ def test_planned_runs_agree_with_the_reference_path(
     check(spec, dtype, threads, processes and PROCESSES, tuning, seed)
 
 
-#: Operations that a few hundred draws have to reach, with many others.
+#: Operations that a few hundred draws must include.
 COMMON = {
     "add",
     "batch_norm",
@@ -107,11 +109,11 @@ COMMON = {
 
 
 def test_most_draws_are_valid_and_reach_all_lowerings() -> None:
-    """A line that is refused is left out, so that draws that are often refused would test little."""
+    """Refused lines are left out, so that frequent refusals would reduce the coverage."""
     lines, refused, names, complete = 0, 0, set(), []
 
     @settings(max_examples=400, derandomize=True, database=None, deadline=None, phases=[Phase.generate])
-    @given(drawings())
+    @given(draw_spec())
     def count(drawing: Drawing) -> None:
         nonlocal lines, refused
         lines += len(drawing.lines)

@@ -1,4 +1,4 @@
-"""The forward pass: values, repeats, inputs, traces, training, and what it refuses."""
+"""Forward pass: values, repeats, inputs, traces, training, and errors."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ layers:
 
 
 def test_layer_normalisation_by_hand() -> None:
-    """The example of many a lecture: mean 8, variance 124.5."""
+    """Textbook example: mean 8, variance 124.5."""
     net = program("inputs: {x: [1, 4]}\nlayers: [{name: norm, layer_norm: {}}]")
     result = forward(net, {"x": np.array([[10, 2, -5, 25]], np.float32)})
     np.testing.assert_allclose(result.outputs["output"], [[0.18, -0.54, -1.16, 1.52]], atol=0.006)
@@ -57,13 +57,13 @@ def test_shared_repeats_use_one_tensor() -> None:
     np.testing.assert_array_equal(result.outputs["output"], [[16, 81, 256]])
 
 
-def test_the_walk_and_the_run_go_the_same_way() -> None:
+def test_a_run_visits_operations_in_the_order_of_the_walk() -> None:
     net = program(STACK)
-    seen: list[str] = []
-    forward(net, progress=lambda done, total, path: seen.append(f"{done}/{total} {path}"), plan="reference")
+    visited: list[str] = []
+    forward(net, progress=lambda done, total, path: visited.append(f"{done}/{total} {path}"), plan="reference")
     paths = [i.path for i in instances(net)]
     assert operation_count(net) == len(paths)
-    assert seen == [f"{n}/{len(paths)} {path}" for n, path in enumerate(paths, 1)]
+    assert visited == [f"{n}/{len(paths)} {path}" for n, path in enumerate(paths, 1)]
 
 
 def test_the_same_seed_gives_the_same_numbers() -> None:
@@ -73,7 +73,7 @@ def test_the_same_seed_gives_the_same_numbers() -> None:
     assert (one != other).any()
 
 
-def test_weights_do_not_depend_on_what_else_the_network_holds() -> None:
+def test_weights_do_not_depend_on_other_layers() -> None:
     small = program("inputs: {x: [2, 4]}\nlayers: [{name: a, linear: {out: 4}}]")
     large = program(
         "inputs: {y: [1], x: [2, 4]}\nlayers: [{linear: {out: 9}, from: y}, {name: a, linear: {out: 4}, from: x}]"
@@ -84,19 +84,19 @@ def test_weights_do_not_depend_on_what_else_the_network_holds() -> None:
 def test_a_million_layers_start_at_once() -> None:
     net = program("inputs: {x: [1, 1]}\nlayers: [{name: deep, repeat: 1000000, linear: {out: 1}}]")
 
-    class EnoughError(Exception):
+    class StopRunError(Exception):
         pass
 
     def stop(done: int, total: int, path: str) -> None:
         assert total == 1_000_000
         if path == "deep.10":
-            raise EnoughError
+            raise StopRunError
 
-    with pytest.raises(EnoughError):
+    with pytest.raises(StopRunError):
         forward(net, progress=stop)
 
 
-def test_values_are_let_go_after_their_last_use() -> None:
+def test_values_are_freed_after_their_last_use() -> None:
     """No more than two activations are alive while a chain runs, at any depth of blocks."""
     net = program(
         """
@@ -122,29 +122,29 @@ layers: [{linear: 8}, {name: o, outer: {}}, {name: p, repeat: 2, outer: {}}]
 # -- inputs -----------------------------------------------------------------------------------------
 
 
-def inputs(declared: str, given: dict[str, Any] | None = None, seed: int = 0) -> np.ndarray:
-    """What an input that is also the output comes out as."""
+def run_identity(declared: str, given: dict[str, Any] | None = None, seed: int = 0) -> np.ndarray:
+    """Return the output of the identity on an input of this declaration."""
     net = program(f"inputs: {{x: {declared}}}\nlayers: [identity]")
     return forward(net, given, seed=seed).outputs["output"]
 
 
 def test_drawn_inputs() -> None:
-    ids = inputs("{shape: [1000], dtype: int64, range: [3, 6]}")
+    ids = run_identity("{shape: [1000], dtype: int64, range: [3, 6]}")
     assert (ids.dtype, set(ids.tolist())) == (np.int64, {3, 4, 5})
-    normal = inputs("[5000]")
+    normal = run_identity("[5000]")
     assert abs(normal.mean()) < 0.06 and abs(normal.std() - 1) < 0.06
-    uniform = inputs("{shape: [5000], range: [2, 4]}")
+    uniform = run_identity("{shape: [5000], range: [2, 4]}")
     assert uniform.dtype == np.float32 and 2 <= uniform.min() < 2.01 and 3.99 < uniform.max() < 4
-    coin = inputs("{shape: [1000], dtype: bool}")
+    coin = run_identity("{shape: [1000], dtype: bool}")
     assert 400 < coin.sum() < 600
-    assert inputs("{shape: [3], dtype: bool, default: true}").all()
-    np.testing.assert_array_equal(inputs("{shape: [2], default: 0.5}"), [0.5, 0.5])
+    assert run_identity("{shape: [3], dtype: bool, default: true}").all()
+    np.testing.assert_array_equal(run_identity("{shape: [2], default: 0.5}"), [0.5, 0.5])
 
 
 def test_inputs_of_the_same_kind_are_widened() -> None:
-    assert inputs("{shape: [2], dtype: int64}", {"x": np.array([1, 2], np.int32)}).dtype == np.int64
-    assert inputs("[2]", {"x": np.array([1, 2], np.float16)}).dtype == np.float32
-    np.testing.assert_array_equal(inputs("[4]", {"x": [10, 2, -5, 2.5]}), np.array([10, 2, -5, 2.5], np.float32))
+    assert run_identity("{shape: [2], dtype: int64}", {"x": np.array([1, 2], np.int32)}).dtype == np.int64
+    assert run_identity("[2]", {"x": np.array([1, 2], np.float16)}).dtype == np.float32
+    np.testing.assert_array_equal(run_identity("[4]", {"x": [10, 2, -5, 2.5]}), np.array([10, 2, -5, 2.5], np.float32))
 
 
 @pytest.mark.parametrize(
@@ -160,13 +160,13 @@ def test_inputs_of_the_same_kind_are_widened() -> None:
         ("[2]", {"y": 1}, "no input 'y'.*known here: x"),
     ],
 )
-def test_inputs_that_do_not_fit(declared: str, given: dict[str, Any], message: str) -> None:
+def test_mismatched_inputs_are_errors(declared: str, given: dict[str, Any], message: str) -> None:
     with pytest.raises(NetcalcError, match=message) as caught:
-        inputs(declared, given)
+        run_identity(declared, given)
     assert caught.value.diagnostics[0].code == "E602"
 
 
-def test_every_input_that_does_not_fit_is_reported() -> None:
+def test_every_mismatched_input_is_reported() -> None:
     net = program("inputs: {a: [2], b: [3]}\nlayers: [{add: {}, from: [a, a]}]")
     with pytest.raises(NetcalcError) as caught:
         forward(net, {"a": np.ones(1, np.float32), "b": np.ones(3), "c": 0})
@@ -214,7 +214,7 @@ def test_a_repeated_operation_is_traced_once() -> None:
     assert [row.path for row in result.trace] == ["stack.0", "stack.1", "stack.2"]
 
 
-def test_traces_that_match_nothing() -> None:
+def test_a_trace_pattern_must_match() -> None:
     with pytest.raises(NetcalcError) as caught:
         forward(program(TIED), trace=["stack.*", "stakc.1", "b.weight"])
     assert [d.code for d in caught.value.diagnostics] == ["E503", "E503"]
@@ -224,7 +224,7 @@ def test_traces_that_match_nothing() -> None:
 # -- training ---------------------------------------------------------------------------------------
 
 
-def test_training_updates_buffers_and_evaluation_does_not() -> None:
+def test_training_updates_buffers_and_inference_does_not() -> None:
     net = program("inputs: {x: [8, 3, 4, 4]}\nlayers: [{name: bn, batch_norm: {}}]")
     assert not forward(net).buffers
     x = np.random.default_rng(0).normal(2, 3, (8, 3, 4, 4)).astype(np.float32)
@@ -234,7 +234,7 @@ def test_training_updates_buffers_and_evaluation_does_not() -> None:
     assert after["bn.num_batches_tracked"] == 1
 
 
-def test_a_shared_norm_goes_on_from_its_own_statistics() -> None:
+def test_a_shared_norm_continues_from_its_own_statistics() -> None:
     net = program("inputs: {x: [8, 3]}\nlayers: [{name: bn, repeat: 3, share: true, batch_norm: {}}]")
     assert forward(net, training=True).buffers["bn.num_batches_tracked"] == 3
 
@@ -248,7 +248,7 @@ def test_dropout_follows_the_seed() -> None:
     assert 0.2 < (one == 0).mean() < 0.3
 
 
-# -- which way a run goes ---------------------------------------------------------------------------
+# -- planned or reference path ----------------------------------------------------------------------
 
 
 def test_a_run_is_planned_unless_something_needs_the_reference_path(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -265,22 +265,22 @@ def test_a_run_is_planned_unless_something_needs_the_reference_path(monkeypatch:
     assert forward(net).plan == "reference"
 
 
-def test_a_planned_run_tells_of_its_weights_and_steps() -> None:
-    seen: list[tuple[int, int, str]] = []
-    forward(program(STACK), progress=lambda *told: seen.append(told), plan="fast")
-    paths = list(dict.fromkeys(path for _, _, path in seen))
+def test_a_planned_run_reports_progress_of_weights_and_steps() -> None:
+    visited: list[tuple[int, int, str]] = []
+    forward(program(STACK), progress=lambda *progress: visited.append(progress), plan="fast")
+    paths = list(dict.fromkeys(path for _, _, path in visited))
     assert paths == ["weights", "first", *(f"layers.{i}.fc" for i in range(3))]  # each with the sum that follows
-    assert [(done, total) for done, total, _ in seen] == [(n, len(seen)) for n in range(1, len(seen) + 1)]
+    assert [(done, total) for done, total, _ in visited] == [(n, len(visited)) for n in range(1, len(visited) + 1)]
 
 
 @pytest.mark.parametrize("threads", [0, -1])
-def test_a_run_takes_a_thread(threads: int) -> None:
+def test_a_run_needs_at_least_one_thread(threads: int) -> None:
     for plan in PLANS:
         with pytest.raises(NetcalcError, match=f"E502.*at least 1 thread, but threads is {threads}"):
             forward(program(STACK), threads=threads, plan=plan)
 
 
-def test_there_is_no_other_plan() -> None:
+def test_an_unknown_plan_is_an_error() -> None:
     plan: Any = "fats"
     with pytest.raises(NetcalcError, match=r"E502.*no plan 'fats'; plans are fast and reference.*did you mean 'fast'"):
         forward(program(STACK), plan=plan)
@@ -299,7 +299,7 @@ def test_only_planned_runs_have_a_profile(options: dict[str, Any], why: str) -> 
         forward(program(STACK), profiled=True, **options)
 
 
-# -- what it refuses --------------------------------------------------------------------------------
+# -- errors -----------------------------------------------------------------------------------------
 
 
 def test_operations_without_a_kernel(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -48,7 +48,7 @@ def session(
 
 @drawn
 @given(specs(), st.integers(1, 3), st.booleans())
-def test_stores_in_use_at_one_time_lie_apart(spec: Spec, threads: int, processes: bool) -> None:
+def test_stores_in_use_at_the_same_time_do_not_overlap(spec: Spec, threads: int, processes: bool) -> None:
     plan = Plan(program(spec), threads, processes)
     for (one, start), (other, begin) in combinations(plan.offsets.items(), 2):
         if one.first <= other.last and other.first <= one.last:
@@ -58,14 +58,14 @@ def test_stores_in_use_at_one_time_lie_apart(spec: Spec, threads: int, processes
 
 @drawn
 @given(specs(), st.integers(1, 3), st.booleans(), TUNINGS)
-def test_nothing_is_read_but_what_is_in_use(spec: Spec, threads: int, processes: bool, tuning: Tuning) -> None:
-    """All other bytes of the arena, and all scratch, are set to NaN after every step, and nobody notices."""
+def test_steps_read_only_initialised_memory(spec: Spec, threads: int, processes: bool, tuning: Tuning) -> None:
+    """After every step all other bytes of the arena, and all scratch, are set to NaN; the results stay the same."""
     net = program(spec)
     inputs = run_inputs(net)
-    made = session(net, threads, processes=processes, tuning=tuning)
-    plain = made(inputs)
-    offsets = made.plan.offsets
-    arena = np.zeros(made.plan.memory.arena, bool)
+    compiled = session(net, threads, processes=processes, tuning=tuning)
+    plain = compiled(inputs)
+    offsets = compiled.plan.offsets
+    arena = np.zeros(compiled.plan.memory.arena, bool)
 
     def poison(number: int, step: Step | None = None, seconds: float = 0) -> None:
         arena.fill(False)
@@ -75,23 +75,25 @@ def test_nothing_is_read_but_what_is_in_use(spec: Spec, threads: int, processes:
         for store, offset in offsets.items():
             assert store.memory is not None
             np.copyto(store.memory, 255, where=~arena[offset : offset + store.nbytes])
-        for scratch in made._scratch.values():
+        for scratch in compiled._scratch.values():
             scratch.fill(255)
 
     poison(-2)
-    for one, other in zip(plain, made(inputs, poison), strict=True):
+    for one, other in zip(plain, compiled(inputs, poison), strict=True):
         np.testing.assert_array_equal(one, other)
 
 
 @drawn
 @given(specs(), st.sampled_from(["float32", "bfloat16"]), st.integers(1, 3), st.booleans())
-def test_memory_is_what_the_stores_and_the_scratch_take(spec: Spec, dtype: str, threads: int, processes: bool) -> None:
-    made = session(program(spec, dtype), threads, processes=processes)
-    plan = made.plan
-    held = [constant.slot.store.memory for constant in plan.constants] + [store.memory for store in plan.kept]
+def test_predicted_memory_is_that_of_stores_and_scratch(spec: Spec, dtype: str, threads: int, processes: bool) -> None:
+    compiled = session(program(spec, dtype), threads, processes=processes)
+    plan = compiled.plan
+    held = [constant.slot.store.memory for constant in plan.constants] + [
+        store.memory for store in plan.persistent_stores
+    ]
     assert sum(array.nbytes for array in held if array is not None) == plan.memory.weights
     assert sum(plan.scratch) == plan.memory.scratch
-    for share, scratch in made._scratch.items():  # of processes, each takes its own
+    for share, scratch in compiled._scratch.items():  # each worker process has its own
         assert scratch.nbytes == plan.scratch[share]
     assert plan.memory.peak == sum(plan.memory)
 
@@ -104,20 +106,20 @@ def test_memory_is_what_the_stores_and_the_scratch_take(spec: Spec, dtype: str, 
         ("bert-base", {"d_model": 192, "layers": 2, "heads": 4}),
     ],
 )
-def test_a_session_holds_what_was_predicted(name: str, sizes: dict[str, int]) -> None:
-    """By NumPy's own account of the arrays that live, a few repeated rows of constants among them."""
+def test_a_session_allocates_the_predicted_memory(name: str, sizes: dict[str, int]) -> None:
+    """Measured by NumPy's allocations in tracemalloc, which include a few repeated rows of constants."""
     net = elaborate(load_document(name), sizes)
-    session(net)  # what is imported and cached on first use
+    session(net)  # imports and caches of the first use
     gc.collect()
     tracemalloc.start()
     try:
-        made = Session(Plan(net, 2), Parameters(net))
+        compiled = Session(Plan(net, 2), Parameters(net))
         gc.collect()
         arrays = tracemalloc.DomainFilter(True, np.lib.tracemalloc_domain)
         held = sum(s.size for s in tracemalloc.take_snapshot().filter_traces([arrays]).statistics("filename"))
     finally:
         tracemalloc.stop()
-    memory = made.plan.memory
+    memory = compiled.plan.memory
     assert memory.peak - memory.temporary - memory.outputs == pytest.approx(held, rel=0.05)
 
 
@@ -126,7 +128,7 @@ def test_a_session_holds_what_was_predicted(name: str, sizes: dict[str, int]) ->
 
 @drawn
 @given(specs(), st.integers(1, 3), st.booleans())
-def test_the_same_run_again_gives_the_same_bits(spec: Spec, threads: int, processes: bool) -> None:
+def test_runs_are_bitwise_reproducible(spec: Spec, threads: int, processes: bool) -> None:
     net = program(spec)
     one, other = (session(net, threads, processes=processes) for _ in range(2))
     inputs = run_inputs(net)
@@ -137,12 +139,12 @@ def test_the_same_run_again_gives_the_same_bits(spec: Spec, threads: int, proces
             np.testing.assert_array_equal(array, same)
 
 
-def test_outputs_are_the_callers_own() -> None:
-    made = session(spelt("inputs: {x: [2, 3]}\nlayers: [{name: r, relu: {}}]\noutputs: {same: x, y: r}"))
+def test_outputs_are_not_overwritten_by_later_passes() -> None:
+    compiled = session(spelt("inputs: {x: [2, 3]}\nlayers: [{name: r, relu: {}}]\noutputs: {same: x, y: r}"))
     x = np.ones((2, 3), np.float32)
-    first = made([x])
+    first = compiled([x])
     assert not any(np.shares_memory(array, x) for array in first)
-    made([x * 2])
+    compiled([x * 2])
     assert all((array == 1).all() for array in first)
 
 
@@ -150,7 +152,7 @@ def test_outputs_are_the_callers_own() -> None:
 
 
 @pytest.mark.parametrize("threads", [1, 3])
-def test_what_only_numbers_show_is_said_by_path(threads: int) -> None:
+def test_an_error_at_run_time_names_the_path(threads: int) -> None:
     net = spelt(EMBEDDING)
     for plan in ("fast", "reference"):
         with pytest.raises(NetcalcError) as caught:
@@ -160,14 +162,14 @@ def test_what_only_numbers_show_is_said_by_path(threads: int) -> None:
         assert found.span is not None
 
 
-def test_a_session_goes_on_after_an_error() -> None:
+def test_a_session_is_usable_after_an_error() -> None:
     net = spelt(EMBEDDING)
-    made = session(net, 2)
+    compiled = session(net, 2)
     good = [np.ones((2, 3), np.int64)]
-    before = made(good)
+    before = compiled(good)
     with pytest.raises(NetcalcError):
-        made([np.full((2, 3), 9)])
-    np.testing.assert_array_equal(made(good)[0], before[0])
+        compiled([np.full((2, 3), 9)])
+    np.testing.assert_array_equal(compiled(good)[0], before[0])
 
 
 def test_all_parts_end_before_an_error_is_raised() -> None:
@@ -192,10 +194,10 @@ def test_threads_end_with_their_session() -> None:
     gc.collect()
     sleep(0.05)
     before = threading.active_count()
-    made = session(spelt("inputs: {x: [1000, 1000]}\nlayers: [relu]"), 4)
-    made(run_inputs(made.plan.program))
+    compiled = session(spelt("inputs: {x: [1000, 1000]}\nlayers: [relu]"), 4)
+    compiled(run_inputs(compiled.plan.program))
     assert threading.active_count() == before + 3
-    del made
+    del compiled
     for _ in range(100):
         if threading.active_count() == before:
             break
@@ -213,8 +215,8 @@ def test_a_failed_run_leaves_no_threads() -> None:
     assert threading.active_count() == before
 
 
-def test_nothing_is_allocated_before_the_weights_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A plan is made of sizes alone."""
+def test_planning_allocates_no_tensors(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A plan needs sizes only."""
     monkeypatch.setattr(module, "aligned", None)
     net = spelt("inputs: {x: [1000, 100000]}\nlayers: [{linear: {out: 100000, bias: false}}, relu, softmax]")
     tracemalloc.start()
@@ -225,21 +227,21 @@ def test_nothing_is_allocated_before_the_weights_are_read(monkeypatch: pytest.Mo
         tracemalloc.stop()
 
 
-def test_memory_goes_with_the_session() -> None:
-    """At once, not when garbage is next looked for; and nothing keeps the arrays that parameters were read from."""
+def test_memory_is_freed_with_the_session() -> None:
+    """Without the cyclic garbage collector; the arrays from which parameters were read are not kept alive either."""
     net = elaborate(load_document("resnet18"), {"height": 64, "width": 64})
     given = {"weights": drawn_weights(net, 0)}
-    made = Session(Plan(net, 2), Parameters(net, given["weights"]))
-    made(run_inputs(net))
-    scratch = [weakref.ref(array) for array in made._scratch.values()]
+    compiled = Session(Plan(net, 2), Parameters(net, given["weights"]))
+    compiled(run_inputs(net))
+    scratch = [weakref.ref(array) for array in compiled._scratch.values()]
     weight = weakref.ref(given["weights"]["layer1.0.conv1.weight"])
     given.clear()
     assert weight() is None
     gc.disable()
     try:
-        held = [weakref.ref(store.memory) for store in made.plan.offsets if store.memory is not None]
-        held += [weakref.ref(constant.slot.store.memory) for constant in made.plan.constants]
-        del made
+        held = [weakref.ref(store.memory) for store in compiled.plan.offsets if store.memory is not None]
+        held += [weakref.ref(constant.slot.store.memory) for constant in compiled.plan.constants]
+        del compiled
         assert not any(ref() is not None for ref in held + scratch)
     finally:
         gc.enable()

@@ -14,7 +14,7 @@ sizes = st.sampled_from([1, 2, 7, 24, 49, 64, 96, 256, 512, 2048])
 
 
 @given(sizes, sizes, sizes, st.integers(1, 2))
-def test_blocks_are_parts_of_the_whole_and_small(rows: int, depth: int, columns: int, threads: int) -> None:
+def test_blocks_divide_the_product_and_are_small(rows: int, depth: int, columns: int, threads: int) -> None:
     height, width = blocks(rows, depth, columns, threads, Tuning())
     assert rows % height == 0 and columns % width == 0
     assert (height, width) == (rows, columns) or height * depth * width <= Tuning().small_gemm_macs
@@ -39,5 +39,5 @@ def test_chunks_sum_to_the_product(rows: int, depth: int, columns: int) -> None:
 @pytest.mark.parametrize(
     ("rows", "depth", "columns", "threads"), [(49, 512, 512, 2), (65, 512, 512, 1), (4, 64, 64, 1)]
 )
-def test_other_products_stay_whole(rows: int, depth: int, columns: int, threads: int) -> None:
+def test_other_products_are_not_cut(rows: int, depth: int, columns: int, threads: int) -> None:
     assert chunks(rows, depth, columns, threads, Tuning()) is None

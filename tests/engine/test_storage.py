@@ -1,4 +1,4 @@
-"""Views of stores are NumPy's views of the same bytes, and stores that meet do not share any."""
+"""Views of stores equal NumPy's views of the same bytes, and stores in use together do not overlap."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from netcalc.engine.arena import ALIGNMENT, aligned, arrange
 from netcalc.engine.storage import Slot, Store, dense, is_dense
 
 
-def _lying(shape: tuple[int, ...]) -> Slot:
-    """Numbers in order."""
+def _consecutive(shape: tuple[int, ...]) -> Slot:
+    """Return a contiguous slot of consecutive numbers."""
     numbers = np.arange(math.prod(shape), dtype=np.int32)
     store = Store(numbers.nbytes, memory=numbers.view(np.uint8))
     return Slot(store, shape, dense(shape, 4), np.dtype(np.int32))
@@ -25,8 +25,8 @@ shapes = st.lists(st.sampled_from([1, 1, 2, 3, 4, 6]), min_size=1, max_size=5).m
 
 @st.composite
 def views(draw: Any) -> tuple[Slot, np.ndarray]:
-    """A slot and what NumPy makes of the same steps."""
-    slot = _lying(draw(shapes))
+    """Draw a slot after some view operations, and a NumPy array after the same operations."""
+    slot = _consecutive(draw(shapes))
     array = slot.array()
     for _ in range(draw(st.integers(0, 3))):
         step = draw(st.sampled_from(["permute", "part", "insert", "drop"]))
@@ -51,23 +51,23 @@ def views(draw: Any) -> tuple[Slot, np.ndarray]:
 
 
 @given(views())
-def test_steps_are_numpys(pair: tuple[Slot, np.ndarray]) -> None:
+def test_view_operations_equal_numpys(pair: tuple[Slot, np.ndarray]) -> None:
     slot, array = pair
     np.testing.assert_array_equal(slot.array(), array)
 
 
 @given(views(), st.data())
-def test_another_shape_is_a_view_where_numpy_needs_no_copy(pair: tuple[Slot, np.ndarray], data: st.DataObject) -> None:
+def test_reshaping_is_a_view_if_numpy_needs_no_copy(pair: tuple[Slot, np.ndarray], data: st.DataObject) -> None:
     slot, _ = pair
     sizes = [size for size in slot.shape if size > 1]
-    wanted: list[int] = []
-    while sizes:  # neighbours joined, sizes parted, ones put between
+    sizes_after: list[int] = []
+    while sizes:  # axes merged and split, axes of size 1 inserted
         taken = data.draw(st.integers(1, len(sizes)))
         product = math.prod(sizes[:taken])
         del sizes[:taken]
         factor = data.draw(st.sampled_from([d for d in range(1, product + 1) if product % d == 0]))
-        wanted += [factor, product // factor]
-    shape = tuple(wanted)
+        sizes_after += [factor, product // factor]
+    shape = tuple(sizes_after)
     array = slot.array()
     view = slot.reshaped(shape)
     if view is not None:
@@ -78,10 +78,12 @@ def test_another_shape_is_a_view_where_numpy_needs_no_copy(pair: tuple[Slot, np.
 
 @given(shapes, st.data())
 def test_broadcasting(shape: tuple[int, ...], data: st.DataObject) -> None:
-    slot = _lying(shape)
-    wanted = tuple(data.draw(st.integers(2, 3)) if size == 1 and data.draw(st.booleans()) else size for size in shape)
-    wanted = (*data.draw(st.lists(st.integers(1, 2), max_size=2)), *wanted)
-    np.testing.assert_array_equal(slot.expanded(wanted).array(), np.broadcast_to(slot.array(), wanted))
+    slot = _consecutive(shape)
+    sizes_after = tuple(
+        data.draw(st.integers(2, 3)) if size == 1 and data.draw(st.booleans()) else size for size in shape
+    )
+    sizes_after = (*data.draw(st.lists(st.integers(1, 2), max_size=2)), *sizes_after)
+    np.testing.assert_array_equal(slot.expanded(sizes_after).array(), np.broadcast_to(slot.array(), sizes_after))
 
 
 @given(shapes, st.data())
@@ -95,7 +97,7 @@ def test_dense_in_any_order(shape: tuple[int, ...], data: st.DataObject) -> None
 
 
 @given(st.lists(st.tuples(st.integers(0, 500), st.integers(0, 9), st.integers(0, 9)), max_size=12))
-def test_stores_that_meet_lie_apart(drawn: list[tuple[int, int, int]]) -> None:
+def test_stores_in_use_together_do_not_overlap(drawn: list[tuple[int, int, int]]) -> None:
     stores = [Store(nbytes, min(a, b), max(a, b)) for nbytes, a, b in drawn]
     offsets, total = arrange(stores)
     for position, one in enumerate(stores):

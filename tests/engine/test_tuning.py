@@ -1,4 +1,4 @@
-"""Switches of a tuning disable what they name, and results stay the same."""
+"""Switches of a tuning: each disables its algorithm, and results stay the same."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def run(program: Program, tuning: Tuning) -> np.ndarray[Any, Any]:
 
 
 def trace(plan: Plan) -> list[Any]:
-    """Return what distinguishes one plan from another: constants, and buffers, operands and results of its steps."""
+    """Return the properties that distinguish plans: constants, and buffers, operands and results of the steps."""
     constants = [constant.slot.shape for constant in plan.constants]
     return [
         constants,
@@ -69,7 +69,7 @@ def test_results_do_not_depend_on_switches(switch: str) -> None:
     np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-4 * np.abs(one).max())
 
 
-def test_disabled_lowerings_run_by_their_kernels() -> None:
+def test_disabled_lowerings_fall_back_to_kernels() -> None:
     program = network("fuse_epilogues")
     plan = Plan(program, tuning=Tuning(disabled_lowerings=frozenset({"linear"})))
     assert (plan.steps[0].node.op.name, plan.steps[0].temporary > 0) == ("linear", True)

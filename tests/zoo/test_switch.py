@@ -14,21 +14,21 @@ from tests.zoo.harness import FAMILIES, built
 PARAMS, FLOPS, DROPPED = 619_339_008, 54_653_878_272, 448
 
 
-def test_work_is_that_of_transformers_and_of_the_tokens_that_it_dropped() -> None:
+def test_work_is_that_of_transformers_plus_the_dropped_tokens() -> None:
     total = Analysis(built("switch-base-8", source=128, target=128), CONVENTIONS["torch"]).total
     expert = 2 * 2 * 768 * 3072
     assert total.params == PARAMS
     assert total.flops_expected == FLOPS + DROPPED * expert
-    # 12 layers of 8 experts with 64 places each are computed, for 12 times 128 tokens
+    # 12 layers of 8 experts with 64 places each are computed for 12 × 128 tokens
     assert total.flops == total.flops_expected + 12 * (8 * 64 - 128) * expert
 
 
-def test_a_checkpoint_of_transformers_has_every_expert_by_itself() -> None:
+def test_checkpoints_of_transformers_store_every_expert_separately() -> None:
     program = built("switch-base-8", **FAMILIES["switch"]["small"]["switch-base-8"])
     weights = {}
     for found in parameters(program):
-        names = found.source.names if found.source else [found.path]
-        shape = found.param.shape if found.source is None else found.param.shape[1:]
+        names = found.location.names if found.location else [found.path]
+        shape = found.param.shape if found.location is None else found.param.shape[1:]
         if not found.tied:
             weights |= {name: np.zeros(shape, np.float32) for name in names}
     assert check_weights(program, weights).ok

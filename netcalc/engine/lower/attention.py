@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from netcalc.engine.graph import Node, Tensor
+from netcalc.engine.graph import GraphNode, Tensor
 from netcalc.engine.lower.attention_scores import (
     Block,
     cut_blocks,
@@ -74,7 +74,7 @@ class _Tile(NamedTuple):
 
 
 @lowering("scaled_dot_product_attention")
-def lower_attention(context: LoweringContext, node: Node) -> bool:
+def lower_attention(context: LoweringContext, node: GraphNode) -> bool:
     """Emit softmax(Q·Kᵀ)·V for blocks of queries; the division comes last, on the columns of the values."""
     op: ScaledDotProductAttention = node.op
     if op.return_weights or op.blocks is not None or any(0 in t.shape for t in node.inputs[:3] if t is not None):
@@ -163,7 +163,7 @@ def _head_groups(heads: int, shared: Sequence[int], most: int) -> list[slice]:
     return [slice(first, first + size) for first in range(0, heads, size)]
 
 
-def _operands(context: LoweringContext, node: Node) -> _Operands | None:
+def _operands(context: LoweringContext, node: GraphNode) -> _Operands | None:
     """Return the operands; None if there are values for more heads than have scores."""
     op: ScaledDotProductAttention = node.op
     layout, emit = context.layout, context.emit
@@ -208,7 +208,9 @@ def _with_lead(slot: Slot, lead: tuple[int, ...], grouped: bool) -> _Heads:
     return _Heads(slot.expanded((*lead[:-1], heads, length, depth)), lead[-1] // heads)
 
 
-def _hidden_keys(context: LoweringContext, node: Node, padding: Tensor | None, shape: tuple[int, ...]) -> Slot | None:
+def _hidden_keys(
+    context: LoweringContext, node: GraphNode, padding: Tensor | None, shape: tuple[int, ...]
+) -> Slot | None:
     """Emit a row of 0 for each key and −∞ for padding, to be added to the scores (of this shape) of a sample."""
     if padding is None:
         return None

@@ -12,7 +12,7 @@ import numpy as np
 
 from netcalc.analysis.walk import dtype_of
 from netcalc.dims import integer
-from netcalc.engine.graph import Graph, Node
+from netcalc.engine.graph import Graph, GraphNode
 from netcalc.engine.lower.layout import Layout, new_slot
 from netcalc.engine.step import Constant
 from netcalc.engine.storage import Slot
@@ -54,15 +54,15 @@ class Constants:
 
     # -- Declarations and values of parameters -------------------------------------------------------
 
-    def has(self, node: Node, name: str) -> bool:
+    def has(self, node: GraphNode, name: str) -> bool:
         """Return True if the operation has a parameter of this name."""
         return any(param.name == name for param in node.instance.node.params)
 
-    def shape(self, node: Node, name: str) -> tuple[int, ...]:
+    def shape(self, node: GraphNode, name: str) -> tuple[int, ...]:
         """Return the shape of a parameter."""
         return tuple(integer(size) for size in self._param(node, name).shape)
 
-    def is_shared(self, node: Node, name: str) -> bool:
+    def is_shared(self, node: GraphNode, name: str) -> bool:
         """Return True if other operations use the same parameter."""
         return self._users[node.instance.owners[name]] > 1
 
@@ -75,14 +75,14 @@ class Constants:
         finally:
             self._values = None
 
-    def fetch(self, node: Node, name: str) -> Array:
+    def fetch(self, node: GraphNode, name: str) -> Array:
         """Return the values of a parameter; called by constants while they are loaded."""
         assert self._values is not None
         return self._values.fetch(node.instance, self._param(node, name))
 
     # -- Slots ----------------------------------------------------------------------------------------
 
-    def parameter(self, node: Node, name: str) -> Slot:
+    def parameter(self, node: GraphNode, name: str) -> Slot:
         """Return the slot of a parameter as it is declared."""
         owner = node.instance.owners[name]
         if owner not in self._parameters:
@@ -124,8 +124,8 @@ class Constants:
         self.declared.append(constant)
         self._layout.constant_stores.add(constant.slot.store)
 
-    def _param(self, node: Node, name: str) -> Param:
+    def _param(self, node: GraphNode, name: str) -> Param:
         return next(param for param in node.instance.node.params if param.name == name)
 
-    def _dtype(self, node: Node, param: Param) -> np.dtype[Any]:
+    def _dtype(self, node: GraphNode, param: Param) -> np.dtype[Any]:
         return numpy_dtype(dtype_of(param, node.instance.node, self._program.dtype))

@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from netcalc.engine.graph import Node
+from netcalc.engine.graph import GraphNode
 from netcalc.engine.lower.context import LoweringContext
 from netcalc.engine.lower.passes import Pass, sequence
 from netcalc.engine.lower.registry import lowering
@@ -23,20 +23,20 @@ Move: TypeAlias = tuple[Slot, Slot]
 
 
 @lowering("concat")
-def lower_concat(context: LoweringContext, node: Node) -> bool:
+def lower_concat(context: LoweringContext, node: GraphNode) -> bool:
     """Emit the copies of tensors end to end along an axis."""
     return _join(context, node, [context.layout.slot(t) for t in node.inputs if t is not None])
 
 
 @lowering("stack")
-def lower_stack(context: LoweringContext, node: Node) -> bool:
+def lower_stack(context: LoweringContext, node: GraphNode) -> bool:
     """Emit the copies of tensors side by side along a new axis."""
     axis, layout = node.op.axis % len(node.outputs[0].shape), context.layout
     slots = [layout.slot(t).reshaped((*t.shape[:axis], 1, *t.shape[axis:])) for t in node.inputs if t is not None]
     return _join(context, node, [slot for slot in slots if slot is not None])
 
 
-def _join(context: LoweringContext, node: Node, slots: Sequence[Slot]) -> bool:
+def _join(context: LoweringContext, node: GraphNode, slots: Sequence[Slot]) -> bool:
     if all(context.layout.is_constant(slot) for slot in slots):
         return False  # the kernel runs once
     axis = node.op.axis % len(node.outputs[0].shape)
@@ -48,7 +48,7 @@ def _join(context: LoweringContext, node: Node, slots: Sequence[Slot]) -> bool:
 
 
 @lowering("pad")
-def lower_pad(context: LoweringContext, node: Node) -> bool:
+def lower_pad(context: LoweringContext, node: GraphNode) -> bool:
     """Emit a copy and constant edges; a view if the padding only crops."""
     op, operand, result = node.op, node.inputs[0], node.outputs[0]
     assert operand is not None
@@ -79,7 +79,7 @@ def lower_pad(context: LoweringContext, node: Node) -> bool:
 
 
 @lowering("roll")
-def lower_roll(context: LoweringContext, node: Node) -> bool:
+def lower_roll(context: LoweringContext, node: GraphNode) -> bool:
     """Emit the copies of the two parts of each rolled axis."""
     op, operand = node.op, node.inputs[0]
     assert operand is not None
@@ -107,7 +107,7 @@ def lower_roll(context: LoweringContext, node: Node) -> bool:
 
 
 @lowering("channel_shuffle")
-def lower_channel_shuffle(context: LoweringContext, node: Node) -> bool:
+def lower_channel_shuffle(context: LoweringContext, node: GraphNode) -> bool:
     """Emit the copies that take channel i of group j to channel j of group i."""
     operand = node.inputs[0]
     assert operand is not None
@@ -128,13 +128,18 @@ def lower_channel_shuffle(context: LoweringContext, node: Node) -> bool:
     return True
 
 
-def _allocate(context: LoweringContext, node: Node, slot: Slot) -> Slot:
+def _allocate(context: LoweringContext, node: GraphNode, slot: Slot) -> Slot:
     """Allocate the result with the axes in the order of ``slot``, unless that is broadcast along some."""
     return context.layout.allocate(node.outputs[0], None if 0 in slot.strides else slot.order)
 
 
 def _emit(
-    context: LoweringContext, node: Node, out: Slot, moves: Sequence[Move], edges: Sequence[Slot] = (), value: float = 0
+    context: LoweringContext,
+    node: GraphNode,
+    out: Slot,
+    moves: Sequence[Move],
+    edges: Sequence[Slot] = (),
+    value: float = 0,
 ) -> None:
     """Emit a step that copies, and fills the edges; the jobs share each copy and each edge."""
     jobs = context.parallelism.pass_jobs(out.elements)

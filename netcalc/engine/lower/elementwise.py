@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 
 from netcalc.engine.fuse import is_elementwise
-from netcalc.engine.graph import Node
+from netcalc.engine.graph import GraphNode
 from netcalc.engine.lower.context import LoweringContext
 from netcalc.engine.lower.emission import compute_dtype
 from netcalc.engine.lower.epilogue import Epilogue, combining_ufunc
@@ -18,7 +18,7 @@ from netcalc.engine.storage import Slot, is_dense
 from netcalc.numerics.kernels import Array
 
 
-def lower_elementwise(context: LoweringContext, node: Node) -> bool:
+def lower_elementwise(context: LoweringContext, node: GraphNode) -> bool:
     """Emit a function of the elements of a tensor, of two, which may be broadcast, or a scale and shift by channel."""
     if not is_elementwise(node):
         return False
@@ -26,7 +26,7 @@ def lower_elementwise(context: LoweringContext, node: Node) -> bool:
     return _lower_in_place(context, node) if len(shapes) == 1 else _lower_broadcast(context, node)
 
 
-def _lower_in_place(context: LoweringContext, node: Node) -> bool:
+def _lower_in_place(context: LoweringContext, node: GraphNode) -> bool:
     """Lower a node whose tensors all have one shape: its first operand is copied, the rest happens in place."""
     operand, result = node.inputs[0], node.result
     assert operand is not None
@@ -48,7 +48,7 @@ def _lower_in_place(context: LoweringContext, node: Node) -> bool:
     return True
 
 
-def emit_rows(context: LoweringContext, node: Node, x: Slot, out: Slot, epilogue: Epilogue) -> None:
+def emit_rows(context: LoweringContext, node: GraphNode, x: Slot, out: Slot, epilogue: Epilogue) -> None:
     """Emit a step that copies rows, strip by strip, and applies the epilogue to the copy."""
     height, width = x.shape
 
@@ -68,7 +68,7 @@ def emit_rows(context: LoweringContext, node: Node, x: Slot, out: Slot, epilogue
     )
 
 
-def _lower_broadcast(context: LoweringContext, node: Node) -> bool:
+def _lower_broadcast(context: LoweringContext, node: GraphNode) -> bool:
     """Lower a function of two tensors of which one is broadcast."""
     first, second = (t for t in node.inputs if t is not None)
     result = node.result

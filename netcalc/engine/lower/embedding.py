@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from netcalc.engine.graph import Node
+from netcalc.engine.graph import GraphNode
 from netcalc.engine.lower.context import LoweringContext
 from netcalc.engine.lower.emission import compute_dtype
 from netcalc.engine.lower.fallback import locate_errors
@@ -20,7 +20,7 @@ from netcalc.numerics.kernels.embed import checked
 
 
 @lowering("embedding")
-def lower_embedding(context: LoweringContext, node: Node) -> bool:
+def lower_embedding(context: LoweringContext, node: GraphNode) -> bool:
     """Emit the row of each id."""
     op, ids, result = node.op, node.inputs[0], node.outputs[0]
     assert ids is not None

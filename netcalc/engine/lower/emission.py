@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from netcalc.engine.graph import Node
+from netcalc.engine.graph import GraphNode
 from netcalc.engine.lower.layout import Layout
 from netcalc.engine.lower.parallelism import Parallelism
 from netcalc.engine.step import Buffers, Step, cuts
@@ -35,7 +35,7 @@ class Emission:
         """Append a step."""
         self.steps.append(step)
 
-    def rows(self, node: Node, slot: Slot, order: Sequence[int], lead: int = -1) -> Slot:
+    def rows(self, node: GraphNode, slot: Slot, order: Sequence[int], lead: int = -1) -> Slot:
         """Return the tensor as (rows, columns), each row contiguous; a copy where it lies otherwise.
 
         The first ``lead`` axes of ``order`` are the rows, the others the columns; by default the last is the columns.
@@ -49,12 +49,12 @@ class Emission:
             assert view is not None
         return view
 
-    def widened(self, node: Node, slot: Slot) -> Slot:
+    def widened(self, node: GraphNode, slot: Slot) -> Slot:
         """Return the tensor in the type of its arithmetic, a copy if that is another one."""
         dtype = compute_dtype(slot.dtype)
         return slot if dtype == slot.dtype else self.copy(node, slot, dtype)
 
-    def copy(self, node: Node, slot: Slot, dtype: np.dtype[Any] | None = None) -> Slot:
+    def copy(self, node: GraphNode, slot: Slot, dtype: np.dtype[Any] | None = None) -> Slot:
         """Emit a copy without gaps, the axes in their own order; in another type if one is given."""
         target = self._layout.temporary(slot.shape, dtype or slot.dtype)
         axis = next((axis for axis, size in enumerate(slot.shape) if size > 1), None)

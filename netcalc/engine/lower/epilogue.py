@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from netcalc.engine.graph import Node, Tensor
+from netcalc.engine.graph import GraphNode, Tensor
 from netcalc.engine.lower.activations import activation, clip_limits
 from netcalc.engine.lower.broadcast import across, merged_rows
 from netcalc.engine.lower.context import LoweringContext
@@ -56,9 +56,9 @@ class Epilogue:
     def __init__(
         self,
         context: LoweringContext,
-        node: Node,
+        node: GraphNode,
         tensor: Tensor,
-        stages: Sequence[Node],
+        stages: Sequence[GraphNode],
         order: Sequence[int],
         bias: Slot | None = None,
         channels_first: bool = False,
@@ -88,7 +88,7 @@ class Epilogue:
             tensor = stage.outputs[0]
 
     def _combination(
-        self, context: LoweringContext, node: Node, stage: Node, tensor: Tensor, order: Sequence[int]
+        self, context: LoweringContext, node: GraphNode, stage: GraphNode, tensor: Tensor, order: Sequence[int]
     ) -> Stage:
         """Return the stage that combines the tile with a number, with another tensor, or with itself."""
         ufunc, reverse = combining_ufunc(stage), bool(getattr(stage.op, "reverse", False))
@@ -114,14 +114,14 @@ class Epilogue:
         return [one for stage in self._stages for one in stage(tile)]
 
 
-def combining_ufunc(node: Node) -> Callable[..., Any]:
+def combining_ufunc(node: GraphNode) -> Callable[..., Any]:
     """Return the ufunc of a node that combines two tensors, or a tensor and a number."""
     ufunc = UFUNCS.get(node.op.name)
     assert ufunc is not None
     return ufunc
 
 
-def batch_norm_affine(context: LoweringContext, node: Node) -> tuple[Callable[[], Array], Callable[[], Array]]:
+def batch_norm_affine(context: LoweringContext, node: GraphNode) -> tuple[Callable[[], Array], Callable[[], Array]]:
     """Return functions that compute the scale and the shift of each channel, in float64.
 
     Together they are a batch normalisation with given statistics.

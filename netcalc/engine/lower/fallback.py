@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import numpy as np
 
 from netcalc.diagnostics import Diagnostic, NetcalcError, RuleError
-from netcalc.engine.graph import Node
+from netcalc.engine.graph import GraphNode
 from netcalc.engine.lower.context import LoweringContext
 from netcalc.engine.step import Buffers, Job, Step
 from netcalc.numerics.kernels import Run, apply
@@ -17,7 +17,7 @@ __all__ = ["emit_kernel", "locate_errors"]
 
 
 @contextmanager
-def locate_errors(node: Node) -> Iterator[None]:
+def locate_errors(node: GraphNode) -> Iterator[None]:
     """Add the place of a node to errors that only the values show, such as an id outside the table.
 
     Raises:
@@ -31,7 +31,7 @@ def locate_errors(node: Node) -> Iterator[None]:
         raise NetcalcError(Diagnostic(error.code, message, instance.node.span, hint=error.hint)) from None
 
 
-def emit_kernel(context: LoweringContext, node: Node) -> None:
+def emit_kernel(context: LoweringContext, node: GraphNode) -> None:
     """Emit a step that calls the kernel and copies its results; it runs once if all operands are constants."""
     layout = context.layout
     inputs = [None if t is None else layout.slot(t) for t in node.inputs]

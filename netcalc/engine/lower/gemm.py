@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from netcalc.engine.graph import Node
+from netcalc.engine.graph import GraphNode
 from netcalc.engine.lower.context import LoweringContext
 from netcalc.engine.lower.epilogue import Epilogue
 from netcalc.engine.lower.passes import Pass
@@ -55,7 +55,9 @@ def _cache_tiles(tile: Tile, tuning: Tuning) -> list[Tile]:
     ]
 
 
-def emit_product(context: LoweringContext, node: Node, x: Slot, other: Slot, out: Slot, epilogue: Epilogue) -> None:
+def emit_product(
+    context: LoweringContext, node: GraphNode, x: Slot, other: Slot, out: Slot, epilogue: Epilogue
+) -> None:
     """Emit ``x`` · ``other``, of (rows, depth) and (depth, columns)."""
     rows, columns = out.shape
     x, other = context.emit.widened(node, x), context.emit.widened(node, other)
@@ -84,7 +86,7 @@ def emit_product(context: LoweringContext, node: Node, x: Slot, other: Slot, out
 
 def emit_chunked_product(
     context: LoweringContext,
-    node: Node,
+    node: GraphNode,
     x: Slot,
     load: Callable[[], Array],
     chunks: Chunks,

@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from netcalc.engine.graph import Node
+from netcalc.engine.graph import GraphNode
 from netcalc.engine.lower.context import LoweringContext
 from netcalc.engine.lower.emission import compute_dtype
 from netcalc.engine.lower.passes import Pass
@@ -20,18 +20,18 @@ from netcalc.numerics.kernels import Array
 
 
 @lowering("global_avg_pool1d", "global_avg_pool2d", "global_avg_pool3d")
-def lower_global_average(context: LoweringContext, node: Node) -> bool:
+def lower_global_average(context: LoweringContext, node: GraphNode) -> bool:
     """Emit the mean of each channel."""
     return _lower(context, node, mean=True)
 
 
 @lowering("global_max_pool1d", "global_max_pool2d", "global_max_pool3d")
-def lower_global_maximum(context: LoweringContext, node: Node) -> bool:
+def lower_global_maximum(context: LoweringContext, node: GraphNode) -> bool:
     """Emit the largest element of each channel."""
     return _lower(context, node, mean=False)
 
 
-def _lower(context: LoweringContext, node: Node, mean: bool) -> bool:
+def _lower(context: LoweringContext, node: GraphNode, mean: bool) -> bool:
     operand, result = node.inputs[0], node.outputs[0]
     assert operand is not None
     if 0 in operand.shape:
@@ -69,7 +69,7 @@ def _lower(context: LoweringContext, node: Node, mean: bool) -> bool:
     return True
 
 
-def _channels_of_pixels(context: LoweringContext, node: Node) -> Slot:
+def _channels_of_pixels(context: LoweringContext, node: GraphNode) -> Slot:
     """Return the operand as (batch, channels, pixels), in place if its pixels lie in order or as rows of channels."""
     operand, result = node.inputs[0], node.outputs[0]
     assert operand is not None

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from netcalc.engine.graph import Node
+from netcalc.engine.graph import GraphNode
 from netcalc.engine.lower.broadcast import across, across_computed, rows_at_once
 from netcalc.engine.lower.context import LoweringContext
 from netcalc.engine.lower.elementwise import lower_elementwise
@@ -63,7 +63,7 @@ class _Operands:
 
 
 @lowering("group_norm", "instance_norm")
-def lower_group_norm(context: LoweringContext, node: Node) -> bool:
+def lower_group_norm(context: LoweringContext, node: GraphNode) -> bool:
     """Emit the three steps of a group or instance normalisation."""
     op, operand, result = node.op, node.inputs[0], node.outputs[0]
     assert operand is not None
@@ -94,7 +94,7 @@ def lower_group_norm(context: LoweringContext, node: Node) -> bool:
     return True
 
 
-def _emit_sums(context: LoweringContext, node: Node, operands: _Operands) -> None:
+def _emit_sums(context: LoweringContext, node: GraphNode, operands: _Operands) -> None:
     x, ones = operands.x, operands.ones
 
     def compute(tile: _Tile, result: Array, buffers: Buffers) -> Iterator[Pass]:
@@ -113,7 +113,7 @@ def _emit_sums(context: LoweringContext, node: Node, operands: _Operands) -> Non
     )
 
 
-def _emit_centred(context: LoweringContext, node: Node, operands: _Operands) -> None:
+def _emit_centred(context: LoweringContext, node: GraphNode, operands: _Operands) -> None:
     x, ones, sums, squares = operands.x, operands.ones, operands.sums, operands.squares
     channels, tuning = x.shape[2], context.tuning
 
@@ -139,7 +139,7 @@ def _emit_centred(context: LoweringContext, node: Node, operands: _Operands) -> 
     )
 
 
-def _emit_scaled(context: LoweringContext, node: Node, operands: _Operands) -> None:
+def _emit_scaled(context: LoweringContext, node: GraphNode, operands: _Operands) -> None:
     """Emit the step that scales in place and, if the result has a narrow type, rounds into it."""
     centred, out, squares = operands.centred, operands.out, operands.squares
     channels, tuning, kind = out.shape[2], context.tuning, centred.dtype.type

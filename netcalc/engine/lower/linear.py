@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from netcalc.engine.graph import Node, Tensor
+from netcalc.engine.graph import GraphNode, Tensor
 from netcalc.engine.lower.context import LoweringContext
 from netcalc.engine.lower.emission import compute_dtype
 from netcalc.engine.lower.epilogue import Epilogue
@@ -12,7 +12,7 @@ from netcalc.engine.storage import Slot
 
 
 @lowering("linear")
-def lower_linear(context: LoweringContext, node: Node) -> bool:
+def lower_linear(context: LoweringContext, node: GraphNode) -> bool:
     """Emit input · weightᵀ, or for few rows weight · inputᵀ, which lays the result out features first."""
     operand, result = node.inputs[0], node.result
     assert operand is not None
@@ -31,7 +31,7 @@ def lower_linear(context: LoweringContext, node: Node) -> bool:
     return True
 
 
-def _emit(context: LoweringContext, node: Node, operand: Tensor, rows: int, bias: Slot | None) -> None:
+def _emit(context: LoweringContext, node: GraphNode, operand: Tensor, rows: int, bias: Slot | None) -> None:
     """Emit input · weightᵀ, the weight transposed when it is loaded unless other operations share it."""
     order, features = range(len(operand.shape)), node.result.shape[-1]
     x = context.emit.rows(node, context.layout.slot(operand), order)
@@ -47,7 +47,7 @@ def _emit(context: LoweringContext, node: Node, operand: Tensor, rows: int, bias
     emit_product(context, node, x, weight, out, epilogue)
 
 
-def _emit_transposed(context: LoweringContext, node: Node, operand: Tensor, rows: int, bias: Slot | None) -> None:
+def _emit_transposed(context: LoweringContext, node: GraphNode, operand: Tensor, rows: int, bias: Slot | None) -> None:
     """Emit weight · inputᵀ: a product is faster with its long side first, and the weight stays as it is stored."""
     rank = len(operand.shape)
     order = (rank - 1, *range(rank - 1))
@@ -58,7 +58,7 @@ def _emit_transposed(context: LoweringContext, node: Node, operand: Tensor, rows
     emit_product(context, node, context.constants.parameter(node, "weight"), x, out, epilogue)
 
 
-def _columns(context: LoweringContext, node: Node, slot: Slot) -> Slot:
+def _columns(context: LoweringContext, node: GraphNode, slot: Slot) -> Slot:
     """Return the tensor as (features, rows), whichever of the two is innermost in memory."""
     last = len(slot.shape) - 1
     shape = (slot.shape[last], slot.elements // slot.shape[last])

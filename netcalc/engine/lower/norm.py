@@ -12,7 +12,7 @@ from functools import partial
 
 import numpy as np
 
-from netcalc.engine.graph import Node
+from netcalc.engine.graph import GraphNode
 from netcalc.engine.lower.broadcast import across, across_computed, rows_at_once
 from netcalc.engine.lower.context import LoweringContext
 from netcalc.engine.lower.emission import compute_dtype
@@ -27,7 +27,7 @@ __all__ = ["affine_vector"]
 
 
 @lowering("layer_norm", "rms_norm")
-def lower_norm(context: LoweringContext, node: Node) -> bool:
+def lower_norm(context: LoweringContext, node: GraphNode) -> bool:
     """Emit the normalisation of rows, or of columns if the vectors lie so, as after a product of few rows."""
     operand, result = node.inputs[0], node.outputs[0]
     assert operand is not None
@@ -50,7 +50,7 @@ def lower_norm(context: LoweringContext, node: Node) -> bool:
     return True
 
 
-def _emit_rows(context: LoweringContext, node: Node, x: Slot, out: Slot) -> None:
+def _emit_rows(context: LoweringContext, node: GraphNode, x: Slot, out: Slot) -> None:
     """Emit the normalisation of each row, strip by strip."""
     width, tuning = x.shape[1], context.tuning
     dtype = compute_dtype(x.dtype)
@@ -92,7 +92,7 @@ def _emit_rows(context: LoweringContext, node: Node, x: Slot, out: Slot) -> None
     )
 
 
-def _emit_columns(context: LoweringContext, node: Node, x: Slot, out: Slot) -> None:
+def _emit_columns(context: LoweringContext, node: GraphNode, x: Slot, out: Slot) -> None:
     """Emit the normalisation of each column, strip by strip.
 
     A strip is computed in a scratch buffer, whose rows are contiguous, unless it is the whole matrix.
@@ -147,7 +147,7 @@ def _emit_columns(context: LoweringContext, node: Node, x: Slot, out: Slot) -> N
     )
 
 
-def _reciprocal_root(node: Node, sums: Array, width: int) -> list[Pass]:
+def _reciprocal_root(node: GraphNode, sums: Array, width: int) -> list[Pass]:
     """Return the passes that compute 1/√(s/width + ε) of sums of squares, in place."""
     kind = sums.dtype.type
     eps = np.finfo(sums.dtype).eps if node.op.eps is None else node.op.eps
@@ -159,7 +159,7 @@ def _reciprocal_root(node: Node, sums: Array, width: int) -> list[Pass]:
     ]
 
 
-def affine_vector(context: LoweringContext, node: Node, name: str, width: int) -> Slot | None:
+def affine_vector(context: LoweringContext, node: GraphNode, name: str, width: int) -> Slot | None:
     """Return a weight or bias as a vector in the type of the arithmetic; None if the node has none."""
     if not context.constants.has(node, name):
         return None

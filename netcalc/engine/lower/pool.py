@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from netcalc.engine.graph import Node
+from netcalc.engine.graph import GraphNode
 from netcalc.engine.lower.context import LoweringContext
 from netcalc.engine.lower.pool_windows import AxisWindows, Pooling
 from netcalc.engine.lower.regions import Region, cut_regions
@@ -20,13 +20,13 @@ from netcalc.numerics.kernels._pooling import elements
 
 
 @lowering("max_pool1d", "max_pool2d", "max_pool3d")
-def lower_max_pool(context: LoweringContext, node: Node) -> bool:
+def lower_max_pool(context: LoweringContext, node: GraphNode) -> bool:
     """Emit the largest element of each window."""
     return not node.op.return_indices and _lower(context, node, _sliding_windows(node), np.maximum, -np.inf)
 
 
 @lowering("avg_pool1d", "avg_pool2d", "avg_pool3d")
-def lower_average_pool(context: LoweringContext, node: Node) -> bool:
+def lower_average_pool(context: LoweringContext, node: GraphNode) -> bool:
     """Emit the mean of each window."""
     op, axes = node.op, _sliding_windows(node)
     if op.divisor_override is not None:
@@ -37,26 +37,26 @@ def lower_average_pool(context: LoweringContext, node: Node) -> bool:
 
 
 @lowering("adaptive_max_pool1d", "adaptive_max_pool2d", "adaptive_max_pool3d")
-def lower_adaptive_max_pool(context: LoweringContext, node: Node) -> bool:
+def lower_adaptive_max_pool(context: LoweringContext, node: GraphNode) -> bool:
     """Emit the largest element of each of equal parts."""
     return not node.op.return_indices and _lower(context, node, _equal_parts(node), np.maximum, -np.inf)
 
 
 @lowering("adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d")
-def lower_adaptive_average_pool(context: LoweringContext, node: Node) -> bool:
+def lower_adaptive_average_pool(context: LoweringContext, node: GraphNode) -> bool:
     """Emit the mean of each of equal parts."""
     axes = _equal_parts(node)
     return _lower(context, node, axes, np.add, 0, np.array(1 / math.prod(axis.kernel for axis in axes)))
 
 
-def _sliding_windows(node: Node) -> list[AxisWindows]:
+def _sliding_windows(node: GraphNode) -> list[AxisWindows]:
     """Return the windows of a sliding kernel along each axis."""
     op = node.op
     every = zip(*_sizes(node), op.kernel, op.strides, op.offsets, op.dilations, strict=True)
     return [AxisWindows(*one) for one in every]
 
 
-def _equal_parts(node: Node) -> list[AxisWindows]:
+def _equal_parts(node: GraphNode) -> list[AxisWindows]:
     """Return the parts along each axis as windows; none if the parts are not equal."""
     sizes, counts = _sizes(node)
     if 0 in counts or any(size % count for size, count in zip(sizes, counts, strict=True)):
@@ -64,7 +64,7 @@ def _equal_parts(node: Node) -> list[AxisWindows]:
     return [AxisWindows(n, count, n // count, n // count, 0, 1) for n, count in zip(sizes, counts, strict=True)]
 
 
-def _sizes(node: Node) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def _sizes(node: GraphNode) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Return the spatial sizes of the operand and of the result."""
     assert node.inputs[0] is not None
     axes = node.op.axes
@@ -73,7 +73,7 @@ def _sizes(node: Node) -> tuple[tuple[int, ...], tuple[int, ...]]:
 
 def _lower(
     context: LoweringContext,
-    node: Node,
+    node: GraphNode,
     axes: list[AxisWindows],
     join: Callable[..., Any],
     neutral: float,
@@ -112,7 +112,7 @@ def _lower(
     return True
 
 
-def _image_slots(context: LoweringContext, node: Node, axes: int) -> tuple[Slot, Slot]:
+def _image_slots(context: LoweringContext, node: GraphNode, axes: int) -> tuple[Slot, Slot]:
     """Return the operand and the result as (batch, sizes…, channels), rows of the operand contiguous."""
     operand, result = node.inputs[0], node.outputs[0]
     assert operand is not None

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from netcalc.engine.graph import Node, Tensor
+from netcalc.engine.graph import GraphNode, Tensor
 from netcalc.engine.lower.context import LoweringContext
 from netcalc.engine.lower.emission import compute_dtype
 from netcalc.engine.lower.epilogue import Epilogue
@@ -25,7 +25,7 @@ from netcalc.numerics.kernels import Array
 
 
 @lowering("rnn", "lstm", "gru")
-def lower_recurrent(context: LoweringContext, node: Node) -> bool:
+def lower_recurrent(context: LoweringContext, node: GraphNode) -> bool:
     """Emit all layers; sequences of different lengths are left to the kernel."""
     op, layout = node.op, context.layout
     operands: dict[str, Tensor] = op.named(node.inputs)
@@ -56,7 +56,7 @@ def lower_recurrent(context: LoweringContext, node: Node) -> bool:
 
 
 def _states(
-    context: LoweringContext, node: Node, operands: dict[str, Tensor], batched: bool
+    context: LoweringContext, node: GraphNode, operands: dict[str, Tensor], batched: bool
 ) -> tuple[list[Slot | None], list[Slot]]:
     """Return the slots of the initial states (None for zeros) and of the final ones, all (rows, batch, features)."""
     order = (0, 2, 1) if batched else (0, 1)
@@ -71,7 +71,7 @@ def _states(
 
 def _layer(
     context: LoweringContext,
-    node: Node,
+    node: GraphNode,
     number: int,
     direction: int,
     x: Slot,
@@ -104,7 +104,7 @@ def _state_row(states: Slot, row: int) -> Slot:
     return states.part(0, row, 1).without(0).permuted((1, 0))
 
 
-def _weights(context: LoweringContext, node: Node, suffix: str) -> Weights:
+def _weights(context: LoweringContext, node: GraphNode, suffix: str) -> Weights:
     """Declare the weights of a layer in one direction, with gates arranged for its jobs."""
     op, constants = node.op, context.constants
     parts = _hidden_parts(context, op)
@@ -150,7 +150,7 @@ def _jobs(context: LoweringContext, op: Any) -> int:
     return context.parallelism.product_jobs(op.gates * op.hidden * op.handed_on)
 
 
-def _emit_level(context: LoweringContext, node: Node, level: Sequence[Layer]) -> None:
+def _emit_level(context: LoweringContext, node: GraphNode, level: Sequence[Layer]) -> None:
     """Emit a layer in its directions: for each stretch of positions the input products, then a round a position."""
     op, (steps, batch, _) = node.op, level[0].x.shape
     gates = op.gates * op.hidden
@@ -170,7 +170,9 @@ def _emit_level(context: LoweringContext, node: Node, level: Sequence[Layer]) ->
         _emit_rounds(context, node, level, stretches)
 
 
-def _emit_rounds(context: LoweringContext, node: Node, level: Sequence[Layer], stretches: Sequence[Stretch]) -> None:
+def _emit_rounds(
+    context: LoweringContext, node: GraphNode, level: Sequence[Layer], stretches: Sequence[Stretch]
+) -> None:
     """Emit the rounds of a stretch: one for each position, two if the layer has a projection."""
     op, batch, dtype = node.op, level[0].x.shape[1], level[0].out.dtype
     count = stretches[0].end - stretches[0].first

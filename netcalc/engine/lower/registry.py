@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
-from netcalc.engine.graph import Node
+from netcalc.engine.graph import GraphNode
 from netcalc.engine.lower.context import LoweringContext
 from netcalc.engine.lower.elementwise import lower_elementwise
 from netcalc.opdef import Operation
@@ -14,7 +14,7 @@ from netcalc.registry import Registry
 __all__ = ["LOWERINGS", "Lowering", "find_lowering", "lowering"]
 
 #: Emits the steps of a node and returns True, or declines it, emits nothing that computes it, and returns False.
-Lowering: TypeAlias = Callable[[LoweringContext, Node], bool]
+Lowering: TypeAlias = Callable[[LoweringContext, GraphNode], bool]
 
 # fmt: off
 #: Operations by the module under ``netcalc.engine.lower`` that lowers them, where it does not follow from a trait.

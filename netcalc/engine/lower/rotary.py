@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from netcalc.engine.graph import Node
+from netcalc.engine.graph import GraphNode
 from netcalc.engine.lower.context import LoweringContext
 from netcalc.engine.lower.emission import compute_dtype
 from netcalc.engine.lower.passes import Pass
@@ -21,7 +21,7 @@ from netcalc.numerics.kernels.rotary import halves, tables
 
 
 @lowering("rotary_embedding")
-def lower_rotary(context: LoweringContext, node: Node) -> bool:
+def lower_rotary(context: LoweringContext, node: GraphNode) -> bool:
     """Emit the rotation, the axes in the order of the operand.  Positions given as an input take the kernel."""
     op, operand, result = node.op, node.inputs[0], node.outputs[0]
     assert operand is not None

@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from netcalc.engine.graph import Node
+from netcalc.engine.graph import GraphNode
 from netcalc.engine.lower.context import LoweringContext
 from netcalc.engine.lower.emission import compute_dtype
 from netcalc.engine.lower.passes import Pass
@@ -20,7 +20,7 @@ from netcalc.numerics.kernels import Array
 
 
 @lowering("softmax", "log_softmax")
-def lower_softmax(context: LoweringContext, node: Node) -> bool:
+def lower_softmax(context: LoweringContext, node: GraphNode) -> bool:
     """Emit exp(x − max) over its sum, or x − max − log of that sum, on (outer, length, inner)."""
     operand, result = node.inputs[0], node.outputs[0]
     assert operand is not None

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
-from netcalc.engine.graph import Node
+from netcalc.engine.graph import GraphNode
 from netcalc.engine.lower.context import LoweringContext
 from netcalc.engine.lower.epilogue import Epilogue
 from netcalc.engine.lower.parallelism import Parallelism
@@ -45,7 +45,7 @@ def strips(count: int, elements: int, parallelism: Parallelism) -> list[tuple[in
 
 def emit_jobs(
     context: LoweringContext,
-    node: Node,
+    node: GraphNode,
     *,
     reads: Sequence[Slot],
     writes: Sequence[Slot],
@@ -67,7 +67,7 @@ def emit_jobs(
 
 def emit_tiles(
     context: LoweringContext,
-    node: Node,
+    node: GraphNode,
     *,
     reads: Sequence[Slot],
     out: Slot,

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from netcalc.engine.graph import Node
+from netcalc.engine.graph import GraphNode
 from netcalc.engine.lower.context import LoweringContext
 from netcalc.engine.lower.registry import lowering
 from netcalc.engine.storage import Slot
 
 
 @lowering("reshape", "flatten", "unflatten", "squeeze", "unsqueeze")
-def lower_reshape(context: LoweringContext, node: Node) -> bool:
+def lower_reshape(context: LoweringContext, node: GraphNode) -> bool:
     """Place the result in another shape; copy the operand if its elements do not lie in order."""
     slot, shape = _operand(context, node), node.outputs[0].shape
     view = slot.reshaped(shape) or context.emit.copy(node, slot).reshaped(shape)
@@ -19,7 +19,7 @@ def lower_reshape(context: LoweringContext, node: Node) -> bool:
 
 
 @lowering("transpose")
-def lower_transpose(context: LoweringContext, node: Node) -> bool:
+def lower_transpose(context: LoweringContext, node: GraphNode) -> bool:
     """Place the result with two axes exchanged."""
     slot = _operand(context, node)
     axes = list(range(len(slot.shape)))
@@ -30,7 +30,7 @@ def lower_transpose(context: LoweringContext, node: Node) -> bool:
 
 
 @lowering("permute")
-def lower_permute(context: LoweringContext, node: Node) -> bool:
+def lower_permute(context: LoweringContext, node: GraphNode) -> bool:
     """Place the result with all axes in another order."""
     slot = _operand(context, node)
     context.layout.alias(node.outputs[0], slot.permuted([axis % len(slot.shape) for axis in node.op.axes]))
@@ -38,7 +38,7 @@ def lower_permute(context: LoweringContext, node: Node) -> bool:
 
 
 @lowering("select")
-def lower_select(context: LoweringContext, node: Node) -> bool:
+def lower_select(context: LoweringContext, node: GraphNode) -> bool:
     """Place the result at one index of an axis."""
     slot = _operand(context, node)
     axis = node.op.axis % len(slot.shape)
@@ -47,7 +47,7 @@ def lower_select(context: LoweringContext, node: Node) -> bool:
 
 
 @lowering("slice")
-def lower_slice(context: LoweringContext, node: Node) -> bool:
+def lower_slice(context: LoweringContext, node: GraphNode) -> bool:
     """Place the result at ranges of axes."""
     slot = _operand(context, node)
     for axis, start, stop, step in node.op.ranges():
@@ -58,7 +58,7 @@ def lower_slice(context: LoweringContext, node: Node) -> bool:
 
 
 @lowering("chunk", "split")
-def lower_split(context: LoweringContext, node: Node) -> bool:
+def lower_split(context: LoweringContext, node: GraphNode) -> bool:
     """Place the results one after the other along an axis."""
     slot, start = _operand(context, node), 0
     axis = node.op.axis % len(slot.shape)
@@ -69,20 +69,20 @@ def lower_split(context: LoweringContext, node: Node) -> bool:
 
 
 @lowering("expand")
-def lower_expand(context: LoweringContext, node: Node) -> bool:
+def lower_expand(context: LoweringContext, node: GraphNode) -> bool:
     """Place the result with axes of size 1 broadcast."""
     context.layout.alias(node.outputs[0], _operand(context, node).expanded(node.outputs[0].shape))
     return True
 
 
 @lowering("parameter", "buffer")
-def lower_parameter(context: LoweringContext, node: Node) -> bool:
+def lower_parameter(context: LoweringContext, node: GraphNode) -> bool:
     """Place the result at the parameter itself."""
     context.layout.alias(node.outputs[0], context.constants.parameter(node, ""))
     return True
 
 
-def _operand(context: LoweringContext, node: Node) -> Slot:
+def _operand(context: LoweringContext, node: GraphNode) -> Slot:
     operand = node.inputs[0]
     assert operand is not None
     return context.layout.slot(operand)

@@ -49,7 +49,7 @@ class Session:
                 _load(constant)
                 if loaded is not None:
                     loaded(count)
-        for store in plan.kept:
+        for store in plan.persistent_stores:
             store.memory = aligned(store.nbytes)
         self._scratch: dict[int, Array] = {}  # by worker
         with self._computing():
@@ -99,7 +99,7 @@ class Session:
         """Return the worker pool, made anew if there is none or it has ended."""
         plan = self.plan
         if self._pool is None or not self._pool.alive:
-            bind, count = partial(self._parts, plan.steps), max(plan.shares.values(), default=1)
+            bind, count = partial(self._parts, plan.steps), max(plan.workers_by_step.values(), default=1)
             try:
                 self._pool = (_pool_type(plan.processes) if count > 1 else SerialPool)(bind, count)
             except OSError:  # the system refuses another process
@@ -112,7 +112,7 @@ class Session:
         phase = 0
         for number, step in enumerate(self.plan.steps):
             start = perf_counter()
-            workers = self.plan.shares[step] - 1
+            workers = self.plan.workers_by_step[step] - 1
             for _ in range(_phases(step)):
                 if not workers:
                     self._own_parts[phase]()
@@ -132,7 +132,7 @@ class Session:
             self._scratch[worker] = aligned(plan.scratch[worker])
         parts: list[Part] = []
         for step in steps:
-            ranges = cuts(step.jobs, plan.shares[step])
+            ranges = cuts(step.jobs, plan.workers_by_step[step])
             if worker >= len(ranges):
                 parts += [_no_op] * _phases(step)
                 continue

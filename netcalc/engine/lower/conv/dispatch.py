@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from netcalc.engine.graph import Node, Tensor
+from netcalc.engine.graph import GraphNode, Tensor
 from netcalc.engine.lower.context import LoweringContext
 from netcalc.engine.lower.conv.depthwise import emit_depthwise
 from netcalc.engine.lower.conv.geometry import Convolution
@@ -25,7 +25,7 @@ from netcalc.numerics.kernels import Array, wide
 
 
 @lowering("conv1d", "conv2d", "conv3d")
-def lower_convolution(context: LoweringContext, node: Node) -> bool:
+def lower_convolution(context: LoweringContext, node: GraphNode) -> bool:
     """Emit a convolution of images whose pixels are rows of channels.
 
     In this layout a window consists of few contiguous runs, and a product gives whole rows.
@@ -48,7 +48,7 @@ def lower_convolution(context: LoweringContext, node: Node) -> bool:
     return True
 
 
-def _convolution(context: LoweringContext, node: Node, operand: Tensor) -> Convolution:
+def _convolution(context: LoweringContext, node: GraphNode, operand: Tensor) -> Convolution:
     """Return the geometry of a node, its operands with a batch and with channels last."""
     op, shape = node.op, operand.shape
     pads = tuple((int(a), int(b)) for a, b in op.pads(shape[-op.axes :]))
@@ -63,7 +63,9 @@ def _convolution(context: LoweringContext, node: Node, operand: Tensor) -> Convo
     return Convolution(node, x, out, op.kernel, op.stride, op.dilation, pads, op.groups, filters, epilogue)
 
 
-def _folded(context: LoweringContext, node: Node) -> tuple[Callable[[], Array], Slot | None, Tensor, list[Node]]:
+def _folded(
+    context: LoweringContext, node: GraphNode
+) -> tuple[Callable[[], Array], Slot | None, Tensor, list[GraphNode]]:
     """Return the filters and the bias, the tensor that they compute, and the fused nodes that remain.
 
     A batch normalisation that comes first is folded into the filters and the bias.

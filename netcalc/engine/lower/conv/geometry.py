@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from netcalc.engine.graph import Node
+from netcalc.engine.graph import GraphNode
 from netcalc.engine.lower.epilogue import Epilogue
 from netcalc.engine.lower.passes import Pass
 from netcalc.engine.lower.regions import Region, cut_regions
@@ -29,7 +29,7 @@ class Convolution:
     ``x`` is (batch, sizes…, channels), with any strides; ``out`` is (batch, counts…, out channels), without gaps.
     """
 
-    node: Node
+    node: GraphNode
     x: Slot
     out: Slot
     kernel: tuple[int, ...]

@@ -1,4 +1,4 @@
-"""Shared fixtures: the command line in this process, and golden files (``pytest --update`` writes them)."""
+"""Shared fixtures: a runner of the command line in this process, and golden files (``pytest --update`` writes them)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hypothesis import settings
 
 from netcalc.cli import main
 
-# A busy machine must not fail a test, hence no deadlines; continuous integration draws the same examples every time.
+# No deadlines, which fail on a busy machine; continuous integration draws the same examples every time.
 settings.register_profile("local", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "local")
@@ -21,7 +21,7 @@ GOLDEN = Path(__file__).parent / "golden"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--update", action="store_true", help="write golden files and generated pages anew")
+    parser.addoption("--update", action="store_true", help="rewrite golden files and generated pages")
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Ran:
 
 @pytest.fixture
 def netcalc(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Ran]:
-    """Run a command line as at a terminal of 80 columns, without colours."""
+    """Return a function that runs a command line at 80 columns, without colours."""
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.delenv("FORCE_COLOR", raising=False)
@@ -51,14 +51,14 @@ def netcalc(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch)
 
 @pytest.fixture
 def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
-    """Compare a text with the file of that name under tests/golden/."""
+    """Return a function that compares a text with a file under tests/golden/."""
 
     def check(name: str, text: str) -> None:
         path = GOLDEN / name
         if request.config.getoption("--update"):
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
-        assert path.is_file(), f"no {path}: run pytest --update, and read what it writes"
+        assert path.is_file(), f"no {path}: run pytest --update, and review the diff"
         assert text == path.read_text(encoding="utf-8")
 
     return check

@@ -1,4 +1,4 @@
-"""The public Python API."""
+"""Public Python API."""
 
 from __future__ import annotations
 

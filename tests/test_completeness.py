@@ -101,7 +101,7 @@ def drawn_names() -> re.Pattern[str]:
                 found.add(re.escape(node.value))
             elif isinstance(node, ast.JoinedStr):
                 parts = [re.escape(p.value) if isinstance(p, ast.Constant) else r"\w+" for p in node.values]
-                if sum(len(p) for p in parts if p != r"\w+") > 4:  # `f"{name}"` names nothing
+                if sum(len(p) for p in parts if p != r"\w+") > 4:  # `f"{name}"` would match anything
                     found.add("".join(parts))
     return re.compile("|".join(found))
 

@@ -1,4 +1,4 @@
-"""Symbolic sizes against the integers that they stand for."""
+"""Symbolic sizes against integers."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ def test_an_exact_quotient_is_exact(x: object, y: object, at: dict[str, int]) ->
         assert value(quotient, at) * value(b, at) == value(a, at)
 
 
-def test_exact_division_refuses_what_is_left_over() -> None:
+def test_exact_division_with_a_remainder_has_no_result() -> None:
     h, w = symbol("h"), symbol("w")
     assert exact_div(7, 2) is None
     assert exact_div(7, 0) is None
@@ -196,7 +196,7 @@ def test_what_is_assumed_is_recorded_once_and_in_order() -> None:
     assert [str(note) for note in inner] == ["w < h"]
 
 
-def test_an_order_that_nothing_decides_is_an_error() -> None:
+def test_an_undecided_order_is_an_error() -> None:
     with pytest.raises(UndecidedError, match="'h' is not known"):
         symbol("h") > symbol("w") + 3  # noqa: B015
     with pytest.raises(UndecidedError, match="'h' is not known"):
@@ -204,7 +204,7 @@ def test_an_order_that_nothing_decides_is_an_error() -> None:
 
 
 @pytest.mark.parametrize("use", [float, range, lambda h: [1, 2][h], lambda h: h**-1, lambda h: h**17])
-def test_a_symbolic_size_is_no_plain_number(use: object) -> None:
+def test_a_symbolic_size_is_not_a_number(use: object) -> None:
     with pytest.raises(UndecidedError, match="h"):
         use(symbol("h", default=1))  # type: ignore[operator]
 
@@ -223,13 +223,13 @@ def test_bounds_stay_exact_for_large_numbers() -> None:
 
 
 @given(st.integers(1, 10**6), st.integers(1, 10**4))
-def test_ceil_div_is_enough_and_not_one_more(a: int, b: int) -> None:
+def test_ceil_div_is_the_least_sufficient_quotient(a: int, b: int) -> None:
     n = ceil_div(symbol("a"), b)
     assert (value_at(n, {"a": a}) - 1) * b < a <= value_at(n, {"a": a}) * b
 
 
 @given(st.integers(1, 10**6))
-def test_ceil_log2_is_enough_and_not_one_more(a: int) -> None:
+def test_ceil_log2_is_the_least_sufficient_exponent(a: int) -> None:
     n = value_at(ceil_log2(symbol("a")), {"a": a})
     assert n == ceil_log2(a)
     assert a <= 2**n

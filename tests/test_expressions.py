@@ -1,4 +1,4 @@
-"""The expression language: values against Python, limits, errors and printing."""
+"""Expression language: values against Python, limits, errors and printing."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ X = TensorType((8, 64, 56, 28))
         ("prod(in.shape) == in.elements", True),
     ],
 )
-def test_asks_tensors(text: str, value: Any) -> None:
+def test_attributes_of_tensors(text: str, value: Any) -> None:
     assert parse(text).evaluate({"in": X}) == value
     assert parse(text).names() == {"in"}
 
@@ -247,14 +247,14 @@ ERRORS = [
 
 
 @pytest.mark.parametrize(("text", "code", "column", "message"), ERRORS)
-def test_errors_say_what_and_where(text: str, code: str, column: int, message: str) -> None:
+def test_errors_have_a_code_and_a_column(text: str, code: str, column: int, message: str) -> None:
     with pytest.raises(ExpressionError) as caught:
         parse(text).evaluate({"x": X, "h": symbol("h")})
     assert message in caught.value.message
     assert (caught.value.code, caught.value.column) == (code, column)
 
 
-def test_an_unknown_name_is_told() -> None:
+def test_an_unknown_name_is_an_error() -> None:
     with pytest.raises(ExpressionError) as caught:
         parse("chanels + 1").evaluate({"channels": 3})
     assert caught.value.name == "chanels"
@@ -318,7 +318,7 @@ def test_functions_do_bounded_work(text: str) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(FUNCTIONS))
-def test_no_function_fails_but_with_a_reason(name: str) -> None:
+def test_functions_fail_with_a_reason_only(name: str) -> None:
     for arguments in (
         "",
         "0",
@@ -343,7 +343,7 @@ def test_no_function_fails_but_with_a_reason(name: str) -> None:
 
 @settings(max_examples=300)
 @given(st.text(alphabet=st.sampled_from("ab01 .,+-*/%<>=!()[]'\"_einotrfs"), max_size=30))
-def test_any_text_parses_or_is_refused(text: str) -> None:
+def test_any_text_is_parsed_or_an_error(text: str) -> None:
     try:
         parse(text).evaluate({"a": 2, "b": [1, 2], "s": symbol("s")})
     except ExpressionError as error:
@@ -397,7 +397,7 @@ def test_printing(text: str, bindings: dict[str, Any], printed: str) -> None:
     assert parse(text).pretty(bindings) == printed
 
 
-def test_a_symbolic_size_too_long_to_parse_is_printed_as_it_stands() -> None:
+def test_a_symbolic_size_too_long_to_parse_is_printed_as_it_is() -> None:
     total = sum((symbol(f"n{i}") for i in range(300)), start=symbol("n"))
     assert isinstance(total, Poly)
     assert parse("2*n").pretty({"n": total}) == f"2·({total})"

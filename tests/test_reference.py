@@ -1,4 +1,4 @@
-"""The generated pages of docs/ against the declarations (``pytest --update`` writes them)."""
+"""Generated pages of docs/ against the declarations (``pytest --update`` writes them)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The table that operations, kernels and lowerings are registered in."""
+"""Registry of operations, kernels and lowerings."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from netcalc.registry import Registry
 
 @pytest.fixture
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """The name of a module that registers ``cube`` when it is imported, and nothing else."""
+    """Return the name of a package whose only module registers ``cube`` on import."""
     name = "shapes_of_the_registry_test"
     (tmp_path / f"{name}.py").write_text("from tests.test_registry import SOLIDS\n\nSOLIDS.register('cube')(6)\n")
     monkeypatch.syspath_prepend(str(tmp_path))

@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).parent.parent
 MODULE_LINES = 350
 FUNCTION_LINES = 60
-#: A docstring says what the thing is or does; a question word says neither.
+#: Openings that are forbidden: a docstring starts with a noun phrase or a verb.
 OPENERS = {"What", "Whether", "How", "Those", "Which", "Where", "When", "Who", "One"}
 
 
@@ -25,7 +25,7 @@ Documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def _definitions(module: str) -> Iterator[tuple[str, Documented]]:
-    """Every class and function of a module, however nested, and the module itself."""
+    """Yield all classes and functions of a module, nested ones included, and the module itself."""
     for node in ast.walk(ast.parse((ROOT / module).read_text(encoding="utf-8"))):
         if isinstance(node, Documented):
             yield getattr(node, "name", "module"), node

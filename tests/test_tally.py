@@ -101,7 +101,7 @@ def test_values_are_those_of_numpy() -> None:
     np.testing.assert_array_equal(at_indices(), [3, 2, 3, 4, 6])
 
 
-def test_results_go_on_counting() -> None:
+def test_results_continue_counting() -> None:
     assert isinstance(array(3) + 1, Tallied)
     assert isinstance(np.add.reduce(array(3)), Tallied)
     assert isinstance(array(2, 3)[0].T, Tallied)

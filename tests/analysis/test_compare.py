@@ -1,4 +1,4 @@
-"""Comparisons: rows that add up to the totals, runs of repeats cut where another network's end, nothing unrolled."""
+"""Comparison of networks: sums of rows, matching of repeats of different lengths, and folding."""
 
 from __future__ import annotations
 
@@ -56,14 +56,14 @@ def test_rows_add_up_to_the_totals(specs: tuple[str, ...], depth: int | None) ->
             )
 
 
-def test_a_network_is_the_same_as_itself() -> None:
+def test_a_network_equals_itself() -> None:
     comparison = netcalc.compare("resnet34", "resnet34")
     assert comparison.same
     assert not list(comparison.rows())
     assert comparison.names == ("resnet34 (1)", "resnet34 (2)")
 
 
-def test_runs_are_cut_where_another_ends() -> None:
+def test_repeats_are_split_at_the_end_of_another_networks_repeat() -> None:
     (layers, head) = stacks({"n": 5}, {"n": 3}, {"n": 9}).layers
     assert labels(layers.children) == [
         ("0–2", 3, [True, True, True]),
@@ -74,7 +74,7 @@ def test_runs_are_cut_where_another_ends() -> None:
     assert not head.differs
 
 
-def test_what_differs_inside_a_run_is_said_once() -> None:
+def test_a_difference_inside_a_repeat_is_reported_once() -> None:
     (layers, _) = stacks({"wide": 8}, {"wide": 16}).layers
     (run,) = layers.children
     assert (run.label, run.repeat) == ("0–4", 5)
@@ -87,7 +87,7 @@ def test_what_differs_inside_a_run_is_said_once() -> None:
     assert run.children[0].figures("params") == (72, 144)
 
 
-def test_rows_that_are_the_same_in_all_are_folded_again() -> None:
+def test_equal_iterations_are_folded_again() -> None:
     varied = STACK.replace(
         'sequence: [{name: up, linear: "${wide}"}', 'sequence: [{name: up, linear: "${wide + index}"}'
     )
@@ -99,7 +99,7 @@ def test_rows_that_are_the_same_in_all_are_folded_again() -> None:
     ]
 
 
-def test_millions_of_layers_take_no_time() -> None:
+def test_millions_of_layers_are_compared_without_unrolling() -> None:
     networks = [netcalc.loads(STACK, set={"n": n}) for n in (3_000_000, 1_000_000)]
     start = time.process_time()
     comparison = netcalc.compare(*networks)
@@ -107,14 +107,14 @@ def test_millions_of_layers_take_no_time() -> None:
     assert [row.repeat for row in comparison.rows()] == [2_000_000]
 
 
-def test_an_inside_that_a_network_lacks_makes_one_difference() -> None:
+def test_a_block_that_one_network_lacks_is_one_difference() -> None:
     comparison = netcalc.compare("resnet34", "resnet34", "mlp")
     layer1 = next(match for match in comparison.layers if match.path == "layer1")
     assert layer1.differs
     assert not any(child.differs for child in layer1.children)
 
 
-def test_weights_shared_by_repeats_count_once_and_work_in_every_turn() -> None:
+def test_weights_shared_by_iterations_count_once_and_their_work_every_time() -> None:
     shared = STACK.replace("repeat: ", "share: true, repeat: ")
     one, two = (netcalc.loads(shared, set={"n": n}) for n in (2, 6))
     comparison = netcalc.compare(one, two)

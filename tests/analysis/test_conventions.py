@@ -16,7 +16,7 @@ from tests.nodes import example_node
 
 
 def counted(name: str, convention: str, *, training: bool = False) -> tuple[Counted, bool]:
-    """What a convention makes of an operation's example, and whether there is any work in it."""
+    """Return the count of an operation's example by a convention, and True if the example has any work."""
     declared = ops.find(name)
     assert declared is not None
     ctx = Context(training=training)
@@ -36,18 +36,18 @@ def test_every_operation_has_a_count_in_whole_numbers(name: str, convention: str
 
 
 @pytest.mark.parametrize("name", ops.names())
-def test_the_default_leaves_nothing_out(name: str) -> None:
+def test_the_default_convention_counts_every_operation(name: str) -> None:
     count, works = counted(name, "netcalc")
     assert (count.flops > 0, count.incomplete) == (works, False)
 
 
 @pytest.mark.parametrize("name", ops.names())
-def test_torchvision_counts_what_torch_does_and_halves_it(name: str) -> None:
+def test_torchvision_counts_half_of_the_count_of_torch(name: str) -> None:
     ours, torch = counted(name, "torchvision")[0], counted(name, "torch")[0]
     assert (ours.macs, 2 * ours.flops, ours.incomplete) == (torch.macs, torch.flops, torch.incomplete)
 
 
-def test_the_rules_are_about_operations_that_there_are() -> None:
+def test_rules_are_of_registered_operations() -> None:
     for convention in CONVENTIONS.values():
         assert set(convention.rules) <= set(ops.names())
 
@@ -56,7 +56,7 @@ PAGE = Path(__file__).parent.parent.parent / "docs" / "counting.md"
 _FIGURES = re.compile(r"^\| `(\w+)` \| ([\d,]+) \| ([\d,]+) \| ([\d,]+) \| ([\d,]+) \|$", re.MULTILINE)
 
 
-def test_the_figures_on_the_page() -> None:
+def test_figures_of_the_documentation_are_reproduced() -> None:
     found = {
         name: [int(number.replace(",", "")) for number in row] for name, *row in _FIGURES.findall(PAGE.read_text())
     }

@@ -1,4 +1,4 @@
-"""Folding, summing and unrolling agree, for whole specs and for drawn ones."""
+"""Sums of rows, unrolled rows and symbolic figures agree with the totals, for shipped and for drawn specs."""
 
 from __future__ import annotations
 
@@ -55,12 +55,12 @@ def test_unrolled_rows_carry_full_paths() -> None:
     assert len(paths) == len(set(paths))
 
 
-def test_shared_weights_count_once_and_work_every_time() -> None:
+def test_shared_weights_count_once_and_their_work_every_time() -> None:
     total = analysis(layers("- {name: f, repeat: 5, share: true, linear: 8}")).total
     assert (total.params, total.macs) == (8 * 8 + 8, 5 * 2 * 8 * 8)
 
 
-def test_a_tied_projection_counts_its_work_and_not_its_parameters() -> None:
+def test_a_tied_projection_adds_work_but_no_parameters() -> None:
     found = program(
         """
         inputs: {ids: {shape: [1, 7], dtype: int64, range: [0, 50]}}
@@ -79,7 +79,7 @@ def test_frozen_parameters_are_not_trainable() -> None:
     assert (total.params, total.params_trainable) == (144, 72)
 
 
-def test_what_a_convention_leaves_out_is_named() -> None:
+def test_operations_that_a_convention_omits_are_listed() -> None:
     assert analysis(elaborate(load_document("resnet18")), "torch").uncounted == (
         "batch_norm",
         "relu",
@@ -121,8 +121,8 @@ def test_symbolic_figures_at_a_size_equal_the_figures_of_that_size(
         assert value_at(getattr(symbolic, name), sizes) == getattr(exact, name)
 
 
-def test_depth_costs_nothing() -> None:
-    """A million layers are analysed by as many steps as one."""
+def test_the_number_of_repeats_does_not_affect_analysis_time() -> None:
+    """A million equal layers are analysed as one folded layer."""
     deep = analysis(layers("- {name: f, repeat: 1_000_000, sequence: [{linear: 8}, relu]}"))
     flat = analysis(layers("- {name: f, repeat: 1, sequence: [{linear: 8}, relu]}"))
     assert deep.total == flat.total.times(1_000_000)

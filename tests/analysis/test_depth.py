@@ -1,4 +1,4 @@
-"""Stacks of many layers are as quick to report on as one layer."""
+"""Reports on deep stacks have the rows of one layer."""
 
 from __future__ import annotations
 
@@ -26,6 +26,6 @@ def test_a_deep_stack_has_the_rows_of_one_layer(name: str, layers: int) -> None:
 
 
 def test_the_stack_is_of_gpt3s_size() -> None:
-    """174.6 billion parameters (arXiv:2005.14165, Table D.1), less the embeddings of 50,257 words and 2,048 places."""
+    """174.6e9 parameters (arXiv:2005.14165, Table D.1) without embeddings of 50,257 tokens and 2,048 positions."""
     embeddings = (50_257 + 2_048) * 12_288
     assert analysis("gpt3_stack").total.params == pytest.approx(174.6e9 - embeddings, rel=1e-3)

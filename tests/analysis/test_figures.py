@@ -1,4 +1,4 @@
-"""A figure is declared once: one declaration puts it in every table, record and cost."""
+"""Declaration of figures: one declaration adds a figure to all tables, records and costs."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_one_declaration_is_enough_for_a_figure_of_work() -> None:
     assert "doubled" in run("flops", SMALL, "--format", "markdown")
 
 
-def test_sharing_weights_keeps_the_work_and_no_weights() -> None:
+def test_shared_weights_keep_the_work_and_drop_the_parameters() -> None:
     cost = Cost(tuple(range(1, 1 + sum(figure.derived is None for figure in FIGURES.values()))))
     shared = cost.with_tied_weights()
     for figure in FIGURES.values():

@@ -14,7 +14,7 @@ from netcalc.render.page import page_text
 from netcalc.render.report import tree_page
 from tests.spec.harness import layers, program
 
-#: 64 tokens with 2 of 8 experts are 128 pairs; room for twice an even share is 8·32 = 256 places.
+#: 64 tokens with 2 of 8 experts are 128 pairs; a capacity of twice the even share is 8·32 = 256 slots.
 MIXTURE = """
 - {name: gate, linear: {out: 8, bias: false}}
 - {name: router, top_k_router: 2, as: [weights, indices]}
@@ -43,13 +43,13 @@ def test_a_token_uses_k_experts() -> None:
     assert total.params_active == 80 + 2 * PAIR
 
 
-def test_places_are_computed_and_pairs_are_expected() -> None:
+def test_executed_work_is_of_all_slots_and_useful_work_of_all_pairs() -> None:
     total = torch(mixture()).total
     assert (total.macs, total.flops) == (GATE + 256 * PAIR, 2 * (GATE + 256 * PAIR))
     assert (total.macs_expected, total.flops_expected) == (GATE + 128 * PAIR, 2 * (GATE + 128 * PAIR))
 
 
-def test_without_a_capacity_all_that_is_computed_is_of_use() -> None:
+def test_without_a_capacity_all_executed_work_is_useful() -> None:
     total = torch(mixture(**{", capacity_factor: 2.0": ""})).total
     assert total.macs_expected == total.macs == GATE + 128 * PAIR
 
@@ -74,7 +74,7 @@ def page(analysis: Analysis) -> list[str]:
     return "\n".join(page_text(tree_page(analysis, "summary"))).split("\n")
 
 
-def test_what_is_shown() -> None:
+def test_active_parameters_and_useful_work_are_reported() -> None:
     analysis = torch(mixture())
     lines = page(analysis)
     assert "1,040 of them active for a token" in lines
@@ -85,7 +85,7 @@ def test_what_is_shown() -> None:
 
 
 @pytest.mark.parametrize("text", ["- {linear: 4}", "- {name: e, linear: 8}\n- relu"])
-def test_nothing_is_said_where_there_is_nothing_to_choose(text: str) -> None:
+def test_networks_without_routing_report_no_active_parameters(text: str) -> None:
     analysis = torch(layers(text))
     assert not [line for line in page(analysis) if "active" in line or "useful" in line]
     assert set(summary_record(summarise(analysis))["totals"]).isdisjoint(

@@ -30,11 +30,11 @@ def torch_analysis(found: Program) -> Analysis:
 @pytest.mark.parametrize("name", ["resnet18", "resnet34"])
 def test_every_layer_of_a_resnet_equals_torchvision(name: str) -> None:
     rows = list(torch_analysis(shipped(name)).leaves(unroll=True))
-    ours = [r for r in rows if r.op not in ("add", "flatten")]  # torchvision does these without a module
+    ours = [r for r in rows if r.op not in ("add", "flatten")]  # torchvision has no modules for these
     theirs = LAYERS[name]["layers"]
     assert len(ours) == len(theirs)
     for row, layer in zip(ours, theirs, strict=True):
-        # the second use of torchvision's one ReLU module is a line of its own here
+        # torchvision's ReLU module is used twice; here each use is a layer
         assert row.path.removesuffix("_1" if layer["call"] == 2 else "") == layer["name"]
         output = row.outputs[0].type
         assert output is not None
@@ -57,7 +57,7 @@ def test_transformer_totals(size: str, source: int, target: int) -> None:
     found = shipped(name, source=source, target=target)
     total = torch_analysis(found).total
     assert (total.params, total.flops) == (truth["params"], truth["flops_torch"])
-    # torch calls one embedding for source and target, and ties the generator to it: two uses beyond the first
+    # one embedding in torch serves source and target, and the generator is tied to it: two further uses
     embedding = truth["params_with_tied_duplicates"] - truth["params"]
     assert total.params_tied == 2 * embedding
     assert total.buffers == truth["buffers"]
@@ -107,7 +107,7 @@ def test_published_figures() -> None:
         assert macs / 1e9 == pytest.approx(giga, abs=0.07), name
 
 
-def test_the_paper_has_no_final_norms() -> None:
+def test_the_paper_counts_no_final_norms() -> None:
     with_norms = torch_analysis(shipped("transformer")).total.params
     without = torch_analysis(shipped("transformer", final_norm=False)).total.params
     assert with_norms - without == 2 * (512 + 512)

@@ -1,1 +1,1 @@
-"""The blocks that ship, in networks built of them and by themselves."""
+"""Shipped blocks, alone and in networks."""

@@ -1,4 +1,4 @@
-"""Blocks by themselves: those that no shipped spec uses run and do what was predicted; sizes may be symbolic."""
+"""Blocks that no shipped spec uses: verification, and symbolic sizes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def spec(block: str) -> str:
     return f"dims: {{B: 2}}\ninputs: {inputs}\nlayers:\n  - {{name: b, from: [{names}], {block}: {args}}}\n"
 
 
-def test_every_block_is_used_or_stands_here() -> None:
+def test_every_block_is_used_by_a_spec_or_tested_here() -> None:
     texts = {path: path.read_text() for path in specs_dir().rglob("*.yaml")}
     unused = {
         block
@@ -39,7 +39,7 @@ def test_every_block_is_used_or_stands_here() -> None:
 
 
 @pytest.mark.parametrize("block", shipped_blocks())
-def test_a_block_says_what_it_is(block: str) -> None:
+def test_every_block_has_a_description(block: str) -> None:
     found = find_block(block, load_text("netcalc: 1"))
     assert found is not None
     assert found.decl.about

@@ -1,4 +1,4 @@
-"""Networks made of blocks against torchvision and transformers, layer by layer."""
+"""Networks built from blocks against torchvision and transformers, layer by layer."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NETWORKS = json.loads((Path(__file__).parent.parent / "truth" / "layers_blocks.j
 
 @pytest.mark.parametrize("identity", NETWORKS)
 def test_every_layer_with_parameters(identity: str) -> None:
-    """By its name in the reference; what is one module there may be several operations here."""
+    """Layers are matched by their names in the reference, where one module may stand for several operations."""
     record = NETWORKS[identity]
     program = built(record["spec"], **record["settings"])
     rows = list(Analysis(program, CONVENTIONS["torch"]).leaves(unroll=True))
@@ -25,7 +25,7 @@ def test_every_layer_with_parameters(identity: str) -> None:
         assert own, name
         assert sum(row.cost.params for row in own) == params, name
         assert sum(row.cost.flops for row in own) == flops, name
-        if identity.startswith("torchvision/"):  # transformers keeps tables of positions that netcalc computes
+        if identity.startswith("torchvision/"):  # transformers stores tables of positions that netcalc computes
             assert sum(row.cost.buffers for row in own) == buffers, name
         if output is not None:
             last = own[-1].outputs[0].type

@@ -30,7 +30,7 @@ def test_pages(
     golden(f"compare/{name}.{'txt' if format_ == 'table' else 'md'}", ran.out)
 
 
-def test_json_and_csv_say_the_same(netcalc: Callable[..., Ran]) -> None:
+def test_json_and_csv_agree(netcalc: Callable[..., Ran]) -> None:
     arguments = ["compare", "resnet34", "resnet18", "--all"]
     record = json.loads(netcalc(*arguments, "--format", "json").out)
     rows = list(csv.DictReader(io.StringIO(netcalc(*arguments, "--format", "csv").out)))
@@ -47,7 +47,7 @@ def test_json_and_csv_say_the_same(netcalc: Callable[..., Ran]) -> None:
         assert total == record["totals"][figure]["difference"][0]
 
 
-def test_settings_go_to_all_that_have_them_or_to_one(netcalc: Callable[..., Ran]) -> None:
+def test_settings_apply_to_all_specs_or_to_one(netcalc: Callable[..., Ran]) -> None:
     found = netcalc("compare", "mlp", "resnet18", "-s", "height=64", "-s", "batch=2", "-s", "1:batch=3", "-f", "json")
     first, second = json.loads(found.out)["inputs"]
     assert next(iter(first.values()))["shape"][0] == 3
@@ -66,7 +66,7 @@ def test_settings_go_to_all_that_have_them_or_to_one(netcalc: Callable[..., Ran]
         ("E701", ["mlp", "mlp", "--convention", "keras"]),
     ],
 )
-def test_refusals(code: str, arguments: list[str], netcalc: Callable[..., Ran]) -> None:
+def test_invalid_arguments(code: str, arguments: list[str], netcalc: Callable[..., Ran]) -> None:
     ran = netcalc("compare", *arguments)
     assert (ran.code, ran.out) == (2, "")
     assert f"error[{code}]" in ran.err

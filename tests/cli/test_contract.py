@@ -1,4 +1,4 @@
-"""The JSON contract of ``summary --format json``: its keys, and rows that add up, on every spec that ships."""
+"""Contract of ``summary --format json`` on every shipped spec: keys, sums of rows, order of layers."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_rows_add_up_under_every_convention(convention: str, netcalc: Callable[.
     assert found["convention"] == convention
 
 
-def test_folded_rows_stand_for_the_unrolled_ones(netcalc: Callable[..., Ran]) -> None:
+def test_folded_rows_equal_the_unrolled_rows(netcalc: Callable[..., Ran]) -> None:
     folded, unrolled = summary(netcalc, "resnet34"), summary(netcalc, "resnet34", "--unroll")
     assert folded["totals"] == unrolled["totals"]
     paths = [layer["path"] for layer in unrolled["layers"]]
@@ -71,8 +71,8 @@ def test_leaves_only_unless_a_depth_is_given(netcalc: Callable[..., Ran]) -> Non
     assert [layer["op"] for layer in summary(netcalc, SMALL, "--depth", "2")["layers"]][1] == "residual"
 
 
-def test_layers_stand_in_execution_order_and_shapes_chain(netcalc: Callable[..., Ran]) -> None:
-    layers = summary(netcalc, "plain18", "--unroll")["layers"]  # without branches, each takes what the last gave
+def test_layers_are_in_execution_order_and_shapes_match(netcalc: Callable[..., Ran]) -> None:
+    layers = summary(netcalc, "plain18", "--unroll")["layers"]  # no branches
     for before, after in pairwise(layers):
         assert before["outputs"] == after["inputs"]
 
@@ -94,6 +94,6 @@ def test_symbolic_sizes_and_counts_are_text(netcalc: Callable[..., Ran]) -> None
     assert found["totals"]["params"] == 2162
 
 
-def test_every_layer_is_on_a_line_of_its_own(netcalc: Callable[..., Ran]) -> None:
+def test_every_layer_is_on_its_own_line(netcalc: Callable[..., Ran]) -> None:
     lines = netcalc("summary", "resnet34", "--unroll", "--format", "json").out.splitlines()
     assert sum('"path"' in line for line in lines) == sum(line.startswith('    {"path"') for line in lines) == 125

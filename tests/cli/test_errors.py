@@ -15,7 +15,7 @@ from tests.conftest import Ran
 HEAD = "netcalc: 1\ninputs: {x: [1, 8]}\n"
 IMAGE = "netcalc: 1\ninputs: {x: [1, 3, 8, 8]}\n"
 
-#: (code, what it shows) -> the spec.
+#: (code, case) -> the spec.
 SPECS: dict[tuple[str, str], str] = {
     ("E001", "brackets"): HEAD + "layers:\n  - linear: {out: 4\n  - relu\n",
     ("E001", "tab"): "netcalc: 1\nlayers:\n\t- relu\n",
@@ -74,7 +74,7 @@ def write(text: str) -> str:
 
 
 @pytest.mark.parametrize(("code", "what"), SPECS, ids=lambda value: value)
-def test_wrong_specs(
+def test_invalid_specs(
     code: str,
     what: str,
     netcalc: Callable[..., Ran],
@@ -89,7 +89,7 @@ def test_wrong_specs(
     golden(f"errors/{code}-{what}.txt", ran.err)
 
 
-#: (code, what it shows) -> the command line, on a spec with a dim, a var and a layer.
+#: (code, case) -> the command line, on a spec with a dim, a var and a layer.
 COMMANDS: dict[tuple[str, str], list[str]] = {
     ("E004", "missing-file"): ["shapes", "spc.yaml"],
     ("E005", "missing-spec"): ["shapes", "renset34"],
@@ -128,7 +128,7 @@ layers:
 
 
 @pytest.mark.parametrize(("code", "what"), COMMANDS, ids=lambda value: value)
-def test_wrong_commands(
+def test_invalid_commands(
     code: str,
     what: str,
     netcalc: Callable[..., Ran],
@@ -148,7 +148,7 @@ def test_wrong_commands(
     golden(f"errors/{code}-{what}.txt", ran.err)
 
 
-def test_all_errors_at_once_and_how_many(
+def test_all_errors_are_reported_with_their_number(
     netcalc: Callable[..., Ran], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -158,7 +158,7 @@ def test_all_errors_at_once_and_how_many(
         "error[E102]: unknown operation or block 'lineer'",
         "error[E301]: unknown value 'nothing'",
         "error[E104]: linear attribute 'out': should be at least 1",
-    ]  # and nothing about the line that depends on the first error
+    ]  # no error for the line that depends on the first error
     assert ran.err.endswith("\n3 errors\n")
 
 
@@ -181,7 +181,7 @@ def test_usage_errors_as_json(netcalc: Callable[..., Ran]) -> None:
     assert json.loads(ran.out)["errors"][0]["code"] == "E502"
 
 
-def test_user_text_is_never_markup(
+def test_user_text_is_not_interpreted_as_markup(
     netcalc: Callable[..., Ran], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

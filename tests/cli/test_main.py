@@ -1,4 +1,4 @@
-"""The command line as a whole: imports, exit codes, streams, help."""
+"""Command line as a whole: imports, exit codes, streams, help."""
 
 from __future__ import annotations
 
@@ -42,20 +42,20 @@ print(*sorted({{name.partition(".")[0] for name in sys.modules}}))
 
 
 @pytest.mark.parametrize("command", ["shapes", "params", "flops", "summary", "explain"])
-def test_questions_that_are_arithmetic_import_no_numpy(command: str) -> None:
+def test_arithmetic_commands_do_not_import_numpy(command: str) -> None:
     loaded = set(
         python(IMPORTED.format(work=f"from netcalc.cli import main; assert main(['{command}', 'mlp']) == 0")).split()
     )
-    assert "pydantic" in loaded  # the test sees what is imported
+    assert "pydantic" in loaded  # the test detects imports
     assert loaded.isdisjoint({"numpy", "scipy", "safetensors", "ml_dtypes", "torch"})
 
 
-def test_importing_netcalc_imports_nothing() -> None:
+def test_importing_netcalc_imports_no_dependency() -> None:
     loaded = set(python(IMPORTED.format(work="import netcalc; netcalc.__version__; netcalc.NetcalcError")).split())
     assert loaded.isdisjoint({"pydantic", "typer", "rich", "ruamel", "numpy"})
 
 
-def test_a_run_is_seen_to_import_numpy() -> None:
+def test_a_run_imports_numpy() -> None:
     assert (
         "numpy"
         in python(IMPORTED.format(work="from netcalc.cli import main; assert main(['run', 'mlp']) == 0")).split()
@@ -63,13 +63,13 @@ def test_a_run_is_seen_to_import_numpy() -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a POSIX shell")
-def test_a_reader_that_goes_away_is_no_error() -> None:
+def test_a_closed_output_pipe_is_no_error() -> None:
     command = f"{sys.executable} -m netcalc summary resnet34 --unroll | head -c 100 >/dev/null; echo ${{PIPESTATUS[0]}}"
     ran = subprocess.run(["bash", "-c", command], env=ENVIRONMENT, capture_output=True, text=True)
     assert (ran.stdout, ran.stderr) == ("0\n", "")
 
 
-def test_output_is_utf8_where_the_stream_cannot_write_a_shape() -> None:
+def test_output_is_utf8_if_the_encoding_of_the_stream_lacks_a_character() -> None:
     environment = {**ENVIRONMENT, "PYTHONIOENCODING": "ascii"}
     command = [sys.executable, "-m", "netcalc", "shapes", "mlp"]
     assert "1×784" in subprocess.run(command, env=environment, check=True, capture_output=True).stdout.decode()
@@ -82,7 +82,7 @@ def test_a_spec_on_standard_input() -> None:
     assert json.loads(ran.stdout)["totals"]["params"] == 16
 
 
-def test_interruption_exits_with_130(netcalc: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupt_exits_with_130(netcalc: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
@@ -120,20 +120,22 @@ def test_every_command_has_help(command: str, netcalc: Callable[..., Ran]) -> No
     assert COMMANDS[command].split(";")[0] in " ".join(ran.out.split())
 
 
-def test_colours_only_where_they_are_wanted(netcalc: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_colours_follow_the_environment_and_the_stream(
+    netcalc: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert "\x1b[" not in netcalc("shapes", SMALL).out
     monkeypatch.setenv("FORCE_COLOR", "1")
-    assert "\x1b[" not in netcalc("shapes", SMALL).out  # NO_COLOR has the last word
+    assert "\x1b[" not in netcalc("shapes", SMALL).out  # NO_COLOR overrides FORCE_COLOR
     monkeypatch.delenv("NO_COLOR")
     assert "\x1b[1m" in netcalc("shapes", SMALL).out
     monkeypatch.delenv("FORCE_COLOR")
-    assert "\x1b[" not in netcalc("shapes", SMALL).out  # captured: no terminal
+    assert "\x1b[" not in netcalc("shapes", SMALL).out  # captured output is no terminal
 
 
 # -- reference commands -----------------------------------------------------------------------------
 
 
-def test_specs_lists_what_ships(netcalc: Callable[..., Ran]) -> None:
+def test_specs_lists_the_shipped_specs(netcalc: Callable[..., Ran]) -> None:
     found = {item["name"]: item for item in json.loads(netcalc("specs", "--format", "json").out)["specs"]}
     assert set(found) == set(shipped())
     assert all(item["about"] and item["source"] and item["family"] for item in found.values())
@@ -141,7 +143,7 @@ def test_specs_lists_what_ships(netcalc: Callable[..., Ran]) -> None:
     assert all(name in table for name in found)
 
 
-def test_ops_lists_every_operation_and_finds_some(netcalc: Callable[..., Ran]) -> None:
+def test_ops_lists_and_searches_operations(netcalc: Callable[..., Ran]) -> None:
     listed = [line.split()[0] for line in netcalc("ops", "--wide").out.splitlines()[2:]]
     assert listed[: len(ops.names())] == list(ops.names())
     found = netcalc("ops", "--search", "pool").out
@@ -151,19 +153,19 @@ def test_ops_lists_every_operation_and_finds_some(netcalc: Callable[..., Ran]) -
 
 @pytest.mark.parametrize("name", ops.names())
 def test_every_operation_has_a_page(name: str, netcalc: Callable[..., Ran]) -> None:
-    page = unbroken(netcalc("ops", name, "--wide").out)
+    page = single_spaced(netcalc("ops", name, "--wide").out)
     record = json.loads(netcalc("ops", name, "--format", "json").out)
     markdown = netcalc("ops", name, "--format", "markdown").out
     for text in (record["about"], record["shape_rule"], record["cost_rule"], record["source"]):
-        assert unbroken(text) in page
+        assert single_spaced(text) in page
         assert text in markdown
     for attribute in record["attributes"]:
         assert attribute["description"], attribute["name"]
         assert attribute["description"] in page
 
 
-def unbroken(text: str) -> str:
-    """The text with single spaces between its words."""
+def single_spaced(text: str) -> str:
+    """Return the text with single spaces between its words."""
     return " ".join(text.split())
 
 
@@ -211,7 +213,9 @@ def test_shipped_specs_fit_the_schema(path: Path, validator: jsonschema.Draft202
         ("{freeze: [1], relu: {}}", False),
     ],
 )
-def test_the_schema_knows_lines(line: str, fits: bool, validator: jsonschema.Draft202012Validator) -> None:
+def test_the_schema_rejects_invalid_layer_lines(
+    line: str, fits: bool, validator: jsonschema.Draft202012Validator
+) -> None:
     data = YAML(typ="safe", pure=True).load(f"netcalc: 1\nlayers:\n  - {line}\n")
     assert validator.is_valid(data) is fits
 
@@ -223,7 +227,7 @@ def test_the_schema_command_prints_the_schema(netcalc: Callable[..., Ran]) -> No
     assert {*MODIFIERS, *ops.names(), "sequence", "basic_block"} <= set(line["properties"])
 
 
-def test_the_starter_is_a_spec_that_runs(
+def test_the_starter_spec_runs(
     netcalc: Callable[..., Ran],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -241,7 +245,7 @@ def test_the_starter_is_a_spec_that_runs(
     assert read_program("net.yaml", ["classes=100"]).main.outputs[0].type.shape == (1, 100)  # type: ignore[union-attr]
 
 
-def test_init_does_not_overwrite_unless_told(
+def test_init_overwrites_only_on_request(
     netcalc: Callable[..., Ran], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -253,7 +257,7 @@ def test_init_does_not_overwrite_unless_told(
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a POSIX shell")
-def test_a_reader_that_went_away_before_an_error_was_told() -> None:
+def test_a_closed_pipe_does_not_hide_the_exit_of_an_error() -> None:
     command = f"{sys.executable} -m netcalc shapes nothing --format json | true"
     ran = subprocess.run(["bash", "-c", f"{command}; exit ${{PIPESTATUS[0]}}"], capture_output=True, text=True)
     assert (ran.returncode in (0, 2), ran.stderr) == (True, "")

@@ -1,4 +1,4 @@
-"""The reports of ``shapes``, ``params``, ``flops`` and ``summary`` on a small spec, to the letter."""
+"""Reports of ``shapes``, ``params``, ``flops`` and ``summary`` on a small spec against golden files."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_a_pipe_and_wide_output_are_complete(netcalc: Callable[..., Ran], monkey
 
 
 @pytest.mark.parametrize("width", [20, 60, 80])
-def test_numbers_are_whole_at_any_width(
+def test_numbers_are_not_truncated_at_any_width(
     width: int, netcalc: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", str(width))
@@ -68,13 +68,13 @@ def test_numbers_are_whole_at_any_width(
         assert text in out
 
 
-def test_the_famous_number(netcalc: Callable[..., Ran]) -> None:
+def test_resnet34_has_the_published_number_of_parameters(netcalc: Callable[..., Ran]) -> None:
     out = netcalc("params", "resnet34").out
     assert "21,797,672" in out
     assert "21.8 M" in out
 
 
-def test_torchvision_counts_gmac_and_says_what_it_does_not_count(netcalc: Callable[..., Ran]) -> None:
+def test_torchvision_counts_macs_and_lists_uncounted_operations(netcalc: Callable[..., Ran]) -> None:
     out = netcalc("flops", "resnet34", "--convention", "torchvision").out
     assert "3.664 GMAC" in out
     assert "FLOP" not in out
@@ -88,13 +88,13 @@ def test_torchvision_counts_gmac_and_says_what_it_does_not_count(netcalc: Callab
     }
 
 
-def test_heavy_layers_are_pointed_out(netcalc: Callable[..., Ran]) -> None:
+def test_heavy_layers_are_highlighted(netcalc: Callable[..., Ran]) -> None:
     out = netcalc("params", "seed_cnn").out
     assert "56×56×128 = 401,408 inputs to 4,096 units is 1,644,171,264 (1.64 G) parameters" in " ".join(out.split())
     assert "note:" not in netcalc("params", "resnet34").out
 
 
-def test_output_goes_to_the_file_alone(netcalc: Callable[..., Ran], tmp_path: Path) -> None:
+def test_output_goes_to_the_file_only(netcalc: Callable[..., Ran], tmp_path: Path) -> None:
     file = tmp_path / "report.csv"
     file.write_text("old")
     ran = netcalc("summary", SMALL, "--format", "csv", "--output", str(file))
@@ -113,7 +113,7 @@ def test_a_failing_command_leaves_the_output_file_as_it_was(netcalc: Callable[..
 
 
 @pytest.mark.parametrize("convention", CONVENTIONS)
-def test_every_convention_is_named_where_it_counts(convention: str, netcalc: Callable[..., Ran]) -> None:
+def test_reports_name_their_convention(convention: str, netcalc: Callable[..., Ran]) -> None:
     out = netcalc("flops", SMALL, "-c", convention).out
     assert f"counted as {convention} does" in out
     assert json.loads(netcalc("flops", SMALL, "-c", convention, "-f", "json").out)["convention"] == convention

@@ -1,4 +1,4 @@
-"""``run`` and ``verify``: inputs, weights, outputs, traces, exit codes."""
+"""Commands ``run`` and ``verify``: inputs, weights, outputs, traces, exit codes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SMALL = str(FIXTURES / "small.yaml")
 
 
 @pytest.fixture(autouse=True)
-def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def working_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
@@ -39,13 +39,13 @@ def test_the_layer_normalisation_example(netcalc: Callable[..., Ran], golden: Ca
     assert np.round(outputs["normalised"]["values"], 2).tolist() == [[0.18, -0.54, -1.17, 1.52]]
 
 
-def test_a_run_depends_on_its_seed_alone(netcalc: Callable[..., Ran]) -> None:
+def test_a_run_is_determined_by_its_seed(netcalc: Callable[..., Ran]) -> None:
     first, second, other = (netcalc("run", SMALL, "--seed", seed).out for seed in ("1", "1", "2"))
     assert first == second
     assert first != other
 
 
-def test_the_command_asks_for_processes(netcalc: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_uses_worker_processes(netcalc: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[bool] = []
 
     def spy(program: Program, threads: int | None, processes: bool) -> Plan:
@@ -81,7 +81,7 @@ def test_trace_prints_statistics(netcalc: Callable[..., Ran]) -> None:
     assert "stage.1.relu" in netcalc("run", SMALL, "--trace", "*.relu").out
 
 
-def test_a_checkpoint_that_fits(netcalc: Callable[..., Ran]) -> None:
+def test_a_matching_checkpoint(netcalc: Callable[..., Ran]) -> None:
     save_file({"weight": np.eye(3, dtype="float32"), "bias": np.ones(3, "float32")}, "w.safetensors")
     Path("net.yaml").write_text("netcalc: 1\nname: net\ninputs: {x: [1, 3]}\nlayers: [{name: fc, linear: 3}]\n")
     save_file({"fc.weight": 2 * np.eye(3, dtype="float32"), "fc.bias": np.ones(3, "float32")}, "fits.safetensors")
@@ -93,7 +93,7 @@ def test_a_checkpoint_that_fits(netcalc: Callable[..., Ran]) -> None:
     assert "every name, shape and type fits" in fits.out
 
 
-def test_a_checkpoint_that_does_not_fit_is_a_failed_check(netcalc: Callable[..., Ran]) -> None:
+def test_a_mismatched_checkpoint_is_a_failed_check(netcalc: Callable[..., Ran]) -> None:
     np.savez("w.npz", **{"head.weight": np.zeros((9, 8), "float32"), "stranger": np.zeros(3, "float32")})
     ran = netcalc("verify", SMALL, "--weights", "w.npz")
     assert (ran.code, ran.err) == (1, "")
@@ -104,13 +104,13 @@ def test_a_checkpoint_that_does_not_fit_is_a_failed_check(netcalc: Callable[...,
     assert {m["name"] for m in record["mismatches"]} >= {"head.weight", "stranger"}
 
 
-def test_verify_says_what_was_checked(netcalc: Callable[..., Ran], golden: Callable[[str, str], None]) -> None:
+def test_verify_lists_its_checks(netcalc: Callable[..., Ran], golden: Callable[[str, str], None]) -> None:
     ran = netcalc("verify", SMALL)
     assert (ran.code, ran.err) == (0, "")
     golden("runs/verify.txt", ran.out)
 
 
-def test_verify_fails_where_a_prediction_is_wrong(netcalc: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_verify_fails_if_a_prediction_is_wrong(netcalc: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch) -> None:
     right = ReLU.cost
     monkeypatch.setattr(ReLU, "cost", lambda self, *args: [*right(self, *args)] * 2)
     ran = netcalc("verify", SMALL)
@@ -133,7 +133,7 @@ def test_training_mode(netcalc: Callable[..., Ran]) -> None:
 # -- plans ------------------------------------------------------------------------------------------
 
 
-def test_both_paths_give_the_same(netcalc: Callable[..., Ran]) -> None:
+def test_planned_and_reference_runs_agree(netcalc: Callable[..., Ran]) -> None:
     one, other = (json.loads(netcalc("run", SMALL, "--plan", plan, "-f", "json").out) for plan in ("fast", "reference"))
     assert (one["plan"], other["plan"]) == ("fast", "reference")
     assert set(one["memory"]) == set(other["memory"]) == {"weights", "activations", "peak"}
@@ -172,7 +172,7 @@ def test_a_profile_as_json(netcalc: Callable[..., Ran]) -> None:
         (["--profile", "--train"], "only a planned run has a profile, and 'small' is in training mode"),
     ],
 )
-def test_options_that_make_no_sense(options: list[str], message: str, netcalc: Callable[..., Ran]) -> None:
+def test_invalid_options(options: list[str], message: str, netcalc: Callable[..., Ran]) -> None:
     ran = netcalc("run", SMALL, *options)
     assert (ran.code, ran.out) == (2, "")
     assert "E502" in ran.err and message in ran.err

@@ -1,4 +1,4 @@
-"""``--sort``, ``--top``, ``--filter`` and ``--mode``, in every format."""
+"""Options ``--sort``, ``--top``, ``--filter`` and ``--mode`` in every format."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def layers(netcalc: Callable[..., Ran], *arguments: str) -> list[dict[str, Any]]
 
 
 def paths(table: str) -> list[str]:
-    """The first column of the first table of a page."""
+    """Return the first column of the first table of a page."""
     lines = table.split("\n\n")[1].splitlines()
     return [line.split()[0] for line in lines[2 : lines.index(lines[1], 2)]]
 
@@ -53,7 +53,7 @@ def test_all_formats_select_the_same_rows(netcalc: Callable[..., Ran]) -> None:
     assert paths(table + "\n") == expected
 
 
-def test_sums_of_the_rows_shown_and_of_the_others_are_the_total(netcalc: Callable[..., Ran]) -> None:
+def test_shown_and_hidden_rows_sum_to_the_total(netcalc: Callable[..., Ran]) -> None:
     out = netcalc("summary", "resnet34", "--filter", "conv2d", "--wide").out
     figures = {
         line.split("  ")[0]: [int(word.replace(",", "")) for word in line.split() if "," in word]
@@ -67,7 +67,7 @@ def test_sums_of_the_rows_shown_and_of_the_others_are_the_total(netcalc: Callabl
     assert total[0] == 21_797_672
 
 
-def test_totals_are_those_of_the_network(netcalc: Callable[..., Ran]) -> None:
+def test_totals_include_all_rows(netcalc: Callable[..., Ran]) -> None:
     whole = json.loads(netcalc("summary", SMALL, "--format", "json").out)
     some = json.loads(netcalc("summary", SMALL, "--filter", "stem", "--format", "json").out)
     assert some["totals"] == whole["totals"]
@@ -93,14 +93,14 @@ def test_comparisons_are_sorted_by_the_size_of_the_difference(netcalc: Callable[
     assert "2 of 4 rows shown" in table
 
 
-def test_lists(netcalc: Callable[..., Ran]) -> None:
+def test_lists_are_sorted_and_filtered(netcalc: Callable[..., Ran]) -> None:
     specs = json.loads(netcalc("specs", "--family", "teaching", "--sort", "macs", "-f", "json").out)["specs"]
     assert [spec["name"] for spec in specs] == ["seed_cnn", "mlp"]
     ops = [row["name"] for row in csv.DictReader(io.StringIO(netcalc("ops", "--filter", "*norm", "-f", "csv").out))]
     assert "batch_norm" in ops and "linear" not in ops
 
 
-def test_runs(netcalc: Callable[..., Ran]) -> None:
+def test_traces_profiles_and_checks_are_selected(netcalc: Callable[..., Ran]) -> None:
     trace = json.loads(netcalc("run", SMALL, "--trace", "*", "--sort", "max", "--top", "3", "-f", "json").out)["trace"]
     assert len(trace) == 3
     assert trace[0]["max"] >= trace[1]["max"] >= trace[2]["max"]
@@ -164,21 +164,21 @@ def test_failures_of_a_verification_are_selected(netcalc: Callable[..., Ran], mo
         ("E502", ["summary", "mlp", "--mode", "test"], "--mode"),
     ],
 )
-def test_refusals(code: str, arguments: list[str], message: str, netcalc: Callable[..., Ran]) -> None:
+def test_invalid_selections(code: str, arguments: list[str], message: str, netcalc: Callable[..., Ran]) -> None:
     ran = netcalc(*arguments)
     assert (ran.code, ran.out) == (2, "")
     assert f"error[{code}]" in ran.err
     assert message in ran.err
 
 
-def test_train_is_another_name_of_a_mode(netcalc: Callable[..., Ran]) -> None:
+def test_train_is_an_alias_of_a_mode(netcalc: Callable[..., Ran]) -> None:
     training = netcalc("flops", SMALL, "--mode", "train").out
     assert training == netcalc("flops", SMALL, "--train").out
     assert training != netcalc("flops", SMALL, "--mode", "eval").out == netcalc("flops", SMALL).out
 
 
 @pytest.mark.parametrize("command", [["explain", SMALL, "stem"], ["run", SMALL], ["verify", SMALL]])
-def test_text_is_another_name_of_table(command: list[str], netcalc: Callable[..., Ran]) -> None:
+def test_text_is_an_alias_of_table(command: list[str], netcalc: Callable[..., Ran]) -> None:
     assert netcalc(*command, "--format", "text") == netcalc(*command, "--format", "table")
     assert netcalc(*command, "--format", "markdown").out.count("|:--|")
     rows = list(csv.reader(io.StringIO(netcalc(*command, "--format", "csv").out)))

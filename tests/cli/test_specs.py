@@ -1,4 +1,4 @@
-"""`netcalc specs`: by family, with figures, filtered and searched."""
+"""Output of `netcalc specs`: families, figures, filters and search."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def test_pages(name: str, format_: str, netcalc: Callable[..., Ran], golden: Cal
     golden(f"specs/{name}", netcalc("specs", "--family", "teaching", "--format", format_).out)
 
 
-def test_figures_are_those_of_the_networks(netcalc: Callable[..., Ran]) -> None:
+def test_figures_equal_those_of_the_summary(netcalc: Callable[..., Ran]) -> None:
     specs = json.loads(netcalc("specs", "resnet-", "--family", "resnet", "-f", "json", "-c", "torchvision").out)[
         "specs"
     ]
@@ -28,14 +28,14 @@ def test_figures_are_those_of_the_networks(netcalc: Callable[..., Ran]) -> None:
         assert (spec["params"], spec["macs"]) == (cost.params, cost.macs)
 
 
-def test_a_word_is_looked_for_in_either_case(netcalc: Callable[..., Ran]) -> None:
+def test_the_search_ignores_case(netcalc: Callable[..., Ran]) -> None:
     rows = list(csv.DictReader(io.StringIO(netcalc("specs", "RESNET-34", "--format", "csv").out)))
     assert "resnet34" in [row["name"] for row in rows]
     assert all("resnet-34" in " ".join(row.values()).lower() for row in rows)
 
 
 @pytest.mark.parametrize("arguments", [["--family", "resnt"], ["nothing of the kind"]])
-def test_refusals(arguments: list[str], netcalc: Callable[..., Ran]) -> None:
+def test_invalid_arguments(arguments: list[str], netcalc: Callable[..., Ran]) -> None:
     ran = netcalc("specs", *arguments)
     assert (ran.code, ran.out) == (2, "")
     assert "error[E502]" in ran.err

@@ -1,4 +1,4 @@
-"""Every way to corrupt a program is found by the checker."""
+"""Checker of programs: every kind of corruption is an error."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ layers:
 
 
 def example() -> Program:
-    """Operations, a repeat, a call that shares weights, a tie of an operation and a join."""
+    """Return a program with operations, a repeat, a shared call, a tied operation and a join."""
     return elaborate(load_text(SPEC, "spec.yaml"))
 
 
@@ -217,7 +217,7 @@ def test_the_example_is_well_formed() -> None:
 
 
 @pytest.mark.parametrize("corrupt", CORRUPTIONS, ids=lambda corrupt: corrupt.__name__)
-def test_a_corrupted_program_is_refused(corrupt: Callable[[Program], None]) -> None:
+def test_a_corrupted_program_is_an_error(corrupt: Callable[[Program], None]) -> None:
     program = example()
     corrupt(program)
     with pytest.raises(ProgramError, match=CORRUPTIONS[corrupt]):

@@ -1,4 +1,4 @@
-"""A symbolic program at given sizes against the spec elaborated at these sizes."""
+"""Specialised symbolic programs against the spec elaborated at the same sizes."""
 
 from __future__ import annotations
 
@@ -65,19 +65,19 @@ Figures = tuple[Cost, dict[str, Any], dict[str, Any]]
 
 
 def figures(program: Program) -> Figures:
-    """Costs, output types by path, and parameters by path with their owners."""
+    """Return the costs, the output types by path, and the parameters by path with their owners."""
     check(program)
     shapes = {instance.path: instance.node.output_types for instance in instances(program)}
     return analyse(program).total, shapes, {p.path: (p.param, p.owner, p.dtype) for p in parameters(program)}
 
 
 def symbolic_dims(program: Program) -> dict[str, int]:
-    """The default of each symbolic dim."""
+    """Return the default of each symbolic dim."""
     return {name: value_at(dim, {}) for name, dim in program.dims.items() if isinstance(dim, Poly)}
 
 
 def compare(loaded: Loaded, program: Program, sizes: Mapping[str, int]) -> bool:
-    """Hold a symbolic program against the elaborated one; returns False if the sizes violate an assumption."""
+    """Compare a specialised program with the elaborated one; return False if the sizes violate an assumption."""
     try:
         found = specialise(program, sizes)
     except NetcalcError as error:
@@ -96,7 +96,7 @@ def test_small_specs_at_all_sizes(name: str, data: st.DataObject) -> None:
     program = elaborate(loaded, symbolic=loaded.document.dims)
     sizes = {dim: data.draw(st.integers(1, 30), dim) for dim in symbolic_dims(program)}
     if not compare(loaded, program, sizes):
-        # refused at other sizes than the defaults: there the spec is refused too, or decides otherwise
+        # if the sizes violate an assumption, the spec is refused at them too, or is decided differently
         try:
             other = elaborate(loaded, sizes)
         except NetcalcError:
@@ -115,7 +115,7 @@ def test_shipped_specs(name: str) -> None:
     compare(loaded, program, {dim: size + 32 for dim, size in default.items()})
 
 
-def test_dims_that_are_not_given_stay_symbolic() -> None:
+def test_dims_without_a_size_stay_symbolic() -> None:
     loaded = load_text("netcalc: 1" + SMALL["windows"])
     program = elaborate(loaded, symbolic=["batch", "height", "width"])
     part = specialise(program, {"height": 20, "batch": 3})
@@ -153,7 +153,7 @@ def test_a_violated_assumption_is_named() -> None:
         ({"batch": True}, "batch should be"),
     ],
 )
-def test_sizes_that_are_refused(sizes: dict[str, int], message: str) -> None:
+def test_invalid_sizes(sizes: dict[str, int], message: str) -> None:
     program = elaborate(load_text("netcalc: 1" + SMALL["windows"]), symbolic=["batch"])
     with pytest.raises(NetcalcError, match=message):
         specialise(program, sizes)

@@ -1,4 +1,4 @@
-"""Small programs for tests of the executor."""
+"""Small programs for tests of runs."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from netcalc.spec.library import load_text
 
 
 def program(text: str, *, training: bool = False, **settings: Any) -> Program:
-    """The program of a spec in a string, without the first line that every spec has."""
+    """Return the program of a spec in a string, to which the line ``netcalc: 1`` is added."""
     return elaborate(load_text("netcalc: 1\n" + text), settings, training=training)
 
 
-#: Two linear layers, one of them with the weights of the other, and one repeated.
+#: Two linear layers, the second with the weights of the first, and a repeated one.
 TIED = """
 inputs: {x: [2, 6]}
 layers:

@@ -73,7 +73,7 @@ def steady_token_line(draw: st.DrawFn, width: int) -> Any:
 
 @st.composite
 def networks(draw: st.DrawFn) -> Spec:
-    """Draw a small network: a stem, repeated parts and a head."""
+    """Draw a small network: a stem, repeated layers and a head."""
     repeated: list[Any] = []
     tokens = draw(st.booleans())
     width = draw(st.sampled_from([4, 8]))
@@ -109,13 +109,13 @@ def program(spec: Spec, **options: Any) -> Program:
     return elaborate(load_data(spec), **options)
 
 
-def by_hand(spec: Spec) -> Spec:
+def unrolled_spec(spec: Spec) -> Spec:
     """Return the same spec with its repeats written out."""
     layers: list[Any] = []
     for line in spec["layers"]:
         if isinstance(line, dict) and "repeat" in line:
-            turns = [{"name": f"{line['name']}.{turn}", "sequence": line["sequence"]} for turn in range(line["repeat"])]
-            layers += turns
+            for index in range(line["repeat"]):
+                layers.append({"name": f"{line['name']}.{index}", "sequence": line["sequence"]})
         else:
             layers.append(line)
     return {**spec, "layers": layers}
@@ -123,15 +123,15 @@ def by_hand(spec: Spec) -> Spec:
 
 @drawn
 @given(networks())
-def test_what_is_predicted_happens(spec: Spec) -> None:
+def test_predictions_hold(spec: Spec) -> None:
     report = verify(program(spec))
     assert report.ok, [str(check) for check in report.failures]
 
 
 @drawn
 @given(networks())
-def test_folded_is_unrolled(spec: Spec) -> None:
-    folded, unrolled = program(spec), program(by_hand(spec))
+def test_folded_repeats_equal_unrolled_ones(spec: Spec) -> None:
+    folded, unrolled = program(spec), program(unrolled_spec(spec))
     one, other = analyse(folded), analyse(unrolled)
     assert one.total == other.total
     rows = summarise(one, unroll=True).layers
@@ -156,7 +156,7 @@ def test_rows_add_up_at_every_depth(spec: Spec, convention: str, unroll: bool) -
 
 @drawn
 @given(networks())
-def test_a_symbol_stands_for_any_size(spec: Spec) -> None:
+def test_symbolic_figures_equal_the_numeric_figures(spec: Spec) -> None:
     batch = spec["dims"]["batch"]
     symbolic = analyse(program(spec, symbolic=("batch",))).total
     numbers = analyse(program(spec)).total

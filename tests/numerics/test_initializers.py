@@ -1,4 +1,4 @@
-"""Initialisers: distributions against theory, seeds, and the ``--init`` option."""
+"""Initialisers: distributions, seeds, and the ``--init`` option."""
 
 from __future__ import annotations
 
@@ -79,14 +79,14 @@ def test_a_padding_row_is_zero() -> None:
 
 
 @given(st.lists(st.text("ab.01", min_size=1, max_size=8), min_size=2, max_size=6, unique=True), st.integers(0, 2**64))
-def test_every_path_has_numbers_of_its_own(paths: list[str], seed: int) -> None:
+def test_every_path_has_its_own_random_numbers(paths: list[str], seed: int) -> None:
     samples = {path: generator(seed, path).random(4).tobytes() for path in paths}
     assert len(set(samples.values())) == len(paths)
     assert all(generator(seed, path).random(4).tobytes() == samples[path] for path in reversed(paths))
     assert all(generator(seed + 1, path).random(4).tobytes() != samples[path] for path in paths)
 
 
-def test_numbers_stay_the_same() -> None:
+def test_random_numbers_are_stable_across_releases() -> None:
     """Drawn numbers do not change between releases."""
     assert generator(0, "fc.weight").integers(0, 2**32, 3).tolist() == [2487559807, 3136846211, 2233688881]
 
@@ -131,7 +131,7 @@ def start(text: str, init: str | list[str] = "default") -> dict[str, np.ndarray]
     return {f"{i.path}.{p.name}": parameters.fetch(i, p) for i in instances(net) for p in i.node.params}
 
 
-def test_an_option_without_pattern_leaves_vectors_alone() -> None:
+def test_an_option_without_pattern_applies_to_matrices_only() -> None:
     before, after = start(TIED), start(TIED, "constant(0.5)")
     assert all((after[name] == 0.5).all() for name in after if name.endswith("weight"))
     np.testing.assert_array_equal(before["a.bias"], after["a.bias"])
@@ -145,7 +145,7 @@ def test_the_last_option_that_applies_decides() -> None:
     np.testing.assert_array_equal(after["stack.1.weight"], start(TIED)["stack.1.weight"])
 
 
-def test_the_spec_has_rules_too_and_options_go_before_them() -> None:
+def test_options_take_precedence_over_rules_of_the_spec() -> None:
     text = TIED + 'init: {"a.*": ones, "*.bias": zeros}\n'
     plain, option = start(text), start(text, "a.bias=constant(3)")
     assert (plain["a.bias"] == 1).all()  # the first of the spec's rules that matches
@@ -154,13 +154,13 @@ def test_the_spec_has_rules_too_and_options_go_before_them() -> None:
     assert (option["a.weight"] == 1).all()
 
 
-def test_a_tied_tensor_starts_as_its_owner() -> None:
+def test_a_tied_tensor_equals_its_owner() -> None:
     values = start(TIED)
     np.testing.assert_array_equal(values["a.weight"], values["b.weight"])
     assert (values["a.bias"] != values["b.bias"]).any()
 
 
-def test_a_tied_tensor_starts_as_its_owner_says() -> None:
+def test_a_tied_tensor_is_initialised_by_the_rule_of_its_owner() -> None:
     text = """
 inputs: {ids: {shape: [3], dtype: int64, range: [0, 50]}}
 layers:

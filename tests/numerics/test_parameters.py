@@ -41,7 +41,7 @@ layers:
 
 
 def loaded(net: Program, weights: Any) -> dict[str, np.ndarray]:
-    """Return every parameter, loaded from these weights."""
+    """Return all parameters, loaded from these weights."""
     given = Parameters(net, weights)
     return {f"{i.path}.{p.name}": given.fetch(i, p) for i in instances(net) for p in i.node.params}
 
@@ -52,12 +52,12 @@ def state(net: Program) -> dict[str, np.ndarray]:
     return {p.path: rng.integers(1, 9, p.param.shape).astype(p.dtype) for p in parameters(net) if p.owner == p.path}
 
 
-def kinds(net: Program, weights: Any) -> set[tuple[str, str]]:
+def mismatches(net: Program, weights: Any) -> set[tuple[str, str]]:
     return {(m.kind, m.name) for m in check_weights(net, weights).mismatches}
 
 
 @pytest.mark.parametrize("suffix", [".npz", ".safetensors"])
-def test_a_file_that_fits(tmp_path: Path, suffix: str) -> None:
+def test_a_matching_file(tmp_path: Path, suffix: str) -> None:
     net = program(PLAIN)
     write_tensors(tmp_path / f"w{suffix}", state(net))
     report = check_weights(net, tmp_path / f"w{suffix}")
@@ -67,14 +67,14 @@ def test_a_file_that_fits(tmp_path: Path, suffix: str) -> None:
         np.testing.assert_array_equal(values[name], array)
 
 
-def test_everything_wrong_is_reported_at_once() -> None:
+def test_all_mismatches_are_reported() -> None:
     net = program(PLAIN)
     given = state(net)
     given["a.wieght"] = given.pop("a.weight")
     given["a.bias"] = given["a.bias"].astype(np.float16)
     given["b.weight"] = given["b.weight"].T
     given["b.bias"] = np.ones(7, np.float32)
-    assert kinds(net, given) == {
+    assert mismatches(net, given) == {
         ("missing", "a.weight"),
         ("unexpected", "a.wieght"),
         ("dtype", "a.bias"),
@@ -90,14 +90,14 @@ def test_everything_wrong_is_reported_at_once() -> None:
     assert "'a.bias' is float16, and the spec has float32" in text
 
 
-def test_a_prefix_on_every_name_is_one_finding() -> None:
+def test_a_common_prefix_is_one_mismatch() -> None:
     net = program(PLAIN)
     report = check_weights(net, {f"module.{name}": array for name, array in state(net).items()})
     assert {m.kind for m in report.mismatches} == {"missing"}
     assert {m.hint for m in report.mismatches} == {"the file's names begin with 'module.'"}
 
 
-def test_tied_tensors_stand_under_one_name_or_all() -> None:
+def test_tied_tensors_may_be_stored_under_one_name_or_all() -> None:
     net = program(TIED)
     once = state(net)
     assert "b.weight" not in once
@@ -113,16 +113,16 @@ def test_tied_tensors_stand_under_one_name_or_all() -> None:
 def test_tied_tensors_that_differ() -> None:
     net = program(TIED)
     given = state(net) | {"b.weight": np.zeros((6, 6), np.float32)}
-    assert check_weights(net, given).ok  # headers do not tell
+    assert check_weights(net, given).ok  # headers do not show it
     with pytest.raises(NetcalcError, match=r"'a\.weight' and 'b\.weight' are one tensor.*untie 'a\.weight'"):
         Parameters(net, given)
 
 
-def test_a_tied_tensor_under_no_name() -> None:
+def test_a_missing_tied_tensor() -> None:
     net = program(TIED)
     given = state(net)
     del given["a.weight"]
-    assert kinds(net, given) == {("missing", "a.weight")}
+    assert mismatches(net, given) == {("missing", "a.weight")}
 
 
 def test_fused_and_transposed_tensors() -> None:
@@ -157,7 +157,7 @@ layers:
 """
 
 
-def test_tensors_that_are_stacked() -> None:
+def test_stacked_tensors() -> None:
     rng = np.random.default_rng(0)
     given = {"gate.weight": rng.normal(size=(3, 6)).astype(np.float32)}
     for number in range(3):
@@ -169,28 +169,28 @@ def test_tensors_that_are_stacked() -> None:
     np.testing.assert_array_equal(values["experts.up_proj"][2], given["expert_2.wi"])
     np.testing.assert_array_equal(values["experts.down_proj"][1], given["expert_1.wo"].T)
     assert check_weights(net, state(net)).ok
-    assert kinds(net, {k: v for k, v in given.items() if k != "expert_1.wi"}) == {("missing", "expert_1.wi")}
+    assert mismatches(net, {k: v for k, v in given.items() if k != "expert_1.wi"}) == {("missing", "expert_1.wi")}
     given["expert_2.wo"] = given["expert_2.wo"].T
     (wrong,) = check_weights(net, given).mismatches
     assert wrong.message == "'expert_2.wo' (for experts.down_proj) is 6×4 float32, and the spec has 4×6 float32"
 
 
-def test_a_stack_of_another_height() -> None:
+def test_a_stack_of_the_wrong_length() -> None:
     net = program(STACKED.replace('stack: "${number}"', "stack: 4", 1))
     given = state(net)
     up = given.pop("experts.up_proj")
     given |= {f"expert_{number}.wi": up[number % 3] for number in range(4)}
-    assert kinds(net, given) == {("shape", "expert_{}.wi")}
+    assert mismatches(net, given) == {("shape", "expert_{}.wi")}
 
 
-def test_mapped_tensors_may_have_their_own_names() -> None:
+def test_mapped_tensors_may_keep_their_own_names() -> None:
     net = program(FUSED)
     assert check_weights(net, state(net)).ok
     values = loaded(net, state(net))
     np.testing.assert_array_equal(values["v.weight"], state(net)["v.weight"])
 
 
-def test_counters_may_be_absent_and_statistics_may_not() -> None:
+def test_counters_may_be_missing_but_statistics_may_not() -> None:
     net = program(NORM)
     given = state(net)
     assert given["bn.num_batches_tracked"].shape == ()
@@ -202,10 +202,10 @@ def test_counters_may_be_absent_and_statistics_may_not() -> None:
     assert [m.message for m in report.mismatches] == ["the buffer 'bn.running_mean' is missing"]
 
 
-def test_what_is_not_kept_in_checkpoints_is_not_looked_for() -> None:
+def test_non_persistent_buffers_are_not_read_from_checkpoints() -> None:
     net = program("inputs: {x: [2, 4, 6, 6]}\nlayers: [{name: blur, blur_pool2d: {}}]")
     assert check_weights(net, {}).ok
-    assert check_weights(net, {"blur.filt": np.zeros(3)}).ok  # held all the same, and not used
+    assert check_weights(net, {"blur.filt": np.zeros(3)}).ok  # present, but not used
     assert loaded(net, {"blur.filt": np.zeros(3)})["blur.filt"].sum() == pytest.approx(1)
 
 

@@ -20,7 +20,7 @@ from netcalc.files import replacing
 from netcalc.numerics.numpy_dtypes import numpy_dtype
 from netcalc.numerics.tensor_files import Arrays, Header, open_tensors, read_array, write_tensors
 
-#: Windows has neither links for every user nor devices among its files.
+#: Windows has no device files, and symbolic links only for some users.
 posix = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX files")
 
 SAMPLE = {
@@ -69,7 +69,7 @@ def test_files_of_numpy(tmp_path_factory: pytest.TempPathFactory, array: np.ndar
         np.testing.assert_array_equal(opened.load("x"), array)
 
 
-def test_numpy_reads_what_is_written(tmp_path: Path) -> None:
+def test_numpy_reads_written_files(tmp_path: Path) -> None:
     write_tensors(tmp_path / "t.npz", SAMPLE)
     with np.load(tmp_path / "t.npz") as archive:
         assert set(archive) == set(SAMPLE)
@@ -90,7 +90,7 @@ def test_headers_of_a_file_larger_than_memory(tmp_path: Path) -> None:
     assert open_tensors(path).headers == {"w": Header((1 << 20, 1 << 20), "float32")}
 
 
-def test_one_array_of_a_file(tmp_path: Path) -> None:
+def test_a_single_array_is_loaded(tmp_path: Path) -> None:
     write_tensors(tmp_path / "x.npy", {"x": np.ones(3)})
     write_tensors(tmp_path / "two.npz", {"x": np.ones(3), "y": np.zeros(2)})
     assert read_array(tmp_path / "x.npy", "image").shape == (3,)
@@ -127,7 +127,7 @@ def test_pickled_arrays_are_refused(tmp_path: Path) -> None:
         read_array(tmp_path / "x.npy", "x")
 
 
-def test_a_directory_is_no_file(tmp_path: Path) -> None:
+def test_a_directory_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "d.npz").mkdir()
     with pytest.raises(NetcalcError, match="E605"):
         open_tensors(tmp_path / "d.npz")
@@ -135,7 +135,7 @@ def test_a_directory_is_no_file(tmp_path: Path) -> None:
         write_tensors(tmp_path / "d.npz", {})
 
 
-def test_what_cannot_be_written_is_refused(tmp_path: Path) -> None:
+def test_tensors_that_cannot_be_written(tmp_path: Path) -> None:
     half = {"h": np.ones(2, ml_dtypes.bfloat16)}
     with pytest.raises(NetcalcError, match="'h' is bfloat16, which NumPy's files cannot hold"):
         write_tensors(tmp_path / "x.npz", half)
@@ -151,7 +151,7 @@ def test_what_cannot_be_written_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("suffix", [".npz", ".safetensors", ".npy"])
-def test_an_error_leaves_the_old_file(tmp_path: Path, suffix: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_keeps_the_old_file(tmp_path: Path, suffix: str, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / f"x{suffix}"
     write_tensors(path, {"x": np.ones(3)})
     before = path.read_bytes()
@@ -168,7 +168,7 @@ def test_an_error_leaves_the_old_file(tmp_path: Path, suffix: str, monkeypatch: 
 
 
 @posix
-def test_a_link_stays_a_link(tmp_path: Path) -> None:
+def test_symbolic_links_are_followed(tmp_path: Path) -> None:
     (tmp_path / "real.npy").touch()
     (tmp_path / "link.npy").symlink_to("real.npy")
     write_tensors(tmp_path / "link.npy", {"x": np.ones(2)})

@@ -13,6 +13,7 @@ from safetensors.numpy import load_file
 from netcalc.engine.run import RunResult, forward
 from netcalc.numerics.parameters import check_weights
 from netcalc.spec import elaborate, load_document
+from tests.zoo.harness import assert_close
 
 TRUTH = Path(__file__).parent.parent / "truth"
 
@@ -23,7 +24,7 @@ def parts(case: str, kind: str) -> dict[str, np.ndarray]:
 
 
 def transformer(case: str, **settings: Any) -> tuple[RunResult, RunResult]:
-    """The shipped Transformer with the sizes, weights and inputs of a case, on the reference path and planned."""
+    """Return the outputs of the shipped Transformer for a recorded case, by the reference path and planned."""
     given = parts(case, "in")
     batch, source = given["src"].shape
     sizes = {"batch": batch, "source": source, "target": given["tgt"].shape[1]}
@@ -33,11 +34,6 @@ def transformer(case: str, **settings: Any) -> tuple[RunResult, RunResult]:
     inputs = {spec.name: given[spec.name] for spec in program.inputs}
     traced = forward(program, inputs, weights=weights, trace=["*"], keep=True)
     return traced, forward(program, inputs, weights=weights, threads=2)
-
-
-def close(got: np.ndarray, want: np.ndarray) -> None:
-    assert got.shape == want.shape
-    assert float(np.abs(got - want).max()) <= 1e-5 * float(np.abs(want).max())
 
 
 @pytest.mark.parametrize(
@@ -59,14 +55,14 @@ def test_the_transformer_equals_torch(case: str, settings: dict[str, Any]) -> No
     result, planned = transformer(case, decoder_layers=2, **settings)
     assert (result.plan, planned.plan) == ("reference", "fast")
     for run in (result, planned):
-        close(run.outputs["logits"], parts(case, "out")[""])
+        assert_close(run.outputs["logits"], parts(case, "out")[""], 1e-5, "logits")
     traced = {row.path: row.array for row in result.trace}
     ours = {
-        "pos": "pos_tgt",  # torch's one module is called twice, and the second call is what was recorded
+        "pos": "pos_tgt",  # in torch one module is called twice, and the second call is recorded
         "transformer.encoder": "transformer.encoder.norm",
         "transformer.decoder": "transformer.decoder.norm",
     }
     for name in record["activations"]:
         array = traced[ours.get(name, name)]
         assert array is not None
-        close(array, parts(case, "act")[name])
+        assert_close(array, parts(case, "act")[name], 1e-5, name)

@@ -1,4 +1,4 @@
-"""What the tests of operations share: running one operation, checking it against itself, and recorded truth."""
+"""Helpers for tests of operations: execution of one operation with checks, and recorded results."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from safetensors.numpy import load_file
 from netcalc import ops
 from netcalc.dims import value_at
 from netcalc.ir import dtype_of
-from netcalc.numerics.kernels import Run, apply
+from netcalc.numerics.kernels import TABLES, Run, apply
 from netcalc.numerics.numpy_dtypes import numpy_dtype
 from netcalc.numerics.tally import tallied, tallying
 from netcalc.opdef import Context
@@ -23,14 +23,14 @@ from netcalc.tensor_type import TensorType
 from tests.nodes import node_of, program_of
 from tests.ops.planned import planned
 
-#: What sums in another order may change, in units of the largest number.
+#: Tolerance of sums in another order, relative to the largest element.
 _ROUNDING = {"float16": 2e-3, "bfloat16": 2e-2, "float32": 1e-5, "float64": 1e-12}
 TRUTH = Path(__file__).parent.parent / "truth"
 
 
 @dataclass
 class Outcome:
-    """What running one operation gave."""
+    """Result of running one operation."""
 
     outputs: tuple[np.ndarray, ...]
     updates: dict[str, np.ndarray]
@@ -48,10 +48,10 @@ def execute(
     training: bool = False,
     seed: int = 0,
 ) -> Outcome:
-    """Runs one operation and holds everything predicted of it against what happened.
+    """Run one operation, and check all that is predicted of it.
 
-    Output shapes and dtypes equal ``infer``'s; the parameters given are those that ``params`` declares, in name
-    and shape; the work counted during the run equals the cost terms, kind by kind.
+    Output shapes and dtypes equal ``infer``'s; the parameters have the names and shapes that ``params``
+    declares; the work counted during the run equals the cost terms of each kind; a planned run gives the same outputs.
     """
     declared = ops.find(name)
     assert declared is not None, name
@@ -63,7 +63,7 @@ def execute(
     rng = np.random.default_rng(seed)
     if weights is None:
         weights = {n: rng.normal(size=p.shape).astype(p.dtype or "float32") for n, p in wanted.items()}
-        # variances and the like must be positive, counters whole
+        # buffers such as variances must be positive
         weights = {n: np.abs(w) if wanted[n].is_buffer else w for n, w in weights.items()}
     assert {n: w.shape for n, w in weights.items()} == {n: p.shape for n, p in wanted.items()}
 
@@ -86,12 +86,25 @@ def execute(
         program = program_of(node)
         typed = {n: w.astype(numpy_dtype(dtype_of(wanted[n], node, "float32"))) for n, w in weights.items()}
         for one, other in zip(apply(op, Run(), arrays, typed), planned(program, arrays, typed), strict=True):
-            alike(one, other)
+            assert_close(one, other)
     return Outcome(tuple(np.asarray(o) for o in outputs), {n: np.asarray(u) for n, u in run.updates.items()})
 
 
-def alike(reference: np.ndarray, ours: np.ndarray) -> None:
-    """The same to within roundings: infinities and NaN in the same places, whole numbers and truth values equal."""
+def buffer_table(name: str, attrs: dict[str, Any], *inputs: TensorType) -> np.ndarray:
+    """Return the computed content of the only buffer of an operation."""
+    declared = ops.find(name)
+    assert declared is not None, name
+    op = declared(**attrs)
+    (buffer,) = (p for p in op.params(Context(), *inputs) if p.is_buffer)
+    formula = TABLES.get(name)
+    assert formula is not None and buffer.init.kind == "table"
+    content = formula(op, buffer.name, buffer.shape)
+    assert content.shape == buffer.shape
+    return content
+
+
+def assert_close(reference: np.ndarray, ours: np.ndarray) -> None:
+    """Assert equality within rounding: infinities and NaN in the same places, integers and booleans equal."""
     assert (ours.shape, ours.dtype) == (reference.shape, reference.dtype)
     if reference.dtype.kind in "iub":
         np.testing.assert_array_equal(ours, reference)
@@ -106,7 +119,7 @@ def alike(reference: np.ndarray, ours: np.ndarray) -> None:
 
 @dataclass
 class Case:
-    """One recorded case of a truth collection."""
+    """Recorded case of a truth collection."""
 
     id: str
     spec: str
@@ -117,7 +130,7 @@ class Case:
     tolerances: list[float]
 
     def check(self, outputs: tuple[np.ndarray, ...]) -> None:
-        """Every recorded output, within 30 × the recorded float64 difference, and never over 1e-5 relative."""
+        """Compare with the recorded outputs, within 30 × the recorded float64 difference and 1e-5 relative."""
         for got, want, tolerance in zip(outputs, self.outputs, self.tolerances, strict=False):
             largest = float(np.abs(want).max())
             allowed = min(max(30 * tolerance, 1e-6 * largest), 1e-5 * max(largest, 1e-30))
@@ -132,12 +145,12 @@ def _collection(name: str) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
 
 
 def case_ids(collection: str) -> list[str]:
-    """The ids of every case in a collection."""
+    """Return the ids of all cases in a collection."""
     return list(_collection(collection)[0])
 
 
 def truth_case(collection: str, case: str) -> Case:
-    """One recorded case, by collection and id."""
+    """Return a recorded case by collection and id."""
     listing, tensors = _collection(collection)
     record = listing[case]
 

@@ -1,4 +1,4 @@
-"""One operation as a program of its own, run by the planner."""
+"""Planned run of a single operation."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from netcalc.opdef import Param
 __all__ = ["planned"]
 
 
-class _Given:
-    """Parameters that are in memory, by their name in the operation."""
+class _ArrayParameters:
+    """Parameters in memory, by their names in the operation."""
 
     def __init__(self, weights: Mapping[str, np.ndarray]) -> None:
         self._weights = weights
@@ -28,6 +28,6 @@ class _Given:
 def planned(
     program: Program, arrays: Sequence[np.ndarray | None], weights: Mapping[str, np.ndarray]
 ) -> list[np.ndarray]:
-    """The outputs of that operation on two threads."""
-    parameters: Any = _Given(weights)
+    """Return the outputs of a program of one operation, planned for two threads."""
+    parameters: Any = _ArrayParameters(weights)
     return Session(Plan(program, 2), parameters)([array for array in arrays if array is not None])

@@ -1,4 +1,4 @@
-"""What is predicted of one operation, for tests of shapes, parameters and counts."""
+"""Predictions for one operation, for tests of shapes, parameters and counts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from netcalc.tensor_type import TensorType
 
 @dataclass
 class Prediction:
-    """The output shapes, the shapes of parameters by name, the work by kind, and the working."""
+    """Output shapes, shapes of parameters by name, work by kind, and the working of one operation."""
 
     shapes: list[tuple[Dim, ...]]
     params: dict[str, tuple[Dim, ...]]
@@ -22,7 +22,7 @@ class Prediction:
     steps: list[WorkingLine]
 
     def at(self, **sizes: int) -> Prediction:
-        """The same with names of sizes replaced by numbers."""
+        """Return the prediction with names of sizes replaced by numbers."""
 
         def numbers(shape: tuple[Dim, ...]) -> tuple[int, ...]:
             return tuple(value_at(size, sizes) for size in shape)
@@ -34,7 +34,7 @@ class Prediction:
 
 
 def predict(name: str, attrs: dict[str, Any], *shapes: tuple[Dim, ...]) -> Prediction:
-    """Applies the rules of an operation to float32 inputs of these shapes."""
+    """Return the prediction for an operation on float32 inputs of these shapes."""
     declared = ops.find(name)
     assert declared is not None, name
     op = declared(**attrs)
@@ -49,7 +49,7 @@ def predict(name: str, attrs: dict[str, Any], *shapes: tuple[Dim, ...]) -> Predi
 
 
 def agrees_symbolically(name: str, attrs: dict[str, Any], shape: tuple[int, ...], grown: int = 0) -> None:
-    """Holds the rules on named sizes against the rules on numbers, also at sizes other than the defaults."""
+    """Assert that predictions on named sizes equal those on numbers, also at sizes other than the defaults."""
     free = [axis for axis in range(len(shape)) if axis != 1]
     symbolic = tuple(symbol(f"n{axis}", default=n) if axis in free else n for axis, n in enumerate(shape))
     sizes = {f"n{axis}": shape[axis] + grown for axis in free}

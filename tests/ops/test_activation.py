@@ -1,4 +1,4 @@
-"""Activations and gated units against recorded torch results, and what their rules say."""
+"""Activations and gated units: recorded torch results, and rules."""
 
 from __future__ import annotations
 
@@ -56,14 +56,14 @@ def test_softmax_of_a_masked_row_is_nan_as_in_torch() -> None:
 
 
 @pytest.mark.parametrize("name", ["sigmoid", "silu", "elu", "softplus", "mish", "quick_gelu", "gelu"])
-def test_far_values_stay_finite(name: str) -> None:
+def test_large_inputs_give_finite_results(name: str) -> None:
     x = np.array([-1000, 1000], np.float32)
     (y,) = execute(name, {}, x).outputs
     assert np.isfinite(y).all()
 
 
 @pytest.mark.parametrize("name", ["glu", "reglu", "geglu", "swiglu"])
-def test_gate_names_the_half_that_is_activated(name: str) -> None:
+def test_gate_selects_the_half_that_is_activated(name: str) -> None:
     """Swapping the halves and the name of the gate changes nothing."""
     a, b = np.random.default_rng(0).normal(size=(2, 3, 4)).astype(np.float32)
     one, other = np.concatenate([a, b], 1), np.concatenate([b, a], 1)
@@ -74,7 +74,7 @@ def test_gate_names_the_half_that_is_activated(name: str) -> None:
     assert np.array_equal(standard, first) == (name != "glu")
 
 
-def test_prelu_starts_where_it_is_told_to() -> None:
+def test_prelu_is_initialised_with_its_attribute() -> None:
     op = ops.find("prelu")(num_parameters=4, init=0.1)  # type: ignore[misc]
     (slope,) = op.params(Context(), TensorType((2, 4, 3)))
     assert (slope.name, slope.shape, dict(slope.init.args)) == ("weight", (4,), {"value": 0.1})
@@ -90,7 +90,7 @@ def test_prelu_starts_where_it_is_told_to() -> None:
         ("glu", {"axis": 0}, (3, 4), "its size 3 is odd"),
     ],
 )
-def test_refusals(name: str, attrs: dict[str, Any], shape: tuple[int, ...], said: str) -> None:
+def test_invalid_inputs(name: str, attrs: dict[str, Any], shape: tuple[int, ...], said: str) -> None:
     declared = ops.find(name)
     assert declared is not None
     with pytest.raises(RuleError, match=said):
@@ -108,14 +108,14 @@ def test_refusals(name: str, attrs: dict[str, Any], shape: tuple[int, ...], said
         ("swiglu", {"gate": "third"}),
     ],
 )
-def test_attributes_are_strict(name: str, attrs: dict[str, Any]) -> None:
+def test_invalid_attributes(name: str, attrs: dict[str, Any]) -> None:
     declared = ops.find(name)
     assert declared is not None
     with pytest.raises(ValidationError):
         declared(**attrs)
 
 
-def test_integers_rectify_and_do_not_exponentiate() -> None:
+def test_integers_are_accepted_by_rectifiers_only() -> None:
     x = np.array([-2, 3])
     assert execute("relu", {}, x).outputs[0].tolist() == [0, 3]
     for name in EVERY:

@@ -1,4 +1,4 @@
-"""Adaptive and global pooling against recorded torch results, on named sizes, and in what they refuse."""
+"""Adaptive and global pooling: recorded torch results, named sizes, and invalid arguments."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_one_window_is_global_pooling(name: str, attrs: dict[str, Any]) -> None:
     assert one == other
 
 
-def test_equal_windows_are_a_plain_pooling() -> None:
+def test_equal_windows_equal_ordinary_pooling() -> None:
     x = np.random.default_rng(0).normal(size=(2, 3, 6, 8)).astype("float32")
     adaptive = predict("adaptive_avg_pool2d", {"output_size": [3, 2]}, x.shape)
     plain = predict("avg_pool2d", {"kernel": [2, 4]}, x.shape)
@@ -81,17 +81,17 @@ def test_prediction_equals_execution(drawn: tuple[str, dict[str, Any], tuple[int
         agrees_symbolically(name, attrs, shape, grown)
 
 
-def test_takes_a_named_target_that_divides_the_size() -> None:
+def test_a_named_output_size_may_divide_the_size() -> None:
     n = symbol("n", default=3)
     found = predict("adaptive_avg_pool1d", {"output_size": n}, (1, 2, 4 * n)).at(n=5)
     assert found == predict("adaptive_avg_pool1d", {"output_size": 5}, (1, 2, 20)).at()
 
 
-def test_does_not_guess_how_windows_overlap() -> None:
+def test_an_undecided_overlap_of_windows_is_an_error() -> None:
     with pytest.raises(UndecidedError, match="the overlap of the windows from 7 to n elements is undecided"):
         predict("adaptive_avg_pool1d", {"output_size": symbol("n", default=3)}, (1, 2, 7))
 
 
-def test_refuses_the_wrong_rank() -> None:
+def test_a_wrong_rank_is_an_error() -> None:
     with pytest.raises(RuleError, match="takes an input of 3 or 4 dimensions, and this one has 5"):
         predict("global_avg_pool2d", {}, (1, 2, 3, 4, 5))

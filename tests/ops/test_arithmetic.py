@@ -1,4 +1,4 @@
-"""Combining and elementwise functions: what they refuse, what they advise, and sizes that stay symbolic."""
+"""Arithmetic and elementwise functions: errors, suggested fixes, and symbolic sizes."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_one_minus() -> None:
 
 @pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16])
 def test_half_precision_rounds_once(dtype: Any) -> None:
-    """One third has no exact form in either, so a number rounded beforehand would show."""
+    """One third is inexact in both types, so that rounding the number first would change the result."""
     y = execute("mul", {"value": 1 / 3}, x.astype(dtype)).outputs[0]
     assert y.dtype == dtype
     np.testing.assert_array_equal(y, (x.astype(dtype).astype(np.float32) * np.float32(1 / 3)).astype(dtype))
@@ -84,7 +84,7 @@ def test_work_of_a_power(exponent: float, work: dict[str, int]) -> None:
     full=st.lists(st.integers(1, 4), max_size=4),
     data=st.data(),
 )
-def test_broadcasting_counts_what_it_runs(name: str, full: list[int], data: st.DataObject) -> None:
+def test_the_work_of_broadcasting_is_counted(name: str, full: list[int], data: st.DataObject) -> None:
     arrays = []
     for _ in range(data.draw(st.integers(2, 4))):
         own = full[data.draw(st.integers(0, len(full))) :]
@@ -104,7 +104,7 @@ def test_symbolic_sizes_broadcast_when_their_forms_are_equal() -> None:
     assert found.at(h=224).work == numbers.work
 
 
-def test_equal_by_chance_is_not_equal() -> None:
+def test_sizes_equal_only_at_the_default_do_not_broadcast() -> None:
     error = refusal("add", {}, TensorType((symbol("h", default=3),)), TensorType((3,)))
     assert "axis 0 is h and 3" in error.message
 
@@ -128,8 +128,8 @@ def test_a_mismatch_names_every_axis() -> None:
         ((2, 10, 512), (2, 10, 256), "give input 2 a projection: linear: {out: 512}"),
     ],
 )
-def test_a_residual_join_is_advised(main: tuple[int, ...], shortcut: tuple[int, ...], remedy: str) -> None:
-    """The first remedy that works, as whoever reports the error finds it, brings the join to work."""
+def test_a_residual_join_gets_a_working_fix(main: tuple[int, ...], shortcut: tuple[int, ...], remedy: str) -> None:
+    """The first applicable fix makes the shapes compatible."""
     types = [TensorType(main), TensorType(shortcut)]
     for fix in refusal("add", {}, *types).fixes:
         declared = ops.find(fix.op)
@@ -147,7 +147,7 @@ def test_a_residual_join_is_advised(main: tuple[int, ...], shortcut: tuple[int, 
 
 
 @pytest.mark.parametrize("shapes", [[(2, 3), (4, 5)], [(1, 2, 3), (2, 3, 4), (4, 5, 6)], [(7,), (5,)]])
-def test_what_has_no_remedy_gets_none_that_works(shapes: list[tuple[int, ...]]) -> None:
+def test_incompatible_shapes_get_no_working_fix(shapes: list[tuple[int, ...]]) -> None:
     types = [TensorType(shape) for shape in shapes]
     for fix in refusal("add", {}, *types).fixes:
         declared = ops.find(fix.op)
@@ -175,7 +175,7 @@ def test_what_has_no_remedy_gets_none_that_works(shapes: list[tuple[int, ...]]) 
         ("neg", {}, ["bool"], "its input is bool", "E402"),
     ],
 )
-def test_refuses(name: str, attrs: dict[str, Any], dtypes: list[Any], message: str, code: str) -> None:
+def test_invalid_inputs(name: str, attrs: dict[str, Any], dtypes: list[Any], message: str, code: str) -> None:
     error = refusal(name, attrs, *(TensorType((2, 3), dtype) for dtype in dtypes))
     assert message in error.message
     assert error.code == code

@@ -1,4 +1,4 @@
-"""Attention against recorded torch results, sparse kernels against dense ones, and what its rules say."""
+"""Attention: recorded torch results, sparse against dense kernels, and rules."""
 
 from __future__ import annotations
 
@@ -17,14 +17,11 @@ from netcalc.dims import Dim, symbol, value_at
 from netcalc.opdef import Context
 from netcalc.ops.attention import ScaledDotProductAttention
 from netcalc.tensor_type import TensorType
+from tests.arrays import normal
 from tests.ops.harness import Case, execute, truth_case
 from tests.ops.prediction import predict
 
 NAME = "scaled_dot_product_attention"
-
-
-def drawn(*shape: int, seed: int = 0) -> np.ndarray:
-    return np.random.default_rng(seed).normal(size=shape).astype(np.float32)
 
 
 def attend(attrs: dict[str, Any], *arrays: np.ndarray | None) -> tuple[np.ndarray, ...]:
@@ -43,7 +40,7 @@ def test_equals_torch(case_id: str, attrs: dict[str, Any]) -> None:
 
 
 def projections(case: Case) -> list[dict[str, np.ndarray]]:
-    """The weights of the projections of query, key and value, however torch stacks them."""
+    """Return the projection weights of query, key and value, which torch may stack."""
     weights = case.weights
     stacked = weights.get("in_proj_weight")
     matrices = [weights[f"{x}_proj_weight"] for x in "qkv"] if stacked is None else np.split(stacked, 3)
@@ -55,7 +52,7 @@ def projections(case: Case) -> list[dict[str, np.ndarray]]:
 
 
 def multi_head(case: Case, inputs: list[np.ndarray], attrs: dict[str, Any], *masks: np.ndarray | None) -> Any:
-    """torch.nn.MultiheadAttention of four heads, out of linear maps and attention."""
+    """Compute torch.nn.MultiheadAttention of four heads by linear layers and attention."""
     heads = []
     for x, weights in zip(inputs, projections(case), strict=True):
         (y,) = execute("linear", {"out": 16, "bias": "bias" in weights}, x, weights=weights).outputs
@@ -113,14 +110,14 @@ alignments = st.sampled_from(["upper_left", "lower_right"])
     sinks=st.booleans(),
     grown=st.integers(0, 4),
 )
-def test_skipping_hidden_pairs_changes_only_the_work(
+def test_sparse_kernels_change_only_the_work(
     queries: int, keys: int, window: Any, tokens: int, causal: bool, alignment: str, sinks: bool, grown: int
 ) -> None:
-    """``execute`` holds the count of pairs in closed form against the pairs that the kernel computes."""
+    """``execute`` compares the closed form of the number of pairs with the pairs that the kernel computes."""
     attrs = {"window": window, "causal": causal, "alignment": alignment, "return_weights": True, "softcap": 2.0}
     attrs["global_tokens"] = 0 if window is None else tokens
-    arrays = drawn(2, 3, queries, 4), drawn(2, 3, keys, 4, seed=1), drawn(2, 3, keys, 5, seed=2)
-    sink = drawn(3) if sinks else None
+    arrays = normal(2, 3, queries, 4), normal(2, 3, keys, 4, seed=1), normal(2, 3, keys, 5, seed=2)
+    sink = normal(3) if sinks else None
     dense = attend(attrs, *arrays, None, None, sink)
     sparse = attend({**attrs, "sparse": True}, *arrays, None, None, sink)
     for one, other in zip(dense, sparse, strict=True):
@@ -139,7 +136,7 @@ def test_skipping_hidden_pairs_changes_only_the_work(
 
 
 def test_pairs_of_a_window_by_hand() -> None:
-    """Six positions that see one to either side: 2 + 3 + 3 + 3 + 3 + 2 pairs; causal, 1 + 2 + 2 + 2 + 2 + 2."""
+    """Six positions, each with one key on either side: 2 + 3 + 3 + 3 + 3 + 2 pairs; causal, 1 + 2 + 2 + 2 + 2 + 2."""
     shape = (1, 1, 6, 10)
     macs = {"window": 1, "sparse": True}, {"window": 1, "sparse": True, "causal": True}
     assert [predict(NAME, attrs, shape, shape, shape).work["mac"] for attrs in macs] == [16 * 20, 11 * 20]
@@ -148,16 +145,16 @@ def test_pairs_of_a_window_by_hand() -> None:
 
 
 def test_a_query_before_the_first_key_is_no_global_token() -> None:
-    """Two queries at one key's end: the first stands before it, and a window of 0 leaves it nothing."""
-    query, key = drawn(1, 1, 2, 4), drawn(1, 1, 1, 4)
+    """Of two queries aligned to the end of one key the first precedes it, and with a window of 0 has no key."""
+    query, key = normal(1, 1, 2, 4), normal(1, 1, 1, 4)
     attrs = {"window": 0, "alignment": "lower_right", "return_weights": True, "sparse": True}
     _, shares = attend(attrs, query, key, key)
     assert shares[0, 0].tolist() == [[0], [1]]
 
 
-def test_global_tokens_are_places_of_the_sequence() -> None:
-    """Queries that stand at the last keys: of places 2 to 5 none is among the first two, of 1 to 5 one is."""
-    keys = drawn(1, 1, 6, 4)
+def test_global_tokens_are_positions_of_the_sequence() -> None:
+    """Queries are aligned to the last keys: of positions 2 to 5 none is among the first two, of 1 to 5 one is."""
+    keys = normal(1, 1, 6, 4)
     for queries in (4, 5):
         attrs = {"window": 0, "global_tokens": 2, "alignment": "lower_right", "return_weights": True}
         _, shares = attend(attrs, keys[:, :, -queries:], keys, keys)
@@ -166,8 +163,8 @@ def test_global_tokens_are_places_of_the_sequence() -> None:
 
 
 def test_window_of_mistral() -> None:
-    """A query sees itself and the window − 1 keys before it (arXiv:2310.06825, section 2)."""
-    x = drawn(1, 1, 7, 4)
+    """A query attends to itself and the window − 1 keys before it (arXiv:2310.06825, section 2)."""
+    x = normal(1, 1, 7, 4)
     _, shares = attend({"causal": True, "window": [2, 0], "return_weights": True}, x, x, x)
     seen = [[max(0, i - 2) <= j <= i for j in range(7)] for i in range(7)]
     assert ((shares[0, 0] > 0) == seen).all()
@@ -189,7 +186,7 @@ def test_blocks(
 ) -> None:
     blocks = {"size": size, "band": band, "global_blocks": everywhere, "random": extra}
     attrs = {"blocks": blocks, "alignment": alignment, "causal": causal, "return_weights": True}
-    arrays = drawn(2, rows * size, 4), drawn(2, columns * size, 4), drawn(2, columns * size, 4)
+    arrays = normal(2, rows * size, 4), normal(2, columns * size, 4), normal(2, columns * size, 4)
     try:
         dense = attend(attrs, *arrays)
     except (ValidationError, RuleError):
@@ -214,7 +211,7 @@ def test_pattern_of_bigbird() -> None:
 
 
 def test_listed_blocks() -> None:
-    x = drawn(1, 1, 8, 4)
+    x = normal(1, 1, 8, 4)
     pairs = [[0, 0], [1, 1], [3, 0], [3, 3], [1, 1]]
     _, shares = attend({"blocks": {"size": 2, "pairs": pairs}, "sparse": True, "return_weights": True}, x, x, x)
     seen = np.zeros((8, 8), bool)
@@ -227,8 +224,8 @@ def test_listed_blocks() -> None:
 # -- other attributes -------------------------------------------------------------------------------
 
 
-def test_dropped_weights_are_the_others_scaled() -> None:
-    x = drawn(2, 3, 8, 4)
+def test_dropout_scales_the_remaining_weights() -> None:
+    x = normal(2, 3, 8, 4)
     attrs = {"dropout": 0.25, "return_weights": True}
     _, before = attend(attrs, x, x, x)
     _, after = execute(NAME, attrs, x, x, x, training=True).outputs
@@ -239,7 +236,7 @@ def test_dropped_weights_are_the_others_scaled() -> None:
     assert not nothing.any() and not output.any()
 
 
-def test_a_sink_takes_its_share() -> None:
+def test_a_sink_takes_part_in_the_softmax() -> None:
     """Scores 0 and a sink of ln 3: each of two keys gets 1/(1 + 1 + 3)."""
     zeros = np.zeros((1, 1, 2, 4), np.float32)
     sinks = np.log(np.array([3], np.float32))
@@ -247,8 +244,8 @@ def test_a_sink_takes_its_share() -> None:
     np.testing.assert_allclose(shares, 0.2, rtol=1e-6)
 
 
-def test_half_precision_accumulates_in_single() -> None:
-    x = drawn(1, 2, 64, 16)
+def test_half_precision_accumulates_in_float32() -> None:
+    x = normal(1, 2, 64, 16)
     (single,) = attend({}, x, x, x)
     (half,) = attend({}, *[x.astype(np.float16)] * 3)
     assert half.dtype == np.float16
@@ -283,13 +280,13 @@ def test_explained_work_names_its_parts() -> None:
         ({"blocks": {"size": 2, "random": 2, "global_blocks": 1}}, ((2, 6, 4),) * 3, "do not fit into 3×3 blocks"),
     ],
 )
-def test_refusals(attrs: dict[str, Any], shapes: tuple[Any, ...], said: str) -> None:
+def test_invalid_inputs(attrs: dict[str, Any], shapes: tuple[Any, ...], said: str) -> None:
     inputs = [None if shape is None else TensorType(shape) for shape in shapes]
     with pytest.raises(RuleError, match=said):
         ScaledDotProductAttention(**attrs).infer(Context(), *inputs)
 
 
-def test_heads_that_do_not_match_hint_at_grouping() -> None:
+def test_mismatched_heads_suggest_grouped_queries() -> None:
     q, k = TensorType((1, 6, 5, 4)), TensorType((1, 2, 5, 4))
     with pytest.raises(RuleError) as refusal:
         ScaledDotProductAttention().infer(Context(), q, k, k)
@@ -313,7 +310,7 @@ def test_heads_that_do_not_match_hint_at_grouping() -> None:
         {"causal": 1},
     ],
 )
-def test_attributes_that_make_no_sense(attrs: dict[str, Any]) -> None:
+def test_invalid_attributes(attrs: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
         ScaledDotProductAttention(**attrs)
 
@@ -330,15 +327,15 @@ def test_symbolic_sizes_agree_with_numbers() -> None:
 
 
 def test_operations_are_hashable() -> None:
-    """Elaboration keeps bodies by their operations' attributes."""
+    """Elaboration memoises bodies by the attributes of their operations."""
     declared = ops.find(NAME)
     assert declared is not None
     a, b = (declared(window=[3, None], blocks={"size": 2, "pairs": [[0, 1]]}) for _ in range(2))
     assert a == b and hash(a) == hash(b)
 
 
-def test_a_flat_mask_is_one_of_keys() -> None:
-    x = drawn(1, 2, 5, 4)
+def test_a_mask_of_one_axis_is_over_keys() -> None:
+    x = normal(1, 2, 5, 4)
     mask = np.array([True, False, True, True, False])
     (flat,) = attend({}, x, x, x, mask)
     (full,) = attend({}, x, x, x, np.tile(mask, (5, 1)))

@@ -1,4 +1,4 @@
-"""Anti-aliased subsampling against published filters, on named sizes, and in what it refuses."""
+"""Anti-aliased subsampling: published filters, named sizes, and invalid arguments."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_prediction_equals_execution(
         ({"filt_size": 5}, (1, 3, 2, 8), "reflect padding must be smaller than the height of 2, and is 2"),
     ],
 )
-def test_refuses_what_does_not_fit(attrs: dict[str, Any], shape: tuple[int, ...], said: str) -> None:
+def test_invalid_inputs(attrs: dict[str, Any], shape: tuple[int, ...], said: str) -> None:
     with pytest.raises(RuleError) as refused:
         predict("blur_pool2d", attrs, shape)
     assert said in refused.value.message

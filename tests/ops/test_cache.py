@@ -1,4 +1,4 @@
-"""A cache of keys and values, step by step against attention over the whole."""
+"""Key-value cache: stepwise generation against attention over the whole sequence."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_generation_in_steps_equals_attention_at_once(steps: list[int], window: 
         assert past[0].shape[-2] <= window
 
 
-def test_lengths_may_be_symbols() -> None:
+def test_lengths_may_be_symbolic() -> None:
     new, past = (1, 8, 1, 64), (1, 8, symbol("past", default=500), 64)
     assert str(predict("key_value_cache", {}, new, new, past, past).shapes[0][2]) == "past + 1"
     kept = predict("key_value_cache", {"window": 4096}, new, new, past, past)
@@ -56,7 +56,7 @@ def test_lengths_may_be_symbols() -> None:
         (((2, 5, 4), (2, 5, 4), (2, 3, 4), (2, 2, 4)), "differ in length"),
     ],
 )
-def test_refusals(shapes: tuple[Any, ...], said: str) -> None:
+def test_invalid_inputs(shapes: tuple[Any, ...], said: str) -> None:
     declared = ops.find("key_value_cache")
     assert declared is not None
     with pytest.raises(RuleError, match=said):

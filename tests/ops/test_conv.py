@@ -1,4 +1,4 @@
-"""Convolutions against recorded torch results, on named sizes, and in what they refuse."""
+"""Convolutions: recorded torch results, named sizes, and invalid arguments."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_asymmetric_padding_and_dilation_are_explained() -> None:
 @pytest.mark.parametrize(
     ("rule", "pads"), [("same_upper", [[0, 1], [2, 2]]), ("same_lower", [[1, 0], [2, 2]]), ("valid", [0, 0])]
 )
-def test_padding_rules_equal_the_padding_that_they_stand_for(rule: str, pads: list[Any]) -> None:
+def test_padding_rules_equal_their_explicit_padding(rule: str, pads: list[Any]) -> None:
     attrs = {"out": 3, "kernel": [3, 5], "stride": [2, 3]}  # TensorFlow's SAME on 8×7: 0 + 1 rows, 2 + 2 columns
     x = np.random.default_rng(0).normal(size=(2, 4, 8, 7)).astype("float32")
     (one,) = execute("conv2d", attrs | {"padding": rule}, x).outputs
@@ -104,20 +104,20 @@ def test_padding_rules_equal_the_padding_that_they_stand_for(rule: str, pads: li
     np.testing.assert_array_equal(one, other)
 
 
-def test_a_window_past_the_slab_gives_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_slabs_of_rows_give_the_same_result(monkeypatch: pytest.MonkeyPatch) -> None:
     from netcalc.numerics.kernels import _windows
 
     x = np.random.default_rng(0).normal(size=(2, 6, 9, 8)).astype("float32")
     attrs = {"out": 4, "kernel": 3, "padding": 1, "groups": 2}
     (whole,) = execute("conv2d", attrs, x).outputs
-    monkeypatch.setattr(_windows, "SLAB_BYTES", 6 * 9 * 8 * 4 * 2)  # two rows at a time, the last alone
+    monkeypatch.setattr(_windows, "SLAB_BYTES", 6 * 9 * 8 * 4 * 2)  # two rows per slab, and a last slab of one row
     (slabs,) = execute("conv2d", attrs, x).outputs
     np.testing.assert_allclose(slabs, whole, rtol=1e-6, atol=1e-6)
 
 
 @st.composite
 def convolutions(draw: st.DrawFn) -> tuple[str, dict[str, Any], tuple[int, ...]]:
-    """A convolution that fits, with its input's shape."""
+    """Draw a valid convolution and its input shape."""
     axes = draw(st.integers(1, 3))
     groups = draw(st.integers(1, 3))
     per_axis = st.lists(st.integers(1, 3), min_size=axes, max_size=axes)
@@ -168,7 +168,7 @@ def test_a_named_size_notes_that_the_kernel_is_assumed_to_fit() -> None:
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float64"])
-def test_keeps_the_type_of_its_input(dtype: str) -> None:
+def test_the_output_has_the_type_of_the_input(dtype: str) -> None:
     x = np.random.default_rng(0).normal(size=(1, 2, 6, 6)).astype(dtype)
     weights = {"weight": np.ones((3, 2, 3, 3), dtype), "bias": np.ones(3, dtype)}
     assert execute("conv2d", {"out": 3, "kernel": 3}, x, weights=weights).outputs[0].dtype == dtype
@@ -200,13 +200,13 @@ def test_keeps_the_type_of_its_input(dtype: str) -> None:
         ({"kernel": 3}, (5, 5), "takes an input of 3 or 4 dimensions, and this one has 2"),
     ],
 )
-def test_refuses_what_does_not_fit(attrs: dict[str, Any], shape: tuple[int, ...], said: str) -> None:
+def test_invalid_inputs(attrs: dict[str, Any], shape: tuple[int, ...], said: str) -> None:
     with pytest.raises(RuleError) as refused:
         predict("conv2d", {"out": 6, **attrs}, shape)
     assert said in refused.value.message
 
 
-def test_refuses_integers() -> None:
+def test_integers_are_an_error() -> None:
     declared = ops.find("conv1d")
     assert declared is not None
     with pytest.raises(RuleError, match="takes floating-point numbers, and its input is int64"):
@@ -227,7 +227,7 @@ def test_refuses_integers() -> None:
         ({"kernel": 3, "padding_mode": "wrap"}, "'zeros', 'reflect', 'replicate' or 'circular'"),
     ],
 )
-def test_refuses_attributes(attrs: dict[str, Any], said: str) -> None:
+def test_invalid_attributes(attrs: dict[str, Any], said: str) -> None:
     declared = ops.find("conv2d")
     assert declared is not None
     with pytest.raises(ValidationError) as refused:
@@ -235,7 +235,7 @@ def test_refuses_attributes(attrs: dict[str, Any], said: str) -> None:
     assert said in str(refused.value)
 
 
-def test_schema_tells_how_many_numbers_an_axis_attribute_takes() -> None:
+def test_the_schema_gives_the_length_of_sizes_per_axis() -> None:
     declared = ops.find("conv3d")
     assert declared is not None
     stride = declared.model_json_schema()["properties"]["stride"]

@@ -1,4 +1,4 @@
-"""Transposed convolutions against recorded torch results, on named sizes, and in what they refuse."""
+"""Transposed convolutions: recorded torch results, named sizes, and invalid arguments."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_counts_equal_torch() -> None:
 
 @st.composite
 def transposed(draw: st.DrawFn) -> tuple[str, dict[str, Any], tuple[int, ...]]:
-    """A transposed convolution, with its input's shape; what padding leaves may be nothing."""
+    """Draw a transposed convolution and its input shape; padding may remove the whole output."""
     axes = draw(st.integers(1, 3))
     groups = draw(st.integers(1, 3))
     per_axis = st.lists(st.integers(1, 3), min_size=axes, max_size=axes)
@@ -90,7 +90,7 @@ def test_prediction_equals_execution(drawn: tuple[str, dict[str, Any], tuple[int
         ({"kernel": 3, "groups": 4}, (1, 4, 5, 5), "6 output channels do not divide into 4 groups"),
     ],
 )
-def test_refuses_what_does_not_fit(attrs: dict[str, Any], shape: tuple[int, ...], said: str) -> None:
+def test_invalid_inputs(attrs: dict[str, Any], shape: tuple[int, ...], said: str) -> None:
     with pytest.raises(RuleError) as refused:
         predict("conv_transpose2d", {"out": 6, **attrs}, shape)
     assert said in refused.value.message

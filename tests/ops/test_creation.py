@@ -1,4 +1,4 @@
-"""Tensors from nothing, their names and types, and what is refused."""
+"""Operations that create tensors: values, names, types, and invalid arguments."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ n = symbol("n", default=4)
 
 
 def declared(name: str, **attrs: Any) -> tuple[TensorType, tuple[Param, ...]]:
-    """The type of the output in a program of float16, and the parameters."""
+    """Return the output type in a float16 program, and the parameters."""
     found = ops.find(name)
     assert found is not None
     op, ctx = found(**attrs), Context(dtype="float16")
@@ -36,7 +36,7 @@ def drawn(param: Param) -> np.ndarray:
 
 
 @pytest.mark.parametrize("name", ["parameter", "buffer"])
-def test_stored_tensors_are_what_they_hold(name: str) -> None:
+def test_stored_tensors_return_their_values(name: str) -> None:
     held = np.arange(6, dtype="float32").reshape(2, 3)
     (y,) = execute(name, {"shape": [2, 3]}, weights={"": held}).outputs
     np.testing.assert_array_equal(y, held)
@@ -47,7 +47,7 @@ def test_a_parameter_has_the_path_of_its_line() -> None:
     assert list(params(found)) == ["encoder.pos_embedding"]
 
 
-def test_a_parameter_meets_the_batch() -> None:
+def test_a_parameter_is_expanded_to_the_batch() -> None:
     found = layers(
         """
         - {name: token, parameter: {shape: [1, 1, 8]}}
@@ -59,7 +59,7 @@ def test_a_parameter_meets_the_batch() -> None:
     assert str(found.main.outputs[0].type) == "2×6×8"
 
 
-def test_types_follow_the_program_unless_told() -> None:
+def test_types_default_to_that_of_the_program() -> None:
     assert declared("parameter", shape=[2])[0].dtype == "float16"
     assert declared("parameter", shape=[2], dtype="float64")[0].dtype == "float64"
     assert declared("buffer", shape=[2])[0].dtype == "float16"
@@ -84,17 +84,17 @@ def test_parameters_and_buffers_differ() -> None:
         ("truncated_normal(std=5, a=-1, b=1)", -1, 1),
     ],
 )
-def test_parameters_start_as_told(init: str, low: float, high: float) -> None:
+def test_parameters_are_initialised_as_declared(init: str, low: float, high: float) -> None:
     _, (param,) = declared("parameter", shape=[50, 20], init=init)
     assert low <= drawn(param).min() <= drawn(param).max() <= high
 
 
-def test_parameters_start_near_zero_unless_told() -> None:
+def test_parameters_are_initialised_near_zero_by_default() -> None:
     _, (param,) = declared("parameter", shape=[200, 50])
     assert drawn(param).std() == pytest.approx(0.02, rel=0.05)
 
 
-def test_buffers_start_with_their_value() -> None:
+def test_buffers_are_initialised_with_their_value() -> None:
     _, (table,) = declared("buffer", value=[[1, 2], [3, 4]], dtype="int64")
     np.testing.assert_array_equal(drawn(table), [[1, 2], [3, 4]])
     _, (filled,) = declared("buffer", shape=[3], value=2.5)
@@ -145,7 +145,7 @@ def test_the_working_is_shown() -> None:
         ("causal_mask", {"queries": 3, "dtype": "int64"}, "E402", "this is int64"),
     ],
 )
-def test_refuses(name: str, attrs: dict[str, Any], code: str, message: str) -> None:
+def test_invalid_inputs(name: str, attrs: dict[str, Any], code: str, message: str) -> None:
     with pytest.raises(RuleError) as caught:
         declared(name, **attrs)
     assert message in caught.value.message
@@ -170,7 +170,7 @@ def test_fractions_and_named_sizes_do_not_mix() -> None:
         ("arange", {"stop": True}, "should be a number"),
     ],
 )
-def test_refuses_attributes(name: str, attrs: dict[str, Any], message: str) -> None:
+def test_invalid_attributes(name: str, attrs: dict[str, Any], message: str) -> None:
     found = ops.find(name)
     assert found is not None
     with pytest.raises(ValidationError, match=message):

@@ -1,4 +1,4 @@
-"""Dropout and stochastic depth: the identity in evaluation, unbiased in training."""
+"""Dropout and stochastic depth: identity in inference, unbiased in training."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ONES = np.ones((64, 32, 4, 4), np.float32)
 
 
 @pytest.mark.parametrize("name", ["dropout", "stochastic_depth"])
-def test_evaluation_passes_through_and_costs_nothing(name: str) -> None:
+def test_inference_is_the_identity_and_costs_nothing(name: str) -> None:
     op = ops.find(name)(p=0.9)  # type: ignore[misc]
     x = TensorType((2, 3))
     assert op.cost(Context(), (x,), (x,)) == ()
@@ -45,7 +45,7 @@ def test_training_drops_whole_groups_and_keeps_the_mean(
     groups = y[tuple(slice(size) for size in drawn)]
     np.testing.assert_array_equal(y, np.broadcast_to(groups, y.shape))
     assert set(np.unique(y)) <= {np.float32(0), np.float32(1 / (1 - p))}
-    # five standard deviations of the mean of that many draws
+    # five standard deviations of the mean of the draws
     assert abs(y.mean() - 1) <= 5 * (p / (1 - p) / groups.size) ** 0.5
 
 
@@ -62,7 +62,7 @@ def test_p_is_a_probability(name: str, p: Any) -> None:
         ops.find(name)(p=p)  # type: ignore[misc]
 
 
-def test_refusals() -> None:
+def test_invalid_inputs() -> None:
     dropout, depth = ops.find("dropout"), ops.find("stochastic_depth")
     assert dropout is not None and depth is not None
     with pytest.raises(RuleError, match="at least 2 dimensions"):

@@ -1,4 +1,4 @@
-"""Look-ups against recorded torch results, and what their rules say."""
+"""Embedding look-ups: recorded torch results, and rules."""
 
 from __future__ import annotations
 
@@ -58,9 +58,7 @@ def test_tied_logits_equal_torch() -> None:
     max_norm=st.none() | st.floats(0.1, 3),
     norm_type=st.sampled_from([1, 1.5, 2, 3, math.inf]),
 )
-def test_embedding_counts_what_it_does(
-    shape: list[int], scale: float | None, max_norm: float | None, norm_type: float
-) -> None:
+def test_work_of_embedding(shape: list[int], scale: float | None, max_norm: float | None, norm_type: float) -> None:
     attrs = {**TABLE, "scale": scale, "max_norm": max_norm, "norm_type": norm_type}
     (y,) = execute("embedding", attrs, ids(*shape)).outputs
     if max_norm is not None and scale is None:
@@ -76,7 +74,7 @@ def test_embedding_counts_what_it_does(
     weighted=st.booleans(),
     max_norm=st.sampled_from([None, 0.5]),
 )
-def test_embedding_bag_counts_what_it_does(
+def test_work_of_embedding_bag(
     mode: str, padding: int | None, edges: list[int] | None, last: bool, weighted: bool, max_norm: float | None
 ) -> None:
     attrs = {**TABLE, "mode": mode, "padding_idx": padding, "max_norm": max_norm, "include_last_offset": last}
@@ -110,14 +108,14 @@ def test_one_hot_picks_rows() -> None:
     ("name", "attrs"), [("embedding", TABLE), ("embedding_bag", TABLE), ("one_hot", {"num_classes": 20})]
 )
 @pytest.mark.parametrize("wrong", [-1, 20])
-def test_ids_out_of_range_are_refused(name: str, attrs: dict[str, Any], wrong: int) -> None:
+def test_ids_out_of_range_are_errors(name: str, attrs: dict[str, Any], wrong: int) -> None:
     with pytest.raises(RuleError, match=f"id {wrong} is out of range: .* is 20") as refusal:
         execute(name, attrs, np.array([[3, wrong]]))
     assert refusal.value.code == "E602"
 
 
 @pytest.mark.parametrize("offsets", [[1, 3], [0, 4, 2], [0, 9], [0, -1]])
-def test_offsets_that_make_no_bags_are_refused(offsets: list[int]) -> None:
+def test_invalid_offsets_are_errors(offsets: list[int]) -> None:
     with pytest.raises(RuleError, match="offsets must start at 0"):
         execute("embedding_bag", TABLE, ids(7), np.array(offsets))
 
@@ -152,7 +150,7 @@ def test_offsets_that_make_no_bags_are_refused(offsets: list[int]) -> None:
         ("one_hot", {"num_classes": 3}, [TensorType((2,))], "takes ids"),
     ],
 )
-def test_refusals(name: str, attrs: dict[str, Any], types: list[Any], said: str) -> None:
+def test_invalid_inputs(name: str, attrs: dict[str, Any], types: list[Any], said: str) -> None:
     declared = ops.find(name)
     assert declared is not None
     with pytest.raises(RuleError, match=said):
@@ -160,14 +158,14 @@ def test_refusals(name: str, attrs: dict[str, Any], types: list[Any], said: str)
 
 
 @pytest.mark.parametrize("attrs", [{"num_embeddings": 0}, {"max_norm": 0}, {"norm_type": 0}, {"padding_idx": 1.0}])
-def test_attributes_that_make_no_sense(attrs: dict[str, Any]) -> None:
+def test_invalid_attributes(attrs: dict[str, Any]) -> None:
     declared = ops.find("embedding")
     assert declared is not None
     with pytest.raises(ValidationError):
         declared(**{**TABLE, **attrs})
 
 
-def test_sizes_may_be_symbols() -> None:
+def test_sizes_may_be_symbolic() -> None:
     declared = ops.find("embedding")
     assert declared is not None
     vocab, length = symbol("vocab", default=100), symbol("length", default=7)

@@ -1,4 +1,4 @@
-"""Unfold and fold against recorded torch results, against each other, and in what they refuse."""
+"""Unfold and fold: recorded torch results, inversion, and invalid arguments."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_fold_takes_named_sizes() -> None:
         ((1, 1, 8, 9), "takes an input of 2 or 3 dimensions, and this one has 4"),
     ],
 )
-def test_refuses_what_does_not_fit(shape: tuple[int, ...], said: str) -> None:
+def test_invalid_inputs(shape: tuple[int, ...], said: str) -> None:
     with pytest.raises(RuleError) as refused:
         predict("fold", {"kernel": 2, "output_size": 4}, shape)
     assert said in refused.value.message

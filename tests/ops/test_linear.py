@@ -49,7 +49,7 @@ def test_symbolic_sizes_agree_with_numbers() -> None:
         ("bilinear", [TensorType((3, 5)), TensorType((3, 5), "float64")], "of one type"),
     ],
 )
-def test_refusals(name: str, types: list[Any], said: str) -> None:
+def test_invalid_inputs(name: str, types: list[Any], said: str) -> None:
     declared = ops.find(name)
     assert declared is not None
     with pytest.raises(RuleError, match=said):

@@ -1,4 +1,4 @@
-"""What the rules of losses say, and identities between them."""
+"""Losses: rules, and identities between them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def loss(name: str, attrs: dict[str, Any], *arrays: np.ndarray | None) -> np.nda
     return execute(name, attrs, *arrays).outputs[0]
 
 
-def test_equal_logits_cost_the_logarithm_of_the_classes() -> None:
+def test_equal_logits_give_the_logarithm_of_the_number_of_classes() -> None:
     assert loss("cross_entropy", {}, np.zeros((3, 7), np.float32), np.array([0, 3, 6])) == pytest.approx(np.log(7))
 
 
@@ -39,7 +39,7 @@ def test_cross_entropy_is_nll_of_log_softmax() -> None:
 
 
 def test_probabilities_of_one_are_classes() -> None:
-    """Smoothing included."""
+    """This includes label smoothing."""
     for smoothing in (0.0, 0.3):
         attrs = {"label_smoothing": smoothing, "reduction": "none"}
         one, other = (
@@ -58,7 +58,7 @@ def test_two_classes_are_a_binary_choice() -> None:
     assert one == pytest.approx(float(loss("binary_cross_entropy", {}, probability, target)), rel=1e-5)
 
 
-def test_what_is_ignored_changes_nothing() -> None:
+def test_ignored_targets_do_not_affect_the_loss() -> None:
     short = loss("cross_entropy", {}, LOGITS[:4], CLASSES[:4])
     ignored = np.concatenate([CLASSES[:4], [-1, -1]])
     assert loss("cross_entropy", {"ignore_index": -1}, LOGITS, ignored) == pytest.approx(float(short), rel=1e-6)
@@ -85,7 +85,7 @@ def test_pos_weight_is_an_attribute_or_an_input() -> None:
 
 
 @pytest.mark.parametrize("wrong", [4, -1, 100])
-def test_a_class_that_is_not_there_is_an_error(wrong: int) -> None:
+def test_a_class_out_of_range_is_an_error(wrong: int) -> None:
     op = ops.find("cross_entropy")()  # type: ignore[misc]
     with pytest.raises(RuleError, match=f"holds class {wrong}, and there are 4 classes"):
         apply(op, Run(), (LOGITS, np.array([0, 1, 2, 3, 0, wrong])), {})
@@ -120,7 +120,7 @@ ROWS = TensorType((6,), "int64")
         ("nll_loss", {}, (X, X), "whole numbers as classes"),
     ],
 )
-def test_refusals(name: str, attrs: dict[str, Any], inputs: tuple[Any, ...], said: str) -> None:
+def test_invalid_inputs(name: str, attrs: dict[str, Any], inputs: tuple[Any, ...], said: str) -> None:
     declared = ops.find(name)
     assert declared is not None
     with pytest.raises(RuleError, match=said):
@@ -136,7 +136,7 @@ def test_refusals(name: str, attrs: dict[str, Any], inputs: tuple[Any, ...], sai
         ("kl_div", {"reduction": "median"}),
     ],
 )
-def test_attributes_are_strict(name: str, attrs: dict[str, Any]) -> None:
+def test_invalid_attributes(name: str, attrs: dict[str, Any]) -> None:
     declared = ops.find(name)
     assert declared is not None
     with pytest.raises(ValidationError):
@@ -215,8 +215,8 @@ def test_symbolic_sizes_agree_with_integers(name: str) -> None:
 
 @pytest.mark.parametrize("place", ["input", "target"])
 @pytest.mark.parametrize("wrong", [-0.1, 1.1])
-def test_cross_entropy_of_what_is_no_probability(place: str, wrong: float) -> None:
-    """PyTorch refuses it too, when it sees the numbers."""
+def test_cross_entropy_rejects_invalid_probabilities(place: str, wrong: float) -> None:
+    """PyTorch raises an error too, at run time."""
     arrays = {"input": np.full((2, 3), 0.5, np.float32), "target": np.full((2, 3), 0.5, np.float32)}
     arrays[place][1, 2] = wrong
     with pytest.raises(RuleError, match=f"the {place} holds numbers outside 0 … 1"):

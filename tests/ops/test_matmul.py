@@ -1,4 +1,4 @@
-"""Products of tensors: recorded results, the work of contractions, refusals, and sizes that stay symbolic."""
+"""Matrix products and Einstein summation: recorded results, work, errors, and symbolic sizes."""
 
 from __future__ import annotations
 
@@ -67,8 +67,8 @@ def test_matmul_is_the_einsum_of_its_axes(left: list[int], sizes: tuple[int, int
     np.testing.assert_array_equal(one, same)
 
 
-def test_half_precision_adds_up_in_single() -> None:
-    """4,096 ones and one 0.25 on top of a sum that bfloat16 could not reach one by one."""
+def test_half_precision_accumulates_in_float32() -> None:
+    """The sum of 4,096 ones and one 0.25 cannot be accumulated in bfloat16."""
     x = ones(1, 4096).astype(ml_dtypes.bfloat16)
     (y,) = execute("matmul", {}, x, x.T).outputs
     assert y.dtype == ml_dtypes.bfloat16
@@ -110,12 +110,12 @@ def test_symbolic_sizes_agree_with_integers() -> None:
         ("einsum", {"equation": "i..->i"}, [ones(2)], "not letters with at most one ellipsis"),
     ],
 )
-def test_refuses(name: str, attrs: dict[str, Any], arrays: list[np.ndarray], message: str) -> None:
+def test_invalid_inputs(name: str, attrs: dict[str, Any], arrays: list[np.ndarray], message: str) -> None:
     with pytest.raises(RuleError, match=message):
         execute(name, attrs, *arrays)
 
 
-def test_transposing_is_advised_where_it_helps() -> None:
+def test_transposition_is_suggested_if_it_helps() -> None:
     with pytest.raises(RuleError) as caught:
         execute("matmul", {}, ones(2, 3), ones(4, 3))
     assert caught.value.hint == "transpose the last two axes of the second input"

@@ -1,4 +1,4 @@
-"""Normalisation against recorded torch results, and what its rules say."""
+"""Normalisation: recorded torch results, and rules."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
-def test_every_recorded_case_is_held() -> None:
+def test_every_recorded_case_is_tested() -> None:
     assert set(CASES) == set(case_ids("op_norm"))
 
 
@@ -55,7 +55,7 @@ def test_layer_norm_of_four_numbers() -> None:
     x = np.array([10, 2, -5, 25], np.float32)
     (y,) = execute("layer_norm", {"affine": False}, x).outputs
     np.testing.assert_allclose(y, [0.18, -0.54, -1.16, 1.52], atol=0.01)
-    # an eps of the variance itself doubles what stands under the root
+    # an eps equal to the variance doubles the radicand
     (wider,) = execute("layer_norm", {"affine": False, "eps": 124.5}, x).outputs
     np.testing.assert_allclose(y / wider, 2**0.5, rtol=1e-6)
 
@@ -76,8 +76,8 @@ def test_parameters_as_torch_counts_them() -> None:
     assert parameters("layer_norm", {"axes": 2, "bias": False}, 2, 3, 5) == {"weight": (3, 5)}
 
 
-def test_batch_norm_in_evaluation_is_one_mul_and_one_add_an_element() -> None:
-    """What makes it fold into the convolution before it; torchvision's and fvcore's 2 an element."""
+def test_batch_norm_in_inference_is_one_mul_and_one_add_per_element() -> None:
+    """It can be folded into a preceding convolution, and equals the 2 per element of torchvision and fvcore."""
     op = ops.find("batch_norm")()  # type: ignore[misc]
     x = TensorType((2, 6, 5, 4))
     by_element = [t for t in op.cost(Context(), (x,), (x,)) if t.count == x.elements]
@@ -124,7 +124,7 @@ def test_gemma_offset_is_one_plus_the_weight() -> None:
         ("normalize", {"axis": [0, -2]}, (2, 6), "twice"),
     ],
 )
-def test_refusals(name: str, attrs: dict[str, Any], shape: tuple[int, ...], said: str) -> None:
+def test_invalid_inputs(name: str, attrs: dict[str, Any], shape: tuple[int, ...], said: str) -> None:
     declared = ops.find(name)
     assert declared is not None
     with pytest.raises(RuleError, match=said):
@@ -142,7 +142,7 @@ def test_a_single_value_has_no_batch_statistics() -> None:
 @pytest.mark.parametrize(
     "name", ["batch_norm", "frozen_batch_norm", "layer_norm", "group_norm", "instance_norm", "rms_norm", "normalize"]
 )
-def test_integers_are_refused(name: str) -> None:
+def test_integers_are_an_error(name: str) -> None:
     declared = ops.find(name)
     assert declared is not None
     attrs = {"groups": 1} if name == "group_norm" else {}
@@ -162,7 +162,7 @@ def test_integers_are_refused(name: str) -> None:
         ("local_response_norm", {"size": 0}),
     ],
 )
-def test_attributes_are_strict(name: str, attrs: dict[str, Any]) -> None:
+def test_invalid_attributes(name: str, attrs: dict[str, Any]) -> None:
     declared = ops.find(name)
     assert declared is not None
     with pytest.raises(ValidationError):

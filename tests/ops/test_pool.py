@@ -1,4 +1,4 @@
-"""Pooling with windows against recorded torch results, on named sizes, and in what it refuses."""
+"""Windowed pooling: recorded torch results, named sizes, and invalid arguments."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_the_rounding_is_explained() -> None:
     assert length.value == 3
 
 
-def test_a_maximum_is_found_where_it_is() -> None:
+def test_indices_point_at_the_maximum() -> None:
     x = np.random.default_rng(0).normal(size=(2, 3, 7, 8)).astype("float32")
     attrs = {"kernel": 3, "stride": 2, "padding": 1, "return_indices": True}
     y, found = execute("max_pool2d", attrs, x).outputs
@@ -68,7 +68,7 @@ def test_a_maximum_is_found_where_it_is() -> None:
 
 
 @pytest.mark.parametrize("value", [np.nan, -np.inf])
-def test_a_maximum_may_be_no_number(value: float) -> None:
+def test_the_maximum_of_non_finite_values(value: float) -> None:
     x = np.full((1, 1, 5), value, "float32")
     y, found = execute("max_pool1d", {"kernel": 3, "stride": 2, "padding": 1, "return_indices": True}, x).outputs
     np.testing.assert_array_equal(y, np.full((1, 1, 3), value, "float32"))
@@ -77,7 +77,7 @@ def test_a_maximum_may_be_no_number(value: float) -> None:
 
 @st.composite
 def poolings(draw: st.DrawFn) -> tuple[str, dict[str, Any], tuple[int, ...]]:
-    """A pooling that fits, with its input's shape."""
+    """Draw a valid pooling and its input shape."""
     axes = draw(st.integers(1, 3))
     name = draw(st.sampled_from(["max", "avg", "lp"]))
     per_axis = st.lists(st.integers(1, 3), min_size=axes, max_size=axes)
@@ -118,7 +118,7 @@ def test_prediction_equals_execution(drawn: tuple[str, dict[str, Any], tuple[int
         ("avg_pool3d", {"kernel": 3}, (3, 5, 5), "takes an input of 4 or 5 dimensions, and this one has 3"),
     ],
 )
-def test_refuses_what_does_not_fit(name: str, attrs: dict[str, Any], shape: tuple[int, ...], said: str) -> None:
+def test_invalid_inputs(name: str, attrs: dict[str, Any], shape: tuple[int, ...], said: str) -> None:
     with pytest.raises(RuleError) as refused:
         predict(name, attrs, shape)
     assert said in refused.value.message
@@ -135,7 +135,7 @@ def test_refuses_what_does_not_fit(name: str, attrs: dict[str, Any], shape: tupl
         ("lp_pool2d", {"kernel": 2}, "Field required"),
     ],
 )
-def test_refuses_attributes(name: str, attrs: dict[str, Any], said: str) -> None:
+def test_invalid_attributes(name: str, attrs: dict[str, Any], said: str) -> None:
     declared = ops.find(name)
     assert declared is not None
     with pytest.raises(ValidationError) as refused:

@@ -1,4 +1,4 @@
-"""Positions against recorded torch results, and against the papers' formulas worked element by element."""
+"""Position operations: recorded torch results, and the formulas of the papers element by element."""
 
 from __future__ import annotations
 
@@ -15,14 +15,11 @@ from netcalc import ops
 from netcalc.diagnostics import RuleError
 from netcalc.dims import symbol
 from netcalc.numerics.kernels import TABLES
-from netcalc.opdef import Buffer, Context
+from netcalc.opdef import Context
 from netcalc.tensor_type import TensorType
-from tests.ops.harness import execute, truth_case
+from tests.arrays import normal
+from tests.ops.harness import buffer_table, execute, truth_case
 from tests.ops.prediction import predict
-
-
-def drawn(*shape: int) -> np.ndarray:
-    return np.random.default_rng(0).normal(size=shape).astype(np.float32)
 
 
 def declared(name: str, **attrs: Any) -> Any:
@@ -31,31 +28,20 @@ def declared(name: str, **attrs: Any) -> Any:
     return found(**attrs)
 
 
-def table(name: str, *inputs: TensorType, **attrs: Any) -> np.ndarray:
-    """The content of the operation's buffer."""
-    op = declared(name, **attrs)
-    (buffer,) = (p for p in op.params(Context(), *inputs) if isinstance(p, Buffer))
-    formula = TABLES.get(name)
-    assert formula is not None and buffer.init.kind == "table"
-    content = formula(op, buffer.name, buffer.shape)
-    assert content.shape == buffer.shape
-    return content
-
-
 # -- added positions --------------------------------------------------------------------------------
 
 
 def test_sinusoids_equal_torch() -> None:
     case = truth_case("op_attn_embed", "sinusoidal_pe")
     case.check(execute("sinusoidal_positions", {}, *case.inputs, weights=case.weights).outputs)
-    pe = table("sinusoidal_positions", TensorType((1, 5, 16)), max_length=24)
+    pe = buffer_table("sinusoidal_positions", {"max_length": 24}, TensorType((1, 5, 16)))
     np.testing.assert_allclose(pe, case.weights["pe"], atol=1e-6)
 
 
 @pytest.mark.parametrize("features", [1, 7, 8])
 def test_sinusoids_by_the_formula(features: int) -> None:
     """PE(pos, 2i) = sin(pos/10000^(2i/d)) and PE(pos, 2i + 1) = cos of the same."""
-    pe = table("sinusoidal_positions", TensorType((1, 5, features)))
+    pe = buffer_table("sinusoidal_positions", {}, TensorType((1, 5, features)))
     for position in range(5):
         for i in range(features):
             angle = position / 10_000 ** (2 * (i // 2) / features)
@@ -66,7 +52,7 @@ def test_sinusoids_by_the_formula(features: int) -> None:
 def test_sinusoids_in_halves(features: int) -> None:
     """Sines, cosines, and a zero for an odd last feature, as tensor2tensor and fairseq build them."""
     attrs = {"layout": "halves", "downscale_freq_shift": 1, "base": 100.0}
-    pe = table("sinusoidal_positions", TensorType((5, features)), **attrs)
+    pe = buffer_table("sinusoidal_positions", attrs, TensorType((5, features)))
     half = features // 2
     for i in range(half):
         angles = [p * math.exp(-i * math.log(100) / max(half - 1, 1)) for p in range(5)]
@@ -77,8 +63,8 @@ def test_sinusoids_in_halves(features: int) -> None:
 
 @pytest.mark.parametrize("name", ["sinusoidal_positions", "learned_positions"])
 def test_rows_from_the_offset_on(name: str) -> None:
-    x = drawn(2, 3, 6)
-    rows = drawn(9, 6)
+    x = normal(2, 3, 6)
+    rows = normal(9, 6)
     weights = {"pe" if name.startswith("sin") else "weight": rows}
     (y,) = execute(name, {"max_length": 9, "offset": 4}, x, weights=weights).outputs
     np.testing.assert_array_equal(y, x + rows[4:7])
@@ -95,20 +81,20 @@ def test_a_table_without_a_length_is_as_long_as_needed() -> None:
 
 
 def test_a_table_kept_as_a_parameter() -> None:
-    """It holds what the buffer would, and is not trained."""
+    """It has the values of the buffer, and is not trained."""
     op = declared("sinusoidal_positions", max_length=9, as_parameter=True)
     (weight,) = op.params(Context(), TensorType((3, 6)))
     assert (weight.name, weight.shape, weight.trainable, weight.is_buffer) == ("weight", (9, 6), False, False)
     formula = TABLES.get("sinusoidal_positions")
     assert formula is not None
     rows = formula(op, "weight", (9, 6))
-    np.testing.assert_array_equal(rows, table("sinusoidal_positions", TensorType((3, 6)), max_length=9))
-    x = drawn(2, 3, 6)
+    np.testing.assert_array_equal(rows, buffer_table("sinusoidal_positions", {"max_length": 9}, TensorType((3, 6))))
+    x = normal(2, 3, 6)
     (y,) = execute("sinusoidal_positions", {"max_length": 9, "as_parameter": True}, x, weights={"weight": rows}).outputs
     np.testing.assert_array_equal(y, x + rows[:3].astype(np.float32))
 
 
-def test_positions_take_a_sequence() -> None:
+def test_positions_need_a_sequence() -> None:
     with pytest.raises(RuleError, match=r"takes \(…, length, features\)"):
         declared("learned_positions", max_length=4).infer(Context(), TensorType((4,)))
 
@@ -133,21 +119,21 @@ def test_rotation_equals_torch() -> None:
 def test_rotation_pair_by_pair(
     shape: list[int], pairs: int, rest: int, interleaved: bool, offset: int, theta: float
 ) -> None:
-    """Each pair of features is a complex number that turns by position · theta^(−2i/d)."""
-    x = drawn(*shape, 2 * pairs + rest)
+    """Each pair of features is a complex number rotated by position · theta^(−2i/d)."""
+    x = normal(*shape, 2 * pairs + rest)
     attrs = {"rotary_dim": 2 * pairs, "interleaved": interleaved, "offset": offset, "theta": theta}
     (y,) = execute("rotary_embedding", attrs, x).outputs
     for i in range(pairs):
         a, b = (2 * i, 2 * i + 1) if interleaved else (i, i + pairs)
         for place in range(shape[-1] if len(shape) > 1 else shape[0]):
-            turned = (x[..., place, a] + 1j * x[..., place, b]) * np.exp(1j * (offset + place) * theta ** (-i / pairs))
-            np.testing.assert_allclose(y[..., place, a], turned.real, atol=1e-5)
-            np.testing.assert_allclose(y[..., place, b], turned.imag, atol=1e-5)
+            rotated = (x[..., place, a] + 1j * x[..., place, b]) * np.exp(1j * (offset + place) * theta ** (-i / pairs))
+            np.testing.assert_allclose(y[..., place, a], rotated.real, atol=1e-5)
+            np.testing.assert_allclose(y[..., place, b], rotated.imag, atol=1e-5)
     np.testing.assert_array_equal(y[..., 2 * pairs :], x[..., 2 * pairs :])
 
 
 def test_rotation_at_given_positions() -> None:
-    x = drawn(2, 3, 4, 6)
+    x = normal(2, 3, 4, 6)
     (whole,) = execute("rotary_embedding", {"offset": 5}, x).outputs
     for positions in (np.arange(5, 9), np.arange(5, 9)[None], np.tile(np.arange(5, 9), (2, 1))):
         (y,) = execute("rotary_embedding", {}, x, positions).outputs
@@ -157,7 +143,7 @@ def test_rotation_at_given_positions() -> None:
 
 
 def test_products_of_rotated_vectors_depend_on_distance() -> None:
-    x = np.broadcast_to(drawn(1, 8), (12, 8))
+    x = np.broadcast_to(normal(1, 8), (12, 8))
     for scaling in (None, {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 8}):
         (y,) = execute("rotary_embedding", {"scaling": scaling, "theta": 50.0}, x).outputs
         products = y @ y.T
@@ -194,7 +180,7 @@ def test_products_of_rotated_vectors_depend_on_distance() -> None:
         ),
     ],
 )
-def test_rotation_refuses(attrs: dict[str, Any], types: list[TensorType], said: str) -> None:
+def test_invalid_inputs_of_rotation(attrs: dict[str, Any], types: list[TensorType], said: str) -> None:
     with pytest.raises(RuleError, match=said):
         declared("rotary_embedding", **attrs).infer(Context(), *types)
 
@@ -209,7 +195,7 @@ def test_rotation_refuses(attrs: dict[str, Any], types: list[TensorType], said: 
         {"rope_type": "yarn", "factor": 0.0, "original_max_position_embeddings": 8},
     ],
 )
-def test_scaling_that_makes_no_sense(scaling: dict[str, Any]) -> None:
+def test_invalid_scaling(scaling: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
         declared("rotary_embedding", scaling=scaling)
 
@@ -222,7 +208,7 @@ def test_scaling_that_makes_no_sense(scaling: dict[str, Any]) -> None:
 def test_relative_index_is_one_row_for_each_offset(window: list[int], class_token: bool) -> None:
     """Pairs share a row exactly when they share the offset between them, and every row is used."""
     op = {"window_size": window, "num_heads": 2, "class_token": class_token}
-    index = table("relative_position_bias", **op)
+    index = buffer_table("relative_position_bias", op)
     places = math.prod(window) + class_token
     index = index.reshape(places, places)
     coordinates = [(None,)] * class_token + list(np.ndindex(*window))
@@ -236,14 +222,14 @@ def test_relative_index_is_one_row_for_each_offset(window: list[int], class_toke
     used = sorted(row for found in rows.values() for row in found)
     (bias, _) = declared("relative_position_bias", **op).params(Context())
     assert used == list(range(bias.shape[0]))
-    weights = {"relative_position_bias_table": drawn(*bias.shape), "relative_position_index": index.reshape(-1)}
+    weights = {"relative_position_bias_table": normal(*bias.shape), "relative_position_index": index.reshape(-1)}
     (y,) = execute("relative_position_bias", op, weights=weights).outputs
     np.testing.assert_array_equal(y[1, 0], weights["relative_position_bias_table"][index[0], 1])
 
 
 def test_a_table_may_be_computed() -> None:
-    window, rows = [2, 3], drawn(15, 4)
-    index = table("relative_position_lookup", TensorType((15, 4)), window_size=window)
+    window, rows = [2, 3], normal(15, 4)
+    index = buffer_table("relative_position_lookup", {"window_size": window}, TensorType((15, 4)))
     own = {"relative_position_index": index}
     looked_up = execute("relative_position_lookup", {"window_size": window}, rows, weights=own).outputs
     own["relative_position_bias_table"] = rows
@@ -254,21 +240,21 @@ def test_a_table_may_be_computed() -> None:
 
 
 @pytest.mark.parametrize(("earlier", "message"), [([7], "2 axes, and the earlier one 1"), ([7, 1], "no offsets")])
-def test_coordinates_of_no_earlier_window(earlier: list[int], message: str) -> None:
+def test_invalid_pretrained_windows(earlier: list[int], message: str) -> None:
     with pytest.raises(RuleError, match=message):
         predict("relative_coordinates", {"window_size": [8, 8], "pretrained_window_size": earlier})
 
 
 def test_swin_index_of_a_window_of_two_by_two() -> None:
     """As the code of Swin builds it: rows of the table count offsets from (+1, +1) … down, row by row."""
-    index = table("relative_position_bias", window_size=[2, 2], num_heads=1).reshape(4, 4)
+    index = buffer_table("relative_position_bias", {"window_size": [2, 2], "num_heads": 1}).reshape(4, 4)
     assert index.tolist() == [[4, 3, 1, 0], [5, 4, 2, 1], [7, 6, 4, 3], [8, 7, 5, 4]]
 
 
 @pytest.mark.parametrize(("heads", "first"), [(8, 1 / 2), (16, 2**-0.5), (4, 1 / 4)])
 def test_alibi_slopes_of_the_paper(heads: int, first: float) -> None:
     """For 8 heads 1/2, 1/4, … 1/256; for n, a geometric sequence that starts at 2^(−8/n) (section 3)."""
-    (bias,) = execute("alibi_bias", {"num_heads": heads}, drawn(1, 4, 8)).outputs
+    (bias,) = execute("alibi_bias", {"num_heads": heads}, normal(1, 4, 8)).outputs
     slopes = -bias[:, 1, 0]
     np.testing.assert_allclose(slopes, first ** np.arange(1, heads + 1), rtol=1e-6)
     for i in range(4):
@@ -277,7 +263,7 @@ def test_alibi_slopes_of_the_paper(heads: int, first: float) -> None:
 
 
 def test_alibi_by_keys_has_the_same_causal_softmax() -> None:
-    x = drawn(1, 6, 5, 8)
+    x = normal(1, 6, 5, 8)
     outputs = []
     for per_query in (True, False):
         (bias,) = execute("alibi_bias", {"num_heads": 6, "per_query": per_query}, x).outputs
@@ -302,7 +288,7 @@ def test_t5_buckets_one_by_one(
     attrs = {"num_buckets": buckets, "num_heads": 1, "max_distance": furthest, "bidirectional": bidirectional}
     weights = {"weight": np.arange(buckets, dtype=np.float32)[:, None]}
     (y,) = execute(
-        "t5_position_bias", {**attrs, "alignment": alignment}, drawn(queries, 3), drawn(keys, 3), weights=weights
+        "t5_position_bias", {**attrs, "alignment": alignment}, normal(queries, 3), normal(keys, 3), weights=weights
     ).outputs
     shift = keys - queries if alignment == "lower_right" else 0
     for i in range(queries):
@@ -314,7 +300,7 @@ def test_t5_buckets_one_by_one(
             else:
                 step = math.log(distance / (side // 2)) / math.log(furthest / (side // 2)) * (side - side // 2)
                 if abs(step - round(step)) < 1e-4:
-                    continue  # the edge of a bucket, which rounding decides
+                    continue  # the edge of a bucket, where rounding decides
                 bucket = min(side // 2 + math.floor(step), side - 1)
             assert y[0, 0, i, j] == bucket + (side if bidirectional and behind < 0 else 0)
 
@@ -322,7 +308,7 @@ def test_t5_buckets_one_by_one(
 @pytest.mark.parametrize(
     "attrs", [{"num_buckets": 3}, {"num_buckets": 32, "max_distance": 8}, {"num_heads": 0}, {"bidirectional": 1}]
 )
-def test_t5_attributes_that_make_no_sense(attrs: dict[str, Any]) -> None:
+def test_invalid_t5_attributes(attrs: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
         declared("t5_position_bias", **{"num_heads": 2, **attrs})
 

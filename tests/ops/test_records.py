@@ -1,6 +1,6 @@
 """Single operations against figures computed with torch 2.13.0 (torch.nn modules in evaluation mode).
 
-FLOPs are those of ``torch.utils.flop_counter``; each record is a module call, and what netcalc writes for it.
+FLOPs are those of ``torch.utils.flop_counter``; each record is a module call and the equivalent line of a spec.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tests.spec.harness import program
 
 
 class Record(NamedTuple):
-    """A module call in torch, the line that says the same, and what torch makes of it."""
+    """Module call in torch, the equivalent line, and the figures of torch."""
 
     call: str
     op: str

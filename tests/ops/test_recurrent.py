@@ -1,4 +1,4 @@
-"""Recurrent layers and cells against recorded torch results, and against themselves."""
+"""Recurrent layers and cells: recorded torch results, and consistency of layers with cells."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ COUNTED = [
 
 
 def predicted(name: str, attrs: dict[str, Any], *types: Any, training: bool = False) -> tuple[Any, Any, Any]:
-    """Outputs, parameters and terms."""
+    """Return the output types, parameters and cost terms."""
     declared = ops.find(name)
     assert declared is not None
     op, ctx = declared(**attrs), Context(training=training)
@@ -73,7 +73,7 @@ def test_counts_equal_torch(
 
 @st.composite
 def layers(draw: st.DrawFn) -> tuple[str, dict[str, Any], list[Any], bool]:
-    """A layer, with inputs for all of its ports or for some."""
+    """Draw a layer with inputs for all of its ports or for some."""
     name = draw(st.sampled_from(["rnn", "lstm", "gru"]))
     hidden, depth, both, first = (
         draw(st.integers(2, 4)),
@@ -139,7 +139,7 @@ def test_a_layer_is_its_cell_step_by_step(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["rnn", "lstm", "gru"])
-def test_each_sequence_of_a_padded_batch_runs_as_if_alone(name: str) -> None:
+def test_sequences_of_a_padded_batch_are_independent(name: str) -> None:
     rng = np.random.default_rng(4)
     attrs = {"hidden": 3, "layers": 2, "bidirectional": True, "batch_first": True}
     x, lengths = rng.normal(size=(3, 5, 2)), np.array([2, 5, 1])
@@ -196,13 +196,13 @@ F, I = "float32", "int64"  # noqa: E741
         ("rnn", {}, [((5, 2, 3), F), None, ((2,), "int32")], "lengths should be int64"),
     ],
 )
-def test_refuses_what_does_not_fit(name: str, attrs: dict[str, Any], types: list[Any], message: str) -> None:
+def test_invalid_inputs(name: str, attrs: dict[str, Any], types: list[Any], message: str) -> None:
     with pytest.raises(RuleError, match=message):
         predicted(name, {"hidden": 4, **attrs}, *(TensorType(*t) if t else None for t in types))
 
 
 @pytest.mark.parametrize("lengths", [[0, 2], [2, 6]])
-def test_refuses_lengths_outside_the_batch(lengths: list[int]) -> None:
+def test_lengths_outside_the_batch_are_errors(lengths: list[int]) -> None:
     with pytest.raises(RuleError, match="from 1 to the 5 steps"):
         execute("rnn", {"hidden": 4}, np.zeros((5, 2, 3), np.float32), None, np.array(lengths))
 
@@ -220,7 +220,7 @@ def test_refuses_lengths_outside_the_batch(lengths: list[int]) -> None:
         ("gru_cell", {"hidden": 4, "layers": 2}),
     ],
 )
-def test_refuses_attributes(name: str, attrs: dict[str, Any]) -> None:
+def test_invalid_attributes(name: str, attrs: dict[str, Any]) -> None:
     declared = ops.find(name)
     assert declared is not None
     with pytest.raises(ValidationError):

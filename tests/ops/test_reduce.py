@@ -1,4 +1,4 @@
-"""Reductions and order: the work they take, what they refuse, and sizes that stay symbolic."""
+"""Reductions and sorting: work, errors, and symbolic sizes."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_work(name: str, attrs: dict[str, Any], work: dict[str, int]) -> None:
 @pytest.mark.parametrize("name", OVER_AXES)
 @settings(max_examples=25, deadline=None)
 @given(shape=st.lists(st.integers(1, 4), max_size=4), data=st.data(), keepdim=st.booleans())
-def test_over_axes_counts_what_it_runs(name: str, shape: list[int], data: st.DataObject, keepdim: bool) -> None:
+def test_the_work_over_several_axes_is_counted(name: str, shape: list[int], data: st.DataObject, keepdim: bool) -> None:
     axes = st.lists(st.integers(0, max(len(shape) - 1, 0)), min_size=1, unique=True)
     axis = data.draw(st.none() | axes)
     order = {"ord": data.draw(st.sampled_from([2.0, 1.0, 0.0, 3.0, np.inf]))} if name == "vector_norm" else {}
@@ -57,7 +57,7 @@ def test_over_axes_counts_what_it_runs(name: str, shape: list[int], data: st.Dat
 @pytest.mark.parametrize("name", ALONG_ONE)
 @settings(max_examples=25, deadline=None)
 @given(shape=st.lists(st.integers(1, 9), max_size=3), data=st.data())
-def test_along_one_axis_counts_what_it_runs(name: str, shape: list[int], data: st.DataObject) -> None:
+def test_the_work_along_one_axis_is_counted(name: str, shape: list[int], data: st.DataObject) -> None:
     rank = max(len(shape), 1)
     x = np.random.default_rng(0).normal(size=shape).astype(np.float32)
     execute(name, {"axis": data.draw(st.integers(-rank, rank - 1))}, x)
@@ -65,7 +65,7 @@ def test_along_one_axis_counts_what_it_runs(name: str, shape: list[int], data: s
 
 @settings(max_examples=50, deadline=None)
 @given(n=st.integers(1, 40), data=st.data(), largest=st.booleans())
-def test_topk_counts_what_it_runs(n: int, data: st.DataObject, largest: bool) -> None:
+def test_the_work_of_topk_is_counted(n: int, data: st.DataObject, largest: bool) -> None:
     x = np.random.default_rng(n).normal(size=(3, n)).astype(np.float32)
     execute("topk", {"k": data.draw(st.integers(1, n)), "largest": largest}, x)
 
@@ -88,14 +88,14 @@ def test_a_symbolic_logarithm() -> None:
 
 @pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16])
 @pytest.mark.parametrize("name", ["sum", "mean", "cumsum"])
-def test_half_precision_adds_up_in_single(name: str, dtype: Any) -> None:
-    """A thousand ones: where 256 + 1 rounds to 256, a sum in bfloat16 would stop."""
+def test_half_precision_accumulates_in_float32(name: str, dtype: Any) -> None:
+    """The sum of a thousand ones would stop at 256 in bfloat16, where 256 + 1 rounds to 256."""
     (y,) = execute(name, {"axis": 0}, np.ones(1000, dtype)).outputs
     assert y.dtype == dtype
     assert float(y.ravel()[-1]) == {"sum": 1000, "cumsum": 1000, "mean": 1}[name]
 
 
-def test_equal_elements_come_by_index() -> None:
+def test_equal_elements_are_sorted_by_index() -> None:
     x = np.float32([2, 3, 1, 3, 2])
     for name, attrs, indices in [
         ("topk", {"k": 3}, [1, 3, 0]),
@@ -125,13 +125,13 @@ def test_equal_elements_come_by_index() -> None:
         ("sort", {"axis": 5}, "float32", "no axis 5"),
     ],
 )
-def test_refuses(name: str, attrs: dict[str, Any], dtype: str, message: str) -> None:
+def test_invalid_inputs(name: str, attrs: dict[str, Any], dtype: str, message: str) -> None:
     with pytest.raises(RuleError, match=message):
         execute(name, attrs, np.ones((2, 3), dtype))
 
 
 @pytest.mark.parametrize("axis", [[], [True], "1", 1.0, [0.0]])
-def test_what_is_no_axis(axis: Any) -> None:
+def test_invalid_axes(axis: Any) -> None:
     declared = ops.find("sum")
     assert declared is not None
     with pytest.raises(ValidationError):

@@ -1,4 +1,4 @@
-"""Resizing and shuffling: recorded truth, counts, named sizes, and what is refused."""
+"""Resizing and pixel shuffling: recorded torch results, counts, named sizes, and invalid arguments."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_pixel_shuffle_equals_torch_in_shape() -> None:
     assert (found.shapes, found.params, found.work) == ([(1, 2, 21, 15)], {}, {})
 
 
-def test_unshuffling_undoes_shuffling() -> None:
+def test_pixel_unshuffle_inverts_pixel_shuffle() -> None:
     x = np.random.default_rng(0).normal(size=(2, 12, 3, 5)).astype("float32")
     (large,) = execute("pixel_shuffle", {"upscale_factor": 2}, x).outputs
     np.testing.assert_array_equal(execute("pixel_unshuffle", {"downscale_factor": 2}, large).outputs[0], x)
@@ -59,7 +59,9 @@ def test_unshuffling_undoes_shuffling() -> None:
         ("interpolate", {"size": [h, w], "mode": "bilinear"}, (n, 3, 7, 7), (n, 3, h, w)),
     ],
 )
-def test_named_sizes_survive(name: str, attrs: dict[str, Any], shape: tuple[Dim, ...], result: tuple[Dim, ...]) -> None:
+def test_named_sizes_stay_symbolic(
+    name: str, attrs: dict[str, Any], shape: tuple[Dim, ...], result: tuple[Dim, ...]
+) -> None:
     assert predict(name, attrs, shape).shapes == [result]
 
 
@@ -88,7 +90,7 @@ def test_prediction_equals_execution(drawn: tuple[dict[str, Any], tuple[int, ...
 
 @pytest.mark.parametrize("dtype", ["float16", "float64", "float32"])
 @pytest.mark.parametrize("mode", ["nearest", "nearest-exact", "bilinear", "bicubic", "area"])
-def test_keeps_the_element_type(mode: str, dtype: str) -> None:
+def test_the_output_has_the_type_of_the_input(mode: str, dtype: str) -> None:
     execute("interpolate", {"size": 5, "mode": mode}, np.ones((1, 2, 4, 7), dtype))
 
 
@@ -102,12 +104,12 @@ def test_keeps_the_element_type(mode: str, dtype: str) -> None:
         ({"mode": "lanczos", "antialias": True}, 19),
     ],
 )
-def test_every_place_of_the_filter_is_work(attrs: dict[str, Any], taps: int) -> None:
+def test_every_tap_of_the_filter_is_counted(attrs: dict[str, Any], taps: int) -> None:
     work = predict("interpolate", {"size": [10, 10], **attrs}, (1, 1, 30, 30)).work
     assert work == {"mul": taps * (30 * 10 + 10 * 10), "add": (taps - 1) * (30 * 10 + 10 * 10)}
 
 
-def test_integers_go_to_the_nearest() -> None:
+def test_integers_are_rounded_to_the_nearest() -> None:
     x = np.arange(6).reshape(1, 1, 6)
     assert execute("interpolate", {"scale_factor": 0.5}, x).outputs[0].tolist() == [[[0, 2, 4]]]
     with pytest.raises(RuleError, match="interpolate with mode linear takes floating-point numbers"):
@@ -143,19 +145,19 @@ def test_the_working_is_shown() -> None:
         ("interpolate", {"scale_factor": 0.1}, (1, 2, 4, 40), "with size 0×4"),
     ],
 )
-def test_refuses(name: str, attrs: dict[str, Any], shape: tuple[Dim, ...], message: str) -> None:
+def test_invalid_inputs(name: str, attrs: dict[str, Any], shape: tuple[Dim, ...], message: str) -> None:
     with pytest.raises(RuleError) as caught:
         predict(name, attrs, shape)
     assert message in caught.value.message
 
 
-def test_the_right_mode_is_named() -> None:
+def test_the_error_names_the_mode_for_the_rank() -> None:
     with pytest.raises(RuleError) as caught:
         predict("interpolate", {"size": 3, "mode": "bilinear"}, (1, 2, 4, 4, 4))
     assert caught.value.hint == "an input of 5 dimensions takes mode trilinear"
 
 
-def test_a_named_size_takes_no_odd_factor() -> None:
+def test_a_named_size_takes_no_fractional_factor() -> None:
     with pytest.raises(UndecidedError, match="h is symbolic"):
         predict("interpolate", {"scale_factor": 1.3}, (n, 3, h, 4))
 
@@ -173,7 +175,7 @@ def test_a_named_size_takes_no_odd_factor() -> None:
         ({"size": 3, "mode": "lanczos"}, "lanczos requires antialias"),
     ],
 )
-def test_refuses_attributes(attrs: dict[str, Any], message: str) -> None:
+def test_invalid_attributes(attrs: dict[str, Any], message: str) -> None:
     declared = ops.find("interpolate")
     assert declared is not None
     with pytest.raises(ValidationError, match=message):

@@ -1,4 +1,4 @@
-"""Mixtures of experts against recorded transformers results, capacity, and what the rules refuse."""
+"""Mixtures of experts: recorded transformers results, capacity, and errors."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_capacity_equals_switch_transformers() -> None:
 
 
 def routed(shape: tuple[int, ...], experts: int, k: int, *, seed: int = 0) -> list[np.ndarray]:
-    """Tokens, weights, and indices that are distinct for each token."""
+    """Return tokens, weights, and indices that are distinct for each token."""
     rng = np.random.default_rng(seed)
     indices = np.argsort(rng.random((*shape[:-1], experts)), axis=-1)[..., :k]
     weights = rng.random((*shape[:-1], k)).astype(np.float32)
@@ -102,10 +102,10 @@ shapes = st.lists(st.integers(1, 4), min_size=2, max_size=4).map(tuple)
 
 @settings(max_examples=40, deadline=None)
 @given(attrs=experts_attrs, gate=gating, shape=shapes, k=st.integers(1, 2), seed=st.integers(0, 9))
-def test_room_for_all_changes_nothing(
+def test_sufficient_capacity_drops_nothing(
     attrs: dict[str, Any], gate: dict[str, Any], shape: tuple[int, ...], k: int, seed: int
 ) -> None:
-    """Computing pair by pair and filling the places of experts are two ways to the same output."""
+    """Computing pair by pair and filling the slots of experts give the same output."""
     attrs = attrs | gate
     inputs = routed(shape, attrs["experts"], k, seed=seed)
     (each,) = execute("experts", attrs, *inputs).outputs
@@ -115,11 +115,13 @@ def test_room_for_all_changes_nothing(
 
 @settings(max_examples=40, deadline=None)
 @given(attrs=experts_attrs, shape=shapes, k=st.integers(1, 2), factor=st.sampled_from([0.25, 1.0, 1.25, 3.0]))
-def test_capacity_counts_what_it_runs(attrs: dict[str, Any], shape: tuple[int, ...], k: int, factor: float) -> None:
+def test_the_work_with_capacity_is_counted(
+    attrs: dict[str, Any], shape: tuple[int, ...], k: int, factor: float
+) -> None:
     execute("experts", attrs | {"capacity_factor": factor}, *routed(shape, attrs["experts"], k))
 
 
-def test_tokens_over_capacity_are_dropped_later_choices_first() -> None:
+def test_tokens_over_capacity_are_dropped_by_choice_and_order() -> None:
     """Three tokens want expert 0 first or second; it takes two, and a first choice goes before a second."""
     indices = np.array([[1, 0], [0, 1], [0, 1]])
     weights = np.ones((3, 2), np.float32)
@@ -183,12 +185,12 @@ def test_symbolic_sizes_agree_with_integers() -> None:
         ({"k": 1, "groups": 8, "group_score": "top2_sum"}, 8, "groups of at least 2 experts"),
     ],
 )
-def test_router_refuses(attrs: dict[str, Any], experts: int, message: str) -> None:
+def test_invalid_inputs_of_the_router(attrs: dict[str, Any], experts: int, message: str) -> None:
     with pytest.raises(RuleError, match=message):
         execute("top_k_router", attrs, np.zeros((2, experts), np.float32))
 
 
-def test_experts_refuses() -> None:
+def test_invalid_inputs_of_experts() -> None:
     x, weights, indices = routed((3, 4), 5, 2)
     attrs = {"experts": 5, "hidden": 2}
     with pytest.raises(RuleError, match="k weights and indices for each token"):
@@ -214,14 +216,14 @@ def test_experts_refuses() -> None:
         {"limit": 0.0},
     ],
 )
-def test_attributes_that_contradict(attrs: dict[str, Any]) -> None:
+def test_contradictory_attributes(attrs: dict[str, Any]) -> None:
     declared = ops.find("experts")
     assert declared is not None
     with pytest.raises(ValidationError):
         declared(experts=4, hidden=8, **attrs)
 
 
-def test_half_precision_is_computed_in_single() -> None:
+def test_half_precision_is_computed_in_float32() -> None:
     logits = np.random.default_rng(0).normal(size=(5, 8)).astype(np.float16)
     weights, indices = execute("top_k_router", {"k": 3, "normalize": True}, logits).outputs
     exact, same = execute("top_k_router", {"k": 3, "normalize": True}, logits.astype(np.float32)).outputs

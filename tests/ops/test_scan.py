@@ -1,4 +1,4 @@
-"""The selective scan against a scalar loop, and its counts against recorded models."""
+"""Selective scan: comparison with a scalar loop, and counts of recorded models."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from tests.ops.harness import execute
 PORTS = ("u", "delta", "A", "B", "C", "D", "z", "delta_bias", "initial_state")
 
 
-def by_hand(given: dict[str, np.ndarray], softplus: bool) -> tuple[np.ndarray, np.ndarray]:
-    """Number by number, in double precision, as the paper defines it."""
+def scalar_scan(given: dict[str, np.ndarray], softplus: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Return the scan as the paper defines it, computed element by element in double precision."""
     u, delta, a = given["u"], given["delta"], given["A"]
     batch, channels, length = u.shape
     size = a.shape[1]
@@ -56,7 +56,7 @@ def by_hand(given: dict[str, np.ndarray], softplus: bool) -> tuple[np.ndarray, n
 
 @st.composite
 def scans(draw: st.DrawFn) -> tuple[dict[str, np.ndarray], bool]:
-    """Inputs by port, some of the optional ones absent, and whether delta passes through softplus."""
+    """Draw inputs by port, some of the optional ones absent, and True if delta passes through softplus."""
     batch, groups, per_group, length, size = (draw(st.integers(1, 3)) for _ in range(5))
     channels = groups * per_group
     shapes: dict[str, tuple[int, ...]] = {
@@ -83,24 +83,24 @@ def run(given: dict[str, np.ndarray], softplus: bool) -> tuple[np.ndarray, ...]:
 @settings(deadline=None)
 @given(scans())
 def test_equals_the_definition(drawn: tuple[dict[str, np.ndarray], bool]) -> None:
-    for got, want in zip(run(*drawn), by_hand(*drawn), strict=True):
+    for got, want in zip(run(*drawn), scalar_scan(*drawn), strict=True):
         np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-9)
 
 
 @settings(deadline=None, max_examples=25)
 @given(scans(), st.sampled_from(["float16", "float32"]))
-def test_the_state_is_kept_in_single_precision(drawn: tuple[dict[str, np.ndarray], bool], dtype: str) -> None:
+def test_the_state_is_kept_in_float32(drawn: tuple[dict[str, np.ndarray], bool], dtype: str) -> None:
     given = {port: (array / 4).astype(dtype) for port, array in drawn[0].items()}
     output, state = run(given, drawn[1])
     assert (output.dtype, state.dtype) == (np.dtype(dtype), np.float32)
-    want = by_hand({port: array.astype(np.float64) for port, array in given.items()}, drawn[1])
+    want = scalar_scan({port: array.astype(np.float64) for port, array in given.items()}, drawn[1])
     np.testing.assert_allclose(output, want[0], rtol=2e-3 if dtype == "float16" else 1e-5, atol=2e-5)
     np.testing.assert_allclose(state, want[1], rtol=1e-5, atol=1e-5)
 
 
 @settings(deadline=None, max_examples=25)
 @given(scans(), st.integers(1, 3))
-def test_a_scan_goes_on_from_its_last_state(drawn: tuple[dict[str, np.ndarray], bool], at: int) -> None:
+def test_a_scan_continues_from_its_last_state(drawn: tuple[dict[str, np.ndarray], bool], at: int) -> None:
     inputs, softplus = drawn
     length = inputs["u"].shape[2]
     at = min(at, length)
@@ -173,7 +173,7 @@ def test_symbolic_sizes_agree_with_integers() -> None:
         ("initial_state", (6, 4), "float32", "initial_state should be 2×6×4"),
     ],
 )
-def test_refuses_what_does_not_fit(port: str, shape: tuple[int, ...], dtype: Any, message: str) -> None:
+def test_invalid_inputs(port: str, shape: tuple[int, ...], dtype: Any, message: str) -> None:
     given = {"u": (2, 6, 5), "delta": (2, 6, 5), "A": (6, 4), "B": (2, 5, 4), "C": (2, 5, 4)}
     types = {name: TensorType(s) for name, s in given.items()} | {port: TensorType(shape, dtype)}
     with pytest.raises(RuleError, match=message):

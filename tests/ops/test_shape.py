@@ -1,4 +1,4 @@
-"""Reshaping, reordering and repeating: on named sizes, as explained, and in what is refused."""
+"""Reshaping, permuting and repeating: named sizes, explanations, and invalid arguments."""
 
 from __future__ import annotations
 
@@ -42,7 +42,9 @@ n, h, w = symbol("n", default=2), symbol("h", default=8), symbol("w", default=6)
         ("repeat_interleave", {"repeats": h}, (n, 3), (3 * n * h,)),
     ],
 )
-def test_named_sizes_survive(name: str, attrs: dict[str, Any], shape: tuple[Dim, ...], result: tuple[Dim, ...]) -> None:
+def test_named_sizes_stay_symbolic(
+    name: str, attrs: dict[str, Any], shape: tuple[Dim, ...], result: tuple[Dim, ...]
+) -> None:
     (found,) = predict(name, attrs, shape).shapes
     assert [str(size) for size in found] == [str(size) for size in result]
     assert found == result
@@ -90,7 +92,7 @@ def test_scalars() -> None:
     assert execute("squeeze", {}, vector).outputs[0].shape == ()
 
 
-def test_moving_data_is_no_work() -> None:
+def test_data_movement_is_no_work() -> None:
     assert predict("permute", {"axes": [1, 0]}, (n, h)).work == {}
 
 
@@ -120,7 +122,7 @@ def test_the_working_is_shown() -> None:
         ("repeat_interleave", {"repeats": 0, "axis": 1}, (2, 3), "the result is empty"),
     ],
 )
-def test_refuses(name: str, attrs: dict[str, Any], shape: tuple[Dim, ...], message: str) -> None:
+def test_invalid_inputs(name: str, attrs: dict[str, Any], shape: tuple[Dim, ...], message: str) -> None:
     with pytest.raises(RuleError) as caught:
         predict(name, attrs, shape)
     assert message in caught.value.message
@@ -140,7 +142,7 @@ def test_refuses(name: str, attrs: dict[str, Any], shape: tuple[Dim, ...], messa
         ("repeat_interleave", {"repeats": []}, "at least 1 item"),
     ],
 )
-def test_refuses_attributes(name: str, attrs: dict[str, Any], message: str) -> None:
+def test_invalid_attributes(name: str, attrs: dict[str, Any], message: str) -> None:
     declared = ops.find(name)
     assert declared is not None
     with pytest.raises(ValidationError, match=message):

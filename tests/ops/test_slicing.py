@@ -1,4 +1,4 @@
-"""Joining, parting, picking and padding: recorded truth, named sizes, and what is refused."""
+"""Joining, splitting, selecting and padding: recorded torch results, named sizes, and invalid arguments."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_pad_equals_torch() -> None:
         ("flip", {"axis": 1}, [(n, h)], [(n, h)]),
     ],
 )
-def test_named_sizes_survive(
+def test_named_sizes_stay_symbolic(
     name: str, attrs: dict[str, Any], shapes: list[tuple[Dim, ...]], results: list[tuple[Dim, ...]]
 ) -> None:
     found = predict(name, attrs, *shapes)
@@ -85,7 +85,7 @@ def test_prediction_equals_execution(drawn: tuple[str, dict[str, Any]], sizes: l
     agrees_symbolically(name, attrs, shape, grown)
 
 
-def test_what_is_decided_at_the_default_is_an_assumption() -> None:
+def test_a_decision_by_the_default_is_an_assumption() -> None:
     with assumptions() as notes:
         (size,) = predict("slice", {"axis": 0, "start": 3, "stop": 5}, (h,)).shapes[0]
     assert str(size) == "-min(3, h) + min(5, h)"
@@ -100,11 +100,11 @@ def test_padding_with_minus_infinity_and_integers() -> None:
 
 @pytest.mark.parametrize("dtype", ["float16", "int64", "int32", "uint8", "bool"])
 @pytest.mark.parametrize("mode", ["constant", "reflect", "replicate", "circular"])
-def test_padding_keeps_the_element_type(mode: str, dtype: str) -> None:
+def test_padding_preserves_the_element_type(mode: str, dtype: str) -> None:
     execute("pad", {"padding": [1, [2, 1]], "mode": mode}, np.ones((3, 4), dtype))
 
 
-def test_a_part_of_a_part_is_the_whole() -> None:
+def test_concat_inverts_split() -> None:
     x = np.random.default_rng(0).normal(size=(2, 7, 3)).astype("float32")
     pieces = execute("split", {"sizes": [2, 4, 1]}, x).outputs
     np.testing.assert_array_equal(execute("concat", {}, *pieces).outputs[0], x)
@@ -135,20 +135,20 @@ def test_a_part_of_a_part_is_the_whole() -> None:
         ("pad", {"padding": [[-2, 8]], "mode": "circular"}, [(2, 9)], "circular can add at most 7 along axis 1"),
     ],
 )
-def test_refuses(name: str, attrs: dict[str, Any], shapes: list[tuple[Dim, ...]], message: str) -> None:
+def test_invalid_inputs(name: str, attrs: dict[str, Any], shapes: list[tuple[Dim, ...]], message: str) -> None:
     with pytest.raises(RuleError) as caught:
         predict(name, attrs, *shapes)
     assert message in caught.value.message
 
 
 @pytest.mark.parametrize(("name", "attrs"), [("split", {"sizes": 3}), ("chunk", {"chunks": 3})])
-def test_how_many_pieces_must_be_known(name: str, attrs: dict[str, Any]) -> None:
+def test_the_number_of_pieces_must_be_known(name: str, attrs: dict[str, Any]) -> None:
     with pytest.raises(UndecidedError, match="number of pieces"):
         predict(name, attrs, (n, h))
 
 
 @pytest.mark.parametrize("name", ["gather", "index_select"])
-def test_refuses_an_index_of_the_wrong_type(name: str) -> None:
+def test_an_index_of_the_wrong_type_is_an_error(name: str) -> None:
     declared = ops.find(name)
     assert declared is not None
     with pytest.raises(RuleError, match="index of int64 or int32, and this one is float32") as caught:
@@ -158,7 +158,7 @@ def test_refuses_an_index_of_the_wrong_type(name: str) -> None:
 
 @pytest.mark.parametrize("place", [-1, 3])
 @pytest.mark.parametrize("name", ["gather", "index_select"])
-def test_refuses_places_that_are_not_there(name: str, place: int) -> None:
+def test_indices_out_of_range_are_errors(name: str, place: int) -> None:
     with pytest.raises(RuleError, match=f"index {place} is out of range for an axis of 3") as caught:
         execute(name, {"axis": 0}, np.ones(3, "float32"), np.array([0, place]))
     assert caught.value.code == "E602"
@@ -174,7 +174,7 @@ def test_refuses_places_that_are_not_there(name: str, place: int) -> None:
         ("chunk", {"chunks": 0}, "greater than or equal to 1"),
     ],
 )
-def test_refuses_attributes(name: str, attrs: dict[str, Any], message: str) -> None:
+def test_invalid_attributes(name: str, attrs: dict[str, Any], message: str) -> None:
     declared = ops.find(name)
     assert declared is not None
     with pytest.raises(ValidationError, match=message):

@@ -1,7 +1,7 @@
 """Traits of operations, compared with what their kernels do.
 
 Each trait is a property that can be observed by running the kernel.  Each test goes both ways where it can: an
-operation with the trait has the property, and one with the property has the trait or stands in a list with the reason.
+operation with the trait has the property, and one with the property has the trait or is in a list with the reason.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ from netcalc.numerics.kernels import Run, apply
 from netcalc.opdef import Context, Operation, as_tuple
 
 EVERY = ops.every()
-#: Attributes that take an operation out of its trivial case, where its example does not.
+#: Attributes that avoid the trivial case of an operation, if its example does not.
 ATTRS: dict[str, dict[str, Any]] = {"instance_norm": {"affine": True, "track_running_stats": True}}
 
-#: Operations that treat each element alone on their examples and are not ``elementwise``.
+#: Operations that treat each element independently on their examples, but are not ``elementwise``.
 PERMUTABLE = {
     "dropout": "does nothing in inference, but draws a mask in training",
     "stochastic_depth": "does nothing in inference, but draws a mask in training",
     "prelu": "its learned slope may differ by channel",
 }
-#: Operations on two tensors that treat each pair of elements alone and do not ``combine``.
+#: Operations that treat each pair of elements of two tensors independently, but do not ``combine``.
 PAIRED = {"pow": "takes several multiplications an element, or a power"}
-#: Operations whose results share memory with their inputs and are no ``view``.
+#: Operations whose results share memory with their inputs, but are no ``view``.
 SHARING = {"flip": "its strides are negative, which a plan does not allow"}
 
 
 class Call:
-    """An operation on the inputs of its example, drawn at random, with random parameters."""
+    """Operation on random inputs of the types of its example, with random parameters."""
 
     def __init__(self, name: str, shapes: tuple[tuple[int, ...], ...] | None = None) -> None:
         declared = EVERY[name]
@@ -113,7 +113,7 @@ def test_no_op_in_inference(name: str) -> None:
 
 @pytest.mark.parametrize("name", [*ops.FAMILIES["batch_norm"], *ops.FAMILIES["norm"], *ops.FAMILIES["softmax"]])
 def test_normalises_channels(name: str) -> None:
-    """The difference of two results is the difference of the inputs times a factor for each channel."""
+    """The difference of two results is the difference of the inputs times a factor per channel."""
     call = Call(name)
     rng = np.random.default_rng(2)
     a, b, c = (rng.normal(size=call.types[0].shape).astype("float32") for _ in range(3))
@@ -159,7 +159,7 @@ def test_gemm(name: str) -> None:
     only = {param: np.zeros_like(value) for param, value in call.params.items() if param != "weight"}
     doubled = np.allclose(call.run(2 * call.inputs[0], **only), 2 * call.run(**only), atol=1e-5)
     first = weight.copy()
-    first[1:] = 0  # the first row gives the first channel alone
+    first[1:] = 0  # the first row gives the first channel only
     result = call.run(weight=first, **only)
     channels = np.moveaxis(result, -1 if name == "linear" else 1, 0)
     assert (doubled and channels[0].any() and not channels[1:].any()) == call.op.gemm

@@ -1,4 +1,4 @@
-"""Comparison of netcalc with torch on drawn attributes and inputs; both must agree, or both refuse."""
+"""Comparison of netcalc with torch on drawn attributes and inputs; both must agree, or both raise an error."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ def agree(
     training: bool = False,
     tolerance: float = 2e-5,
 ) -> None:
-    """Assert that the operation ``name`` and ``reference(weights, *tensors)`` in torch agree, or both refuse.
+    """Assert that the operation ``name`` and ``reference(weights, *tensors)`` in torch agree, or both raise.
 
-    ``weights`` are the drawn parameters as tensors by name.  Where torch raises, netcalc must refuse with a reason.
+    ``weights`` are the drawn parameters as tensors by name.  If torch raises, netcalc must raise too, with a reason.
     """
     weights: dict[str, np.ndarray] = {}
     refused: Exception | None = None

@@ -112,7 +112,7 @@ def test_sub(arrays: list[np.ndarray], value: float | None, reverse: bool) -> No
 def test_div(arrays: list[np.ndarray], value: float | None, reverse: bool, rounding: str | None) -> None:
     if rounding and any(a.dtype in (np.uint8, np.float16) for a in arrays):
         arrays = [a.astype(np.int32) for a in arrays]
-    # torch raises when a whole number is divided by zero, which no rule can know
+    # torch raises if an integer is divided by zero, which no rule can know
     arrays = [a if a.dtype.kind == "f" else np.asarray(np.maximum(a, a.dtype.type(1))) for a in arrays]
 
     def divided(a: Any, b: Any) -> Any:
@@ -175,5 +175,5 @@ def test_where(arrays: list[np.ndarray], mask: list[np.ndarray]) -> None:
     value=numbers | st.booleans() | st.sampled_from([float("-inf"), -1e9, 70_000, 300, -200]),
 )
 def test_masked_fill(arrays: list[np.ndarray], mask: list[np.ndarray], value: float) -> None:
-    assume(arrays[0].dtype != np.uint8 or value >= 0)  # torch lets -1 wrap round to 255
+    assume(arrays[0].dtype != np.uint8 or value >= 0)  # torch wraps -1 around to 255
     agree("masked_fill", {"value": value}, arrays + mask, lambda w, x, m: torch.masked_fill(x, m, value))

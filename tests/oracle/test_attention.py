@@ -11,6 +11,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from tests.arrays import normal
 from tests.ops.harness import execute
 from tests.oracle.harness import agree, draws
 
@@ -20,10 +21,6 @@ F = torch.nn.functional
 NAME = "scaled_dot_product_attention"
 flags = st.booleans()
 lengths = st.integers(1, 7)
-
-
-def normal(*shape: int, seed: int = 0) -> np.ndarray:
-    return np.random.default_rng(seed).normal(size=shape).astype(np.float32)
 
 
 @st.composite
@@ -86,7 +83,7 @@ def test_masks(before: list[int], queries: int, keys: int, mask_shape: list[bool
     shape = [n if kept else 1 for n, kept in zip(full[-len(mask_shape) :], mask_shape, strict=False)]
     values = normal(*shape, seed=3)
     mask = values > 0 if dtype is bool else values.astype(dtype)
-    if blank:  # some rows hide all
+    if blank:  # some rows are fully masked
         mask[..., :1, :] = False if dtype is bool else -np.inf if mask.dtype.kind == "f" else 0
     arrays = [normal(*before, n, 4, seed=n) for n in (queries, keys, keys)]
     agree(
@@ -124,7 +121,7 @@ def test_alignment(queries: int, keys: int, lower_right: bool) -> None:
     variant = causal_lower_right if lower_right else causal_upper_left
 
     def reference(w: Any, q: Any, k: Any, v: Any) -> Any:
-        with warnings.catch_warnings():  # that queries before the first key see nothing
+        with warnings.catch_warnings():  # that queries before the first key have no key
             warnings.simplefilter("ignore")
             mask = variant(queries, keys)._materialize(torch.device("cpu"))
         return F.scaled_dot_product_attention(q, k, v, attn_mask=mask)

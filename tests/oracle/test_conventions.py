@@ -1,4 +1,4 @@
-"""Counting conventions against the tools themselves: torch.utils.flop_counter and fvcore."""
+"""Counting conventions against the tools that define them: torch.utils.flop_counter and fvcore."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _plain_operators() -> Iterator[None]:
 
 
 class Call(nn.Module):
-    """A function as a module, for fvcore."""
+    """Module that calls a function, for fvcore."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__()
@@ -82,7 +82,7 @@ def by_fvcore(module: nn.Module, tensors: Sequence[Any]) -> int:
     analysis.unsupported_ops_warnings(False).uncalled_modules_warnings(False).tracer_warnings("none")
     try:
         return int(analysis.total())
-    except IndexError:  # a vector where its formula wants a matrix
+    except IndexError:  # a vector, where its formula needs a matrix
         return 0
 
 
@@ -228,7 +228,7 @@ SINGLE: list[tuple[str, dict[str, Any], Shapes, Any]] = [
 
 #: Operations with multiply-adds that torch has no module for; they run as torch's linear and matmul do.
 COMPOSED = {"experts", "selective_scan"}
-#: Those with a test of their own below.
+#: Operations with separate tests below.
 DRAWN = {"conv2d", "conv_transpose2d", "matmul", "einsum"}
 
 
@@ -240,12 +240,12 @@ def test_operation(case: tuple[str, dict[str, Any], Shapes, Any], training: bool
 
 
 @pytest.mark.parametrize("name", ["embedding", "embedding_bag"])
-def test_looking_up_is_free(name: str) -> None:
+def test_look_ups_have_no_work(name: str) -> None:
     module = {"embedding": nn.Embedding, "embedding_bag": nn.EmbeddingBag}[name](10, 4)
     check({name: {"num_embeddings": 10, "embedding_dim": 4}}, [(2, 3)], module, dtype="int64")
 
 
-def test_every_operation_with_multiply_adds_is_held_against_a_tool() -> None:
+def test_every_operation_with_multiply_adds_is_compared_with_a_tool() -> None:
     shown = {name for name in ops.names() if _has_multiply_adds(name)}
     assert shown <= {name for name, *_ in SINGLE} | DRAWN | COMPOSED
 
@@ -348,7 +348,7 @@ def test_attention_module_in_torch(weights: bool) -> None:
     check(line, [(2, 5, 8), (2, 7, 8)], lambda x, y: attention(x, y, y, need_weights=weights)[0], tools=["torch"])
 
 
-def test_what_is_left_out_is_named() -> None:
+def test_omitted_operations_are_listed() -> None:
     assert ours("fvcore", {"transformer_encoder_layer": {"heads": 2, "hidden": 16}}, [(2, 5, 8)]).uncounted == (
         "scaled_dot_product_attention",
         "add",

@@ -52,7 +52,7 @@ class UNet(nn.Module):  # type: ignore[name-defined,misc]
 
 
 class TwoTowers(nn.Module):  # type: ignore[name-defined,misc]
-    """AlexNet by §3 of the paper: each tower has its own kernels, and reads the other where Figure 2 shows it."""
+    """AlexNet by §3 of the paper: each tower has its own kernels, and reads both towers where Figure 2 shows it."""
 
     def __init__(self, hidden: int, classes: int) -> None:
         super().__init__()
@@ -96,7 +96,7 @@ def drawn(module: Any, *shape: int) -> Any:
     """Return inputs for a module, and give it weights that all affect the output."""
     torch.manual_seed(0)
     x = torch.randn(shape)
-    module.eval()(x)  # lazy layers take their size
+    module.eval()(x)  # initialises lazy layers
     module.requires_grad_(False)
     for name, tensor in module.state_dict().items():
         if name.endswith("running_var"):

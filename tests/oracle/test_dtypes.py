@@ -37,7 +37,7 @@ def test_result_type_with_a_number(dtype: DType, number: float) -> None:
         assert result_type([(dtype, rank)], number) == name(torch.result_type(tensor, number))
 
 
-def test_nothing_has_no_type() -> None:
+def test_no_operands_have_no_result_type() -> None:
     with pytest.raises(ValueError, match="at least one operand"):
         result_type([])
 
@@ -51,7 +51,7 @@ def test_names_sizes_and_kinds(dtype: DType) -> None:
     assert dtype_name(numpy_dtype(dtype)) == dtype
 
 
-def test_an_element_type_that_no_tensor_has() -> None:
+def test_an_unknown_element_type() -> None:
     with pytest.raises(TypeError, match="complex64"):
         dtype_name(np.dtype("complex64"))
 

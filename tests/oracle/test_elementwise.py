@@ -32,7 +32,7 @@ def test_special_values(name: str) -> None:
 @draws
 @given(arrays=tensors(1, 1), low=bounds, high=bounds)
 def test_clamp(arrays: list[np.ndarray], low: float | None, high: float | None) -> None:
-    assume(arrays[0].dtype != np.uint8 or min(low or 0, high or 0) >= 0)  # torch lets -1 wrap round to 255
+    assume(arrays[0].dtype != np.uint8 or min(low or 0, high or 0) >= 0)  # torch wraps -1 around to 255
     agree("clamp", {"min": low, "max": high}, arrays, lambda w, x: torch.clamp(x, low, high))
 
 

@@ -44,7 +44,7 @@ def test_fold(attrs: dict[str, Any], sizes: list[int], data: st.DataObject) -> N
         rows, columns = torch.nn.functional.unfold(image, **torch_names(attrs)).shape[1:]
     except RuntimeError:
         rows, columns = 4, 4
-    off = data.draw(st.sampled_from([0, 0, 0, 1]))  # now and then what does not fit
+    off = data.draw(st.sampled_from([0, 0, 0, 1]))  # sometimes an invalid size
     x = np.random.default_rng(0).normal(size=(2, rows + off, columns)).astype(np.float32)
     attrs = {"output_size": sizes, **attrs}
     agree("fold", attrs, [x], lambda _, x: torch.nn.functional.fold(x, **torch_names(attrs)))

@@ -96,7 +96,7 @@ def test_logits_equal_transformers(spec: str) -> None:
         kind, base = getattr(transformers, f"{family}ForCausalLM"), CONFIG
     model = kind(_configuration(family, base | config)).eval()
     rng = np.random.default_rng(0)
-    # tied tensors stand in files but once
+    # files store tied tensors once
     state = {k: v for k, v in [*model.named_parameters(), *model.named_buffers()] if k in model.state_dict()}
     with torch.no_grad():
         for name, tensor in state.items():

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from tests.arrays import normal
 from tests.oracle.harness import agree, draws
 
 torch = pytest.importorskip("torch")
@@ -20,19 +21,15 @@ reductions = st.sampled_from(["none", "mean", "sum", "batchmean"])
 shapes = st.lists(st.integers(1, 4), min_size=1, max_size=4)
 
 
-def drawn(shape: list[int], seed: int = 0) -> np.ndarray:
-    return np.asarray(np.random.default_rng(seed).normal(size=shape), np.float32)
-
-
 def between_0_and_1(shape: list[int], seed: int = 0) -> np.ndarray:
     """Draw probabilities, including 0 and 1."""
-    return np.asarray(np.clip(drawn(shape, seed) / 2 + 0.5, 0, 1))
+    return np.asarray(np.clip(normal(*shape, seed=seed) / 2 + 0.5, 0, 1))
 
 
 @draws
 @given(shape=shapes, reduction=reductions, weighted=flags)
 def test_distances(shape: list[int], reduction: str, weighted: bool) -> None:
-    arrays = [drawn(shape), drawn(shape, 1), between_0_and_1(shape, 2) + 1 if weighted else None]
+    arrays = [normal(*shape), normal(*shape, seed=1), between_0_and_1(shape, 2) + 1 if weighted else None]
     for name in ("mse_loss", "l1_loss"):
         function = getattr(F, name)
         agree(
@@ -60,7 +57,7 @@ def test_binary_cross_entropy(shape: list[int], reduction: str, weight: str | No
     agree(
         "binary_cross_entropy",
         {"reduction": reduction},
-        [between_0_and_1(shape), between_0_and_1(shape, 1), drawn(by[weight], 2) if weight else None],
+        [between_0_and_1(shape), between_0_and_1(shape, 1), normal(*by[weight], seed=2) if weight else None],
         lambda w, x, y, weight: F.binary_cross_entropy(x, y, weight, reduction=reduction),
     )
 
@@ -71,11 +68,14 @@ def test_binary_cross_entropy_with_logits(
     shape: list[int], reduction: str, weighted: bool, positive: str | None
 ) -> None:
     by = {"whole": shape, "last": shape[-1:], "more": [2, *shape]}
-    weights = [drawn(shape[-1:], 2) if weighted else None, drawn(by[positive], 3) + 5 if positive else None]
+    weights = [
+        normal(*shape[-1:], seed=2) if weighted else None,
+        normal(*by[positive], seed=3) + 5 if positive else None,
+    ]
     agree(
         "binary_cross_entropy_with_logits",
         {"reduction": reduction},
-        [drawn(shape) * 30, between_0_and_1(shape, 1), *weights],
+        [normal(*shape) * 30, between_0_and_1(shape, 1), *weights],
         lambda w, x, y, weight, pos: F.binary_cross_entropy_with_logits(
             x, y, weight, reduction=reduction, pos_weight=pos
         ),
@@ -87,12 +87,12 @@ def test_binary_cross_entropy_with_logits(
 def test_kl_div(shape: list[int], reduction: str, log_target: bool) -> None:
     def reference(w: dict[str, Any], x: Any, y: Any) -> Any:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # torch announces another meaning of mean
+            warnings.simplefilter("ignore")  # torch warns that the meaning of mean will change
             return F.kl_div(x, y, reduction=reduction, log_target=log_target)
 
-    target = drawn(shape, 1) if log_target else between_0_and_1(shape, 1)
+    target = normal(*shape, seed=1) if log_target else between_0_and_1(shape, 1)
     attrs = {"reduction": reduction, "log_target": log_target}
-    agree("kl_div", attrs, [drawn(shape), target], reference, tolerance=1e-4)
+    agree("kl_div", attrs, [normal(*shape), target], reference, tolerance=1e-4)
 
 
 @draws
@@ -120,7 +120,7 @@ def test_class_losses(
     agree(
         "cross_entropy",
         {"reduction": reduction, "label_smoothing": smoothing, "ignore_index": ignore},
-        [drawn(shape) * 5, target, weight],
+        [normal(*shape) * 5, target, weight],
         lambda w, x, y, weight: F.cross_entropy(
             x, y, weight, reduction=reduction, label_smoothing=smoothing, ignore_index=ignore
         ),
@@ -128,6 +128,6 @@ def test_class_losses(
     agree(
         "nll_loss",
         {"reduction": reduction, "ignore_index": ignore},
-        [drawn(shape), target, weight],
+        [normal(*shape), target, weight],
         lambda w, x, y, weight: F.nll_loss(x, y, weight, reduction=reduction, ignore_index=ignore),
     )

@@ -20,7 +20,7 @@ def check(module: Any, spec: str, settings: dict[str, Any], *inputs: Any) -> Non
 
     module = module.eval()
     program = built(spec, **settings)
-    whole = torch.backends.mkldnn.flags(enabled=False, allow_tf32=None)  # the counter sees no fused LSTM
+    whole = torch.backends.mkldnn.flags(enabled=False, allow_tf32=None)  # the counter does not count a fused LSTM
     with torch.no_grad(), whole, FlopCounterMode(display=False) as counter:
         wanted = module(*inputs).numpy()
     weights = {name: tensor.numpy() for name, tensor in module.state_dict().items()}
@@ -83,7 +83,7 @@ def test_recurrent_translation_with_attention() -> None:
     check(Network(30, 8), "seq2seq-attention", sizes, source, target, mask)
 
 
-def test_translation_that_looks_at_the_source_before_every_word() -> None:
+def test_translation_with_attention_before_every_word() -> None:
     class Network(torch.nn.Module):  # type: ignore[misc, name-defined]
         def __init__(self, vocab: int, words: int, size: int, maxout: int) -> None:
             super().__init__()

@@ -25,8 +25,8 @@ def normal(shape: list[int], dtype: str = "float32") -> np.ndarray:
     return np.random.default_rng(0).normal(1, 2, size=shape).astype(dtype)
 
 
-def precisely(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compared in float64: with one value in a group, a float32 reference is rounding error only."""
+def in_float64(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a reference computed in float64: for a group of one value float32 is rounding error only."""
 
     def reference(weights: dict[str, Any], x: Any) -> Any:
         return function({n: w.double() for n, w in weights.items()}, x.double()).float()
@@ -76,9 +76,9 @@ def test_batch_norm(shape: list[int], attrs: dict[str, Any], training: bool) -> 
 @draws
 @given(shape=shapes, eps=eps, training=flags)
 def test_frozen_batch_norm(shape: list[int], eps: float, training: bool) -> None:
-    """A BatchNorm that stays in evaluation."""
+    """BatchNorm that stays in evaluation mode."""
 
-    @precisely
+    @in_float64
     def reference(state: dict[str, Any], x: Any) -> Any:
         module = getattr(torch.nn, f"BatchNorm{max(x.dim() - 2, 1)}d")(x.shape[1], eps=eps).double().eval()
         module.load_state_dict(state | {"num_batches_tracked": torch.tensor(0)})
@@ -101,7 +101,7 @@ def test_layer_norm(shape: list[int], axes: int, eps: float, affine: bool, bias:
         return F.layer_norm(x, x.shape[-axes:], weights.get("weight"), weights.get("bias"), eps)
 
     attrs = {"axes": axes, "eps": eps, "affine": affine, "bias": bias}
-    agree("layer_norm", attrs, [normal(shape)], precisely(reference), tolerance=1e-4)
+    agree("layer_norm", attrs, [normal(shape)], in_float64(reference), tolerance=1e-4)
 
 
 @draws
@@ -112,7 +112,7 @@ def test_normalized_shape(shape: list[int], sizes: list[int]) -> None:
             name,
             {"normalized_shape": sizes, "affine": False, "eps": 1e-5},
             [normal([*shape, 2, 3])],
-            precisely(lambda w, x, function=function: function(x, sizes, eps=1e-5)),
+            in_float64(lambda w, x, function=function: function(x, sizes, eps=1e-5)),
             tolerance=1e-4,
         )
 
@@ -142,7 +142,7 @@ def test_group_norm(shape: list[int], groups: int, eps: float, affine: bool, bia
         "group_norm",
         {"groups": groups, "eps": eps, "affine": affine, "bias": bias},
         [normal(shape)],
-        precisely(lambda w, x: F.group_norm(x, groups, w.get("weight"), w.get("bias"), eps)),
+        in_float64(lambda w, x: F.group_norm(x, groups, w.get("weight"), w.get("bias"), eps)),
         tolerance=1e-4,
     )
 

@@ -38,7 +38,7 @@ def layer(name: str, axes: int, attrs: dict[str, Any]) -> Any:
 def test_max_pool(drawn: tuple[int, dict[str, Any], np.ndarray], indices: bool) -> None:
     axes, attrs, x = drawn
     attrs["return_indices"] = indices
-    x = np.round(x)  # equal numbers, of which the first counts
+    x = np.round(x)  # ties, of which the first counts
     agree(f"max_pool{axes}d", attrs, [x], lambda _, x: layer("MaxPool", axes, attrs)(x))
 
 
@@ -58,6 +58,6 @@ def test_lp_pool(drawn: tuple[int, dict[str, Any], np.ndarray], power: float) ->
     axes, attrs, x = drawn
     attrs["norm_type"] = power
     if power not in (1, 2):
-        x = np.abs(x)  # whether a root of negative numbers is NaN may hang on rounding
+        x = np.abs(x)  # rounding may decide if a root is NaN
     one = attrs if axes > 1 else {k: v[0] if isinstance(v, list) else v for k, v in attrs.items()}
     agree(f"lp_pool{axes}d", attrs, [x], lambda _, x: layer("LPPool", axes, one)(x))

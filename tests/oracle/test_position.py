@@ -10,11 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from netcalc import ops
-from netcalc.numerics.kernels import TABLES
-from netcalc.opdef import Context
 from netcalc.tensor_type import TensorType
-from tests.ops.harness import execute
+from tests.arrays import normal
+from tests.ops.harness import buffer_table, execute
 from tests.oracle.harness import draws
 
 torch = pytest.importorskip("torch")
@@ -22,20 +20,6 @@ pytest.importorskip("transformers")
 
 flags = st.booleans()
 alignments = st.sampled_from(["upper_left", "lower_right"])
-
-
-def normal(*shape: int) -> np.ndarray:
-    return np.random.default_rng(0).normal(size=shape).astype(np.float32)
-
-
-def table(name: str, attrs: dict[str, Any], *inputs: TensorType) -> np.ndarray:
-    """The content of the operation's buffer."""
-    declared = ops.find(name)
-    formula = TABLES.get(name)
-    assert declared is not None and formula is not None
-    op = declared(**attrs)
-    (buffer,) = (p for p in op.params(Context(), *inputs) if p.is_buffer)
-    return formula(op, buffer.name, buffer.shape)
 
 
 # -- sinusoids --------------------------------------------------------------------------------------
@@ -49,7 +33,7 @@ def test_sinusoids_of_fairseq_and_whisper(length: int, half: int, odd: bool) -> 
 
     features = 2 * half + odd
     attrs = {"layout": "halves", "downscale_freq_shift": 1}
-    pe = table("sinusoidal_positions", attrs, TensorType((length, features)))
+    pe = buffer_table("sinusoidal_positions", attrs, TensorType((length, features)))
     wanted = M2M100SinusoidalPositionalEmbedding.get_embedding(length, features)
     np.testing.assert_allclose(pe, wanted.numpy(), atol=1e-5)
     if not odd:
@@ -63,7 +47,7 @@ def test_sinusoids_of_marian(length: int, half: int) -> None:
 
     embedding = MarianSinusoidalPositionalEmbedding(length, 2 * half)
     wanted = embedding.create_weight()
-    pe = table("sinusoidal_positions", {"layout": "halves"}, TensorType((length, 2 * half)))
+    pe = buffer_table("sinusoidal_positions", {"layout": "halves"}, TensorType((length, 2 * half)))
     np.testing.assert_allclose(pe, wanted.numpy(), atol=1e-5)
 
 
@@ -111,14 +95,14 @@ scalings = st.one_of(
 
 
 def reference_table(scaling: dict[str, Any] | None, theta: float, positions: Any, head: int, part: float) -> Any:
-    """cos and sin as transformers' Llama computes them."""
+    """Return cos and sin as transformers' Llama computes them."""
     from transformers import LlamaConfig
     from transformers.models.llama.modeling_llama import LlamaRotaryEmbedding
 
     parameters = {"rope_type": "default", **(scaling or {}), "rope_theta": theta, "partial_rotary_factor": part}
     original = (scaling or {}).get("original_max_position_embeddings", 64)
     if parameters["rope_type"] == "dynamic":
-        del parameters["original_max_position_embeddings"]  # there it is the model's own max_position_embeddings
+        del parameters["original_max_position_embeddings"]  # in transformers it is max_position_embeddings of the model
     config = LlamaConfig(
         hidden_size=head, num_attention_heads=1, max_position_embeddings=original, rope_parameters=parameters
     )
@@ -224,10 +208,10 @@ def test_index_of_swin(window: tuple[int, int]) -> None:
 
     wanted = SwinRelativePositionBias(2, window).relative_position_index.flatten().numpy()
     np.testing.assert_array_equal(
-        table("relative_position_bias", {"window_size": list(window), "num_heads": 2}), wanted
+        buffer_table("relative_position_bias", {"window_size": list(window), "num_heads": 2}), wanted
     )
     rows = TensorType((math.prod(2 * side - 1 for side in window), 2))
-    np.testing.assert_array_equal(table("relative_position_lookup", {"window_size": list(window)}, rows), wanted)
+    np.testing.assert_array_equal(buffer_table("relative_position_lookup", {"window_size": list(window)}, rows), wanted)
 
 
 @pytest.mark.parametrize(("window", "earlier"), [((1, 1), None), ((2, 3), None), ((7, 7), None), ((8, 4), (7, 2))])
@@ -235,7 +219,7 @@ def test_coordinates_of_swin_v2(window: tuple[int, int], earlier: tuple[int, int
     from transformers import Swinv2Config
     from transformers.models.swinv2.modeling_swinv2 import Swinv2SelfAttention
 
-    found = table("relative_coordinates", {"window_size": window, "pretrained_window_size": earlier})
+    found = buffer_table("relative_coordinates", {"window_size": window, "pretrained_window_size": earlier})
     module = Swinv2SelfAttention(Swinv2Config(), 4, 2, window, earlier or (0, 0))
     np.testing.assert_allclose(found, module.relative_coords_table.numpy(), rtol=1e-6)
 
@@ -245,5 +229,5 @@ def test_index_of_beit(window: tuple[int, int]) -> None:
     from transformers.models.beit.modeling_beit import BeitRelativePositionBias
 
     wanted = BeitRelativePositionBias.generate_relative_position_index(window)
-    index = table("relative_position_bias", {"window_size": list(window), "num_heads": 2, "class_token": True})
+    index = buffer_table("relative_position_bias", {"window_size": list(window), "num_heads": 2, "class_token": True})
     np.testing.assert_array_equal(index, wanted.flatten().numpy())

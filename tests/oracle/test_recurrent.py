@@ -19,7 +19,7 @@ torch = pytest.importorskip("torch")
 
 MODULES = {"rnn": "RNN", "lstm": "LSTM", "gru": "GRU"}
 TORCH_NAMES = {"hidden": "hidden_size", "layers": "num_layers"}
-#: What to add to a size: mostly nothing, one time in nine an error of 1.
+#: Error added to a size: 0, or in one of nine cases 1.
 slips = st.sampled_from([0, 0, 0, 0, 0, 0, 0, 0, 1])
 
 

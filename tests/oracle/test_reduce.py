@@ -43,7 +43,7 @@ def test_totals(name: str, arrays: list[np.ndarray], axis: Any, keepdim: bool, d
 @given(arrays=tensors(1, 1), axis=st.none() | one, keepdim=st.booleans(), dtype=types)
 def test_prod(arrays: list[np.ndarray], axis: int | None, keepdim: bool, dtype: str | None) -> None:
     kind = dtype and getattr(torch, dtype)
-    keepdim = keepdim and axis is not None  # torch.prod keeps no axes when it takes them all
+    keepdim = keepdim and axis is not None  # torch.prod over all axes keeps none
 
     def reference(w: Any, x: Any) -> Any:
         return torch.prod(x, dtype=kind) if axis is None else torch.prod(x, axis, keepdim, dtype=kind)
@@ -60,7 +60,7 @@ def test_extremes(name: str, function: Any, arrays: list[np.ndarray], axis: Any,
     agree(name, attrs, arrays, lambda w, x: function(x, every(x, axis), keepdim))
 
 
-@pytest.mark.filterwarnings("ignore:var:UserWarning")  # torch warns of what it returns as inf or NaN
+@pytest.mark.filterwarnings("ignore:var:UserWarning")  # torch warns if the result is inf or NaN
 @draws
 @given(arrays=tensors(1, 1), axis=axes, keepdim=st.booleans(), correction=st.sampled_from([0, 1, 2, 0.5]))
 def test_var(arrays: list[np.ndarray], axis: Any, keepdim: bool, correction: float) -> None:

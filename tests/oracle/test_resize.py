@@ -14,16 +14,16 @@ from tests.oracle.test_shape import filled
 torch = pytest.importorskip("torch")
 
 MODES = ["nearest", "nearest-exact", "linear", "bilinear", "bicubic", "lanczos", "trilinear", "area"]
-#: The number of axes of the modes that do not take any number of them.
+#: Number of axes of the modes that require one.
 AXES = {"linear": 1, "bilinear": 2, "bicubic": 2, "lanczos": 2, "trilinear": 3}
-#: Factors that give whole sizes, and factors that do not.
+#: Factors that give integer sizes, and factors that do not.
 FACTORS = st.sampled_from([0.2, 1 / 3, 0.5, 0.7, 1.0, 1.3, 1.5, 2.0, 2.1, 3.0]) | st.floats(0.25, 3)
 
 
 @st.composite
 def resizings(draw: st.DrawFn, mode: str) -> tuple[list[int], dict[str, Any]]:
     axes = AXES.get(mode)
-    if axes is None or draw(st.integers(0, 9)) == 0:  # now and then a number that does not fit
+    if axes is None or draw(st.integers(0, 9)) == 0:  # sometimes an invalid number
         axes = draw(st.integers(1, 3))
     shape = [draw(st.integers(1, 2)), draw(st.integers(1, 2)), *(draw(st.integers(1, 9)) for _ in range(axes))]
     attrs: dict[str, Any] = {"mode": mode}
@@ -49,7 +49,7 @@ def interpolated(attrs: dict[str, Any], x: Any) -> Any:
 
 
 def width(shape: list[int], attrs: dict[str, Any]) -> int:
-    """The width of the result."""
+    """Return the width of the result."""
     given = attrs.get("size", attrs.get("scale_factor"))
     last = given[-1] if isinstance(given, list) else given
     return last if "size" in attrs else int(shape[-1] * last)

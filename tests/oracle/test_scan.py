@@ -1,4 +1,4 @@
-"""The selective scan with random inputs against the sequential form of transformers' Mamba."""
+"""Selective scan with random inputs against the sequential form of transformers' Mamba."""
 
 from __future__ import annotations
 

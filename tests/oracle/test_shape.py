@@ -25,7 +25,7 @@ def filled(shape: list[int]) -> np.ndarray:
 @draws
 @given(shape=shapes, target=st.lists(st.sampled_from([-1, 1, 2, 3, 4, 6, 8]), max_size=4), data=st.data())
 def test_reshape(shape: list[int], target: list[int], data: st.DataObject) -> None:
-    if data.draw(st.booleans()):  # a target that fits
+    if data.draw(st.booleans()):  # a valid target shape
         target = data.draw(st.permutations(shape))
         if data.draw(st.booleans()):
             target = [*target[:-1], -1]
@@ -41,7 +41,7 @@ def test_flatten(shape: list[int], start: int, end: int) -> None:
 
 @draws
 @given(shape=st.lists(st.sampled_from([1, 4, 6, 12]), min_size=1, max_size=3))
-def test_flatten_unless_told(shape: list[int]) -> None:
+def test_flatten_by_default(shape: list[int]) -> None:
     agree("flatten", {}, [filled(shape)], lambda w, x: torch.nn.Flatten()(x))
 
 
@@ -89,7 +89,7 @@ def test_transpose(shape: list[int], a: int, b: int) -> None:
 @given(shape=st.lists(st.integers(1, 2), min_size=1, max_size=3), data=st.data())
 def test_expand(shape: list[int], data: st.DataObject) -> None:
     target = data.draw(st.lists(st.integers(1, 3) | st.just(-1), min_size=1, max_size=4))
-    if data.draw(st.booleans()):  # a target that fits
+    if data.draw(st.booleans()):  # a valid target shape
         target = [data.draw(st.sampled_from([-1, size, 3 if size == 1 else size])) for size in shape]
         target = data.draw(st.lists(st.integers(1, 3), max_size=1)) + target
     agree("expand", {"shape": target}, [filled(shape)], lambda w, x: x.expand(*target))

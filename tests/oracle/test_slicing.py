@@ -31,7 +31,7 @@ def test_concat(shape: list[int], sizes: list[int], dtypes: list[str], axis: int
     arrays = []
     for size, dtype in zip(sizes, dtypes, strict=False):
         mine = list(shape)
-        if -len(shape) <= other < len(shape):  # the other axis fits now and then only
+        if -len(shape) <= other < len(shape):  # the other axis fits only sometimes
             mine[other] = size
         arrays.append((filled(mine) * 4).astype(dtype))
     agree("concat", {"axis": axis}, list(arrays), lambda w, *tensors: torch.cat(tensors, axis))
@@ -45,7 +45,7 @@ def test_stack(shape: list[int], last: int, count: int, axis: int) -> None:
     agree("stack", {"axis": axis}, list(arrays), lambda w, *tensors: torch.stack(tensors, axis))
 
 
-def parted(name: str, attrs: dict[str, Any], x: np.ndarray, function: Any) -> None:
+def compare_pieces(name: str, attrs: dict[str, Any], x: np.ndarray, function: Any) -> None:
     """Compare the pieces and their number with torch's."""
     counts: list[int] = []
 
@@ -63,13 +63,13 @@ def parted(name: str, attrs: dict[str, Any], x: np.ndarray, function: Any) -> No
 @given(shape=st.lists(st.integers(1, 7), min_size=1, max_size=3), axis=axis, data=st.data())
 def test_split(shape: list[int], axis: int, data: st.DataObject) -> None:
     sizes = data.draw(st.integers(1, 8) | st.lists(st.integers(1, 4), min_size=1, max_size=3))
-    parted("split", {"sizes": sizes, "axis": axis}, filled(shape), lambda x: torch.split(x, sizes, axis))
+    compare_pieces("split", {"sizes": sizes, "axis": axis}, filled(shape), lambda x: torch.split(x, sizes, axis))
 
 
 @draws
 @given(shape=st.lists(st.integers(1, 9), min_size=1, max_size=3), chunks=st.integers(1, 6), axis=axis)
 def test_chunk(shape: list[int], chunks: int, axis: int) -> None:
-    parted("chunk", {"chunks": chunks, "axis": axis}, filled(shape), lambda x: torch.chunk(x, chunks, axis))
+    compare_pieces("chunk", {"chunks": chunks, "axis": axis}, filled(shape), lambda x: torch.chunk(x, chunks, axis))
 
 
 @draws
@@ -81,7 +81,7 @@ def test_slice(shape: list[int], data: st.DataObject) -> None:
     index: list[slice] = [slice(None)] * len(shape)
     for axis, part in zip(axes, ranges, strict=True):
         index[axis] = part
-        assume(range(shape[axis])[part])  # torch returns empty tensors, which have no place in a network
+        assume(range(shape[axis])[part])  # torch returns empty tensors, which netcalc does not allow
     attrs = {
         "axis": [axis - data.draw(st.sampled_from([0, len(shape)])) for axis in axes],
         "start": [part.start for part in ranges],
@@ -166,7 +166,7 @@ def test_pad_from_the_tensor(mode: str, axes: int, data: st.DataObject) -> None:
     padding = [[data.draw(side), data.draw(side)] for _ in sizes]
     for size, (before, after) in zip(sizes, padding, strict=True):
         assume(size + before + after > 0)
-        if mode == "circular":  # torch reads what it has not written yet when a crop leaves too little to go round
+        if mode == "circular":  # torch reads elements not yet written if a crop leaves too few to wrap around
             assume(max(before, after) > size or max(before, after) <= size + min(before, 0) + min(after, 0))
     x = filled([2, 2, *sizes])
     attrs = {"padding": padding, "mode": mode}

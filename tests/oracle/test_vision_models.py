@@ -28,7 +28,7 @@ def agree(spec: str, settings: dict[str, Any], model: Any, inputs: dict[str, np.
         np.testing.assert_allclose(array, wanted[name].numpy(), rtol=1e-4, atol=1e-5 * scale, err_msg=name)
 
 
-def test_detr_does_not_see_padding() -> None:
+def test_padding_does_not_affect_detr() -> None:
     from transformers import DetrConfig, DetrForObjectDetection, ResNetConfig
 
     small = FAMILIES["detr"]["small"]["detr-resnet-50"]
@@ -55,7 +55,7 @@ def test_detr_does_not_see_padding() -> None:
     agree("detr-resnet-50", small, model, {"pixel_values": image, "pixel_mask": mask})
 
 
-def test_vilt_stretches_positions_and_does_not_see_padding(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_vilt_interpolates_positions_and_ignores_padding(monkeypatch: pytest.MonkeyPatch) -> None:
     from transformers import ViltConfig, ViltModel
 
     small = FAMILIES["vilt"]["small"]["vilt-b32"]

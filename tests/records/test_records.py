@@ -30,7 +30,7 @@ def validator(name: str) -> jsonschema.Draft202012Validator:
 
 
 def validated(ran: Ran, name: str, code: int = 0) -> dict[str, Any]:
-    """The record that a command printed, valid under its schema."""
+    """Return the record that a command printed, after validation against its schema."""
     assert (ran.code, ran.err) == (code, "")
     record: dict[str, Any] = json.loads(ran.out)
     validator(name).validate(record)

@@ -1,4 +1,4 @@
-"""Profiles as text and as a record, for invented figures."""
+"""Profiles as text and as a record, for example figures."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ PROFILE = Profile(
 )
 
 
-def test_the_page(golden: Callable[[str, str], None]) -> None:
+def test_the_text_of_a_profile(golden: Callable[[str, str], None]) -> None:
     golden("runs/profile.txt", "\n".join(page_text(profile_page(PROFILE, PROFILE.layers), Terminal(width=80))) + "\n")
 
 
@@ -41,7 +41,7 @@ def test_memory_that_could_not_be_measured() -> None:
     assert profile_record(replace(PROFILE, measured=None))["memory"]["measured"] is None
 
 
-def test_the_record() -> None:
+def test_the_record_of_a_profile() -> None:
     record = profile_record(PROFILE)
     assert record["seconds"] == 0.002
     assert record["flops"] == 152_000_000

@@ -1,4 +1,4 @@
-"""Typed tables in every medium, and how they are fitted to a width."""
+"""Typed tables: output formats, and fitting to a width."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_csv_has_plain_values_and_every_column() -> None:
     assert list(table_csv(Table(columns, [Row(values)])))[1] == '2*n,3,0,1 → 2,"x, ""y"""'
 
 
-def test_html_escapes_and_keeps_the_tree() -> None:
+def test_html_is_escaped_and_indented() -> None:
     html = table_html(TABLE._replace(rows=[Row(["<b>", None, None, 1, 2, Share(0, 1)]), *TABLE.rows]))
     assert "&lt;b&gt;" in html and "<b>" not in html
     assert "├─ conv</td>" in html
@@ -109,12 +109,12 @@ def test_columns_of_low_priority_are_dropped_first_and_named() -> None:
     assert all("1,776" in text for text in narrow)
 
 
-def test_numbers_and_names_are_whole_at_any_width() -> None:
+def test_numbers_and_names_are_not_truncated_at_any_width() -> None:
     table = Table([Column("name", "name"), Column("count", "count")], [Row(["scaled_dot_product", 123_456_789])])
     assert "scaled_dot_product  123,456,789" in table_text(table, Terminal(width=10))
 
 
-def test_paths_are_shortened_in_the_middle_after_that() -> None:
+def test_paths_are_shortened_in_the_middle_next() -> None:
     table = Table([Column("layer", "path"), Column("n", "total")], [Row(["encoder.layers.0.attention.query", 7], 12)])
     text = table_text(table, Terminal(width=30))
     assert "encoder.…query ×12" in text
@@ -122,7 +122,7 @@ def test_paths_are_shortened_in_the_middle_after_that() -> None:
     assert "encoder.…attention.query ×12" in table_text(table, Terminal(width=31))
 
 
-def test_branches_take_less_space_where_there_is_little() -> None:
+def test_tree_branches_are_narrower_at_small_widths() -> None:
     tree = leaf = Row(["leaf", 10**9])
     for name in "edcba":
         tree = Row([name, 10**9], 1, [tree, leaf])
@@ -131,7 +131,7 @@ def test_branches_take_less_space_where_there_is_little() -> None:
     assert "│ │ │ ├ leaf  1,000,000,000" in table_text(table, Terminal(width=30))
 
 
-def test_prose_is_broken_into_lines_and_never_cut() -> None:
+def test_prose_is_wrapped_and_never_cut() -> None:
     sentence = "every word of this sentence is shown however narrow the terminal is"
     table = Table([Column("name", "name"), Column("description", "prose")], [Row(["relu", sentence])])
     text = table_text(table, Terminal(width=40))
@@ -146,12 +146,12 @@ def test_text_fits_the_width(rows: list[tuple[str, int]], width: int) -> None:
     assert all(width_of(line) <= width for line in table_text(table, Terminal(width=width)).splitlines())
 
 
-def test_wide_characters_keep_columns_straight() -> None:
+def test_wide_characters_keep_columns_aligned() -> None:
     table = Table([Column("a"), Column("b")], [Row(["層", "1"]), Row(["ab", "2"])])
     assert table_text(table).splitlines()[2:] == ["層  1", "ab  2"]
 
 
-def test_colours_are_of_titles_and_totals() -> None:
+def test_titles_and_totals_are_coloured() -> None:
     text = table_text(TABLE, Terminal(color=True))
     assert text.startswith("\x1b[1mlayer")
     assert "\x1b" not in table_text(Table([Column("a")], [Row(["\x1b[2J"])]))
@@ -176,7 +176,7 @@ def test_shortened_text_fits(text: str, width: int) -> None:
     assert width_of(shorten_middle(text, width)) <= width
 
 
-def test_shapes_are_left_out_whole() -> None:
+def test_shapes_are_omitted_whole() -> None:
     assert shorten_shapes("1×2×3, 1×2, 3 of 4×5", 12) == "1×2×3 + 4 more"
     assert shorten_shapes("1×2×3, 1×2, 3 of 4×5", 20) == "1×2×3, 1×2, 3 of 4×5"
     assert shorten_shapes("123456789×123456789", 3) == "123456789×123456789"

@@ -64,7 +64,7 @@ def test_symbolic_amounts_are_written_as_formulas() -> None:
     assert share(size, 10) == ""
 
 
-def test_work_is_in_four_digits() -> None:
+def test_work_has_four_digits() -> None:
     assert work(3_663_761_408, "MAC") == "3.664 GMAC"
     assert work(7, "FLOP") == "7 FLOP"
 
@@ -88,7 +88,7 @@ def test_user_text_cannot_reach_the_terminal() -> None:
     assert clean("a\x1b[31m\r\u202eb") == "a\\x1b[31m\\r\\u202eb"
 
 
-def test_paragraphs_break_between_words() -> None:
+def test_paragraphs_are_wrapped_between_words() -> None:
     assert fill("one two three", 8) == "one two\nthree"
     assert fill("one two three", 8, "", "  ") == "one two\n  three"
     assert fill("one two", None) == "one two"
@@ -115,7 +115,7 @@ def test_properties_of_streams(monkeypatch: pytest.MonkeyPatch) -> None:
     assert terminal_of(terminal) == Terminal(False, 120)
 
 
-def test_the_caret_stands_under_the_span_behind_tabs_and_wide_characters() -> None:
+def test_the_caret_is_under_the_span_after_tabs_and_wide_characters() -> None:
     span = Span("f.yaml", 12, 4, 7, "\t層 bad")
     lines = render_diagnostic(Diagnostic("E104", "no", span)).splitlines()
     assert lines == ["error[E104]: no", "  --> f.yaml:12:4", "   |", "12 |     層 bad", "   |        ^^^"]
@@ -128,7 +128,7 @@ def test_the_caret_stands_under_the_span_behind_tabs_and_wide_characters() -> No
         max_leaves=40,
     )
 )
-def test_json_is_what_was_given(value: object) -> None:
+def test_json_round_trips(value: object) -> None:
     import json
 
     assert json.loads("\n".join(json_lines({"a": value, "b": [value, value]}, rows="b"))) == {
@@ -142,7 +142,7 @@ def iter_list(value: object) -> list[object]:
     return value if isinstance(value, list) else []
 
 
-def test_progress_is_for_terminals_and_leaves_nothing_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_is_shown_on_terminals_only_and_erased(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = [0.0]
     monkeypatch.setattr("netcalc.render.progress.monotonic", lambda: clock[0])
     quiet, terminal = io.StringIO(), io.StringIO()

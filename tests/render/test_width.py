@@ -1,4 +1,4 @@
-"""At 80 columns every report fits on every shipped spec."""
+"""Width of reports: at most 80 columns for every shipped spec."""
 
 from __future__ import annotations
 

@@ -244,7 +244,7 @@ def test_a_line_whose_expression_gives_no_operation() -> None:
     assert problem.code == "E104"
 
 
-def test_a_shipped_block_takes_a_block_of_the_specs_own() -> None:
+def test_a_shipped_block_takes_a_block_of_the_spec() -> None:
     found = program(
         """
         inputs: {x: [2, 5, 8]}

@@ -77,7 +77,7 @@ def test_expressions_without_braces_make_iterations_differ(inner: str) -> None:
     assert sum(name.endswith("weight") for name in params(found)) == 6
 
 
-def test_freeze_sees_the_index() -> None:
+def test_freeze_may_refer_to_the_index() -> None:
     from netcalc.analysis.walk import parameters
 
     found = layers("- {name: a, repeat: 4, freeze: index < 2, linear: 8}")

@@ -65,13 +65,13 @@ def test_branches_named_as_ports_fill_them_in_any_order() -> None:
     assert [v.name for v in found.main.nodes[-1].inputs if v] == ["q", "k", "v"]
 
 
-def test_the_name_of_a_skipped_line_stands_for_its_input() -> None:
+def test_the_name_of_a_skipped_line_refers_to_its_input() -> None:
     found = layers("- {name: a, linear: 8}\n- {name: b, when: false, linear: 3}\n- {from: [a, b], add: {}}")
     assert list(shapes(found)) == ["a", "add"]
     assert found.main.nodes[1].inputs[0] is found.main.nodes[1].inputs[1]
 
 
-def test_when_sees_the_incoming_shape() -> None:
+def test_when_may_refer_to_the_incoming_shape() -> None:
     text = "- {when: in.features != 8, linear: 8}\n- relu"
     assert list(shapes(layers(text))) == ["relu"]
     assert list(shapes(layers(text, shape="[2, 9]"))) == ["linear", "relu"]
@@ -124,7 +124,7 @@ def test_an_operation_as_argument() -> None:
     assert list(shapes(found)) == ["tanh"]
 
 
-def test_integer_inputs_carry_their_range() -> None:
+def test_integer_inputs_have_a_range() -> None:
     found = program(
         """
         vars: {vocab: 11}
@@ -196,7 +196,7 @@ def test_a_missing_port_is_named() -> None:
     assert (problem.code, problem.message) == ("E303", "scaled_dot_product_attention requires the inputs key and value")
 
 
-def test_every_name_of_a_skipped_line_stands_for_its_input() -> None:
+def test_every_name_of_a_skipped_line_refers_to_its_input() -> None:
     found = layers(
         """
         - {when: false, chunk: 2, as: [left, right]}

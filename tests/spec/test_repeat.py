@@ -60,12 +60,12 @@ def test_growing_channels_keep_every_iteration() -> None:
     assert [s for p, s in shapes(found).items() if p.endswith("concat")] == ["1×12×5×5", "1×16×5×5", "1×20×5×5"]
 
 
-def test_each_goes_over_a_list() -> None:
+def test_each_iterates_over_a_list() -> None:
     found = layers("- {name: h, repeat: {each: [5, 7], as: units}, linear: '${units}'}")
     assert shapes(found) == {"h.0": "2×5", "h.1": "2×7"}
 
 
-def test_an_inner_loop_sees_the_outer_one() -> None:
+def test_an_inner_loop_may_refer_to_the_outer_one() -> None:
     found = layers(
         """
         - name: stages
@@ -128,7 +128,7 @@ def test_every_output_is_carried() -> None:
     assert (call.times, len(call.outputs)) == (2, 2)
 
 
-def test_outputs_that_are_no_inputs_cannot_be_repeated() -> None:
+def test_outputs_that_differ_from_the_inputs_cannot_be_repeated() -> None:
     text = """
     inputs: {a: [2, 3], b: [2, 4]}
     blocks:

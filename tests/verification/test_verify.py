@@ -1,4 +1,4 @@
-"""``verify`` accepts right predictions and locates wrong ones."""
+"""Verification: correct predictions pass, and wrong ones are located."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def failures(net: Program) -> list[Check]:
     return list(report.failures)
 
 
-def test_what_is_right_passes() -> None:
+def test_correct_predictions_pass() -> None:
     report = verify(program(NET))
     assert report.ok
     assert report.operations == 53
@@ -69,7 +69,7 @@ def test_a_wrong_type(monkeypatch: pytest.MonkeyPatch) -> None:
     assert failures(program(NET)) == [Check("norm", "layer_norm", "output", "2×6 float32", "2×6 float64")]
 
 
-def test_one_output_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_surplus_output(monkeypatch: pytest.MonkeyPatch) -> None:
     break_kernel(monkeypatch, "relu", lambda y: (y, y))
     assert failures(program(NET)) == [Check("act", "relu", "output", "1 outputs", "2 outputs")]
 
@@ -84,7 +84,7 @@ def test_undeclared_work(monkeypatch: pytest.MonkeyPatch) -> None:
     ]
 
 
-def test_declared_work_that_is_not_done(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_declared_but_not_executed_work(monkeypatch: pytest.MonkeyPatch) -> None:
     def cost(self: Operation, *args: Any) -> list[Term]:
         return [Term.of("mac", "product", n=72), Term.of("add", "bias", n=12), Term.of("div", "none", n=1)]
 
@@ -113,7 +113,7 @@ def test_wrong_parameters(monkeypatch: pytest.MonkeyPatch) -> None:
     assert Check("", "", "total parameters", 12, 11) in failures(net)
 
 
-def test_with_weights_and_inputs_of_ones_own() -> None:
+def test_weights_and_inputs_of_the_caller() -> None:
     net = program("inputs: {x: [2, 6]}\nlayers: [{name: a, linear: {out: 3, bias: false}}]")
     assert verify(net, {"x": np.ones((2, 6), np.float32)}, weights={"a.weight": np.ones((3, 6), np.float32)}).ok
     with pytest.raises(NetcalcError, match="E601"):

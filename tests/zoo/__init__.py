@@ -1,1 +1,1 @@
-"""The shipped specs against their reference implementations."""
+"""Shipped specs against their reference implementations."""

@@ -37,7 +37,7 @@ def _built(name: str, settings: str) -> Program:
 
 
 def built(name: str, **settings: Any) -> Program:
-    """A shipped spec at these settings."""
+    """Return the program of a shipped spec at these settings."""
     return _built(name, json.dumps(settings))
 
 
@@ -70,11 +70,11 @@ def check_case(
     """Run a spec with the inputs and weights of a case; assert that outputs and activations equal the recorded ones.
 
     Args:
-        inputs: our name of a recorded input, where it is not the recorded one; None leaves it out.
+        inputs: names of inputs by recorded name, if they differ; None omits a recorded input.
         outputs: the same for outputs.
-        activations: the same for activations, whose names are paths.
+        activations: the same for activations, which are named by path.
         tolerance: relative to the largest element.
-        same_work: whether the FLOPs are those recorded too.
+        same_work: if True, the FLOPs must equal the recorded ones too.
     """
     file = case_file(case)
     record = json.loads(file.with_suffix(".json").read_text())
@@ -95,16 +95,16 @@ def check_case(
     assert (result.plan, planned.plan) == ("reference", "fast")
     for name, array in parts["out"].items():
         for run in (result, planned):
-            _close(run.outputs[(outputs or {}).get(name, name)], array, tolerance, name)
+            assert_close(run.outputs[(outputs or {}).get(name, name)], array, tolerance, name)
     traced = {row.path: row.array for row in result.trace}
     for name, array in parts["act"].items():
         path = (activations or {}).get(name, name)
-        # a module that is several lines here gives what the last of them does
+        # a module that is several layers here has the output of the last one
         got = traced.get(path, next((a for p, a in reversed(traced.items()) if p.startswith(path + ".")), None))
         assert got is not None, path
-        _close(got, array, tolerance, name)
+        assert_close(got, array, tolerance, name)
 
 
-def _close(got: np.ndarray, want: np.ndarray, tolerance: float, name: str) -> None:
+def assert_close(got: np.ndarray, want: np.ndarray, tolerance: float, name: str) -> None:
     assert got.shape == want.shape, name
     assert float(np.abs(got - want).max()) <= tolerance * float(np.abs(want).max()), name

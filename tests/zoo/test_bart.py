@@ -1,4 +1,4 @@
-"""BART, Marian and Whisper, which share the block of their layers."""
+"""BART, Marian and Whisper, which use the same block for their layers."""
 
 from __future__ import annotations
 

@@ -66,8 +66,8 @@ def test_inception_modules() -> None:
     check_case("inception_mini_48", str(FIXTURES / "inceptions.yaml"), {}, outputs={"": "output"})
 
 
-def test_alexnet_has_the_neurons_that_its_paper_counts() -> None:
-    """§3.5 of the paper, from the second convolution on; its 253,440 of the first are not 55·55·96."""
+def test_the_neurons_of_alexnet_equal_its_paper() -> None:
+    """§3.5 of the paper, from the second convolution on; its 253,440 for the first differ from 55·55·96."""
     rows = {row.path: row for row in Analysis(built("alexnet-original"), CONVENTIONS["torch"]).leaves()}
     found = [rows[name].outputs[0].type for name in ("conv2", "conv3", "conv4", "conv5", "fc6", "fc7", "fc8")]
     assert [t and t.elements for t in found] == [186_624, 64_896, 64_896, 43_264, 4096, 4096, 1000]

@@ -95,7 +95,7 @@ def test_a_forward_pass_equals_transformers(case: str) -> None:
     check_case(case, spec, settings)
 
 
-#: Keys that a query sees in each layer, None for all before it.
+#: Number of keys that a query attends to in each layer; None for all preceding ones.
 WINDOWS: dict[str, list[int | None]] = {
     "llama-2-7b": [None] * 32,
     "mistral-7b": [4096] * 32,
@@ -107,7 +107,7 @@ WINDOWS: dict[str, list[int | None]] = {
 
 @pytest.mark.parametrize("spec", WINDOWS)
 @pytest.mark.parametrize("length", [128, 6000])
-def test_sparse_attention_skips_what_the_mask_hides(spec: str, length: int) -> None:
+def test_sparse_attention_skips_masked_pairs(spec: str, length: int) -> None:
     """torch counts the full rectangle of scores; ``sparse`` counts the pairs that mask and window leave."""
     full, sparse = (built(spec, length=length, sparse=sparse) for sparse in (False, True))
     settings = full.vars
@@ -125,8 +125,8 @@ def test_predictions_hold_for_sparse_attention(spec: str) -> None:
     assert report.ok, report.failures
 
 
-def test_fused_projections_are_those_of_mistral_joined() -> None:
-    """Phi-3 keeps queries, keys and values in one tensor, and gate and up in another, in this order."""
+def test_fused_projections_are_mistrals_concatenated() -> None:
+    """Phi-3 stores queries, keys and values in one tensor, and gate and up in another, in this order."""
     sizes = {"length": 9, "vocab": 50, "d_model": 32, "heads": 4, "kv_heads": 2, "d_ff": 24, "layers": 2, "window": 4}
     apart, fused = built("mistral-7b", **sizes, head_dim=8), built("phi-3-mini", **sizes)
     rng = np.random.default_rng(0)
@@ -144,7 +144,7 @@ def test_fused_projections_are_those_of_mistral_joined() -> None:
 
 
 @pytest.mark.parametrize(("spec", "few"), [("llama-3.1-405b", 1), ("deepseek-v3", 4)])
-def test_the_largest_are_as_quick_as_a_few_of_their_layers(spec: str, few: int) -> None:
+def test_large_models_are_analysed_as_fast_as_small_ones(spec: str, few: int) -> None:
     found, short = (Analysis(built(spec, **settings), CONVENTIONS["torch"]) for settings in ({}, {"layers": few}))
     assert len(list(found.leaves())) == len(list(short.leaves()))
 
@@ -158,7 +158,7 @@ def test_deepseek_publishes_active_parameters_without_the_embedding(spec: str) -
     assert str(stated.note).startswith(f"{(int(active) - embedding) / 1e9:.{2 if spec.endswith('lite') else 1}f} B")
 
 
-def test_gemma_counts_128_rows_more() -> None:
+def test_gemma_publishes_128_further_embedding_rows() -> None:
     for spec in ("gemma-2b", "gemma-7b", "gemma-2-2b"):
         (published,) = load_document(spec).document.published
         params, _ = torch_total(built(spec, vocab=256_128))

@@ -19,13 +19,13 @@ def test_a_forward_pass_equals_transformers(case: str, spec: str, settings: dict
 
 
 @pytest.mark.parametrize("name", ["gpt2", "gpt2-medium", "gpt2-large", "gpt2-xl"])
-def test_the_gpt2_paper_counted_the_tokens_of_gpt(name: str) -> None:
+def test_the_gpt2_paper_counts_the_vocabulary_of_gpt(name: str) -> None:
     _, miscounted = load_document(name).document.published
     params, _ = torch_total(built(name, vocab=40478))
     assert miscounted.agrees(params)
 
 
-def test_the_13b_row_of_the_gpt3_table_counts_its_own_width() -> None:
+def test_the_13b_row_of_the_gpt3_table_uses_its_printed_width() -> None:
     printed, _ = load_document("gpt3-13b").document.published
     params, _ = torch_total(built("gpt3-13b", d_model=5140, heads=20))  # heads change no parameter
     assert printed.agrees(params)

@@ -12,8 +12,8 @@ def test_a_forward_pass_equals_transformers() -> None:
     check_case("mamba_l2_d32", "mamba-130m", settings)
 
 
-def test_work_grows_with_the_length_and_not_its_square() -> None:
-    """The convolution is computed for three more places, and cut."""
+def test_work_is_linear_in_the_length() -> None:
+    """The convolution is computed for three further positions, which are cut off."""
     short, long = (
         Analysis(built("mamba-130m", length=length), CONVENTIONS["torch"]).by_operation for length in (512, 1024)
     )

@@ -17,7 +17,7 @@ TINY = {"length": 32, "vocab": 90, "d_model": 32, "heads": 4, "d_ff": 64, "layer
 
 @dataclass(frozen=True)
 class Sizes:
-    """Attention of a Longformer; ``reach`` is half of its window."""
+    """Sizes of the attention of a Longformer; ``reach`` is half of its window."""
 
     length: int
     features: int

@@ -9,7 +9,7 @@ import pytest
 from tests.zoo.harness import check_case
 
 TINY = {"batch": 2, "height": 32, "width": 32, "d_model": 24, "window": 4, "mlp_ratio": 2.0, "classes": 10}
-# windows that do not fit, and an odd image to merge
+# windows that do not divide the image, and an odd size before patch merging
 PADDED = {"height": 40, "width": 28, "d_model": 16, "window": 3, "mlp_ratio": 3.0, "classes": 5}
 V2 = {"height": 48, "width": 48, "d_model": 16, "window": 4, "mlp_ratio": 2.0, "classes": 5}
 

@@ -28,7 +28,7 @@ def test_a_forward_pass_equals_transformers(case: str, spec: str, settings: dict
     check_case(case, spec, settings, activations={"encoder": "encoder.final_layer_norm"})
 
 
-def test_the_paper_counts_the_large_model_with_an_output_matrix_of_its_own() -> None:
+def test_the_paper_counts_the_large_model_with_an_untied_output() -> None:
     (printed,) = load_document("t5-large").document.published
     assert printed.agrees(torch_total(built("t5-large", tied=False))[0])
     (printed,) = load_document("t5-base").document.published

@@ -29,7 +29,7 @@ def test_active_parameters_are_all_but_the_experts_that_a_token_does_not_use(rec
 
 
 @pytest.mark.parametrize("name", shipped())
-def test_published_figures_agree_or_say_why_not(name: str) -> None:
+def test_published_figures_agree_or_have_a_reason(name: str) -> None:
     """Multiply-adds and FLOPs without biases, norms and activations, as papers count them."""
     total = Analysis(built(name), CONVENTIONS["torch"]).total
     for published in load_document(name).document.published:

@@ -25,7 +25,7 @@ def test_predictions_hold(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", shipped())
-def test_a_spec_says_what_it_is_and_where_it_is_from(name: str) -> None:
+def test_every_spec_has_a_description_and_a_source(name: str) -> None:
     document = load_document(name).document
     assert document.name == name
     assert document.about

@@ -1,1 +1,1 @@
-"""The shipped blocks against modules of torch and transformers."""
+"""Shipped blocks against modules of torch and transformers."""

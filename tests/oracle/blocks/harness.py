@@ -1,4 +1,4 @@
-"""A block and a torch module with the same weights on the same inputs."""
+"""Comparison of a block with a torch module of the same weights on the same inputs."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ def agree(
 
     Args:
         inputs: arrays for the block's inputs in order; None for an optional one that is absent.
-        call: what runs the module on the tensors; the module itself unless given.
-        buffers: whether to compare buffers too (transformers keeps causal masks in some).
-        flops: whether to compare FLOPs too (transformers runs experts one by one on what falls to them).
+        call: a function that runs the module on the tensors; by default the module itself.
+        buffers: if True, compare buffers too (transformers keeps causal masks in some).
+        flops: if True, compare FLOPs too (transformers runs each expert on the tokens routed to it).
     """
-    holder = _settled(module)
+    holder = _randomised(module)
     given = {f"i{n}": array for n, array in enumerate(inputs) if array is not None}
     ports = [f"i{n}" if array is not None else None for n, array in enumerate(inputs)]
     spec = {
@@ -64,12 +64,7 @@ def agree(
             assert float(np.abs(one - array).max()) <= 1e-5 * float(np.abs(array).max())
 
 
-def image(*shape: int, seed: int = 0) -> np.ndarray:
-    """Drawn values, the same for the same seed."""
-    return np.random.default_rng(seed).normal(size=shape).astype("float32")
-
-
-def _settled(module: Any) -> Any:
+def _randomised(module: Any) -> Any:
     """Return a module with ``module`` as ``b``, in evaluation mode, whose weights all affect the output."""
     torch.manual_seed(0)
     with torch.no_grad():

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.oracle.blocks.harness import agree, image
+from tests.arrays import normal
+from tests.oracle.blocks.harness import agree
 from tests.oracle.harness import draws
 
 pytest.importorskip("torch")
@@ -29,7 +30,7 @@ def test_bottleneck(data: Any) -> None:
     how = {"stride": data.draw(strides), "groups": groups, "base_width": base_width}
     how["dilation"] = data.draw(st.integers(1, 2))
     module = reference.Bottleneck(inputs, planes, **how)
-    agree("bottleneck", {"channels": planes, **how}, module, image(2, inputs, data.draw(sizes), data.draw(sizes)))
+    agree("bottleneck", {"channels": planes, **how}, module, normal(2, inputs, data.draw(sizes), data.draw(sizes)))
 
 
 @given(inputs=widths, squeeze=st.integers(1, 6), height=sizes)
@@ -37,7 +38,7 @@ def test_bottleneck(data: Any) -> None:
 def test_squeeze_and_excite(inputs: int, squeeze: int, height: int) -> None:
     module = reference.SqueezeExcitation(inputs, squeeze, nn.SiLU, nn.Hardsigmoid)
     args = {"squeeze_channels": squeeze, "activation": "silu", "scale_activation": "hardsigmoid"}
-    agree("squeeze_and_excite", args, module, image(2, inputs, height, 6))
+    agree("squeeze_and_excite", args, module, normal(2, inputs, height, 6))
 
 
 @given(inputs=widths, outputs=widths, stride=strides, ratio=st.sampled_from([1, 2.5, 6]), height=sizes)
@@ -45,7 +46,7 @@ def test_squeeze_and_excite(inputs: int, squeeze: int, height: int) -> None:
 def test_inverted_residual(inputs: int, outputs: int, stride: int, ratio: float, height: int) -> None:
     module = reference.inverted_residual(inputs, outputs, stride, ratio)
     args = {"channels": outputs, "stride": stride, "expand_ratio": ratio}
-    agree("inverted_residual", args, module, image(2, inputs, height, 7))
+    agree("inverted_residual", args, module, normal(2, inputs, height, 7))
 
 
 @given(st.data())
@@ -59,7 +60,7 @@ def test_inverted_residual_v3(data: Any) -> None:
     module = reference.inverted_residual_v3(inputs, hidden, outputs, kernel, se, torch_act, stride, dilation)
     args = {"kernel": kernel, "expanded_channels": hidden, "channels": outputs, "use_se": se, "activation": act}
     args |= {"stride": stride, "dilation": dilation}
-    agree("inverted_residual_v3", args, module, image(1, inputs, data.draw(sizes), 9))
+    agree("inverted_residual_v3", args, module, normal(1, inputs, data.draw(sizes), 9))
 
 
 @pytest.mark.parametrize("block", ["mbconv", "fused_mbconv"])
@@ -74,7 +75,7 @@ def test_inverted_residual_v3(data: Any) -> None:
 def test_efficientnet(block: str, inputs: int, outputs: int, kernel: int, stride: int, ratio: float) -> None:
     module = getattr(reference, block)(inputs, outputs, kernel, stride, ratio)
     args = {"channels": outputs, "kernel": kernel, "stride": stride, "expand_ratio": ratio}
-    agree(block, args, module, image(2, inputs, 9, 8))
+    agree(block, args, module, normal(2, inputs, 9, 8))
 
 
 @pytest.mark.parametrize(
@@ -87,11 +88,11 @@ def test_efficientnet(block: str, inputs: int, outputs: int, kernel: int, stride
     ],
 )
 def test_inception_v3(block: str, args: dict[str, Any]) -> None:
-    agree(block, args, getattr(reference, block)(7, *args.values()), image(1, 7, 8, 9))
+    agree(block, args, getattr(reference, block)(7, *args.values()), normal(1, 7, 8, 9))
 
 
 def test_inception_v3_e() -> None:
-    agree("inception_e", {}, reference.InceptionE(7), image(1, 7, 5, 4))
+    agree("inception_e", {}, reference.InceptionE(7), normal(1, 7, 5, 4))
 
 
 @pytest.mark.parametrize("norm", [False, True])
@@ -99,14 +100,14 @@ def test_inception_v3_e() -> None:
 @draws
 def test_feature_pyramid(norm: bool, channels: tuple[int, ...], height: int, width: int) -> None:
     """Interpolation between levels whose sizes do not double."""
-    maps = [image(1, c, height * 2**k + k, width * 2**k, seed=k) for k, c in zip((3, 2, 1, 0), channels, strict=True)]
+    maps = [normal(1, c, height * 2**k + k, width * 2**k, seed=k) for k, c in zip((3, 2, 1, 0), channels, strict=True)]
     module = reference.FeaturePyramid(list(channels), 6, norm)
     agree("feature_pyramid", {"channels": 6, "norm": "batch_norm" if norm else None}, module, *maps)
 
 
 @pytest.mark.parametrize("source", ["C5", "P5"])
 def test_retina_pyramid(source: str) -> None:
-    maps = [image(1, c, size, size + 1, seed=size) for c, size in ((4, 13), (6, 7), (8, 4))]
+    maps = [normal(1, c, size, size + 1, seed=size) for c, size in ((4, 13), (6, 7), (8, 4))]
     module = reference.FeaturePyramid([4, 6, 8], 5, extra=source)
     agree("retina_pyramid", {"channels": 5, "from_features": source == "C5"}, module, *maps)
 
@@ -114,7 +115,7 @@ def test_retina_pyramid(source: str) -> None:
 @given(inputs=widths, outputs=widths, height=sizes, width=sizes)
 @draws
 def test_unet_down(inputs: int, outputs: int, height: int, width: int) -> None:
-    agree("unet_down", {"channels": outputs}, reference.Down(inputs, outputs), image(1, inputs, height, width))
+    agree("unet_down", {"channels": outputs}, reference.Down(inputs, outputs), normal(1, inputs, height, width))
 
 
 @pytest.mark.parametrize("bilinear", [False, True])
@@ -126,8 +127,8 @@ def test_unet_up(bilinear: bool, crop: bool, inputs: int, skipped: int, height: 
     args: dict[str, Any] = {"channels": 6, "bilinear": bilinear, "crop": crop}
     if crop:
         args |= {"norm": None, "padding": 0}
-    skip = image(1, skipped, 2 * height + more, 2 * width + 1, seed=1)
-    agree("unet_up", args, module, image(1, inputs, height, width), skip)
+    skip = normal(1, skipped, 2 * height + more, 2 * width + 1, seed=1)
+    agree("unet_up", args, module, normal(1, inputs, height, width), skip)
 
 
 @given(inputs=widths, layers=st.integers(1, 4), growth=st.integers(1, 5), bn_size=st.integers(1, 4))
@@ -135,7 +136,7 @@ def test_unet_up(bilinear: bool, crop: bool, inputs: int, skipped: int, height: 
 def test_dense_block(inputs: int, layers: int, growth: int, bn_size: int) -> None:
     module = reference.DenseBlock(inputs, layers, growth, bn_size)
     args = {"num_layers": layers, "growth_rate": growth, "bn_size": bn_size}
-    agree("dense_block", args, module, image(2, inputs, 5, 4))
+    agree("dense_block", args, module, normal(2, inputs, 5, 4))
 
 
 @given(inputs=widths, outputs=widths, stride=strides, height=sizes)
@@ -143,4 +144,4 @@ def test_dense_block(inputs: int, layers: int, growth: int, bn_size: int) -> Non
 def test_shuffle_unit(inputs: int, outputs: int, stride: int, height: int) -> None:
     outputs = inputs if stride == 1 else outputs
     module = reference.ShuffleUnit(inputs, outputs, stride)
-    agree("shuffle_unit", {"channels": outputs, "stride": stride}, module, image(2, inputs, height, 6))
+    agree("shuffle_unit", {"channels": outputs, "stride": stride}, module, normal(2, inputs, height, 6))

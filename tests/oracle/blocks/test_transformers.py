@@ -1,4 +1,4 @@
-"""Blocks of transformer networks against the modules of the library transformers."""
+"""Blocks of transformer networks against modules of transformers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.oracle.blocks.harness import agree, image
+from tests.arrays import normal
+from tests.oracle.blocks.harness import agree
 from tests.oracle.harness import draws
 
 torch = pytest.importorskip("torch")
@@ -49,7 +50,7 @@ def eager(config: Any) -> Any:
     return config
 
 
-def turned(rotary: Any, mask: Any) -> Any:
+def rotary_caller(rotary: Any, mask: Any) -> Any:
     """Return a function of (x, positions) that calls an attention module or a decoder layer."""
 
     def run_with(module: Any) -> Any:
@@ -70,12 +71,12 @@ def test_gated_feed_forward(act: str, ours: Any, bias: bool) -> None:
         hidden_size=12, num_attention_heads=2, intermediate_size=20, hidden_act=act, mlp_bias=bias
     )
     args = {"hidden": 20, "activation": ours, "bias": bias}
-    agree("gated_feed_forward", args, llama.LlamaMLP(config), image(2, 5, 12))
+    agree("gated_feed_forward", args, llama.LlamaMLP(config), normal(2, 5, 12))
 
 
 def test_fused_gated_feed_forward() -> None:
     config = phi3.Phi3Config(hidden_size=12, num_attention_heads=2, intermediate_size=20, pad_token_id=0)
-    agree("gated_feed_forward", {"hidden": 20, "fused": True}, phi3.Phi3MLP(config), image(2, 5, 12))
+    agree("gated_feed_forward", {"hidden": 20, "fused": True}, phi3.Phi3MLP(config), normal(2, 5, 12))
 
 
 @given(
@@ -99,8 +100,8 @@ def test_grouped_query_attention(heads: tuple[int, int], head_dim: int, theta: f
     module = llama.LlamaAttention(config, 0)
     args = {"heads": heads[0], "kv_heads": heads[1], "head_dim": head_dim, "bias": bias, "out_bias": bias}
     args["rope"] = {"rotary_embedding": {"theta": theta}}
-    run = turned(llama.LlamaRotaryEmbedding(config), hidden(causal(7)))(module)
-    agree("grouped_query_attention", args, module, image(2, 7, 24), None, None, POSITIONS, call=run)
+    run = rotary_caller(llama.LlamaRotaryEmbedding(config), hidden(causal(7)))(module)
+    agree("grouped_query_attention", args, module, normal(2, 7, 24), None, None, POSITIONS, call=run)
 
 
 def test_normalised_queries_and_keys() -> None:
@@ -109,16 +110,16 @@ def test_normalised_queries_and_keys() -> None:
     )
     module = qwen3.Qwen3Attention(config, 0)
     args = {"heads": 4, "kv_heads": 2, "qk_norm": {"rms_norm": {"eps": 1e-6}}}
-    run = turned(qwen3.Qwen3RotaryEmbedding(config), hidden(causal(7)))(module)
-    agree("grouped_query_attention", args, module, image(2, 7, 24), None, None, POSITIONS, call=run)
+    run = rotary_caller(qwen3.Qwen3RotaryEmbedding(config), hidden(causal(7)))(module)
+    agree("grouped_query_attention", args, module, normal(2, 7, 24), None, None, POSITIONS, call=run)
 
 
 def test_one_projection_and_a_window() -> None:
     config = eager(phi3.Phi3Config(hidden_size=24, num_attention_heads=4, num_key_value_heads=2, pad_token_id=0))
     module = phi3.Phi3Attention(config, 0)
     args = {"heads": 4, "kv_heads": 2, "fused": True, "window": 3}
-    run = turned(phi3.Phi3RotaryEmbedding(config), hidden(causal(7, 3)))(module)
-    agree("grouped_query_attention", args, module, image(2, 7, 24), None, None, POSITIONS, call=run)
+    run = rotary_caller(phi3.Phi3RotaryEmbedding(config), hidden(causal(7, 3)))(module)
+    agree("grouped_query_attention", args, module, normal(2, 7, 24), None, None, POSITIONS, call=run)
 
 
 def test_sinks() -> None:
@@ -130,17 +131,17 @@ def test_sinks() -> None:
     )
     module = gpt_oss.GptOssAttention(config, 0)
     args = {"heads": 4, "kv_heads": 2, "bias": True, "out_bias": True, "sinks": True}
-    run = turned(gpt_oss.GptOssRotaryEmbedding(config), hidden(causal(7)))(module)
-    agree("grouped_query_attention", args, module, image(2, 7, 24), None, None, POSITIONS, call=run)
+    run = rotary_caller(gpt_oss.GptOssRotaryEmbedding(config), hidden(causal(7)))(module)
+    agree("grouped_query_attention", args, module, normal(2, 7, 24), None, None, POSITIONS, call=run)
 
 
-def test_a_mask_beside_the_causal_one() -> None:
+def test_a_mask_in_addition_to_the_causal_one() -> None:
     config = eager(llama.LlamaConfig(hidden_size=24, num_attention_heads=4, num_key_value_heads=4))
     module = llama.LlamaAttention(config, 0)
     mask = np.random.default_rng(0).random((7, 7)) < 0.5
     mask |= np.eye(7, dtype=bool)
-    run = turned(llama.LlamaRotaryEmbedding(config), hidden(mask & causal(7)))(module)
-    agree("grouped_query_attention", {"heads": 4}, module, image(2, 7, 24), mask, None, POSITIONS, call=run)
+    run = rotary_caller(llama.LlamaRotaryEmbedding(config), hidden(mask & causal(7)))(module)
+    agree("grouped_query_attention", {"heads": 4}, module, normal(2, 7, 24), mask, None, POSITIONS, call=run)
 
 
 GEMMA = {"heads": 4, "kv_heads": 2, "head_dim": 6, "scale": 10**-0.5, "softcap": 3.0}
@@ -154,8 +155,8 @@ def test_decoder_layer() -> None:
         "mlp": {"gated_feed_forward": {"hidden": 30}},
         "norm": {"rms_norm": {"eps": 1e-5}},
     }
-    run = turned(llama.LlamaRotaryEmbedding(config), hidden(causal(7)))(module)
-    agree("decoder_layer", args, module, image(2, 7, 24), None, None, POSITIONS, call=run)
+    run = rotary_caller(llama.LlamaRotaryEmbedding(config), hidden(causal(7)))(module)
+    agree("decoder_layer", args, module, normal(2, 7, 24), None, None, POSITIONS, call=run)
 
 
 def test_norms_on_both_sides() -> None:
@@ -179,8 +180,8 @@ def test_norms_on_both_sides() -> None:
         "norm": {"rms_norm": {"eps": 1e-6, "offset": 1.0}},
         "norms": "sandwich",
     }
-    run = turned(gemma2.Gemma2RotaryEmbedding(config), hidden(causal(7, 3)))(module)
-    agree("decoder_layer", args, module, image(2, 7, 24), None, None, POSITIONS, call=run)
+    run = rotary_caller(gemma2.Gemma2RotaryEmbedding(config), hidden(causal(7, 3)))(module)
+    agree("decoder_layer", args, module, normal(2, 7, 24), None, None, POSITIONS, call=run)
 
 
 class PostNorm(torch.nn.Module):  # type: ignore[name-defined,misc]
@@ -197,7 +198,7 @@ class PostNorm(torch.nn.Module):  # type: ignore[name-defined,misc]
         return x + self.post_feedforward_layernorm(self.mlp(x))
 
 
-def test_norms_after_each_part() -> None:
+def test_norms_after_attention_and_mlp() -> None:
     config = eager(llama.LlamaConfig(hidden_size=24, intermediate_size=30, num_attention_heads=4, rms_norm_eps=1e-6))
     module = PostNorm(config)
     args = {
@@ -205,8 +206,8 @@ def test_norms_after_each_part() -> None:
         "mlp": {"gated_feed_forward": {"hidden": 30}},
         "norms": "post",
     }
-    run = turned(llama.LlamaRotaryEmbedding(config), hidden(causal(7)))(module)
-    agree("decoder_layer", args, module, image(2, 7, 24), None, None, POSITIONS, call=run)
+    run = rotary_caller(llama.LlamaRotaryEmbedding(config), hidden(causal(7)))(module)
+    agree("decoder_layer", args, module, normal(2, 7, 24), None, None, POSITIONS, call=run)
 
 
 LATENT = {"kv_lora_rank": 10, "qk_nope_head_dim": 6, "qk_rope_head_dim": 4, "v_head_dim": 5}
@@ -229,9 +230,9 @@ def test_latent_attention(version: str, rank: int | None, bias: bool) -> None:
         )
     )
     module = getattr(library, f"Deepseek{version}Attention")(config, 0)
-    run = turned(getattr(library, f"Deepseek{version}RotaryEmbedding")(config), hidden(causal(7)))(module)
+    run = rotary_caller(getattr(library, f"Deepseek{version}RotaryEmbedding")(config), hidden(causal(7)))(module)
     args = {"heads": 3, "q_lora_rank": rank, "bias": bias, **LATENT}
-    agree("latent_attention", args, module, image(2, 7, 24), None, None, POSITIONS, call=run)
+    agree("latent_attention", args, module, normal(2, 7, 24), None, None, POSITIONS, call=run)
 
 
 MOE = {"hidden_size": 12, "num_attention_heads": 2, "num_key_value_heads": 2, "num_experts_per_tok": 2}
@@ -242,11 +243,11 @@ def test_mixture() -> None:
         eager(mixtral.MixtralConfig(intermediate_size=10, num_local_experts=5, **MOE))
     )
     args = {"experts": 5, "k": 2, "hidden": 10}
-    agree("mixture_of_experts", args, module, image(2, 7, 12), flops=False)
+    agree("mixture_of_experts", args, module, normal(2, 7, 12), flops=False)
 
 
 @pytest.mark.parametrize("normalize", [False, True])
-def test_mixture_with_a_weighed_shared_expert(normalize: bool) -> None:
+def test_mixture_with_a_weighted_shared_expert(normalize: bool) -> None:
     config = qwen2_moe.Qwen2MoeConfig(
         moe_intermediate_size=10,
         shared_expert_intermediate_size=7,
@@ -263,7 +264,7 @@ def test_mixture_with_a_weighed_shared_expert(normalize: bool) -> None:
         "shared": {"gated_feed_forward": {"hidden": 7}},
         "shared_gate": True,
     }
-    agree("mixture_of_experts", args, module, image(2, 7, 12), flops=False)
+    agree("mixture_of_experts", args, module, normal(2, 7, 12), flops=False)
 
 
 def test_mixture_of_groups_with_shared_experts() -> None:
@@ -285,7 +286,7 @@ def test_mixture_of_groups_with_shared_experts() -> None:
         "router": {"top_k_router": router | {"groups": 4, "top_groups": 2, "group_score": "top2_sum"}},
         "shared": {"gated_feed_forward": {"hidden": 20}},
     }
-    agree("mixture_of_experts", args, deepseek3.DeepseekV3MoE(eager(config)), image(2, 7, 12), flops=False)
+    agree("mixture_of_experts", args, deepseek3.DeepseekV3MoE(eager(config)), normal(2, 7, 12), flops=False)
 
 
 def test_gpt2_layer() -> None:
@@ -296,18 +297,18 @@ def test_gpt2_layer() -> None:
         result = module(x, attention_mask=mask)
         return result[0] if isinstance(result, tuple) else result
 
-    agree("gpt_layer", {"heads": 4, "hidden": 50}, module, image(2, 7, 24), call=run, buffers=False)
+    agree("gpt_layer", {"heads": 4, "hidden": 50}, module, normal(2, 7, 24), call=run, buffers=False)
 
 
 def test_gpt_layer() -> None:
     module = gpt.Block(7, OpenAIGPTConfig(n_embd=24, n_head=4, n_positions=7), scale=True)
     args = {"heads": 4, "norm_first": False}
-    agree("gpt_layer", args, module, image(2, 7, 24), call=lambda x: module(x)[0], buffers=False)
+    agree("gpt_layer", args, module, normal(2, 7, 24), call=lambda x: module(x)[0], buffers=False)
 
 
 def test_patch_embedding() -> None:
     config = ViTConfig(hidden_size=12, num_attention_heads=2, image_size=[16, 24], patch_size=[4, 8])
-    agree("patch_embedding", {"features": 12, "patch": [4, 8]}, vit.ViTEmbeddings(config), image(2, 3, 16, 24))
+    agree("patch_embedding", {"features": 12, "patch": [4, 8]}, vit.ViTEmbeddings(config), normal(2, 3, 16, 24))
 
 
 @given(st.data())
@@ -319,4 +320,4 @@ def test_window_attention(data: Any) -> None:
     bias = data.draw(st.booleans())
     module = ShiftedWindowAttention(8, window, shift, 2, bias)
     args = {"heads": 2, "window": window, "shift": shift, "qkv_bias": bias, "proj_bias": bias}
-    agree("window_attention", args, module, image(2, *size, 8))
+    agree("window_attention", args, module, normal(2, *size, 8))

@@ -25,7 +25,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 @dataclass(frozen=True)
-class Ran:
+class CommandResult:
     """Result of a command line."""
 
     code: int
@@ -34,17 +34,17 @@ class Ran:
 
 
 @pytest.fixture
-def netcalc(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Ran]:
+def netcalc(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., CommandResult]:
     """Return a function that runs a command line at 80 columns, without colours."""
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.delenv("FORCE_COLOR", raising=False)
 
-    def run(*arguments: str) -> Ran:
+    def run(*arguments: str) -> CommandResult:
         capsys.readouterr()
         code = main(arguments)
         captured = capsys.readouterr()
-        return Ran(code, captured.out, captured.err)
+        return CommandResult(code, captured.out, captured.err)
 
     return run
 

@@ -92,8 +92,8 @@ def test_symbolic_arithmetic_is_integer_arithmetic(formula: object, at: dict[str
 @given(formulas, sizes)
 def test_the_text_of_a_size_means_what_the_size_is(formula: object, at: dict[str, int]) -> None:
     size = symbolic(formula)
-    wanted = value(size, at)
-    assert eval(str(size), {"min": min, "max": max, **at}) == wanted
+    expected = value(size, at)
+    assert eval(str(size), {"min": min, "max": max, **at}) == expected
 
 
 @given(formulas, formulas, formulas)

@@ -75,8 +75,8 @@ def test_console_blocks_print_what_they_show(
         captured = capsys.readouterr()
         output = captured.out + captured.err
         printed = [line.rstrip() for line in output.rstrip("\n").split("\n")]
-        wanted = [line.rstrip() for line in shown.rstrip("\n").split("\n")]
-        assert matches(printed, wanted), output
+        expected = [line.rstrip() for line in shown.rstrip("\n").split("\n")]
+        assert matches(printed, expected), output
 
 
 @pytest.mark.parametrize("page", [*PAGES, *LINKED], ids=lambda page: page.relative_to(ROOT).as_posix())
@@ -85,14 +85,18 @@ def test_relative_links_lead_somewhere(page: Path) -> None:
     assert [link for link in links if not (page.parent / link).exists()] == []
 
 
-def matches(printed: list[str], wanted: list[str]) -> bool:
+def matches(printed: list[str], expected: list[str]) -> bool:
     """Return True if the lines are equal; a line ``…`` matches any number of lines."""
-    if not wanted or wanted == [""]:
+    if not expected or expected == [""]:
         return True
-    if wanted[0].strip() == "…":
-        return any(matches(printed[i:], wanted[1:]) for i in range(len(printed) + 1))
+    if expected[0].strip() == "…":
+        return any(matches(printed[i:], expected[1:]) for i in range(len(printed) + 1))
     return (
         bool(printed)
-        and printed[0] == wanted[0]
-        and (printed[1:] == wanted[1:] or matches(printed[1:], wanted[1:]) if len(wanted) > 1 else len(printed) == 1)
+        and printed[0] == expected[0]
+        and (
+            printed[1:] == expected[1:] or matches(printed[1:], expected[1:])
+            if len(expected) > 1
+            else len(printed) == 1
+        )
     )

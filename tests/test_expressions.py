@@ -57,14 +57,14 @@ def test_evaluates_as_python(text: str, scope: dict[str, int]) -> None:
     if isinstance(wanted, complex):
         wanted = None
     try:
-        got = parse(text).evaluate(scope)
+        actual = parse(text).evaluate(scope)
     except ExpressionError as error:
         # stricter than Python: truth values are no numbers, and numbers are bounded
         assert wanted is None or "is not a number" in error.message or "over 4,096 bits" in error.message
         return
     assert wanted is not None, f"Python refuses {text}"
-    assert got == wanted or (math.isnan(got) and math.isnan(wanted))
-    assert type(got) is type(wanted)
+    assert actual == wanted or (math.isnan(actual) and math.isnan(wanted))
+    assert type(actual) is type(wanted)
 
 
 #: Without floats, for which ⌊x/y⌋ and x // y differ now and then.

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.conftest import Ran
+from tests.conftest import CommandResult
 
 
 @pytest.mark.parametrize(
@@ -23,14 +23,18 @@ from tests.conftest import Ran
 )
 @pytest.mark.parametrize("format_", ["table", "markdown"])
 def test_pages(
-    name: str, arguments: list[str], format_: str, netcalc: Callable[..., Ran], golden: Callable[[str, str], None]
+    name: str,
+    arguments: list[str],
+    format_: str,
+    netcalc: Callable[..., CommandResult],
+    golden: Callable[[str, str], None],
 ) -> None:
     ran = netcalc("compare", *arguments, "--format", format_)
     assert (ran.code, ran.err) == (0, "")
     golden(f"compare/{name}.{'txt' if format_ == 'table' else 'md'}", ran.out)
 
 
-def test_json_and_csv_agree(netcalc: Callable[..., Ran]) -> None:
+def test_json_and_csv_agree(netcalc: Callable[..., CommandResult]) -> None:
     arguments = ["compare", "resnet34", "resnet18", "--all"]
     record = json.loads(netcalc(*arguments, "--format", "json").out)
     rows = list(csv.DictReader(io.StringIO(netcalc(*arguments, "--format", "csv").out)))
@@ -47,7 +51,7 @@ def test_json_and_csv_agree(netcalc: Callable[..., Ran]) -> None:
         assert total == record["totals"][figure]["difference"][0]
 
 
-def test_settings_apply_to_all_specs_or_to_one(netcalc: Callable[..., Ran]) -> None:
+def test_settings_apply_to_all_specs_or_to_one(netcalc: Callable[..., CommandResult]) -> None:
     found = netcalc("compare", "mlp", "resnet18", "-s", "height=64", "-s", "batch=2", "-s", "1:batch=3", "-f", "json")
     first, second = json.loads(found.out)["inputs"]
     assert next(iter(first.values()))["shape"][0] == 3
@@ -66,7 +70,7 @@ def test_settings_apply_to_all_specs_or_to_one(netcalc: Callable[..., Ran]) -> N
         ("E701", ["mlp", "mlp", "--convention", "keras"]),
     ],
 )
-def test_invalid_arguments(code: str, arguments: list[str], netcalc: Callable[..., Ran]) -> None:
+def test_invalid_arguments(code: str, arguments: list[str], netcalc: Callable[..., CommandResult]) -> None:
     ran = netcalc("compare", *arguments)
     assert (ran.code, ran.out) == (2, "")
     assert f"error[{code}]" in ran.err

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from netcalc.spec.library import shipped
-from tests.conftest import Ran
+from tests.conftest import CommandResult
 
 SMALL = str(Path(__file__).parent.parent / "fixtures" / "small.yaml")
 KEYS = {"schema", "netcalc", "spec", "convention", "inputs", "outputs", "totals", "layers"}
@@ -20,7 +20,7 @@ PARTS = {"params_active", "macs_expected", "flops_expected"}  # given where they
 LAYER = {"path", "op", "inputs", "outputs", "params", "buffers", "macs", "flops", "repeat"}
 
 
-def summary(netcalc: Callable[..., Ran], *arguments: str) -> dict[str, Any]:
+def summary(netcalc: Callable[..., CommandResult], *arguments: str) -> dict[str, Any]:
     ran = netcalc("summary", *arguments, "--format", "json")
     assert (ran.code, ran.err) == (0, "")
     found: dict[str, Any] = json.loads(ran.out)
@@ -29,7 +29,7 @@ def summary(netcalc: Callable[..., Ran], *arguments: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("options", [[], ["--unroll"], ["--depth", "1"], ["--depth", "2", "--unroll"]], ids=" ".join)
 @pytest.mark.parametrize("spec", [SMALL, *shipped()])
-def test_rows_add_up(spec: str, options: list[str], netcalc: Callable[..., Ran]) -> None:
+def test_rows_add_up(spec: str, options: list[str], netcalc: Callable[..., CommandResult]) -> None:
     found = summary(netcalc, spec, *options)
     assert set(found) == KEYS
     assert set(found["totals"]) - PARTS == TOTALS
@@ -42,13 +42,13 @@ def test_rows_add_up(spec: str, options: list[str], netcalc: Callable[..., Ran])
 
 
 @pytest.mark.parametrize("convention", ["torch", "torchvision", "fvcore"])
-def test_rows_add_up_under_every_convention(convention: str, netcalc: Callable[..., Ran]) -> None:
+def test_rows_add_up_under_every_convention(convention: str, netcalc: Callable[..., CommandResult]) -> None:
     found = summary(netcalc, "transformer", "--convention", convention)
     assert sum(layer["flops"] * layer["repeat"] for layer in found["layers"]) == found["totals"]["flops"]
     assert found["convention"] == convention
 
 
-def test_folded_rows_equal_the_unrolled_rows(netcalc: Callable[..., Ran]) -> None:
+def test_folded_rows_equal_the_unrolled_rows(netcalc: Callable[..., CommandResult]) -> None:
     folded, unrolled = summary(netcalc, "resnet34"), summary(netcalc, "resnet34", "--unroll")
     assert folded["totals"] == unrolled["totals"]
     paths = [layer["path"] for layer in unrolled["layers"]]
@@ -60,7 +60,7 @@ def test_folded_rows_equal_the_unrolled_rows(netcalc: Callable[..., Ran]) -> Non
         assert by_path[layer["path"]] == {**layer, "repeat": 1}
 
 
-def test_leaves_only_unless_a_depth_is_given(netcalc: Callable[..., Ran]) -> None:
+def test_leaves_only_unless_a_depth_is_given(netcalc: Callable[..., CommandResult]) -> None:
     leaves = [layer["path"] for layer in summary(netcalc, SMALL)["layers"]]
     assert leaves[:3] == ["stem", "stage.0.conv", "stage.0.norm"]
     assert [layer["path"] for layer in summary(netcalc, SMALL, "--depth", "1")["layers"]][:3] == [
@@ -71,13 +71,13 @@ def test_leaves_only_unless_a_depth_is_given(netcalc: Callable[..., Ran]) -> Non
     assert [layer["op"] for layer in summary(netcalc, SMALL, "--depth", "2")["layers"]][1] == "residual"
 
 
-def test_layers_are_in_execution_order_and_shapes_match(netcalc: Callable[..., Ran]) -> None:
+def test_layers_are_in_execution_order_and_shapes_match(netcalc: Callable[..., CommandResult]) -> None:
     layers = summary(netcalc, "plain18", "--unroll")["layers"]  # no branches
     for before, after in pairwise(layers):
         assert before["outputs"] == after["inputs"]
 
 
-def test_inputs_outputs_and_the_tied_layer(netcalc: Callable[..., Ran]) -> None:
+def test_inputs_outputs_and_the_tied_layer(netcalc: Callable[..., CommandResult]) -> None:
     found = summary(netcalc, SMALL, "--set", "batch=2")
     assert found["inputs"] == {"image": {"shape": [2, 3, 16, 16], "dtype": "float32"}}
     assert found["outputs"]["logits"] == {"shape": [2, 10], "dtype": "float32"}
@@ -86,7 +86,7 @@ def test_inputs_outputs_and_the_tied_layer(netcalc: Callable[..., Ran]) -> None:
     assert layers["head"]["macs"] == layers["again"]["macs"] == 2 * 64
 
 
-def test_symbolic_sizes_and_counts_are_text(netcalc: Callable[..., Ran]) -> None:
+def test_symbolic_sizes_and_counts_are_text(netcalc: Callable[..., CommandResult]) -> None:
     found = summary(netcalc, SMALL, "--symbolic", "batch")
     assert found["inputs"]["image"]["shape"] == ["batch", 3, 16, 16]
     assert found["layers"][0]["outputs"] == [["batch", 8, 16, 16]]
@@ -94,6 +94,6 @@ def test_symbolic_sizes_and_counts_are_text(netcalc: Callable[..., Ran]) -> None
     assert found["totals"]["params"] == 2162
 
 
-def test_every_layer_is_on_its_own_line(netcalc: Callable[..., Ran]) -> None:
+def test_every_layer_is_on_its_own_line(netcalc: Callable[..., CommandResult]) -> None:
     lines = netcalc("summary", "resnet34", "--unroll", "--format", "json").out.splitlines()
     assert sum('"path"' in line for line in lines) == sum(line.startswith('    {"path"') for line in lines) == 125

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from netcalc.diagnostics import CODES
-from tests.conftest import Ran
+from tests.conftest import CommandResult
 
 HEAD = "netcalc: 1\ninputs: {x: [1, 8]}\n"
 IMAGE = "netcalc: 1\ninputs: {x: [1, 3, 8, 8]}\n"
@@ -77,7 +77,7 @@ def write(text: str) -> str:
 def test_invalid_specs(
     code: str,
     what: str,
-    netcalc: Callable[..., Ran],
+    netcalc: Callable[..., CommandResult],
     golden: Callable[[str, str], None],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -131,7 +131,7 @@ layers:
 def test_invalid_commands(
     code: str,
     what: str,
-    netcalc: Callable[..., Ran],
+    netcalc: Callable[..., CommandResult],
     golden: Callable[[str, str], None],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -149,7 +149,7 @@ def test_invalid_commands(
 
 
 def test_all_errors_are_reported_with_their_number(
-    netcalc: Callable[..., Ran], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    netcalc: Callable[..., CommandResult], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     lines = ["{name: a, lineer: 4}", "{from: a, relu: {}}", "{from: nothing, relu: {}}", "linear: {out: 0}"]
@@ -162,7 +162,7 @@ def test_all_errors_are_reported_with_their_number(
     assert ran.err.endswith("\n3 errors\n")
 
 
-def test_errors_as_json(netcalc: Callable[..., Ran], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_errors_as_json(netcalc: Callable[..., CommandResult], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     ran = netcalc("summary", write(SPECS["E401", "add"]), "--format", "json")
     assert (ran.code, ran.err) == (2, "")
@@ -175,14 +175,14 @@ def test_errors_as_json(netcalc: Callable[..., Ran], tmp_path: Path, monkeypatch
     assert error["bindings"] == {"channels": "3", "stride": "2"}
 
 
-def test_usage_errors_as_json(netcalc: Callable[..., Ran]) -> None:
+def test_usage_errors_as_json(netcalc: Callable[..., CommandResult]) -> None:
     ran = netcalc("summary", "--format=json")
     assert ran.code == 2
     assert json.loads(ran.out)["errors"][0]["code"] == "E502"
 
 
 def test_user_text_is_not_interpreted_as_markup(
-    netcalc: Callable[..., Ran], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    netcalc: Callable[..., CommandResult], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("FORCE_COLOR", "1")

@@ -20,7 +20,7 @@ from netcalc.cli.options import read_program
 from netcalc.spec.library import shipped, specs_dir
 from netcalc.spec.line_syntax import MODIFIERS
 from netcalc.spec.schema import spec_schema
-from tests.conftest import Ran
+from tests.conftest import CommandResult
 
 ROOT = Path(__file__).parent.parent.parent
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
@@ -82,7 +82,7 @@ def test_a_spec_on_standard_input() -> None:
     assert json.loads(ran.stdout)["totals"]["params"] == 16
 
 
-def test_an_interrupt_exits_with_130(netcalc: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupt_exits_with_130(netcalc: Callable[..., CommandResult], monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
@@ -93,7 +93,7 @@ def test_an_interrupt_exits_with_130(netcalc: Callable[..., Ran], monkeypatch: p
 
 
 @pytest.mark.parametrize("debug", [False, True])
-def test_a_bug_is_reported(debug: bool, netcalc: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bug_is_reported(debug: bool, netcalc: Callable[..., CommandResult], monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object, **__: object) -> None:
         raise ZeroDivisionError("the bug")
 
@@ -105,8 +105,8 @@ def test_a_bug_is_reported(debug: bool, netcalc: Callable[..., Ran], monkeypatch
     assert ("Traceback" in ran.err) is debug
 
 
-def test_version_and_help(netcalc: Callable[..., Ran]) -> None:
-    assert netcalc("--version") == Ran(0, f"netcalc {package.__version__}\n", "")
+def test_version_and_help(netcalc: Callable[..., CommandResult]) -> None:
+    assert netcalc("--version") == CommandResult(0, f"netcalc {package.__version__}\n", "")
     for arguments in ([], ["--help"]):
         ran = netcalc(*arguments)
         assert (ran.code, ran.err) == (0, "")
@@ -114,14 +114,14 @@ def test_version_and_help(netcalc: Callable[..., Ran]) -> None:
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_every_command_has_help(command: str, netcalc: Callable[..., Ran]) -> None:
+def test_every_command_has_help(command: str, netcalc: Callable[..., CommandResult]) -> None:
     ran = netcalc(command, "--help")
     assert (ran.code, ran.err) == (0, "")
     assert COMMANDS[command].split(";")[0] in " ".join(ran.out.split())
 
 
 def test_colours_follow_the_environment_and_the_stream(
-    netcalc: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch
+    netcalc: Callable[..., CommandResult], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert "\x1b[" not in netcalc("shapes", SMALL).out
     monkeypatch.setenv("FORCE_COLOR", "1")
@@ -135,7 +135,7 @@ def test_colours_follow_the_environment_and_the_stream(
 # -- reference commands -----------------------------------------------------------------------------
 
 
-def test_specs_lists_the_shipped_specs(netcalc: Callable[..., Ran]) -> None:
+def test_specs_lists_the_shipped_specs(netcalc: Callable[..., CommandResult]) -> None:
     found = {item["name"]: item for item in json.loads(netcalc("specs", "--format", "json").out)["specs"]}
     assert set(found) == set(shipped())
     assert all(item["about"] and item["source"] and item["family"] for item in found.values())
@@ -143,7 +143,7 @@ def test_specs_lists_the_shipped_specs(netcalc: Callable[..., Ran]) -> None:
     assert all(name in table for name in found)
 
 
-def test_ops_lists_and_searches_operations(netcalc: Callable[..., Ran]) -> None:
+def test_ops_lists_and_searches_operations(netcalc: Callable[..., CommandResult]) -> None:
     listed = [line.split()[0] for line in netcalc("ops", "--wide").out.splitlines()[2:]]
     assert listed[: len(ops.names())] == list(ops.names())
     found = netcalc("ops", "--search", "pool").out
@@ -152,7 +152,7 @@ def test_ops_lists_and_searches_operations(netcalc: Callable[..., Ran]) -> None:
 
 
 @pytest.mark.parametrize("name", ops.names())
-def test_every_operation_has_a_page(name: str, netcalc: Callable[..., Ran]) -> None:
+def test_every_operation_has_a_page(name: str, netcalc: Callable[..., CommandResult]) -> None:
     page = single_spaced(netcalc("ops", name, "--wide").out)
     record = json.loads(netcalc("ops", name, "--format", "json").out)
     markdown = netcalc("ops", name, "--format", "markdown").out
@@ -169,7 +169,7 @@ def single_spaced(text: str) -> str:
     return " ".join(text.split())
 
 
-def test_the_page_of_conv2d(netcalc: Callable[..., Ran], golden: Callable[[str, str], None]) -> None:
+def test_the_page_of_conv2d(netcalc: Callable[..., CommandResult], golden: Callable[[str, str], None]) -> None:
     golden("ops/conv2d.txt", netcalc("ops", "conv2d").out)
     golden("ops/conv2d.md", netcalc("ops", "conv2d", "--format", "markdown").out)
 
@@ -220,7 +220,7 @@ def test_the_schema_rejects_invalid_layer_lines(
     assert validator.is_valid(data) is fits
 
 
-def test_the_schema_command_prints_the_schema(netcalc: Callable[..., Ran]) -> None:
+def test_the_schema_command_prints_the_schema(netcalc: Callable[..., CommandResult]) -> None:
     printed = json.loads(netcalc("schema").out)
     assert printed == spec_schema()
     (line,) = [form for form in printed["$defs"]["line"]["anyOf"] if "properties" in form]
@@ -228,7 +228,7 @@ def test_the_schema_command_prints_the_schema(netcalc: Callable[..., Ran]) -> No
 
 
 def test_the_starter_spec_runs(
-    netcalc: Callable[..., Ran],
+    netcalc: Callable[..., CommandResult],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     validator: jsonschema.Draft202012Validator,
@@ -246,7 +246,7 @@ def test_the_starter_spec_runs(
 
 
 def test_init_overwrites_only_on_request(
-    netcalc: Callable[..., Ran], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    netcalc: Callable[..., CommandResult], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("net.yaml").write_text("mine")

@@ -11,7 +11,7 @@ import pytest
 
 from netcalc.analysis.conventions import CONVENTIONS
 from netcalc.analysis.summary import layer_fields
-from tests.conftest import Ran
+from tests.conftest import CommandResult
 
 SMALL = str(Path(__file__).parent.parent / "fixtures" / "small.yaml")
 
@@ -41,13 +41,15 @@ REPORTS: dict[str, list[str]] = {
 
 
 @pytest.mark.parametrize("name", REPORTS)
-def test_reports(name: str, netcalc: Callable[..., Ran], golden: Callable[[str, str], None]) -> None:
+def test_reports(name: str, netcalc: Callable[..., CommandResult], golden: Callable[[str, str], None]) -> None:
     ran = netcalc(*REPORTS[name])
     assert (ran.code, ran.err) == (0, "")
     golden(f"reports/{name}.txt", ran.out)
 
 
-def test_a_pipe_and_wide_output_are_complete(netcalc: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_pipe_and_wide_output_are_complete(
+    netcalc: Callable[..., CommandResult], monkeypatch: pytest.MonkeyPatch
+) -> None:
     narrow = netcalc("summary", SMALL).out
     wide = netcalc("summary", SMALL, "--wide").out
     monkeypatch.delenv("COLUMNS")
@@ -60,7 +62,7 @@ def test_a_pipe_and_wide_output_are_complete(netcalc: Callable[..., Ran], monkey
 
 @pytest.mark.parametrize("width", [20, 60, 80])
 def test_numbers_are_not_truncated_at_any_width(
-    width: int, netcalc: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch
+    width: int, netcalc: Callable[..., CommandResult], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", str(width))
     out = netcalc("params", SMALL).out
@@ -68,13 +70,13 @@ def test_numbers_are_not_truncated_at_any_width(
         assert text in out
 
 
-def test_resnet34_has_the_published_number_of_parameters(netcalc: Callable[..., Ran]) -> None:
+def test_resnet34_has_the_published_number_of_parameters(netcalc: Callable[..., CommandResult]) -> None:
     out = netcalc("params", "resnet34").out
     assert "21,797,672" in out
     assert "21.8 M" in out
 
 
-def test_torchvision_counts_macs_and_lists_uncounted_operations(netcalc: Callable[..., Ran]) -> None:
+def test_torchvision_counts_macs_and_lists_uncounted_operations(netcalc: Callable[..., CommandResult]) -> None:
     out = netcalc("flops", "resnet34", "--convention", "torchvision").out
     assert "3.664 GMAC" in out
     assert "FLOP" not in out
@@ -88,13 +90,13 @@ def test_torchvision_counts_macs_and_lists_uncounted_operations(netcalc: Callabl
     }
 
 
-def test_heavy_layers_are_highlighted(netcalc: Callable[..., Ran]) -> None:
+def test_heavy_layers_are_highlighted(netcalc: Callable[..., CommandResult]) -> None:
     out = netcalc("params", "seed_cnn").out
     assert "56×56×128 = 401,408 inputs to 4,096 units is 1,644,171,264 (1.64 G) parameters" in " ".join(out.split())
     assert "note:" not in netcalc("params", "resnet34").out
 
 
-def test_output_goes_to_the_file_only(netcalc: Callable[..., Ran], tmp_path: Path) -> None:
+def test_output_goes_to_the_file_only(netcalc: Callable[..., CommandResult], tmp_path: Path) -> None:
     file = tmp_path / "report.csv"
     file.write_text("old")
     ran = netcalc("summary", SMALL, "--format", "csv", "--output", str(file))
@@ -105,7 +107,9 @@ def test_output_goes_to_the_file_only(netcalc: Callable[..., Ran], tmp_path: Pat
     assert list(tmp_path.iterdir()) == [file]
 
 
-def test_a_failing_command_leaves_the_output_file_as_it_was(netcalc: Callable[..., Ran], tmp_path: Path) -> None:
+def test_a_failing_command_leaves_the_output_file_as_it_was(
+    netcalc: Callable[..., CommandResult], tmp_path: Path
+) -> None:
     file = tmp_path / "report.csv"
     file.write_text("old")
     assert netcalc("summary", "renset34", "--output", str(file)).code == 2
@@ -113,12 +117,12 @@ def test_a_failing_command_leaves_the_output_file_as_it_was(netcalc: Callable[..
 
 
 @pytest.mark.parametrize("convention", CONVENTIONS)
-def test_reports_name_their_convention(convention: str, netcalc: Callable[..., Ran]) -> None:
+def test_reports_name_their_convention(convention: str, netcalc: Callable[..., CommandResult]) -> None:
     out = netcalc("flops", SMALL, "-c", convention).out
     assert f"counted as {convention} does" in out
     assert json.loads(netcalc("flops", SMALL, "-c", convention, "-f", "json").out)["convention"] == convention
 
 
-def test_help_names_every_convention(netcalc: Callable[..., Ran]) -> None:
+def test_help_names_every_convention(netcalc: Callable[..., CommandResult]) -> None:
     words = netcalc("flops", "--help").out.replace("│", " ").replace(",", " ").split()
     assert set(CONVENTIONS) <= {word.strip(".") for word in words}

@@ -16,7 +16,7 @@ from netcalc.engine.plan import Plan
 from netcalc.engine.preflight import build_plan
 from netcalc.ir import Program
 from netcalc.ops.rectifier import ReLU
-from tests.conftest import Ran
+from tests.conftest import CommandResult
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 SMALL = str(FIXTURES / "small.yaml")
@@ -27,7 +27,9 @@ def working_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-def test_the_layer_normalisation_example(netcalc: Callable[..., Ran], golden: Callable[[str, str], None]) -> None:
+def test_the_layer_normalisation_example(
+    netcalc: Callable[..., CommandResult], golden: Callable[[str, str], None]
+) -> None:
     np.save("x.npy", np.array([[10, 2, -5, 25]], "float32"))
     spec = str(FIXTURES / "layer_norm.yaml")
     ran = netcalc("run", spec, "--input", "x=x.npy", "--plan", "reference")
@@ -39,13 +41,15 @@ def test_the_layer_normalisation_example(netcalc: Callable[..., Ran], golden: Ca
     assert np.round(outputs["normalised"]["values"], 2).tolist() == [[0.18, -0.54, -1.17, 1.52]]
 
 
-def test_a_run_is_determined_by_its_seed(netcalc: Callable[..., Ran]) -> None:
+def test_a_run_is_determined_by_its_seed(netcalc: Callable[..., CommandResult]) -> None:
     first, second, other = (netcalc("run", SMALL, "--seed", seed).out for seed in ("1", "1", "2"))
     assert first == second
     assert first != other
 
 
-def test_the_command_uses_worker_processes(netcalc: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_uses_worker_processes(
+    netcalc: Callable[..., CommandResult], monkeypatch: pytest.MonkeyPatch
+) -> None:
     asked: list[bool] = []
 
     def spy(program: Program, threads: int | None, processes: bool) -> Plan:
@@ -58,7 +62,7 @@ def test_the_command_uses_worker_processes(netcalc: Callable[..., Ran], monkeypa
 
 
 @pytest.mark.parametrize("suffix", ["npz", "safetensors"])
-def test_outputs_and_traced_tensors_are_written(suffix: str, netcalc: Callable[..., Ran]) -> None:
+def test_outputs_and_traced_tensors_are_written(suffix: str, netcalc: Callable[..., CommandResult]) -> None:
     file = f"out.{suffix}"
     assert netcalc("run", SMALL, "--trace", "stage.1.*", "--output", file).code == 0
     tensors = load_file(file) if suffix == "safetensors" else dict(np.load(file))
@@ -74,14 +78,14 @@ def test_outputs_and_traced_tensors_are_written(suffix: str, netcalc: Callable[.
     np.testing.assert_array_equal(tensors["logits"], result.outputs["logits"])
 
 
-def test_trace_prints_statistics(netcalc: Callable[..., Ran]) -> None:
+def test_trace_prints_statistics(netcalc: Callable[..., CommandResult]) -> None:
     record = json.loads(netcalc("run", SMALL, "--trace", "*.relu", "--format", "json").out)
     assert [row["path"] for row in record["trace"]] == ["stage.0.relu", "stage.1.relu", "stage.2.relu"]
     assert all(row["min"] == 0 < row["mean"] < row["max"] for row in record["trace"])
     assert "stage.1.relu" in netcalc("run", SMALL, "--trace", "*.relu").out
 
 
-def test_a_matching_checkpoint(netcalc: Callable[..., Ran]) -> None:
+def test_a_matching_checkpoint(netcalc: Callable[..., CommandResult]) -> None:
     save_file({"weight": np.eye(3, dtype="float32"), "bias": np.ones(3, "float32")}, "w.safetensors")
     Path("net.yaml").write_text("netcalc: 1\nname: net\ninputs: {x: [1, 3]}\nlayers: [{name: fc, linear: 3}]\n")
     save_file({"fc.weight": 2 * np.eye(3, dtype="float32"), "fc.bias": np.ones(3, "float32")}, "fits.safetensors")
@@ -93,7 +97,7 @@ def test_a_matching_checkpoint(netcalc: Callable[..., Ran]) -> None:
     assert "every name, shape and type fits" in fits.out
 
 
-def test_a_mismatched_checkpoint_is_a_failed_check(netcalc: Callable[..., Ran]) -> None:
+def test_a_mismatched_checkpoint_is_a_failed_check(netcalc: Callable[..., CommandResult]) -> None:
     np.savez("w.npz", **{"head.weight": np.zeros((9, 8), "float32"), "stranger": np.zeros(3, "float32")})
     ran = netcalc("verify", SMALL, "--weights", "w.npz")
     assert (ran.code, ran.err) == (1, "")
@@ -104,13 +108,15 @@ def test_a_mismatched_checkpoint_is_a_failed_check(netcalc: Callable[..., Ran]) 
     assert {m["name"] for m in record["mismatches"]} >= {"head.weight", "stranger"}
 
 
-def test_verify_lists_its_checks(netcalc: Callable[..., Ran], golden: Callable[[str, str], None]) -> None:
+def test_verify_lists_its_checks(netcalc: Callable[..., CommandResult], golden: Callable[[str, str], None]) -> None:
     ran = netcalc("verify", SMALL)
     assert (ran.code, ran.err) == (0, "")
     golden("runs/verify.txt", ran.out)
 
 
-def test_verify_fails_if_a_prediction_is_wrong(netcalc: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_verify_fails_if_a_prediction_is_wrong(
+    netcalc: Callable[..., CommandResult], monkeypatch: pytest.MonkeyPatch
+) -> None:
     right = ReLU.cost
     monkeypatch.setattr(ReLU, "cost", lambda self, *args: [*right(self, *args)] * 2)
     ran = netcalc("verify", SMALL)
@@ -121,19 +127,19 @@ def test_verify_fails_if_a_prediction_is_wrong(netcalc: Callable[..., Ran], monk
     assert [check["path"] for check in record["checks"] if not check["ok"]] == ["stage.0.relu"]
 
 
-def test_initialisers_by_pattern(netcalc: Callable[..., Ran]) -> None:
+def test_initialisers_by_pattern(netcalc: Callable[..., CommandResult]) -> None:
     ran = netcalc("run", SMALL, "--init", "zeros", "--init", "*.bias=constant(2)", "--format", "json")
     assert json.loads(ran.out)["outputs"]["logits"]["values"] == [[2.0] * 10]
 
 
-def test_training_mode(netcalc: Callable[..., Ran]) -> None:
+def test_training_mode(netcalc: Callable[..., CommandResult]) -> None:
     assert netcalc("run", SMALL, "--set", "batch=4", "--train").out != netcalc("run", SMALL, "--set", "batch=4").out
 
 
 # -- plans ------------------------------------------------------------------------------------------
 
 
-def test_planned_and_reference_runs_agree(netcalc: Callable[..., Ran]) -> None:
+def test_planned_and_reference_runs_agree(netcalc: Callable[..., CommandResult]) -> None:
     one, other = (json.loads(netcalc("run", SMALL, "--plan", plan, "-f", "json").out) for plan in ("fast", "reference"))
     assert (one["plan"], other["plan"]) == ("fast", "reference")
     assert set(one["memory"]) == set(other["memory"]) == {"weights", "activations", "peak"}
@@ -142,14 +148,14 @@ def test_planned_and_reference_runs_agree(netcalc: Callable[..., Ran]) -> None:
         np.testing.assert_allclose(mine["values"], theirs["values"], rtol=1e-4, atol=1e-6)
 
 
-def test_a_profile(netcalc: Callable[..., Ran]) -> None:
+def test_a_profile(netcalc: Callable[..., CommandResult]) -> None:
     ran = netcalc("run", SMALL, "--profile", "--threads", "1", "--wide")
     assert (ran.code, ran.err) == (0, "")
     assert "medians of 5 passes on 1 thread" in ran.out
     assert all(word in ran.out for word in ("logits", "stage.1.conv", "batch_norm, relu", "GFLOP/s", "measured"))
 
 
-def test_a_profile_as_json(netcalc: Callable[..., Ran]) -> None:
+def test_a_profile_as_json(netcalc: Callable[..., CommandResult]) -> None:
     found = json.loads(netcalc("run", SMALL, "--profile", "--threads", "2", "-f", "json").out)["profile"]
     work = json.loads(netcalc("summary", SMALL, "-f", "json").out)["totals"]["flops"]
     assert (found["threads"], found["passes"], found["flops"]) == (2, 5, work)
@@ -172,7 +178,7 @@ def test_a_profile_as_json(netcalc: Callable[..., Ran]) -> None:
         (["--profile", "--train"], "only a planned run has a profile, and 'small' is in training mode"),
     ],
 )
-def test_invalid_options(options: list[str], message: str, netcalc: Callable[..., Ran]) -> None:
+def test_invalid_options(options: list[str], message: str, netcalc: Callable[..., CommandResult]) -> None:
     ran = netcalc("run", SMALL, *options)
     assert (ran.code, ran.out) == (2, "")
     assert "E502" in ran.err and message in ran.err

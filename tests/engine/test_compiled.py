@@ -54,11 +54,11 @@ def test_inputs_are_passed_by_name() -> None:
     session = Compiled(net, seed=3, threads=2)
     x, y = np.random.default_rng(0).normal(size=(2, 2, 6)).astype("float32")
     for given in ({}, {"x": x}, {"x": x, "y": y}):
-        wanted = forward(net, given, seed=3, threads=2).outputs
+        expected = forward(net, given, seed=3, threads=2).outputs
         for outputs in (session(given), session(**given), session({**given, "x": y}, **given) if given else session()):
             assert list(outputs) == ["sum", "wide"]
             for name, array in outputs.items():
-                np.testing.assert_array_equal(array, wanted[name])
+                np.testing.assert_array_equal(array, expected[name])
 
 
 def test_compiling_imports_no_optional_library(tmp_path: Path) -> None:

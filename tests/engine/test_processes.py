@@ -93,11 +93,11 @@ def test_no_workers_start_if_no_step_is_split(existing: set[int]) -> None:
 def test_a_pass_survives_the_death_of_a_worker(existing: set[int]) -> None:
     """The caller does the work of a worker that was killed, and the next pass starts new workers."""
     one, inputs = forking_session(), run_inputs(program(NETWORK))
-    wanted = one(inputs)
+    expected = one(inputs)
     (first, *_) = child_processes() - existing
     os.kill(first, signal.SIGKILL)
     for _ in range(2):
-        np.testing.assert_array_equal(one(inputs)[0], wanted[0])
+        np.testing.assert_array_equal(one(inputs)[0], expected[0])
     assert len(child_processes() - existing) == 2
     assert first not in child_processes()
 
@@ -116,14 +116,14 @@ def test_an_error_in_a_worker_is_raised_by_the_caller(place: int) -> None:
 
 def test_an_interrupted_pass_leaves_no_workers(existing: set[int], monkeypatch: pytest.MonkeyPatch) -> None:
     one, inputs = forking_session(), run_inputs(program(NETWORK))
-    wanted = one(inputs)
+    expected = one(inputs)
 
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         one(inputs, interrupt)
-    np.testing.assert_array_equal(one(inputs)[0], wanted[0])
+    np.testing.assert_array_equal(one(inputs)[0], expected[0])
     monkeypatch.setattr(one, "_own_parts", [interrupt] * len(one._own_parts))
     with pytest.raises(KeyboardInterrupt):
         one(inputs)
@@ -132,7 +132,7 @@ def test_an_interrupted_pass_leaves_no_workers(existing: set[int], monkeypatch: 
 
 def test_a_failed_fork_leaves_the_caller_to_do_all_work(existing: set[int], monkeypatch: pytest.MonkeyPatch) -> None:
     inputs = run_inputs(program(NETWORK))
-    wanted = forking_session()(inputs)
+    expected = forking_session()(inputs)
     one, real = forking_session(), os.fork
     forked: list[int] = []
 
@@ -143,7 +143,7 @@ def test_a_failed_fork_leaves_the_caller_to_do_all_work(existing: set[int], monk
         return forked[0]
 
     monkeypatch.setattr(os, "fork", fork)
-    np.testing.assert_array_equal(one(inputs)[0], wanted[0])
+    np.testing.assert_array_equal(one(inputs)[0], expected[0])
     assert becomes_true(lambda: forked[0] not in child_processes())
 
 
@@ -179,24 +179,24 @@ def test_workers_hold_no_file_open() -> None:
 def test_a_forked_caller_has_its_own_workers() -> None:
     """Parent and forked child use the same session without disturbing each other."""
     one, inputs = forking_session(), run_inputs(program(NETWORK))
-    wanted = one(inputs)[0]
+    expected = one(inputs)[0]
     reader, writer = os.pipe()
     pid = os.fork()
     if not pid:
         status = 1
         try:
             for _ in range(20):
-                np.testing.assert_array_equal(one([2 * array for array in inputs])[0].shape, wanted.shape)
-            np.testing.assert_array_equal(one(inputs)[0], wanted)
+                np.testing.assert_array_equal(one([2 * array for array in inputs])[0].shape, expected.shape)
+            np.testing.assert_array_equal(one(inputs)[0], expected)
             status = 0
         finally:
             os.write(writer, b"x")
             os._exit(status)
     for _ in range(20):
-        np.testing.assert_array_equal(one(inputs)[0], wanted)
+        np.testing.assert_array_equal(one(inputs)[0], expected)
     assert os.read(reader, 1) == b"x"
     assert os.waitpid(pid, 0)[1] == 0
-    np.testing.assert_array_equal(one(inputs)[0], wanted)
+    np.testing.assert_array_equal(one(inputs)[0], expected)
     os.close(reader)
     os.close(writer)
 

@@ -204,8 +204,8 @@ def test_traces_of_operations_and_blocks() -> None:
     output = result.outputs["output"].astype(np.float64)
     np.testing.assert_array_equal(last.array, output)
     assert (last.shape, last.dtype) == ((2, 4), "float32")
-    wanted = (output.mean(), output.std(), output.min(), output.max(), np.abs(output).max())
-    np.testing.assert_allclose((last.mean, last.std, last.min, last.max, last.absmax), wanted, rtol=1e-12)
+    expected = (output.mean(), output.std(), output.min(), output.max(), np.abs(output).max())
+    np.testing.assert_allclose((last.mean, last.std, last.min, last.max, last.absmax), expected, rtol=1e-12)
     assert forward(net, trace=["first"]).trace[0].array is None
 
 

@@ -59,13 +59,13 @@ def execute(
     ctx = Context(training=training)
     types = tuple(type_of(a) for a in arrays)
     node = node_of(op, types, ctx)
-    wanted = {p.name: p for p in node.params}
+    expected = {p.name: p for p in node.params}
     rng = np.random.default_rng(seed)
     if weights is None:
-        weights = {n: rng.normal(size=p.shape).astype(p.dtype or "float32") for n, p in wanted.items()}
+        weights = {n: rng.normal(size=p.shape).astype(p.dtype or "float32") for n, p in expected.items()}
         # buffers such as variances must be positive
-        weights = {n: np.abs(w) if wanted[n].is_buffer else w for n, w in weights.items()}
-    assert {n: w.shape for n, w in weights.items()} == {n: p.shape for n, p in wanted.items()}
+        weights = {n: np.abs(w) if expected[n].is_buffer else w for n, w in weights.items()}
+    assert {n: w.shape for n, w in weights.items()} == {n: p.shape for n, p in expected.items()}
 
     run = Run(training=training, rng=np.random.default_rng(seed))
     outputs = apply(op, run, arrays, weights)
@@ -84,7 +84,7 @@ def execute(
     assert +counted == +terms, f"counted {dict(counted)}, predicted {dict(terms)}"
     if not training:
         program = program_of(node)
-        typed = {n: w.astype(numpy_dtype(dtype_of(wanted[n], node, "float32"))) for n, w in weights.items()}
+        typed = {n: w.astype(numpy_dtype(dtype_of(expected[n], node, "float32"))) for n, w in weights.items()}
         for one, other in zip(apply(op, Run(), arrays, typed), planned(program, arrays, typed), strict=True):
             assert_close(one, other)
     return Outcome(tuple(np.asarray(o) for o in outputs), {n: np.asarray(u) for n, u in run.updates.items()})
@@ -131,11 +131,11 @@ class Case:
 
     def check(self, outputs: tuple[np.ndarray, ...]) -> None:
         """Compare with the recorded outputs, within 30 × the recorded float64 difference and 1e-5 relative."""
-        for got, want, tolerance in zip(outputs, self.outputs, self.tolerances, strict=False):
-            largest = float(np.abs(want).max())
+        for actual, recorded, tolerance in zip(outputs, self.outputs, self.tolerances, strict=False):
+            largest = float(np.abs(recorded).max())
             allowed = min(max(30 * tolerance, 1e-6 * largest), 1e-5 * max(largest, 1e-30))
-            assert got.shape == want.shape
-            assert float(np.abs(got.astype(np.float64) - want).max()) <= allowed
+            assert actual.shape == recorded.shape
+            assert float(np.abs(actual.astype(np.float64) - recorded).max()) <= allowed
 
 
 @cache

@@ -83,8 +83,8 @@ def run(given: dict[str, np.ndarray], softplus: bool) -> tuple[np.ndarray, ...]:
 @settings(deadline=None)
 @given(scans())
 def test_equals_the_definition(drawn: tuple[dict[str, np.ndarray], bool]) -> None:
-    for got, want in zip(run(*drawn), scalar_scan(*drawn), strict=True):
-        np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-9)
+    for actual, expected in zip(run(*drawn), scalar_scan(*drawn), strict=True):
+        np.testing.assert_allclose(actual, expected, rtol=1e-9, atol=1e-9)
 
 
 @settings(deadline=None, max_examples=25)
@@ -93,9 +93,9 @@ def test_the_state_is_kept_in_float32(drawn: tuple[dict[str, np.ndarray], bool],
     given = {port: (array / 4).astype(dtype) for port, array in drawn[0].items()}
     output, state = run(given, drawn[1])
     assert (output.dtype, state.dtype) == (np.dtype(dtype), np.float32)
-    want = scalar_scan({port: array.astype(np.float64) for port, array in given.items()}, drawn[1])
-    np.testing.assert_allclose(output, want[0], rtol=2e-3 if dtype == "float16" else 1e-5, atol=2e-5)
-    np.testing.assert_allclose(state, want[1], rtol=1e-5, atol=1e-5)
+    expected = scalar_scan({port: array.astype(np.float64) for port, array in given.items()}, drawn[1])
+    np.testing.assert_allclose(output, expected[0], rtol=2e-3 if dtype == "float16" else 1e-5, atol=2e-5)
+    np.testing.assert_allclose(state, expected[1], rtol=1e-5, atol=1e-5)
 
 
 @settings(deadline=None, max_examples=25)

@@ -59,16 +59,16 @@ def agree(
     tensors = [None if a is None else torch.from_numpy(a.copy()) for a in arrays]
     try:
         with torch.no_grad():
-            wanted = reference({n: torch.from_numpy(w.copy()) for n, w in weights.items()}, *tensors)
+            expected = reference({n: torch.from_numpy(w.copy()) for n, w in weights.items()}, *tensors)
     except Exception as error:
         if refused is None:
             raise AssertionError(f"torch refuses {name} {attrs}, netcalc does not: {error}") from error
         return
     if refused is not None:
         raise AssertionError(f"netcalc refuses {name} {attrs}, torch does not: {refused}") from refused
-    got = execute(name, attrs, *arrays, weights=weights, training=training).outputs
-    wanted = wanted if isinstance(wanted, (tuple, list)) else (wanted,)
-    for one, other in zip(got, wanted, strict=False):
+    actual = execute(name, attrs, *arrays, weights=weights, training=training).outputs
+    expected = expected if isinstance(expected, (tuple, list)) else (expected,)
+    for one, other in zip(actual, expected, strict=False):
         array = other.numpy()
         assert (one.shape, one.dtype) == (array.shape, array.dtype)
         scale = float(np.abs(array[np.isfinite(array)]).max()) if np.isfinite(array).any() else 1.0

@@ -145,15 +145,15 @@ def test_multi_head_attention(batch: int, queries: int, keys: int, additive: boo
     with torch.no_grad():
         attention.in_proj_weight.copy_(torch.eye(6).repeat(3, 1))
         attention.out_proj.weight.copy_(torch.eye(6))
-        wanted, shares = attention(
+        expected, shares = attention(
             *map(torch.from_numpy, arrays),
             key_padding_mask=torch.from_numpy(ignored),
             attn_mask=torch.from_numpy(mask if additive else ~mask),
             average_attn_weights=False,
         )
     heads = [x.reshape(batch, -1, 2, 3).swapaxes(1, 2) for x in arrays]
-    got, weights = execute(NAME, {"return_weights": True}, *heads, mask, padding).outputs
-    np.testing.assert_allclose(got.swapaxes(1, 2).reshape(batch, queries, 6), wanted.numpy(), atol=1e-5)
+    actual, weights = execute(NAME, {"return_weights": True}, *heads, mask, padding).outputs
+    np.testing.assert_allclose(actual.swapaxes(1, 2).reshape(batch, queries, 6), expected.numpy(), atol=1e-5)
     np.testing.assert_allclose(weights, shares.numpy(), atol=1e-5)
 
 
@@ -171,11 +171,11 @@ def test_sinks_of_gpt_oss(queries: int, groups: int, masked: bool) -> None:
     mask = normal(queries, 5, seed=4) if masked else None
     layer = SimpleNamespace(sinks=torch.from_numpy(sinks), num_key_value_groups=groups, training=False)
     tensors = [torch.from_numpy(x) for x in (q, k, v)]
-    wanted, shares = forward(layer, *tensors, None if mask is None else torch.from_numpy(mask), 0.3)
-    got, weights = execute(
+    expected, shares = forward(layer, *tensors, None if mask is None else torch.from_numpy(mask), 0.3)
+    actual, weights = execute(
         NAME, {"scale": 0.3, "enable_gqa": True, "return_weights": True}, q, k, v, mask, None, sinks
     ).outputs
-    np.testing.assert_allclose(got, wanted.transpose(1, 2).numpy(), atol=1e-5)
+    np.testing.assert_allclose(actual, expected.transpose(1, 2).numpy(), atol=1e-5)
     np.testing.assert_allclose(weights, shares.numpy(), atol=1e-6)
 
 
@@ -187,6 +187,6 @@ def test_softcap_of_gemma2(queries: int, softcap: float, masked: bool) -> None:
     mask = normal(queries, 5, seed=4) if masked else None
     layer = SimpleNamespace(head_dim=4, num_key_value_groups=2, training=False)
     tensors = [torch.from_numpy(x) for x in (q, k, v)]
-    wanted, _ = forward(layer, *tensors, None if mask is None else torch.from_numpy(mask), softcap=softcap)
-    (got,) = execute(NAME, {"softcap": softcap, "enable_gqa": True}, q, k, v, mask).outputs
-    np.testing.assert_allclose(got, wanted.transpose(1, 2).numpy(), atol=1e-5)
+    expected, _ = forward(layer, *tensors, None if mask is None else torch.from_numpy(mask), softcap=softcap)
+    (actual,) = execute(NAME, {"softcap": softcap, "enable_gqa": True}, q, k, v, mask).outputs
+    np.testing.assert_allclose(actual, expected.transpose(1, 2).numpy(), atol=1e-5)

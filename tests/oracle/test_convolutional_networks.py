@@ -111,13 +111,13 @@ def agree(spec: str, settings: dict[str, Any], module: Any, x: Any, weights: dic
     assert check_weights(program, weights).ok
     counter = flop_counter.FlopCounterMode(display=False)
     with counter:
-        wanted = module(x).numpy()
+        expected = module(x).numpy()
     total = Analysis(program, CONVENTIONS["torch"]).total
     assert total.params == sum(p.numel() for p in module.parameters())
     assert total.flops == counter.get_total_flops()
-    (got,) = forward(program, {"image": x.numpy()}, weights=weights).outputs.values()
-    assert got.shape == wanted.shape
-    assert float(np.abs(got - wanted).max()) <= 1e-5 * float(np.abs(wanted).max())
+    (actual,) = forward(program, {"image": x.numpy()}, weights=weights).outputs.values()
+    assert actual.shape == expected.shape
+    assert float(np.abs(actual - expected).max()) <= 1e-5 * float(np.abs(expected).max())
 
 
 @pytest.mark.parametrize(

@@ -53,8 +53,8 @@ def test_causal_mask(queries: int, keys: int, alignment: str) -> None:
 @given(length=st.integers(1, 6), dtype=st.sampled_from(["float32", "float64", "float16"]))
 def test_causal_mask_that_is_added(length: int, dtype: str) -> None:
     (mask,) = execute("causal_mask", {"queries": length, "dtype": dtype}).outputs
-    wanted = torch.nn.Transformer.generate_square_subsequent_mask(length, dtype=getattr(torch, dtype))
-    np.testing.assert_array_equal(mask, wanted.numpy())
+    expected = torch.nn.Transformer.generate_square_subsequent_mask(length, dtype=getattr(torch, dtype))
+    np.testing.assert_array_equal(mask, expected.numpy())
 
 
 @draws
@@ -66,9 +66,9 @@ def test_windows_are_those_of_attention(length: int, window: int, alignment: str
     described = {"causal": True, "window": [window, 0], "alignment": alignment}
     attrs = {"queries": length, "keys": 6, "window": window, "alignment": alignment}
     (mask,) = execute("causal_mask", attrs).outputs
-    (wanted,) = execute("scaled_dot_product_attention", described, q, k, v).outputs
-    (got,) = execute("scaled_dot_product_attention", {}, q, k, v, mask).outputs
-    np.testing.assert_allclose(got, wanted, rtol=1e-6)
+    (expected,) = execute("scaled_dot_product_attention", described, q, k, v).outputs
+    (actual,) = execute("scaled_dot_product_attention", {}, q, k, v, mask).outputs
+    np.testing.assert_allclose(actual, expected, rtol=1e-6)
 
 
 @draws

@@ -21,12 +21,12 @@ shapes = st.lists(st.integers(1, 5), min_size=0, max_size=5).map(tuple)
 @given(shapes)
 def test_fans(shape: tuple[int, ...]) -> None:
     try:
-        wanted = torch.nn.init._calculate_fan_in_and_fan_out(torch.empty(shape))
+        expected = torch.nn.init._calculate_fan_in_and_fan_out(torch.empty(shape))
     except ValueError:
         with pytest.raises(ValueError, match="at least 2 dimensions"):
             fans(shape)
     else:
-        assert fans(shape) == wanted
+        assert fans(shape) == expected
 
 
 @draws

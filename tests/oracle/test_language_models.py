@@ -107,10 +107,12 @@ def test_logits_equal_transformers(spec: str) -> None:
     report = check_weights(program, weights)
     assert report.ok, report.mismatches
     ids = {s.name: rng.integers(1, 40, s.type.shape) for s in program.inputs if s.name != "attention_mask"}
-    got = forward(program, ids, weights=weights).outputs["logits"]
+    actual = forward(program, ids, weights=weights).outputs["logits"]
     with torch.no_grad():
-        want = model(**{name: torch.from_numpy(array) for name, array in ids.items()}, use_cache=False).logits.numpy()
-    np.testing.assert_allclose(got, want, rtol=0, atol=1e-5 * np.abs(want).max())
+        expected = model(
+            **{name: torch.from_numpy(array) for name, array in ids.items()}, use_cache=False
+        ).logits.numpy()
+    np.testing.assert_allclose(actual, expected, rtol=0, atol=1e-5 * np.abs(expected).max())
 
 
 def _configuration(family: str, settings: dict[str, Any]) -> Any:

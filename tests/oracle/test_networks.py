@@ -22,13 +22,13 @@ def check(module: Any, spec: str, settings: dict[str, Any], *inputs: Any) -> Non
     program = built(spec, **settings)
     whole = torch.backends.mkldnn.flags(enabled=False, allow_tf32=None)  # the counter does not count a fused LSTM
     with torch.no_grad(), whole, FlopCounterMode(display=False) as counter:
-        wanted = module(*inputs).numpy()
+        expected = module(*inputs).numpy()
     weights = {name: tensor.numpy() for name, tensor in module.state_dict().items()}
     assert check_weights(program, weights).ok
     assert torch_total(program) == (sum(w.size for w in weights.values()), counter.get_total_flops())
     given = {declared.name: x.numpy() for declared, x in zip(program.inputs, inputs, strict=True)}
-    (got,) = forward(program, given, weights=weights).outputs.values()
-    np.testing.assert_allclose(got, wanted, atol=2e-6)
+    (actual,) = forward(program, given, weights=weights).outputs.values()
+    np.testing.assert_allclose(actual, expected, atol=2e-6)
 
 
 def test_graph_convolution() -> None:

@@ -52,8 +52,8 @@ def steps_as_torch(name: str, kind: str, attrs: dict[str, Any], shape: list[int]
     if before:
         state = {**before, **execute(name, attrs, x, weights=before, training=training).updates}
         assert state.keys() == after.keys()
-        for buffer, wanted in after.items():
-            np.testing.assert_allclose(state[buffer], wanted, rtol=1e-5, atol=1e-5)
+        for buffer, expected in after.items():
+            np.testing.assert_allclose(state[buffer], expected, rtol=1e-5, atol=1e-5)
 
 
 tracking = st.fixed_dictionaries(

@@ -34,8 +34,8 @@ def test_sinusoids_of_fairseq_and_whisper(length: int, half: int, odd: bool) -> 
     features = 2 * half + odd
     attrs = {"layout": "halves", "downscale_freq_shift": 1}
     pe = buffer_table("sinusoidal_positions", attrs, TensorType((length, features)))
-    wanted = M2M100SinusoidalPositionalEmbedding.get_embedding(length, features)
-    np.testing.assert_allclose(pe, wanted.numpy(), atol=1e-5)
+    expected = M2M100SinusoidalPositionalEmbedding.get_embedding(length, features)
+    np.testing.assert_allclose(pe, expected.numpy(), atol=1e-5)
     if not odd:
         np.testing.assert_allclose(pe, sinusoids(length, features).numpy(), atol=1e-5)
 
@@ -46,9 +46,9 @@ def test_sinusoids_of_marian(length: int, half: int) -> None:
     from transformers.models.marian.modeling_marian import MarianSinusoidalPositionalEmbedding
 
     embedding = MarianSinusoidalPositionalEmbedding(length, 2 * half)
-    wanted = embedding.create_weight()
+    expected = embedding.create_weight()
     pe = buffer_table("sinusoidal_positions", {"layout": "halves"}, TensorType((length, 2 * half)))
-    np.testing.assert_allclose(pe, wanted.numpy(), atol=1e-5)
+    np.testing.assert_allclose(pe, expected.numpy(), atol=1e-5)
 
 
 # -- rotation ---------------------------------------------------------------------------------------
@@ -139,11 +139,11 @@ def test_rotation_as_in_llama(
     if given_positions:
         positions = np.random.default_rng(1).integers(0, first + 1, size=(batch, length))
     cos, sin = reference_table(scaling, theta, torch.from_numpy(positions), head, part)
-    wanted = x.copy()
-    wanted[..., :turned] = apply_rotary_pos_emb(*[torch.from_numpy(x[..., :turned])] * 2, cos, sin)[0].numpy()
+    expected = x.copy()
+    expected[..., :turned] = apply_rotary_pos_emb(*[torch.from_numpy(x[..., :turned])] * 2, cos, sin)[0].numpy()
     attrs = {"rotary_dim": turned, "theta": theta, "scaling": scaling, "offset": 0 if given_positions else first}
     (y,) = execute("rotary_embedding", attrs, x, positions if given_positions else None).outputs
-    np.testing.assert_allclose(y, wanted, atol=3e-5)
+    np.testing.assert_allclose(y, expected, atol=3e-5)
 
 
 @draws
@@ -154,9 +154,9 @@ def test_interleaved_rotation_as_in_gptj(length: int, half: int, rest: int) -> N
     x = normal(1, 2, length, 2 * half + rest)
     sin, cos = torch.split(gptj.create_sinusoidal_positions(length, 2 * half)[None], half, dim=-1)
     turning = torch.from_numpy(x[..., : 2 * half]).transpose(1, 2)
-    wanted = gptj.apply_rotary_pos_emb(turning, sin, cos).transpose(1, 2)
+    expected = gptj.apply_rotary_pos_emb(turning, sin, cos).transpose(1, 2)
     (y,) = execute("rotary_embedding", {"interleaved": True, "rotary_dim": 2 * half}, x).outputs
-    np.testing.assert_allclose(y[..., : 2 * half], wanted.numpy(), atol=1e-5)
+    np.testing.assert_allclose(y[..., : 2 * half], expected.numpy(), atol=1e-5)
 
 
 # -- biases -----------------------------------------------------------------------------------------
@@ -180,7 +180,7 @@ def test_buckets_of_t5(
     attrs = {"num_buckets": buckets, "max_distance": furthest, "bidirectional": bidirectional}
     first = keys - queries if alignment == "lower_right" else 0
     offsets = torch.arange(keys)[None] - torch.arange(first, first + queries)[:, None]
-    wanted = T5Attention._relative_position_bucket(offsets, bidirectional, buckets, furthest)
+    expected = T5Attention._relative_position_bucket(offsets, bidirectional, buckets, furthest)
     weights = {"weight": np.arange(2 * buckets, dtype=np.float32).reshape(buckets, 2)}
     (y,) = execute(
         "t5_position_bias",
@@ -189,7 +189,7 @@ def test_buckets_of_t5(
         normal(keys, 1),
         weights=weights,
     ).outputs
-    np.testing.assert_array_equal(y[0, 1], 2 * wanted.numpy() + 1)
+    np.testing.assert_array_equal(y[0, 1], 2 * expected.numpy() + 1)
 
 
 @draws
@@ -197,21 +197,23 @@ def test_buckets_of_t5(
 def test_alibi_of_bloom(heads: int, length: int) -> None:
     from transformers.models.bloom.modeling_bloom import build_alibi_tensor
 
-    wanted = build_alibi_tensor(torch.ones(1, length), heads, torch.float32)
+    expected = build_alibi_tensor(torch.ones(1, length), heads, torch.float32)
     (bias,) = execute("alibi_bias", {"num_heads": heads, "per_query": False}, normal(length, 4)).outputs
-    np.testing.assert_allclose(bias, wanted.numpy(), rtol=1e-6)
+    np.testing.assert_allclose(bias, expected.numpy(), rtol=1e-6)
 
 
 @pytest.mark.parametrize("window", [(1, 1), (2, 3), (7, 7)])
 def test_index_of_swin(window: tuple[int, int]) -> None:
     from transformers.models.swin.modeling_swin import SwinRelativePositionBias
 
-    wanted = SwinRelativePositionBias(2, window).relative_position_index.flatten().numpy()
+    expected = SwinRelativePositionBias(2, window).relative_position_index.flatten().numpy()
     np.testing.assert_array_equal(
-        buffer_table("relative_position_bias", {"window_size": list(window), "num_heads": 2}), wanted
+        buffer_table("relative_position_bias", {"window_size": list(window), "num_heads": 2}), expected
     )
     rows = TensorType((math.prod(2 * side - 1 for side in window), 2))
-    np.testing.assert_array_equal(buffer_table("relative_position_lookup", {"window_size": list(window)}, rows), wanted)
+    np.testing.assert_array_equal(
+        buffer_table("relative_position_lookup", {"window_size": list(window)}, rows), expected
+    )
 
 
 @pytest.mark.parametrize(("window", "earlier"), [((1, 1), None), ((2, 3), None), ((7, 7), None), ((8, 4), (7, 2))])
@@ -228,6 +230,6 @@ def test_coordinates_of_swin_v2(window: tuple[int, int], earlier: tuple[int, int
 def test_index_of_beit(window: tuple[int, int]) -> None:
     from transformers.models.beit.modeling_beit import BeitRelativePositionBias
 
-    wanted = BeitRelativePositionBias.generate_relative_position_index(window)
+    expected = BeitRelativePositionBias.generate_relative_position_index(window)
     index = buffer_table("relative_position_bias", {"window_size": list(window), "num_heads": 2, "class_token": True})
-    np.testing.assert_array_equal(index, wanted.flatten().numpy())
+    np.testing.assert_array_equal(index, expected.flatten().numpy())

@@ -21,11 +21,11 @@ def agree(spec: str, settings: dict[str, Any], model: Any, inputs: dict[str, np.
         if tensor.is_floating_point():  # variances too, which are positive
             tensor.copy_(torch.rand(tensor.shape, generator=generator) * 0.4 + (0.8 if tensor.dim() == 1 else -0.2))
     with torch.no_grad():
-        wanted = model.eval()(**{name: torch.from_numpy(array) for name, array in inputs.items()})
+        expected = model.eval()(**{name: torch.from_numpy(array) for name, array in inputs.items()})
     weights = {name: tensor.numpy() for name, tensor in model.state_dict().items()}
     for name, array in forward(built(spec, **settings), inputs, weights=weights).outputs.items():
         scale = float(np.abs(array).max())
-        np.testing.assert_allclose(array, wanted[name].numpy(), rtol=1e-4, atol=1e-5 * scale, err_msg=name)
+        np.testing.assert_allclose(array, expected[name].numpy(), rtol=1e-4, atol=1e-5 * scale, err_msg=name)
 
 
 def test_padding_does_not_affect_detr() -> None:

@@ -16,7 +16,7 @@ from safetensors.numpy import save_file
 import netcalc as api
 from netcalc.records import VERSIONS
 from netcalc.records.schema import record_schema
-from tests.conftest import Ran
+from tests.conftest import CommandResult
 
 SMALL = str(Path(__file__).parent.parent / "fixtures" / "small.yaml")
 #: A network with buffers, one that is symbolic, a mixture of experts, and one with recurrent layers.
@@ -29,7 +29,7 @@ def validator(name: str) -> jsonschema.Draft202012Validator:
     return jsonschema.Draft202012Validator(schema)
 
 
-def validated(ran: Ran, name: str, code: int = 0) -> dict[str, Any]:
+def validated(ran: CommandResult, name: str, code: int = 0) -> dict[str, Any]:
     """Return the record that a command printed, after validation against its schema."""
     assert (ran.code, ran.err) == (code, "")
     record: dict[str, Any] = json.loads(ran.out)
@@ -42,18 +42,18 @@ def validated(ran: Ran, name: str, code: int = 0) -> dict[str, Any]:
 @pytest.mark.parametrize("options", [[], ["--depth", "2"], ["--train"]], ids=" ".join)
 @pytest.mark.parametrize("view", ["shapes", "params", "flops", "summary"])
 @pytest.mark.parametrize("spec", SPECS)
-def test_views(view: str, spec: str, options: list[str], netcalc: Callable[..., Ran]) -> None:
+def test_views(view: str, spec: str, options: list[str], netcalc: Callable[..., CommandResult]) -> None:
     record = validated(netcalc(view, spec, *options, "--format", "json"), view)
     assert ("convention" in record) == (view in ("flops", "summary"))
     assert ("totals" in record) == (view != "shapes")
 
 
-def test_symbolic_counts_are_valid(netcalc: Callable[..., Ran]) -> None:
+def test_symbolic_counts_are_valid(netcalc: Callable[..., CommandResult]) -> None:
     record = validated(netcalc("summary", SMALL, "--symbolic", "batch", "--format", "json"), "summary")
     assert isinstance(record["totals"]["macs"], str)
 
 
-def test_parts_of_a_mixture_are_valid(netcalc: Callable[..., Ran]) -> None:
+def test_parts_of_a_mixture_are_valid(netcalc: Callable[..., CommandResult]) -> None:
     record = validated(netcalc("summary", "switch-base-8", "--format", "json"), "summary")
     assert record["totals"]["params_active"] < record["totals"]["params"]
 
@@ -62,25 +62,25 @@ def test_parts_of_a_mixture_are_valid(netcalc: Callable[..., Ran]) -> None:
 @pytest.mark.parametrize(
     "specs", [[SMALL, "mlp"], ["resnet34", "resnet18", "resnet50"], ["mixtral-8x7b", "mistral-7b"]]
 )
-def test_compare(specs: list[str], options: list[str], netcalc: Callable[..., Ran]) -> None:
+def test_compare(specs: list[str], options: list[str], netcalc: Callable[..., CommandResult]) -> None:
     record = validated(netcalc("compare", *specs, *options, "--format", "json"), "compare")
     assert len(record["inputs"]) == len(specs)
 
 
 @pytest.mark.parametrize("path", ["", "stem", "stage.0", "stage.0.norm", "pool", "again"])
-def test_explain(path: str, netcalc: Callable[..., Ran]) -> None:
+def test_explain(path: str, netcalc: Callable[..., CommandResult]) -> None:
     record = validated(netcalc("explain", SMALL, *filter(None, [path]), "--format", "json"), "explain")
     assert record["path"] == path
 
 
 @pytest.mark.parametrize("options", [[], ["--plan", "reference"], ["--trace", "*"], ["--profile"]], ids=" ".join)
-def test_run(options: list[str], netcalc: Callable[..., Ran]) -> None:
+def test_run(options: list[str], netcalc: Callable[..., CommandResult]) -> None:
     record = validated(netcalc("run", SMALL, *options, "--format", "json"), "run")
     assert ("profile" in record) == (options == ["--profile"])
     assert bool(record["trace"]) == (options[:1] == ["--trace"])
 
 
-def test_run_with_values_that_are_not_finite(netcalc: Callable[..., Ran], tmp_path: Path) -> None:
+def test_run_with_values_that_are_not_finite(netcalc: Callable[..., CommandResult], tmp_path: Path) -> None:
     spec = tmp_path / "net.yaml"
     spec.write_text("netcalc: 1\ninputs: {x: [1, 3]}\nlayers: [log]\n")
     np.save(tmp_path / "x.npy", np.zeros((1, 3), "float32"))
@@ -89,11 +89,11 @@ def test_run_with_values_that_are_not_finite(netcalc: Callable[..., Ran], tmp_pa
 
 
 @pytest.mark.parametrize("spec", [SMALL, "mlp"])
-def test_verify(spec: str, netcalc: Callable[..., Ran]) -> None:
+def test_verify(spec: str, netcalc: Callable[..., CommandResult]) -> None:
     assert validated(netcalc("verify", spec, "--format", "json"), "verify")["ok"]
 
 
-def test_weights(netcalc: Callable[..., Ran], tmp_path: Path) -> None:
+def test_weights(netcalc: Callable[..., CommandResult], tmp_path: Path) -> None:
     file = str(tmp_path / "w.safetensors")
     save_file({"stem.weight": np.zeros((8, 3, 3, 3), "float32"), "other": np.zeros(1, "float32")}, file)
     record = validated(netcalc("verify", SMALL, "--weights", file, "--format", "json"), "weights", code=1)
@@ -101,12 +101,12 @@ def test_weights(netcalc: Callable[..., Ran], tmp_path: Path) -> None:
     assert record["mismatches"]
 
 
-def test_specs(netcalc: Callable[..., Ran]) -> None:
+def test_specs(netcalc: Callable[..., CommandResult]) -> None:
     record = validated(netcalc("specs", "--family", "resnet", "--format", "json"), "specs")
     assert record["specs"][0]["family"] == "resnet"
 
 
-def test_operations(netcalc: Callable[..., Ran]) -> None:
+def test_operations(netcalc: Callable[..., CommandResult]) -> None:
     listed = validated(netcalc("ops", "--format", "json"), "ops")["operations"]
     by_name = {operation["name"]: operation for operation in listed}
     for name in ("conv2d", "add", "dropout", "lstm"):
@@ -124,11 +124,11 @@ def test_operations(netcalc: Callable[..., Ran]) -> None:
         ["run", "resnet34", "--bad"],
     ],
 )
-def test_errors(arguments: list[str], netcalc: Callable[..., Ran]) -> None:
+def test_errors(arguments: list[str], netcalc: Callable[..., CommandResult]) -> None:
     assert validated(netcalc(*arguments, "--format", "json"), "errors", code=2)["errors"]
 
 
-def test_an_error_with_places(netcalc: Callable[..., Ran], tmp_path: Path) -> None:
+def test_an_error_with_places(netcalc: Callable[..., CommandResult], tmp_path: Path) -> None:
     spec = tmp_path / "net.yaml"
     spec.write_text(
         "netcalc: 1\ninputs: {x: [1, 3]}\n"
@@ -189,7 +189,7 @@ OPEN = {"inputs", "outputs", "attributes", "bindings", "counts", "default", "val
         ("operation", ["ops", "conv2d"]),
     ],
 )
-def test_a_changed_record_is_invalid(name: str, arguments: list[str], netcalc: Callable[..., Ran]) -> None:
+def test_a_changed_record_is_invalid(name: str, arguments: list[str], netcalc: Callable[..., CommandResult]) -> None:
     record = validated(netcalc(*arguments, "--format", "json"), name)
     check = validator(name)
     tried = 0
@@ -206,24 +206,24 @@ def test_a_changed_record_is_invalid(name: str, arguments: list[str], netcalc: C
 
 
 @pytest.mark.parametrize("name", VERSIONS)
-def test_the_command_prints_the_schema(name: str, netcalc: Callable[..., Ran]) -> None:
+def test_the_command_prints_the_schema(name: str, netcalc: Callable[..., CommandResult]) -> None:
     ran = netcalc("schema", name)
     assert (ran.code, ran.err) == (0, "")
     assert json.loads(ran.out) == record_schema(name)
 
 
-def test_without_a_name_the_command_prints_the_schema_of_specs(netcalc: Callable[..., Ran]) -> None:
+def test_without_a_name_the_command_prints_the_schema_of_specs(netcalc: Callable[..., CommandResult]) -> None:
     assert netcalc("schema").out == netcalc("schema", "spec").out
     assert json.loads(netcalc("schema").out)["title"] == "netcalc spec"
 
 
-def test_an_unknown_schema_is_an_error_with_a_hint(netcalc: Callable[..., Ran]) -> None:
+def test_an_unknown_schema_is_an_error_with_a_hint(netcalc: Callable[..., CommandResult]) -> None:
     ran = netcalc("schema", "sumary")
     assert ran.code == 2
     assert "did you mean 'summary'?" in ran.err
 
 
-def test_the_api_returns_the_records_of_the_commands(netcalc: Callable[..., Ran]) -> None:
+def test_the_api_returns_the_records_of_the_commands(netcalc: Callable[..., CommandResult]) -> None:
     network = api.load(SMALL)
     pairs: list[tuple[Any, list[str]]] = [
         (network.summary(), ["summary", SMALL]),

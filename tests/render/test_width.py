@@ -20,7 +20,7 @@ from netcalc.render.report import VIEWS, list_page, tree_page
 from netcalc.render.text import Terminal, width_of
 from netcalc.spec import elaborate, load_document
 from netcalc.spec.library import shipped
-from tests.conftest import Ran
+from tests.conftest import CommandResult
 
 SMALL = str(Path(__file__).parent.parent / "fixtures" / "small.yaml")
 #: Shipped specs that run quickly, of different families.
@@ -70,18 +70,18 @@ def test_reports_fit_on_every_shipped_spec(first: str) -> None:
 
 
 @pytest.mark.parametrize("command", [["specs"], ["specs", "bert", "--sort", "params"], ["ops"]])
-def test_lists_fit(command: list[str], netcalc: Callable[..., Ran]) -> None:
+def test_lists_fit(command: list[str], netcalc: Callable[..., CommandResult]) -> None:
     assert not too_wide(netcalc(*command).out)
 
 
 @pytest.mark.parametrize("spec", QUICK)
-def test_runs_fit_on_small_specs(spec: str, netcalc: Callable[..., Ran]) -> None:
+def test_runs_fit_on_small_specs(spec: str, netcalc: Callable[..., CommandResult]) -> None:
     for command in (["run", spec, "--trace", "*"], ["verify", spec]):
         ran = netcalc(*command)
         assert (ran.code, too_wide(ran.out)) == (0, [])
 
 
-def test_profiles_and_failures_fit(netcalc: Callable[..., Ran], tmp_path: Path) -> None:
+def test_profiles_and_failures_fit(netcalc: Callable[..., CommandResult], tmp_path: Path) -> None:
     assert not too_wide(netcalc("run", SMALL, "--profile", "--threads", "1").out)
     np.savez(tmp_path / "w.npz", **{"head.weight": np.zeros((9, 8), "float32"), "stage.7.weight": np.zeros(3)})
     ran = netcalc("verify", SMALL, "--weights", str(tmp_path / "w.npz"))
@@ -90,7 +90,7 @@ def test_profiles_and_failures_fit(netcalc: Callable[..., Ran], tmp_path: Path) 
 
 @pytest.mark.parametrize("command", [["summary", "detr-resnet-50"], ["explain", "gpt2"], ["ops"], ["specs", "bert"]])
 def test_wide_output_and_pipes_are_complete(
-    command: list[str], netcalc: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch
+    command: list[str], netcalc: Callable[..., CommandResult], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     wide = netcalc(*command, "--wide").out
     monkeypatch.delenv("COLUMNS")
@@ -100,5 +100,5 @@ def test_wide_output_and_pipes_are_complete(
 
 
 @pytest.mark.parametrize("name", ops.names())
-def test_pages_of_operations_fit(name: str, netcalc: Callable[..., Ran]) -> None:
+def test_pages_of_operations_fit(name: str, netcalc: Callable[..., CommandResult]) -> None:
     assert not too_wide(netcalc("ops", name).out)

@@ -100,11 +100,11 @@ def check_case(
     for name, array in parts["act"].items():
         path = (activations or {}).get(name, name)
         # a module that is several layers here has the output of the last one
-        got = traced.get(path, next((a for p, a in reversed(traced.items()) if p.startswith(path + ".")), None))
-        assert got is not None, path
-        assert_close(got, array, tolerance, name)
+        actual = traced.get(path, next((a for p, a in reversed(traced.items()) if p.startswith(path + ".")), None))
+        assert actual is not None, path
+        assert_close(actual, array, tolerance, name)
 
 
-def assert_close(got: np.ndarray, want: np.ndarray, tolerance: float, name: str) -> None:
-    assert got.shape == want.shape, name
-    assert float(np.abs(got - want).max()) <= tolerance * float(np.abs(want).max()), name
+def assert_close(actual: np.ndarray, expected: np.ndarray, tolerance: float, name: str) -> None:
+    assert actual.shape == expected.shape, name
+    assert float(np.abs(actual - expected).max()) <= tolerance * float(np.abs(expected).max()), name

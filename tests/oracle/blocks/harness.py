@@ -47,8 +47,8 @@ def agree(
     tensors = [None if array is None else torch.from_numpy(array.copy()) for array in inputs]
     counter = flop_counter.FlopCounterMode(display=False)
     with torch.no_grad(), counter:
-        wanted = (call or module)(*tensors)
-    wanted = wanted if isinstance(wanted, (list, tuple)) else [wanted]
+        expected = (call or module)(*tensors)
+    expected = expected if isinstance(expected, (list, tuple)) else [expected]
     total = Analysis(program, CONVENTIONS["torch"]).total
     assert total.params == sum(p.numel() for p in module.parameters())
     if flops:
@@ -58,7 +58,7 @@ def agree(
     weights = {name: tensor.numpy() for name, tensor in holder.state_dict().items()}
     for plan in PLANS:
         result = forward(program, given, weights=weights, plan=plan)
-        for one, other in zip(result.outputs.values(), wanted, strict=True):
+        for one, other in zip(result.outputs.values(), expected, strict=True):
             array = other.numpy()
             assert one.shape == array.shape
             assert float(np.abs(one - array).max()) <= 1e-5 * float(np.abs(array).max())

@@ -34,10 +34,6 @@ class Tuning:
     activation_strip_elements: int = 1 << 14
     #: Elements to which a row vector is repeated, so that the inner loops of a broadcast are long.
     broadcast_elements: int = 1 << 12
-    #: Columns of a strip in a normalisation along columns, at least: with fewer, inner loops are short.
-    norm_columns: int = 64
-    #: Elements of a strip in a normalisation along columns, at least.
-    norm_column_elements: int = 1 << 18
 
     # -- Products -----------------------------------------------------------------------------------
 
@@ -55,8 +51,6 @@ class Tuning:
     small_gemm_rows: int = 64
     #: Rows of a product up to which such blocks are faster than several BLAS threads.
     small_gemm_threaded_rows: int = 32
-    #: Rows of a linear layer up to which weight · inputᵀ is faster than input · weightᵀ.
-    transposed_linear_rows: int = 512
 
     # -- Convolutions -------------------------------------------------------------------------------
 
@@ -70,12 +64,6 @@ class Tuning:
     im2col_least_rows: int = 64
     #: Rows (pixels) of a tile of windows, at most.
     im2col_most_rows: int = 1024
-    #: Elements of the copied planes of a tile.
-    planar_elements: int = 1 << 19
-    #: Pixels of a tile of planes, at least.
-    planar_least_pixels: int = 64
-    #: Contiguous elements of a window below which copying windows is slower than copying planes.
-    planar_window_run: int = 32
     #: Elements of the transformed 4×4 tiles of a strip, before and after the product.
     winograd_elements: int = 1 << 19
     #: 4×4 tiles of a strip, at least.
@@ -109,16 +97,10 @@ class Tuning:
 
     #: Winograd's algorithm for 3×3 convolutions; otherwise im2col.
     winograd: bool = True
-    #: Copying planes of few channels; otherwise im2col.
-    planar_im2col: bool = True
     #: Sums over shifted images for depthwise convolutions; otherwise im2col, group by group.
     depthwise: bool = True
     #: Cutting products into blocks that BLAS does not pack; otherwise one call for each product.
     small_gemm: bool = True
-    #: weight · inputᵀ for linear layers of few rows; otherwise input · weightᵀ.
-    transposed_linear: bool = True
-    #: Sums of global average pooling as products with a vector of ones; otherwise NumPy's reduction.
-    product_pooling: bool = True
     #: Batch normalisation folded into the filters of the convolution before it; otherwise a part of the epilogue.
     fold_batch_norm: bool = True
     #: Elementwise operations done on each tile of the operation before them; otherwise steps of their own.

@@ -75,6 +75,7 @@ class Embedding(_Table):
     shape_rule = "(…) → (…, embedding_dim)"
     cost_rule = "none; …·embedding_dim muls with scale; the norms with max_norm"
     example = Example((TensorType((2, 6), "int64"),), {"num_embeddings": 20, "embedding_dim": 16})
+    kernel_suffices = "rows of a table: a single NumPy call"
 
     scale: float | None = attr("constant factor, such as √embedding_dim", default=None)
 

@@ -93,6 +93,7 @@ class RotaryEmbedding(Operation):
     shape_rule = "unchanged"
     cost_rule = "2 muls and 1 add per rotated feature"
     example = Example(((1, 2, 9, 12),))
+    kernel_suffices = "products of queries or keys and a table: little time beside attention"
 
     theta: float = attr("base of the angles", default=10_000.0, gt=0)
     rotary_dim: Size | None = attr("number of rotated features, from the first on; by default all", default=None)

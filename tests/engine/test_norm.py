@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -56,13 +55,3 @@ def test_variances_are_exact_for_a_large_mean() -> None:
     exact = (exact - exact.mean(1, keepdims=True)) / np.sqrt(exact.var(1, keepdims=True) + 1e-5)
     session = loads("netcalc: 1\ninputs: {x: [300, 64]}\nlayers: [{layer_norm: {}}]").compile(threads=1)
     np.testing.assert_allclose(session(x=x)["output"], exact, atol=5e-4)
-
-
-@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
-@pytest.mark.parametrize("threads", [1, 2])
-@pytest.mark.parametrize("line", [{"layer_norm": {}}, {"rms_norm": {"offset": 1.0}}], ids=["layer_norm", "rms_norm"])
-@pytest.mark.parametrize("gap", [0, 3])
-def test_normalised_vectors_may_be_strided_columns(line: Any, gap: int, threads: int, dtype: str) -> None:
-    """With a gap, the columns are a part of a wider matrix."""
-    part = {"slice": {"axis": 1, "start": 0, "stop": 300}}
-    agree(line, ([8, 300 + gap], [part, {"transpose": [0, 1]}]), dtype=dtype, threads=threads)

@@ -26,7 +26,7 @@ class LoweringContext:
     """
 
     def __init__(self, program: Program, graph: Graph, parallelism: Parallelism) -> None:
-        self.layout = Layout(graph.outputs)
+        self.layout = Layout()
         self.constants = Constants(program, graph, self.layout)
         self.budget = Budget(self.constants.parameter_bytes, parallelism.tuning)
         self.emit = Emission(self.layout, parallelism)

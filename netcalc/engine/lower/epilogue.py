@@ -41,7 +41,7 @@ Stage: TypeAlias = Callable[[_Tile], Iterator[Pass]]
 
 
 class Epilogue:
-    """Operations that follow on ``tensor``, each done in place on tiles of (rows, columns).
+    """Operations that follow on ``tensor``, each done in place on tiles of (rows, columns); columns are channels.
 
     Args:
         context: the lowering context.
@@ -50,7 +50,6 @@ class Epilogue:
         stages: the elementwise nodes fused onto it.
         order: the order of the axes in memory.
         bias: one value for each channel, added first.
-        channels_first: True if the channels are the rows of the tiles; otherwise they are the columns.
     """
 
     def __init__(
@@ -61,14 +60,12 @@ class Epilogue:
         stages: Sequence[GraphNode],
         order: Sequence[int],
         bias: Slot | None = None,
-        channels_first: bool = False,
     ) -> None:
         self.reads: list[Slot] = []
         self.buffers: dict[str, BufferSpec] = {}
         self._stages: list[Stage] = []
-        self._lead = 1 if channels_first else -1
         tuning, dtype = context.tuning, compute_dtype(tensor.dtype)
-        by_channel = _by_row if channels_first else partial(_by_column, tuning)
+        by_channel = partial(_by_channel, tuning)
         if bias is not None:
             self._stages.append(partial(by_channel, np.add, bias))
         for stage in stages:
@@ -99,7 +96,7 @@ class Epilogue:
         other = second if first is tensor else first
         if other is tensor:
             return partial(_combine, ufunc, None, reverse)
-        operand = context.emit.rows(node, context.layout.slot(other), order, self._lead)
+        operand = context.emit.rows(node, context.layout.slot(other), order)
         self.reads.append(operand)
         return partial(_combine, ufunc, operand, reverse != (first is not tensor))
 
@@ -142,12 +139,8 @@ def batch_norm_affine(context: LoweringContext, node: GraphNode) -> tuple[Callab
     return scale, shift
 
 
-def _by_column(tuning: Tuning, ufunc: Callable[..., Any], vector: Slot, tile: _Tile) -> Iterator[Pass]:
+def _by_channel(tuning: Tuning, ufunc: Callable[..., Any], vector: Slot, tile: _Tile) -> Iterator[Pass]:
     yield across(ufunc, tile.x, vector.array()[tile.columns], tuning)
-
-
-def _by_row(ufunc: Callable[..., Any], vector: Slot, tile: _Tile) -> Iterator[Pass]:
-    yield partial(ufunc, tile.x, vector.array()[tile.rows, None], tile.x)
 
 
 def _clip(tuning: Tuning, lowest: float | None, highest: float | None, tile: _Tile) -> Iterator[Pass]:

@@ -1,4 +1,4 @@
-"""Pooling over all pixels: means as products with a vector of ones, which BLAS computes faster than NumPy reduces."""
+"""Pooling over all pixels."""
 
 from __future__ import annotations
 
@@ -41,25 +41,19 @@ def _lower(context: LoweringContext, node: GraphNode, mean: bool) -> bool:
     out = context.layout.allocate(result).reshaped((batch, channels))
     assert out is not None
     dtype = x.dtype
-    ones = context.constants.ones(pixels, dtype)
     jobs = context.parallelism.pass_jobs(x.elements)
     by_image = cuts(batch, jobs)
     by_channel = cuts(channels, -(-jobs // len(by_image)))
-    product = mean and context.tuning.product_pooling
 
     def compute(tile: tuple[slice, slice], result: Array, buffers: Buffers) -> Iterator[Pass]:
-        operand = x.array()[tile]
-        if product:
-            yield partial(np.matmul, operand, ones.array(), result)
-        else:
-            yield partial((np.add if mean else np.maximum).reduce, operand, axis=2, out=result)
+        yield partial((np.add if mean else np.maximum).reduce, x.array()[tile], axis=2, out=result)
         if mean:
             yield partial(np.divide, result, dtype.type(pixels), result)
 
     emit_tiles(
         context,
         node,
-        reads=(x, ones),
+        reads=(x,),
         out=out,
         tiles=[(slice(*images), slice(*part)) for images in by_image for part in by_channel],
         index=lambda tile: tile,

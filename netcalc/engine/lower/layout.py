@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -21,9 +21,8 @@ class Layout:
     (:meth:`alias`), or is computed once and kept outside the arena (:meth:`persist`).
     """
 
-    def __init__(self, outputs: Iterable[Tensor]) -> None:
+    def __init__(self) -> None:
         self._slots: dict[Tensor, Slot] = {}
-        self._outputs = set(outputs)
         #: Stores of tensors that are computed once, from constants alone.
         self.persistent: list[Store] = []
         #: Stores whose content is the same in every run; they are not in the arena.
@@ -32,10 +31,6 @@ class Layout:
     def slot(self, tensor: Tensor) -> Slot:
         """Return the slot of a tensor."""
         return self._slots[tensor]
-
-    def is_output(self, tensor: Tensor) -> bool:
-        """Return True if the program returns the tensor; it is then laid out in the order of its axes."""
-        return tensor in self._outputs
 
     def is_constant(self, slot: Slot) -> bool:
         """Return True if the content of the slot is the same in every run."""

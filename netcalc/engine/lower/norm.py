@@ -13,13 +13,13 @@ from functools import partial
 import numpy as np
 
 from netcalc.engine.graph import GraphNode
-from netcalc.engine.lower.broadcast import across, across_computed, rows_at_once
+from netcalc.engine.lower.broadcast import across
 from netcalc.engine.lower.context import LoweringContext
 from netcalc.engine.lower.emission import compute_dtype
 from netcalc.engine.lower.passes import Pass
 from netcalc.engine.lower.registry import lowering
 from netcalc.engine.lower.tiling import emit_tiles, strips
-from netcalc.engine.step import Buffers, cuts
+from netcalc.engine.step import Buffers
 from netcalc.engine.storage import Slot
 from netcalc.numerics.kernels import Array, wide
 
@@ -28,7 +28,7 @@ __all__ = ["affine_vector"]
 
 @lowering("layer_norm", "rms_norm")
 def lower_norm(context: LoweringContext, node: GraphNode) -> bool:
-    """Emit the normalisation of rows, or of columns if the vectors lie so, as after a product of few rows."""
+    """Emit the normalisation of each vector, which is a row."""
     operand, result = node.inputs[0], node.outputs[0]
     assert operand is not None
     if 0 in operand.shape:
@@ -37,16 +37,9 @@ def lower_norm(context: LoweringContext, node: GraphNode) -> bool:
     slot = context.layout.slot(operand)
     width = math.prod(operand.shape[-count:])
     shape = (slot.elements // width, width)
-    features_first = (*range(rank - count, rank), *range(rank - count))
-    columns = slot.permuted(features_first).reshaped(shape[::-1])
-    if min(shape) > 1 and columns is not None and columns.strides[1] == slot.dtype.itemsize:
-        out = context.layout.allocate(result, features_first).permuted(features_first).reshaped(shape[::-1])
-        assert out is not None
-        _emit_columns(context, node, columns, out)
-    else:
-        out = context.layout.allocate(result).reshaped(shape)
-        assert out is not None
-        _emit_rows(context, node, context.emit.rows(node, slot, range(rank), -count), out)
+    out = context.layout.allocate(result).reshaped(shape)
+    assert out is not None
+    _emit_rows(context, node, context.emit.rows(node, slot, range(rank), -count), out)
     return True
 
 
@@ -89,61 +82,6 @@ def _emit_rows(context: LoweringContext, node: GraphNode, x: Slot, out: Slot) ->
         compute=compute,
         dtype=dtype,
         buffers={"factors": most},
-    )
-
-
-def _emit_columns(context: LoweringContext, node: GraphNode, x: Slot, out: Slot) -> None:
-    """Emit the normalisation of each column, strip by strip.
-
-    A strip is computed in a scratch buffer, whose rows are contiguous, unless it is the whole matrix.
-    """
-    width, count = x.shape
-    tuning, dtype = context.tuning, compute_dtype(x.dtype)
-    ones = context.constants.ones(width, dtype)
-    weight, bias = (affine_vector(context, node, name, width) for name in ("weight", "bias"))
-    pieces = max(context.parallelism.pass_jobs(x.elements), -(-x.elements // tuning.norm_column_elements))
-    tiles = [slice(*part) for part in cuts(count, min(pieces, count // tuning.norm_columns))]
-    most = max(columns.stop - columns.start for columns in tiles)
-    strided = len(tiles) > 1 and out.dtype == dtype
-
-    def compute(columns: slice, result: Array, buffers: Buffers) -> Iterator[Pass]:
-        operand = x.array()[:, columns]
-        factor, squares = buffers.view("factors", (result.shape[1],)), buffers.view("squares", result.shape)
-        y = buffers.view("strip", result.shape) if strided else result
-        if operand.dtype != dtype:
-            yield partial(np.copyto, y, operand)
-            operand = y
-        if node.op.name == "layer_norm":
-            yield partial(np.matmul, ones.array(), operand, factor)
-            yield partial(np.divide, factor, dtype.type(width), factor)
-            yield from across_computed(np.subtract, operand, y, lambda: factor, buffers["pattern"], tuning)
-            operand = y
-        yield partial(np.multiply, operand, operand, squares)
-        yield partial(np.matmul, ones.array(), squares, factor)
-        yield from _reciprocal_root(node, factor, width)
-        yield from across_computed(np.multiply, operand, y, lambda: factor, buffers["pattern"], tuning)
-        for ufunc, vector in ((np.multiply, weight), (np.add, bias)):
-            if vector is not None:
-                yield partial(ufunc, y, vector.array()[:, None], result)
-                y = result
-        if y is not result:
-            yield partial(np.copyto, result, y)
-
-    emit_tiles(
-        context,
-        node,
-        reads=[slot for slot in (x, ones, weight, bias) if slot is not None],
-        out=out,
-        tiles=tiles,
-        index=lambda columns: (slice(None), columns),
-        compute=compute,
-        dtype=dtype,
-        buffers={
-            "factors": most,
-            "pattern": rows_at_once(most, tuning) * most,
-            "squares": width * most,
-            "strip": width * most if strided else 0,
-        },
     )
 
 

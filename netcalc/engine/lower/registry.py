@@ -22,7 +22,6 @@ _MODULES: Mapping[str, str] = {
     "attention": "scaled_dot_product_attention",
     "conv.dispatch": "conv1d conv2d conv3d",
     "copies": "channel_shuffle concat pad roll stack",
-    "embedding": "embedding",
     "global_pool":
         "global_avg_pool1d global_avg_pool2d global_avg_pool3d global_max_pool1d global_max_pool2d global_max_pool3d",
     "group_norm": "group_norm instance_norm",
@@ -32,7 +31,6 @@ _MODULES: Mapping[str, str] = {
         "adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d adaptive_max_pool1d adaptive_max_pool2d "
         "adaptive_max_pool3d avg_pool1d avg_pool2d avg_pool3d max_pool1d max_pool2d max_pool3d",
     "recurrent": "gru lstm rnn",
-    "rotary": "rotary_embedding",
     "softmax": "log_softmax softmax",
 }
 # fmt: on

@@ -13,7 +13,6 @@ from netcalc.engine.lower.context import LoweringContext
 from netcalc.engine.lower.conv.depthwise import emit_depthwise
 from netcalc.engine.lower.conv.geometry import Convolution
 from netcalc.engine.lower.conv.im2col import emit_im2col
-from netcalc.engine.lower.conv.planar_im2col import emit_planar_im2col, has_narrow_windows
 from netcalc.engine.lower.conv.winograd import emit_winograd, use_winograd
 from netcalc.engine.lower.emission import compute_dtype
 from netcalc.engine.lower.epilogue import Epilogue, batch_norm_affine
@@ -34,15 +33,13 @@ def lower_convolution(context: LoweringContext, node: GraphNode) -> bool:
     assert operand is not None
     if op.padding_mode != "zeros" or op.weight_standardization or 0 in (*operand.shape, *result.shape):
         return False
-    conv, tuning = _convolution(context, node, operand), context.tuning
-    if tuning.depthwise and conv.groups > 1 and conv.groups == conv.channels == conv.outs:
+    conv = _convolution(context, node, operand)
+    if context.tuning.depthwise and conv.groups > 1 and conv.groups == conv.channels == conv.outs:
         emit_depthwise(context, conv if len(conv.kernel) > 1 else _as_image(conv))
     elif conv.groups == 1 and not conv.padded and math.prod(op.kernel) == 1:
         _emit_pointwise(context, conv)
     elif use_winograd(context, conv):
         emit_winograd(context, conv)
-    elif tuning.planar_im2col and has_narrow_windows(conv, tuning):
-        emit_planar_im2col(context, conv)
     else:
         emit_im2col(context, conv)
     return True

@@ -83,6 +83,9 @@ def command(
     profile: Profile = False,
 ) -> None:
     """Run the network, print statistics of its outputs, and write tensors to --output."""
+    # first, since CPython 3.11 imports it slowly below a deep stack of nested imports
+    import numpy  # noqa: F401
+
     from netcalc.cli.output import json_lines, terminal_for, write
     from netcalc.engine.run import forward
     from netcalc.numerics.trace import TraceRow

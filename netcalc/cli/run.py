@@ -83,8 +83,7 @@ def command(
     profile: Profile = False,
 ) -> None:
     """Run the network, print statistics of its outputs, and write tensors to --output."""
-    # first, since CPython 3.11 imports it slowly below a deep stack of nested imports
-    import numpy  # noqa: F401
+    import numpy  # noqa: F401 - first: CPython 3.11 imports it slowly below a deep stack of nested imports
 
     from netcalc.cli.output import json_lines, terminal_for, write
     from netcalc.engine.run import forward
@@ -111,8 +110,7 @@ def command(
             processes=True,
             profiled=profile,
         )
-    if output is not None:
-        _save(result, output)
+    _save(result, output)
     outputs = tuple(TraceRow.of(name, "", array) for name, array in result.outputs.items())
     selected, layers = _selected(result, options.read_selection(sort, top, filter_))
     match format_:
@@ -186,7 +184,10 @@ def _read_inputs(texts: list[str]) -> dict[str, Any]:
     return arrays
 
 
-def _save(result: RunResult, file: str) -> None:
+def _save(result: RunResult, file: str | None) -> None:
+    """Write outputs and traced tensors to a file, if one is given."""
+    if file is None:
+        return
     from netcalc.numerics.tensor_files import write_tensors
 
     traced = {row.path: row.array for row in result.trace if row.array is not None}

@@ -119,8 +119,7 @@ def command(
         case options.TextFormat.CSV:
             write(_csv(selected, outputs, layers))
         case _:
-            origin = _origin(program, arrays, weights, seed)
-            terminal = terminal_for(None, wide=wide)
+            origin, terminal = _origin(program, arrays, weights, seed), terminal_for(None, wide=wide)
             page = run_page(selected, outputs, origin, terminal.width, layers, len(result.trace) - len(selected.trace))
             write(page_markdown(page) if format_ is options.TextFormat.MARKDOWN else page_text(page, terminal))
 

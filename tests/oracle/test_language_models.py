@@ -80,7 +80,7 @@ MODELS: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
         {"d_model": 32, "num_heads": 4, "d_kv": 6, "d_ff": 24, "num_layers": 4, "num_decoder_layers": 4}
         | {"num_sparse_encoder_layers": 2, "num_sparse_decoder_layers": 2, "num_experts": 3, "expert_capacity": 4}
         | {"decoder_start_token_id": 0},
-        {"head_dim": 6, "d_ff": 24, "layers": 4, "experts": 3, "capacity": 4},
+        {"head_dim": 6, "d_ff": 24, "encoder_layers": 4, "experts": 3, "capacity": 4},
     ),
 }
 
@@ -90,7 +90,7 @@ def test_logits_equal_transformers(spec: str) -> None:
     family, config, settings = MODELS[spec]
     sizes = SIZES | settings
     if family == "SwitchTransformers":
-        sizes |= {"source": sizes.pop("length"), "target": 7}
+        sizes |= {"source": sizes.pop("length"), "target": 7, "encoder_layers": sizes.pop("layers")} | settings
         kind, base = transformers.SwitchTransformersForConditionalGeneration, {"vocab_size": 40, "pad_token_id": 0}
     else:
         kind, base = getattr(transformers, f"{family}ForCausalLM"), CONFIG

@@ -115,7 +115,7 @@ def test_translation_with_attention_before_every_word() -> None:
     torch.manual_seed(0)
     mask = torch.ones(2, 6, dtype=torch.int64)
     mask[1, 4:] = 0
-    sizes = {"batch": 2, "source": 6, "target": 4, "vocab": 30, "embedding_size": 7, "hidden": 8, "maxout": 5}
+    sizes = {"batch": 2, "source": 6, "target": 4, "vocab": 30, "d_embed": 7, "hidden": 8, "maxout": 5}
     source, target = torch.randint(30, (2, 6)), torch.randint(30, (2, 4))
     check(Network(30, 7, 8, 5), "rnnsearch-50", sizes, source, target, mask)
 

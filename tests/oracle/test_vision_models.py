@@ -42,7 +42,7 @@ def test_padding_does_not_affect_detr() -> None:
         ),
         d_model=small["d_model"],
         num_queries=small["queries"],
-        num_labels=small["labels"],
+        num_labels=small["classes"],
         **{f"{part}_layers": small[f"{part}_layers"] for part in ("encoder", "decoder")},
         **{f"{part}_ffn_dim": small["d_ff"] for part in ("encoder", "decoder")},
         **{f"{part}_attention_heads": small["heads"] for part in ("encoder", "decoder")},

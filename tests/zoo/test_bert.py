@@ -19,7 +19,7 @@ ALBERT = {"length": 9, "vocab": 70, "d_model": 32, "heads": 2, "d_ff": 48, "laye
     [
         ("bert_l2_d64", "bert-base-mlm", BERT),
         ("roberta_l2_d48", "roberta-base-mlm", {**ROBERTA, "eps": 1e-12}),
-        ("albert_shared2", "albert-base", {**ALBERT, "embedding_size": 12}),
+        ("albert_shared2", "albert-base", {**ALBERT, "d_embed": 12}),
     ],
 )
 def test_a_forward_pass_equals_transformers(case: str, spec: str, settings: dict[str, Any]) -> None:

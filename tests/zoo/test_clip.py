@@ -9,18 +9,19 @@ MINI = {
     "height": 24,
     "width": 24,
     "patch": 8,
-    "vision_model": 32,
+    "vision_d_model": 32,
     "vision_heads": 2,
     "vision_layers": 2,
     "texts": 2,
     "length": 9,
-    "text_model": 24,
+    "text_d_model": 24,
     "text_heads": 3,
     "text_layers": 1,
-    "mlp_ratio": 2,
+    "vision_d_ff": 64,
+    "text_d_ff": 48,
     "vocab": 50,
     "max_length": 12,
-    "embedding": 16,
+    "d_embed": 16,
 }
 
 

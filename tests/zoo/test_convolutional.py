@@ -48,7 +48,9 @@ ROWS = [
         (
             "regnet_y_mini_64",
             "regnet_y_400mf",
-            SMALL | {"stem": 8, "stages": [[1, 16, 8], [1, 32, 8], [2, 48, 16]], "strides": [2, 2, 1], "classes": 7},
+            SMALL
+            | {"stem": 8, "strides": [2, 2, 1], "classes": 7}
+            | {"depths": [1, 1, 2], "channels": [16, 32, 48], "group_widths": [8, 8, 16]},
         ),
     ],
 )

@@ -55,7 +55,7 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     ),
     "mixtral_tiny_e4k2": (
         "mixtral-8x7b",
-        {"batch": 2, "length": 12, "vocab": 128, "d_model": 48, "layers": 2, "heads": 4, "kv_heads": 2, "d_ff": 64}
+        {"batch": 2, "length": 12, "vocab": 128, "d_model": 48, "layers": 2, "heads": 4, "kv_heads": 2, "d_expert": 64}
         | {"experts": 4},
     ),
     "qwen2moe_e4k2": (

@@ -16,7 +16,7 @@ TINY = {
     "encoder_layers": 2,
     "decoder_layers": 2,
     "queries": 7,
-    "labels": 5,
+    "classes": 5,
 }
 
 

@@ -8,10 +8,10 @@ import pytest
 
 from tests.zoo.harness import check_case
 
-TINY = {"batch": 2, "height": 32, "width": 32, "d_model": 24, "window": 4, "mlp_ratio": 2.0, "classes": 10}
+TINY = {"batch": 2, "height": 32, "width": 32, "d_model": 24, "window": 4, "d_ff": 48, "classes": 10}
 # windows that do not divide the image, and an odd size before patch merging
-PADDED = {"height": 40, "width": 28, "d_model": 16, "window": 3, "mlp_ratio": 3.0, "classes": 5}
-V2 = {"height": 48, "width": 48, "d_model": 16, "window": 4, "mlp_ratio": 2.0, "classes": 5}
+PADDED = {"height": 40, "width": 28, "d_model": 16, "window": 3, "d_ff": 48, "classes": 5}
+V2 = {"height": 48, "width": 48, "d_model": 16, "window": 4, "d_ff": 32, "classes": 5}
 
 
 @pytest.mark.parametrize(

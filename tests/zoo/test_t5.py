@@ -9,8 +9,10 @@ import pytest
 from netcalc.spec.library import load_document
 from tests.zoo.harness import built, check_case, torch_total
 
-RELU = {"batch": 2, "source": 21, "target": 9, "vocab": 150, "d_model": 48, "head_dim": 12, "d_ff": 96, "layers": 2}
-GATED = {"source": 18, "target": 6, "vocab": 60, "d_model": 32, "head_dim": 8, "d_ff": 64, "layers": 2}
+RELU = {"batch": 2, "source": 21, "target": 9, "vocab": 150, "d_model": 48, "head_dim": 12, "d_ff": 96} | {
+    "encoder_layers": 2
+}
+GATED = {"source": 18, "target": 6, "vocab": 60, "d_model": 32, "head_dim": 8, "d_ff": 64, "encoder_layers": 2}
 
 
 @pytest.mark.parametrize(

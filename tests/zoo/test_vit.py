@@ -18,7 +18,7 @@ POOLED: dict[str, Any] = {
     "d_model": 48,
     "heads": 4,
     "layers": 2,
-    "mlp_ratio": 2,
+    "d_ff": 96,
     "class_token": False,
     "classes": 9,
 }

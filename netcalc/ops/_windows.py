@@ -75,6 +75,10 @@ AutoPadding = Annotated[
     tuple[tuple[Any, Any], ...] | str,
     PerAxis(least=0, pairs=True, words=("valid", "same", "same_upper", "same_lower")),
 ]
+#: As ``AutoPadding``, without the rule that is defined for stride 1 only.
+PoolPadding = Annotated[
+    tuple[tuple[Any, Any], ...] | str, PerAxis(least=0, pairs=True, words=("valid", "same_upper", "same_lower"))
+]
 
 
 class SpatialOperation(Operation):
@@ -156,6 +160,15 @@ class SpatialOperation(Operation):
         """Return the number of windows along each axis; RuleError if none fits."""
         every = zip(AXES[self.axes], sizes, kernel, stride, pads, dilation or (1,) * self.axes, strict=True)
         return tuple(self._window_count(ctx, *axis, ceil_mode=ceil_mode) for axis in every)
+
+    def counts_by_rule(self, ctx: Context, rule: str, sizes: Sequence[Dim], stride: Sequence[Dim]) -> tuple[Any, ...]:
+        """Return the number of windows along each axis with padding by ``same``, ``same_upper`` or ``same_lower``."""
+        results: list[Dim] = []
+        for axis, size, step in zip(AXES[self.axes], sizes, stride, strict=True):
+            letter = axis[0].upper()
+            formula = letter if rule == "same" else f"ceil_div({letter}, s)"
+            results.append(ctx.size(axis, formula, **{letter: size, "s": step}))
+        return tuple(results)
 
     def _window_count(
         self,

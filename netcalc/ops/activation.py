@@ -158,12 +158,66 @@ class Sigmoid(Elementwise):
 
 
 @operation
+class LogSigmoid(Elementwise):
+    """ln(1/(1 + exp(−x))), computed as min(x, 0) − ln(1 + exp(−|x|))."""
+
+    name = "logsigmoid"
+    reference = "torch.nn.LogSigmoid"
+    work = {"compare": 2, "add": 2, "transcendental": 2}
+
+
+@operation
 class Tanh(Elementwise):
     """The hyperbolic tangent."""
 
     name = "tanh"
     reference = "torch.nn.Tanh"
     work = {"transcendental": 1}
+
+
+@operation
+class Tanhshrink(Elementwise):
+    """x − tanh(x)."""
+
+    name = "tanhshrink"
+    reference = "torch.nn.Tanhshrink"
+    work = {"transcendental": 1, "add": 1}
+
+
+@operation
+class Hardshrink(Elementwise):
+    """x where |x| exceeds ``lambd``, 0 elsewhere."""
+
+    name = "hardshrink"
+    reference = "torch.nn.Hardshrink"
+    shorthand = "lambd"
+    work = {"compare": 2}
+
+    lambd: float = attr("half-width of the interval of zeros", default=0.5)
+
+
+@operation
+class Softshrink(Elementwise):
+    """x moved towards 0 by ``lambd``, 0 where |x| is at most ``lambd``: x − min(max(x, −lambd), lambd)."""
+
+    name = "softshrink"
+    reference = "torch.nn.Softshrink"
+    shorthand = "lambd"
+    work = {"compare": 2, "add": 1}
+
+    lambd: float = attr("distance by which elements move towards 0", default=0.5, ge=0)
+
+
+@operation
+class Threshold(Elementwise):
+    """x where it exceeds ``threshold``, ``value`` elsewhere."""
+
+    name = "threshold"
+    reference = "torch.nn.Threshold"
+    work = {"compare": 1}
+
+    threshold: float = attr("limit above which x is kept", default=0.0)
+    value: float = attr("value of the other elements", default=0.0)
 
 
 @operation

@@ -8,7 +8,6 @@ from pydantic import field_validator
 from netcalc.opdef import Context, Example, Term, attr
 from netcalc.ops import operation
 from netcalc.ops._pooling import Pooling
-from netcalc.ops._windows import Offsets
 from netcalc.tensor_type import TensorType
 
 
@@ -22,7 +21,6 @@ class AvgPooling(Pooling):
 
     cost_rule = "k… − 1 adds and 1 div per output element"
 
-    padding: Offsets = attr("zeros added on both sides, at most half of the window", default=0)
     count_include_pad: bool = attr("count padding in the average", default=True)
     divisor_override: int | None = attr("divisor to use instead of the number of elements", default=None)
 
@@ -32,10 +30,6 @@ class AvgPooling(Pooling):
         if value == 0:
             raise ValueError("should not be zero")
         return value
-
-    @property
-    def offsets(self) -> tuple[Any, ...]:
-        return self.padding
 
     def cost(self, ctx: Context, inputs: Sequence[TensorType], outputs: Sequence[TensorType]) -> Sequence[Term]:
         results = self.results(outputs[0])

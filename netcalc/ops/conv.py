@@ -7,7 +7,6 @@ from netcalc.dims import Dim, product
 from netcalc.opdef import Context, Example, Init, Param, RuleError, Size, Term, attr
 from netcalc.ops import operation
 from netcalc.ops._windows import (
-    AXES,
     AutoPadding,
     PadMode,
     Pads,
@@ -74,12 +73,7 @@ class Convolution(SpatialOperation):
             )
         if not isinstance(self.padding, str) or self.padding == "valid":
             return self.window_counts(ctx, sizes, self.kernel, self.stride, self.pads(sizes), self.dilation)
-        results: list[Dim] = []
-        for axis, size, stride in zip(AXES[self.axes], sizes, self.stride, strict=True):
-            letter = axis[0].upper()
-            formula = letter if self.padding == "same" else f"ceil_div({letter}, s)"
-            results.append(ctx.size(axis, formula, **{letter: size, "s": stride}))
-        return tuple(results)
+        return self.counts_by_rule(ctx, self.padding, sizes, self.stride)
 
     def _filters(self, x: TensorType) -> tuple[Dim, ...]:
         return (self.out, per_group(self.name, "input", self.channels_of(x), self.groups), *self.kernel)

@@ -6,7 +6,7 @@ from typing import Any
 from netcalc.opdef import Context, Example, Term, attr, ports
 from netcalc.ops import operation
 from netcalc.ops._pooling import Pooling
-from netcalc.ops._windows import Offsets, Sizes
+from netcalc.ops._windows import Sizes
 from netcalc.tensor_type import TensorType
 
 
@@ -21,13 +21,8 @@ class MaxPooling(Pooling):
     outputs = ports("output", "indices?")
     cost_rule = "k… − 1 comparisons per output element"
 
-    padding: Offsets = attr("elements added on both sides, at most half of the window", default=0)
     dilation: Sizes = attr("distance between the elements of a window", default=1)
     return_indices: bool = attr("also return the index of each maximum", default=False)
-
-    @property
-    def offsets(self) -> tuple[Any, ...]:
-        return self.padding
 
     @property
     def dilations(self) -> tuple[Any, ...]:

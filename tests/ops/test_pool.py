@@ -84,8 +84,8 @@ def poolings(draw: st.DrawFn) -> tuple[str, dict[str, Any], tuple[int, ...]]:
     attrs: dict[str, Any] = {"kernel": draw(per_axis), "ceil_mode": draw(st.booleans())}
     if draw(st.booleans()):
         attrs["stride"] = draw(per_axis)
-    if name != "lp":
-        attrs["padding"] = [draw(st.integers(0, k // 2)) for k in attrs["kernel"]]
+    by_side = [[draw(st.integers(0, k // 2)) for _ in range(2)] for k in attrs["kernel"]]
+    attrs["padding"] = draw(st.sampled_from(["valid", "same_upper", "same_lower", by_side, [p for p, _ in by_side]]))
     if name == "max":
         attrs |= {"dilation": draw(per_axis), "return_indices": draw(st.booleans())}
     if name == "avg":
@@ -115,6 +115,7 @@ def test_prediction_equals_execution(drawn: tuple[str, dict[str, Any], tuple[int
         ("max_pool2d", {"kernel": 3}, (1, 3, 5, 2), "max_pool2d: a kernel of 3 does not fit into a width of 2"),
         ("max_pool2d", {"kernel": 2, "padding": [1, 2]}, (1, 3, 5, 5), "at most half of the kernel; along the width"),
         ("avg_pool1d", {"kernel": 3, "padding": 2}, (1, 3, 5), "along the length it is 2, and the kernel 3"),
+        ("avg_pool1d", {"kernel": 3, "padding": [[1, 3]]}, (1, 3, 5), "it is 1 before and 3 after, and the kernel 3"),
         ("avg_pool3d", {"kernel": 3}, (3, 5, 5), "takes an input of 4 or 5 dimensions, and this one has 3"),
     ],
 )
@@ -127,8 +128,8 @@ def test_invalid_inputs(name: str, attrs: dict[str, Any], shape: tuple[int, ...]
 @pytest.mark.parametrize(
     ("name", "attrs", "said"),
     [
-        ("max_pool2d", {"kernel": 2, "padding": [[0, 1], 0]}, "should be a whole number"),
-        ("max_pool2d", {"kernel": 2, "padding": "same"}, "should be a whole number"),
+        ("max_pool2d", {"kernel": 2, "padding": [[0, 1, 1], 0]}, "[before, after] for each axis"),
+        ("max_pool2d", {"kernel": 2, "padding": "same"}, "should be numbers or one of valid, same_upper, same_lower"),
         ("avg_pool2d", {"kernel": 2, "divisor_override": 0}, "should not be zero"),
         ("avg_pool2d", {"kernel": 2, "dilation": 2}, "Extra inputs are not permitted"),
         ("lp_pool2d", {"kernel": 2, "norm_type": 0}, "greater than 0"),

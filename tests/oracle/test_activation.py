@@ -32,6 +32,8 @@ PLAIN: dict[str, Callable[[Any], Any]] = {
     "sigmoid": torch.sigmoid,
     "tanh": torch.tanh,
     "softsign": F.softsign,
+    "logsigmoid": F.logsigmoid,
+    "tanhshrink": F.tanhshrink,
 }
 
 
@@ -72,6 +74,21 @@ def test_slopes(shape: list[int], slope: float, alpha: float, scale: float) -> N
 def test_softplus(shape: list[int], beta: float, threshold: float, scale: float) -> None:
     attrs = {"beta": beta, "threshold": threshold}
     agree("softplus", attrs, [normal(shape, scale)], lambda w, x: F.softplus(x, beta, threshold))
+
+
+@draws
+@given(shape=shapes, lambd=numbers, scale=scales)
+def test_shrinking(shape: list[int], lambd: float, scale: float) -> None:
+    x = normal(shape, scale)
+    agree("hardshrink", {"lambd": lambd}, [x], lambda w, x: F.hardshrink(x, lambd))
+    agree("softshrink", {"lambd": lambd}, [x], lambda w, x: F.softshrink(x, lambd))
+
+
+@draws
+@given(shape=shapes, limit=numbers, value=numbers)
+def test_threshold(shape: list[int], limit: float, value: float) -> None:
+    x = np.array([*normal([5]), np.nan, np.inf, -np.inf], np.float32) if len(shape) == 1 else normal(shape)
+    agree("threshold", {"threshold": limit, "value": value}, [x], lambda w, x: F.threshold(x, limit, value))
 
 
 @draws

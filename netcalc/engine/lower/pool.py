@@ -52,7 +52,9 @@ def lower_adaptive_average_pool(context: LoweringContext, node: GraphNode) -> bo
 def _sliding_windows(node: GraphNode) -> list[AxisWindows]:
     """Return the windows of a sliding kernel along each axis."""
     op = node.op
-    every = zip(*_sizes(node), op.kernel, op.strides, op.offsets, op.dilations, strict=True)
+    sizes, counts = _sizes(node)
+    before = [first for first, _ in op.pads(sizes)]
+    every = zip(sizes, counts, op.kernel, op.strides, before, op.dilations, strict=True)
     return [AxisWindows(*one) for one in every]
 
 

@@ -13,8 +13,8 @@ from netcalc.ops._pooling import Pooling
 
 def pads(op: Pooling, sizes: Sequence[int], counts: Sequence[int]) -> list[tuple[int, int]]:
     """Return the padding, extended to the end of the last windows."""
-    every = zip(sizes, counts, op.kernel, op.strides, op.offsets, op.dilations, strict=True)
-    return [(p, max(p, (count - 1) * s + d * (k - 1) + 1 - size - p)) for size, count, k, s, p, d in every]
+    every = zip(sizes, counts, op.kernel, op.strides, op.pads(sizes), op.dilations, strict=True)
+    return [(a, max(b, (count - 1) * s + d * (k - 1) + 1 - size - a)) for size, count, k, s, (a, b), d in every]
 
 
 def sums(op: Pooling, x: Array, counts: Sequence[int]) -> Array:
@@ -30,10 +30,9 @@ def sums(op: Pooling, x: Array, counts: Sequence[int]) -> Array:
 def elements(op: Pooling, sizes: Sequence[int], counts: Sequence[int], *, with_padding: bool) -> Array:
     """Return the number of elements of each window, with or without padding, up to the end of the padding."""
     numbers = np.ones((1,) * op.axes, np.int64)
-    for axis, (size, count) in enumerate(zip(sizes, counts, strict=True)):
-        offset = op.offsets[axis]
-        starts = np.arange(count) * op.strides[axis] - offset
-        ends = np.minimum(starts + op.kernel[axis], size + offset)
+    for axis, (size, count, (before, after)) in enumerate(zip(sizes, counts, op.pads(sizes), strict=True)):
+        starts = np.arange(count) * op.strides[axis] - before
+        ends = np.minimum(starts + op.kernel[axis], size + after)
         if not with_padding:
             starts, ends = np.maximum(starts, 0), np.minimum(ends, size)
         numbers = numbers * (ends - starts).reshape(-1, *(1,) * (op.axes - axis - 1))

@@ -61,7 +61,12 @@ register(
         "hardsigmoid": lambda op, x: clamp(x + 3, 0, 6) / 6,
         "hardtanh": lambda op, x: clamp(x, op.min, op.max),
         "sigmoid": lambda op, x: sigmoid(x),
+        "logsigmoid": lambda op, x: np.minimum(x, 0) - np.log1p(np.exp(-np.abs(x))),
         "tanh": lambda op, x: np.tanh(x),
+        "tanhshrink": lambda op, x: x - np.tanh(x),
+        "hardshrink": lambda op, x: select(np.abs(x) <= op.lambd, 0, x),
+        "softshrink": lambda op, x: x - clamp(x, -op.lambd, op.lambd),
+        "threshold": lambda op, x: select(x <= op.threshold, op.value, x),
         "softplus": lambda op, x: _softplus(x, op.beta, op.threshold),
         "softsign": lambda op, x: x / (1 + np.abs(x)),
     }

@@ -39,8 +39,8 @@ def maximum(op: MaxPooling, run: Run, x: Array) -> Array | tuple[Array, Array]:
 def _first_positions(op: MaxPooling, sizes: Sequence[int], counts: Sequence[int]) -> Array:
     """Return the flat index of the first element of each window that is not padding."""
     flat = np.zeros((1,) * op.axes, np.int64)
-    for axis, (size, count) in enumerate(zip(sizes, counts, strict=True)):
-        starts = np.arange(count) * op.strides[axis] - op.offsets[axis]
+    for axis, (size, count, (before, _)) in enumerate(zip(sizes, counts, op.pads(sizes), strict=True)):
+        starts = np.arange(count) * op.strides[axis] - before
         starts += op.dilations[axis] * -(np.minimum(starts, 0) // op.dilations[axis])
         flat = flat * size + starts.reshape(-1, *(1,) * (op.axes - axis - 1))
     return flat

@@ -17,7 +17,7 @@ def _import_torchvision() -> None:
     """
     global _library
     try:
-        import torchvision  # noqa: F401
+        import torchvision
     except RuntimeError:
         import torch
 

@@ -139,6 +139,7 @@ FAMILIES: dict[str, tuple[str, ...]] = {
     "slicing": ("slice", "select", "gather", "index_select", "roll", "flip"),
     "pad": ("pad",),
     "resize": ("interpolate",),
+    "grid_sample": ("grid_sample",),
     "shuffle": ("pixel_shuffle", "pixel_unshuffle", "channel_shuffle"),
     "creation": ("parameter", "buffer", "constant", "arange"),
     "mask": ("tril", "triu", "causal_mask"),

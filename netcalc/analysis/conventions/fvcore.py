@@ -65,6 +65,11 @@ def _interpolate(node: OpNode, macs: Dim, training: bool) -> RuleCount:
     return RuleCount(0, by_mode.get(_op(node).mode, 0))
 
 
+def _grid_sample(node: OpNode, macs: Dim, training: bool) -> RuleCount:
+    """Four operations for each element of the result, in any mode."""
+    return RuleCount(0, node.outputs[0].known_type.elements * 4)
+
+
 _RULES: Mapping[str, Rule] = {
     **dict.fromkeys(("bilinear", "scaled_dot_product_attention", "rnn", "lstm", "gru"), not_counted),
     **dict.fromkeys(("conv1d", "conv2d", "conv3d"), _conv),
@@ -73,6 +78,7 @@ _RULES: Mapping[str, Rule] = {
     "batch_norm": _batch_norm,
     "matmul": _matmul,
     "interpolate": _interpolate,
+    "grid_sample": _grid_sample,
 }
 
 FVCORE = Convention(

@@ -1,4 +1,4 @@
-"""Diagnostics: a code, a message, a place and a hint for each error in the input.
+"""Diagnostics: a code, a message, a place and a hint for each error or warning about the input.
 
 A :class:`Diagnostic` is plain data; ``render`` formats it as text and ``records`` as JSON.  The
 rules of operations raise :class:`RuleError` without a place; elaboration adds the place.
@@ -7,7 +7,8 @@ rules of operations raise :class:`RuleError` without a place; elaboration adds t
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-#: Every code that netcalc emits, with its title.  ``docs/errors.md`` is generated from it.
+#: Every code that netcalc emits, with its title; ``E`` for errors, ``W`` for warnings.  ``docs/errors.md`` is generated
+#: from it.
 CODES: dict[str, str] = {
     "E001": "YAML syntax error",
     "E002": "duplicate key",
@@ -22,6 +23,7 @@ CODES: dict[str, str] = {
     "E105": "missing key, attribute or argument",
     "E106": "duplicate name",
     "E107": "malformed line",
+    "E108": "requirement of a spec or block does not hold",
     "E201": "expression syntax error",
     "E202": "unknown name in an expression",
     "E203": "expression cannot be evaluated",
@@ -44,6 +46,7 @@ CODES: dict[str, str] = {
     "E604": "operation has no kernel",
     "E605": "tensor file cannot be read or written",
     "E701": "convention cannot be applied",
+    "W102": "former name",
 }
 
 
@@ -74,7 +77,7 @@ class Related(NamedTuple):
 
 
 class Diagnostic(NamedTuple):
-    """Error in the input: code, message, place, and what helps to find and fix it."""
+    """Error in the input, or warning about it: code, message, place, and what helps to find and fix it."""
 
     code: str
     message: str
@@ -83,6 +86,11 @@ class Diagnostic(NamedTuple):
     chain: tuple[Related, ...] = ()  # block calls and iterations around the place, outermost first
     bindings: Mapping[str, str] = {}  # block arguments and loop variables in force
     hint: str | None = None
+
+    @property
+    def is_warning(self) -> bool:
+        """True for a warning, which ends nothing."""
+        return self.code.startswith("W")
 
     def __str__(self) -> str:
         place = f"{self.span}: " if self.span else ""

@@ -11,6 +11,7 @@ from netcalc.analysis.cost import Analysis, analyse
 from netcalc.analysis.figures import Cost
 from netcalc.analysis.summary import Summary, summarise
 from netcalc.analysis.walk import instances
+from netcalc.diagnostics import Diagnostic
 from netcalc.dims import Dim
 from netcalc.ir import Program, Value
 from netcalc.render.numbers import exact
@@ -149,6 +150,11 @@ class Network:
     def name(self) -> str:
         """Name of the spec."""
         return self.program.name
+
+    @property
+    def warnings(self) -> tuple[Diagnostic, ...]:
+        """Warnings about the spec and its settings, which commands print on standard error."""
+        return self.program.warnings
 
     def analysis(self, convention: str = "netcalc") -> Analysis:
         """Return the costs by layer and by operation under a counting convention.

@@ -47,7 +47,7 @@ def command(
     """Compare the specs, each with its own settings."""
     from netcalc.analysis.compare import compare
     from netcalc.analysis.cost import analyse
-    from netcalc.cli.output import terminal_for, write
+    from netcalc.cli.output import print_warnings, terminal_for, write
     from netcalc.diagnostics import Diagnostic, NetcalcError
     from netcalc.spec import elaborate, load_document
 
@@ -59,6 +59,7 @@ def command(
     settings = _settings(set_, documents)
     training = options.is_training(mode, train)
     programs = [elaborate(d, values, training=training) for d, values in zip(documents, settings, strict=True)]
+    print_warnings(warning for program in programs for warning in program.warnings)
     comparison = compare([analyse(program, convention) for program in programs])
     selection = options.read_selection(sort, top, filter_)
     terminal = terminal_for(output, wide=wide)
@@ -106,8 +107,9 @@ def _lines(
 def _settings(texts: list[str] | None, documents: list[Loaded]) -> list[dict[str, object]]:
     """Return the settings of each spec: shared settings whose name the spec has, and settings for this spec alone."""
     from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
+    from netcalc.spec.settings import setting_names
 
-    known = [{*loaded.document.dims, *loaded.document.vars} for loaded in documents]
+    known = [setting_names(loaded) for loaded in documents]
     settings: list[dict[str, object]] = [{} for _ in documents]
     problems: list[Diagnostic] = []
     for name, value in options.read_settings(texts).items():

@@ -118,7 +118,12 @@ def read_program(
     from netcalc.spec import elaborate, load_document
 
     values = read_settings(settings)
-    return elaborate(load_document(spec), values, symbolic=symbolic or (), training=training)
+    program = elaborate(load_document(spec), values, symbolic=symbolic or (), training=training)
+    if program.warnings:
+        from netcalc.cli.output import print_warnings
+
+        print_warnings(program.warnings)
+    return program
 
 
 def read_settings(settings: list[str] | None) -> dict[str, object]:

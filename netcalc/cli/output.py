@@ -10,7 +10,7 @@ from typing import Any
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.render.text import PLAIN, Terminal, terminal_of
 
-__all__ = ["json_lines", "terminal_for", "write"]
+__all__ = ["json_lines", "print_warnings", "terminal_for", "write"]
 
 _WIDTH = 120
 
@@ -35,6 +35,16 @@ def write(lines: Iterable[str], output: str | None = None) -> None:
     except OSError as error:
         message = f"--output {output} cannot be written: {(error.strerror or str(error)).lower()}"
         raise NetcalcError(Diagnostic("E502", message)) from None
+
+
+def print_warnings(warnings: Iterable[Diagnostic]) -> None:
+    """Write warnings to standard error, each once."""
+    given = list(warnings)
+    distinct = [warning for i, warning in enumerate(given) if warning not in given[:i]]
+    if distinct:
+        from netcalc.render.diagnostics import render_diagnostics
+
+        print(render_diagnostics(distinct, terminal_of(sys.stderr)), file=sys.stderr)
 
 
 def json_lines(record: Mapping[str, Any], rows: str = "") -> Iterator[str]:

@@ -20,7 +20,7 @@ Each module imports only earlier ones: ``intervals``, ``atoms``, ``terms``, ``or
 from netcalc.dims.atoms import UndecidedError, value_at
 from netcalc.dims.functions import ceil_div, ceil_log2, integer, narrow, product, substitute
 from netcalc.dims.order import Assumption, assumptions
-from netcalc.dims.polynomial import Dim, Poly, at_least, equal, exact_div, maximum, minimum, symbol
+from netcalc.dims.polynomial import Dim, Poly, at_least, equal, exact_div, maximum, minimum, required, symbol
 
 __all__ = [
     "Assumption",
@@ -38,6 +38,7 @@ __all__ = [
     "minimum",
     "narrow",
     "product",
+    "required",
     "substitute",
     "symbol",
     "value_at",

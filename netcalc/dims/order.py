@@ -11,7 +11,7 @@ from typing import NamedTuple
 from netcalc.dims.atoms import Operand, UndecidedError, value_at
 from netcalc.dims.intervals import Interval
 
-__all__ = ["Assumption", "assume", "assumptions", "decide"]
+__all__ = ["Assumption", "assume", "assumptions", "decide", "require"]
 
 _RELATIONS: dict[str, Callable[[int, int], bool]] = {
     "<": operator.lt,
@@ -97,6 +97,16 @@ def assume(claim: Assumption, difference: Interval) -> bool:
     if known is None:
         _note(claim)
     return known is not False
+
+
+def require(claim: Assumption, difference: Interval) -> bool:
+    """Return False if the claim fails at all sizes or at the default sizes; otherwise record it, as :func:`assume`."""
+    try:
+        if claim.within(difference) is None and not claim.holds({}):
+            return False
+    except UndecidedError:
+        pass  # a size without a default
+    return assume(claim, difference)
 
 
 def _note(claim: Assumption) -> None:

@@ -9,7 +9,7 @@ from typing import TypeAlias
 from netcalc.dims import intervals
 from netcalc.dims.atoms import Atom, Call, Operand, Symbol, UndecidedError, bounds_of
 from netcalc.dims.intervals import Interval
-from netcalc.dims.order import Assumption, assume, decide
+from netcalc.dims.order import Assumption, assume, decide, require
 from netcalc.dims.terms import Monomial, Terms, common_factor, multiply, quotient, ranking, text_of, total
 
 __all__ = [
@@ -179,6 +179,14 @@ def equal(a: Dim, b: Dim) -> bool:
 def at_least(dim: Dim, least: int) -> bool:
     """Return True if a size is at least ``least``; where that depends on symbolic sizes it is assumed."""
     return assume(Assumption(dim, ">=", least), bounds_of(dim - least))
+
+
+def required(a: Dim, relation: str, b: Dim) -> bool:
+    """Return True if a relation between two sizes holds; what symbolic sizes leave open is assumed to hold.
+
+    It does not hold if the default sizes contradict it.
+    """
+    return require(Assumption(a, relation, b), bounds_of(a - b))
 
 
 def minimum(a: Dim, b: Dim) -> Dim:

@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from netcalc.expressions.evaluation import evaluate
+from netcalc.expressions.evaluation import evaluate, holds
 from netcalc.expressions.functions import FUNCTIONS
 from netcalc.expressions.limits import MAX_LENGTH, ExpressionError
 from netcalc.expressions.parser import Parser
@@ -36,6 +36,13 @@ class Expression(NamedTuple):
     def evaluate(self, scope: Mapping[str, Any]) -> Any:
         """Return the value with names looked up in ``scope``; ExpressionError (E202, E203, E404) if there is none."""
         return evaluate(self.root, scope)
+
+    def holds(self, scope: Mapping[str, Any]) -> bool:
+        """Return True if the condition holds, or symbolic sizes leave it open; raises as :meth:`evaluate` does.
+
+        What is left open is recorded as an assumption (:func:`netcalc.dims.assumptions`).
+        """
+        return holds(self.root, scope)
 
     def names(self) -> frozenset[str]:
         """Return the names that the expression refers to."""

@@ -9,7 +9,7 @@ from typing import Any
 from netcalc.dims import Poly, equal
 from netcalc.expressions.limits import limit_bits, limit_items
 
-__all__ = ["ARITHMETIC", "COMPARE", "arithmetic", "checked"]
+__all__ = ["ARITHMETIC", "COMPARE", "RELATIONS", "arithmetic", "checked"]
 
 
 def _equal(a: Any, b: Any) -> bool:
@@ -37,6 +37,8 @@ COMPARE: dict[str, Callable[[Any, Any], Any]] = {
     "in": _contains,
     "not in": lambda a, b: not _contains(a, b),
 }
+#: Comparisons by size.
+RELATIONS = ("==", "!=", "<", "<=", ">", ">=")
 ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
     "+": operator.add,
     "-": operator.sub,

@@ -6,13 +6,13 @@ import reprlib
 from collections.abc import Mapping
 from typing import Any
 
-from netcalc.dims import UndecidedError
-from netcalc.expressions.arithmetic import COMPARE, arithmetic, checked
+from netcalc.dims import Poly, UndecidedError, required
+from netcalc.expressions.arithmetic import COMPARE, RELATIONS, arithmetic, checked
 from netcalc.expressions.functions import FUNCTIONS
 from netcalc.expressions.limits import ExpressionError
 from netcalc.expressions.tree import Apply, Attribute, Binary, Choice, Index, List, Literal, Name, Node, Slice, Unary
 
-__all__ = ["evaluate"]
+__all__ = ["evaluate", "holds"]
 
 
 def evaluate(node: Node, scope: Mapping[str, Any]) -> Any:
@@ -27,6 +27,25 @@ def evaluate(node: Node, scope: Mapping[str, Any]) -> Any:
         raise ExpressionError(str(why), node.column, code="E404") from None
     except (TypeError, ValueError, OverflowError, IndexError, KeyError, AttributeError) as why:
         raise ExpressionError(_reason(node, why), node.column, code="E203") from None
+
+
+def holds(node: Node, scope: Mapping[str, Any]) -> bool:
+    """Return True if a condition holds; raises as :func:`evaluate` does.
+
+    A relation between symbolic sizes that bounds leave open is assumed to hold, unless the default sizes contradict it.
+    """
+    if not isinstance(node, Binary):
+        return bool(evaluate(node, scope))
+    if node.op == "and":
+        return holds(node.left, scope) and holds(node.right, scope)
+    if node.op == "or":
+        return holds(node.left, scope) or holds(node.right, scope)
+    if node.op not in RELATIONS:
+        return bool(evaluate(node, scope))
+    sides = left, right = evaluate(node.left, scope), evaluate(node.right, scope)
+    if any(isinstance(side, Poly) for side in sides) and all(isinstance(side, (int, Poly)) for side in sides):
+        return required(left, node.op, right)
+    return bool(evaluate(node, scope))
 
 
 def _reason(node: Node, why: Exception) -> str:

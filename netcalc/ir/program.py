@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias
 
-from netcalc.diagnostics import Span
+from netcalc.diagnostics import Diagnostic, Span
 from netcalc.dims import Assumption
 from netcalc.dtypes import FLOATS, DType
 from netcalc.opdef import Operation, Param
@@ -215,6 +215,7 @@ class Program:
     dims: Mapping[str, Any] = field(default_factory=dict)
     vars: Mapping[str, Any] = field(default_factory=dict)
     assumptions: tuple[Assumption, ...] = ()
+    warnings: tuple[Diagnostic, ...] = ()
 
 
 def join(prefix: str, name: str) -> str:

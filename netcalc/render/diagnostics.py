@@ -14,16 +14,18 @@ _MOST_CALLS = 8
 
 
 def render_diagnostics(diagnostics: Sequence[Diagnostic], terminal: Terminal = PLAIN) -> str:
-    """Return all diagnostics as text, and their number."""
+    """Return all diagnostics as text, and the number of errors."""
     parts = [render_diagnostic(diagnostic, terminal) for diagnostic in diagnostics]
-    if len(parts) > 1:
-        parts.append(terminal.styled(f"{len(parts)} errors", "error"))
+    errors = sum(not diagnostic.is_warning for diagnostic in diagnostics)
+    if errors > 1:
+        parts.append(terminal.styled(f"{errors} errors", "error"))
     return "\n\n".join(parts)
 
 
 def render_diagnostic(diagnostic: Diagnostic, terminal: Terminal = PLAIN) -> str:
     """Return a diagnostic as text, in the style of rustc."""
-    title = terminal.styled(f"error[{diagnostic.code}]", "error") + terminal.styled(
+    kind = "warning" if diagnostic.is_warning else "error"
+    title = terminal.styled(f"{kind}[{diagnostic.code}]", kind) + terminal.styled(
         f": {clean(diagnostic.message)}", "bold"
     )
     span = diagnostic.span
@@ -31,7 +33,7 @@ def render_diagnostic(diagnostic: Diagnostic, terminal: Terminal = PLAIN) -> str
     lines = [title]
     if span is not None:
         lines.append(terminal.styled(f"{margin}--> ", "place") + clean(str(span)))
-        lines += _snippet(span, margin, terminal)
+        lines += _snippet(span, margin, terminal, kind)
     notes = [*_placed(diagnostic.related), *_calls(diagnostic.chain)]
     if diagnostic.bindings:
         bound = ", ".join(f"{name}={_shortened(value)}" for name, value in diagnostic.bindings.items())
@@ -43,7 +45,7 @@ def render_diagnostic(diagnostic: Diagnostic, terminal: Terminal = PLAIN) -> str
     return "\n".join(lines)
 
 
-def _snippet(span: Span, margin: str, terminal: Terminal) -> list[str]:
+def _snippet(span: Span, margin: str, terminal: Terminal, style: str) -> list[str]:
     """Return the line with carets under the span."""
     if not span.text.strip():
         return []
@@ -54,7 +56,7 @@ def _snippet(span: Span, margin: str, terminal: Terminal) -> list[str]:
     return [
         f"{margin} {bar}",
         f"{terminal.styled(str(span.line), 'place')} {bar} {_visible(line)}",
-        f"{margin} {bar} {' ' * width_of(before)}{terminal.styled(carets, 'error')}",
+        f"{margin} {bar} {' ' * width_of(before)}{terminal.styled(carets, style)}",
     ]
 
 

@@ -52,13 +52,16 @@ def _errors() -> Iterator[str]:
     yield "# Errors and exit codes"
     yield ""
     yield "Every diagnostic has a code, a message, the place of the error, and a hint if there is a likely fix."
-    yield "With `--format json` it is printed as a JSON record."
+    yield "With `--format json` errors are printed as a JSON record. Warnings go to standard error in every format and"
+    yield "change neither the result nor the exit code."
     yield ""
-    yield "| code | error |"
-    yield "|:--|:--|"
-    for code, title in CODES.items():
-        yield f"| `{code}` | {title} |"
-    yield ""
+    for kind in ("error", "warning"):
+        yield f"| code | {kind} |"
+        yield "|:--|:--|"
+        for code, title in CODES.items():
+            if code.startswith(kind[0].upper()):
+                yield f"| `{code}` | {title} |"
+        yield ""
     yield "| exit code | meaning |"
     yield "|:--|:--|"
     yield "| 0 | success |"

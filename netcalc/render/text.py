@@ -12,6 +12,7 @@ _STYLES = {
     "bold": "1",
     "dim": "2",
     "error": "1;31",
+    "warning": "1;33",
     "note": "1;36",
     "place": "34",
     "good": "32",

@@ -14,7 +14,7 @@ from netcalc.spec.library import Block
 from netcalc.spec.line_syntax import Line
 from netcalc.tensor_type import TensorType
 
-__all__ = ["bind_arguments", "declared_arguments", "hashable"]
+__all__ = ["bind_arguments", "declared_arguments", "hashable", "passed_arguments"]
 
 
 def declared_arguments(block: Block) -> dict[str, Declaration]:
@@ -41,7 +41,7 @@ def bind_arguments(
         NetcalcError: with every argument that is unknown (E103), malformed (E104) or missing (E105).
     """
     declared = declared_arguments(block)
-    passed = _passed_arguments(block, declared, line)
+    passed = passed_arguments(block, line)
     errors: list[Diagnostic] = []
     bound: dict[str, Any] = {}
     default_scope = ChainMap(bound, {"in": next(iter(inputs.values())), **inputs})
@@ -81,7 +81,9 @@ def hashable(value: Any) -> Any:
     return type(value).__name__, value
 
 
-def _passed_arguments(block: Block, declared: Mapping[str, Declaration], line: Line) -> dict[str, Cursor]:
+def passed_arguments(block: Block, line: Line) -> dict[str, Cursor]:
+    """Return the arguments that a line gives, by name; NetcalcError (E107) if they are no mapping and several."""
+    declared = block.decl.args
     if line.args is None:
         return {}
     if isinstance(line.args.data, dict):

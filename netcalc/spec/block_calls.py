@@ -8,7 +8,7 @@ from typing import Any
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.ir import Body, CallNode, Value, types_of
 from netcalc.opdef import ports
-from netcalc.spec.arguments import bind_arguments, hashable
+from netcalc.spec.arguments import bind_arguments, hashable, passed_arguments
 from netcalc.spec.checkpoint import checkpoint_locations
 from netcalc.spec.elaboration import Elaboration
 from netcalc.spec.library import Block
@@ -16,6 +16,7 @@ from netcalc.spec.limits import MAX_BLOCK_DEPTH
 from netcalc.spec.line_inputs import Inputs, resolve_value
 from netcalc.spec.line_syntax import Line
 from netcalc.spec.modifiers import claim_path, define_outputs, line_name
+from netcalc.spec.requirements import unmet_by_call
 from netcalc.spec.scope import Outputs, PartialBody, Poisoned, Scope
 from netcalc.spec.ties import tie_call
 
@@ -94,6 +95,10 @@ def _body(
         partial.inputs.append(inner)
         scope.defined[label] = Outputs.single(inner)
     scope.defined["in"] = Outputs.single(partial.inputs[0])
+    if block.decl.require:
+        unmet = unmet_by_call(block.cursor, scope, passed_arguments(block, line), line.target_span)
+        if unmet:
+            raise NetcalcError(unmet)
     with reporter.inside(f"in block {block.name!r}, called here", (line.args or line.cursor).key_span):
         elaboration.bodies[key] = _elaborate_body(elaboration, block, partial, scope)
     return elaboration.bodies[key]

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from netcalc.dims import Poly
 
-__all__ = ["TYPES", "Declaration", "declare_argument", "declare_variable"]
+__all__ = ["TYPES", "Declaration", "declare_argument", "declare_variable", "former_names"]
 
 TYPES = ("int", "float", "bool", "str", "op", "list", "list[int]", "list[float]", "list[str]", "any")
 
@@ -25,6 +25,7 @@ class Declaration(NamedTuple):
     maximum: float | None = None
     choices: tuple[Any, ...] = ()
     about: str = ""
+    formerly: tuple[str, ...] = ()  # earlier names of a var
 
     @property
     def required(self) -> bool:
@@ -51,12 +52,21 @@ class Declaration(NamedTuple):
 
 
 def declare_variable(name: str, value: Any) -> Declaration:
-    """Return the declaration of a var: its default, or a mapping with ``default`` and limits."""
+    """Return the declaration of a var: its default, or a mapping with ``default``, limits and former names."""
     if isinstance(value, Mapping) and "default" in value:
-        return _from_mapping(name, value)
+        former = former_names(value)
+        if "formerly" in value and not former:
+            raise ValueError("formerly should be a list of names")
+        return _from_mapping(name, {k: v for k, v in value.items() if k != "formerly"})._replace(formerly=former)
     if isinstance(value, str) and "${" in value:
         return Declaration(name, "any", value)
     return Declaration(name, _type_of(value), value, nullable=value is None)
+
+
+def former_names(value: Any) -> tuple[str, ...]:
+    """Return the earlier names under ``formerly`` in the declaration of a var; none if it is malformed."""
+    names = value.get("formerly") if isinstance(value, Mapping) and "default" in value else None
+    return tuple(names) if isinstance(names, list) and all(isinstance(name, str) for name in names) else ()
 
 
 def declare_argument(name: str, value: Any) -> Declaration:

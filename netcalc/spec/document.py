@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from netcalc.dtypes import DType
 
-__all__ = ["BlockDecl", "CheckpointDecl", "Document", "InputDecl", "Published"]
+__all__ = ["BlockDecl", "CheckpointDecl", "Document", "InputDecl", "Published", "Requirement"]
 
 _Name = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
 _Size = int | str
@@ -45,6 +45,13 @@ class CheckpointDecl(_Part):
     )
 
 
+class Requirement(_Part):
+    """A condition that dims and vars, or arguments and inputs, must meet."""
+
+    that: str = Field(description="an expression that must be true")
+    message: str = Field(description="explanation of the condition, for the error")
+
+
 class BlockDecl(_Part):
     """A named group of lines with arguments."""
 
@@ -55,6 +62,7 @@ class BlockDecl(_Part):
     outputs: Annotated[list[str], Field(min_length=1)] | None = Field(
         None, description="names of the returned values; by default the last line's output"
     )
+    require: list[Requirement] = Field(default=[], description="conditions on arguments and inputs")
     layers: list[Any]
     checkpoint: dict[str, CheckpointDecl | str] = {}
 
@@ -115,6 +123,7 @@ class Document(_Part):
     dtype: DType = Field("float32", description="element type of floating-point tensors")
     dims: dict[_Name, int | str | None] = Field(default={}, description="sizes that may stay symbolic")
     vars: dict[_Name, Any] = Field(default={}, description="structural hyperparameters")
+    require: list[Requirement] = Field(default=[], description="conditions on dims and vars")
     inputs: dict[_Name, InputDecl | list[_Size]] = {}
     blocks: dict[_Name, BlockDecl] = {}
     layers: list[Any] = []

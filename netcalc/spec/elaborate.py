@@ -72,4 +72,5 @@ def elaborate(
         dims={name: used[name] for name in used.dims},
         vars={name: used[name] for name in used.vars},
         assumptions=tuple(assumed),
+        warnings=(*loaded.warnings, *used.warnings, *elaboration.reporter.warnings),
     )

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
 from netcalc.dims import Dim, Poly, at_least
-from netcalc.expressions import Expression, ExpressionError, parse
+from netcalc.expressions import ExpressionError, parse
 from netcalc.spec.cursor import Cursor, within
 
-__all__ = ["evaluate", "evaluate_expression", "evaluate_size", "names_in"]
+__all__ = ["evaluate", "evaluate_expression", "evaluate_requirement", "evaluate_size", "names_in"]
 
 _PLACEHOLDER = re.compile(r"\$\{([^}]*)\}")
 #: Modifiers of a line that hold an expression without ``${}``.
@@ -55,6 +55,13 @@ def evaluate_size(cursor: Cursor, scope: Mapping[str, Any]) -> Dim:
     return value
 
 
+def evaluate_requirement(cursor: Cursor, scope: Mapping[str, Any]) -> bool:
+    """Return True if the condition at ``cursor`` holds; what symbolic sizes leave open is assumed to hold."""
+    single = _PLACEHOLDER.fullmatch(cursor.data.strip())
+    text = single[1] if single else cursor.data
+    return bool(_at_place(lambda: parse(text).holds(scope), text, cursor, scope))
+
+
 def names_in(data: Any, *, is_expression: bool = False) -> frozenset[str]:
     """Return every name used by the expressions in ``data``.
 
@@ -89,9 +96,13 @@ def _string(text: str, cursor: Cursor, scope: Mapping[str, Any]) -> Any:
 
 
 def _expression(text: str, cursor: Cursor, scope: Mapping[str, Any]) -> Any:
+    return _at_place(lambda: parse(text).evaluate(scope), text, cursor, scope)
+
+
+def _at_place(work: Callable[[], Any], text: str, cursor: Cursor, scope: Mapping[str, Any]) -> Any:
+    """Return the result of parsing and evaluating an expression; its errors get their place."""
     try:
-        expression: Expression = parse(text)
-        return expression.evaluate(scope)
+        return work()
     except ExpressionError as error:
         hint = did_you_mean(error.name, scope) if error.name else None
         length = len(error.name) if error.name else 1

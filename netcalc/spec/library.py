@@ -14,6 +14,7 @@ from netcalc import ops
 from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
 from netcalc.spec.cursor import Cursor
 from netcalc.spec.document import BlockDecl, Document
+from netcalc.spec.inheritance import merged, with_current_names
 from netcalc.spec.line_syntax import MODIFIERS, SEQUENCE
 from netcalc.spec.validation import validate
 from netcalc.spec.yaml_document import parse_yaml
@@ -29,9 +30,6 @@ __all__ = [
     "shipped_blocks",
     "specs_dir",
 ]
-
-#: Keys whose entries are merged by name with those of the parent.
-_MERGED = ("dims", "vars", "inputs", "blocks", "init", "checkpoint")
 
 
 class Block(NamedTuple):
@@ -51,6 +49,7 @@ class Loaded:
     cursor: Cursor
     label: str
     blocks: dict[str, Block] = field(default_factory=dict)
+    warnings: tuple[Diagnostic, ...] = ()
 
 
 def specs_dir() -> Path:
@@ -193,14 +192,17 @@ def _label(path: Path) -> str:
 def _assemble(cursor: Cursor, label: str, folder: Path, chain: tuple[Path, ...]) -> Loaded:
     own = validate(cursor)
     imported: dict[str, Block] = {}
+    warnings: list[Diagnostic] = []
     if own.extends is not None:
         parent = _follow(own.extends, cursor["extends"], folder, chain)
-        cursor = _merge(parent.cursor, cursor)
+        cursor, renamed = with_current_names(parent.cursor, cursor)
+        warnings += (*parent.warnings, *renamed)
+        cursor = merged(parent.cursor, cursor)
         imported |= {name: block for name, block in parent.blocks.items() if name not in parent.document.blocks}
     for index, name in enumerate(own.import_):
         imported |= _follow(name, cursor["import"][index], folder, chain).blocks
     document = validate(cursor) if own.extends is not None else own
-    loaded = Loaded(document, cursor, label, imported)
+    loaded = Loaded(document, cursor, label, imported, tuple(warnings))
     for name, decl in document.blocks.items():
         if name in MODIFIERS or name == SEQUENCE or ops.find(name) is not None:
             kind = "a modifier" if name in MODIFIERS else "an operation"
@@ -234,50 +236,3 @@ def _follow(name: str, cursor: Cursor, folder: Path, chain: tuple[Path, ...]) ->
         raise NetcalcError(
             Diagnostic("E006", f"the chain of extends and import is too deep at {name!r}", cursor.span)
         ) from None
-
-
-def _merge(parent: Cursor, child: Cursor) -> Cursor:
-    """Return the parent's document with the child's keys in place of its own, or merged (:data:`_MERGED`)."""
-    data: dict[str, Any] = dict(parent.data)
-    spans = {path: span for path, span in parent.spans.items() if not path or path[0] not in child.data}
-    for key, value in child.data.items():
-        if key in _MERGED and isinstance(data.get(key), dict) and isinstance(value, dict):
-            entries = dict(data[key])
-            for name, entry in value.items():
-                entries[name] = _override(entries[name], entry) if key == "vars" and name in entries else entry
-            data[key] = entries
-            spans |= {p: s for p, s in parent.spans.items() if p[:1] == (key,) and p[1:2] and p[1] not in value}
-        else:
-            data[key] = value
-        spans |= {p: s for p, s in child.spans.items() if p[:1] == (key,)}
-    _check_names(parent, child)
-    data.pop("extends", None)
-    if "published" not in child.data:
-        data.pop("published", None)  # published figures describe the parent only
-    if "import" in data and "import" not in child.data:
-        data.pop("import")  # the parent's imported blocks are already in its blocks
-    return Cursor(data, (), spans)
-
-
-def _override(old: Any, new: Any) -> Any:
-    """Return a variable's declaration with a new default that keeps the limits declared by the parent."""
-    limited = isinstance(old, dict) and "default" in old
-    return {**old, "default": new} if limited and not (isinstance(new, dict) and "default" in new) else new
-
-
-def _check_names(parent: Cursor, child: Cursor) -> None:
-    if "layers" in child.data or "blocks" in child.data:
-        return  # new layers may use new names
-    problems = [
-        Diagnostic(
-            "E101",
-            f"the extended spec has no {key[:-1]} {name!r}",
-            child[key][name].key_span,
-            hint=did_you_mean(name, parent.data.get(key) or {}),
-        )
-        for key in ("dims", "vars")
-        for name in child.data.get(key) or {}
-        if name not in (parent.data.get(key) or {})
-    ]
-    if problems:
-        raise NetcalcError(problems)

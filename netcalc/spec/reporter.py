@@ -25,6 +25,7 @@ class Reporter:
 
     def __init__(self) -> None:
         self.diagnostics: list[Diagnostic] = []
+        self.warnings: list[Diagnostic] = []
         self.chain: list[Related] = []
 
     def report(self, error: NetcalcError, bindings: Mapping[str, str] | None = None) -> None:

@@ -8,12 +8,13 @@ from typing import Any
 from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
 from netcalc.dims import Poly, at_least, symbol
 from netcalc.spec.cursor import Cursor
-from netcalc.spec.declarations import Declaration, declare_variable
+from netcalc.spec.declarations import Declaration, declare_variable, former_names
 from netcalc.spec.evaluate import evaluate
 from netcalc.spec.library import Loaded
+from netcalc.spec.requirements import unmet_by_settings
 from netcalc.spec.yaml_document import parse_scalar
 
-__all__ = ["Settings", "parse_assignment", "resolve_settings"]
+__all__ = ["Settings", "parse_assignment", "resolve_settings", "setting_names"]
 
 
 class Settings(Mapping[str, Any]):
@@ -26,10 +27,14 @@ class Settings(Mapping[str, Any]):
         self._values: dict[str, Any] = {}
         self._pending: list[str] = []
         self.circular: set[str] = set()  # names of circular definitions, which are reported once
+        self.warnings: list[Diagnostic] = []
+        self._former = _former_names(loaded)
         self.dims = tuple(loaded.document.dims)
         self.vars = tuple(loaded.document.vars)
 
     def __getitem__(self, name: str) -> Any:
+        if name in self._former:
+            name = self._current(name)
         if name not in self._values:
             self._values[name] = self._resolve(name)
         return self._values[name]
@@ -42,7 +47,20 @@ class Settings(Mapping[str, Any]):
         return len(self.dims) + len(self.vars)
 
     def __contains__(self, name: object) -> bool:
-        return name in self._loaded.document.dims or name in self._loaded.document.vars
+        declared = self._loaded.document
+        return name in declared.dims or name in declared.vars or name in self._former
+
+    def _current(self, former: str) -> str:
+        """Return the present name of a var that an expression calls by a former one, with a warning."""
+        name = self._former[former]
+        warning = Diagnostic("W102", f"an expression uses {former!r}; the var is now called {name!r}")
+        if warning not in self.warnings:
+            self.warnings.append(warning)
+        return name
+
+    def is_overridden(self, name: str) -> bool:
+        """Return True if the value of a dim or var is given in place of its default."""
+        return name in self._overrides
 
     def _resolve(self, name: str) -> Any:
         kind = "dims" if name in self._loaded.document.dims else "vars"
@@ -104,10 +122,10 @@ def resolve_settings(loaded: Loaded, overrides: Mapping[str, Any], symbolic: Col
         NetcalcError: with every unknown name and invalid value.
     """
     document = loaded.document
-    errors: list[Diagnostic] = []
+    overrides, warnings, errors = _current_names(loaded, overrides)
     for name in overrides:
         if name not in document.dims and name not in document.vars:
-            hint = did_you_mean(name, [*document.dims, *document.vars])
+            hint = did_you_mean(name, setting_names(loaded))
             errors.append(Diagnostic("E501", f"--set {name}: the spec has no dim or var of that name", hint=hint))
     for name in symbolic:
         if name not in document.dims:
@@ -120,16 +138,46 @@ def resolve_settings(loaded: Loaded, overrides: Mapping[str, Any], symbolic: Col
     if errors:
         raise NetcalcError(errors)
     settings = Settings(loaded, overrides, frozenset(symbolic))
+    settings.warnings += warnings
+    unmet, undefined = unmet_by_settings(loaded.cursor, loaded.label, settings, overrides)
     for name in settings:
         if name in settings.circular:
             continue  # reported when the first of them was evaluated
         try:
             settings[name]
         except NetcalcError as error:
-            errors += error.diagnostics
-    if errors:
-        raise NetcalcError(errors)
+            # the default of a var may follow from values that do not meet the requirements
+            errors += error.diagnostics if not unmet or settings.is_overridden(name) else ()
+    if errors or unmet or undefined:
+        raise NetcalcError([*unmet, *errors, *undefined])
     return settings
+
+
+def setting_names(loaded: Loaded) -> list[str]:
+    """Return every name that ``--set`` takes: dims, vars, and former names of vars."""
+    return [*loaded.document.dims, *loaded.document.vars, *_former_names(loaded)]
+
+
+def _former_names(loaded: Loaded) -> dict[str, str]:
+    """Return the current name of each var that had another one."""
+    return {old: new for new, value in loaded.document.vars.items() for old in former_names(value)}
+
+
+def _current_names(
+    loaded: Loaded, overrides: Mapping[str, Any]
+) -> tuple[dict[str, Any], list[Diagnostic], list[Diagnostic]]:
+    """Return the overrides by current names, with the warnings and errors of former names among them."""
+    former = _former_names(loaded)
+    current: dict[str, Any] = {}
+    warnings, errors = [], []
+    for name, value in overrides.items():
+        new = former.get(name, name)
+        if new != name:
+            warnings.append(Diagnostic("W102", f"--set {name}: the var is now called {new!r}"))
+        if new != name and new in overrides:
+            errors.append(Diagnostic("E501", f"--set {name}: {new!r}, the present name of the var, is given too"))
+        current[new] = value
+    return current, warnings, errors
 
 
 def parse_assignment(text: str) -> tuple[str, Any]:

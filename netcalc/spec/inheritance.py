@@ -1,0 +1,96 @@
+"""Inheritance: the document of a spec that extends another."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
+from netcalc.spec.cursor import Cursor
+from netcalc.spec.declarations import former_names
+
+__all__ = ["merged", "with_current_names"]
+
+#: Keys whose entries are merged by name with those of the parent.
+_MERGED = ("dims", "vars", "inputs", "blocks", "init", "checkpoint")
+#: Keys whose entries are added to those of the parent.
+_APPENDED = ("require",)
+
+
+def with_current_names(parent: Cursor, child: Cursor) -> tuple[Cursor, list[Diagnostic]]:
+    """Return the child's document with former names of the parent's vars replaced, and a warning for each."""
+    declared, own = parent.data.get("vars"), child.data.get("vars")
+    if not isinstance(declared, dict) or not isinstance(own, dict):
+        return child, []
+    renamed = {old: new for new, value in declared.items() for old in former_names(value) if old in own}
+    if not renamed:
+        return child, []
+    warnings = []
+    for old, new in renamed.items():
+        span = child["vars"][old].key_span
+        if new in own:
+            raise NetcalcError(Diagnostic("E106", f"{old!r} is a former name of {new!r}, which is given too", span))
+        warnings.append(Diagnostic("W102", f"var {old!r} is now called {new!r}", span))
+    data = {**child.data, "vars": {renamed.get(name, name): value for name, value in own.items()}}
+    spans = {
+        ("vars", renamed[str(p[1])], *p[2:]) if p[:1] == ("vars",) and p[1:2] and p[1] in renamed else p: span
+        for p, span in child.spans.items()
+    }
+    return Cursor(data, child.path, spans), warnings
+
+
+def merged(parent: Cursor, child: Cursor) -> Cursor:
+    """Return the parent's document with the child's keys in place of its own, or merged (:data:`_MERGED`)."""
+    data: dict[str, Any] = dict(parent.data)
+    spans = {path: span for path, span in parent.spans.items() if not path or path[0] not in child.data}
+    for key, value in child.data.items():
+        if key in _MERGED and isinstance(data.get(key), dict) and isinstance(value, dict):
+            entries = dict(data[key])
+            for name, entry in value.items():
+                entries[name] = _override(entries[name], entry) if key == "vars" and name in entries else entry
+            data[key] = entries
+            spans |= {p: s for p, s in parent.spans.items() if p[:1] == (key,) and p[1:2] and p[1] not in value}
+            spans |= {p: s for p, s in child.spans.items() if p[:1] == (key,)}
+        elif key in _APPENDED and isinstance(data.get(key), list) and isinstance(value, list):
+            data[key], count = [*data[key], *value], len(data[key])
+            spans |= {p: s for p, s in parent.spans.items() if p[:1] == (key,)}
+            spans |= {(key, count + int(p[1]), *p[2:]): s for p, s in child.spans.items() if p[:1] == (key,) and p[1:]}
+        else:
+            data[key] = value
+            spans |= {p: s for p, s in child.spans.items() if p[:1] == (key,)}
+    _check_names(parent, child)
+    data.pop("extends", None)
+    if "published" not in child.data:
+        data.pop("published", None)  # published figures describe the parent only
+    if "import" in data and "import" not in child.data:
+        data.pop("import")  # the parent's imported blocks are already in its blocks
+    return Cursor(data, (), spans)
+
+
+def _override(old: Any, new: Any) -> Any:
+    """Return a variable's declaration with a new default that keeps the limits declared by the parent.
+
+    A whole declaration replaces that of the parent, except for its former names.
+    """
+    if not (isinstance(old, dict) and "default" in old):
+        return new
+    if not (isinstance(new, dict) and "default" in new):
+        return {**old, "default": new}
+    return {"formerly": old["formerly"], **new} if "formerly" in old else new
+
+
+def _check_names(parent: Cursor, child: Cursor) -> None:
+    if "layers" in child.data or "blocks" in child.data:
+        return  # new layers may use new names
+    problems = [
+        Diagnostic(
+            "E101",
+            f"the extended spec has no {key[:-1]} {name!r}",
+            child[key][name].key_span,
+            hint=did_you_mean(name, parent.data.get(key) or {}),
+        )
+        for key in ("dims", "vars")
+        for name in child.data.get(key) or {}
+        if name not in (parent.data.get(key) or {})
+    ]
+    if problems:
+        raise NetcalcError(problems)

@@ -1,0 +1,93 @@
+"""Requirements: conditions that the dims and vars of a spec, or the arguments and inputs of a block, must meet."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from typing import Any
+
+from netcalc.diagnostics import Diagnostic, NetcalcError, Related, Span
+from netcalc.spec.cursor import Cursor
+from netcalc.spec.evaluate import evaluate_requirement, names_in
+
+__all__ = ["unmet_by_call", "unmet_by_settings"]
+
+
+def unmet_by_settings(
+    document: Cursor, label: str, settings: Mapping[str, Any], overridden: Collection[str]
+) -> tuple[list[Diagnostic], list[Diagnostic]]:
+    """Return the errors (E108) of requirements of a spec that do not hold, and of those that cannot be evaluated.
+
+    Args:
+        document: the spec.
+        label: name of its file; an error is placed at a value in this file if the requirement is in another.
+        settings: values of the dims and vars.
+        overridden: names whose values are given in place of the spec's own.
+    """
+    unmet: list[Diagnostic] = []
+    undefined: list[Diagnostic] = []
+    for requirement in document["require"].elements() if "require" in document.data else ():
+        is_inherited = requirement.span is not None and requirement.span.file != label
+
+        def place_of(name: str, is_inherited: bool = is_inherited) -> Cursor | None:
+            kind = next((kind for kind in ("dims", "vars") if name in document.data.get(kind, ())), None)
+            if kind is None or not is_inherited or name in overridden:
+                return None
+            place = document[kind][name]
+            return place if place.span is not None and place.span.file == label else None
+
+        try:
+            found = _unmet(requirement, settings, place_of, overridden)
+        except NetcalcError as error:
+            undefined += error.diagnostics
+        else:
+            unmet += [found] if found is not None else []
+    return unmet, undefined
+
+
+def unmet_by_call(
+    block: Cursor, scope: Mapping[str, Any], passed: Mapping[str, Cursor], call: Span | None
+) -> list[Diagnostic]:
+    """Return the errors (E108) of requirements of a block that a call does not meet.
+
+    Args:
+        block: the declaration of the block.
+        scope: values of its arguments and inputs.
+        passed: the arguments that the call gives.
+        call: the place of the call, for a condition that names none of them.
+
+    Raises:
+        NetcalcError: E201 to E203 or E404 if a condition cannot be evaluated.
+    """
+    found = (_unmet(requirement, scope, passed.get, call=call) for requirement in block["require"].elements())
+    return [diagnostic for diagnostic in found if diagnostic is not None]
+
+
+def _unmet(
+    requirement: Cursor,
+    scope: Mapping[str, Any],
+    place_of: Callable[[str], Cursor | None],
+    overridden: Collection[str] = (),
+    call: Span | None = None,
+) -> Diagnostic | None:
+    """Return the error of a requirement, None if it holds.
+
+    It is placed at the first value that is given for one of its names, at the call, or at the requirement itself.
+    """
+    condition, text = requirement["that"], requirement["that"].data
+    if evaluate_requirement(condition, scope):
+        return None
+    names = sorted(names_in(text, is_expression=True), key=text.index)
+    values = [f"{name} = {_shown(scope[name])}{' (--set)' if name in overridden else ''}" for name in names]
+    message = f"{requirement['message'].data}: {text.strip()} does not hold"
+    if values:
+        message += f" for {', '.join(values)}"
+    span = next((found.span for found in map(place_of, names) if found is not None), call)
+    if span is None:
+        return Diagnostic("E108", message, condition.span)
+    return Diagnostic("E108", message, span, (Related("required here", condition.span),))
+
+
+def _shown(value: Any) -> str:
+    if value is None or isinstance(value, bool):
+        return "null" if value is None else str(value).lower()
+    return str(value)

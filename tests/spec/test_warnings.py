@@ -1,0 +1,104 @@
+"""Warnings: former names of vars."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import netcalc
+from netcalc.cli import main
+from netcalc.diagnostics import NetcalcError
+from tests.spec.harness import problems, program, shapes
+
+RENAMED = """netcalc: 1
+vars: {d_model: {default: 8, min: 4, formerly: [hidden_size, width]}}
+inputs: {x: [2, 8]}
+layers: [{linear: "${d_model}"}]
+"""
+
+
+@pytest.fixture
+def renamed(tmp_path: Path) -> Path:
+    path = tmp_path / "renamed.yaml"
+    path.write_text(RENAMED)
+    return path
+
+
+def test_a_former_name_sets_the_var_with_a_warning(renamed: Path) -> None:
+    net = netcalc.load(renamed, set={"width": 5})
+    assert net.shapes["linear"].outputs == ((2, 5),)
+    (warning,) = net.warnings
+    assert (warning.code, warning.message) == ("W102", "--set width: the var is now called 'd_model'")
+    assert netcalc.load(renamed, set={"d_model": 5}).warnings == ()
+    with pytest.raises(NetcalcError) as caught:
+        netcalc.load(renamed, set={"width": 5, "d_model": 6})
+    assert [d.code for d in caught.value.diagnostics] == ["E501"]
+    with pytest.raises(NetcalcError, match="at least 4"):
+        netcalc.load(renamed, set={"width": 3})
+
+
+def test_a_child_sets_a_var_by_a_former_name(renamed: Path) -> None:
+    child = renamed.parent / "child.yaml"
+    child.write_text("netcalc: 1\nextends: renamed\nvars: {hidden_size: 6}\n")
+    net = netcalc.load(child)
+    assert net.program.vars == {"d_model": 6}
+    (warning,) = net.warnings
+    assert warning.code == "W102"
+    assert warning.span is not None
+    assert warning.span.text[warning.span.column - 1 :].startswith("hidden_size")
+    assert netcalc.load(child, set={"width": 7}).program.vars == {"d_model": 7}  # the limits are inherited too
+    grandchild = renamed.parent / "grandchild.yaml"
+    grandchild.write_text("netcalc: 1\nextends: child\nvars: {width: {default: 3}}\n")
+    net = netcalc.load(grandchild, set={"hidden_size": 9})
+    assert net.program.vars == {"d_model": 9}
+    assert len(net.warnings) == 3
+    child.write_text("netcalc: 1\nextends: renamed\nvars: {hidden_size: 6, d_model: 5}\n")
+    with pytest.raises(NetcalcError) as caught:
+        netcalc.load(child)
+    assert [d.code for d in caught.value.diagnostics] == ["E106"]
+
+
+def test_an_expression_may_use_a_former_name(renamed: Path) -> None:
+    child = renamed.parent / "child.yaml"
+    child.write_text('netcalc: 1\nextends: renamed\nlayers: [{linear: "${width}"}, {linear: "${width + 1}"}]\n')
+    net = netcalc.load(child)
+    assert net.shapes["linear_1"].outputs == ((2, 9),)
+    (warning,) = net.warnings
+    assert "'width'" in warning.message
+
+
+def test_former_names_are_a_list() -> None:
+    text = "vars: {a: {default: 1, formerly: %s}}\ninputs: {x: [2]}\nlayers: [relu]\n"
+    assert shapes(program(text % "[b]")) == {"relu": "2"}
+    assert [d.code for d in problems(text % "b")] == ["E104"]
+    assert [d.code for d in problems(text % "[1]")] == ["E104"]
+
+
+COMMANDS = ("shapes", "params", "flops", "summary", "explain", "run", "verify")
+
+
+@pytest.mark.parametrize("command", [[name] for name in COMMANDS] + [["compare", "mlp"]])
+def test_commands_write_warnings_to_standard_error_once(
+    command: list[str], renamed: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    outputs = []
+    for setting in ("d_model=5", "width=5"):
+        assert main([*command, str(renamed), "--set", setting, "--format", "json"]) == 0
+        outputs.append(capsys.readouterr())
+    plain, warned = outputs
+    assert json.loads(warned.out).keys() == json.loads(plain.out).keys()
+    assert plain.err == ""
+    assert warned.err.count("warning[W102]") == 1
+
+
+def test_a_warning_changes_neither_output_nor_exit_code(renamed: Path) -> None:
+    command = [sys.executable, "-m", "netcalc", "params", str(renamed), "--format", "csv", "--set"]
+    plain, warned = (
+        subprocess.run([*command, s], capture_output=True, text=True, check=True) for s in ("d_model=5", "width=5")
+    )
+    assert plain.stdout == warned.stdout
+    assert (plain.stderr, "W102" in warned.stderr) == ("", True)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from netcalc.analysis.explain import Explanation, Section
     from netcalc.analysis.figures import Cost
     from netcalc.analysis.memory import Memory
+    from netcalc.analysis.spec_reference import SettingReference, SpecReference, TensorReference
     from netcalc.analysis.summary import Layer, Summary, Totals
     from netcalc.diagnostics import Diagnostic, NetcalcError
     from netcalc.dims import Dim
@@ -24,7 +25,8 @@ if TYPE_CHECKING:
     from netcalc.engine.plan import PlanMemory
     from netcalc.engine.profile import LayerTime, OperationTime, Profile
     from netcalc.engine.run import RunResult
-    from netcalc.network import LayerShapes, Network, compare, load, load_data, loads
+    from netcalc.loading import compare, describe, load, load_data, loads
+    from netcalc.network import LayerShapes, Network
     from netcalc.numerics.trace import TraceRow
     from netcalc.records import as_dict
     from netcalc.tensor_type import TensorType
@@ -52,7 +54,10 @@ __all__ = [
     "Profile",
     "RunResult",
     "Section",
+    "SettingReference",
+    "SpecReference",
     "Summary",
+    "TensorReference",
     "TensorType",
     "Totals",
     "TraceRow",
@@ -60,6 +65,7 @@ __all__ = [
     "__version__",
     "as_dict",
     "compare",
+    "describe",
     "load",
     "load_data",
     "loads",
@@ -72,6 +78,7 @@ _EXPORTS = {
     "netcalc.analysis.explain": ("Explanation", "Section"),
     "netcalc.analysis.figures": ("Cost",),
     "netcalc.analysis.memory": ("Memory",),
+    "netcalc.analysis.spec_reference": ("SettingReference", "SpecReference", "TensorReference"),
     "netcalc.analysis.summary": ("Layer", "Summary", "Totals"),
     "netcalc.diagnostics": ("Diagnostic", "NetcalcError"),
     "netcalc.dims": ("Dim",),
@@ -79,7 +86,8 @@ _EXPORTS = {
     "netcalc.engine.plan": ("PlanMemory",),
     "netcalc.engine.profile": ("LayerTime", "OperationTime", "Profile"),
     "netcalc.engine.run": ("RunResult",),
-    "netcalc.network": ("LayerShapes", "Network", "compare", "load", "load_data", "loads"),
+    "netcalc.loading": ("compare", "describe", "load", "load_data", "loads"),
+    "netcalc.network": ("LayerShapes", "Network"),
     "netcalc.numerics.trace": ("TraceRow",),
     "netcalc.records": ("as_dict",),
     "netcalc.tensor_type": ("TensorType",),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -15,16 +15,14 @@ from netcalc.diagnostics import Diagnostic
 from netcalc.dims import Dim
 from netcalc.ir import Program, Value
 from netcalc.render.numbers import exact
-from netcalc.spec import elaborate, library
 
 if TYPE_CHECKING:
-    from netcalc.analysis.compare import Comparison
     from netcalc.analysis.explain import Explanation
     from netcalc.engine.compiled import Compiled
     from netcalc.engine.run import PlanName, RunResult
     from netcalc.verification.verify import VerifyReport
 
-__all__ = ["LayerShapes", "Network", "compare", "load", "load_data", "loads"]
+__all__ = ["LayerShapes", "Network"]
 
 
 class LayerShapes(NamedTuple):
@@ -34,103 +32,8 @@ class LayerShapes(NamedTuple):
     outputs: tuple[tuple[Dim, ...], ...]
 
 
-def load(
-    spec: str | Path,
-    *,
-    set: Mapping[str, Any] | None = None,
-    symbolic: Collection[str] = (),
-    training: bool = False,
-) -> Network:
-    """Load a network from a spec file, by the name of a shipped spec, or from standard input (``-``).
-
-    Args:
-        spec: ``"resnet34"``, ``"my/net.yaml"`` or ``"-"``.
-        set: values of dims and vars by name, which replace the spec's own.
-        symbolic: dims that are kept as symbols, so that shapes and counts are formulas.
-        training: True for the training mode of every operation.
-
-    Raises:
-        NetcalcError: with every error in the spec and the settings.
-    """
-    return _network(library.load_document(spec), set, symbolic, training)
-
-
-def loads(
-    text: str,
-    *,
-    set: Mapping[str, Any] | None = None,
-    symbolic: Collection[str] = (),
-    training: bool = False,
-    folder: str | Path | None = None,
-) -> Network:
-    """Load a network from a spec in a string; arguments as for :func:`load`.
-
-    Args:
-        text: the YAML text of the spec.
-        folder: folder that paths in its ``extends`` and ``import`` are relative to; the current one by default.
-
-    Raises:
-        NetcalcError: with every error in the spec and the settings.
-    """
-    loaded = library.load_text(text, folder=None if folder is None else Path(folder))
-    return _network(loaded, set, symbolic, training)
-
-
-def load_data(
-    data: Mapping[str, Any],
-    *,
-    set: Mapping[str, Any] | None = None,
-    symbolic: Collection[str] = (),
-    training: bool = False,
-    folder: str | Path | None = None,
-) -> Network:
-    """Load a network from a spec given as Python data; arguments as for :func:`load`.
-
-    Args:
-        data: mapping with the structure of a YAML spec: string keys, lists or tuples, strings, numbers, booleans, None.
-        folder: folder that paths in its ``extends`` and ``import`` are relative to; the current one by default.
-
-    Raises:
-        NetcalcError: with every error in the spec and the settings; its places are paths such as ``layers[0].linear``.
-
-    >>> import netcalc
-    >>> netcalc.load_data({"netcalc": 1, "inputs": {"x": [1, 8]}, "layers": [{"linear": 2}]}).params
-    18
-    """
-    loaded = library.load_data(data, folder=None if folder is None else Path(folder))
-    return _network(loaded, set, symbolic, training)
-
-
-def compare(
-    first: Network | str | Path, second: Network | str | Path, *more: Network | str | Path, convention: str = "netcalc"
-) -> Comparison:
-    """Compare networks: totals, operations, and layers with matching paths.
-
-    Args:
-        first, second, more: networks, or specs by name or path.
-        convention: counting convention of MACs and FLOPs.
-
-    Raises:
-        NetcalcError: if a spec cannot be loaded, or the convention is unknown.
-
-    >>> import netcalc
-    >>> [row.path for row in netcalc.compare("resnet34", "resnet18").rows()]
-    ['layer1.2', 'layer2.2', 'layer3.2', 'layer4.2']
-    """
-    from netcalc.analysis.compare import compare as compare_analyses
-
-    networks = [spec if isinstance(spec, Network) else load(spec) for spec in (first, second, *more)]
-    return compare_analyses([network.analysis(convention) for network in networks])
-
-
-def _network(
-    loaded: library.Loaded, settings: Mapping[str, Any] | None, symbolic: Collection[str], training: bool
-) -> Network:
-    return Network(elaborate(loaded, settings, symbolic=symbolic, training=training))
-
-
 class Network:
-    """A network with all shapes computed, created by :func:`load`, :func:`loads` or :func:`load_data`.
+    """A network with all shapes computed, created by :func:`netcalc.load` and its siblings.
 
     ``program`` is its intermediate representation, see :mod:`netcalc.ir`.
 

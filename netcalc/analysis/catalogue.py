@@ -1,30 +1,49 @@
-"""Shipped specs with their figures at the default sizes."""
+"""The catalogue of the shipped specs: their figures at the default sizes, kept as package data.
+
+Listing nearly two hundred specs would take seconds if each had to be elaborated, so that the file is generated
+(``pytest tests/test_catalogue.py --update``), and a test compares it with the specs.
+"""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import json
+from collections.abc import Iterable
+from typing import Any
 
+from netcalc.analysis.conventions import CONVENTIONS
 from netcalc.analysis.cost import analyse
 from netcalc.dims import Dim
 from netcalc.spec import elaborate
-from netcalc.spec.library import Loaded
+from netcalc.spec.library import load_document
+from netcalc.spec.shipped import shipped, specs_dir
 
-__all__ = ["ListedSpec", "listed_spec"]
-
-
-class ListedSpec(NamedTuple):
-    """A shipped spec with its figures at the default sizes."""
-
-    name: str
-    family: str
-    params: Dim
-    macs: Dim
-    about: str
-    source: str
+__all__ = ["catalogue_entry", "catalogue_text"]
 
 
-def listed_spec(name: str, loaded: Loaded, convention: str) -> ListedSpec:
-    """Return the figures of a shipped spec, its MACs under a counting convention."""
-    total = analyse(elaborate(loaded, {}), convention).total
+def catalogue_entry(name: str) -> dict[str, Any]:
+    """Return the entry of a shipped spec as JSON data."""
+    path = shipped()[name]
+    loaded = load_document(path)
     document = loaded.document
-    return ListedSpec(name, document.family, total.params, total.macs, document.about, document.source)
+    program = elaborate(loaded)
+    totals = {convention: analyse(program, convention).total for convention in CONVENTIONS}
+    return {
+        "file": path.relative_to(specs_dir()).as_posix(),
+        "family": document.family,
+        "about": document.about,
+        "source": document.source,
+        "aliases": document.aliases,
+        "params": _number(totals["netcalc"].params),
+        "macs": {convention: _number(total.macs) for convention, total in totals.items()},
+    }
+
+
+def catalogue_text(entries: Iterable[tuple[str, dict[str, Any]]]) -> str:
+    """Return the file of the catalogue, with one line for each entry so that changes are easy to read."""
+    lines = [f"{json.dumps(name)}: {json.dumps(entry, ensure_ascii=False)}" for name, entry in sorted(entries)]
+    return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
+def _number(figure: Dim) -> int:
+    assert isinstance(figure, int), "the dims of a shipped spec have defaults"
+    return figure

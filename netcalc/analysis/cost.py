@@ -10,9 +10,8 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cache, cached_property, partial
 from typing import NamedTuple
 
-from netcalc.analysis.conventions import CONVENTIONS, Convention
+from netcalc.analysis.conventions import Convention, convention_named
 from netcalc.analysis.figures import Cost, Use, Weight, Work
-from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
 from netcalc.dtypes import ITEMSIZE
 from netcalc.ir import Body, CallNode, Node, OpNode, Program, Value, dtype_of, join
 from netcalc.opdef import Context, Term
@@ -196,10 +195,7 @@ def analyse(program: Program, convention: str = "netcalc") -> Analysis:
     Raises:
         NetcalcError: E701 if there is no such convention.
     """
-    if convention not in CONVENTIONS:
-        hint = did_you_mean(convention, CONVENTIONS)
-        raise NetcalcError(Diagnostic("E701", f"there is no counting convention {convention!r}", hint=hint))
-    return Analysis(program, CONVENTIONS[convention])
+    return Analysis(program, convention_named(convention))
 
 
 def _used_inputs(node: Node) -> tuple[Value, ...]:

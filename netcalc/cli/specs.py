@@ -1,32 +1,37 @@
 """A name can be given as SPEC to every command, and under `extends` in a spec file; --set changes sizes.
 
-Figures are those at the default sizes. WORD is searched for in names, families, descriptions and sources.
+For a name, an alias such as bert-base-uncased, or a file, the page of the spec is shown: its dims and vars, inputs and
+outputs, published figures, and its file. Any other WORD is searched for in names, aliases, families, descriptions and
+sources. Figures are those at the default sizes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from netcalc.cli import options
 
 if TYPE_CHECKING:
-    from netcalc.analysis.catalogue import ListedSpec
-    from netcalc.render.table import Table
     from netcalc.render.text import Terminal
-    from netcalc.spec.library import Loaded
-
-_FIELDS = ("name", "family", "params", "macs", "about", "source")
+    from netcalc.spec.shipped import CatalogueEntry
 
 
 def command(
-    word: Annotated[str | None, typer.Argument(metavar="WORD", help="Only specs that mention the word.")] = None,
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME|WORD]", help="A spec, or a word that specs mention.")
+    ] = None,
+    search: Annotated[
+        str | None,
+        typer.Option("--search", metavar="WORD", help="Only specs that mention the word, also if it is a name."),
+    ] = None,
     family: Annotated[
         str | None, typer.Option("--family", metavar="FAMILY", help="Only specs of the family, such as resnet.")
     ] = None,
+    yaml: Annotated[bool, typer.Option("--yaml", help="Print the file of the spec NAME.")] = False,
     convention: options.Convention = "netcalc",
     format_: options.FormatChoice = options.Format.TABLE,
     output: options.Output = None,
@@ -35,112 +40,118 @@ def command(
     filter_: options.Filter = None,
     wide: options.Wide = False,
 ) -> None:
-    """List the specs that ship."""
-    from netcalc.analysis.catalogue import listed_spec
+    """List the specs that ship, or show the page of one."""
+    from netcalc.analysis.conventions import convention_named
     from netcalc.cli.output import json_lines, terminal_for, write
     from netcalc.cli.selection import keys_of
     from netcalc.records.specs import specs_record
+    from netcalc.render.specs import specs_data, specs_markdown, specs_note, specs_table
     from netcalc.render.table_csv import table_csv
+    from netcalc.render.table_text import table_text
+    from netcalc.render.text import fill
 
+    if yaml:
+        return write(_file_lines(name), output)
+    if name is not None and _is_spec(name):
+        return _page(name, convention, format_, output, wide)
+    convention_named(convention)
+    keys: dict[str, Callable[[CatalogueEntry], Any]] = keys_of("name", "family", "params", "about", "source")
+    keys["macs"] = lambda spec: spec.macs[convention]
     selection = options.read_selection(sort, top, filter_)
-    selection.check(_FIELDS)
-    families = _families(word, family)
-    if format_ is options.Format.TABLE and not selection.active:
-        return write(_tables(families, convention, terminal_for(output, wide=wide)), output)
-    listed = [listed_spec(name, loaded, convention) for specs in families.values() for name, loaded in specs.items()]
-    specs, others = selection.apply(listed, keys_of(*_FIELDS), lambda spec: (spec.name, spec.family))
+    listed = _listed([word for word in (name, search) if word is not None], family)
+    specs, others = selection.apply(listed, keys, lambda spec: (spec.name, spec.family))
     match format_:
         case options.Format.JSON:
             return write(json_lines(specs_record(specs, convention), rows="specs"), output)
         case options.Format.CSV:
-            return write(table_csv(_data(specs)), output)
+            return write(table_csv(specs_data(specs, convention)), output)
         case options.Format.MARKDOWN:
-            return write(_markdown(specs, convention, len(others)), output)
-    from netcalc.render.table_text import table_text
-    from netcalc.render.text import fill
-
+            return write(specs_markdown(specs, convention, len(others)), output)
     terminal = terminal_for(output, wide=wide)
-    table = _table(specs)._replace(omitted=len(others))
-    return write([table_text(table, terminal), "", fill(_note(convention), terminal.width)], output)
+    if selection.active:
+        table = specs_table(specs, convention)._replace(omitted=len(others))
+        return write([table_text(table, terminal), "", fill(specs_note(convention), terminal.width)], output)
+    return write(_families(specs, convention, terminal), output)
 
 
-def _families(word: str | None, family: str | None) -> dict[str, dict[str, Loaded]]:
-    """Return the specs of the family that mention the word, by family and name; NetcalcError if there are none."""
+def _is_spec(name: str) -> bool:
+    """Return True for a shipped spec, an alias, or a file written with a suffix or a separator."""
+    from pathlib import Path
+
+    from netcalc.spec.shipped import catalogue, unaliased
+
+    path = Path(name)
+    return (
+        name in catalogue() or unaliased(name) is not None or name == "-" or (path.name != path.stem and path.is_file())
+    )
+
+
+def _listed(words: Sequence[str], family: str | None) -> list[CatalogueEntry]:
+    """Return the specs of the family that mention all words, by family and name; NetcalcError if there are none."""
     from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
-    from netcalc.spec.library import load_document, shipped
+    from netcalc.spec.shipped import aliases, catalogue
 
-    families: dict[str, dict[str, Loaded]] = {}
-    for name, path in shipped().items():
-        loaded = load_document(path)
-        families.setdefault(loaded.document.family, {})[name] = loaded
+    entries = sorted(catalogue().values(), key=lambda spec: (spec.family, spec.name))
+    families = {spec.family for spec in entries}
     if family is not None and family not in families:
         hint = did_you_mean(family, families) or f"the families are {', '.join(sorted(families))}"
         raise NetcalcError(Diagnostic("E502", f"there is no family {family!r}", hint=hint))
-    matching = {
-        title: {name: loaded for name, loaded in sorted(specs.items()) if _mentions(name, loaded, word)}
-        for title, specs in sorted(families.items())
-        if family in (None, title)
-    }
-    if not any(matching.values()):
+    entries = [spec for spec in entries if family in (None, spec.family)]
+    matching = [spec for spec in entries if all(text.lower() in _searched(spec) for text in words)]
+    if not matching:
         within = f" in the family {family!r}" if family else ""
-        raise NetcalcError(Diagnostic("E502", f"no spec{within} mentions {word!r}"))
-    return {title: specs for title, specs in matching.items() if specs}
+        near = did_you_mean(words[0], [*catalogue(), *aliases(), *families])
+        raise NetcalcError(Diagnostic("E502", f"no spec{within} mentions {' and '.join(map(repr, words))}", hint=near))
+    return matching
 
 
-def _mentions(name: str, loaded: Loaded, word: str | None) -> bool:
-    document = loaded.document
-    text = f"{name} {document.family} {document.about} {document.source}"
-    return word is None or word.lower() in text.lower()
+def _searched(spec: CatalogueEntry) -> str:
+    return " ".join((spec.name, spec.family, spec.about, spec.source, *spec.aliases)).lower()
 
 
-def _tables(families: dict[str, dict[str, Loaded]], convention: str, terminal: Terminal) -> Iterator[str]:
-    """Yield a table for each family as soon as its figures are computed; all tables have the same width of names."""
-    from netcalc.analysis.catalogue import listed_spec
+def _families(specs: Sequence[CatalogueEntry], convention: str, terminal: Terminal) -> Iterator[str]:
+    """Yield a table for each family; all tables have the same width of names."""
+    from netcalc.render.specs import specs_note, specs_table
     from netcalc.render.table_text import table_text
     from netcalc.render.text import fill
 
-    width = max(len(name) for specs in families.values() for name in specs)
-    for family, specs in families.items():
-        yield table_text(
-            _table([listed_spec(name, loaded, convention) for name, loaded in specs.items()], family, width), terminal
-        )
+    width = max(len(spec.name) for spec in specs)
+    for title, members in groupby(specs, lambda spec: spec.family):
+        yield table_text(specs_table(list(members), convention, title, width), terminal)
         yield ""
-    yield fill(_note(convention), terminal.width)
+    yield fill(specs_note(convention), terminal.width)
+    yield fill("`netcalc specs NAME` shows the dims, vars, inputs and outputs of a spec.", terminal.width)
 
 
-def _table(specs: Sequence[ListedSpec], family: str = "", width: int = 0) -> Table:
-    """Table of the specs of a family, or of several families with a column for the family."""
-    from netcalc.render.table import Column, Row, Table
+def _page(name: str, convention: str, format_: options.Format, output: str | None, wide: bool) -> None:
+    """Write the page of a spec."""
+    from netcalc.analysis.spec_reference import describe
+    from netcalc.cli.output import json_lines, terminal_for, write
+    from netcalc.records.specs import spec_record
+    from netcalc.render.page import page_markdown, page_text
+    from netcalc.render.specs import settings_data, spec_page
+    from netcalc.render.table_csv import table_csv
+    from netcalc.spec import load_document
 
-    columns = [
-        Column(family or "name", "name", width=width),
-        Column("family", priority=10),
-        Column("parameters", "amount"),
-        Column("MACs", "amount", digits=4, width=7),
-        Column("description", "prose"),
-    ]
-    return Table(columns, [Row([s.name, None if family else s.family, s.params, s.macs, s.about]) for s in specs])
-
-
-def _data(specs: Sequence[ListedSpec]) -> Table:
-    from netcalc.render.table import Column, Row, Table
-
-    return Table([Column(field, "total") for field in _FIELDS], [Row(spec) for spec in specs])
-
-
-def _markdown(specs: Sequence[ListedSpec], convention: str, omitted: int) -> Iterator[str]:
-    """Yield a section for each family, in the order of the specs."""
-    from netcalc.render.table import rows_shown
-    from netcalc.render.table_markdown import table_markdown
-
-    for family, members in groupby(specs, lambda spec: spec.family):
-        yield from (f"## {family}", "")
-        yield from table_markdown(_table(list(members), family))
-        yield ""
-    if omitted:
-        yield from (rows_shown(len(specs), omitted), "")
-    yield _note(convention)
+    spec = describe(load_document(name), convention)
+    match format_:
+        case options.Format.JSON:
+            return write(json_lines(spec_record(spec)), output)
+        case options.Format.CSV:
+            return write(table_csv(settings_data(spec)), output)
+        case options.Format.MARKDOWN:
+            return write(page_markdown(spec_page(spec)), output)
+    return write(page_text(spec_page(spec), terminal_for(output, wide=wide)), output)
 
 
-def _note(convention: str) -> str:
-    return f"MACs: multiply-adds of one forward pass at the default sizes, counted as {convention} does."
+def _file_lines(name: str | None) -> list[str]:
+    """Return the lines of a spec's file; NetcalcError (E502) without a name."""
+    from netcalc.diagnostics import Diagnostic, NetcalcError
+    from netcalc.spec import load_document
+
+    if name is None:
+        raise NetcalcError(Diagnostic("E502", "--yaml prints one spec", hint="name it: netcalc specs resnet18 --yaml"))
+    path = load_document(name).path
+    if path is None:
+        raise NetcalcError(Diagnostic("E502", "--yaml prints a file, and standard input is none"))
+    return path.read_text(encoding="utf-8").splitlines()

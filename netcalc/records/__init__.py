@@ -23,6 +23,7 @@ VERSIONS: dict[str, int] = {
     "verify": 1,
     "weights": 1,
     "specs": 1,
+    "spec-page": 1,
     "ops": 1,
     "operation": 1,
     "errors": 1,
@@ -36,6 +37,7 @@ _WRITERS = {
     "RunResult": ("run", "run_record"),
     "VerifyReport": ("verify", "verification_record"),
     "WeightsReport": ("weights", "weights_record"),
+    "SpecReference": ("specs", "spec_record"),
     "NetcalcError": ("errors", "error_record"),
 }
 

@@ -17,7 +17,7 @@ from netcalc.records.errors import ErrorsRecord
 from netcalc.records.explain import ExplanationRecord
 from netcalc.records.ops import OperationRecord, OperationsRecord
 from netcalc.records.run import RunRecord
-from netcalc.records.specs import SpecsRecord
+from netcalc.records.specs import SpecRecord, SpecsRecord
 from netcalc.records.summary import SummaryRecord
 from netcalc.records.verify import VerificationRecord
 from netcalc.records.weights import WeightsRecord
@@ -108,6 +108,7 @@ _SCHEMAS: Mapping[str, Callable[[], Schema]] = {
     "verify": partial(_schema_of, VerificationRecord),
     "weights": partial(_schema_of, WeightsRecord),
     "specs": partial(_schema_of, SpecsRecord),
+    "spec-page": partial(_schema_of, SpecRecord),
     "ops": partial(_schema_of, OperationsRecord),
     "operation": partial(_schema_of, OperationRecord),
     "errors": partial(_schema_of, ErrorsRecord),

@@ -1,19 +1,21 @@
-"""Record of ``specs``: the shipped specs."""
+"""Records of ``specs``: the list of shipped specs, and the page of one."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from typing_extensions import TypedDict
 
-from netcalc.analysis.catalogue import ListedSpec
+from netcalc.analysis.spec_reference import SettingReference, SpecReference, TensorReference
 from netcalc.records import schema_id
-from netcalc.records.values import Count, count
+from netcalc.records.values import Count, TensorRecord, count, plain, tensor
+from netcalc.spec.shipped import CatalogueEntry
 
-__all__ = ["SpecsRecord", "specs_record"]
+__all__ = ["SpecRecord", "SpecsRecord", "spec_record", "specs_record"]
 
 
-class SpecRecord(TypedDict):
+class ListedSpec(TypedDict):
     """A spec with its figures at the default sizes."""
 
     name: str
@@ -24,6 +26,8 @@ class SpecRecord(TypedDict):
     """Multiply-adds of one forward pass."""
     about: str
     source: str
+    aliases: list[str]
+    """Other names under which the spec is found."""
 
 
 class SpecsRecord(TypedDict):
@@ -32,10 +36,56 @@ class SpecsRecord(TypedDict):
     schema: str
     convention: str
     """Counting convention of the MACs."""
-    specs: list[SpecRecord]
+    specs: list[ListedSpec]
 
 
-def specs_record(specs: Iterable[ListedSpec], convention: str) -> SpecsRecord:
+class SettingRecord(TypedDict):
+    """A dim or var."""
+
+    type: str
+    default: Any
+    """Evaluated default; null or a formula if the dim is symbolic."""
+    expression: str | None
+    """Text of a default that is computed from other settings."""
+    limits: str
+    about: str
+
+
+class DescribedTensor(TensorRecord):
+    """An input or output at the default sizes."""
+
+    about: str
+    default: float | None
+    """Value of all elements of an input that is not given; null if it is required."""
+
+
+class PublishedRecord(TypedDict):
+    """A figure that the source of the spec prints."""
+
+    figure: str
+    value: str | int
+    """The figure as printed."""
+    where: str
+    note: str
+
+
+class SpecRecord(ListedSpec):
+    """The page of one spec."""
+
+    schema: str
+    convention: str
+    file: str | None
+    """Path of the spec's file; null for standard input."""
+    extends: str | None
+    """The spec from which it inherits."""
+    dims: dict[str, SettingRecord]
+    vars: dict[str, SettingRecord]
+    inputs: dict[str, DescribedTensor]
+    outputs: dict[str, DescribedTensor]
+    published: list[PublishedRecord]
+
+
+def specs_record(specs: Iterable[CatalogueEntry], convention: str) -> SpecsRecord:
     """Return the record of a list of specs."""
     return {
         "schema": schema_id("specs"),
@@ -44,11 +94,48 @@ def specs_record(specs: Iterable[ListedSpec], convention: str) -> SpecsRecord:
             {
                 "name": spec.name,
                 "family": spec.family,
-                "params": count(spec.params),
-                "macs": count(spec.macs),
+                "params": spec.params,
+                "macs": spec.macs[convention],
                 "about": spec.about,
                 "source": spec.source,
+                "aliases": list(spec.aliases),
             }
             for spec in specs
         ],
     }
+
+
+def spec_record(spec: SpecReference) -> SpecRecord:
+    """Return the record of one spec's page."""
+    return {
+        "schema": schema_id("spec-page"),
+        "convention": spec.convention,
+        "name": spec.name,
+        "family": spec.family,
+        "params": count(spec.params),
+        "macs": count(spec.macs),
+        "about": spec.about,
+        "source": spec.source,
+        "aliases": list(spec.aliases),
+        "file": spec.file,
+        "extends": spec.extends,
+        "dims": {setting.name: _setting(setting) for setting in spec.dims},
+        "vars": {setting.name: _setting(setting) for setting in spec.vars},
+        "inputs": {declared.name: _tensor(declared) for declared in spec.inputs},
+        "outputs": {declared.name: _tensor(declared) for declared in spec.outputs},
+        "published": [{"figure": p.figure, "value": p.value, "where": p.where, "note": p.note} for p in spec.published],
+    }
+
+
+def _setting(setting: SettingReference) -> SettingRecord:
+    return {
+        "type": setting.type,
+        "default": plain(setting.default),
+        "expression": setting.expression or None,
+        "limits": setting.limits,
+        "about": setting.about,
+    }
+
+
+def _tensor(declared: TensorReference) -> DescribedTensor:
+    return {**tensor(declared.type), "about": declared.about, "default": declared.default}

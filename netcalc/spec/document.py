@@ -117,6 +117,9 @@ class Document(_Part):
     about: str = Field("", description="description in one line")
     source: str = Field("", description="paper or reference implementation")
     family: str = Field("", description="heading in the list of specs")
+    aliases: list[Annotated[str, Field(min_length=1)]] = Field(
+        default=[], description="other names under which a shipped spec is found, such as that of a checkpoint"
+    )
     published: list[Published] = Field(default=[], description="figures that the source prints")
     extends: str | None = Field(None, description="a spec from which this one inherits")
     import_: list[str] = Field(default=[], alias="import", description="files whose blocks this spec uses")

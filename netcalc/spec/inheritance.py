@@ -61,6 +61,8 @@ def merged(parent: Cursor, child: Cursor) -> Cursor:
     data.pop("extends", None)
     if "published" not in child.data:
         data.pop("published", None)  # published figures describe the parent only
+    if "aliases" not in child.data:
+        data.pop("aliases", None)  # and so do its other names
     if "import" in data and "import" not in child.data:
         data.pop("import")  # the parent's imported blocks are already in its blocks
     return Cursor(data, (), spans)

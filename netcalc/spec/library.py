@@ -16,6 +16,7 @@ from netcalc.spec.cursor import Cursor
 from netcalc.spec.document import BlockDecl, Document
 from netcalc.spec.inheritance import merged, with_current_names
 from netcalc.spec.line_syntax import MODIFIERS, SEQUENCE
+from netcalc.spec.shipped import aliases, catalogue, shipped, shipped_blocks, shipped_file, specs_dir, unaliased
 from netcalc.spec.validation import validate
 from netcalc.spec.yaml_document import parse_yaml
 
@@ -26,9 +27,6 @@ __all__ = [
     "load_data",
     "load_document",
     "load_text",
-    "shipped",
-    "shipped_blocks",
-    "specs_dir",
 ]
 
 
@@ -43,28 +41,15 @@ class Block(NamedTuple):
 
 @dataclass(eq=False, slots=True)
 class Loaded:
-    """A spec with everything that it extends and imports."""
+    """A spec with everything that it extends and imports; ``path`` is its file, if it has one."""
 
     document: Document
     cursor: Cursor
     label: str
     blocks: dict[str, Block] = field(default_factory=dict)
     warnings: tuple[Diagnostic, ...] = ()
-
-
-def specs_dir() -> Path:
-    """Return the folder of the specs that ship with netcalc."""
-    package = Path(__file__).parent.parent
-    inside = package / "specs"
-    return inside if inside.is_dir() else package.parent / "specs"
-
-
-@cache
-def shipped() -> dict[str, Path]:
-    """Return the files of the shipped specs by name, without the shared blocks."""
-    root = specs_dir()
-    paths = (*sorted(root.glob("*.yaml")), *sorted(root.glob("*/*.yaml")))  # a folder for each family
-    return {path.stem: path for path in paths if path.parent.name != "blocks"}
+    extends: str | None = None
+    path: Path | None = None
 
 
 def load_document(spec: str | Path) -> Loaded:
@@ -111,34 +96,23 @@ def find_block(name: str, home: Loaded) -> Block | None:
 
 
 @cache
-def shipped_blocks() -> tuple[str, ...]:
-    """Return the names of the shipped blocks."""
-    return tuple(sorted(path.stem for path in (specs_dir() / "blocks").glob("*.yaml")))
-
-
-@cache
 def _shipped_block(name: str) -> Block | None:
     path = specs_dir() / "blocks" / f"{name}.yaml"
     return _load(path, ()).blocks.get(name) if name.isidentifier() and path.is_file() else None
 
 
-@cache
-def _shipped_file(name: str) -> Path | None:
-    """Return the file of a shipped spec, without listing all of them."""
-    root = specs_dir()
-    folders = (Path(entry) for entry in os.scandir(root) if entry.is_dir() and entry.name != "blocks")
-    candidates = (folder / f"{name}.yaml" for folder in (root, *folders))
-    return next((path for path in candidates if path.is_file()), None) if "/" not in name else None
-
-
 def _resolve(spec: str) -> Path:
+    """Return the file of a spec: a path with a separator or suffix, a shipped name, an alias, or another path."""
     path = Path(spec)
-    if path.suffix in (".yaml", ".yml") or path.is_file() or "/" in spec:
+    written_as_path = path.suffix != "" or "/" in spec or os.sep in spec
+    if written_as_path and path.exists():
         return path
-    found = _shipped_file(spec)
+    found = shipped_file(spec) or shipped_file(unaliased(spec) or "")
     if found is not None:
         return found
-    hint = did_you_mean(spec, shipped())
+    if path.is_file() or path.suffix in (".yaml", ".yml") or "/" in spec:
+        return path
+    hint = did_you_mean(spec, [*catalogue(), *aliases()])
     raise NetcalcError(
         Diagnostic(
             "E005",
@@ -170,7 +144,9 @@ def _read(path: Path, real: Path, chain: tuple[Path, ...]) -> Loaded:
         raise NetcalcError(Diagnostic("E004", f"{path} is not UTF-8 text: {error.reason}")) from None
     except OSError as error:
         raise NetcalcError(_unreadable(path, error)) from None
-    return _assemble(parse_yaml(text, _label(path)), _label(path), path.parent, (*chain, real))
+    loaded = _assemble(parse_yaml(text, _label(path)), _label(path), path.parent, (*chain, real))
+    loaded.path = real
+    return loaded
 
 
 def _unreadable(path: Path, error: OSError) -> Diagnostic:
@@ -202,7 +178,7 @@ def _assemble(cursor: Cursor, label: str, folder: Path, chain: tuple[Path, ...])
     for index, name in enumerate(own.import_):
         imported |= _follow(name, cursor["import"][index], folder, chain).blocks
     document = validate(cursor) if own.extends is not None else own
-    loaded = Loaded(document, cursor, label, imported, tuple(warnings))
+    loaded = Loaded(document, cursor, label, imported, tuple(warnings), own.extends)
     for name, decl in document.blocks.items():
         if name in MODIFIERS or name == SEQUENCE or ops.find(name) is not None:
             kind = "a modifier" if name in MODIFIERS else "an operation"
@@ -216,7 +192,7 @@ def _follow(name: str, cursor: Cursor, folder: Path, chain: tuple[Path, ...]) ->
     """Load the file that ``extends`` or ``import`` names, from the folder of the spec or the shipped specs."""
     stem = name if name.endswith((".yaml", ".yml")) else f"{name}.yaml"
     candidates = [folder / stem, specs_dir() / stem]
-    path = next((c for c in candidates if c.is_file()), _shipped_file(name))
+    path = next((c for c in candidates if c.is_file()), shipped_file(name))
     if path is None:
         raise NetcalcError(
             Diagnostic(

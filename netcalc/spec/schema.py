@@ -7,8 +7,8 @@ from typing import Any
 from netcalc import ops
 from netcalc.opdef import Operation
 from netcalc.spec.document import Document
-from netcalc.spec.library import shipped_blocks
 from netcalc.spec.line_syntax import MODIFIERS
+from netcalc.spec.shipped import shipped_blocks
 
 __all__ = ["operation_schema", "spec_schema"]
 

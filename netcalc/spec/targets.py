@@ -6,9 +6,10 @@ from netcalc import ops
 from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
 from netcalc.spec.elaboration import Elaboration
 from netcalc.spec.evaluate import evaluate
-from netcalc.spec.library import Block, find_block, shipped_blocks
+from netcalc.spec.library import Block, find_block
 from netcalc.spec.line_syntax import SEQUENCE, Line
 from netcalc.spec.scope import Scope
+from netcalc.spec.shipped import shipped_blocks
 
 __all__ = ["block_of", "resolve_target", "target_names"]
 

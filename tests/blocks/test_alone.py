@@ -7,7 +7,8 @@ import re
 import pytest
 
 from netcalc.analysis.walk import instances
-from netcalc.spec.library import find_block, load_text, shipped_blocks, specs_dir
+from netcalc.spec.library import find_block, load_text
+from netcalc.spec.shipped import shipped_blocks, specs_dir
 from netcalc.verification.verify import verify
 from tests.spec.harness import program, shapes
 

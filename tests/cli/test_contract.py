@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from netcalc.spec.library import shipped
+from netcalc.spec.shipped import shipped
 from tests.conftest import CommandResult
 
 SMALL = str(Path(__file__).parent.parent / "fixtures" / "small.yaml")

@@ -17,9 +17,9 @@ import netcalc as package
 from netcalc import ops
 from netcalc.cli.app import COMMANDS
 from netcalc.cli.options import read_program
-from netcalc.spec.library import shipped, specs_dir
 from netcalc.spec.line_syntax import MODIFIERS
 from netcalc.spec.schema import spec_schema
+from netcalc.spec.shipped import shipped, specs_dir
 from tests.conftest import CommandResult
 
 ROOT = Path(__file__).parent.parent.parent

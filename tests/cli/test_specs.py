@@ -6,10 +6,12 @@ import csv
 import io
 import json
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 import netcalc as package
+from netcalc.spec.shipped import shipped, specs_dir
 from tests.conftest import CommandResult
 
 
@@ -31,9 +33,45 @@ def test_figures_equal_those_of_the_summary(netcalc: Callable[..., CommandResult
 
 
 def test_the_search_ignores_case(netcalc: Callable[..., CommandResult]) -> None:
-    rows = list(csv.DictReader(io.StringIO(netcalc("specs", "RESNET-34", "--format", "csv").out)))
+    rows = list(csv.DictReader(io.StringIO(netcalc("specs", "--search", "RESNET-34", "--format", "csv").out)))
     assert "resnet34" in [row["name"] for row in rows]
     assert all("resnet-34" in " ".join(row.values()).lower() for row in rows)
+
+
+def test_the_page_of_a_spec(
+    netcalc: Callable[..., CommandResult], golden: Callable[[str, str], None], tmp_path: Path
+) -> None:
+    golden("specs/llama-3.1-8b.txt", netcalc("specs", "llama-3.1-8b").out.replace(str(specs_dir()), "specs"))
+    spec = tmp_path / "own.yaml"
+    spec.write_text(
+        "netcalc: 1\nname: own\nabout: Settings of every kind\ndims: {batch: }\n"
+        "vars: {width: {default: 8, min: 2, max: 64, about: units}, twice: '${2 * width}',\n"
+        "  kind: {default: a, choices: [a, b]}, on: true, none: null, mixed: [1, 2.5], empty: ''}\n"
+        "inputs: {x: [batch, width], bias: {shape: [width], default: 0, about: added at the end}}\n"
+        "layers: [{linear: '${twice}'}]\n"
+    )
+    golden("specs/own.txt", netcalc("specs", str(spec)).out.replace(str(tmp_path), "folder"))
+
+
+def test_every_format_of_a_page_has_all_settings(netcalc: Callable[..., CommandResult]) -> None:
+    record = json.loads(netcalc("specs", "t5-small", "--format", "json").out)
+    assert record == package.as_dict(package.describe("t5-small"))
+    rows = list(csv.DictReader(io.StringIO(netcalc("specs", "t5-small", "--format", "csv").out)))
+    assert [row["name"] for row in rows] == [*record["dims"], *record["vars"]]
+    markdown = netcalc("specs", "t5-small", "--format", "markdown").out
+    assert all(name in markdown for name in [*record["dims"], *record["vars"], *record["inputs"], *record["outputs"]])
+
+
+def test_yaml_is_the_file(netcalc: Callable[..., CommandResult]) -> None:
+    assert netcalc("specs", "gpt2", "--yaml").out == shipped()["gpt2"].read_text(encoding="utf-8")
+    ran = netcalc("specs", "--yaml")
+    assert (ran.code, ran.out) == (2, "")
+    assert "name it" in ran.err
+
+
+def test_a_name_is_also_a_word(netcalc: Callable[..., CommandResult]) -> None:
+    found = [spec["name"] for spec in json.loads(netcalc("specs", "--search", "bert-base", "-f", "json").out)["specs"]]
+    assert {"bert-base", "bert-base-cased"} <= set(found)
 
 
 @pytest.mark.parametrize("arguments", [["--family", "resnt"], ["nothing of the kind"]])

@@ -10,7 +10,8 @@ import pytest
 from netcalc.ir import Body, CallNode, InputSpec, Node, OpNode, Program, Tie, Value
 from netcalc.ir.check import ProgramError, check
 from netcalc.spec import elaborate, load_document
-from netcalc.spec.library import load_text, shipped
+from netcalc.spec.library import load_text
+from netcalc.spec.shipped import shipped
 from netcalc.tensor_type import TensorType
 
 SPEC = """

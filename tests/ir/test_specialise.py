@@ -17,7 +17,8 @@ from netcalc.ir import Program
 from netcalc.ir.check import check
 from netcalc.ir.specialise import specialise
 from netcalc.spec import elaborate, load_document
-from netcalc.spec.library import Loaded, load_text, shipped
+from netcalc.spec.library import Loaded, load_text
+from netcalc.spec.shipped import shipped
 
 #: Specs with padding that depends on the size, a choice by size, windows, attention, matrix products and a repeat.
 SMALL = {

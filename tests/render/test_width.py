@@ -19,7 +19,7 @@ from netcalc.render.page import Page, page_text
 from netcalc.render.report import VIEWS, list_page, tree_page
 from netcalc.render.text import Terminal, width_of
 from netcalc.spec import elaborate, load_document
-from netcalc.spec.library import shipped
+from netcalc.spec.shipped import shipped
 from tests.conftest import CommandResult
 
 SMALL = str(Path(__file__).parent.parent / "fixtures" / "small.yaml")

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from netcalc.analysis.cost import analyse
 from netcalc.diagnostics import NetcalcError
 from netcalc.spec import elaborate
-from netcalc.spec.library import load_text, shipped, specs_dir
+from netcalc.spec.library import load_text
+from netcalc.spec.shipped import shipped, specs_dir
 
 DRAWS = int(os.environ.get("NETCALC_DRAWS", "100"))
 

@@ -8,7 +8,8 @@ import pytest
 
 from netcalc.analysis.conventions import CONVENTIONS
 from netcalc.analysis.cost import Analysis
-from netcalc.spec.library import load_document, shipped
+from netcalc.spec.library import load_document
+from netcalc.spec.shipped import shipped
 from tests.zoo.harness import FAMILIES, built, torch_total
 
 TRUTH = [pytest.param(record, id=record["id"]) for family in FAMILIES.values() for record in family["truth"]]

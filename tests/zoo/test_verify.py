@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from netcalc.spec.library import load_document, shipped
+from netcalc.spec.library import load_document
+from netcalc.spec.shipped import shipped
 from netcalc.verification.verify import verify
 from tests.zoo.harness import FAMILIES, built
 

@@ -9,10 +9,19 @@ from netcalc.analysis.conventions.convention import Convention, Counted
 from netcalc.analysis.conventions.fvcore import FVCORE
 from netcalc.analysis.conventions.netcalc import NETCALC
 from netcalc.analysis.conventions.torch import TORCH, TORCHVISION
+from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
 
-__all__ = ["CONVENTIONS", "Convention", "Counted"]
+__all__ = ["CONVENTIONS", "Convention", "Counted", "convention_named"]
 
 #: Every convention by name.
 CONVENTIONS: dict[str, Convention] = {
     convention.name: convention for convention in (NETCALC, TORCH, TORCHVISION, FVCORE)
 }
+
+
+def convention_named(name: str) -> Convention:
+    """Return a convention; NetcalcError (E701) if there is none of that name."""
+    if name not in CONVENTIONS:
+        hint = did_you_mean(name, CONVENTIONS) or f"the conventions are {', '.join(CONVENTIONS)}"
+        raise NetcalcError(Diagnostic("E701", f"there is no counting convention {name!r}", hint=hint))
+    return CONVENTIONS[name]

@@ -1,0 +1,138 @@
+"""The reference page of a spec as typed data: its dims and vars, inputs and outputs, and published figures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from netcalc.analysis.cost import analyse
+from netcalc.dims import Dim
+from netcalc.ir import Program
+from netcalc.spec import elaborate
+from netcalc.spec.document import InputDecl, Published
+from netcalc.spec.library import Loaded
+from netcalc.spec.settings import Settings, resolve_settings
+from netcalc.tensor_type import TensorType
+
+__all__ = ["SettingReference", "SpecReference", "TensorReference", "describe"]
+
+
+class SettingReference(NamedTuple):
+    """A dim or var.
+
+    ``default`` is the evaluated default, and ``expression`` its text if it is computed from other settings.
+    ``limits`` is a phrase such as ``from 1 to 8``, or empty.
+    """
+
+    name: str
+    type: str
+    default: Any
+    expression: str
+    limits: str
+    about: str
+
+
+class TensorReference(NamedTuple):
+    """An input or output at the default sizes; ``default`` is the value of an input that may be left out."""
+
+    name: str
+    type: TensorType
+    about: str = ""
+    default: float | None = None
+
+
+class SpecReference(NamedTuple):
+    """The reference page of a spec as data; ``file`` is None for a spec that was not read from a file."""
+
+    name: str
+    about: str
+    family: str
+    source: str
+    file: str | None
+    extends: str | None
+    aliases: tuple[str, ...]
+    convention: str
+    params: Dim
+    macs: Dim
+    dims: tuple[SettingReference, ...]
+    vars: tuple[SettingReference, ...]
+    inputs: tuple[TensorReference, ...]
+    outputs: tuple[TensorReference, ...]
+    published: tuple[Published, ...]
+
+
+def describe(loaded: Loaded, convention: str = "netcalc") -> SpecReference:
+    """Return the reference page of a spec, with its figures at the default sizes.
+
+    Raises:
+        NetcalcError: the spec has errors, or the convention is unknown (E701).
+    """
+    program, document = elaborate(loaded), loaded.document
+    total = analyse(program, convention).total
+    settings = resolve_settings(loaded, {}, ())
+    return SpecReference(
+        program.name,
+        document.about,
+        document.family,
+        document.source,
+        None if loaded.path is None else str(loaded.path),
+        loaded.extends,
+        tuple(document.aliases),
+        convention,
+        total.params,
+        total.macs,
+        tuple(_dim(name, document.dims[name], settings) for name in settings.dims),
+        tuple(_var(name, document.vars[name], settings) for name in settings.vars),
+        tuple(_inputs(program, document.inputs)),
+        tuple(TensorReference(*pair) for pair in zip(program.output_names, program.main.output_types, strict=True)),
+        tuple(document.published),
+    )
+
+
+def _dim(name: str, declared: Any, settings: Settings) -> SettingReference:
+    stated = declared if isinstance(declared, dict) else {"default": declared}
+    about = str(stated.get("about") or "")
+    return SettingReference(name, "int", settings[name], _expression(stated.get("default")), _limits(stated), about)
+
+
+def _var(name: str, declared: Any, settings: Settings) -> SettingReference:
+    declaration = settings.declaration(name)
+    stated = declared if isinstance(declared, dict) and "default" in declared else {"default": declared}
+    type_ = _type_of(settings[name]) if declaration.type == "any" else declaration.type
+    type_ += "?" if declaration.nullable and declaration.type != "any" else ""
+    expression = _expression(stated["default"])
+    return SettingReference(name, type_, settings[name], expression, _limits(stated), declaration.about)
+
+
+def _type_of(value: Any) -> str:
+    """Return the type of a value that is computed or null, for a variable that declares none."""
+    return next((name for type_, name in _TYPES.items() if isinstance(value, type_)), "any")
+
+
+_TYPES: dict[type, str] = {bool: "bool", int: "int", float: "float", str: "str", list: "list"}
+
+
+def _expression(default: Any) -> str:
+    return default if isinstance(default, str) and "${" in default else ""
+
+
+def _limits(stated: Mapping[str, Any]) -> str:
+    """Return the limits of a setting as a phrase."""
+    low, high = stated.get("min"), stated.get("max")
+    parts = []
+    if low is not None and high is not None:
+        parts.append(f"from {low} to {high}")
+    elif low is not None or high is not None:
+        parts.append(f"at least {low}" if high is None else f"at most {high}")
+    if stated.get("multiple_of"):
+        parts.append(f"a multiple of {stated['multiple_of']}")
+    if stated.get("choices"):
+        parts.append(" | ".join("null" if choice is None else str(choice) for choice in stated["choices"]))
+    return ", ".join(parts)
+
+
+def _inputs(program: Program, declared: Mapping[str, InputDecl | list[int | str]]) -> Iterator[TensorReference]:
+    for spec in program.inputs:
+        stated = declared[spec.name]
+        about = stated.about if isinstance(stated, InputDecl) else ""
+        yield TensorReference(spec.name, spec.type, about, spec.default)

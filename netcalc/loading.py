@@ -1,0 +1,130 @@
+"""The functions of the Python API: networks are loaded from specs, compared and described."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from netcalc.network import Network
+from netcalc.spec import elaborate, library
+
+if TYPE_CHECKING:
+    from netcalc.analysis.compare import Comparison
+    from netcalc.analysis.spec_reference import SpecReference
+
+__all__ = ["compare", "describe", "load", "load_data", "loads"]
+
+
+def load(
+    spec: str | Path,
+    *,
+    set: Mapping[str, Any] | None = None,
+    symbolic: Collection[str] = (),
+    training: bool = False,
+) -> Network:
+    """Load a network from a spec file, by the name of a shipped spec, or from standard input (``-``).
+
+    Args:
+        spec: ``"resnet34"``, ``"my/net.yaml"`` or ``"-"``.
+        set: values of dims and vars by name, which replace the spec's own.
+        symbolic: dims that are kept as symbols, so that shapes and counts are formulas.
+        training: True for the training mode of every operation.
+
+    Raises:
+        NetcalcError: with every error in the spec and the settings.
+    """
+    return _network(library.load_document(spec), set, symbolic, training)
+
+
+def loads(
+    text: str,
+    *,
+    set: Mapping[str, Any] | None = None,
+    symbolic: Collection[str] = (),
+    training: bool = False,
+    folder: str | Path | None = None,
+) -> Network:
+    """Load a network from a spec in a string; arguments as for :func:`load`.
+
+    Args:
+        text: the YAML text of the spec.
+        folder: folder that paths in its ``extends`` and ``import`` are relative to; the current one by default.
+
+    Raises:
+        NetcalcError: with every error in the spec and the settings.
+    """
+    loaded = library.load_text(text, folder=None if folder is None else Path(folder))
+    return _network(loaded, set, symbolic, training)
+
+
+def load_data(
+    data: Mapping[str, Any],
+    *,
+    set: Mapping[str, Any] | None = None,
+    symbolic: Collection[str] = (),
+    training: bool = False,
+    folder: str | Path | None = None,
+) -> Network:
+    """Load a network from a spec given as Python data; arguments as for :func:`load`.
+
+    Args:
+        data: mapping with the structure of a YAML spec: string keys, lists or tuples, strings, numbers, booleans, None.
+        folder: folder that paths in its ``extends`` and ``import`` are relative to; the current one by default.
+
+    Raises:
+        NetcalcError: with every error in the spec and the settings; its places are paths such as ``layers[0].linear``.
+
+    >>> import netcalc
+    >>> netcalc.load_data({"netcalc": 1, "inputs": {"x": [1, 8]}, "layers": [{"linear": 2}]}).params
+    18
+    """
+    loaded = library.load_data(data, folder=None if folder is None else Path(folder))
+    return _network(loaded, set, symbolic, training)
+
+
+def compare(
+    first: Network | str | Path, second: Network | str | Path, *more: Network | str | Path, convention: str = "netcalc"
+) -> Comparison:
+    """Compare networks: totals, operations, and layers with matching paths.
+
+    Args:
+        first, second, more: networks, or specs by name or path.
+        convention: counting convention of MACs and FLOPs.
+
+    Raises:
+        NetcalcError: if a spec cannot be loaded, or the convention is unknown.
+
+    >>> import netcalc
+    >>> [row.path for row in netcalc.compare("resnet34", "resnet18").rows()]
+    ['layer1.2', 'layer2.2', 'layer3.2', 'layer4.2']
+    """
+    from netcalc.analysis.compare import compare as compare_analyses
+
+    networks = [spec if isinstance(spec, Network) else load(spec) for spec in (first, second, *more)]
+    return compare_analyses([network.analysis(convention) for network in networks])
+
+
+def describe(spec: str | Path, *, convention: str = "netcalc") -> SpecReference:
+    """Describe a spec: its dims and vars, inputs and outputs at the default sizes, and published figures.
+
+    Args:
+        spec: as for :func:`load`.
+        convention: counting convention of the MACs.
+
+    Raises:
+        NetcalcError: with every error in the spec, or if the convention is unknown.
+
+    >>> import netcalc
+    >>> [(var.name, var.default) for var in netcalc.describe("mlp").vars]
+    [('features', 784), ('hidden', [512, 256]), ('classes', 10)]
+    """
+    from netcalc.analysis.spec_reference import describe as describe_loaded
+
+    return describe_loaded(library.load_document(spec), convention)
+
+
+def _network(
+    loaded: library.Loaded, settings: Mapping[str, Any] | None, symbolic: Collection[str], training: bool
+) -> Network:
+    return Network(elaborate(loaded, settings, symbolic=symbolic, training=training))

@@ -1,0 +1,150 @@
+"""Lists of shipped specs, and the page of one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import Any
+
+from netcalc.analysis.spec_reference import SettingReference, SpecReference, TensorReference
+from netcalc.dims import Poly
+from netcalc.render.numbers import exact
+from netcalc.render.page import Line, Page, Paragraph
+from netcalc.render.table import Column, Kind, Row, Table, rows_shown
+from netcalc.render.table_markdown import table_markdown
+from netcalc.spec.shipped import CatalogueEntry
+
+__all__ = ["settings_data", "spec_page", "specs_data", "specs_markdown", "specs_note", "specs_table"]
+
+
+def specs_table(specs: Sequence[CatalogueEntry], convention: str, family: str = "", width: int = 0) -> Table:
+    """Specs of a family, or of several families with a column for the family."""
+    columns = [
+        Column(family or "name", "name", width=width),
+        Column("family", priority=10),
+        Column("parameters", "amount"),
+        Column("MACs", "amount", digits=4, width=7),
+        Column("description", "prose"),
+    ]
+    rows = [Row([s.name, None if family else s.family, s.params, s.macs[convention], s.about]) for s in specs]
+    return Table(columns, rows)
+
+
+def specs_data(specs: Sequence[CatalogueEntry], convention: str) -> Table:
+    """Specs with all fields, for CSV."""
+    fields = ("name", "family", "params", "macs", "about", "source", "aliases", "file")
+    rows = [
+        Row([s.name, s.family, s.params, s.macs[convention], s.about, s.source, " ".join(s.aliases), s.file])
+        for s in specs
+    ]
+    return Table([Column(field, "total" if field in ("params", "macs") else "text") for field in fields], rows)
+
+
+def specs_markdown(specs: Sequence[CatalogueEntry], convention: str, omitted: int) -> Iterator[str]:
+    """Yield a section for each family, in the order of the specs."""
+    for family, members in groupby(specs, lambda spec: spec.family):
+        yield from (f"## {family}", "")
+        yield from table_markdown(specs_table(list(members), convention, family))
+        yield ""
+    if omitted:
+        yield from (rows_shown(len(specs), omitted), "")
+    yield specs_note(convention)
+
+
+def specs_note(convention: str) -> str:
+    """Return the remark below a list of specs."""
+    return f"MACs: multiply-adds of one forward pass at the default sizes, counted as {convention} does."
+
+
+def spec_page(spec: SpecReference) -> Page:
+    """The page of a spec: facts, dims, vars, inputs, outputs and published figures."""
+    yield Paragraph([Line(f": {spec.about}" if spec.about else "", spec.name)])
+    yield Table([Column("fact"), Column("text", "prose")], [Row(fact) for fact in _facts(spec)], header=False)
+    for title, settings in (("dim", spec.dims), ("var", spec.vars)):
+        if settings:
+            yield _settings(title, settings)
+    for title, tensors in (("input", spec.inputs), ("output", spec.outputs)):
+        if tensors:
+            yield _tensors(title, tensors)
+    if spec.published:
+        columns = [Column("published", "name"), Column("value"), Column("where", "prose"), Column("note", "prose")]
+        rows = [Row([p.figure, str(p.value), p.where, p.note]) for p in spec.published]
+        yield Table(columns, rows)
+    if spec.file:
+        yield Paragraph([Line(f"file: {spec.file}")], verbatim=True)
+
+
+def settings_data(spec: SpecReference) -> Table:
+    """Dims and vars of a spec with all fields, for CSV."""
+    fields = ("kind", "name", "type", "default", "expression", "limits", "about")
+    rows = [
+        Row([kind, s.name, s.type, _written(s.default), s.expression, s.limits, s.about])
+        for kind, settings in (("dim", spec.dims), ("var", spec.vars))
+        for s in settings
+    ]
+    return Table([Column(field) for field in fields], rows)
+
+
+def _facts(spec: SpecReference) -> Iterator[tuple[str, str]]:
+    facts: Mapping[str, Any] = {
+        "family": spec.family,
+        "parameters": exact(spec.params),
+        "MACs": f"{exact(spec.macs)} in one forward pass at the default sizes, counted as {spec.convention} does",
+        "source": spec.source,
+        "extends": spec.extends,
+        "aliases": ", ".join(spec.aliases),
+    }
+    return ((name, text) for name, text in facts.items() if text)
+
+
+def _settings(title: str, settings: Sequence[SettingReference]) -> Table:
+    columns = [
+        Column(title, "name"),
+        Column("type", priority=20),
+        Column("default", "prose"),
+        Column("limits", "prose", priority=30),
+        Column("meaning", "prose"),
+    ]
+    rows = [Row([s.name, s.type, _default(s), s.limits, s.about]) for s in settings]
+    return Table(columns, rows)
+
+
+def _default(setting: SettingReference) -> str:
+    value = setting.default
+    if isinstance(value, Poly) and not setting.expression:
+        return "symbolic"
+    shown = _written(value)
+    return f"{shown} = {_formula(setting.expression)}" if setting.expression else shown
+
+
+def _formula(expression: str) -> str:
+    """Return an expression without its ``${}`` if it is the whole text."""
+    whole = expression.startswith("${") and expression.endswith("}") and expression.count("${") == 1
+    return expression[2:-1] if whole else expression
+
+
+def _written(value: Any) -> str:
+    """Return a value as YAML writes it."""
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{key}: {_written(item)}" for key, item in value.items()) + "}"
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(map(_written, value)) + "]"
+    return str(value) or "''"
+
+
+def _tensors(title: str, tensors: Sequence[TensorReference]) -> Table:
+    shape: Kind = "shape"
+    columns = [
+        Column(title, "name"),
+        Column("shape", shape),
+        Column("type"),
+        Column("default"),
+        Column("meaning", "prose"),
+    ]
+    rows = [
+        Row([t.name, t.type.shape, t.type.dtype, "" if t.default is None else f"{t.default:g}", t.about])
+        for t in tensors
+    ]
+    return Table(columns, rows)

@@ -1,0 +1,98 @@
+"""The specs and blocks that ship with netcalc, and the catalogue of their figures."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+__all__ = [
+    "CATALOGUE",
+    "CatalogueEntry",
+    "aliases",
+    "catalogue",
+    "shipped",
+    "shipped_blocks",
+    "shipped_file",
+    "specs_dir",
+    "unaliased",
+]
+
+#: File of the catalogue in the folder of the specs.
+CATALOGUE = "catalogue.json"
+
+
+class CatalogueEntry(NamedTuple):
+    """A shipped spec with its figures at the default sizes; ``macs`` gives the multiply-adds by convention."""
+
+    name: str
+    file: str
+    family: str
+    about: str
+    source: str
+    aliases: tuple[str, ...]
+    params: int
+    macs: Mapping[str, int]
+
+
+@cache
+def specs_dir() -> Path:
+    """Return the folder of the specs that ship with netcalc."""
+    package = Path(__file__).parent.parent
+    inside = package / "specs"
+    return inside if inside.is_dir() else package.parent / "specs"
+
+
+@cache
+def shipped() -> dict[str, Path]:
+    """Return the files of the shipped specs by name, without the shared blocks."""
+    root = specs_dir()
+    paths = (*sorted(root.glob("*.yaml")), *sorted(root.glob("*/*.yaml")))  # a folder for each family
+    return {path.stem: path for path in paths if path.parent.name != "blocks"}
+
+
+@cache
+def shipped_file(name: str) -> Path | None:
+    """Return the file of a shipped spec without listing all of them; None if there is none."""
+    root = specs_dir()
+    folders = (Path(entry) for entry in os.scandir(root) if entry.is_dir() and entry.name != "blocks")
+    candidates = (folder / f"{name}.yaml" for folder in (root, *folders))
+    return next((path for path in candidates if path.is_file()), None) if "/" not in name else None
+
+
+@cache
+def shipped_blocks() -> tuple[str, ...]:
+    """Return the names of the shipped blocks."""
+    return tuple(sorted(path.stem for path in (specs_dir() / "blocks").glob("*.yaml")))
+
+
+@cache
+def catalogue() -> dict[str, CatalogueEntry]:
+    """Return the catalogue of the shipped specs by name, read from a file without loading a spec."""
+    data: dict[str, Any] = json.loads((specs_dir() / CATALOGUE).read_text(encoding="utf-8"))
+    return {name: CatalogueEntry(name, **{**entry, "aliases": tuple(entry["aliases"])}) for name, entry in data.items()}
+
+
+def unaliased(name: str) -> str | None:
+    """Return the shipped spec that an alias stands for, or None.
+
+    Upper and lower case are the same, and the organisation before a slash may be left out: ``bert-base-uncased`` is
+    ``google-bert/bert-base-uncased``.
+
+    >>> unaliased("bert-base-uncased")
+    'bert-base'
+    """
+    return aliases().get(name.lower())
+
+
+@cache
+def aliases() -> dict[str, str]:
+    """Return the shipped spec of every alias in lower case, with and without its organisation."""
+    found: dict[str, str] = {}
+    for entry in catalogue().values():
+        for alias in entry.aliases:
+            found[alias.lower()] = found[alias.lower().rpartition("/")[2]] = entry.name
+    return found

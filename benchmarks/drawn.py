@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from netcalc.analysis.walk import instances
+from netcalc.analysis import walk
 from netcalc.ir import CheckpointLocation, Program, join
 from netcalc.numerics.parameters import Parameters
 
@@ -21,7 +21,8 @@ def weights(program: Program) -> dict[str, np.ndarray]:
     parameters, rng = Parameters(program, seed=SEED), np.random.default_rng(SEED)
     pieces: dict[str, list[np.ndarray]] = {}
     axes: dict[str, int] = {}
-    for instance in instances(program):
+    declared = {p.path: p.entries for p in walk.parameters(program)}
+    for instance in walk.instances(program):
         for param in instance.node.params:
             path = join(instance.path, param.name)
             if path != instance.owners[param.name]:
@@ -33,9 +34,10 @@ def weights(program: Program) -> dict[str, np.ndarray]:
                 array = rng.normal(0, 0.1, array.shape).astype(np.float32)
             elif array.ndim == 1:
                 array = array + rng.normal(0, 0.02, array.shape).astype(np.float32)
-            location = instance.locations.get(param.name) or CheckpointLocation(path)
-            axes[location.name] = location.axis
-            pieces.setdefault(location.name, []).append(array.T if location.transpose else array)
+            location = declared[path][0].alternatives[0] if declared[path] else CheckpointLocation.of(path)
+            (name,) = location.names
+            axes[name] = location.axis
+            pieces.setdefault(name, []).append(array.T if location.transpose else array)
     return {
         name: np.array(np.concatenate(parts, axes[name]) if len(parts) > 1 else parts[0], order="C")
         for name, parts in pieces.items()

@@ -3,43 +3,55 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from netcalc.dtypes import DType
-from netcalc.ir import Body, CheckpointLocation, OpNode, Program, Tie, dtype_of, join
+from netcalc.ir import Body, CheckpointEntry, CheckpointMap, OpNode, Program, Tie, dtype_of, join
 from netcalc.opdef import Param
 
 __all__ = ["Instance", "ParameterInstance", "dtype_of", "instances", "parameters"]
+
+#: The checkpoint entries of the spec and of the blocks around an operation, outermost first, with the paths of these.
+_Maps: TypeAlias = tuple[tuple[str, CheckpointMap], ...]
 
 
 class Instance(NamedTuple):
     """An operation of the unrolled program.
 
     ``owners`` maps the name of each parameter to the path of the tensor that is used, which is another path if the
-    parameter is tied or its layer shares weights. ``locations`` maps it to its place in a reference checkpoint.
+    parameter is tied or its layer shares weights.
     """
 
     path: str
     node: OpNode
     owners: Mapping[str, str]
-    locations: Mapping[str, CheckpointLocation]
+    checkpoints: _Maps
 
 
 class ParameterInstance(NamedTuple):
-    """A parameter or buffer of the unrolled program; tied if ``owner`` is another path."""
+    """A parameter or buffer of the unrolled program; tied if ``owner`` is another path.
+
+    ``checkpoints`` are the maps that may have an entry for it.
+    """
 
     path: str
     param: Param
     dtype: DType
     owner: str
     frozen: bool
-    location: CheckpointLocation | None
     op: str
+    checkpoints: _Maps
 
     @property
     def tied(self) -> bool:
         """True if the tensor belongs to another path."""
         return self.owner != self.path
+
+    @property
+    def entries(self) -> tuple[CheckpointEntry, ...]:
+        """Declared places in the reference's checkpoint, under full names; those of the spec precede its blocks'."""
+        found = ((prefix, checkpoint.find(_below(self.path, prefix))) for prefix, checkpoint in self.checkpoints)
+        return tuple(_absolute(entry, prefix) for prefix, entry in found if entry is not None)
 
 
 class _Place(NamedTuple):
@@ -47,13 +59,13 @@ class _Place(NamedTuple):
 
     prefix: str
     owner: str
-    checkpoints: tuple[tuple[str, Mapping[str, CheckpointLocation]], ...]
+    checkpoints: _Maps
 
 
 def instances(program: Program) -> Iterator[Instance]:
     """Yield every operation in order of execution, repeats unrolled."""
     owners: dict[str, str] = {}  # tied paths only
-    yield from _walk(program.main, _Place("", "", (("", program.main.checkpoint),)), owners)
+    yield from _walk(program.main, _Place("", "", _with(program.main, "", ())), owners)
 
 
 def parameters(program: Program) -> Iterator[ParameterInstance]:
@@ -71,8 +83,8 @@ def parameters(program: Program) -> Iterator[ParameterInstance]:
                 dtype_of(param, instance.node, program.dtype),
                 instance.owners[param.name],
                 instance.node.frozen,
-                instance.locations.get(param.name),
                 instance.node.op.name,
+                instance.checkpoints,
             )
 
 
@@ -85,13 +97,11 @@ def _walk(body: Body, place: _Place, owners: dict[str, str]) -> Iterator[Instanc
             name = node.instance(index)
             prefix = join(place.prefix, name)
             owner = join(place.owner, name) if node.shares is None else _target(node.shares, place)
-            checkpoints = (*place.checkpoints, (prefix, node.body.checkpoint))
-            yield from _walk(node.body, _Place(prefix, owner, checkpoints), owners)
+            yield from _walk(node.body, _Place(prefix, owner, _with(node.body, prefix, place.checkpoints)), owners)
 
 
 def _instance(node: OpNode, place: _Place, owners: dict[str, str]) -> Instance:
     used: dict[str, str] = {}
-    locations: dict[str, CheckpointLocation] = {}
     for param in node.params:
         path = join(join(place.prefix, node.name), param.name)
         tie = node.ties.get(param.name)
@@ -100,25 +110,25 @@ def _instance(node: OpNode, place: _Place, owners: dict[str, str]) -> Instance:
         if owner != path:
             owners[path] = owner
         used[param.name] = owner
-        location = _location(path, place)
-        if location is not None:
-            locations[param.name] = location
-    return Instance(join(place.prefix, node.name), node, used, locations)
+    return Instance(join(place.prefix, node.name), node, used, place.checkpoints)
 
 
 def _target(tie: Tie, place: _Place) -> str:
     return tie.target if tie.absolute else join(place.owner, tie.target)
 
 
-def _location(path: str, place: _Place) -> CheckpointLocation | None:
-    """Return the place of a parameter in the checkpoint, as the innermost block that maps it declares it.
+def _with(body: Body, prefix: str, outer: _Maps) -> _Maps:
+    return (*outer, (prefix, body.checkpoint)) if body.checkpoint else outer
 
-    The name is absolute.
-    """
-    for prefix, checkpoint in reversed(place.checkpoints):
-        relative = path.removeprefix(prefix + ".") if prefix else path
-        if relative in checkpoint:
-            location = checkpoint[relative]
-            name = location.name[1:] if location.name.startswith("/") else join(prefix, location.name)
-            return location._replace(name=name)
-    return None
+
+def _below(path: str, prefix: str) -> str:
+    return path.removeprefix(prefix + ".") if prefix else path
+
+
+def _absolute(entry: CheckpointEntry, prefix: str) -> CheckpointEntry:
+    def full(name: str) -> str:
+        return name[1:] if name.startswith("/") else join(prefix, name)
+
+    return entry._replace(
+        path=join(prefix, entry.path), alternatives=tuple(a.renamed(full) for a in entry.alternatives)
+    )

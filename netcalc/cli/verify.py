@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from netcalc.ir import Program
     from netcalc.render.text import Terminal
 
+#: Groups of mismatches that a page shows unless --top is given.
+MAX_GROUPS = 40
+
 
 def command(
     spec: options.Spec,
@@ -55,23 +58,25 @@ def _audit(
 ) -> tuple[Iterable[str], bool]:
     """The lines of a report on the header of a file of weights, and True if it matches the spec."""
     from netcalc.cli.output import json_lines
-    from netcalc.cli.selection import keys_of
+    from netcalc.cli.selection import Selection, keys_of
     from netcalc.numerics.parameters import check_weights
+    from netcalc.numerics.weights_report import grouped
     from netcalc.records.weights import weights_record
     from netcalc.render.page import page_markdown, page_text
     from netcalc.render.runs import mismatches_table, weights_page
     from netcalc.render.table_csv import table_csv
 
     report = check_weights(program, weights)
-    mismatches = report.mismatches
-    if mismatches:
-        mismatches = tuple(selection.apply(mismatches, keys_of("name", "kind"), attrgetter("name", "kind")).shown)
+    keys, names = keys_of("name", "kind"), attrgetter("name", "kind")
     match format_:
         case options.TextFormat.JSON:
-            return json_lines(weights_record(report, mismatches), "mismatches"), report.ok
+            shown = tuple(selection.apply(report.mismatches, keys, names).shown)
+            return json_lines(weights_record(report, shown), "mismatches"), report.ok
         case options.TextFormat.CSV:
-            return table_csv(mismatches_table(mismatches)), report.ok
-    page = weights_page(report, program.name, mismatches)
+            return table_csv(mismatches_table(selection.apply(report.mismatches, keys, names).shown)), report.ok
+    matching = grouped(Selection(patterns=selection.patterns).apply(report.mismatches, keys, names).shown)
+    ranked = Selection(selection.sort, selection.top or MAX_GROUPS).apply(matching, keys, names).shown
+    page = weights_page(report, program.name, ranked, len(report.groups) - len(ranked))
     return page_markdown(page) if format_ is options.TextFormat.MARKDOWN else page_text(page, terminal), report.ok
 
 

@@ -1,13 +1,13 @@
 """The intermediate representation: programs, and building and checking them.
 
-:mod:`~netcalc.ir.program` holds the data types, which this package re-exports; :mod:`~netcalc.ir.build` makes nodes;
-:mod:`~netcalc.ir.check` validates a whole program.
+:mod:`~netcalc.ir.program` and :mod:`~netcalc.ir.checkpoint` hold the data types, which this package re-exports;
+:mod:`~netcalc.ir.build` makes nodes; :mod:`~netcalc.ir.check` validates a whole program.
 """
 
+from netcalc.ir.checkpoint import CheckpointEntry, CheckpointLocation, CheckpointMap, captures_of
 from netcalc.ir.program import (
     Body,
     CallNode,
-    CheckpointLocation,
     InputSpec,
     Node,
     OpNode,
@@ -25,7 +25,9 @@ from netcalc.ir.program import (
 __all__ = [
     "Body",
     "CallNode",
+    "CheckpointEntry",
     "CheckpointLocation",
+    "CheckpointMap",
     "InputSpec",
     "Node",
     "OpNode",
@@ -33,6 +35,7 @@ __all__ = [
     "Tie",
     "Value",
     "call_at",
+    "captures_of",
     "dtype_of",
     "join",
     "parameter_at",

@@ -13,13 +13,13 @@ from typing import Any, NamedTuple, TypeAlias
 from netcalc.diagnostics import Diagnostic, Span
 from netcalc.dims import Assumption
 from netcalc.dtypes import FLOATS, DType
+from netcalc.ir.checkpoint import CheckpointMap
 from netcalc.opdef import Operation, Param
 from netcalc.tensor_type import TensorType
 
 __all__ = [
     "Body",
     "CallNode",
-    "CheckpointLocation",
     "InputSpec",
     "Node",
     "OpNode",
@@ -160,33 +160,12 @@ class Body(_Typed):
     inputs: tuple[Value | None, ...]
     nodes: tuple[Node, ...]
     outputs: tuple[Value, ...]
-    checkpoint: Mapping[str, CheckpointLocation] = field(default_factory=dict)
+    checkpoint: CheckpointMap = field(default_factory=CheckpointMap)
 
     @property
     def repeatable(self) -> bool:
         """True if the outputs have the types of the first inputs, so that an iteration can feed the next."""
         return types_of(self.outputs) == self.input_types[: len(self.outputs)]
-
-
-class CheckpointLocation(NamedTuple):
-    """Place of a parameter in the reference checkpoint, if it is not stored under its own name.
-
-    ``name`` is relative to the body (or absolute with a leading ``/``); chunk ``chunk`` of ``chunks`` along
-    ``axis`` is taken, then the last two axes are swapped if ``transpose``.  With ``stack`` the parameter is so many
-    tensors along a new first axis, ``{}`` in the name standing for the number of each.
-    """
-
-    name: str
-    chunk: int = 0
-    chunks: int = 1
-    axis: int = 0
-    transpose: bool = False
-    stack: int | None = None
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Names of the tensors that make up the parameter."""
-        return (self.name,) if self.stack is None else tuple(self.name.replace("{}", str(i)) for i in range(self.stack))
 
 
 class InputSpec(NamedTuple):
@@ -201,7 +180,11 @@ class InputSpec(NamedTuple):
 
 @dataclass(eq=False, slots=True)
 class Program:
-    """An elaborated network; ``main`` is the body of the spec's own layers."""
+    """An elaborated network; ``main`` is the body of the spec's own layers.
+
+    The names in the reference's checkpoint may have or lack ``checkpoint_prefix``, and tensors whose names match a
+    pattern of ``checkpoint_ignore`` are of no use.
+    """
 
     name: str
     main: Body
@@ -216,6 +199,8 @@ class Program:
     vars: Mapping[str, Any] = field(default_factory=dict)
     assumptions: tuple[Assumption, ...] = ()
     warnings: tuple[Diagnostic, ...] = ()
+    checkpoint_prefix: str = ""
+    checkpoint_ignore: tuple[str, ...] = ()  # patterns of names
 
 
 def join(prefix: str, name: str) -> str:

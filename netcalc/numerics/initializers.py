@@ -223,6 +223,14 @@ class Initializers:
             raise NetcalcError(problems)
         return cls(tuple(rules))
 
+    def is_drawn(self, path: str, param: Param) -> bool:
+        """Return True if the initial value of the parameter at ``path`` is random."""
+        if param.is_buffer or param.init.kind == "table":
+            return False
+        rule = next((r for r in self.rules if r.applies(path, param)), None)
+        init = param.init if rule is None or rule.init is None else rule.init
+        return init.kind != "constant"
+
     def initial(self, op: Operation, path: str, param: Param, dtype: str, seed: int) -> Array:
         """Return the initial value of the parameter at ``path``.
 

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 
 from typing_extensions import TypedDict
 
+from netcalc.numerics.weights_report import grouped
 from netcalc.records import schema_id
 from netcalc.version import __version__
 
 if TYPE_CHECKING:
-    from netcalc.numerics.parameters import Mismatch, WeightsReport
+    from netcalc.numerics.weights_report import Mismatch, WeightsReport
 
 __all__ = ["WeightsRecord", "weights_record"]
 
@@ -21,6 +22,17 @@ class MismatchRecord(TypedDict):
 
     kind: str
     name: str
+    message: str
+    hint: str | None
+
+
+class MismatchGroupRecord(TypedDict):
+    """Mismatches of one kind, for the same reason, whose names differ in numbers only."""
+
+    kind: str
+    pattern: str
+    """Name with * in place of numbers, or the name of the only tensor."""
+    count: int
     message: str
     hint: str | None
 
@@ -40,11 +52,17 @@ class WeightsRecord(TypedDict):
     """Number of tensors in the file."""
     parameters: int
     """Number of parameters and buffers that were looked up."""
+    initial: int
+    """Number of optional ones that the checkpoint lacks, and that keep their initial values."""
+    ignored: int
+    """Number of tensors that the spec declares to be of no use."""
     mismatches: list[MismatchRecord]
+    groups: list[MismatchGroupRecord]
 
 
 def weights_record(report: WeightsReport, mismatches: Iterable[Mismatch] | None = None) -> WeightsRecord:
     """Return the record of a checkpoint's audit; ``mismatches`` are those to include, by default all."""
+    shown = report.mismatches if mismatches is None else tuple(mismatches)
     return {
         "schema": schema_id("weights"),
         "netcalc": __version__,
@@ -53,8 +71,11 @@ def weights_record(report: WeightsReport, mismatches: Iterable[Mismatch] | None 
         "file": report.file,
         "tensors": report.tensors,
         "parameters": report.parameters,
-        "mismatches": [
-            {"kind": m.kind, "name": m.name, "message": m.message, "hint": m.hint}
-            for m in (report.mismatches if mismatches is None else mismatches)
+        "initial": report.initial,
+        "ignored": report.ignored,
+        "mismatches": [{"kind": m.kind, "name": m.name, "message": m.message, "hint": m.hint} for m in shown],
+        "groups": [
+            {"kind": g.kind, "pattern": g.name, "count": g.count, "message": g.message, "hint": g.hint}
+            for g in grouped(shown)
         ],
     }

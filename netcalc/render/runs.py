@@ -14,8 +14,8 @@ from netcalc.render.text import clean
 if TYPE_CHECKING:
     from netcalc.engine.profile import LayerTime
     from netcalc.engine.run import RunResult
-    from netcalc.numerics.parameters import Mismatch, WeightsReport
     from netcalc.numerics.trace import TraceRow
+    from netcalc.numerics.weights_report import Mismatch, MismatchGroup, WeightsReport
     from netcalc.verification.verify import Check, VerifyReport
 
 __all__ = [
@@ -118,19 +118,27 @@ def checks_data(checks: Sequence[Check]) -> Table:
     return Table([Column(field) for field in fields], [Row([getattr(c, field) for field in fields]) for c in checks])
 
 
-def weights_page(report: WeightsReport, spec: str, mismatches: Sequence[Mismatch]) -> Page:
-    """Page of the audit of a checkpoint's header, with those ``mismatches`` that are to be shown."""
+def weights_page(report: WeightsReport, spec: str, groups: Sequence[MismatchGroup], omitted: int = 0) -> Page:
+    """Page of the audit of a checkpoint's header, with those ``groups`` of mismatches that are to be shown.
+
+    ``omitted`` is the number of groups left out.
+    """
     head = f"{report.file}: {report.tensors:,} tensors; {spec} has {report.parameters:,} parameters and buffers"
-    yield Paragraph([Line(head)])
+    notes = [f"{report.initial:,} absent, computed or initialised by netcalc"] if report.initial else []
+    notes += [f"{report.ignored:,} tensors ignored"] if report.ignored else []
+    yield Paragraph([Line(head), *(Line(note) for note in notes)])
     if report.ok:
         yield Paragraph([Line("", "every name, shape and type fits", "good")])
     else:
-        yield mismatches_table(mismatches)._replace(omitted=len(report.mismatches) - len(mismatches))
+        columns = [Column("kind"), Column("tensors", "path", key="name")]
+        columns += [Column("reason", "prose", key="message"), Column("hint", "prose")]
+        rows = [Row([g.kind, g.label, g.message, g.hint]) for g in groups]
+        yield Table(columns, rows, omitted=omitted)
         yield Paragraph([Line("", f"{len(report.mismatches):,} do not fit", "bad")])
 
 
 def mismatches_table(mismatches: Sequence[Mismatch]) -> Table:
-    """Tensors that do not match, with the reason and a hint."""
+    """Tensors that do not match, one by one, with the reason and a hint."""
     columns = [Column("kind"), Column("tensor", "path", key="name")]
     columns += [Column("reason", "prose", key="message"), Column("hint", "prose")]
     return Table(columns, [Row([m.kind, m.name, m.message, m.hint]) for m in mismatches])

@@ -9,7 +9,7 @@ from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.ir import Body, CallNode, Value, types_of
 from netcalc.opdef import ports
 from netcalc.spec.arguments import bind_arguments, hashable, passed_arguments
-from netcalc.spec.checkpoint import checkpoint_locations
+from netcalc.spec.checkpoint import checkpoint_entries
 from netcalc.spec.elaboration import Elaboration
 from netcalc.spec.library import Block
 from netcalc.spec.limits import MAX_BLOCK_DEPTH
@@ -113,5 +113,5 @@ def _elaborate_body(elaboration: Elaboration, block: Block, partial: PartialBody
         for item in block.cursor["outputs"].elements():
             value = elaboration.reporter.guard(resolve_value, str(item.data), item, scope, current)
             outputs.append(value or Value(None, str(item.data)))
-    checkpoint = checkpoint_locations(elaboration.reporter, block.decl.checkpoint, block.cursor, scope)
-    return partial.finish(outputs, dict(checkpoint))
+    checkpoint = checkpoint_entries(elaboration.reporter, block.decl.checkpoint, block.cursor, scope)
+    return partial.finish(outputs, checkpoint)

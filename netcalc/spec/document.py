@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from netcalc.dtypes import DType
 
-__all__ = ["BlockDecl", "CheckpointDecl", "Document", "InputDecl", "Published", "Requirement"]
+__all__ = ["BlockDecl", "CheckpointDecl", "Document", "InputDecl", "Published", "Requirement", "SourceDecl"]
 
 _Name = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
 _Size = int | str
@@ -30,19 +30,45 @@ class InputDecl(_Part):
     about: str = ""
 
 
-class CheckpointDecl(_Part):
+_Range = Annotated[list[_Size], Field(min_length=2, max_length=2)]
+
+
+class SourceDecl(_Part):
+    """Tensors of the reference's checkpoint: one, a part of one, or several that are joined or stacked."""
+
+    name: str | Annotated[list["str | SourceDecl"], Field(min_length=1)] | None = Field(
+        None,
+        alias="from",
+        description="name in the checkpoint, relative to the block, or a list of what is joined along the axis; "
+        "by default the path of the parameter",
+    )
+    chunk: _Range | None = Field(None, description="[i, n]: the i-th of n equal chunks along the axis")
+    slice: _Range | None = Field(None, description="[start, stop]: a range of indices along the axis")
+    axis: int = Field(0, description="the axis of a chunk, a slice or a list")
+    transpose: bool = Field(False, description="true if stored with the last two axes swapped")
+    stack: int | str | bool | None = Field(
+        None,
+        description="number of tensors that are stacked along the first axis, {} in their names being the number of "
+        "each; or true: the tensors of a list are stacked along a new axis",
+    )
+
+
+class CheckpointDecl(SourceDecl):
     """Place of a parameter in the reference's checkpoint."""
 
-    name: str = Field(alias="from", description="name in the checkpoint, relative to the block")
-    chunk: Annotated[list[int], Field(min_length=2, max_length=2)] = Field(
-        default=[0, 1], description="[i, n]: the i-th of n equal chunks"
+    any_: Annotated[list[str | SourceDecl], Field(min_length=1)] | None = Field(
+        None, alias="any", description="places in order of preference: the first that is present is used"
     )
-    axis: int = Field(0, description="the axis that is chunked")
-    transpose: bool = Field(False, description="true if stored with the last two axes swapped")
-    stack: int | str | None = Field(
-        None,
-        description="number of tensors that are stacked along the first axis; {} in the name is the number of each",
-    )
+    optional: bool = Field(False, description="true if the checkpoint may lack it: it then has its initial value")
+
+
+class CheckpointsDecl(_Part):
+    """Places of the parameters of a spec: an entry for each path or pattern of paths."""
+
+    model_config = ConfigDict(extra="allow")
+    __pydantic_extra__: dict[str, CheckpointDecl | str]
+    prefix: str = Field("", description="first part of the paths, which a checkpoint may have or lack")
+    ignore: list[str] = Field(default=[], description="patterns of names in the checkpoint that are of no use")
 
 
 class Requirement(_Part):
@@ -132,4 +158,4 @@ class Document(_Part):
     layers: list[Any] = []
     outputs: dict[_Name, str] | list[str] | None = None
     init: dict[str, str] = Field(default={}, description="initialisers by pattern of parameter paths")
-    checkpoint: dict[str, CheckpointDecl | str] = {}
+    checkpoint: CheckpointsDecl = Field(default_factory=CheckpointsDecl)

@@ -13,7 +13,7 @@ from typing import Any
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.dims import assumptions
 from netcalc.ir import Program
-from netcalc.spec.checkpoint import checkpoint_locations
+from netcalc.spec.checkpoint import checkpoint_entries
 from netcalc.spec.elaboration import Elaboration
 from netcalc.spec.library import Loaded
 from netcalc.spec.lines import elaborate_lines
@@ -57,7 +57,8 @@ def elaborate(
             scope.defined["in"] = Outputs.single(current, current.span)
         current = elaboration.lines(cursor["layers"], scope, current)
         outputs = program_outputs(elaboration, scope, current)
-        checkpoint = dict(checkpoint_locations(elaboration.reporter, document.checkpoint, cursor, scope))
+        places = document.checkpoint
+        checkpoint = checkpoint_entries(elaboration.reporter, places.__pydantic_extra__ or {}, cursor, scope)
     elaboration.reporter.raise_if_any()
     return Program(
         name=document.name or loaded.label,
@@ -73,4 +74,6 @@ def elaborate(
         vars={name: used[name] for name in used.vars},
         assumptions=tuple(assumed),
         warnings=(*loaded.warnings, *used.warnings, *elaboration.reporter.warnings),
+        checkpoint_prefix=places.prefix,
+        checkpoint_ignore=tuple(places.ignore),
     )

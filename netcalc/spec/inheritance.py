@@ -46,7 +46,7 @@ def merged(parent: Cursor, child: Cursor) -> Cursor:
         if key in _MERGED and isinstance(data.get(key), dict) and isinstance(value, dict):
             entries = dict(data[key])
             for name, entry in value.items():
-                entries[name] = _override(entries[name], entry) if key == "vars" and name in entries else entry
+                entries[name] = _override(key, name, entries[name], entry) if name in entries else entry
             data[key] = entries
             spans |= {p: s for p, s in parent.spans.items() if p[:1] == (key,) and p[1:2] and p[1] not in value}
             spans |= {p: s for p, s in child.spans.items() if p[:1] == (key,)}
@@ -68,11 +68,16 @@ def merged(parent: Cursor, child: Cursor) -> Cursor:
     return Cursor(data, (), spans)
 
 
-def _override(old: Any, new: Any) -> Any:
-    """Return a variable's declaration with a new default that keeps the limits declared by the parent.
+def _override(key: str, name: str, old: Any, new: Any) -> Any:
+    """Return the entry of a child in place of its parent's.
 
-    A whole declaration replaces that of the parent, except for its former names.
+    A variable's new default keeps the limits declared by the parent, and a whole declaration its former names.
+    Tensors of a checkpoint that the parent ignores stay ignored.
     """
+    if key == "checkpoint" and name == "ignore" and isinstance(old, list) and isinstance(new, list):
+        return [*old, *new]
+    if key != "vars":
+        return new
     if not (isinstance(old, dict) and "default" in old):
         return new
     if not (isinstance(new, dict) and "default" in new):

@@ -130,7 +130,7 @@ def _anonymous_body(
     if result is None or result.type is None:
         raise Poisoned
     captured = [outer for outer, _ in partial.captured.values()]
-    return partial.finish((result,), {}), [*([] if current is None else [current]), *captured]
+    return partial.finish((result,)), [*([] if current is None else [current]), *captured]
 
 
 def _unrolled_sequence(

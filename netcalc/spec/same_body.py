@@ -13,6 +13,8 @@ def same_body(a: Body, b: Body) -> bool:
         return True
     if a.block != b.block or len(a.nodes) != len(b.nodes) or a.input_types != b.input_types:
         return False
+    if a.checkpoint != b.checkpoint:
+        return False
     counterpart: dict[int, Value | None] = {id(x): y for x, y in zip(a.inputs, b.inputs, strict=True) if x is not None}
     for one, other in zip(a.nodes, b.nodes, strict=True):
         if not _same_node(one, other) or len(one.inputs) != len(other.inputs):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from netcalc.diagnostics import Span
-from netcalc.ir import Body, CheckpointLocation, Node, Value, join
+from netcalc.ir import Body, CheckpointMap, Node, Value, join
 from netcalc.spec.library import Loaded
 
 __all__ = ["Outputs", "PartialBody", "Poisoned", "Scope"]
@@ -68,9 +68,9 @@ class PartialBody:
         self.suffixes[path] = suffix
         return f"{path}_{suffix}"
 
-    def finish(self, outputs: Sequence[Value], checkpoint: Mapping[str, CheckpointLocation]) -> Body:
+    def finish(self, outputs: Sequence[Value], checkpoint: CheckpointMap | None = None) -> Body:
         """Return the finished body."""
-        return Body(self.block, tuple(self.inputs), tuple(self.nodes), tuple(outputs), checkpoint)
+        return Body(self.block, tuple(self.inputs), tuple(self.nodes), tuple(outputs), checkpoint or CheckpointMap())
 
 
 @dataclass(eq=False, slots=True)

@@ -106,9 +106,10 @@ def _fields_at(model: type[BaseModel], loc: Path) -> list[str]:
     """Return the field names of the model that is nested at ``loc`` in ``model``."""
     for part in loc:
         field = next((f for n, f in model.model_fields.items() if part in (n, f.alias)), None)
-        if field is None:
+        extra = model.__annotations__.get("__pydantic_extra__")
+        if field is None and extra is None:
             continue
-        pending = [field.annotation]
+        pending = [extra if field is None else field.annotation]
         while pending:
             annotation = pending.pop()
             if isinstance(annotation, type) and issubclass(annotation, BaseModel):

@@ -118,7 +118,7 @@ def test_traces_profiles_and_checks_are_selected(netcalc: Callable[..., CommandR
         (["specs", "--family", "resnet"], "specs"),
         (["ops", "--search", "pool"], "operations"),
         (["run", SMALL, "--trace", "*"], "trace"),
-        (["verify", SMALL, "--weights", "w.npz"], "mismatches"),
+        (["verify", SMALL, "--weights", "w.npz"], "groups"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )

@@ -1,0 +1,143 @@
+"""Places of parameters in the checkpoint of a reference implementation."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any, NamedTuple
+
+from netcalc.diagnostics import Diagnostic, NetcalcError
+from netcalc.expressions import ExpressionError, parse
+
+__all__ = ["CheckpointEntry", "CheckpointLocation", "CheckpointMap", "captures_of"]
+
+#: A captured number in a pattern of parameter paths, and any text.
+_CAPTURE = re.compile(r"\{([A-Za-z_]\w*)\}|\*")
+#: An expression in a name of a checkpoint, and the text that the pattern's ``*`` matched.
+_INSERTED = re.compile(r"\$\{([^}]*)\}|\*")
+
+
+class CheckpointLocation(NamedTuple):
+    """Tensors of a checkpoint that make up a parameter.
+
+    The ``sources``, names or locations themselves, are joined along ``axis``, or stacked along a new axis if
+    ``stacked``.  Then a ``chunk`` (its index and the number of chunks) or a ``slice`` (start and stop) along ``axis``
+    is taken, and the last two axes are swapped if ``transpose``.  With ``numbers`` all this is done for each of so many
+    numbers from 0 in place of ``{}`` in the names, and the results are stacked along a new first axis.
+    """
+
+    sources: tuple[str | CheckpointLocation, ...]
+    axis: int = 0
+    stacked: bool = False
+    chunk: tuple[int, int] | None = None
+    slice: tuple[int, int] | None = None
+    transpose: bool = False
+    numbers: int | None = None
+
+    @classmethod
+    def of(cls, name: str) -> CheckpointLocation:
+        """Return the location of a parameter that is stored as it is."""
+        return cls((name,))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of all tensors."""
+        if self.numbers is not None:
+            return tuple(name for number in range(self.numbers) for name in self.numbered(number).names)
+        return tuple(n for s in self.sources for n in ((s,) if isinstance(s, str) else s.names))
+
+    def numbered(self, number: int) -> CheckpointLocation:
+        """Return one of the ``numbers`` locations that are stacked."""
+        return self._replace(numbers=None).renamed(lambda name: name.replace("{}", str(number)))
+
+    def renamed(self, rename: Callable[[str], str]) -> CheckpointLocation:
+        """Return the location with other names."""
+        return self._replace(
+            sources=tuple(rename(s) if isinstance(s, str) else s.renamed(rename) for s in self.sources)
+        )
+
+
+class CheckpointEntry(NamedTuple):
+    """Places of the parameters whose path matches ``path``, in order of preference.
+
+    In ``path`` ``*`` is any text and ``{i}`` a number.  In names ``*`` stands for the text of the pattern's ``*``, and
+    expressions may use the numbers and the names in ``scope``.  An ``optional`` parameter may be absent.  A name that
+    starts with ``/`` is relative to the top of the spec, any other to the block.
+    """
+
+    path: str
+    alternatives: tuple[CheckpointLocation, ...]
+    optional: bool = False
+    scope: Mapping[str, Any] = {}
+
+    def at(self, path: str) -> CheckpointEntry | None:
+        """Return the entry with the names for the parameter at ``path``; None if the pattern does not match."""
+        match = _pattern(self.path).fullmatch(path)
+        if match is None:
+            return None
+        numbers = {name: int(text) for name, text in match.groupdict().items()}
+        named = set(match.re.groupindex.values())
+        texts = [text for index, text in enumerate(match.groups(), 1) if index not in named]
+        scope = {**self.scope, **numbers}
+        alternatives = tuple(a.renamed(lambda name: self._name(name, texts, scope)) for a in self.alternatives)
+        return CheckpointEntry(path, alternatives, self.optional)
+
+    def _name(self, name: str, texts: list[str], scope: Mapping[str, Any]) -> str:
+        remaining = iter(texts)
+
+        def inserted(match: re.Match[str]) -> str:
+            return next(remaining) if match[1] is None else str(parse(match[1]).evaluate(scope))
+
+        try:
+            return _INSERTED.sub(inserted, name)
+        except ExpressionError as error:
+            message = f"checkpoint: the name {name!r} of {self.path!r}: {error.message}"
+            raise NetcalcError(Diagnostic(error.code, message)) from None
+
+
+class CheckpointMap:
+    """Entries of a spec or block.  An entry for a single parameter precedes patterns, which apply in order."""
+
+    __slots__ = ("_exact", "_patterns", "entries")
+
+    def __init__(self, entries: tuple[CheckpointEntry, ...] = ()) -> None:
+        self.entries = entries
+        self._exact = {entry.path: entry for entry in entries if not _CAPTURE.search(entry.path)}
+        self._patterns = [entry for entry in entries if entry.path not in self._exact]
+
+    def __bool__(self) -> bool:
+        return bool(self.entries)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, CheckpointMap) and self.entries == other.entries
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def find(self, path: str) -> CheckpointEntry | None:
+        """Return the entry of the parameter at ``path``, relative to the spec or block, or None."""
+        if path in self._exact:
+            return self._exact[path]
+        return next((found for entry in self._patterns if (found := entry.at(path)) is not None), None)
+
+
+def captures_of(path: str) -> tuple[frozenset[str], int]:
+    """Return the names of the numbers in a pattern of paths, and how often it has ``*``.
+
+    >>> captures_of("layer{i}.*.conv{k}.weight") == ({"i", "k"}, 1)
+    True
+    """
+    found = _CAPTURE.findall(path)
+    return frozenset(filter(None, found)), found.count("")
+
+
+@cache
+def _pattern(path: str) -> re.Pattern[str]:
+    text, end, seen = "", 0, set[str]()
+    for match in _CAPTURE.finditer(path):
+        name = match[1]
+        part = "(.*)" if name is None else f"(?P={name})" if name in seen else rf"(?P<{name}>\d+)"
+        seen.add(name)
+        text += re.escape(path[end : match.start()]) + part
+        end = match.end()
+    return re.compile(text + re.escape(path[end:]))

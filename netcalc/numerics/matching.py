@@ -1,0 +1,233 @@
+"""Comparison of a checkpoint's names, shapes and element types with the parameters of a program."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fnmatch import translate
+from typing import NamedTuple
+
+import numpy as np
+
+from netcalc.analysis.walk import ParameterInstance, parameters
+from netcalc.diagnostics import nearest
+from netcalc.dims import integer
+from netcalc.dtypes import INTEGERS
+from netcalc.ir import CheckpointLocation, Program
+from netcalc.numerics.assembly import assembled_shape, expected_shape, load
+from netcalc.numerics.initializers import Initializers
+from netcalc.numerics.tensor_files import Header, Tensors
+from netcalc.numerics.weights_report import Mismatch, WeightsReport, pattern_of
+from netcalc.opdef import Buffer
+
+__all__ = ["Match", "match"]
+
+#: Names of missing tensors, and of unexpected ones, that are compared for misspellings.
+_CANDIDATES = 100
+
+
+class Match(NamedTuple):
+    """A report, and the locations of the tensors by their owners' paths."""
+
+    report: WeightsReport
+    locations: Mapping[str, CheckpointLocation]
+
+
+def match(program: Program, tensors: Tensors, initializers: Initializers, *, values: bool = False) -> Match:
+    """Compare a checkpoint with a program; with ``values`` tensors that are stored several times are compared too."""
+    matching = _Matching(program, tensors.headers, initializers)
+    for parameter in parameters(program):
+        matching.add(parameter)
+    mismatches = [*matching.mismatches]
+    missing, locations = matching.missing, matching.locations
+    for owner, others in matching.aliases.items():
+        if owner in missing:
+            del missing[owner]
+            locations[owner] = others.pop(0)
+        if values and not mismatches and owner in locations:
+            mismatches += _differences(tensors, owner, locations[owner], others)
+    required = [p for p in missing.values() if not matching.may_be_absent(p)]
+    unused = [name for name in tensors.headers if name not in matching.used]
+    unexpected = list(matching.without_ignored(unused))
+    mismatches += _absent(required, unexpected)
+    report = WeightsReport(
+        program.name,
+        tensors.name,
+        len(tensors.headers),
+        matching.count,
+        tuple(mismatches),
+        len(missing) - len(required),
+        len(unused) - len(unexpected),
+    )
+    return Match(report, locations)
+
+
+@dataclass(slots=True)
+class _Matching:
+    """Locations found so far.
+
+    ``aliases`` are further places of an owner: those of parameters tied to it, and alternatives that are present too.
+    """
+
+    program: Program
+    headers: Mapping[str, Header]
+    initializers: Initializers
+    count: int = 0
+    locations: dict[str, CheckpointLocation] = field(default_factory=dict)
+    aliases: dict[str, list[CheckpointLocation]] = field(default_factory=dict)
+    missing: dict[str, ParameterInstance] = field(default_factory=dict)
+    used: set[str] = field(default_factory=set)
+    mismatches: list[Mismatch] = field(default_factory=list)
+    rename: Callable[[str], str] = field(init=False)
+    headless: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        prefix = self.program.checkpoint_prefix and self.program.checkpoint_prefix + "."
+        stored = bool(prefix) and any(name.startswith(prefix) for name in self.headers)
+        in_spec = bool(prefix) and any(p.path.startswith(prefix) for p in parameters(self.program))
+        #: True if the spec is the model under the prefix, and the checkpoint holds a larger one.
+        self.headless = stored and not in_spec
+        self.rename = self._renaming(prefix, stored)
+
+    def _renaming(self, prefix: str, stored: bool) -> Callable[[str], str]:
+        def added(name: str) -> str:
+            return name if name in self.headers or prefix + name not in self.headers else prefix + name
+
+        if self.headless:
+            return added
+        if prefix and not stored:
+            return lambda name: name.removeprefix(prefix)
+        return lambda name: name
+
+    def add(self, parameter: ParameterInstance) -> None:
+        """Look a parameter up, and compare what is found."""
+        self.count += not parameter.tied
+        if isinstance(parameter.param, Buffer) and not parameter.param.persistent:
+            self.used.add(self.rename(parameter.path))  # some checkpoints hold it nevertheless
+            return
+        found = self._found(parameter)
+        if not found:
+            if not parameter.tied:
+                self.missing[parameter.owner] = parameter
+            return
+        for location in found:
+            self.used.update(location.names)
+            self.mismatches += _misfits(parameter, location, self.headers)
+        if not parameter.tied:
+            self.locations[parameter.owner] = found.pop(0)
+        if found:
+            self.aliases.setdefault(parameter.owner, []).extend(found)
+
+    def _found(self, parameter: ParameterInstance) -> list[CheckpointLocation]:
+        """Return the first place that is present, then other alternatives of its entry that are.
+
+        A place is preferred if all its tensors are present, else if one is, so that the others are reported.
+        """
+        own = CheckpointLocation.of(parameter.path)
+        groups = [*(entry.alternatives for entry in parameter.entries), (own,)]
+        renamed = [[location.renamed(self.rename) for location in group] for group in groups]
+        for quantifier in (all, any):
+            for group in renamed:
+                present = [c for c in group if quantifier(name in self.headers for name in c.names)]
+                if present:
+                    return list(dict.fromkeys(present)) if quantifier is all else present[:1]
+        return []
+
+    def may_be_absent(self, parameter: ParameterInstance) -> bool:
+        """Return True for a counter, which starts at zero, and for an optional parameter that is not drawn."""
+        if parameter.param.is_buffer and not parameter.param.shape and parameter.dtype in INTEGERS:
+            return True
+        optional = any(entry.optional for entry in parameter.entries)
+        return optional and not self.initializers.is_drawn(parameter.owner, parameter.param)
+
+    def without_ignored(self, names: Iterable[str]) -> Iterator[str]:
+        """Yield those names that the spec does not ignore."""
+        import re
+
+        prefix = self.program.checkpoint_prefix + "."
+        patterns = [re.compile(translate(pattern)) for pattern in self.program.checkpoint_ignore]
+        for name in names:
+            outside = self.headless and not name.startswith(prefix)
+            if not outside and not any(pattern.match(name) for pattern in patterns):
+                yield name
+
+
+def _misfits(
+    parameter: ParameterInstance, location: CheckpointLocation, headers: Mapping[str, Header]
+) -> Iterator[Mismatch]:
+    """Yield what is wrong with the tensors of a parameter."""
+    shape = tuple(integer(size) for size in parameter.param.shape)
+    names = location.names
+    paths = {name: None if name == parameter.path else parameter.path for name in names}
+    missing = [name for name in names if name not in headers]
+    for name in missing:
+        yield Mismatch("missing", name, "is missing", "the parameter ", paths[name])
+    for name in names:
+        header = headers.get(name)
+        if header is not None and header.dtype != parameter.dtype:
+            reason = f"is {header.dtype}, and the spec has {parameter.dtype}"
+            yield Mismatch("dtype", name, reason, path=paths[name])
+    expected = expected_shape(location, shape)
+    if expected is not None:
+        for name in names:
+            header = headers.get(name)
+            if header is not None and header.shape != expected:
+                reason = f"is {header}, and the spec has {Header(expected, parameter.dtype)}"
+                transposed = len(expected) > 1 and header.shape == expected[::-1]
+                hint = "it is stored transposed" if transposed else None
+                yield Mismatch("shape", name, reason, path=paths[name], hint=hint)
+    elif not missing:
+        problem = _problem(location, headers, shape)
+        if problem is not None:
+            others = f"and {len(names) - 1} more " if len(names) > 1 else ""
+            yield Mismatch("shape", names[0], others + problem, path=paths[names[0]])
+
+
+def _problem(location: CheckpointLocation, headers: Mapping[str, Header], shape: tuple[int, ...]) -> str | None:
+    """Return why tensors do not give a parameter of this shape, or None if they do."""
+    try:
+        assembled = assembled_shape(location, headers)
+    except ValueError as error:
+        return str(error)
+    if assembled == shape:
+        return None
+    return f"give {Header(assembled, '')}, and the spec has {Header(shape, '')}".replace(" ,", ",").rstrip()
+
+
+def _absent(missing: Sequence[ParameterInstance], unexpected: list[str]) -> Iterator[Mismatch]:
+    """Yield the parameters that are missing and the tensors that are unexpected, with hints at what may be meant."""
+    prefix = _common_prefix(missing, unexpected)
+    candidates = list(dict.fromkeys(map(pattern_of, unexpected)))[:_CANDIDATES]
+    hints: dict[str, str | None] = {}
+    for parameter in missing:
+        entries = parameter.entries
+        name = entries[0].alternatives[0].names[0] if entries else parameter.path
+        pattern = pattern_of(name)
+        if pattern not in hints:
+            similar = nearest(pattern, candidates) if len(hints) < _CANDIDATES and not prefix else None
+            hints[pattern] = f"the file has {similar!r}" if similar else None
+        hint = f"the file's names begin with {prefix!r}" if prefix else hints[pattern]
+        subject = "the buffer " if parameter.param.is_buffer else "the parameter "
+        yield Mismatch("missing", name, "is missing", subject, hint=hint)
+    if not prefix:
+        yield from (Mismatch("unexpected", name, "is no parameter of the spec") for name in unexpected)
+
+
+def _common_prefix(missing: Sequence[ParameterInstance], unexpected: list[str]) -> str | None:
+    """Return the prefix of the file's names if removing it would supply every missing parameter."""
+    if not missing:
+        return None
+    names, first = set(unexpected), missing[0].path
+    prefixes = [name[: -len(first)] for name in unexpected if name.endswith("." + first)]
+    return next((p for p in prefixes if all(p + parameter.path in names for parameter in missing)), None)
+
+
+def _differences(
+    tensors: Tensors, owner: str, location: CheckpointLocation, others: list[CheckpointLocation]
+) -> Iterator[Mismatch]:
+    """Yield the copies of a tensor that hold other numbers."""
+    for other in others:
+        if other != location and not np.array_equal(load(tensors, location), load(tensors, other)):
+            reason = "are one tensor in the spec, and hold different numbers"
+            hint = f"leave one of them out, or untie {owner!r}"
+            yield Mismatch("tie", other.names[0], reason, f"{location.names[0]!r} and ", hint=hint)

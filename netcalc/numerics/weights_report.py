@@ -1,0 +1,127 @@
+"""Results of comparing a checkpoint with a program."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from netcalc.diagnostics import Diagnostic
+
+__all__ = ["Mismatch", "MismatchGroup", "WeightsReport", "grouped", "pattern_of"]
+
+#: A number that is a part of a path, or follows ``_`` or ``-``.
+_NUMBER = re.compile(r"(?:(?<=[._-])|^)\d+(?=\.|$)")
+#: Groups of each kind that are reported as errors.
+_SHOWN = 12
+
+
+def pattern_of(name: str) -> str:
+    """Return a path with ``*`` in place of the numbers of layers and experts.
+
+    >>> pattern_of("layers.3.experts.expert_0.conv1.weight")
+    'layers.*.experts.expert_*.conv1.weight'
+    """
+    return _NUMBER.sub("*", name)
+
+
+@dataclass(frozen=True, slots=True)
+class Mismatch:
+    """Difference between a checkpoint and the program: ``kind`` is missing, unexpected, shape, dtype or tie.
+
+    The message is ``subject``, the name and ``predicate``.  ``path`` is the parameter if it has another name.
+    """
+
+    kind: str
+    name: str
+    predicate: str
+    subject: str = ""
+    path: str | None = None
+    hint: str | None = None
+
+    @property
+    def message(self) -> str:
+        """The mismatch in words."""
+        return _message(self, repr(self.name), self.path)
+
+
+@dataclass(frozen=True, slots=True)
+class MismatchGroup:
+    """Mismatches of one kind, for the same reason, whose names differ in numbers only; ``name`` is their pattern."""
+
+    kind: str
+    name: str
+    count: int
+    message: str
+    hint: str | None
+
+    @property
+    def label(self) -> str:
+        """The pattern and the number of tensors."""
+        return f"{self.name} ×{self.count:,}" if self.count > 1 else self.name
+
+
+@dataclass(frozen=True, slots=True)
+class WeightsReport:
+    """Result of checking a checkpoint against a program.
+
+    ``tensors`` is the number of tensors in the checkpoint, ``parameters`` the number of parameters and buffers looked
+    up, ``initial`` the number of optional ones that are absent, and ``ignored`` the number of tensors that the spec
+    declares to be of no use.
+    """
+
+    spec: str
+    file: str
+    tensors: int
+    parameters: int
+    mismatches: tuple[Mismatch, ...]
+    initial: int = 0
+    ignored: int = 0
+
+    @property
+    def ok(self) -> bool:
+        """True if the checkpoint fits the program."""
+        return not self.mismatches
+
+    @property
+    def groups(self) -> tuple[MismatchGroup, ...]:
+        """The mismatches, grouped by their patterns."""
+        return grouped(self.mismatches)
+
+    @property
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """Diagnostics with code E601: the first groups of each kind, and the number of further ones."""
+        found: list[Diagnostic] = []
+        groups = self.groups
+        for kind in dict.fromkeys(group.kind for group in groups):
+            same = [group for group in groups if group.kind == kind]
+            found += (Diagnostic("E601", f"{self.file}: {g.message}", hint=g.hint) for g in same[:_SHOWN])
+            rest = sum(group.count for group in same[_SHOWN:])
+            if rest:
+                hint = "netcalc verify --weights lists them all with --format csv"
+                found.append(Diagnostic("E601", f"{self.file}: {rest:,} more of kind {kind!r}", hint=hint))
+        return tuple(found)
+
+
+def grouped(mismatches: Iterable[Mismatch]) -> tuple[MismatchGroup, ...]:
+    """Return mismatches in groups, in the order of their first members."""
+    members: dict[tuple[str, ...], list[Mismatch]] = {}
+    for mismatch in mismatches:
+        key = (mismatch.kind, pattern_of(mismatch.name), mismatch.predicate, mismatch.subject)
+        members.setdefault(key, []).append(mismatch)
+    return tuple(_group(pattern, same) for (_, pattern, *_), same in members.items())
+
+
+def _group(pattern: str, same: list[Mismatch]) -> MismatchGroup:
+    first, count = same[0], len(same)
+    if count == 1:
+        return MismatchGroup(first.kind, first.name, 1, first.message, first.hint)
+    path = None if first.path is None else pattern_of(first.path)
+    message = _message(first, f"{pattern!r} ×{count:,}", path)
+    hint = first.hint if len({m.hint for m in same}) == 1 else None
+    return MismatchGroup(first.kind, pattern, count, message, hint)
+
+
+def _message(mismatch: Mismatch, name: str, path: str | None) -> str:
+    part = f" (for {path})" if path is not None else ""
+    return f"{mismatch.subject}{name}{part} {mismatch.predicate}"

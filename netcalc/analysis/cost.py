@@ -8,26 +8,31 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache, cached_property, partial
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from netcalc.analysis.conventions import Convention, convention_named
 from netcalc.analysis.figures import Cost, Use, Weight, Work
+from netcalc.analysis.folding import Instances, Numbers, folded
 from netcalc.dtypes import ITEMSIZE
 from netcalc.ir import Body, CallNode, Node, OpNode, Program, Value, dtype_of, join
 from netcalc.opdef import Context, Term
 
-__all__ = ["Analysis", "Row", "analyse"]
+__all__ = ["Analysis", "Ranges", "Row", "analyse"]
+
+#: Numbers of the instances that a row stands for, with the path before the number, from the outermost level.
+Ranges: TypeAlias = tuple[tuple[str, Numbers], ...]
 
 
 class Row(NamedTuple):
     """A line of a report: an operation, a call, or all lines under one name.
 
-    ``path`` is the path of the first instance.  ``label`` is the last part of the path, or a range of instances.
-    ``compute_cost`` returns the cost of one instance, and ``repeat`` is the number of instances.
+    ``path`` is the path of the first instance, and ``title`` the path with the numbers of all instances.
+    ``compute_cost`` returns the cost of one instance, and ``repeat`` is the number of instances.  ``numbers`` are those
+    of the row's own level, and ``ranges`` those of all levels, with the path before the number.
     """
 
     path: str
-    label: str
+    title: str
     op: str
     inputs: tuple[Value, ...]
     outputs: tuple[Value, ...]
@@ -35,6 +40,13 @@ class Row(NamedTuple):
     repeat: int = 1
     children: tuple[Row, ...] = ()
     node: Node | None = None
+    numbers: Numbers | None = None
+    ranges: Ranges = ()
+
+    @property
+    def label(self) -> str:
+        """The last part of the title."""
+        return self.title.rpartition(".")[2]
 
     @property
     def cost(self) -> Cost:
@@ -84,7 +96,7 @@ class Analysis:
 
     def leaves(self, *, unroll: bool = False) -> Iterator[Row]:
         """Yield every operation in order of execution; unless unrolled, a repeated one stands for all its instances."""
-        yield from self._leaves(self.program.main, "", 1, unroll, shared=False)
+        yield from self._leaves(self.program.main, _Place(), 1, unroll)
 
     def frontier(self, depth: int, *, unroll: bool = False) -> Iterator[Row]:
         """Yield rows with paths of at most ``depth`` parts; deeper rows are summed."""
@@ -92,7 +104,7 @@ class Analysis:
 
     def tree(self, *, unroll: bool = False) -> tuple[Row, ...]:
         """Return the rows as a tree by path."""
-        return self._tree(self.program.main, "", unroll, shared=False)
+        return self._tree(self.program.main, _Place(), unroll)
 
     def node(self, node: OpNode) -> Cost:
         """Return the cost of one operation."""
@@ -145,48 +157,74 @@ class Analysis:
 
     # -- rows -------------------------------------------------------------------------------------
 
-    def _leaves(self, body: Body, prefix: str, repeat: int, unroll: bool, *, shared: bool) -> Iterator[Row]:
-        for node in body.nodes:
-            if isinstance(node, OpNode):
-                yield self._leaf(node, join(prefix, node.name), repeat, shared)
-                continue
-            inner = shared or node.shares is not None
-            inner_repeat = repeat if unroll else repeat * node.times
-            for index in range(node.times if unroll else 1):
-                path = join(prefix, node.instance(index))
-                yield from self._leaves(node.body, path, inner_repeat, unroll, shared=inner)
+    def _leaves(self, body: Body, place: _Place, repeat: int, unroll: bool) -> Iterator[Row]:
+        for found in folded(body.nodes, unroll=unroll):
+            if isinstance(found.node, OpNode):
+                yield self._leaf(found.node, place, repeat)
+            else:
+                yield from self._leaves(found.node.body, place.inside(found), repeat * found.times, unroll)
 
-    def _leaf(self, node: OpNode, path: str, repeat: int, shared: bool) -> Row:
-        compute_cost = cache(partial(self._instance, node, shared))
-        label = path.rpartition(".")[2]
-        return Row(path, label, node.op.name, _used_inputs(node), node.outputs, compute_cost, repeat, (), node)
-
-    def _tree(self, body: Body, prefix: str, unroll: bool, *, shared: bool) -> tuple[Row, ...]:
-        rows: list[tuple[tuple[str, ...], Row]] = []
-        for node in body.nodes:
-            if isinstance(node, OpNode):
-                rows.append((_parts(node.name), self._leaf(node, join(prefix, node.name), 1, shared)))
-                continue
-            for index in range(node.times if unroll else 1):
-                rows.append((_parts(node.instance(index)), self._branch(node, prefix, index, unroll, shared)))
-        return _grouped(rows, prefix)
-
-    def _branch(self, node: CallNode, prefix: str, index: int, unroll: bool, shared: bool) -> Row:
-        """Return the row of one instance of a call, or of all of them."""
-        path = join(prefix, node.instance(index))
-        shared = shared or node.shares is not None
-        children = self._tree(node.body, path, unroll, shared=shared)
-        times = 1 if unroll else node.times
-        first = path.rpartition(".")[2]
-        last = node.instance(node.times - 1).rpartition(".")[2]
-        label = f"{first}–{last}" if times > 1 and last != first else first
+    def _leaf(self, node: OpNode, place: _Place, repeat: int) -> Row:
+        compute_cost = cache(partial(self._instance, node, place.shared))
+        path, title = join(place.path, node.name), join(place.title, node.name)
         inputs = _used_inputs(node)
+        return Row(
+            path, title, node.op.name, inputs, node.outputs, compute_cost, repeat, node=node, ranges=place.ranges
+        )
+
+    def _tree(self, body: Body, place: _Place, unroll: bool) -> tuple[Row, ...]:
+        rows: list[tuple[tuple[str, ...], Row]] = []
+        for found in folded(body.nodes, unroll=unroll):
+            row = self._leaf(found.node, place, 1) if isinstance(found.node, OpNode) else None
+            rows.append((_parts(found.name), row or self._branch(found, place, unroll)))
+        return _grouped(rows, place)
+
+    def _branch(self, found: Instances, outer: _Place, unroll: bool) -> Row:
+        """Return the row of the instances of a call."""
+        node, place = found.node, outer.inside(found)
+        assert isinstance(node, CallNode)
+        children = self._tree(node.body, place, unroll)
+        inputs, op = _used_inputs(node), node.body.block
+        compute_cost: Callable[[], Cost] = cache(partial(self._instance, node, place.shared))
+        leaf: Node | None = node
         # a repeated operation is a single line
-        if len(children) == 1 and children[0].path == path:
+        if len(children) == 1 and children[0].path == place.path:
             only = children[0]
-            return Row(path, label, only.op, inputs, node.outputs, only.compute_cost, times, (), only.node)
-        compute_cost = cache(partial(self._instance, node, shared))
-        return Row(path, label, node.body.block, inputs, node.outputs, compute_cost, times, children, node)
+            op, compute_cost, leaf, children = only.op, only.compute_cost, only.node, ()
+        return Row(
+            place.path,
+            place.title,
+            op,
+            inputs,
+            node.outputs,
+            compute_cost,
+            found.times,
+            children,
+            leaf,
+            found.numbers,
+            place.ranges,
+        )
+
+
+class _Place(NamedTuple):
+    """Position of the traversal: path and title of the enclosing layer, and True if its weights are counted before."""
+
+    path: str = ""
+    title: str = ""
+    ranges: Ranges = ()
+    shared: bool = False
+
+    def inside(self, found: Instances) -> _Place:
+        """Return the position inside instances of a call."""
+        ranges = self.ranges
+        if found.numbers is not None and found.times > 1:
+            ranges = (*ranges, (join(self.path, found.named("")), found.numbers))
+        shared = self.shared or (isinstance(found.node, CallNode) and found.node.shares is not None)
+        return _Place(join(self.path, found.name), join(self.title, found.label), ranges, shared)
+
+    def below(self, name: str) -> _Place:
+        """Return the position below a part of a path."""
+        return self._replace(path=join(self.path, name), title=join(self.title, name))
 
 
 def analyse(program: Program, convention: str = "netcalc") -> Analysis:
@@ -207,7 +245,7 @@ def _parts(name: str) -> tuple[str, ...]:
     return tuple(name.split(".")) if name else ("",)
 
 
-def _grouped(rows: list[tuple[tuple[str, ...], Row]], prefix: str) -> tuple[Row, ...]:
+def _grouped(rows: list[tuple[tuple[str, ...], Row]], place: _Place) -> tuple[Row, ...]:
     """Return rows in which those whose names share a first part are the children of one row."""
     groups: dict[str, list[tuple[tuple[str, ...], Row]]] = {}
     for parts, row in rows:
@@ -217,12 +255,15 @@ def _grouped(rows: list[tuple[tuple[str, ...], Row]], prefix: str) -> tuple[Row,
         if len(members) == 1 and len(members[0][0]) == 1:
             result.append(members[0][1])
             continue
-        path = join(prefix, name)
+        inside = place.below(name)
         here = [row for parts, row in members if len(parts) == 1]
         below = [(parts[1:], row) for parts, row in members if len(parts) > 1]
-        children = (*here, *_grouped(below, path))
+        children = (*here, *_grouped(below, inside))
         inputs, outputs = members[0][1].inputs, members[-1][1].outputs
-        result.append(Row(path, name, "sequence", inputs, outputs, cache(partial(_sum, children)), 1, children))
+        cost = cache(partial(_sum, children))
+        result.append(
+            Row(inside.path, inside.title, "sequence", inputs, outputs, cost, 1, children, ranges=place.ranges)
+        )
     return tuple(result)
 
 

@@ -187,7 +187,7 @@ def _match(rows: Sequence[_CountedRow | None], range_: _Range, parents: Sequence
 def _layer(row: _CountedRow, path: str) -> Layer:
     """Return one instance of a row, with all iterations that share its weights."""
     cost = row.row.cost.times(row.iterations)
-    return Layer.of(row.row._replace(path=path, compute_cost=lambda: cost, repeat=1))
+    return Layer.of(row.row._replace(path=path, title=path, ranges=(), compute_cost=lambda: cost, repeat=1))
 
 
 def _different_attributes(rows: Sequence[Row | None]) -> dict[str, tuple[str | None, ...]]:
@@ -214,7 +214,7 @@ def _equal_but_path(one: Match, other: Match) -> bool:
         one.attributes == other.attributes
         and len(one.children) == len(other.children)
         and all(
-            a == b if a is None or b is None else a == b._replace(path=a.path)
+            a == b if a is None or b is None else a == b._replace(path=a.path, title=a.title)
             for a, b in zip(one.layers, other.layers, strict=True)
         )
         and all(

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from netcalc.analysis.cost import Analysis, Row
+from netcalc.analysis.cost import Analysis, Ranges, Row
 from netcalc.analysis.figures import FIGURES, Cost, Figures, View
 from netcalc.dims import Dim
 from netcalc.ir import Value
@@ -26,12 +26,15 @@ class _LayerFields(NamedTuple):
     outputs: tuple[TensorType, ...]
     values: tuple[Dim, ...]
     repeat: int = 1
+    title: str = ""
+    ranges: Ranges = ()
 
 
 class Layer(_LayerFields, Figures):
     """A row of a report: an operation, or with a depth the part of the network at a path.
 
-    The figures (``params``, ``macs``, …) are those of one instance; ``repeat`` is the number of instances.
+    The figures (``params``, ``macs``, …) are those of one instance; ``repeat`` is the number of instances.  ``path`` is
+    the path of the first one, ``title`` the path with the numbers of all, and ``ranges`` these numbers level by level.
     """
 
     __slots__ = ()
@@ -39,7 +42,8 @@ class Layer(_LayerFields, Figures):
     @classmethod
     def of(cls, row: Row) -> Layer:
         """Return the layer of a row of an analysis."""
-        return cls(row.path, row.op, _types(row.inputs), _types(row.outputs), row.cost.values, row.repeat)
+        inputs, outputs = _types(row.inputs), _types(row.outputs)
+        return cls(row.path, row.op, inputs, outputs, row.cost.values, row.repeat, row.title, row.ranges)
 
 
 class Totals(Cost):
@@ -72,7 +76,8 @@ def summarise(analysis: Analysis, *, depth: int | None = None, unroll: bool = Fa
 def layer_fields(view: View) -> tuple[str, ...]:
     """Return the fields of a layer in the JSON and CSV of a view."""
     shapes = () if view == "params" else ("inputs", "outputs")
-    return ("path", "op", *shapes, *(name for name, figure in FIGURES.items() if view in figure.fields), "repeat")
+    figures = (name for name, figure in FIGURES.items() if view in figure.fields)
+    return ("path", "op", *shapes, *figures, "repeat", "instances")
 
 
 def _types(values: Iterable[Value]) -> tuple[TensorType, ...]:

@@ -60,7 +60,7 @@ def report_command(view: View) -> Callable[..., None]:
             return write(page_text(page, terminal_for(output, wide=wide)), output)
         from netcalc.render.report import list_page
 
-        rows, others = selection.apply(analysis.rows(depth=depth, unroll=unroll), _row_keys(view))
+        rows, others = selection.apply(analysis.rows(depth=depth, unroll=unroll), _row_keys(view), _names)
         if format_ is Format.MARKDOWN:
             page = list_page(analysis, view, rows, others, layout=layout.value, by_operation=False)
             return write(page_markdown(page), output)
@@ -74,13 +74,18 @@ def report_command(view: View) -> Callable[..., None]:
     return command
 
 
+def _names(row: Row | Layer) -> tuple[str, str, str]:
+    """Return the names that ``--filter`` matches: the path of the first instance, that of all, the operation."""
+    return row.path, row.title, row.op
+
+
 def _selected(summary: Summary, selection: Selection, view: View) -> Summary:
     """The summary with the selected layers; its totals are those of the network."""
     if not selection.active:
         return summary
     from dataclasses import replace
 
-    return replace(summary, layers=tuple(selection.apply(summary.layers, _layer_keys(view)).shown))
+    return replace(summary, layers=tuple(selection.apply(summary.layers, _layer_keys(view), _names).shown))
 
 
 def _row_keys(view: View) -> Mapping[str, Callable[[Row], Any]]:

@@ -129,7 +129,7 @@ class CallNode(_Typed):
         """Return the relative path of one instance."""
         if self.start is None:
             return self.name
-        return f"{self._stem}{self.start + index}"
+        return f"{self.stem}{self.start + index}"
 
     def inside(self, path: str) -> str | None:
         """Return the rest of ``path`` below an instance of the call, or None if it leads elsewhere."""
@@ -137,14 +137,14 @@ class CallNode(_Typed):
             if path == self.name:
                 return ""
             return path[len(self.name) + 1 :] if path.startswith(self.name + ".") else None
-        if not path.startswith(self._stem):
+        if not path.startswith(self.stem):
             return None
-        number, _, rest = path[len(self._stem) :].partition(".")
+        number, _, rest = path[len(self.stem) :].partition(".")
         found = number.isdigit() and self.start <= int(number) < self.start + self.times
         return rest if found else None
 
     @property
-    def _stem(self) -> str:
+    def stem(self) -> str:
         """The part of each instance's path before its number."""
         return self.name + "." if self.name and not self.name.endswith(("_", "-")) else self.name
 

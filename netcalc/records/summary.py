@@ -10,6 +10,7 @@ from typing import Any, NotRequired, cast
 from typing_extensions import TypedDict
 
 from netcalc.analysis.figures import FIGURES, View, shown_totals
+from netcalc.analysis.folding import Numbers
 from netcalc.analysis.summary import Layer, Summary, layer_fields
 from netcalc.records import schema_id
 from netcalc.records.values import Shape, TensorRecord, count, shapes, tensor
@@ -20,6 +21,17 @@ __all__ = ["LayerRecord", "SummaryRecord", "TotalsRecord", "summary_record"]
 
 class TotalsRecord(TypedDict):
     """Figures of the whole network; a part such as `params_active` only if it differs from the whole."""
+
+
+class InstancesRecord(TypedDict):
+    """Numbers of equal instances: `run` consecutive ones, again every `period` numbers, `count` in all."""
+
+    prefix: str
+    """The path before the number."""
+    first: int
+    count: int
+    run: int
+    period: int
 
 
 class LayerRecord(TypedDict):
@@ -35,6 +47,8 @@ class LayerRecord(TypedDict):
     """Shapes of the outputs."""
     repeat: int
     """Number of instances; figure times repeat, summed over the layers, is the total."""
+    instances: list[InstancesRecord]
+    """Numbers of the instances, for each numbered part of the path with several of them; the outermost first."""
 
 
 class SummaryRecord(TypedDict):
@@ -75,8 +89,15 @@ def summary_record(summary: Summary, view: View = "summary") -> SummaryRecord:
     return record
 
 
+def _instances(prefix: str, numbers: Numbers) -> InstancesRecord:
+    first, count, run, period = numbers
+    return {"prefix": prefix, "first": first, "count": count, "run": run, "period": period}
+
+
 def _field(layer: Layer, name: str) -> Any:
     if name in FIGURES:
         return count(FIGURES[name].of(layer))
+    if name == "instances":
+        return [_instances(prefix, numbers) for prefix, numbers in layer.ranges]
     value = getattr(layer, name)
     return shapes(value) if isinstance(value, tuple) else value

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+from netcalc.analysis.abridge import abridge
 from netcalc.analysis.cost import Analysis
 from netcalc.analysis.cost import Row as LayerRow
 from netcalc.analysis.figures import FIGURES, Cost, Figure, View
@@ -15,6 +16,11 @@ __all__ = ["ReportView", "layer_list", "layer_tree"]
 
 #: The kind of a column of a figure, by the unit of the figure.
 _KINDS: dict[str, Kind] = {"elements": "count", "bytes": "bytes", "macs": "work", "flops": "work"}
+
+
+_ABRIDGED = (
+    "Of layers that alternate, the first kind is shown in full, and the others where they differ; --unroll shows all."
+)
 
 
 class _Field(NamedTuple):
@@ -74,8 +80,11 @@ def layer_tree(
 ) -> Table:
     """The layers as a tree, with sums for the parts of the network."""
     fields = _fields(ReportView(analysis, view))
-    rows = _tree(analysis.tree(unroll=unroll), fields, depth, 1)
-    return Table([Column("layer", "path"), *(field.column for field in fields)], rows, layout=layout)
+    tree = analysis.tree(unroll=unroll)
+    abridged = abridge(tree)
+    rows = _tree(abridged, fields, depth, 1)
+    notes = [] if abridged == tree else [_ABRIDGED]
+    return Table([Column("layer", "path"), *(field.column for field in fields)], rows, layout=layout, notes=notes)
 
 
 def layer_list(
@@ -89,7 +98,7 @@ def layer_list(
     """Layers with their full paths; if there are ``others``, sums of the layers shown and of the others."""
     report = ReportView(analysis, view)
     fields = _fields(report)
-    rows = [Row([row.path, *(field.value(row) for field in fields)], row.repeat) for row in shown]
+    rows = [Row([row.title, *(field.value(row) for field in fields)], row.repeat) for row in shown]
     columns = [Column("layer", "path"), *(field.column for field in fields)]
     if view == "shapes":
         return Table(columns, rows, layout=layout, omitted=len(others))

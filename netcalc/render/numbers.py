@@ -11,6 +11,7 @@ __all__ = [
     "bytes_text",
     "exact",
     "measured",
+    "plain_numbers",
     "plain_shapes",
     "repeated",
     "shape_text",
@@ -137,6 +138,15 @@ def shapes_text(types: Iterable[TensorType | None], layout: str = "nchw") -> str
 def plain_shapes(types: Iterable[TensorType], layout: str = "nchw") -> str:
     """Write shapes with an ASCII x, for CSV."""
     return " ".join(shape_text(type_.shape, layout).replace("×", "x") for type_ in types)
+
+
+def plain_numbers(title: str) -> str:
+    """Write the numbers in a path in ASCII, for CSV.
+
+    >>> plain_numbers("layers.0–4,6–10,…,24–25.mlp")
+    'layers.0-4,6-10,...,24-25.mlp'
+    """
+    return title.replace("–", "-").replace("…", "...")
 
 
 def _size(size: Dim) -> str:

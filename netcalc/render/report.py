@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from netcalc.analysis.cost import Analysis
 from netcalc.analysis.cost import Row as LayerRow
 from netcalc.analysis.figures import Cost, View
 from netcalc.dims import Dim
 from netcalc.render.layers import ReportView, layer_list, layer_tree
-from netcalc.render.numbers import bytes_text, exact, measured, shape_text, work
+from netcalc.render.numbers import bytes_text, exact, measured, plain_numbers, shape_text, work
 from netcalc.render.page import Line, Page, Paragraph
 from netcalc.render.table import Column, Row, Table
 
@@ -51,7 +51,13 @@ def layer_data(layers: Sequence[Layer], view: View, layout: str = "nchw") -> Tab
     fields = layer_fields(view)
     shapes = ("inputs", "outputs")
     columns = [Column(field, "shapes" if field in shapes else "total") for field in fields]
-    return Table(columns, [Row([getattr(layer, field) for field in fields]) for layer in layers], layout=layout)
+    return Table(columns, [Row([_datum(layer, field) for field in fields]) for layer in layers], layout=layout)
+
+
+def _datum(layer: Layer, field: str) -> Any:
+    if field == "instances":
+        return plain_numbers(layer.title) if layer.ranges else ""
+    return getattr(layer, field)
 
 
 # -- parts ------------------------------------------------------------------------------------------
@@ -65,7 +71,7 @@ def _page(analysis: Analysis, view: View, table: Table, *, by_operation: bool = 
         if by_operation:
             yield _by_operation(report)
         yield Paragraph(list(_total_lines(report)))
-    notes = [Line(note) for note in _notes(analysis, view, _folded(table.rows))]
+    notes = [Line(note) for note in (*table.notes, *_notes(analysis, view, _folded(table.rows)))]
     if notes:
         yield Paragraph(notes)
 

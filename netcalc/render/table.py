@@ -84,7 +84,7 @@ class Table(NamedTuple):
 
     ``layout`` is the order in which the axes of shapes are written.  ``title`` and ``about`` form a heading.  As text,
     a table without ``header`` has no titles of columns.  ``omitted`` is the number of rows that a selection left out,
-    for a line below a table without sums.
+    for a line below a table without sums.  ``notes`` are remarks on how to read the rows.
     """
 
     columns: Sequence[Column]
@@ -95,6 +95,7 @@ class Table(NamedTuple):
     about: str = ""
     header: bool = True
     omitted: int = 0
+    notes: Sequence[str] = ()
 
 
 class Tied(NamedTuple):

@@ -100,7 +100,8 @@ def _body(
         if unmet:
             raise NetcalcError(unmet)
     with reporter.inside(f"in block {block.name!r}, called here", (line.args or line.cursor).key_span):
-        elaboration.bodies[key] = _elaborate_body(elaboration, block, partial, scope)
+        body = _elaborate_body(elaboration, block, partial, scope)
+    elaboration.bodies[key] = elaboration.distinct_bodies.distinct(body)
     return elaboration.bodies[key]
 
 

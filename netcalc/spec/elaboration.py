@@ -13,6 +13,7 @@ from netcalc.spec.evaluate import evaluate_expression
 from netcalc.spec.library import Loaded
 from netcalc.spec.line_syntax import Line
 from netcalc.spec.reporter import LineBudget, Reporter
+from netcalc.spec.same_body import DistinctBodies
 from netcalc.spec.scope import PartialBody, Scope
 from netcalc.spec.settings import Settings
 
@@ -33,6 +34,7 @@ class Elaboration:
         self.reporter = Reporter()
         self.budget = LineBudget(self.reporter)
         self.bodies: dict[Any, Body] = {}  # by block, arguments, input types and freezing
+        self.distinct_bodies = DistinctBodies()
         self.main = PartialBody(loaded.document.name or "main", loaded)
         self.frozen = False  # True while the parameters that are made are not trained
         self._elaborate_lines = elaborate_lines

@@ -22,7 +22,6 @@ from netcalc.spec.line_inputs import start_value
 from netcalc.spec.line_syntax import SEQUENCE, Line
 from netcalc.spec.modifiers import claim_path, define_outputs, line_name
 from netcalc.spec.operations import elaborate_operation
-from netcalc.spec.same_body import same_body
 from netcalc.spec.scope import Outputs, PartialBody, Poisoned, Scope
 from netcalc.spec.targets import block_of, resolve_target
 from netcalc.spec.ties import share_with_first
@@ -130,7 +129,8 @@ def _anonymous_body(
     if result is None or result.type is None:
         raise Poisoned
     captured = [outer for outer, _ in partial.captured.values()]
-    return partial.finish((result,)), [*([] if current is None else [current]), *captured]
+    body = elaboration.distinct_bodies.distinct(partial.finish((result,)))
+    return body, [*([] if current is None else [current]), *captured]
 
 
 def _unrolled_sequence(
@@ -157,7 +157,7 @@ def _continues(call: CallNode, body: Body, inputs: Sequence[Value | None]) -> bo
         body.repeatable
         and call.body.repeatable
         and tuple(inputs[carried:]) == call.inputs[carried:]
-        and same_body(call.body, body)
+        and call.body is body
     )
 
 

@@ -1,35 +1,51 @@
-"""Structural equality of bodies, by which iterations are folded into one call."""
+"""Structural equality of bodies, by which equal iterations share one body."""
 
 from __future__ import annotations
 
-from netcalc.ir import Body, CallNode, Node, OpNode, Value
+from typing import Any
 
-__all__ = ["same_body"]
+from netcalc.ir import Body, CallNode, CheckpointEntry, Node, OpNode, Value
 
-
-def same_body(a: Body, b: Body) -> bool:
-    """Return True if two bodies are the same network with the same names."""
-    if a is b:
-        return True
-    if a.block != b.block or len(a.nodes) != len(b.nodes) or a.input_types != b.input_types:
-        return False
-    if a.checkpoint != b.checkpoint:
-        return False
-    counterpart: dict[int, Value | None] = {id(x): y for x, y in zip(a.inputs, b.inputs, strict=True) if x is not None}
-    for one, other in zip(a.nodes, b.nodes, strict=True):
-        if not _same_node(one, other) or len(one.inputs) != len(other.inputs):
-            return False
-        expected = [None if x is None else counterpart.get(id(x)) for x in one.inputs]
-        if any(x is not y for x, y in zip(expected, other.inputs, strict=True)):
-            return False
-        counterpart |= {id(x): y for x, y in zip(one.outputs, other.outputs, strict=True)}
-    return [counterpart.get(id(x)) for x in a.outputs] == list(b.outputs)
+__all__ = ["DistinctBodies"]
 
 
-def _same_node(a: Node, b: Node) -> bool:
-    if isinstance(a, OpNode) and isinstance(b, OpNode):
-        return (a.name, a.op, a.params, a.ties, a.frozen) == (b.name, b.op, b.params, b.ties, b.frozen)
-    if isinstance(a, CallNode) and isinstance(b, CallNode):
-        same_call = (a.name, a.times, a.start, a.shares) == (b.name, b.times, b.start, b.shares)
-        return same_call and same_body(a.body, b.body)
-    return False
+class DistinctBodies:
+    """The bodies of an elaboration, each network once.
+
+    Two bodies are the same if they have the same nodes with the same names, connected in the same way.  The bodies that
+    they call are compared by identity, since these were made distinct before.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[Any, Body] = {}
+
+    def distinct(self, body: Body) -> Body:
+        """Return the first body that is the same as this one, which may be this one."""
+        return self._known.setdefault(_structure(body), body)
+
+
+def _structure(body: Body) -> tuple[Any, ...]:
+    """Return a hashable description that equal bodies share; values are numbered in the order of their definition."""
+    numbers: dict[Value, int] = {}
+    for value in body.inputs:
+        if value is not None:
+            numbers[value] = len(numbers)
+    nodes = []
+    for node in body.nodes:
+        nodes.append((*_node(node), tuple(None if v is None else numbers.get(v) for v in node.inputs)))
+        for value in node.outputs:
+            numbers[value] = len(numbers)
+    outputs = tuple(numbers.get(value) for value in body.outputs)
+    return body.block, body.input_types, tuple(nodes), outputs, tuple(map(_entry, body.checkpoint.entries))
+
+
+def _entry(entry: CheckpointEntry) -> tuple[Any, ...]:
+    return entry.path, entry.alternatives, entry.optional, repr(sorted(entry.scope.items()))
+
+
+def _node(node: Node) -> tuple[Any, ...]:
+    if isinstance(node, CallNode):
+        return node.name, id(node.body), node.times, node.start, node.shares
+    assert isinstance(node, OpNode)
+    # an operation is equal to one of another kind of number (1 and True), so its type is compared too
+    return node.name, type(node.op), node.op, node.params, tuple(node.ties.items()), node.frozen

@@ -17,7 +17,7 @@ SMALL = str(Path(__file__).parent.parent / "fixtures" / "small.yaml")
 KEYS = {"schema", "netcalc", "spec", "convention", "inputs", "outputs", "totals", "layers"}
 TOTALS = {"params", "params_trainable", "buffers", "weight_bytes", "macs", "flops"}
 PARTS = {"params_active", "macs_expected", "flops_expected"}  # given where they are not all
-LAYER = {"path", "op", "inputs", "outputs", "params", "buffers", "macs", "flops", "repeat"}
+LAYER = {"path", "op", "inputs", "outputs", "params", "buffers", "macs", "flops", "repeat", "instances"}
 
 
 def summary(netcalc: Callable[..., CommandResult], *arguments: str) -> dict[str, Any]:
@@ -57,7 +57,7 @@ def test_folded_rows_equal_the_unrolled_rows(netcalc: Callable[..., CommandResul
     assert "layer3.4.conv2" in paths
     by_path = {layer["path"]: layer for layer in unrolled["layers"]}
     for layer in folded["layers"]:
-        assert by_path[layer["path"]] == {**layer, "repeat": 1}
+        assert by_path[layer["path"]] == {**layer, "repeat": 1, "instances": []}
 
 
 def test_leaves_only_unless_a_depth_is_given(netcalc: Callable[..., CommandResult]) -> None:

@@ -126,3 +126,21 @@ def test_reports_name_their_convention(convention: str, netcalc: Callable[..., C
 def test_help_names_every_convention(netcalc: Callable[..., CommandResult]) -> None:
     words = netcalc("flops", "--help").out.replace("│", " ").replace(",", " ").split()
     assert set(CONVENTIONS) <= {word.strip(".") for word in words}
+
+
+def test_alternating_layers_fold(netcalc: Callable[..., CommandResult]) -> None:
+    """Gemma 2 alternates local and global attention, which are two rows for 26 layers."""
+    text = netcalc("summary", "gemma-2-2b").out
+    assert len(text.splitlines()) <= 90
+    assert "0,2,…,24 ×13" in text
+    assert "1,3,…,25 ×13" in text
+    assert len(netcalc("summary", "gemma-2-2b", "--unroll").out.splitlines()) > 990
+    listed = netcalc("flops", "gemma-3-1b", "--filter", "model.layers.0–4,6–10,…,24–25.mlp.*", "--wide").out
+    assert "model.layers.0–4,6–10,…,24–25.mlp.gate_proj ×22" in listed
+
+
+def test_json_and_csv_number_the_instances(netcalc: Callable[..., CommandResult]) -> None:
+    layers = json.loads(netcalc("summary", "gemma-3-1b", "--format", "json").out)["layers"]
+    numbers = {tuple(layer["instances"][0].values()) for layer in layers if layer["instances"]}
+    assert numbers == {("model.layers.", 0, 22, 5, 6), ("model.layers.", 5, 4, 1, 6)}
+    assert "model.layers.5,11,...,23.mlp.gate_proj" in netcalc("summary", "gemma-3-1b", "--format", "csv").out

@@ -196,7 +196,7 @@ class Analysis:
             place.title,
             op,
             inputs,
-            node.outputs,
+            node.results,
             compute_cost,
             found.times,
             children,

@@ -7,6 +7,10 @@ By default the run is planned as a whole: operations are fused and distributed o
 memory. --plan reference runs the reference kernels one after the other; --trace and --mode train imply it. --profile
 reports the time of each layer of a planned run, and its memory. --sort, --top and --filter select layers of the profile
 or traced tensors.
+
+--trace takes the path of a row of netcalc shapes: a layer (layer1.0.conv1), a group or a repeat as a whole (layer1), or
+a range of iterations (layers.0-11.attn); * matches any part. --output writes a traced tensor under its path, or as
+trace.PATH if an output has that name.
 """
 
 from __future__ import annotations
@@ -44,7 +48,7 @@ Init: TypeAlias = Annotated[
 ]
 Trace: TypeAlias = Annotated[
     list[str] | None,
-    typer.Option("--trace", metavar="PATTERN", help="Statistics of layers' outputs, as in 'layer1.*'; repeatable."),
+    typer.Option("--trace", metavar="PATTERN", help="Statistics of values, by path, as in 'layer1.*'; repeatable."),
 ]
 Tensors: TypeAlias = Annotated[
     str | None,
@@ -189,5 +193,17 @@ def _save(result: RunResult, file: str | None) -> None:
         return
     from netcalc.numerics.tensor_files import write_tensors
 
-    traced = {row.path: row.array for row in result.trace if row.array is not None}
-    write_tensors(file, {**traced, **result.outputs})
+    write_tensors(file, {**result.outputs, **_traced(result)})
+
+
+def _traced(result: RunResult) -> dict[str, Any]:
+    """The traced tensors by path, as ``trace.PATH`` where an output or an iteration of the same path has that name."""
+    traced: dict[str, Any] = {}
+    for row in result.trace:
+        if row.array is None:
+            continue
+        name, number = row.path, 0
+        while name in traced or name in result.outputs:
+            name, number = f"trace.{row.path}{f'#{number}' if number else ''}", number + 1
+        traced[name] = row.array
+    return traced

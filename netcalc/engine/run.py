@@ -177,7 +177,7 @@ def _reference(
             raise NetcalcError(too_large(program, required, free_bytes())) from None
         buffers.update((owners[name], array) for name, array in run.updates.items())
         done += 1
-        tracer.record(instance.path, node.op.name, outputs)
+        tracer.record(instance.path, node, outputs)
         if progress is not None:
             progress(done, total, instance.path)
         return outputs

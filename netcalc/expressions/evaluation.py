@@ -88,9 +88,22 @@ def _value(node: Node, scope: Mapping[str, Any]) -> Any:
         case Slice(value=value, start=start, stop=stop):
             first, end = (None if bound is None else evaluate(bound, scope) for bound in (start, stop))
             return evaluate(value, scope)[first:end]
+        case Apply(function="value"):
+            return _value_named(node, scope)
         case Apply(function=function, args=args):
             return checked(FUNCTIONS[function](*(evaluate(arg, scope) for arg in args)))
     raise AssertionError(node)
+
+
+def _value_named(node: Apply, scope: Mapping[str, Any]) -> Any:
+    """Return what ``value('path')`` refers to, which only a scope with values knows."""
+    type_named = getattr(scope, "type_named", None)
+    if type_named is None:
+        raise ExpressionError("value() can be used only in the lines of a network", node.column, code="E203")
+    names = [evaluate(arg, scope) for arg in node.args]
+    if len(names) != 1 or not isinstance(names[0], str):
+        raise ExpressionError("value() takes the path of a value in quotes", node.column, code="E203")
+    return type_named(names[0])
 
 
 def _attribute(value: Any, name: str, column: int) -> Any:

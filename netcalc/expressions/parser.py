@@ -194,9 +194,9 @@ class Parser:
             if token.text in _CONSTANTS:
                 return Literal(token.column, _CONSTANTS[token.text])
             if self.token.text == "(":
-                if token.text not in FUNCTIONS:
+                if token.text not in FUNCTIONS and token.text != "value":
                     raise ExpressionError(
-                        f"unknown function {token.text!r}; there are {', '.join(sorted(FUNCTIONS))}",
+                        f"unknown function {token.text!r}; there are {', '.join(sorted((*FUNCTIONS, 'value')))}",
                         token.column,
                         code="E202",
                     )

@@ -125,23 +125,36 @@ class CallNode(_Typed):
         """Number of first inputs that an iteration receives from the one before it."""
         return len(self.body.outputs) if self.times > 1 else 0
 
+    @property
+    def results(self) -> tuple[Value, ...]:
+        """The outputs without inner values that paths refer to."""
+        return self.outputs[: len(self.outputs) - self.body.exposed]
+
     def instance(self, index: int) -> str:
         """Return the relative path of one instance."""
         if self.start is None:
             return self.name
         return f"{self.stem}{self.start + index}"
 
-    def inside(self, path: str) -> str | None:
-        """Return the rest of ``path`` below an instance of the call, or None if it leads elsewhere."""
+    def locate(self, path: str) -> tuple[int, str] | None:
+        """Return the instance that ``path`` leads to and the rest of the path below it, or None if it leads elsewhere.
+
+        Iterations that share their weights have one path, which leads to the last of them.
+        """
         if self.start is None:
             if path == self.name:
-                return ""
-            return path[len(self.name) + 1 :] if path.startswith(self.name + ".") else None
+                return self.times - 1, ""
+            return (self.times - 1, path[len(self.name) + 1 :]) if path.startswith(self.name + ".") else None
         if not path.startswith(self.stem):
             return None
         number, _, rest = path[len(self.stem) :].partition(".")
-        found = number.isdigit() and self.start <= int(number) < self.start + self.times
-        return rest if found else None
+        found = number.isdecimal() and self.start <= int(number) < self.start + self.times
+        return (int(number) - self.start, rest) if found else None
+
+    def inside(self, path: str) -> str | None:
+        """Return the rest of ``path`` below an instance of the call, or None if it leads elsewhere."""
+        found = self.locate(path)
+        return None if found is None else found[1]
 
     @property
     def stem(self) -> str:
@@ -154,13 +167,18 @@ Node: TypeAlias = OpNode | CallNode
 
 @dataclass(eq=False, slots=True)
 class Body(_Typed):
-    """A block elaborated for certain arguments and input types."""
+    """A block elaborated for certain arguments and input types.
+
+    ``ports`` are the names of its declared outputs. The last ``exposed`` outputs are inner values that paths refer to.
+    """
 
     block: str
     inputs: tuple[Value | None, ...]
     nodes: tuple[Node, ...]
     outputs: tuple[Value, ...]
     checkpoint: CheckpointMap = field(default_factory=CheckpointMap)
+    ports: tuple[str, ...] = ()
+    exposed: int = 0
 
     @property
     def repeatable(self) -> bool:
@@ -244,11 +262,23 @@ def call_at(nodes: Sequence[Node], path: str) -> CallNode | None:
 
 
 def parameter_signature(body: Body) -> list[tuple[str, Any, int]]:
-    """Return names and shapes of the parameters in a body; a repeat is one entry with its number of iterations."""
+    """Return names and shapes of the parameters in a body; a repeat is one entry with its number of iterations.
+
+    Equal iterations are one entry also if they are in several calls.
+    """
     entries: list[tuple[str, Any, int]] = []
+    following = ""  # path of the iteration after the last entry
     for node in body.nodes:
         if isinstance(node, OpNode):
             entries += ((join(node.name, param.name), param.shape, 1) for param in node.params)
         elif node.shares is None:
-            entries.append((node.instance(0), parameter_signature(node.body), node.times))
+            inner, first = parameter_signature(node.body), node.instance(0)
+            if entries and first == following and entries[-1][1] == inner:
+                path, _, times = entries.pop()
+                entries.append((path, inner, times + node.times))
+            else:
+                entries.append((first, inner, node.times))
+            following = node.instance(node.times) if node.start is not None else ""
+            continue
+        following = ""
     return entries

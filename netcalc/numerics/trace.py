@@ -1,21 +1,25 @@
-"""Traces: statistics of the values that operations and blocks return, by path."""
+"""Traces: statistics of the values that operations, blocks, named sequences and repeats return, by path."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
+from fnmatch import fnmatchcase, translate
+from functools import cache
 
 import numpy as np
 
 from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
-from netcalc.ir import Body, CallNode, Program, join
+from netcalc.ir import Body, CallNode, Node, OpNode, Program, join
 from netcalc.numerics.kernels import Array
 
 __all__ = ["TraceRow", "Tracer"]
 
 #: Number of paths that are compared with a misspelt pattern.
 _CANDIDATES = 10_000
+#: Numbers of iterations, as reports print them: ``0–11``, ``0,2,…,24`` or ``0–4,6–10,…,24–25``; also with a hyphen.
+_RANGE = re.compile(r"(?:(?<=[._-])|^)([0-9]{1,9}(?:[–-][0-9]{1,9}|,[0-9]{1,9}|,…)+)(?=\.|$)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +58,9 @@ class TraceRow:
 class Tracer:
     """Collects the outputs whose path matches a pattern (``layer1.*``; ``*`` also matches dots).
 
+    The paths are those of the rows of ``netcalc shapes``: operations, calls of blocks, named sequences, repeats as a
+    whole, and ranges of iterations (``layers.0–11.attn``), which match each iteration.
+
     Raises:
         NetcalcError: E503, with every pattern that matches nothing in the program.
     """
@@ -62,32 +69,46 @@ class Tracer:
         self.rows: list[TraceRow] = []
         self.patterns = tuple(patterns)
         self._keep = keep
+        self._groups = _Groups()
         self._require_matches(program)
 
-    def record(self, path: str, op: str, outputs: Sequence[Array]) -> None:
-        """Record the outputs of an operation or block if its path matches."""
-        if not any(fnmatchcase(path, pattern) for pattern in self.patterns):
+    def record(self, path: str, node: OpNode, outputs: Sequence[Array]) -> None:
+        """Record the outputs of an operation, and of the groups that end with it, if their paths match."""
+        self._record(path, node.op.name, outputs)
+        self._record_groups(path, node, node.name, outputs)
+
+    def record_call(self, path: str, call: CallNode, outputs: Sequence[Array]) -> None:
+        """Record the outputs of one iteration of a call, and of the groups that end with it.
+
+        A repeated single operation has the path of its call and is recorded as an operation only.
+        """
+        outputs = outputs[: len(call.results)]
+        if not any(node.name == "" for node in call.body.nodes):
+            self._record(path, call.body.block, outputs)
+        last = call.instance(call.times - 1)
+        if path == last or path.endswith("." + last):
+            self._record_groups(path, call, last, outputs)
+
+    def _record_groups(self, path: str, node: Node, name: str, outputs: Sequence[Array]) -> None:
+        prefix = path.removesuffix(name)
+        for group in self._groups.ending_with(node):
+            self._record(prefix + group, "sequence", outputs)
+
+    def _record(self, path: str, op: str, outputs: Sequence[Array]) -> None:
+        if not any(_matches(path, pattern) for pattern in self.patterns):
             return
         for number, array in enumerate(outputs):
             name = path if len(outputs) == 1 else f"{path}.{number}"
             self.rows.append(TraceRow.of(name, op, array, keep=self._keep))
 
-    def record_call(self, path: str, call: CallNode, outputs: Sequence[Array]) -> None:
-        """Record the outputs of a call of a block.
-
-        A repeated single operation has the path of its call and is recorded as an operation only.
-        """
-        if not any(node.name == "" for node in call.body.nodes):
-            self.record(path, call.body.block, outputs)
-
     def _require_matches(self, program: Program) -> None:
         unmatched = list(self.patterns)
         candidates: list[str] = []
-        paths = _paths(program.main, "")
+        paths = self._groups.paths(program.main, "")
         while unmatched and (path := next(paths, None)) is not None:
             if len(candidates) < _CANDIDATES:
                 candidates.append(path)
-            unmatched = [pattern for pattern in unmatched if not fnmatchcase(path, pattern)]
+            unmatched = [pattern for pattern in unmatched if not _matches(path, pattern)]
         if unmatched:
             raise NetcalcError(
                 Diagnostic("E503", f"--trace {pattern}: nothing of that name", hint=did_you_mean(pattern, candidates))
@@ -95,13 +116,76 @@ class Tracer:
             )
 
 
-def _paths(body: Body, prefix: str) -> Iterator[str]:
-    """Yield the paths of all operations and blocks, repeats unrolled."""
-    for node in body.nodes:
-        if not isinstance(node, CallNode):
-            yield join(prefix, node.name)
-            continue
-        for turn in range(node.times):
-            path = join(prefix, node.instance(turn))
-            yield path
-            yield from _paths(node.body, path)
+class _Groups:
+    """The named sequences and repeats of each body, by the node that they end with."""
+
+    def __init__(self) -> None:
+        self._ending: dict[Node, list[str]] = {}
+        self._read: set[Body] = set()
+
+    def ending_with(self, node: Node) -> Sequence[str]:
+        """Return the names, relative to the body, of the groups whose last value is that of the node."""
+        return self._ending.get(node, ())
+
+    def paths(self, body: Body, prefix: str) -> Iterator[str]:
+        """Yield the paths of all operations, calls and groups, repeats unrolled."""
+        self._read_body(body)
+        for node in body.nodes:
+            if isinstance(node, OpNode):
+                yield join(prefix, node.name)
+            else:
+                for turn in range(node.times):
+                    path = join(prefix, node.instance(turn))
+                    yield path
+                    yield from self.paths(node.body, path)
+            yield from (join(prefix, group) for group in self.ending_with(node))
+
+    def _read_body(self, body: Body) -> None:
+        """Find the groups of a body and of those that it calls."""
+        if body in self._read:
+            return
+        self._read.add(body)
+        last: dict[str, Node] = {}
+        for node in body.nodes:
+            name = node.name if isinstance(node, OpNode) else node.instance(node.times - 1)
+            parts = name.split(".")
+            last |= {".".join(parts[:depth]): node for depth in range(1, len(parts))}
+            if isinstance(node, CallNode):
+                self._read_body(node.body)
+        single = {node.instance(0) if isinstance(node, CallNode) else node.name for node in body.nodes}
+        for group, node in last.items():
+            if group not in single:
+                self._ending.setdefault(node, []).append(group)
+
+
+def _matches(path: str, pattern: str) -> bool:
+    """Return True if a path matches a pattern, in which ``0–11`` or ``0,2,…,24`` stands for each of the numbers."""
+    if fnmatchcase(path, pattern):
+        return True
+    ranges = _ranges(pattern)
+    found = None if ranges is None else ranges[0].fullmatch(path)
+    if ranges is None or found is None:
+        return False
+    return all(is_among(int(number)) for number, is_among in zip(found.groups(), ranges[1], strict=True))
+
+
+@cache
+def _ranges(pattern: str) -> tuple[re.Pattern[str], tuple[Callable[[int], bool], ...]] | None:
+    """Return the expression that a pattern with ranges stands for, and their numbers; None if it has no range."""
+    pieces = _RANGE.split(pattern)
+    if len(pieces) == 1:
+        return None
+    text = r"(\d+)".join(translate(piece)[:-2] for piece in pieces[::2])  # without the end anchor
+    return re.compile(text), tuple(map(_among, pieces[1::2]))
+
+
+def _among(text: str) -> Callable[[int], bool]:
+    """Return the function that tells whether a number is among those of ``0–4,6–10,…,24–25``."""
+    spans: list[tuple[int, int]] = []
+    for part in text.replace("-", "–").replace(",…", "").split(","):
+        first, _, last = part.partition("–")
+        spans.append((int(first), int(last or first)))
+    if "…" not in text or len(spans) < 2:
+        return lambda number: any(first <= number <= last for first, last in spans)
+    (start, end), period, greatest = spans[0], max(spans[1][0] - spans[0][0], 1), spans[-1][1]
+    return lambda number: start <= number <= greatest and (number - start) % period <= end - start

@@ -30,8 +30,7 @@ def elaborate_call(
     body, inputs = bind_call(elaboration, line, block, scope, current)
     path = claim_path(scope.path_of_line(line_name(line, scope), block.name), line, scope)
     node = add_call(elaboration, line, scope, path, body, inputs)
-    ports = [name.split(".")[-1] for name in block.decl.outputs or ["output"]]
-    define_outputs(line, scope, Outputs(dict(zip(ports, node.outputs, strict=False)), node.span))
+    define_outputs(line, scope, Outputs(dict(zip(body.ports, node.outputs, strict=False)), node.span))
     return node.outputs[0]
 
 
@@ -115,4 +114,5 @@ def _elaborate_body(elaboration: Elaboration, block: Block, partial: PartialBody
             value = elaboration.reporter.guard(resolve_value, str(item.data), item, scope, current)
             outputs.append(value or Value(None, str(item.data)))
     checkpoint = checkpoint_entries(elaboration.reporter, block.decl.checkpoint, block.cursor, scope)
-    return partial.finish(outputs, checkpoint)
+    ports = [name.split(".")[-1] for name in block.decl.outputs or ["output"]]
+    return partial.finish(outputs, checkpoint, ports)

@@ -103,8 +103,10 @@ def _at_place(work: Callable[[], Any], text: str, cursor: Cursor, scope: Mapping
     """Return the result of parsing and evaluating an expression; its errors get their place."""
     try:
         return work()
+    except NetcalcError as error:  # of value('path'), which has no place yet
+        raise NetcalcError(d if d.span else d._replace(span=cursor.span) for d in error.diagnostics) from None
     except ExpressionError as error:
-        hint = did_you_mean(error.name, scope) if error.name else None
         length = len(error.name) if error.name else 1
         span = within(cursor.span, text, error.column, length) if text else cursor.span
+        hint = did_you_mean(error.name, scope) if error.name else None
         raise NetcalcError(Diagnostic(error.code, error.message, span, hint=hint)) from None

@@ -49,7 +49,8 @@ def read_iterations(line: Line, scope: Scope, budget: LineBudget) -> Iterations:
     else:
         iterations = Iterations(_range(cursor, cursor, scope), "index")
     rest = {key: value for key, value in line.cursor.data.items() if key not in ("repeat", "name")}
-    varies = bool(names_in(rest) & {iterations.index_name, iterations.item_name})
+    changing = {iterations.index_name, iterations.item_name, *("_" if "from" in line.modifiers else ())}
+    varies = bool(names_in(rest) & changing)
     return _filtered(iterations._replace(varies=varies), line, scope, budget)
 
 

@@ -5,20 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from netcalc.diagnostics import Diagnostic, NetcalcError, Related, did_you_mean
+from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
 from netcalc.ir import Value
 from netcalc.opdef import Port
 from netcalc.spec.cursor import Cursor
 from netcalc.spec.line_syntax import Line
 from netcalc.spec.scope import Scope
+from netcalc.spec.value_paths import value_at
 
 __all__ = ["Inputs", "resolve_value", "start_value"]
 
 
 def resolve_value(text: str, cursor: Cursor, scope: Scope, current: Value | None) -> Value | None:
-    """Return the value that ``text`` names: ``name``, ``name.port``, or ``_`` for the line before.
+    """Return the value that ``text`` names: ``name``, ``name.port``, a path, or ``_`` for the line before.
 
-    None is an optional input that is absent.
+    A name goes before a path. None is an optional input that is absent.
 
     Raises:
         NetcalcError: E301 (no such value), E302 (defined by a later line) or E303 (no such port).
@@ -29,20 +30,14 @@ def resolve_value(text: str, cursor: Cursor, scope: Scope, current: Value | None
     if outputs is not None:
         return outputs.first
     base, _, port = text.rpartition(".")
-    owner = scope.lookup(base) if base else None
-    if owner is not None:
-        if port in owner.by_port:
-            return owner.by_port[port]
-        message = f"{base!r} has no output {port!r}"
-        raise NetcalcError(Diagnostic("E303", message, cursor.span, hint=f"its outputs are {', '.join(owner.by_port)}"))
-    later = scope.defined_later(text.split(".")[0])
-    if later is not None:
-        message = f"{text!r} is defined by a later line; a line can use only values of earlier lines"
-        related = (Related(f"{text!r} is defined here", later),)
-        advice = "networks are acyclic; for recurrence use rnn, lstm, gru or repeat"
-        raise NetcalcError(Diagnostic("E302", message, cursor.span, related, hint=advice))
-    hint = did_you_mean(text, scope.value_names())
-    raise NetcalcError(Diagnostic("E301", f"unknown value {text!r}", cursor.span, hint=hint))
+    owner = scope.peek(base) if base else None
+    if owner is not None and port in owner.by_port:
+        visible = scope.lookup(base)
+        return None if visible is None else visible.by_port[port]
+    value = value_at(text, scope)
+    if value is None:
+        raise NetcalcError(scope.unknown_value(text, cursor.span))
+    return value
 
 
 def start_value(line: Line, scope: Scope, current: Value | None) -> Value | None:

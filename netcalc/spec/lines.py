@@ -26,11 +26,13 @@ def elaborate_lines(elaboration: Elaboration, cursor: Cursor, scope: Scope, curr
 
     The error of a line is recorded, and elaboration continues with a value of unknown type in its place.
     """
+    outer = scope.current
     for item in cursor.elements():
         if isinstance(item.data, dict) and isinstance(item.data.get("name"), str):
             scope.later.setdefault(item.data["name"], item["name"].span)
     for item in cursor.elements():
         elaboration.budget.spend(1, item)
+        scope.current = None if current is None else Outputs.single(current)
         try:
             current = _elaborate_line(elaboration, item, scope, current)
         except TooLargeError:
@@ -40,6 +42,7 @@ def elaborate_lines(elaboration: Elaboration, cursor: Cursor, scope: Scope, curr
             current = _poison(item, scope)
         except Poisoned:
             current = _poison(item, scope)
+    scope.current = outer
     return current
 
 
@@ -84,4 +87,6 @@ def _poison(item: Cursor, scope: Scope) -> Value:
     for name in (data.get("name"), *(labels if isinstance(labels, list) else [labels])):
         if isinstance(name, str):
             scope.defined[name] = Outputs.single(value, item.span)
+    if "name" not in data:
+        scope.body.failed |= {item.data} if isinstance(item.data, str) else data.keys()
     return value

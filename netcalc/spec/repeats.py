@@ -39,10 +39,21 @@ def elaborate_repeat(elaboration: Elaboration, line: Line, scope: Scope, current
     paths = _paths(line, scope, name, iterations.times)
     if iterations.varies:
         elaboration.budget.spend(iterations.times, line.modifiers["repeat"])
+    with scope.body.adding_iterations():
+        call, current = _iterate(elaboration, line, iterations, paths, scope, current)
+    define_outputs(line, scope, _outputs(call, current, line))
+    return current
+
+
+def _iterate(
+    elaboration: Elaboration, line: Line, iterations: Iterations, paths: _Paths, scope: Scope, current: Value | None
+) -> tuple[CallNode | None, Value | None]:
+    """Add the calls of all iterations; return the last call and the value after it."""
     call: CallNode | None = None
     done = 0
     while done < iterations.times:
         inner = scope.child(variables=iterations.variables(done))
+        inner.current = None if current is None else Outputs.single(current)
         where = f"in iteration {done} of {iterations.times:,}"
         with elaboration.freezing(line, inner), elaboration.reporter.inside(where, line.cursor.key_span):
             body, inputs = _iteration(elaboration, line, inner, current, call)
@@ -61,8 +72,7 @@ def elaborate_repeat(elaboration: Elaboration, line: Line, scope: Scope, current
                     call.shares = share_with_first(call, paths.base, line, scope)
         current = call.outputs[0]
         done += count
-    define_outputs(line, scope, _outputs(call, current, line))
-    return current
+    return call, current
 
 
 class _Paths(NamedTuple):

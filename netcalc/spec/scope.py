@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from netcalc.diagnostics import Span
+from netcalc.diagnostics import Diagnostic, NetcalcError, Related, Span, did_you_mean
 from netcalc.ir import Body, CheckpointMap, Node, Value, join
+from netcalc.ir.places import Copies, Place, find_value, sibling_paths
 from netcalc.spec.library import Loaded
+from netcalc.tensor_type import TensorType
 
-__all__ = ["Outputs", "PartialBody", "Poisoned", "Scope"]
+__all__ = ["Outputs", "PartialBody", "Poisoned", "Scope", "type_of"]
 
 
 class Poisoned(Exception):  # noqa: N818 - not an error of its own: one was reported before
     """Raised where the type of a value is needed that is unknown because of an earlier error."""
+
+
+def type_of(value: Value | None) -> TensorType | None:
+    """Return the type of a value, None for an absent one; Poisoned if it is unknown."""
+    if value is not None and value.type is None:
+        raise Poisoned
+    return None if value is None else value.type
 
 
 class Outputs(NamedTuple):
@@ -49,6 +59,9 @@ class PartialBody:
     paths: dict[str, Span | None] = field(default_factory=dict)  # path of each line: where the line is
     captured: dict[str, tuple[Value, Value]] = field(default_factory=dict)  # name: (outer value, the body's input)
     suffixes: dict[str, int] = field(default_factory=dict)  # path: the first suffix that may be free
+    failed: set[str] = field(default_factory=set)  # operations and blocks of unnamed lines with an error
+    visible: int | None = None  # number of nodes that paths lead to, while a repeat adds its iterations
+    copies: Copies = field(default_factory=dict)
 
     def capture(self, name: str, value: Value) -> Value:
         """Return the input that stands for a value of the outer scope, added at its first use."""
@@ -68,9 +81,26 @@ class PartialBody:
         self.suffixes[path] = suffix
         return f"{path}_{suffix}"
 
-    def finish(self, outputs: Sequence[Value], checkpoint: CheckpointMap | None = None) -> Body:
+    @property
+    def visible_nodes(self) -> list[Node]:
+        """The nodes that paths lead to."""
+        return self.nodes if self.visible is None else self.nodes[: self.visible]
+
+    @contextmanager
+    def adding_iterations(self) -> Iterator[None]:
+        """Hide the nodes that are added inside from paths: iterations of a repeat that is not complete."""
+        self.visible = len(self.nodes)
+        try:
+            yield
+        finally:
+            self.visible = None
+
+    def finish(
+        self, outputs: Sequence[Value], checkpoint: CheckpointMap | None = None, ports: Sequence[str] = ()
+    ) -> Body:
         """Return the finished body."""
-        return Body(self.block, tuple(self.inputs), tuple(self.nodes), tuple(outputs), checkpoint or CheckpointMap())
+        inputs, nodes, entries = tuple(self.inputs), tuple(self.nodes), checkpoint or CheckpointMap()
+        return Body(self.block, inputs, nodes, tuple(outputs), entries, tuple(ports))
 
 
 @dataclass(eq=False, slots=True)
@@ -91,6 +121,7 @@ class Scope(Mapping[str, Any]):
     variables: dict[str, Any] = field(default_factory=dict)  # block arguments and loop variables
     later: dict[str, Span | None] = field(default_factory=dict)  # names of lines that have not been elaborated yet
     counter: list[int] = field(default_factory=lambda: [0])  # shared by scopes that number their lines together
+    current: Outputs | None = None  # `_` in expressions: the value that the line at hand receives
 
     def child(self, *, variables: dict[str, Any] | None = None, sequence: str | None = None) -> Scope:
         """Return a nested scope of the same body: that of one iteration, or of the named sequence at a path."""
@@ -108,6 +139,8 @@ class Scope(Mapping[str, Any]):
     def peek(self, name: str) -> Outputs | None:
         """Return what ``name`` refers to, without capturing it; None if it is unknown."""
         for scope in self.enclosing():
+            if name == "_" and scope.current is not None:
+                return scope.current
             if name in scope.defined:
                 return scope.defined[name]
         return None
@@ -128,6 +161,73 @@ class Scope(Mapping[str, Any]):
             for port, value in found.by_port.items()
         }
         return Outputs(inner, found.span)
+
+    def place_of(self, path: str) -> tuple[PartialBody, Place] | None:
+        """Return the place of the value at a path and the body that the path starts in, or None if there is none.
+
+        A path starts in the sequence at hand, in one around it, or at the top of the block, innermost first.
+
+        Raises:
+            Poisoned: a line that may have the path is not elaborated because of an error.
+        """
+        for scope in self.enclosing():
+            place = find_value(scope.body.visible_nodes, join(scope.prefix, path))
+            if place is not None:
+                return scope.body, place
+        first = path.partition(".")[0]
+        kind, _, number = first.rpartition("_")
+        for scope in self.enclosing():
+            failed = scope.defined.get(first)
+            if failed is not None and failed.first is not None and failed.first.type is None:
+                raise Poisoned
+            if first in scope.body.failed or (number.isdecimal() and kind in scope.body.failed):
+                raise Poisoned
+        return None
+
+    def type_named(self, text: str) -> TensorType | None:
+        """Return the type of the value that ``text`` names, None for an absent one.
+
+        Raises:
+            NetcalcError: there is no such value; the diagnostic has no place yet.
+        """
+        outputs = self.peek(text)
+        if outputs is not None:
+            return type_of(outputs.first)
+        base, _, port = text.rpartition(".")
+        owner = self.peek(base)
+        if owner is not None and port in owner.by_port:
+            return type_of(owner.by_port[port])
+        found = self.place_of(text)
+        if found is None:
+            raise NetcalcError(self.unknown_value(text, None))
+        return type_of(found[1].value)
+
+    def unknown_value(self, text: str, span: Span | None) -> Diagnostic:
+        """Return the diagnostic of a name that no earlier line defines: E302 if a later one does, or E301 or E303."""
+        first = text.split(".")[0]
+        later = None if self.peek(first) is not None else self.defined_later(first)
+        if later is not None:
+            message = f"{text!r} is defined by a later line; a line can use only values of earlier lines"
+            related = (Related(f"{first!r} is defined here", later),)
+            advice = "networks are acyclic; for recurrence use rnn, lstm, gru or repeat"
+            return Diagnostic("E302", message, span, related, hint=advice)
+        base, _, port = text.rpartition(".")
+        paths = self._known_paths(text)
+        owner = self.peek(base) if base else None
+        if owner is not None and not any(path.startswith(base + ".") for path in paths):
+            hint = f"its outputs are {', '.join(owner.by_port)}"
+            return Diagnostic("E303", f"{base!r} has no output {port!r}", span, hint=hint)
+        near = did_you_mean(text, [*self.value_names(), *paths])
+        return Diagnostic("E301", f"unknown value {text!r}", span, hint=near)
+
+    def _known_paths(self, path: str) -> list[str]:
+        """Return the paths of values that a misspelt one may mean."""
+        paths: dict[str, None] = {}
+        for scope in self.enclosing():
+            known = sibling_paths(scope.body.visible_nodes, join(scope.prefix, path))
+            stem = scope.prefix + "." if scope.prefix else ""
+            paths |= dict.fromkeys(name.removeprefix(stem) for name in known if name.startswith(stem))
+        return list(paths)
 
     def defined_later(self, name: str) -> Span | None:
         """Return the place of the later line that defines ``name``, or None."""
@@ -163,21 +263,13 @@ class Scope(Mapping[str, Any]):
             if name in scope.variables:
                 return scope.variables[name]
         outputs = self.peek(name)
-        if outputs is None:
-            return self.settings[name]
-        value = outputs.first
-        if value is None:
-            return None
-        if value.type is None:
-            raise Poisoned
-        return value.type
+        return self.settings[name] if outputs is None else type_of(outputs.first)
 
     def __contains__(self, name: object) -> bool:
         if not isinstance(name, str):
             return False
-        return any(name in scope.variables or name in scope.defined for scope in self.enclosing()) or (
-            name in self.settings
-        )
+        is_variable = any(name in scope.variables for scope in self.enclosing())
+        return is_variable or self.peek(name) is not None or name in self.settings
 
     def __iter__(self) -> Iterator[str]:
         for scope in self.enclosing():

@@ -78,6 +78,18 @@ def test_outputs_and_traced_tensors_are_written(suffix: str, netcalc: Callable[.
     np.testing.assert_array_equal(tensors["logits"], result.outputs["logits"])
 
 
+def test_traced_tensors_with_the_name_of_an_output_are_written(netcalc: Callable[..., CommandResult]) -> None:
+    Path("spec.yaml").write_text(
+        "netcalc: 1\ninputs: {x: [2, 8]}\nlayers:\n"
+        "  - {name: output, linear: 4}\n  - {name: s, repeat: 3, share: true, sequence: [tanh]}\n"
+    )
+    assert netcalc("run", "spec.yaml", "--trace", "output", "--trace", "s.0", "-o", "out.safetensors").code == 0
+    tensors = load_file("out.safetensors")
+    assert set(tensors) == {"output", "trace.output", "s.0", "trace.s.0", "trace.s.0#1"}
+    np.testing.assert_allclose(tensors["s.0"], np.tanh(tensors["trace.output"]), rtol=1e-6)
+    np.testing.assert_array_equal(tensors["output"], tensors["trace.s.0#1"])
+
+
 def test_trace_prints_statistics(netcalc: Callable[..., CommandResult]) -> None:
     record = json.loads(netcalc("run", SMALL, "--trace", "*.relu", "--format", "json").out)
     assert [row["path"] for row in record["trace"]] == ["stage.0.relu", "stage.1.relu", "stage.2.relu"]

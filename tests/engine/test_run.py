@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from netcalc.analysis.cost import analyse
 from netcalc.analysis.unroll import operation_count, unroll
 from netcalc.analysis.walk import Instance, instances
 from netcalc.diagnostics import NetcalcError
@@ -207,6 +208,58 @@ def test_traces_of_operations_and_blocks() -> None:
     expected = (output.mean(), output.std(), output.min(), output.max(), np.abs(output).max())
     np.testing.assert_allclose((last.mean, last.std, last.min, last.max, last.absmax), expected, rtol=1e-12)
     assert forward(net, trace=["first"]).trace[0].array is None
+
+
+GROUPS = """
+inputs: {x: [2, 8]}
+blocks:
+  unit: {layers: [{name: head, sequence: [{linear: 8}, relu]}, tanh]}
+layers:
+  - {name: stem, sequence: [{linear: 8}, {linear: 8}]}
+  - {name: deep, sequence: [{name: layer_, repeat: 2, unit: {}}, {name: a.b, relu: {}}]}
+  - {name: stage, repeat: 12, unit: {}}
+  - {name: fc, repeat: 3, linear: 8}
+"""
+
+
+@pytest.mark.parametrize(
+    ("pattern", "paths"),
+    [
+        ("stem", ["stem"]),
+        ("deep", ["deep"]),
+        ("deep.a", ["deep.a"]),
+        ("stage", ["stage"]),
+        ("fc", ["fc"]),
+        ("stage.11", ["stage.11"]),
+        ("stage.1.head", ["stage.1.head"]),
+        ("deep.layer_*.head", ["deep.layer_0.head", "deep.layer_1.head"]),
+        ("stage.9–11.tanh", ["stage.9.tanh", "stage.10.tanh", "stage.11.tanh"]),
+        ("stage.10-11", ["stage.10", "stage.11"]),
+        ("fc.0–2", ["fc.0", "fc.1", "fc.2"]),
+        ("deep.layer_0–1.*.1", ["deep.layer_0.head.1", "deep.layer_1.head.1"]),
+        ("st?m.0-1", ["stem.0", "stem.1"]),
+        ("stage.0,2,…,4", ["stage.0", "stage.2", "stage.4"]),
+        ("stage.0–1,4–5,…,8–9.tanh", [f"stage.{i}.tanh" for i in (0, 1, 4, 5, 8, 9)]),
+        ("stage.3,10.tanh", ["stage.3.tanh", "stage.10.tanh"]),
+    ],
+)
+def test_traces_of_the_rows_of_a_report(pattern: str, paths: list[str]) -> None:
+    net = program(GROUPS)
+    result = forward(net, trace=[pattern], keep=True)
+    assert [row.path for row in result.trace] == paths
+    all_rows = {row.path: row.array for row in forward(net, trace=["*"], keep=True).trace}
+    ends = {"stem": "stem.1", "deep": "deep.a.b", "deep.a": "deep.a.b", "stage": "stage.11.tanh", "fc": "fc.2"}
+    for row in result.trace:
+        np.testing.assert_array_equal(row.array, all_rows[ends.get(row.path, row.path)])
+
+
+def test_every_row_of_a_report_can_be_traced() -> None:
+    net = program(GROUPS)
+    for unrolled in (False, True):
+        pending = [*analyse(net).tree(unroll=unrolled)]
+        for row in pending:
+            pending += row.children
+            assert forward(net, trace=[row.title]).trace, row.title
 
 
 def test_a_repeated_operation_is_traced_once() -> None:

@@ -14,7 +14,17 @@ from netcalc.ir.build import infer
 from netcalc.opdef import Context, Operation, Port
 from netcalc.tensor_type import TensorType
 
-__all__ = ["AttributeReference", "OperationReference", "about", "reference"]
+__all__ = ["AttributeReference", "Listed", "OperationReference", "about", "listed_operation", "reference"]
+
+
+class Listed(NamedTuple):
+    """An operation or block in the list of the reference."""
+
+    name: str
+    family: str
+    about: str
+    source: str
+    details: str = ""
 
 
 class AttributeReference(NamedTuple):
@@ -49,6 +59,11 @@ class OperationReference(NamedTuple):
     example: Mapping[str, Any]
     example_line: str
     example_shapes: str
+
+
+def listed_operation(op: type[Operation]) -> Listed:
+    """Return an operation as an entry of a list."""
+    return Listed(op.name, ops.family(op.name), about(op), op.reference, cleandoc(op.__doc__ or ""))
 
 
 def about(declared: type[Operation]) -> str:

@@ -14,7 +14,7 @@ from netcalc.spec.library import Loaded
 from netcalc.spec.settings import Settings, resolve_settings
 from netcalc.tensor_type import TensorType
 
-__all__ = ["SettingReference", "SpecReference", "TensorReference", "describe"]
+__all__ = ["SettingReference", "SpecReference", "TensorReference", "describe", "limits_text"]
 
 
 class SettingReference(NamedTuple):
@@ -92,7 +92,7 @@ def describe(loaded: Loaded, convention: str = "netcalc") -> SpecReference:
 def _dim(name: str, declared: Any, settings: Settings) -> SettingReference:
     stated = declared if isinstance(declared, dict) else {"default": declared}
     about = str(stated.get("about") or "")
-    return SettingReference(name, "int", settings[name], _expression(stated.get("default")), _limits(stated), about)
+    return SettingReference(name, "int", settings[name], _expression(stated.get("default")), limits_text(stated), about)
 
 
 def _var(name: str, declared: Any, settings: Settings) -> SettingReference:
@@ -101,7 +101,7 @@ def _var(name: str, declared: Any, settings: Settings) -> SettingReference:
     type_ = _type_of(settings[name]) if declaration.type == "any" else declaration.type
     type_ += "?" if declaration.nullable and declaration.type != "any" else ""
     expression = _expression(stated["default"])
-    return SettingReference(name, type_, settings[name], expression, _limits(stated), declaration.about)
+    return SettingReference(name, type_, settings[name], expression, limits_text(stated), declaration.about)
 
 
 def _type_of(value: Any) -> str:
@@ -116,7 +116,7 @@ def _expression(default: Any) -> str:
     return default if isinstance(default, str) and "${" in default else ""
 
 
-def _limits(stated: Mapping[str, Any]) -> str:
+def limits_text(stated: Mapping[str, Any]) -> str:
     """Return the limits of a setting as a phrase."""
     low, high = stated.get("min"), stated.get("max")
     parts = []

@@ -1,23 +1,26 @@
-"""The page of an operation has its attributes, shape rule, parameter rule, cost rule, source and an example."""
+"""The page of an operation has its attributes, shape rule, parameter rule, cost rule, source and an example.
+
+Blocks that ship with netcalc are listed after the operations; the page of one has its arguments, inputs and outputs.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from operator import attrgetter
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from netcalc.cli import options
 
 if TYPE_CHECKING:
-    from netcalc.opdef import Operation
+    from netcalc.analysis.reference import Listed
+    from netcalc.render.page import Page
 
 
 def command(
-    name: Annotated[str | None, typer.Argument(help="An operation, such as conv2d.")] = None,
+    name: Annotated[str | None, typer.Argument(help="An operation or block, such as conv2d.")] = None,
     search: Annotated[
-        str | None, typer.Option("--search", metavar="WORD", help="Only operations that mention the word.")
+        str | None, typer.Option("--search", metavar="WORD", help="Only operations and blocks that mention the word.")
     ] = None,
     format_: options.FormatChoice = options.Format.TABLE,
     output: options.Output = None,
@@ -26,83 +29,102 @@ def command(
     filter_: options.Filter = None,
     wide: options.Wide = False,
 ) -> None:
-    """List the operations, or show the page of one."""
+    """List the operations and blocks, or show the page of one."""
     from netcalc.cli.output import terminal_for, write
     from netcalc.cli.selection import keys_of
-    from netcalc.render.operations import operation_page, operations_data, operations_table
+    from netcalc.render.operations import operations_data, operations_table
     from netcalc.render.page import page_text
     from netcalc.render.table_csv import table_csv
     from netcalc.render.table_text import table_text
 
-    others: Sequence[type[Operation]] = ()
+    others: Sequence[Listed] = ()
     if name:
-        operations: Sequence[type[Operation]] = _named(name)
+        listed: Sequence[Listed] = [_named(name)]
     else:
-        keys: dict[str, Callable[[type[Operation]], Any]] = keys_of("name")
-        keys |= {"family": _family, "source": attrgetter("reference")}
         selection = options.read_selection(sort, top, filter_)
-        operations, others = selection.apply(_matching(search), keys, lambda op: (op.name, _family(op)))
+        keys = keys_of("name", "family", "source")
+        listed, others = selection.apply(_matching(search), keys, lambda item: (item.name, item.family))
     match format_:
         case options.Format.JSON:
-            return write(_json(operations, single=name is not None), output)
+            return write(_json(listed, single=name is not None), output)
         case options.Format.MARKDOWN:
-            return write(_markdown(operations, single=name is not None), output)
+            return write(_markdown(listed, single=name is not None), output)
         case options.Format.CSV:
-            return write(table_csv(operations_data(operations)), output)
+            return write(table_csv(operations_data(listed)), output)
     terminal = terminal_for(output, wide=wide)
     if name:
-        return write(page_text(operation_page(operations[0]), terminal), output)
-    return write([table_text(operations_table(operations, len(others)), terminal)], output)
+        return write(page_text(_page(name), terminal), output)
+    return write([table_text(operations_table(listed, len(others)), terminal)], output)
 
 
-def _named(name: str) -> list[type[Operation]]:
+def _named(name: str) -> Listed:
+    """Return the operation or block of a name; NetcalcError (E102) if there is none."""
     from netcalc import ops
+    from netcalc.analysis.block_reference import listed_block
+    from netcalc.analysis.reference import listed_operation
     from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
+    from netcalc.spec.shipped import shipped_blocks
 
     declared = ops.find(name)
-    if declared is None:
-        hint = did_you_mean(name, ops.names()) or "`netcalc ops --search WORD` looks for one"
-        raise NetcalcError(Diagnostic("E102", f"unknown operation {name!r}", hint=hint))
-    return [declared]
+    if declared is not None:
+        return listed_operation(declared)
+    if name in shipped_blocks():
+        return listed_block(name)
+    hint = did_you_mean(name, [*ops.names(), *shipped_blocks()]) or "`netcalc ops --search WORD` looks for one"
+    raise NetcalcError(Diagnostic("E102", f"unknown operation or block {name!r}", hint=hint))
 
 
-def _matching(word: str | None) -> list[type[Operation]]:
+def _matching(word: str | None) -> list[Listed]:
     from netcalc import ops
+    from netcalc.analysis.block_reference import listed_block
+    from netcalc.analysis.reference import listed_operation
     from netcalc.diagnostics import Diagnostic, NetcalcError
+    from netcalc.spec.shipped import shipped_blocks
 
-    declared = list(ops.every().values())
+    everything = [*map(listed_operation, ops.every().values()), *map(listed_block, shipped_blocks())]
     if word is None:
-        return declared
-    matching = [op for op in declared if word.lower() in f"{op.name} {_family(op)} {op.__doc__} {op.reference}".lower()]
+        return everything
+    matching = [item for item in everything if word.lower() in " ".join(item).lower()]
     if not matching:
-        raise NetcalcError(Diagnostic("E102", f"no operation mentions {word!r}"))
+        raise NetcalcError(Diagnostic("E102", f"no operation or block mentions {word!r}"))
     return matching
 
 
-def _family(declared: type[Operation]) -> str:
+def _page(name: str) -> Page:
     from netcalc import ops
+    from netcalc.analysis.block_reference import block_reference
+    from netcalc.render.blocks import block_page
+    from netcalc.render.operations import operation_page
 
-    return ops.family(declared.name)
+    declared = ops.find(name)
+    return operation_page(declared) if declared is not None else block_page(block_reference(name))
 
 
-def _json(operations: Sequence[type[Operation]], *, single: bool) -> Iterable[str]:
+def _json(listed: Sequence[Listed], *, single: bool) -> Iterable[str]:
+    from netcalc import ops
+    from netcalc.analysis.block_reference import block_reference
     from netcalc.analysis.reference import reference
     from netcalc.cli.output import json_lines
-    from netcalc.records.ops import operation_record, operations_record
+    from netcalc.records.ops import block_record, operation_record, operations_record
 
+    operations = [reference(op) for op in (ops.find(item.name) for item in listed) if op is not None]
+    blocks = [block_reference(item.name) for item in listed if ops.find(item.name) is None]
     if single:
-        return json_lines(operation_record(reference(operations[0])))
-    return json_lines(operations_record(map(reference, operations)), rows="operations")
+        return json_lines(operation_record(operations[0]) if operations else block_record(blocks[0]))
+    return json_lines(operations_record(operations, blocks), rows="operations")
 
 
-def _markdown(operations: Sequence[type[Operation]], *, single: bool) -> Iterable[str]:
+def _markdown(listed: Sequence[Listed], *, single: bool) -> Iterator[str]:
+    """Yield the pages in the order of the list, with a heading for each family."""
+    from netcalc import ops
+    from netcalc.analysis.block_reference import block_reference
+    from netcalc.render.blocks import block_markdown
     from netcalc.render.operations import operation_markdown
 
-    family = ""
-    for op in operations:
-        if not single and _family(op) != family:
-            family = _family(op)
-            yield from (f"## {family}", "")
-        yield from operation_markdown(op)
-        if op is not operations[-1]:
+    for number, item in enumerate(listed):
+        if number:
             yield ""
+        if not single and (not number or listed[number - 1].family != item.family):
+            yield from (f"## {item.family}", "")
+        declared = ops.find(item.name)
+        yield from operation_markdown(declared) if declared is not None else block_markdown(block_reference(item.name))

@@ -26,6 +26,7 @@ VERSIONS: dict[str, int] = {
     "spec-page": 1,
     "ops": 1,
     "operation": 1,
+    "block": 1,
     "errors": 1,
 }
 

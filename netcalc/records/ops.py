@@ -1,4 +1,4 @@
-"""Records of ``ops``: the list of operations, and the page of one."""
+"""Records of ``ops``: the list of operations and blocks, and the page of one."""
 
 from __future__ import annotations
 
@@ -7,11 +7,19 @@ from typing import Any
 
 from typing_extensions import TypedDict
 
-from netcalc.analysis.reference import OperationReference
+from netcalc.analysis.block_reference import BlockReference
+from netcalc.analysis.reference import AttributeReference, OperationReference
 from netcalc.opdef import Port
 from netcalc.records import schema_id
 
-__all__ = ["OperationRecord", "OperationsRecord", "operation_record", "operations_record"]
+__all__ = [
+    "BlockRecord",
+    "OperationRecord",
+    "OperationsRecord",
+    "block_record",
+    "operation_record",
+    "operations_record",
+]
 
 
 class PortRecord(TypedDict):
@@ -64,6 +72,27 @@ class ListedOperation(TypedDict):
     example: ExampleRecord
 
 
+class ListedBlock(TypedDict):
+    """The reference of a shipped block."""
+
+    name: str
+    about: str
+    source: str
+    inputs: list[PortRecord]
+    outputs: list[PortRecord]
+    arguments: list[AttributeRecord]
+    requirements: list[str]
+    """Conditions on arguments and inputs."""
+    file: str
+    """Place among the files of netcalc."""
+
+
+class BlockRecord(ListedBlock):
+    """The page of one block."""
+
+    schema: str
+
+
 class OperationRecord(ListedOperation):
     """The page of one operation."""
 
@@ -71,10 +100,11 @@ class OperationRecord(ListedOperation):
 
 
 class OperationsRecord(TypedDict):
-    """All operations, or those that were selected."""
+    """All operations and shipped blocks, or those that were selected."""
 
     schema: str
     operations: list[ListedOperation]
+    blocks: list[ListedBlock]
 
 
 def operation_record(operation: OperationReference) -> OperationRecord:
@@ -82,9 +112,18 @@ def operation_record(operation: OperationReference) -> OperationRecord:
     return {"schema": schema_id("operation"), **_listed(operation)}
 
 
-def operations_record(operations: Iterable[OperationReference]) -> OperationsRecord:
-    """Return the record of a list of operations."""
-    return {"schema": schema_id("ops"), "operations": [_listed(operation) for operation in operations]}
+def block_record(block: BlockReference) -> BlockRecord:
+    """Return the record of one block's page."""
+    return {"schema": schema_id("block"), **_block(block)}
+
+
+def operations_record(operations: Iterable[OperationReference], blocks: Iterable[BlockReference]) -> OperationsRecord:
+    """Return the record of a list of operations and blocks."""
+    return {
+        "schema": schema_id("ops"),
+        "operations": [_listed(operation) for operation in operations],
+        "blocks": [_block(block) for block in blocks],
+    }
 
 
 def _listed(operation: OperationReference) -> ListedOperation:
@@ -97,16 +136,7 @@ def _listed(operation: OperationReference) -> ListedOperation:
         "inputs": [_port(port) for port in operation.inputs],
         "outputs": [_port(port) for port in operation.outputs],
         "shorthand": operation.shorthand,
-        "attributes": [
-            {
-                "name": attribute.name,
-                "type": attribute.type,
-                "required": attribute.required,
-                "default": attribute.default,
-                "description": attribute.description,
-            }
-            for attribute in operation.attributes
-        ],
+        "attributes": list(map(_attribute, operation.attributes)),
         "shape_rule": operation.shape_rule,
         "param_rule": operation.param_rule,
         "cost_rule": operation.cost_rule,
@@ -120,3 +150,26 @@ def _listed(operation: OperationReference) -> ListedOperation:
 
 def _port(port: Port) -> PortRecord:
     return {"name": port.name, "optional": port.optional, "variadic": port.variadic}
+
+
+def _block(block: BlockReference) -> ListedBlock:
+    return {
+        "name": block.name,
+        "about": block.about,
+        "source": block.source,
+        "inputs": [_port(port) for port in block.inputs],
+        "outputs": [_port(port) for port in block.outputs],
+        "arguments": list(map(_attribute, block.arguments)),
+        "requirements": list(block.requirements),
+        "file": block.file,
+    }
+
+
+def _attribute(attribute: AttributeReference) -> AttributeRecord:
+    return {
+        "name": attribute.name,
+        "type": attribute.type,
+        "required": attribute.required,
+        "default": attribute.default,
+        "description": attribute.description,
+    }

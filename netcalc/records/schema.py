@@ -15,7 +15,7 @@ from netcalc.records import VERSIONS, schema_id
 from netcalc.records.compare import ComparisonRecord
 from netcalc.records.errors import ErrorsRecord
 from netcalc.records.explain import ExplanationRecord
-from netcalc.records.ops import OperationRecord, OperationsRecord
+from netcalc.records.ops import BlockRecord, OperationRecord, OperationsRecord
 from netcalc.records.run import RunRecord
 from netcalc.records.specs import SpecRecord, SpecsRecord
 from netcalc.records.summary import SummaryRecord
@@ -111,5 +111,6 @@ _SCHEMAS: Mapping[str, Callable[[], Schema]] = {
     "spec-page": partial(_schema_of, SpecRecord),
     "ops": partial(_schema_of, OperationsRecord),
     "operation": partial(_schema_of, OperationRecord),
+    "block": partial(_schema_of, BlockRecord),
     "errors": partial(_schema_of, ErrorsRecord),
 }

@@ -3,36 +3,39 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from netcalc import ops
-from netcalc.analysis.reference import OperationReference, about, reference
+from netcalc.analysis.reference import AttributeReference, Listed, OperationReference, reference
 from netcalc.opdef import Operation, Port
 from netcalc.render.page import Line, Page, Paragraph
 from netcalc.render.table import Column, Row, Table
 from netcalc.render.table_markdown import table_markdown
 
 __all__ = [
+    "attribute_rows",
     "operation_markdown",
     "operation_page",
     "operations_data",
     "operations_table",
+    "port_text",
 ]
 
 
-def operations_table(declared: Sequence[type[Operation]], omitted: int = 0) -> Table:
-    """Operations with family and description; ``omitted`` is the number of operations left out."""
+def operations_table(listed: Sequence[Listed], omitted: int = 0) -> Table:
+    """Operations and blocks with family and description; ``omitted`` is the number of those left out."""
     columns = [Column("operation", "name"), Column("family", priority=10), Column("description", "prose")]
-    return Table(columns, [Row([op.name, ops.family(op.name), about(op)]) for op in declared], omitted=omitted)
+    return Table(columns, [Row([item.name, item.family, item.about]) for item in listed], omitted=omitted)
 
 
-def operations_data(declared: Sequence[type[Operation]]) -> Table:
-    """Operations with their rules, for CSV."""
+def operations_data(listed: Sequence[Listed]) -> Table:
+    """Operations with their rules, and blocks, which have none, for CSV."""
     fields = ("name", "family", "about", "source", "shape_rule", "param_rule", "cost_rule")
-    rows = [
-        Row([op.name, ops.family(op.name), about(op), op.reference, op.shape_rule, op.param_rule, op.cost_rule])
-        for op in declared
-    ]
+    rows = []
+    for item in listed:
+        op = ops.find(item.name)
+        rules = ("", "", "") if op is None else (op.shape_rule, op.param_rule, op.cost_rule)
+        rows.append(Row([item.name, item.family, item.about, item.source, *rules]))
     return Table([Column(field) for field in fields], rows)
 
 
@@ -53,7 +56,7 @@ def operation_page(declared: type[Operation]) -> Page:
             Column("default", "prose"),
             Column("description", "prose"),
         ]
-        yield Table(columns, [Row(row) for row in _attribute_rows(page)])
+        yield Table(columns, [Row(row) for row in attribute_rows(page.attributes)])
     else:
         yield Paragraph([Line("", "no attributes", "dim")])
 
@@ -73,7 +76,7 @@ def operation_markdown(declared: type[Operation], level: int = 3) -> Iterator[st
     yield ""
     if page.attributes:
         columns = [Column("attribute"), Column("type"), Column("default"), Column("description")]
-        rows = [Row([f"`{row[0]}`", *row[1:]]) for row in _attribute_rows(page)]
+        rows = [Row([f"`{row[0]}`", *row[1:]]) for row in attribute_rows(page.attributes)]
         yield from table_markdown(Table(columns, rows))
     else:
         yield "No attributes."
@@ -82,9 +85,9 @@ def operation_markdown(declared: type[Operation], level: int = 3) -> Iterator[st
 
 
 def _facts(page: OperationReference) -> Iterator[tuple[str, str]]:
-    yield "inputs", ", ".join(map(_port_text, page.inputs)) or "none"
+    yield "inputs", ", ".join(map(port_text, page.inputs)) or "none"
     if len(page.outputs) != 1:
-        yield "outputs", ", ".join(map(_port_text, page.outputs))
+        yield "outputs", ", ".join(map(port_text, page.outputs))
     yield "shapes", page.shape_rule
     yield "parameters", page.param_rule
     yield "work", page.cost_rule
@@ -93,12 +96,14 @@ def _facts(page: OperationReference) -> Iterator[tuple[str, str]]:
         yield "shorthand", f"{page.name}: {page.shorthand.upper()}"
 
 
-def _attribute_rows(page: OperationReference) -> Iterator[list[str]]:
-    for attribute in page.attributes:
+def attribute_rows(attributes: Iterable[AttributeReference]) -> Iterator[list[str]]:
+    """Yield name, type, default and description of attributes or arguments."""
+    for attribute in attributes:
         default = "required" if attribute.required else json.dumps(attribute.default, ensure_ascii=False)
         yield [attribute.name, attribute.type, default, attribute.description]
 
 
-def _port_text(port: Port) -> str:
+def port_text(port: Port) -> str:
+    """Write an input or output, with its properties in parentheses."""
     kind = " (optional)" if port.optional else " (one or more)" if port.variadic else ""
     return f"{port.name}{kind}"

@@ -1,4 +1,4 @@
-"""Generated pages of ``docs/``: operations by family, and error codes."""
+"""Generated pages of ``docs/``: operations by family, shipped blocks, and error codes."""
 
 from __future__ import annotations
 
@@ -7,9 +7,12 @@ from collections.abc import Iterator
 from importlib import import_module
 
 from netcalc import ops
+from netcalc.analysis.block_reference import BLOCKS, block_reference, listed_block
 from netcalc.analysis.reference import about
 from netcalc.diagnostics import CODES
+from netcalc.render.blocks import block_markdown
 from netcalc.render.operations import operation_markdown
+from netcalc.spec.shipped import shipped_blocks
 
 __all__ = ["generated_pages"]
 
@@ -19,14 +22,15 @@ def generated_pages() -> dict[str, str]:
     pages = {"operations.md": _text(_index()), "errors.md": _text(_errors())}
     for family in ops.FAMILIES:
         pages[f"operations/{family}.md"] = _text(_family(family))
+    pages[f"operations/{BLOCKS}.md"] = _text(_blocks())
     return pages
 
 
 def _index() -> Iterator[str]:
     yield "# Operations"
     yield ""
-    yield "Generated from the declarations. `netcalc ops NAME` prints the page of an operation,"
-    yield "`netcalc ops --search WORD` lists the operations that mention a word."
+    yield "Generated from the declarations. `netcalc ops NAME` prints the page of an operation or block,"
+    yield "`netcalc ops --search WORD` lists those that mention a word."
     yield ""
     yield "| operation | family | description |"
     yield "|:--|:--|:--|"
@@ -34,6 +38,8 @@ def _index() -> Iterator[str]:
         family = ops.family(name)
         link = f"[`{name}`](operations/{family}.md#{name})"
         yield f"| {link} | {family} | {about(declared)} |"
+    for block in map(listed_block, shipped_blocks()):
+        yield f"| [`{block.name}`](operations/{BLOCKS}.md#{block.name}) | {BLOCKS} | {block.about} |"
 
 
 def _family(family: str) -> Iterator[str]:
@@ -46,6 +52,16 @@ def _family(family: str) -> Iterator[str]:
         if declared is not None:
             yield ""
             yield from operation_markdown(declared, level=2)
+
+
+def _blocks() -> Iterator[str]:
+    yield "# Blocks"
+    yield ""
+    yield "Blocks that ship with netcalc are used like operations, without an import. A spec may replace one by a block"
+    yield "of the same name."
+    for name in shipped_blocks():
+        yield ""
+        yield from block_markdown(block_reference(name), level=2)
 
 
 def _errors() -> Iterator[str]:

@@ -17,9 +17,10 @@ import netcalc as package
 from netcalc import ops
 from netcalc.cli.app import COMMANDS
 from netcalc.cli.options import read_program
+from netcalc.records.schema import record_schema
 from netcalc.spec.line_syntax import MODIFIERS
 from netcalc.spec.schema import spec_schema
-from netcalc.spec.shipped import shipped, specs_dir
+from netcalc.spec.shipped import shipped, shipped_blocks, specs_dir
 from tests.conftest import CommandResult
 
 ROOT = Path(__file__).parent.parent.parent
@@ -148,7 +149,34 @@ def test_ops_lists_and_searches_operations(netcalc: Callable[..., CommandResult]
     assert listed[: len(ops.names())] == list(ops.names())
     found = netcalc("ops", "--search", "pool").out
     assert "max_pool2d" in found
-    assert "linear" not in found.replace("bilinear", "")
+    assert not [line for line in found.splitlines() if line.startswith("linear ")]
+
+
+@pytest.mark.parametrize("name", shipped_blocks())
+def test_every_block_has_a_page(name: str, netcalc: Callable[..., CommandResult]) -> None:
+    page = single_spaced(netcalc("ops", name, "--wide").out)
+    record = json.loads(netcalc("ops", name, "--format", "json").out)
+    jsonschema.validate(record, record_schema("block"))
+    markdown = netcalc("ops", name, "--format", "markdown").out
+    for text in (record["about"], record["source"], *(port["name"] for port in record["inputs"])):
+        assert single_spaced(text) in page
+        assert text in markdown
+    declared = YAML(typ="safe").load(specs_dir() / "blocks" / f"{name}.yaml")["blocks"][name].get("args") or {}
+    assert [argument["name"] for argument in record["arguments"]] == list(declared)
+    for argument in record["arguments"]:
+        assert argument["description"] in page
+
+
+def test_ops_lists_and_searches_blocks(
+    netcalc: Callable[..., CommandResult], golden: Callable[[str, str], None]
+) -> None:
+    golden("ops/decoder_layer.txt", netcalc("ops", "decoder_layer").out)
+    found = json.loads(netcalc("ops", "--search", "sandwich", "--format", "json").out)
+    assert [block["name"] for block in found["blocks"]] == ["decoder_layer"]
+    assert found["operations"] == []
+    ran = netcalc("ops", "decoder_layr")
+    assert ran.code == 2
+    assert "did you mean 'decoder_layer'?" in ran.err
 
 
 @pytest.mark.parametrize("name", ops.names())

@@ -2,10 +2,12 @@
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 from netcalc.dims import Dim, product
 from netcalc.opdef import Context, Example, Init, Param, RuleError, Size, Term, attr
 from netcalc.ops import operation
+from netcalc.ops._weights import PRODUCT_INPUTS, check_given, learned
 from netcalc.ops._windows import (
     AutoPadding,
     PadMode,
@@ -32,7 +34,12 @@ class Convolution(SpatialOperation):
 
     With ``weight_standardization`` every forward pass shifts and scales each filter to mean 0 and (biased) variance 1;
     ``standardization_eps`` is added to the variance.
+
+    A weight or a bias that other lines compute is an input, and no parameter then: weight normalisation, filters that
+    depend on the data.  Planned runs take the kernel for a computed weight.
     """
+
+    inputs = PRODUCT_INPUTS
 
     windowed = True
     gemm = True
@@ -55,12 +62,15 @@ class Convolution(SpatialOperation):
         """Return the padding before and after each axis, for an input of these sizes."""
         return resolve_padding(self.padding, sizes, self.kernel, self.stride, self.dilation)
 
-    def infer(self, ctx: Context, x: TensorType) -> TensorType:
+    def infer(
+        self, ctx: Context, x: TensorType, weight: TensorType | None = None, bias: TensorType | None = None
+    ) -> TensorType:
         self.require_spatial(x)
         per_group(self.name, "input", self.channels_of(x), self.groups)
         per_group(self.name, "output", self.out, self.groups)
         if self.weight_standardization and self._taps(x) == 1:
             raise RuleError(f"{self.name}: a filter of a single weight has no variance to standardise")
+        check_given(self.name, self._declared(x, bias), x, weight, bias)
         sizes = self.sizes_of(x)
         check_pad_mode(self.name, self.padding_mode, sizes, self.pads(sizes))
         return x.with_shape(*x.shape[: -self.axes - 1], self.out, *self._result(ctx, sizes))
@@ -81,19 +91,24 @@ class Convolution(SpatialOperation):
     def _taps(self, x: TensorType) -> Dim:
         return product(self._filters(x)[1:])
 
-    def params(self, ctx: Context, x: TensorType) -> Sequence[Param]:
+    def _declared(self, x: TensorType, bias: TensorType | None) -> Sequence[Param]:
         weight = Param("weight", self._filters(x), Init.of("kaiming_uniform", a=math.sqrt(5)))
-        if not self.bias:
+        if not self.bias and bias is None:
             return (weight,)
         return weight, Param("bias", (self.out,), Init.of("fan_in_uniform", fan_in=self._taps(x)))
 
-    def cost(self, ctx: Context, inputs: Sequence[TensorType], outputs: Sequence[TensorType]) -> Sequence[Term]:
-        (x,), (y,) = inputs, outputs
+    def params(
+        self, ctx: Context, x: TensorType, weight: TensorType | None = None, bias: TensorType | None = None
+    ) -> Sequence[Param]:
+        return learned(self._declared(x, bias), weight, bias)
+
+    def cost(self, ctx: Context, inputs: Sequence[Any], outputs: Sequence[TensorType]) -> Sequence[Term]:
+        x, y = inputs[0], outputs[0]
         positions = {"batch": self.batch_of(x), **self.by_axis("out", self.sizes_of(y)), "out_channels": self.out}
         _, channels, *kernel = self._filters(x)
         window = {"in_channels_per_group": channels, **self.by_axis("kernel", kernel)}
         terms = [Term.of("mac", "product", **positions, **window)]
-        if self.bias:
+        if self.bias or "bias" in self.named(inputs):
             terms.append(Term.of("add", "bias", **positions))
         if self.weight_standardization:
             terms += self._standardization(self._taps(x))

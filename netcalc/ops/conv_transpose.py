@@ -2,10 +2,12 @@
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 from netcalc.dims import Dim, product
 from netcalc.opdef import Context, Example, Init, Param, RuleError, Size, Term, attr
 from netcalc.ops import operation
+from netcalc.ops._weights import PRODUCT_INPUTS, check_given, learned
 from netcalc.ops._windows import AXES, Offsets, Padding, Sizes, SpatialOperation, per_group
 from netcalc.tensor_type import TensorType
 
@@ -20,7 +22,11 @@ class TransposedConvolution(SpatialOperation):
 
     All products count, including those that ``padding`` removes.  The sums of overlapping windows are the additions of
     the MACs, and are not counted again.
+
+    A weight or a bias that other lines compute is an input, and no parameter then.
     """
+
+    inputs = PRODUCT_INPUTS
 
     kernel_suffices = "a product and a sum over overlapping windows: no tile can be computed alone"
     windowed = True
@@ -37,10 +43,13 @@ class TransposedConvolution(SpatialOperation):
     groups: Size = attr("number of groups of channels that are convolved separately", default=1)
     bias: bool = attr("add a learned bias", default=True)
 
-    def infer(self, ctx: Context, x: TensorType) -> TensorType:
+    def infer(
+        self, ctx: Context, x: TensorType, weight: TensorType | None = None, bias: TensorType | None = None
+    ) -> TensorType:
         self.require_spatial(x)
         per_group(self.name, "input", self.channels_of(x), self.groups)
         per_group(self.name, "output", self.out, self.groups)
+        check_given(self.name, self._declared(x, bias), x, weight, bias)
         results = [self._result(ctx, axis, size) for axis, size in enumerate(self.sizes_of(x))]
         return x.with_shape(*x.shape[: -self.axes - 1], self.out, *results)
 
@@ -64,21 +73,26 @@ class TransposedConvolution(SpatialOperation):
     def _share(self) -> Dim:
         return per_group(self.name, "output", self.out, self.groups)
 
-    def params(self, ctx: Context, x: TensorType) -> Sequence[Param]:
+    def _declared(self, x: TensorType, bias: TensorType | None) -> Sequence[Param]:
         shape = (self.channels_of(x), self._share(), *self.kernel)
         weight = Param("weight", shape, Init.of("kaiming_uniform", a=math.sqrt(5)))
-        if not self.bias:
+        if not self.bias and bias is None:
             return (weight,)
         # PyTorch takes the second axis of the weight for the fan-in
         return weight, Param("bias", (self.out,), Init.of("fan_in_uniform", fan_in=product(shape[1:])))
 
-    def cost(self, ctx: Context, inputs: Sequence[TensorType], outputs: Sequence[TensorType]) -> Sequence[Term]:
-        (x,), (y,) = inputs, outputs
+    def params(
+        self, ctx: Context, x: TensorType, weight: TensorType | None = None, bias: TensorType | None = None
+    ) -> Sequence[Param]:
+        return learned(self._declared(x, bias), weight, bias)
+
+    def cost(self, ctx: Context, inputs: Sequence[Any], outputs: Sequence[TensorType]) -> Sequence[Term]:
+        x, y = inputs[0], outputs[0]
         batch = {"batch": self.batch_of(x)}
         positions = {**self.by_axis("in", self.sizes_of(x)), "in_channels": self.channels_of(x)}
         window = {"out_channels_per_group": self._share(), **self.by_axis("kernel", self.kernel)}
         work = Term.of("mac", "product", **batch, **positions, **window)
-        if not self.bias:
+        if not self.bias and "bias" not in self.named(inputs):
             return (work,)
         return work, Term.of("add", "bias", **batch, **self.by_axis("out", self.sizes_of(y)), out_channels=self.out)
 

@@ -2,20 +2,26 @@
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 from netcalc.dims import product
 from netcalc.opdef import Context, Example, Init, Operation, Param, RuleError, Size, Term, attr, ports, require_float
 from netcalc.ops import operation
+from netcalc.ops._weights import PRODUCT_INPUTS, check_given, learned
 from netcalc.tensor_type import TensorType
 
 
 @operation
 class Linear(Operation):
-    """y = x·Wᵀ + b along the last axis; all axes before it are batch axes."""
+    """y = x·Wᵀ + b along the last axis; all axes before it are batch axes.
+
+    A weight or a bias that other lines compute is an input, and no parameter then.
+    """
 
     name = "linear"
     gemm = True
     reference = "torch.nn.Linear"
+    inputs = PRODUCT_INPUTS
     shorthand = "out"
     shape_rule = "(…, in) → (…, out)"
     param_rule = "weight out·in, bias out"
@@ -25,24 +31,34 @@ class Linear(Operation):
     out: Size = attr("output features")
     bias: bool = attr("add a learned bias", default=True)
 
-    def infer(self, ctx: Context, x: TensorType) -> TensorType:
+    def infer(
+        self, ctx: Context, x: TensorType, weight: TensorType | None = None, bias: TensorType | None = None
+    ) -> TensorType:
         require_float(x, "linear")
         if x.rank < 1:
             raise RuleError("linear takes an input of at least 1 dimension, and this one is a scalar")
+        check_given("linear", self._declared(x, bias), x, weight, bias)
         return x.with_shape(*x.shape[:-1], self.out)
 
-    def params(self, ctx: Context, x: TensorType) -> Sequence[Param]:
+    def _declared(self, x: TensorType, bias: TensorType | None) -> Sequence[Param]:
         features = x.shape[-1]
         weight = Param("weight", (self.out, features), Init.of("kaiming_uniform", a=math.sqrt(5)))
-        return (
-            (weight, Param("bias", (self.out,), Init.of("fan_in_uniform", fan_in=features))) if self.bias else (weight,)
-        )
+        if not self.bias and bias is None:
+            return (weight,)
+        return weight, Param("bias", (self.out,), Init.of("fan_in_uniform", fan_in=features))
 
-    def cost(self, ctx: Context, inputs: Sequence[TensorType], outputs: Sequence[TensorType]) -> Sequence[Term]:
-        (x,) = inputs
+    def params(
+        self, ctx: Context, x: TensorType, weight: TensorType | None = None, bias: TensorType | None = None
+    ) -> Sequence[Param]:
+        return learned(self._declared(x, bias), weight, bias)
+
+    def cost(self, ctx: Context, inputs: Sequence[Any], outputs: Sequence[TensorType]) -> Sequence[Term]:
+        x = inputs[0]
         rows = product(x.shape[:-1])
         work = Term.of("mac", "product", rows=rows, out_features=self.out, in_features=x.shape[-1])
-        return (work, Term.of("add", "bias", rows=rows, out_features=self.out)) if self.bias else (work,)
+        if not self.bias and "bias" not in self.named(inputs):
+            return (work,)
+        return work, Term.of("add", "bias", rows=rows, out_features=self.out)
 
 
 @operation

@@ -49,22 +49,37 @@ def convolutions(draw: st.DrawFn) -> tuple[int, dict[str, Any], np.ndarray]:
     return axes, attrs, signal(draw, axes, draw(st.sampled_from([groups, 2 * groups, 4])))
 
 
+@st.composite
+def computed(draw: st.DrawFn, weight: tuple[int, ...], out: int) -> list[np.ndarray | None]:
+    """Draw which of weight and bias are inputs, and seldom of another shape than they should have."""
+    rng = np.random.default_rng(2)
+    wrong = draw(st.sampled_from([0] * 9 + [1]))
+    given = rng.normal(size=(weight[0] + wrong, *weight[1:])).astype(np.float32)
+    shift = rng.normal(size=out).astype(np.float32)
+    return draw(st.sampled_from([[None, None], [given, None], [given, shift], [None, shift]]))
+
+
 def tupled(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
 
 
 @draws
-@given(convolutions())
-def test_conv(drawn: tuple[int, dict[str, Any], np.ndarray]) -> None:
+@given(convolutions(), st.data())
+def test_conv(drawn: tuple[int, dict[str, Any], np.ndarray], data: st.DataObject) -> None:
     axes, attrs, x = drawn
+    kernel = attrs["kernel"] if isinstance(attrs["kernel"], list) else [attrs["kernel"]] * axes
+    shape = (attrs["out"], max(1, x.shape[-axes - 1] // attrs["groups"]), *kernel)
+    weight, bias = data.draw(computed(shape, attrs["out"]))
 
-    def reference(weights: dict[str, Any], x: Any) -> Any:
+    def reference(weights: dict[str, Any], x: Any, weight: Any, bias: Any) -> Any:
         given = {k: tupled(v) for k, v in attrs.items() if k not in ("out", "kernel")}
+        given["bias"] = given["bias"] or bias is not None
         layer = getattr(torch.nn, f"Conv{axes}d")(x.shape[-axes - 1], attrs["out"], tupled(attrs["kernel"]), **given)
-        layer.load_state_dict(weights)
+        inputs = {name: tensor for name, tensor in (("weight", weight), ("bias", bias)) if tensor is not None}
+        layer.load_state_dict(weights | inputs)
         return layer(x)
 
-    agree(f"conv{axes}d", attrs, [x], reference)
+    agree(f"conv{axes}d", attrs, [x, weight, bias], reference)
 
 
 @draws

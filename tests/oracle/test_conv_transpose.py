@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.oracle.harness import agree, draws
-from tests.oracle.test_conv import per_axis, signal, tupled
+from tests.oracle.test_conv import computed, per_axis, signal, tupled
 
 torch = pytest.importorskip("torch")
 
@@ -33,18 +33,23 @@ def transposed(draw: st.DrawFn) -> tuple[int, dict[str, Any], np.ndarray]:
 
 
 @draws
-@given(transposed())
-def test_conv_transpose(drawn: tuple[int, dict[str, Any], np.ndarray]) -> None:
+@given(transposed(), st.data())
+def test_conv_transpose(drawn: tuple[int, dict[str, Any], np.ndarray], data: st.DataObject) -> None:
     axes, attrs, x = drawn
+    kernel = attrs["kernel"] if isinstance(attrs["kernel"], list) else [attrs["kernel"]] * axes
+    shape = (x.shape[-axes - 1], max(1, attrs["out"] // attrs["groups"]), *kernel)
+    weight, bias = data.draw(computed(shape, attrs["out"]))
 
-    def reference(weights: dict[str, Any], x: Any) -> Any:
+    def reference(weights: dict[str, Any], x: Any, weight: Any, bias: Any) -> Any:
         given = {k: tupled(v) for k, v in attrs.items() if k not in ("out", "kernel")}
+        given["bias"] = given["bias"] or bias is not None
         layer = getattr(torch.nn, f"ConvTranspose{axes}d")
         layer = layer(x.shape[-axes - 1], attrs["out"], tupled(attrs["kernel"]), **given)
-        layer.load_state_dict(weights)
+        inputs = {name: tensor for name, tensor in (("weight", weight), ("bias", bias)) if tensor is not None}
+        layer.load_state_dict(weights | inputs)
         return layer(x)
 
-    agree(f"conv_transpose{axes}d", attrs, [x], reference)
+    agree(f"conv_transpose{axes}d", attrs, [x, weight, bias], reference)
 
 
 @draws

@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.oracle.harness import agree, draws
+from tests.oracle.test_conv import computed
 
 torch = pytest.importorskip("torch")
 
 
 @draws
-@given(out=st.integers(1, 6), bias=st.booleans(), shape=st.lists(st.integers(1, 5), min_size=1, max_size=4))
-def test_linear(out: int, bias: bool, shape: list[int]) -> None:
+@given(
+    out=st.integers(1, 6), bias=st.booleans(), shape=st.lists(st.integers(1, 5), min_size=1, max_size=4), data=st.data()
+)
+def test_linear(out: int, bias: bool, shape: list[int], data: st.DataObject) -> None:
     x = np.random.default_rng(0).normal(size=shape).astype(np.float32)
-    agree(
-        "linear",
-        {"out": out, "bias": bias},
-        [x],
-        lambda w, x: torch.nn.functional.linear(x, w["weight"], w.get("bias")),
-    )
+
+    def reference(w: dict[str, Any], x: Any, weight: Any, shift: Any) -> Any:
+        weight, shift = w.get("weight", weight), w.get("bias", shift)
+        assert weight.shape == (out, x.shape[-1]), "torch takes a weight of any number of rows"
+        return torch.nn.functional.linear(x, weight, shift)
+
+    agree("linear", {"out": out, "bias": bias}, [x, *data.draw(computed((out, shape[-1]), out))], reference)
 
 
 @draws

@@ -38,7 +38,8 @@ def _conv(node: OpNode, macs: Dim, training: bool) -> RuleCount:
     op = _op(node)
     if op.padding in ("same", "valid") and op.padding_mode == "zeros":
         return RuleCount(0)
-    return RuleCount(macs, node.params[0].elements * 4 if op.weight_standardization else 0)
+    weight = node.input_types[1] or node.params[0]
+    return RuleCount(macs, weight.elements * 4 if op.weight_standardization else 0)
 
 
 def _norm(node: OpNode, macs: Dim, training: bool) -> RuleCount:

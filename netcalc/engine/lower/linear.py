@@ -16,7 +16,8 @@ def lower_linear(context: LoweringContext, node: GraphNode) -> bool:
     """Emit input · weightᵀ."""
     operand, result = node.inputs[0], node.result
     assert operand is not None
-    if not operand.shape or 0 in (*operand.shape, *result.shape):
+    _, given_weight, given_bias = node.inputs
+    if not operand.shape or 0 in (*operand.shape, *result.shape) or given_bias is not None:  # epilogues take constants
         return False
     bias = None
     if context.constants.has(node, "bias"):
@@ -29,7 +30,8 @@ def lower_linear(context: LoweringContext, node: GraphNode) -> bool:
     epilogue = Epilogue(context, node, node.outputs[0], node.after, order, bias)
     out = context.layout.allocate(result).reshaped((rows, result.shape[-1]))
     assert out is not None
-    emit_product(context, node, x, _weight(context, node, x), out, epilogue)
+    weight = _weight(context, node, x) if given_weight is None else context.layout.slot(given_weight).permuted((1, 0))
+    emit_product(context, node, x, weight, out, epilogue)
     return True
 
 

@@ -80,6 +80,13 @@ def like(x: Array, array: Array) -> Array:
     return array.view(type(x))
 
 
+def given(computed: Array | None, parameter: Array | None) -> Array:
+    """Return the weight of a product in the precision of its arithmetic: an input if there is one, or the parameter."""
+    weight = parameter if computed is None else computed
+    assert weight is not None
+    return wide(weight)
+
+
 def apply(op: Any, run: Run, inputs: tuple[Array | None, ...], params: Mapping[str, Array]) -> tuple[Array, ...]:
     """Run the kernel of an operation and return its outputs as a tuple.
 

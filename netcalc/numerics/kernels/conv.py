@@ -4,20 +4,29 @@ from __future__ import annotations
 
 import numpy as np
 
-from netcalc.numerics.kernels import Array, Run, kernel, wide
+from netcalc.numerics.kernels import Array, Run, given, kernel, wide
 from netcalc.numerics.kernels._windows import correlate, pad
 from netcalc.ops.conv import Convolution
 
 
 @kernel("conv1d", "conv2d", "conv3d")
-def convolution(op: Convolution, run: Run, x: Array, *, weight: Array, bias: Array | None = None) -> Array:
-    batched, weight = wide(x if x.ndim == op.axes + 2 else x[None]), wide(weight)
+def convolution(
+    op: Convolution,
+    run: Run,
+    x: Array,
+    filters: Array | None = None,
+    shift: Array | None = None,
+    *,
+    weight: Array | None = None,
+    bias: Array | None = None,
+) -> Array:
+    batched, weight = wide(x if x.ndim == op.axes + 2 else x[None]), given(filters, weight)
     if op.weight_standardization:
         weight = _standardized(weight, op.standardization_eps)
     padded = pad(batched, op.pads(batched.shape[2:]), op.padding_mode)
     y = correlate(padded, weight, op.stride, op.dilation, op.groups)
-    if bias is not None:
-        y += bias.reshape(-1, *(1,) * op.axes)
+    if shift is not None or bias is not None:
+        y += given(shift, bias).reshape(-1, *(1,) * op.axes)
     return y.reshape(*x.shape[: -op.axes - 1], *y.shape[1:]).astype(x.dtype, copy=False)
 
 

@@ -4,18 +4,27 @@ from __future__ import annotations
 
 import numpy as np
 
-from netcalc.numerics.kernels import Array, Run, kernel, like, wide
+from netcalc.numerics.kernels import Array, Run, given, kernel, like, wide
 from netcalc.numerics.kernels._windows import overlap
 from netcalc.ops.conv_transpose import TransposedConvolution
 
 
 @kernel("conv_transpose1d", "conv_transpose2d", "conv_transpose3d")
-def transposed(op: TransposedConvolution, run: Run, x: Array, *, weight: Array, bias: Array | None = None) -> Array:
-    batched, weight = wide(x if x.ndim == op.axes + 2 else x[None]), wide(weight)
+def transposed(
+    op: TransposedConvolution,
+    run: Run,
+    x: Array,
+    filters: Array | None = None,
+    shift: Array | None = None,
+    *,
+    weight: Array | None = None,
+    bias: Array | None = None,
+) -> Array:
+    batched, weight = wide(x if x.ndim == op.axes + 2 else x[None]), given(filters, weight)
     batch, channels, *sizes = batched.shape
     _, share, *taps = weight.shape
-    filters = weight.reshape(op.groups, channels // op.groups, -1).swapaxes(1, 2)
-    columns = np.matmul(filters, batched.reshape(batch, op.groups, channels // op.groups, -1))
+    by_group = weight.reshape(op.groups, channels // op.groups, -1).swapaxes(1, 2)
+    columns = np.matmul(by_group, batched.reshape(batch, op.groups, channels // op.groups, -1))
     # The sums of overlapping windows are the additions of the MACs counted above, so they use plain arrays.
     spread = np.asarray(columns).reshape(batch, op.groups * share, *taps, *sizes)
     result = [
@@ -25,6 +34,6 @@ def transposed(op: TransposedConvolution, run: Run, x: Array, *, weight: Array, 
         )
     ]
     y = like(x, overlap(spread, result, op.stride, op.dilation, op.padding))
-    if bias is not None:
-        y += bias.reshape(-1, *(1,) * op.axes)
+    if shift is not None or bias is not None:
+        y += given(shift, bias).reshape(-1, *(1,) * op.axes)
     return y.reshape(*x.shape[: -op.axes - 1], *y.shape[1:]).astype(x.dtype, copy=False)

@@ -4,15 +4,24 @@ from __future__ import annotations
 
 import numpy as np
 
-from netcalc.numerics.kernels import Array, Run, kernel, wide
+from netcalc.numerics.kernels import Array, Run, given, kernel, wide
 from netcalc.ops.linear import Bilinear, Linear
 
 
 @kernel("linear")
-def linear(op: Linear, run: Run, x: Array, *, weight: Array, bias: Array | None = None) -> Array:
-    y: Array = np.matmul(wide(x), wide(weight).T)
-    if bias is not None:
-        y += wide(bias)
+def linear(
+    op: Linear,
+    run: Run,
+    x: Array,
+    matrix: Array | None = None,
+    shift: Array | None = None,
+    *,
+    weight: Array | None = None,
+    bias: Array | None = None,
+) -> Array:
+    y: Array = np.matmul(wide(x), given(matrix, weight).T)
+    if shift is not None or bias is not None:
+        y += given(shift, bias)
     return y.astype(x.dtype, copy=False)
 
 

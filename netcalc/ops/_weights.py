@@ -1,0 +1,31 @@
+"""Products whose weight or bias may be an input instead of a parameter, since another line computes it."""
+
+from collections.abc import Sequence
+
+from netcalc.opdef import Param, RuleError, ports
+from netcalc.tensor_type import TensorType
+
+#: The inputs of these products.
+PRODUCT_INPUTS = ports("input", "weight?", "bias?")
+
+
+def check_given(
+    name: str, declared: Sequence[Param], x: TensorType, weight: TensorType | None, bias: TensorType | None
+) -> None:
+    """Raise RuleError unless a given weight and bias have the shape of the declared parameter and the type of ``x``."""
+    given = {"weight": weight, "bias": bias}
+    for param in declared:
+        tensor = given[param.name]
+        if tensor is None:
+            continue
+        if tensor.dtype != x.dtype:
+            message = f"{name} takes a {param.name} of {x.dtype}, as its input, and not of {tensor.dtype}"
+            raise RuleError(message, code="E402")
+        if tensor.shape != param.shape:
+            raise RuleError(f"{name} takes a {param.name} of {TensorType(param.shape)}, and this is {tensor}")
+
+
+def learned(declared: Sequence[Param], weight: TensorType | None, bias: TensorType | None) -> Sequence[Param]:
+    """Return the parameters that are not given as inputs."""
+    given = {"weight": weight, "bias": bias}
+    return tuple(param for param in declared if given[param.name] is None)

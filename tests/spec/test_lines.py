@@ -219,7 +219,7 @@ def test_of_two_lines_with_one_name_the_one_that_is_not_skipped_defines_it() -> 
         """
     for first, operation in (("true", "linear"), ("false", "relu")):
         found = layers(text.replace("FIRST", first))
-        (taken,) = found.main.nodes[-1].inputs
+        taken, *_ = found.main.nodes[-1].inputs
         (h,) = [i for i in instances(found) if i.path == "h"]
         assert h.node.op.name == operation
         assert taken is h.node.outputs[0]

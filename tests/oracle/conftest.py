@@ -1,9 +1,10 @@
-"""Import of torchvision for the live oracles, which transformers and timm need too."""
+"""Import of torchvision for the live oracles; transformers and timm import it too."""
 
 from __future__ import annotations
 
-import importlib.util
 import sys
+from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 #: Declarations of operators, which last as long as this object.
@@ -13,21 +14,19 @@ _library: Any = None
 def _import_torchvision() -> None:
     """Import torchvision, also where its compiled operators do not load beside the installed build of torch.
 
-    Its import then fails on the first operator that it expects to be declared.  No oracle calls these operators.
+    The import then fails on the first operator that it expects to be declared.  No oracle calls these operators.
     """
     global _library
     try:
-        import torchvision
+        import_module("torchvision")
     except RuntimeError:
-        import torch
-
-        for name in [n for n in sys.modules if n.partition(".")[0] == "torchvision"]:
+        for name in [name for name in sys.modules if name.partition(".")[0] == "torchvision"]:
             del sys.modules[name]
-        _library = torch.library.Library("torchvision", "DEF")
+        _library = import_module("torch").library.Library("torchvision", "DEF")
         for name in ("nms", "qnms"):
             _library.define(f"{name}(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
-        import torchvision  # noqa: F401
+        import_module("torchvision")
 
 
-if importlib.util.find_spec("torchvision") is not None:
+if find_spec("torchvision") is not None:
     _import_torchvision()

@@ -1,0 +1,107 @@
+"""Encoders, pairs of an encoder and a decoder, and models of images and text of transformers, small."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from tests.oracle.checkpoints.model import Model, models
+
+__all__ = ["encoder_decoders", "encoders", "image_models"]
+
+BERT = {"vocab_size": 50, "hidden_size": 32, "num_attention_heads": 4, "num_hidden_layers": 2, "pad_token_id": 0}
+BERT |= {"intermediate_size": 24, "max_position_embeddings": 16}
+BERT_SIZES = {"batch": 2, "length": 11, "vocab": 50, "d_model": 32, "heads": 4, "layers": 2, "d_ff": 24}
+BERT_SIZES |= {"max_length": 16}
+BART = {"vocab_size": 50, "d_model": 32, "pad_token_id": 1, "eos_token_id": 2}
+for _part in ("encoder", "decoder"):
+    BART |= {f"{_part}_layers": 2, f"{_part}_attention_heads": 4, f"{_part}_ffn_dim": 24}
+BART_SIZES = {"batch": 2, "source": 9, "target": 7, "vocab": 50, "d_model": 32, "heads": 4, "d_ff": 24}
+T5 = {"vocab_size": 50, "d_model": 32, "num_heads": 4, "d_kv": 6, "d_ff": 24, "decoder_start_token_id": 0}
+T5_SIZES = BART_SIZES | {"head_dim": 6}
+
+
+def encoders() -> Iterator[Model]:
+    bert: dict[str, Any] = {"config": BERT, "settings": BERT_SIZES}
+    names = ("base", "base-cased", "large", "tiny", "mini", "small")
+    yield from models("BertModel", *(f"bert-{name}" for name in names), **bert)
+    yield from models("BertForMaskedLM", "bert-base-mlm", "bert-large-mlm", **bert)
+    yield from models("BertForPreTraining", "bert-base-pretraining", "bert-large-pretraining", **bert)
+    config = BERT | {"layer_norm_eps": 1e-5, "type_vocab_size": 1, "pad_token_id": 1, "max_position_embeddings": 18}
+    roberta: dict[str, Any] = {"config": config, "settings": BERT_SIZES | {"max_length": 18}}
+    yield from models("RobertaModel", "roberta-base", "roberta-large", **roberta)
+    yield from models("RobertaForMaskedLM", "roberta-base-mlm", **roberta)
+    yield from models("DistilBertModel", "distilbert-base", config=BERT | {"hidden_dim": 24}, settings=BERT_SIZES)
+    narrow: dict[str, Any] = {"config": BERT | {"embedding_size": 16}, "settings": BERT_SIZES | {"embedding_size": 16}}
+    yield from models("AlbertModel", "albert-base", **narrow, hidden_act="gelu_new")
+    yield from models("ElectraModel", "electra-small", **narrow)
+    yield from models("ElectraForPreTraining", "electra-small-discriminator", **narrow)
+    # attention in blocks draws some of them at random
+    full: dict[str, Any] = {"attention_type": "original_full"}
+    yield from models("BigBirdModel", "bigbird-roberta-base", config=BERT | full, settings=BERT_SIZES | full)
+    yield Model(
+        "longformer-base-4096",
+        "LongformerModel",
+        config | {"attention_window": 4},
+        roberta["settings"] | {"window": 4, "global_tokens": 2, "length": 12},
+        {"global_attention_mask": [[1] * 2 + [0] * 10] * 2},
+    )
+
+
+def encoder_decoders() -> Iterator[Model]:
+    two_layers = {"encoder_layers": 2, "decoder_layers": 2, "max_length": 16}
+    bart: dict[str, Any] = {"config": BART | {"max_position_embeddings": 16}, "settings": BART_SIZES | two_layers}
+    yield from models("BartForConditionalGeneration", "bart-base", **bart)
+    yield from models("MarianMTModel", "opus-mt-en-de", **bart, activation_function="swish", scale_embedding=True)
+    t5, sizes = T5 | {"num_layers": 2, "num_decoder_layers": 2}, T5_SIZES | {"layers": 2}
+    kind = "T5ForConditionalGeneration"
+    yield from models(kind, "t5-small", "t5-base", "t5-large", config=t5, settings=sizes)
+    gated = {"feed_forward_proj": "gated-gelu", "tie_word_embeddings": False}
+    yield Model("t5-v1_1-small", kind, t5 | gated, sizes, untied="lm_head")
+    switch = T5 | {"num_layers": 4, "num_decoder_layers": 4, "num_experts": 3, "expert_capacity": 4}
+    yield from models(
+        "SwitchTransformersForConditionalGeneration",
+        "switch-base-8",
+        config=switch | {"num_sparse_encoder_layers": 2, "num_sparse_decoder_layers": 2},
+        settings=T5_SIZES | {"layers": 4, "experts": 3, "capacity": 4},
+    )
+    yield from models(
+        "WhisperForConditionalGeneration",
+        *("whisper-tiny", "whisper-base", "whisper-small"),
+        config=BART | {"num_mel_bins": 9, "max_source_positions": 7, "max_target_positions": 8},
+        settings={"batch": 2, "frames": 14, "target": 5, "vocab": 50, "mel_bins": 9, "d_model": 32, "heads": 4}
+        | {"d_ff": 24, "layers": 2, "max_target": 8},
+    )
+
+
+def image_models() -> Iterator[Model]:
+    # as in the released files, the end of a text is the token with the greatest number
+    text = {"vocab_size": 50, "hidden_size": 24, "num_attention_heads": 3, "num_hidden_layers": 2}
+    text |= {"intermediate_size": 96, "max_position_embeddings": 9, "eos_token_id": 2}
+    vision = {"hidden_size": 32, "num_attention_heads": 4, "num_hidden_layers": 2, "intermediate_size": 128}
+    vision |= {"image_size": 32, "patch_size": 16}
+    yield from models(
+        "CLIPModel",
+        *("clip-vit-base-patch32", "clip-vit-large-patch14"),
+        config={"text_config": text, "vision_config": vision, "projection_dim": 16},
+        settings={"images": 3, "texts": 2, "height": 32, "width": 32, "patch": 16, "length": 7, "max_length": 9}
+        | {"vocab": 50, "vision_model": 32, "vision_heads": 4, "vision_layers": 2, "text_model": 24, "text_heads": 3}
+        | {"text_layers": 2, "embedding": 16},
+    )
+    vilt: dict[str, Any] = {"config": BERT | {"max_position_embeddings": 9, "image_size": 64, "patch_size": 16}}
+    sizes = {"height": 64, "width": 64, "patch": 16, "grid": 4, "length": 7, "max_length": 9}
+    vilt["settings"] = BERT_SIZES | sizes
+    yield from models("ViltModel", "vilt-b32", **vilt)
+    yield from models("ViltForMaskedLM", "vilt-b32-mlm", **vilt)
+    answers: dict[str, Any] = {"config": vilt["config"] | {"num_labels": 10}}
+    answers["settings"] = vilt["settings"] | {"answers": 10}
+    yield from models("ViltForQuestionAnswering", "vilt-b32-finetuned-vqa", **answers)
+    backbone = {"model_type": "resnet", "embedding_size": 8, "hidden_sizes": [16, 24], "depths": [2, 1]}
+    detr = {"backbone_config": backbone | {"out_features": ["stage2"]}, "num_queries": 7, "num_labels": 5}
+    yield from models(
+        "DetrForObjectDetection",
+        "detr-resnet-50",
+        config={name: size for name, size in BART.items() if name != "vocab_size"} | detr,
+        settings={"batch": 2, "height": 96, "width": 70, "stem": 8, "channels": [16, 24], "depths": [2, 1]}
+        | {"d_model": 32, "d_ff": 24, "heads": 4, "encoder_layers": 2, "decoder_layers": 2, "queries": 7, "labels": 5},
+    )

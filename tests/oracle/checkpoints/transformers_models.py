@@ -1,0 +1,12 @@
+"""All small models of transformers, by spec."""
+
+from __future__ import annotations
+
+from tests.oracle.checkpoints.decoders import decoders
+from tests.oracle.checkpoints.encoders import encoder_decoders, encoders, image_models
+
+__all__ = ["TRANSFORMERS_MODELS"]
+
+TRANSFORMERS_MODELS = {
+    model.spec: model for group in (decoders, encoders, encoder_decoders, image_models) for model in group()
+}

@@ -100,7 +100,7 @@ def _experts() -> Iterator[Model]:
         "MixtralForCausalLM",
         "mixtral-8x7b",
         config=GROUPED | {"num_local_experts": 4},
-        settings=GROUPED_SIZES | {"experts": 4},
+        settings=SIZES | {"kv_heads": 2, "d_expert": 24, "experts": 4},
         num_experts_per_tok=2,
         rms_norm_eps=1e-5,
         sliding_window=None,

@@ -32,7 +32,7 @@ def encoders() -> Iterator[Model]:
     yield from models("RobertaModel", "roberta-base", "roberta-large", **roberta)
     yield from models("RobertaForMaskedLM", "roberta-base-mlm", **roberta)
     yield from models("DistilBertModel", "distilbert-base", config=BERT | {"hidden_dim": 24}, settings=BERT_SIZES)
-    narrow: dict[str, Any] = {"config": BERT | {"embedding_size": 16}, "settings": BERT_SIZES | {"embedding_size": 16}}
+    narrow: dict[str, Any] = {"config": BERT | {"embedding_size": 16}, "settings": BERT_SIZES | {"d_embed": 16}}
     yield from models("AlbertModel", "albert-base", **narrow, hidden_act="gelu_new")
     yield from models("ElectraModel", "electra-small", **narrow)
     yield from models("ElectraForPreTraining", "electra-small-discriminator", **narrow)
@@ -53,7 +53,7 @@ def encoder_decoders() -> Iterator[Model]:
     bart: dict[str, Any] = {"config": BART | {"max_position_embeddings": 16}, "settings": BART_SIZES | two_layers}
     yield from models("BartForConditionalGeneration", "bart-base", **bart)
     yield from models("MarianMTModel", "opus-mt-en-de", **bart, activation_function="swish", scale_embedding=True)
-    t5, sizes = T5 | {"num_layers": 2, "num_decoder_layers": 2}, T5_SIZES | {"layers": 2}
+    t5, sizes = T5 | {"num_layers": 2, "num_decoder_layers": 2}, T5_SIZES | {"encoder_layers": 2}
     kind = "T5ForConditionalGeneration"
     yield from models(kind, "t5-small", "t5-base", "t5-large", config=t5, settings=sizes)
     gated = {"feed_forward_proj": "gated-gelu", "tie_word_embeddings": False}
@@ -63,14 +63,14 @@ def encoder_decoders() -> Iterator[Model]:
         "SwitchTransformersForConditionalGeneration",
         "switch-base-8",
         config=switch | {"num_sparse_encoder_layers": 2, "num_sparse_decoder_layers": 2},
-        settings=T5_SIZES | {"layers": 4, "experts": 3, "capacity": 4},
+        settings=T5_SIZES | {"encoder_layers": 4, "experts": 3, "capacity": 4},
     )
     yield from models(
         "WhisperForConditionalGeneration",
         *("whisper-tiny", "whisper-base", "whisper-small"),
         config=BART | {"num_mel_bins": 9, "max_source_positions": 7, "max_target_positions": 8},
         settings={"batch": 2, "frames": 14, "target": 5, "vocab": 50, "mel_bins": 9, "d_model": 32, "heads": 4}
-        | {"d_ff": 24, "layers": 2, "max_target": 8},
+        | {"d_ff": 24, "encoder_layers": 2, "max_length": 8},
     )
 
 
@@ -85,8 +85,15 @@ def image_models() -> Iterator[Model]:
         *("clip-vit-base-patch32", "clip-vit-large-patch14"),
         config={"text_config": text, "vision_config": vision, "projection_dim": 16},
         settings={"images": 3, "texts": 2, "height": 32, "width": 32, "patch": 16, "length": 7, "max_length": 9}
-        | {"vocab": 50, "vision_model": 32, "vision_heads": 4, "vision_layers": 2, "text_model": 24, "text_heads": 3}
-        | {"text_layers": 2, "embedding": 16},
+        | {
+            "vocab": 50,
+            "vision_d_model": 32,
+            "vision_heads": 4,
+            "vision_layers": 2,
+            "text_d_model": 24,
+            "text_heads": 3,
+        }
+        | {"text_layers": 2, "d_embed": 16},
     )
     vilt: dict[str, Any] = {"config": BERT | {"max_position_embeddings": 9, "image_size": 64, "patch_size": 16}}
     sizes = {"height": 64, "width": 64, "patch": 16, "grid": 4, "length": 7, "max_length": 9}
@@ -94,7 +101,7 @@ def image_models() -> Iterator[Model]:
     yield from models("ViltModel", "vilt-b32", **vilt)
     yield from models("ViltForMaskedLM", "vilt-b32-mlm", **vilt)
     answers: dict[str, Any] = {"config": vilt["config"] | {"num_labels": 10}}
-    answers["settings"] = vilt["settings"] | {"answers": 10}
+    answers["settings"] = vilt["settings"] | {"classes": 10}
     yield from models("ViltForQuestionAnswering", "vilt-b32-finetuned-vqa", **answers)
     backbone = {"model_type": "resnet", "embedding_size": 8, "hidden_sizes": [16, 24], "depths": [2, 1]}
     detr = {"backbone_config": backbone | {"out_features": ["stage2"]}, "num_queries": 7, "num_labels": 5}
@@ -103,5 +110,5 @@ def image_models() -> Iterator[Model]:
         "detr-resnet-50",
         config={name: size for name, size in BART.items() if name != "vocab_size"} | detr,
         settings={"batch": 2, "height": 96, "width": 70, "stem": 8, "channels": [16, 24], "depths": [2, 1]}
-        | {"d_model": 32, "d_ff": 24, "heads": 4, "encoder_layers": 2, "decoder_layers": 2, "queries": 7, "labels": 5},
+        | {"d_model": 32, "d_ff": 24, "heads": 4, "encoder_layers": 2, "decoder_layers": 2, "queries": 7, "classes": 5},
     )

@@ -117,10 +117,9 @@ def _convnext() -> Reference:
 def _regnet(se_ratio: float | None) -> Reference:
     from torchvision.models.regnet import BlockParams, RegNet
 
-    stages = [[1, 16, 8], [2, 24, 8], [2, 40, 8], [1, 48, 8]]
-    depths, widths, groups = map(list, zip(*stages, strict=True))
+    depths, widths, groups = [1, 2, 2, 1], [16, 24, 40, 48], [8, 8, 8, 8]
     params = BlockParams(depths, widths, groups, [1.0] * 4, [2] * 4, se_ratio)
-    return RegNet(params, num_classes=10), TINY_IMAGE | {"stages": stages}
+    return RegNet(params, num_classes=10), TINY_IMAGE | {"depths": depths, "channels": widths, "group_widths": groups}
 
 
 def _vit(patch: int) -> Reference:

@@ -7,6 +7,7 @@ import numpy as np
 from netcalc.analysis.conventions import CONVENTIONS
 from netcalc.analysis.cost import Analysis
 from netcalc.analysis.walk import parameters
+from netcalc.ir import CheckpointLocation
 from netcalc.numerics.parameters import check_weights
 from tests.zoo.harness import FAMILIES, built
 
@@ -27,10 +28,10 @@ def test_checkpoints_of_transformers_store_every_expert_separately() -> None:
     program = built("switch-base-8", **FAMILIES["switch"]["small"]["switch-base-8"])
     weights = {}
     for found in parameters(program):
-        names = found.entries[0].alternatives[0].names if found.entries else [found.path]
-        shape = found.param.shape[1:] if found.entries else found.param.shape
+        place = found.entries[0].alternatives[0] if found.entries else CheckpointLocation.of(found.path)
+        shape = found.param.shape if place.numbers is None else found.param.shape[1:]
         if not found.tied:
-            weights |= {name: np.zeros(shape, np.float32) for name in names}
+            weights |= {name: np.zeros(shape, np.float32) for name in place.names}
     assert check_weights(program, weights).ok
     assert weights["encoder.block.1.layer.1.mlp.experts.expert_2.wi.weight"].shape == (24, 32)
     assert weights["decoder.block.1.layer.2.mlp.experts.expert_0.wo.weight"].shape == (32, 24)

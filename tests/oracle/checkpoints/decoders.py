@@ -43,7 +43,7 @@ def _llama() -> Iterator[Model]:
     sizes: dict[str, Any] = {"config": GROUPED, "settings": GROUPED_SIZES, "rms_norm_eps": 1e-5}
     yield from models(kind, "llama-2-7b", "llama-2-13b", "llama-2-70b", rope_parameters=rope(1e4), **sizes)
     yield from models(kind, "llama-3-8b", "llama-3-70b", rope_parameters=rope(5e5), **sizes)
-    yield from models(kind, "llama-3.1-405b", rope_parameters=rope(5e5, factor=8.0, **LLAMA3), **sizes)
+    yield from models(kind, "llama-3.1-8b", "llama-3.1-405b", rope_parameters=rope(5e5, factor=8.0, **LLAMA3), **sizes)
     tied = {"tie_word_embeddings": True, "rope_parameters": rope(5e5, factor=32.0, **LLAMA3)}
     yield from models(kind, "llama-3.2-1b", **tied, **sizes)
     yield from models(

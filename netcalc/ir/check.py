@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
 
 from netcalc.diagnostics import RuleError
 from netcalc.dims import UndecidedError
 from netcalc.ir.build import infer
+from netcalc.ir.paths import path_collisions
 from netcalc.ir.program import (
     Body,
     CallNode,
@@ -36,8 +36,8 @@ def check(program: Program) -> None:
     Every value is defined once and before use. Output types and parameters of every operation are those that its rules
     give for the input types. The inputs and outputs of a call are of the types of its body, and the outputs that a
     repeated body feeds to its next iteration are of the types of its first inputs. Every tie leads to an earlier
-    parameter of the same shape, and every call that shares weights to an earlier call with the same parameters. Paths
-    within a body are distinct.
+    parameter of the same shape, and every call that shares weights to an earlier call with the same parameters. No two
+    nodes and no two parameters have the same path.
 
     Raises:
         ProgramError: at the first violation, with the path of the node.
@@ -51,6 +51,8 @@ def check(program: Program) -> None:
     _require(len(outputs) == len(main.outputs), program.name, "outputs and their names differ in number")
     _require(len(set(outputs)) == len(outputs), program.name, f"two outputs have one name: {', '.join(outputs)}")
     _Checker(program).body(main, "", ())
+    for path, first, _ in path_collisions(main):
+        _require(False, path, f"two {'parameters' if first.is_parameter else 'nodes'} have this path")
 
 
 class _Checker:
@@ -81,7 +83,6 @@ class _Checker:
                 _define(value, defined, here)
         for value in body.outputs:
             _require(value in defined, path or body.block, f"the output {value.name!r} is not defined in the body")
-        _check_paths(body, path)
 
     def _operation(self, node: OpNode, path: str, earlier: Sequence[Node], preceding: Sequence[Node]) -> None:
         try:
@@ -127,23 +128,6 @@ def _define(value: Value | None, defined: set[Value], path: str) -> None:
     _require(value.type is not None, path, f"{value.name!r} has no type")
     _require(value not in defined, path, f"{value.name!r} is defined twice")
     defined.add(value)
-
-
-def _check_paths(body: Body, path: str) -> None:
-    """Require distinct paths within the body; calls that share their weights may have the path of the first."""
-    single: set[str] = set()
-    numbered: dict[str, list[tuple[int, int]]] = {}
-    for node in body.nodes:
-        if isinstance(node, CallNode) and node.start is not None:
-            numbered.setdefault(node.name, []).append((node.start, node.start + node.times))
-            continue
-        repeated = node.name in single and not (isinstance(node, CallNode) and node.shares is not None)
-        _require(not repeated, join(path, node.name), "two nodes have this path")
-        single.add(node.name)
-    for name, spans in numbered.items():
-        spans.sort()
-        overlap = any(end > start for (_, end), (start, _) in pairwise(spans))
-        _require(not overlap, join(path, name), "two iterations have the same number")
 
 
 def _require(condition: bool, path: str, message: str) -> None:

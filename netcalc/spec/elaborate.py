@@ -7,12 +7,14 @@ reports every independent error.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from itertools import islice
 from typing import Any
 
-from netcalc.diagnostics import Diagnostic, NetcalcError
+from netcalc.diagnostics import Diagnostic, NetcalcError, Related
 from netcalc.dims import assumptions
-from netcalc.ir import Program
+from netcalc.ir import Body, Program
+from netcalc.ir.paths import Claim, path_collisions
 from netcalc.spec.checkpoint import checkpoint_entries
 from netcalc.spec.elaboration import Elaboration
 from netcalc.spec.library import Loaded
@@ -22,6 +24,8 @@ from netcalc.spec.scope import Outputs
 from netcalc.spec.settings import resolve_settings
 
 __all__ = ["elaborate"]
+
+_MOST_COLLISIONS = 10
 
 
 def elaborate(
@@ -60,9 +64,11 @@ def elaborate(
         places = document.checkpoint
         checkpoint = checkpoint_entries(elaboration.reporter, places.__pydantic_extra__ or {}, cursor, scope)
     elaboration.reporter.raise_if_any()
+    body = main.finish(tuple(outputs.values()), checkpoint)
+    _check_paths(body)
     return Program(
         name=document.name or loaded.label,
-        main=main.finish(tuple(outputs.values()), checkpoint),
+        main=body,
         inputs=tuple(inputs),
         output_names=tuple(outputs),
         training=training,
@@ -77,3 +83,22 @@ def elaborate(
         checkpoint_prefix=places.prefix,
         checkpoint_ignore=tuple(places.ignore),
     )
+
+
+def _check_paths(main: Body) -> None:
+    """Raise NetcalcError (E106) if two nodes or two parameters have the same path."""
+    problems = []
+    for path, first, second in islice(path_collisions(main), _MOST_COLLISIONS):
+        kind = "parameters" if first.is_parameter else "layers"
+        related = [*_calls(second), Related("the other is here", first.node.span), *_calls(first)]
+        hint = "give one of the two lines another name"
+        problems.append(
+            Diagnostic("E106", f"two {kind} have the path {path!r}", second.node.span, tuple(related), hint=hint)
+        )
+    if problems:
+        raise NetcalcError(problems)
+
+
+def _calls(claim: Claim) -> Iterator[Related]:
+    """Yield the calls around a line, innermost first."""
+    return (Related(f"in {call.body.block!r}, called here", call.span) for call in reversed(claim.calls))

@@ -205,7 +205,7 @@ CORRUPTIONS: dict[Callable[[Program], None], str] = {
     repeat_that_cannot_feed_itself: "next one's first inputs",
     no_iterations: "repeated 0 times",
     one_path_twice: "two nodes have this path",
-    one_number_twice: "same number",
+    one_number_twice: "two nodes have this path",
     undeclared_input: "differ from those declared",
     input_of_another_type: "differ from those declared",
     unnamed_output: "differ in number",

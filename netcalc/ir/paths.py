@@ -1,0 +1,140 @@
+"""Paths that two nodes or two parameters of a program share, found without unrolling its repeats.
+
+A node has a path, and so has each parameter and buffer; the paths of nodes may be those of parameters.  The names in a
+body are compared part by part, the iterations of a repeat as a range of numbers.  A call is entered only if the path of
+another node in the same body leads into it, since a body whose own paths are distinct is so at every call.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import combinations, pairwise
+from typing import Any, NamedTuple
+
+from netcalc.ir.program import Body, CallNode, Node, OpNode, join
+
+__all__ = ["Claim", "Collision", "path_collisions"]
+
+_NUMBER = re.compile(r"(.*?)(0|[1-9][0-9]*)")
+
+
+class Claim(NamedTuple):
+    """A node, or one of its parameters, that has a path."""
+
+    node: Node
+    is_parameter: bool
+    calls: tuple[CallNode, ...]  # around the node, from the body where the collision is found
+    parts: tuple[str, ...]  # the rest of the path
+    numbers: tuple[int, int] | None = None  # the last part is followed by a number from the first, below the second
+    shared: Any = None  # the repeat whose iterations share weights and paths
+
+    @property
+    def outermost(self) -> Node:
+        """The node in the body where the collision is found."""
+        return self.calls[0] if self.calls else self.node
+
+
+class Collision(NamedTuple):
+    """A path with the two nodes or parameters that have it, in order of execution."""
+
+    path: str
+    first: Claim
+    second: Claim
+
+
+def path_collisions(main: Body) -> Iterator[Collision]:
+    """Yield the paths that two nodes or two parameters share; each body is visited once, at its first call.
+
+    The iterations of a repeat that share their weights share their paths too.  The operation of a repeat has the path
+    of the iteration.
+    """
+    seen: set[Body] = set()
+    pending = [("", main)]
+    while pending:
+        path, body = pending.pop()
+        if body in seen:
+            continue
+        seen.add(body)
+        order = {id(node): position for position, node in enumerate(body.nodes)}
+        for collision in _collisions(list(_claims(body)), path):
+            first, second = sorted(collision[1:], key=lambda claim: order[id(claim.outermost)])
+            yield Collision(collision.path, first, second)
+        pending += [(join(path, n.instance(0)), n.body) for n in reversed(body.nodes) if isinstance(n, CallNode)]
+
+
+def _claims(body: Body, calls: tuple[CallNode, ...] = (), shared: Any = None) -> Iterator[Claim]:
+    """Yield every path in a body, relative to it."""
+    repeats = {n.name for n in body.nodes if isinstance(n, CallNode) and n.shares and n.shares.target == n.name}
+    for node in body.nodes:
+        if isinstance(node, OpNode):
+            if node.name:
+                yield Claim(node, False, calls, _parts(node.name), shared=shared)
+            for param in node.params:
+                yield Claim(node, True, calls, _parts(join(node.name, param.name)), shared=shared)
+            continue
+        own = (*map(id, calls), node.name) if shared is None and node.start is None and node.name in repeats else shared
+        parts, numbers = _parts(node.instance(0)), None
+        if not parts:  # a call without a part of its own in paths
+            yield from _claims(node.body, (*calls, node), own)
+            continue
+        if node.start is not None:
+            parts = (*parts[:-1], parts[-1].removesuffix(str(node.start)))
+            numbers = (node.start, node.start + node.times)
+        yield Claim(node, False, calls, parts, numbers, own)
+
+
+def _parts(path: str) -> tuple[str, ...]:
+    return tuple(path.split(".")) if path else ()
+
+
+def _collisions(claims: Sequence[Claim], path: str) -> Iterator[Collision]:
+    """Yield the collisions among claims on ``path`` (those without further parts) and on paths below it."""
+    below = [claim for claim in claims if claim.parts]
+    for is_parameter in (False, True):
+        here = [claim for claim in claims if not claim.parts and claim.is_parameter == is_parameter]
+        found = next((pair for pair in combinations(here, 2) if not _is_one(pair)), None)
+        if found is not None:
+            yield Collision(path, *found)
+            return
+        if below:
+            for claim in here:
+                if isinstance(claim.node, CallNode):
+                    below += _claims(claim.node.body, (*claim.calls, claim.node), claim.shared)
+    for part, group in _groups(below):
+        if not _is_one(group):
+            yield from _collisions([_shortened(claim) for claim in group], join(path, part))
+
+
+def _is_one(claims: Iterable[Claim]) -> bool:
+    """Return True if the claims are those of one node, or of one repeat that shares its weights."""
+    return len({claim.shared or (*map(id, claim.calls), id(claim.node)) for claim in claims}) <= 1
+
+
+def _shortened(claim: Claim) -> Claim:
+    rest = claim.parts[1:]
+    return claim._replace(parts=rest, numbers=claim.numbers if rest else None)
+
+
+def _groups(claims: Iterable[Claim]) -> Iterator[tuple[str, Sequence[Claim]]]:
+    """Yield the claims whose paths can have the same first part, with that part."""
+    named: dict[str, list[Claim]] = {}
+    numbered: dict[str, list[tuple[int, int, Claim]]] = {}  # by the text before the number
+    for claim in claims:
+        if claim.numbers is not None and len(claim.parts) == 1:
+            numbered.setdefault(claim.parts[0], []).append((*claim.numbers, claim))
+        else:
+            named.setdefault(claim.parts[0], []).append(claim)
+    for stem, ranges in numbered.items():
+        ranges.sort(key=lambda item: item[:2])
+        for (_, end, one), (start, _, other) in pairwise(ranges):
+            if start < end:
+                yield f"{stem}{start}", (one, other)
+    for part, group in named.items():
+        match = _NUMBER.fullmatch(part)
+        ranges = numbered.get(match[1], []) if match else []
+        position = bisect_right(ranges, int(match[2]), key=lambda item: item[0]) - 1 if match else -1
+        if match and position >= 0 and int(match[2]) < ranges[position][1]:
+            group = [*group, ranges[position][2]]
+        yield part, group

@@ -6,7 +6,7 @@ counted, so that an explanation always agrees with the tables.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from netcalc.analysis.conventions import Convention
@@ -14,9 +14,9 @@ from netcalc.analysis.cost import Analysis, Row
 from netcalc.analysis.figures import FIGURES, Figure
 from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
 from netcalc.dims import Dim
-from netcalc.ir import Body, CallNode, OpNode, Program, Tie, Value
+from netcalc.ir import Body, OpNode, Program, Tie, Value
 from netcalc.ir.build import infer
-from netcalc.opdef import KINDS, Context, Kind, Operation, Param, Term, WorkingLine
+from netcalc.opdef import KINDS, Context, Kind, Operation, Param, Term, WorkingLine, attribute_text
 
 __all__ = ["Explanation", "Section", "explain"]
 
@@ -60,17 +60,20 @@ class Explanation:
 def explain(program: Program, path: str | None, convention: Convention) -> Explanation:
     """Return the working of the layer or part at ``path``, or of the whole program if it is None.
 
+    The path may be that of one instance, or have the numbers of several as reports print them (``layers.0–11.mlp``).
+
     Raises:
         NetcalcError: E503 if the program has nothing at ``path``.
     """
     analysis = Analysis(program, convention)
     if not path:
         inputs, outputs = _inputs(program.main), program.main.outputs
-        whole = Row("", program.name, "network", inputs, outputs, lambda: analysis.total, children=analysis.tree())
+        whole = Row("", "", "network", inputs, outputs, lambda: analysis.total, children=analysis.tree())
         return _part(analysis, whole)
-    row = _find(analysis.tree(), path)
+    row = _find(analysis.tree(), path.replace("...", "…").split("."))
     if row is None:
         raise NetcalcError(_no_such(analysis, path))
+    row = _titled(row, path)
     if isinstance(row.node, OpNode):
         return _operation(analysis, row, row.node)
     return _part(analysis, row)
@@ -92,14 +95,14 @@ def _operation(analysis: Analysis, row: Row, node: OpNode) -> Explanation:
     ]
     return Explanation(
         analysis.program.name,
-        row.path,
+        row.title,
         node.op.name,
         _first_line(node.op),
         node.op.reference,
         row.inputs,
         row.outputs,
         row.repeat,
-        {name: str(getattr(node.op, name)) for name in type(node.op).model_fields},
+        {name: attribute_text(getattr(node.op, name)) for name in type(node.op).model_fields},
         tuple(section for section in sections if section.steps),
         analysis.convention.name,
     )
@@ -130,7 +133,7 @@ def _ownership(param: Param, tie: Tie | None) -> str:
 def _term_steps(terms: Sequence[Term]) -> Iterator[WorkingLine]:
     for term in terms:
         factors = [(name, size) for name, size in term.factors if size != 1] or list(term.factors[:1])
-        names = "·".join(name.replace("_", " ") for name, _ in factors)
+        names = "·".join(_factor(name) for name, _ in factors)
         yield WorkingLine(f"{term.role}: {KIND_NAMES[term.kind]}", names, _product([s for _, s in factors]), term.count)
 
 
@@ -169,7 +172,7 @@ def _part(analysis: Analysis, row: Row) -> Explanation:
     whole = row.node is None and not row.path
     return Explanation(
         program.name,
-        row.path,
+        row.title,
         row.op,
         program.about if whole else "",
         program.source if whole else "",
@@ -186,7 +189,7 @@ def _sum(row: Row, figure: Figure, rule: str) -> Section:
     """Return the working of one figure of a part, as the sum over the rows below it."""
     steps: list[WorkingLine] = []
     for child in row.children:
-        value, label = figure.of(child.cost), child.path or child.label
+        value, label = figure.of(child.cost), child.title or child.label
         if value == 0:
             continue
         times, working = "", ""
@@ -201,33 +204,49 @@ def _sum(row: Row, figure: Figure, rule: str) -> Section:
 # -- look-up ----------------------------------------------------------------------------------------
 
 
-def _find(rows: Sequence[Row], path: str) -> Row | None:
-    for row in rows:
-        if row.path == path:
-            return row
-        instance = row.path if path.startswith(row.path + ".") else _instance(row, path)
-        if instance is None:
+def _find(rows: Iterable[Row], parts: Sequence[str], times: int = 1) -> Row | None:
+    """Return the row that the parts of a path name, with the number of instances that they stand for."""
+    for row in _candidates(rows):
+        covered = _covered(row, parts[0])
+        if covered is None:
             continue
-        if instance == path:
-            return row
-        descendant = _find(row.children, row.path + path[len(instance) :])
-        if descendant is not None:
-            return descendant
+        if len(parts) == 1:
+            return row._replace(repeat=covered * times)
+        found = _find(_inside(row), parts[1:], covered * times)
+        if found is not None:
+            return found
     return None
 
 
-def _instance(row: Row, path: str) -> str | None:
-    """Return the beginning of ``path`` that names an instance of a folded row; None if there is none."""
-    if not isinstance(row.node, CallNode) and row.repeat == 1:
-        return None
-    stem, _, first = row.path.rpartition(".")
-    prefix = stem + "." if stem else ""
-    if not first.isdigit() or not path.startswith(prefix):
-        return None
-    number = path[len(prefix) :].partition(".")[0]
-    if number.isdigit() and int(first) <= int(number) < int(first) + row.repeat:
-        return prefix + number
-    return None
+def _candidates(rows: Iterable[Row]) -> Iterator[Row]:
+    """Yield the rows, and those inside them with the same path, as a part of a path may belong to several lines."""
+    for row in rows:
+        yield row
+        yield from _candidates(child for child in row.children if child.path == row.path)
+
+
+def _covered(row: Row, part: str) -> int | None:
+    """Return the number of the row's instances that a part of a path names; None if it names anything else."""
+    if row.numbers is None:
+        return row.repeat if part == row.label else None
+    stem = row.label.removesuffix(str(row.numbers))
+    numbers = row.numbers.part(part[len(stem) :]) if part.startswith(stem) else None
+    return None if numbers is None else numbers.size
+
+
+def _inside(row: Row) -> Iterator[Row]:
+    """Yield the rows one part of a path below a row."""
+    for child in row.children:
+        if child.path == row.path:
+            yield from _inside(child)
+        else:
+            yield child
+
+
+def _titled(row: Row, title: str) -> Row:
+    """Return the row and its children with titles that begin as ``title`` does."""
+    children = tuple(child._replace(title=title + child.title[len(row.title) :]) for child in row.children)
+    return row._replace(title=title, children=children)
 
 
 def _no_such(analysis: Analysis, path: str) -> Diagnostic:
@@ -238,7 +257,7 @@ def _no_such(analysis: Analysis, path: str) -> Diagnostic:
 
 def _paths(rows: Sequence[Row]) -> Iterator[str]:
     for row in rows:
-        yield row.path
+        yield row.title
         yield from _paths(row.children)
 
 
@@ -261,5 +280,11 @@ def _product(sizes: Sequence[Dim]) -> str:
     return "·".join(_number(s) if isinstance(s, int) else f"({s})" for s in sizes) or "1"
 
 
+def _factor(name: str) -> str:
+    """Return a factor's name as text: ``keys_less_one`` is (keys − 1)."""
+    text = name.removesuffix("_less_one").replace("_", " ")
+    return f"({text} − 1)" if name.endswith("_less_one") else text
+
+
 def _number(size: Dim) -> str:
-    return f"{size:,}" if isinstance(size, int) and size > 9_999 else str(size)
+    return f"{size:,}" if isinstance(size, int) else str(size)

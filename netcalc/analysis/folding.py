@@ -69,10 +69,10 @@ class Numbers(NamedTuple):
     def part(self, text: str) -> Self | None:
         """Return the numbers that ``text`` gives, as :meth:`__str__` writes them, or one number, or consecutive ones.
 
-        ``-`` and ``..`` stand for the dash and the ellipsis.  None if ``text`` is none of these, or if not all numbers
+        ``-`` and ``...`` stand for the dash and the ellipsis.  None if ``text`` is none of these, or if not all numbers
         are among these.
         """
-        text = re.sub(r"\.\.\.?", "…", text).replace("-", "–")
+        text = text.replace("...", "…").replace("-", "–")
         if text == str(self):
             return self
         match = re.fullmatch(r"([0-9]{1,18})(?:–([0-9]{1,18}))?", text)

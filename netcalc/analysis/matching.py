@@ -18,6 +18,7 @@ from netcalc.analysis.figures import FIGURES
 from netcalc.analysis.summary import Layer
 from netcalc.dims import Dim
 from netcalc.ir import OpNode, join
+from netcalc.opdef import attribute_text
 
 __all__ = ["Match", "match_layers"]
 
@@ -203,7 +204,7 @@ def _different_attributes(rows: Sequence[Row | None]) -> dict[str, tuple[str | N
         if any(getattr(op, name) != getattr(operations[0], name) for op in operations)
     ]
     return {
-        name: tuple(str(getattr(node.op, name)) if isinstance(node, OpNode) else None for node in nodes)
+        name: tuple(attribute_text(getattr(node.op, name)) if isinstance(node, OpNode) else None for node in nodes)
         for name in different
     }
 

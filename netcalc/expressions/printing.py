@@ -101,5 +101,5 @@ def _number(value: Any) -> str:
         return f'"{value}"'
     if isinstance(value, (list, tuple)):
         return f"[{', '.join(_shown(item)[0] for item in value)}]"
-    text = f"{value:,}" if isinstance(value, int) and abs(value) > 9_999 else str(value)
+    text = f"{value:,}" if isinstance(value, int) else str(value)
     return text.replace("-", "−", 1) if text.startswith("-") else text

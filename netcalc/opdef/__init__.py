@@ -25,7 +25,7 @@ from netcalc.diagnostics import Fix, RuleError
 from netcalc.opdef.attributes import Size, Spatial, attr, whole_number
 from netcalc.opdef.checks import as_tuple, normal_axis, require_float, require_rank
 from netcalc.opdef.context import Context, WorkingLine
-from netcalc.opdef.operation import Example, Operation, Port, ports
+from netcalc.opdef.operation import Example, Operation, Port, attribute_text, ports
 from netcalc.opdef.params import ONES, ZEROS, Buffer, Init, Param
 from netcalc.opdef.terms import KINDS, Kind, Term
 
@@ -49,6 +49,7 @@ __all__ = [
     "WorkingLine",
     "as_tuple",
     "attr",
+    "attribute_text",
     "normal_axis",
     "ports",
     "require_float",

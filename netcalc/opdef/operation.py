@@ -110,3 +110,22 @@ class Operation(BaseModel):
 
 # pydantic would evaluate these annotations again for each subclass; all of them are class variables
 Operation.__annotations__.clear()
+
+
+def attribute_text(value: Any) -> str:
+    """Return an attribute's value as one would write it in a spec; an operation with the attributes that it sets.
+
+    >>> attribute_text((3, 3)), attribute_text(None), attribute_text("same")
+    ('[3, 3]', 'null', 'same')
+    """
+    if isinstance(value, BaseModel):
+        fields = ((name, getattr(value, name)) for name in type(value).model_fields)
+        given = [(name, item) for name, item in fields if item != type(value).model_fields[name].default]
+        inside = ", ".join(f"{name}={attribute_text(item)}" for name, item in given)
+        name = value.name if isinstance(value, Operation) else ""
+        return f"{name}({inside})" if inside or not name else name
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(map(attribute_text, value))}]"
+    return str(value)

@@ -134,8 +134,10 @@ class ScaledDotProductAttention(Operation):
 
         def each(extra: int = 0) -> dict[str, Dim]:
             """Return the number of scores, with ``extra`` more per query, as factors."""
-            scores = {"pairs": kept.pairs + extra * kept.rows} if kept else {"queries": queries, "keys": keys + extra}
-            return {**leading, **scores}
+            if kept:
+                return {**leading, "pairs": kept.pairs + extra * kept.rows}
+            name = {-1: "keys_less_one", 0: "keys", 1: "keys_and_sink"}[extra]
+            return {**leading, "queries": queries, name: keys + extra}
 
         pairs = {"pairs": kept.pairs} if kept else {"queries": queries, "keys": keys}
         terms = [Term.of("mac", "scores", **each(), head_dim=query.shape[-1])]

@@ -90,9 +90,9 @@ def load_data(data: Mapping[str, Any], label: str = "<data>", folder: Path | Non
     return _assemble(read_data(data, label), label, folder or Path(), ())
 
 
-def find_block(name: str, home: Loaded) -> Block | None:
-    """Return a block by name: the spec's own, an imported one, or a shipped one; None if there is none."""
-    return home.blocks[name] if name in home.blocks else _shipped_block(name)
+def find_block(name: str, *files: Loaded) -> Block | None:
+    """Return a block by name, from the first file that has or imports it, or a shipped one; None if there is none."""
+    return next((file.blocks[name] for file in files if name in file.blocks), None) or _shipped_block(name)
 
 
 @cache

@@ -40,8 +40,8 @@ def resolve_target(line: Line, scope: Scope) -> Line:
 
 def block_of(elaboration: Elaboration, line: Line, scope: Scope) -> Block:
     """Return the block that the line applies; NetcalcError (E102) if there is none of that name."""
-    # a block of the spec may be passed as an argument to a shipped block
-    block = find_block(line.target, scope.body.home) or find_block(line.target, elaboration.loaded)
+    # a shipped or imported block may call a block of the spec: one passed as an argument, or one that replaces another
+    block = find_block(line.target, scope.body.home, elaboration.loaded)
     if block is None:
         hint = did_you_mean(line.target, target_names(scope))
         message = f"unknown operation or block {line.target!r}"

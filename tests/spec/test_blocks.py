@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from textwrap import dedent
 
 import pytest
 
@@ -268,3 +269,41 @@ def test_a_default_may_refer_to_the_inputs() -> None:
         """
     )
     assert shapes(found) == {"p.a": "2×32", "q.a": "2×5"}
+
+
+OVERRIDE = """
+    {head}
+    blocks:
+      gpt_attention: {{args: {{heads: int, dropout: 0.0}}, inputs: [x, mask?], layers: [{{name: only, linear: 8}}]}}
+"""
+
+
+def test_a_block_of_the_spec_replaces_a_shipped_one_that_a_shipped_block_calls(tmp_path: Path) -> None:
+    call = "inputs: {x: [1, 4, 8]}\nlayers: [{name: h, repeat: 2, gpt_layer: {heads: 2}}]\n"
+    replaced = set(params(program(dedent(OVERRIDE.format(head="name: own")) + call)))
+    assert {path for path in replaced if ".attn." in path} == {
+        f"h.{i}.attn.only.{name}" for i in (0, 1) for name in ("weight", "bias")
+    }
+    assert set(params(program(call))).isdisjoint({path for path in replaced if ".attn." in path})
+    library = tmp_path / "library.yaml"
+    library.write_text("netcalc: 1\n" + dedent(OVERRIDE.format(head="name: library")))
+    assert set(params(program("import: [library.yaml]\n" + call, folder=tmp_path))) == replaced
+    middle = tmp_path / "middle.yaml"
+    middle.write_text("netcalc: 1\nextends: library\n" + call)
+    assert set(params(program("extends: middle\n", folder=tmp_path))) == replaced
+
+
+def test_a_child_of_gpt2_replaces_its_attention() -> None:
+    small = "extends: gpt2\nvars: {layers: 2, d_model: 8, heads: 2, vocab: 16, max_length: 8}\ndims: {length: 4}\n"
+    found = set(params(program(dedent(OVERRIDE.format(head="name: child")) + small)))
+    assert {path.rsplit(".", 2)[-2] for path in found if ".attn." in path} == {"only"}
+
+
+def test_an_imported_block_keeps_the_blocks_of_its_own_file(tmp_path: Path) -> None:
+    library = (
+        "netcalc: 1\nblocks: {part: {layers: [{name: theirs, linear: 3}]}, whole: {layers: [{name: p, part: {}}]}}\n"
+    )
+    (tmp_path / "library.yaml").write_text(library)
+    own = "import: [library.yaml]\ninputs: {x: [2, 8]}\nblocks: {part: {layers: [{name: mine, linear: 4}]}}\n"
+    found = program(own + "layers: [{name: w, whole: {}}, {name: p, part: {}}]\n", folder=tmp_path)
+    assert shapes(found) == {"w.p.theirs": "2×3", "p.mine": "2×4"}

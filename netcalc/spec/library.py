@@ -14,6 +14,7 @@ from netcalc import ops
 from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
 from netcalc.spec.cursor import Cursor
 from netcalc.spec.document import BlockDecl, Document
+from netcalc.spec.foreign_files import foreign_file
 from netcalc.spec.inheritance import merged, with_current_names
 from netcalc.spec.line_syntax import MODIFIERS, SEQUENCE
 from netcalc.spec.shipped import aliases, catalogue, shipped, shipped_blocks, shipped_file, specs_dir, unaliased
@@ -139,6 +140,10 @@ def _load(path: Path, chain: tuple[Path, ...]) -> Loaded:
 
 def _read(path: Path, real: Path, chain: tuple[Path, ...]) -> Loaded:
     try:
+        with path.open("rb") as file:
+            foreign = foreign_file(path, file.read(16))
+        if foreign is not None:
+            raise NetcalcError(foreign)
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
         raise NetcalcError(Diagnostic("E004", f"{path} is not UTF-8 text: {error.reason}")) from None

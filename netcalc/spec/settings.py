@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
+from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean, nearest
 from netcalc.dims import Poly, at_least, symbol
 from netcalc.spec.cursor import Cursor
 from netcalc.spec.declarations import Declaration, declare_variable, former_names
@@ -125,8 +125,8 @@ def resolve_settings(loaded: Loaded, overrides: Mapping[str, Any], symbolic: Col
     overrides, warnings, errors = _current_names(loaded, overrides)
     for name in overrides:
         if name not in document.dims and name not in document.vars:
-            hint = did_you_mean(name, setting_names(loaded))
-            errors.append(Diagnostic("E501", f"--set {name}: the spec has no dim or var of that name", hint=hint))
+            message = f"--set {name}: the spec has no dim or var of that name"
+            errors.append(Diagnostic("E501", message, hint=_known_names(name, loaded)))
     for name in symbolic:
         if name not in document.dims:
             hint = did_you_mean(name, document.dims)
@@ -156,6 +156,14 @@ def resolve_settings(loaded: Loaded, overrides: Mapping[str, Any], symbolic: Col
 def setting_names(loaded: Loaded) -> list[str]:
     """Return every name that ``--set`` takes: dims, vars, and former names of vars."""
     return [*loaded.document.dims, *loaded.document.vars, *_former_names(loaded)]
+
+
+def _known_names(name: str, loaded: Loaded) -> str:
+    """Return the hint for an unknown name: the nearest name, and all dims and vars."""
+    near = nearest(name, setting_names(loaded))
+    lists = {"dims": loaded.document.dims, "vars": loaded.document.vars}
+    known = "; ".join(f"its {kind} are {', '.join(names)}" for kind, names in lists.items() if names)
+    return "; ".join(filter(None, (f"did you mean {near!r}?" if near else "", known or "it has none")))
 
 
 def _former_names(loaded: Loaded) -> dict[str, str]:

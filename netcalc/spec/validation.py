@@ -10,6 +10,7 @@ from pydantic import BaseModel, ValidationError
 from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
 from netcalc.spec.cursor import Cursor, Path
 from netcalc.spec.document import Document
+from netcalc.spec.foreign_files import foreign_data
 
 __all__ = ["diagnose", "validate"]
 
@@ -32,6 +33,9 @@ def validate(cursor: Cursor) -> Document:
     if not isinstance(cursor.data, dict):
         message = "a spec should be a mapping that starts with `netcalc: 1`"
         raise NetcalcError(Diagnostic("E104", message, cursor.span))
+    foreign = foreign_data(cursor.data)
+    if foreign is not None:
+        raise NetcalcError(foreign._replace(span=cursor.span))
     if "netcalc" not in cursor.data:
         hint = "start the spec with `netcalc: 1`"
         raise NetcalcError(Diagnostic("E105", "the key 'netcalc' is missing", cursor.span, hint=hint))

@@ -1,0 +1,77 @@
+"""Recognition of files of other kinds that are given in place of a spec: checkpoints, configurations, other formats."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from netcalc.diagnostics import Diagnostic
+
+__all__ = ["foreign_data", "foreign_file"]
+
+#: Greatest plausible length of the header of a safetensors file, in bytes.
+_MAX_HEADER = 100_000_000
+
+_WEIGHTS = (
+    "give weights to a spec: `netcalc run SPEC --weights {0}`, or `netcalc verify SPEC --weights {0}` to compare them"
+)
+_UNREAD = "netcalc reads specs: `netcalc init` writes one to start from, and `netcalc specs` lists those that ship"
+_PICKLE = "`netcalc run SPEC --weights {0}` prints the command that converts it to safetensors, which a spec can load"
+
+
+class _Kind(NamedTuple):
+    """A kind of file: a phrase for messages, and a hint with a place for the path."""
+
+    name: str
+    hint: str
+
+
+_BY_SUFFIX = {
+    ".safetensors": _Kind("a safetensors file of weights", _WEIGHTS),
+    ".npz": _Kind("a NumPy archive of arrays", _WEIGHTS),
+    ".npy": _Kind("a NumPy array", _WEIGHTS),
+    ".onnx": _Kind("an ONNX model", _UNREAD),
+    ".gguf": _Kind("a GGUF model", _UNREAD),
+    ".pt2": _Kind("an exported PyTorch program", _UNREAD),
+    ".h5": _Kind("an HDF5 file", _UNREAD),
+    ".keras": _Kind("a Keras model", _UNREAD),
+    ".pt": _Kind("a pickle of PyTorch", _PICKLE),
+}
+_BY_SUFFIX |= dict.fromkeys((".pth", ".bin", ".ckpt", ".pkl"), _BY_SUFFIX[".pt"])
+_BY_MAGIC = {
+    b"GGUF": ".gguf",
+    b"\x93NUMPY": ".npy",
+    b"\x89HDF": ".h5",
+    b"\x80\x02": ".pt",
+    b"PK\x03\x04": ".pt",  # the archive of torch.save; that of NumPy has a suffix of its own
+}
+
+
+def foreign_file(path: Path, head: bytes) -> Diagnostic | None:
+    """Return the error for a file that is no spec by its suffix or its first 16 bytes, or None."""
+    suffix = path.suffix.lower()
+    if suffix not in _BY_SUFFIX:
+        suffix = next((known for magic, known in _BY_MAGIC.items() if head.startswith(magic)), "")
+    if not suffix and head[8:9] == b"{" and int.from_bytes(head[:8], "little") < _MAX_HEADER:
+        suffix = ".safetensors"
+    # the first field of a serialised ONNX model is its version, a small number
+    if not suffix and head[:1] == b"\x08" and head[1:2] < b"\x20" and head[2:3] in (b"\x12", b"\x1a", b"\x3a"):
+        suffix = ".onnx"
+    return _error(path, _BY_SUFFIX[suffix]) if suffix else None
+
+
+def foreign_data(data: Mapping[str, Any]) -> Diagnostic | None:
+    """Return the error for a mapping that is no spec but a file of a Hugging Face model, or None."""
+    if "weight_map" in data:
+        return _error("this", _Kind("the index of a checkpoint in several files", _WEIGHTS.format("FOLDER")))
+    if "model_type" not in data and "architectures" not in data:
+        return None
+    model = str(data.get("model_type") or "")
+    near = f"`netcalc specs {model}` looks for a spec of this architecture" if model else "`netcalc specs` lists specs"
+    name = f"the configuration of a Hugging Face model{f' of type {model}' if model else ''}"
+    return _error("this", _Kind(name, f"{near}; its sizes are set with --set"))
+
+
+def _error(subject: Path | str, kind: _Kind) -> Diagnostic:
+    return Diagnostic("E004", f"{subject} is {kind.name}, not a spec", hint=kind.hint.format(subject))

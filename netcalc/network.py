@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from netcalc.analysis.cost import Analysis, analyse
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
     from netcalc.analysis.explain import Explanation
     from netcalc.engine.compiled import Compiled
     from netcalc.engine.run import PlanName, RunResult
+    from netcalc.numerics.checkpoint_files import Weights
     from netcalc.verification.verify import VerifyReport
 
 __all__ = ["LayerShapes", "Network"]
@@ -132,7 +132,7 @@ class Network:
         self,
         inputs: Mapping[str, Any] | None = None,
         *,
-        weights: str | Path | Mapping[str, Any] | None = None,
+        weights: Weights | None = None,
         init: str | Iterable[str] = "default",
         seed: int = 0,
         trace: Sequence[str] = (),
@@ -142,12 +142,14 @@ class Network:
         threads: int | None = None,
         processes: bool = False,
         profiled: bool = False,
+        cast: bool = False,
     ) -> RunResult:
         """Run a forward pass in NumPy.
 
         Args:
             inputs: arrays by name; other inputs are drawn at random, or take their default.
-            weights: a ``.safetensors`` or ``.npz`` file, or arrays by name; None to initialise parameters by ``init``.
+            weights: a ``.safetensors`` or ``.npz`` file, a folder or ``.index.json`` of shards, a list of these, or
+                arrays by name; None to initialise parameters by ``init``.
             init: one initialiser or several, such as ``"*.bias=zeros"``; as ``--init`` of the command line.
             seed: seed of all random numbers.
             trace: patterns of paths; statistics of the outputs of these layers are recorded.
@@ -157,6 +159,7 @@ class Network:
             threads: number of workers of a fast run; None for the number of available cores.
             processes: True for worker processes instead of threads, on Linux.
             profiled: True to time five further passes.
+            cast: True to convert weights of another floating-point type to that of the network.
 
         Raises:
             NetcalcError: E404 for symbolic sizes, E502 for bad arguments, E503 if a pattern of ``trace`` matches no
@@ -178,16 +181,18 @@ class Network:
             threads=threads,
             processes=processes,
             profiled=profiled,
+            cast=cast,
         )
 
     def compile(
         self,
-        weights: str | Path | Mapping[str, Any] | None = None,
+        weights: Weights | None = None,
         *,
         init: str | Iterable[str] = "default",
         seed: int = 0,
         threads: int | None = None,
         processes: bool = False,
+        cast: bool = False,
     ) -> Compiled:
         """Plan the network and load its weights once, for repeated passes; arguments as for :meth:`run`.
 
@@ -201,14 +206,15 @@ class Network:
         """
         from netcalc.engine.compiled import Compiled
 
-        return Compiled(self.program, weights, init=init, seed=seed, threads=threads, processes=processes)
+        return Compiled(self.program, weights, init=init, seed=seed, threads=threads, processes=processes, cast=cast)
 
     def verify(
         self,
         *,
         seed: int = 0,
-        weights: str | Path | Mapping[str, Any] | None = None,
+        weights: Weights | None = None,
         progress: Callable[[int, int, str], None] | None = None,
+        cast: bool = False,
     ) -> VerifyReport:
         """Run the network and compare shapes, types, parameters and work with the predictions.
 
@@ -217,7 +223,7 @@ class Network:
         """
         from netcalc.verification.verify import verify
 
-        return verify(self.program, seed=seed, weights=weights, progress=progress)
+        return verify(self.program, seed=seed, weights=weights, progress=progress, cast=cast)
 
     def __repr__(self) -> str:
         return f"<Network {self.name!r}: {exact(self.params)} parameters>"

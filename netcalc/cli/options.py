@@ -90,7 +90,13 @@ Output: TypeAlias = Annotated[
 ]
 
 Weights: TypeAlias = Annotated[
-    str | None, typer.Option("--weights", "-w", metavar="FILE", help="A checkpoint: .safetensors or .npz.")
+    list[str] | None,
+    typer.Option(
+        "--weights", "-w", metavar="PATH", help="A checkpoint: .safetensors, .npz, index.json or folder; repeatable."
+    ),
+]
+Cast: TypeAlias = Annotated[
+    bool, typer.Option("--cast", help="Convert weights of another floating-point type to that of the spec.")
 ]
 Seed: TypeAlias = Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Seed of all random numbers.")]
 

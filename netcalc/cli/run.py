@@ -71,6 +71,7 @@ def command(
     set_: options.Set = None,
     inputs: Inputs = None,
     weights: options.Weights = None,
+    cast: options.Cast = False,
     init: Init = None,
     seed: options.Seed = 0,
     trace: Trace = None,
@@ -103,7 +104,8 @@ def command(
         result = forward(
             program,
             arrays,
-            weights=weights,
+            weights=weights or None,
+            cast=cast,
             init=init or "default",
             seed=seed,
             trace=trace or (),
@@ -153,14 +155,14 @@ def _csv(result: RunResult, outputs: tuple[TraceRow, ...], layers: Sequence[Laye
     return table_csv(table)
 
 
-def _origin(program: Program, arrays: Mapping[str, Any], weights: str | None, seed: int) -> str:
+def _origin(program: Program, arrays: Mapping[str, Any], weights: list[str] | None, seed: int) -> str:
     """A sentence that says which inputs and weights were drawn and which were read."""
     from netcalc.analysis.walk import parameters
 
     drawn = [spec.name for spec in program.inputs if spec.name not in arrays and spec.default is None]
     parts = [f"{', '.join(drawn)} drawn with seed {seed}"] if drawn else []
     if weights:
-        parts.append(f"weights from {weights}")
+        parts.append(f"weights from {', '.join(weights)}")
     elif next(parameters(program), None) is not None:
         parts.append(f"weights drawn with seed {seed}")
     return f"{program.name}: {'; '.join(parts) or 'nothing drawn'}"

@@ -17,6 +17,7 @@ from netcalc.cli import options
 if TYPE_CHECKING:
     from netcalc.cli.selection import Selection
     from netcalc.ir import Program
+    from netcalc.numerics.weights_report import WeightsReport
     from netcalc.render.text import Terminal
 
 #: Groups of mismatches that a page shows unless --top is given.
@@ -27,6 +28,7 @@ def command(
     spec: options.Spec,
     set_: options.Set = None,
     weights: options.Weights = None,
+    cast: options.Cast = False,
     seed: options.Seed = 0,
     format_: options.TextFormatChoice = options.TextFormat.TABLE,
     output: options.Output = None,
@@ -44,8 +46,10 @@ def command(
     program = options.read_program(spec, set_, training=options.is_training(mode, train))
     selection = options.read_selection(sort, top, filter_)
     terminal = terminal_for(output, wide=wide)
-    if weights is not None:
-        lines, ok = _audit(program, weights, selection, format_, terminal)
+    if weights:
+        from netcalc.numerics.parameters import check_weights
+
+        lines, ok = _audit(program, check_weights(program, weights, cast=cast), selection, format_, terminal)
     else:
         lines, ok = _verify(program, seed, selection, format_, terminal)
     write(lines, output)
@@ -54,19 +58,17 @@ def command(
 
 
 def _audit(
-    program: Program, weights: str, selection: Selection, format_: options.TextFormat, terminal: Terminal
+    program: Program, report: WeightsReport, selection: Selection, format_: options.TextFormat, terminal: Terminal
 ) -> tuple[Iterable[str], bool]:
     """The lines of a report on the header of a file of weights, and True if it matches the spec."""
     from netcalc.cli.output import json_lines
     from netcalc.cli.selection import Selection, keys_of
-    from netcalc.numerics.parameters import check_weights
     from netcalc.numerics.weights_report import grouped
     from netcalc.records.weights import weights_record
     from netcalc.render.page import page_markdown, page_text
     from netcalc.render.runs import mismatches_table, weights_page
     from netcalc.render.table_csv import table_csv
 
-    report = check_weights(program, weights)
     keys, names = keys_of("name", "kind"), attrgetter("name", "kind")
     match format_:
         case options.TextFormat.JSON:

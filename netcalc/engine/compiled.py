@@ -32,7 +32,7 @@ class Compiled:
     (1, 10)
 
     Args:
-        weights: a ``.safetensors`` or ``.npz`` file, or arrays by name; drawn by ``init`` when None.
+        weights: files, a folder or arrays by name; drawn by ``init`` when None.
         init: ``--init`` options, see :meth:`~netcalc.numerics.initializers.Initializers.of`.
         seed: the seed of all drawn numbers.
         threads: the number of workers; the number of cores that this process may use when None.
@@ -40,6 +40,7 @@ class Compiled:
             microseconds, threads within tens of them, so that processes also speed up short steps.  They are copies of
             this process, made by the first call, share the memory of a pass, and end with the object; while they live,
             memory pages that this process writes are copied.  Only Linux has them; other systems use threads.
+        cast: True to convert weights of another floating-point type.
 
     Raises:
         NetcalcError: E404 symbolic sizes; E502 bad ``init`` or ``threads``, training mode or too many operations; E601
@@ -55,12 +56,13 @@ class Compiled:
         seed: int = 0,
         threads: int | None = None,
         processes: bool = False,
+        cast: bool = False,
     ) -> None:
         self.program = program
         self.seed = seed
         self._baseline = MemoryBaseline.now()
         plan = build_plan(program, threads, processes)
-        self._session = Session(plan, Parameters(program, weights, init=init, seed=seed))
+        self._session = Session(plan, Parameters(program, weights, init=init, seed=seed, cast=cast))
 
     def __call__(self, inputs: Mapping[str, Any] | None = None, /, **named: Any) -> dict[str, Array]:
         """Run a forward pass.

@@ -67,12 +67,14 @@ def forward(
     threads: int | None = None,
     processes: bool = False,
     profiled: bool = False,
+    cast: bool = False,
 ) -> RunResult:
     """Run the program once.
 
     Args:
         inputs: arrays by name; the others are drawn, see :func:`~netcalc.numerics.inputs.run_inputs`.
-        weights: a ``.safetensors`` or ``.npz`` file, or arrays by name; drawn by ``init`` when None.
+        weights: files, a folder or arrays by name, see :mod:`~netcalc.numerics.checkpoint_files`; drawn by ``init``
+            when None.
         init: ``--init`` options, see :meth:`~netcalc.numerics.initializers.Initializers.of`.
         seed: of everything drawn.
         trace: patterns of the paths of operations whose outputs are summarised; with ``keep`` their arrays are kept
@@ -86,6 +88,7 @@ def forward(
         processes: True to share the work of a planned run among forked processes instead of threads, where the system
             supports it; see :class:`~netcalc.engine.compiled.Compiled`.
         profiled: True to time further passes of a planned run.
+        cast: True to convert weights of another floating-point type.
 
     Raises:
         NetcalcError: E404 symbolic sizes; E502 bad ``init``, ``plan`` or ``threads``, or a profile of a run that is
@@ -103,10 +106,12 @@ def forward(
     if profiled and why is not None:
         raise NetcalcError(Diagnostic("E502", f"only a planned run has a profile, and {why}"))
     if why is not None:
-        return _reference(program, inputs, weights, init, seed, Tracer(program, trace, keep=keep), progress)
+        required = reference_memory(program)
+        parameters = Parameters(program, weights, init=init, seed=seed, cast=cast)
+        return _reference(program, inputs, parameters, required, seed, Tracer(program, trace, keep=keep), progress)
     baseline = MemoryBaseline.now()
     built = build_plan(program, threads, processes)
-    parameters = Parameters(program, weights, init=init, seed=seed)
+    parameters = Parameters(program, weights, init=init, seed=seed, cast=cast)
     arrays = run_inputs(program, inputs, seed)
     return _planned(built, parameters, arrays, seed, progress, baseline if profiled else None)
 
@@ -149,15 +154,13 @@ def _callbacks(progress: Progress, plan: Plan) -> tuple[Loaded, Watch]:
 def _reference(
     program: Program,
     inputs: Mapping[str, Any] | None,
-    weights: Weights | None,
-    init: str | Iterable[str],
+    parameters: Parameters,
+    required: Memory,
     seed: int,
     tracer: Tracer,
     progress: Progress | None,
 ) -> RunResult:
-    """Run operation by operation with the reference kernels."""
-    required = reference_memory(program)
-    parameters = Parameters(program, weights, init=init, seed=seed)
+    """Run operation by operation with the reference kernels, which need the ``required`` memory."""
     arrays: list[Array | None] = [*run_inputs(program, inputs, seed)]
     total, done = operation_count(program), 0
     rng = generator(seed, "/run")

@@ -12,7 +12,7 @@ import numpy as np
 from netcalc.analysis.walk import ParameterInstance, parameters
 from netcalc.diagnostics import nearest
 from netcalc.dims import integer
-from netcalc.dtypes import INTEGERS
+from netcalc.dtypes import FLOATS, INTEGERS
 from netcalc.ir import CheckpointLocation, Program
 from netcalc.numerics.assembly import assembled_shape, expected_shape, load
 from netcalc.numerics.initializers import Initializers
@@ -33,9 +33,15 @@ class Match(NamedTuple):
     locations: Mapping[str, CheckpointLocation]
 
 
-def match(program: Program, tensors: Tensors, initializers: Initializers, *, values: bool = False) -> Match:
-    """Compare a checkpoint with a program; with ``values`` tensors that are stored several times are compared too."""
-    matching = _Matching(program, tensors.headers, initializers)
+def match(
+    program: Program, tensors: Tensors, initializers: Initializers, *, values: bool = False, cast: bool = False
+) -> Match:
+    """Compare a checkpoint with a program.
+
+    With ``values`` tensors that are stored several times are compared too.  With ``cast`` any floating-point type
+    fits another.
+    """
+    matching = _Matching(program, tensors.headers, initializers, cast)
     for parameter in parameters(program):
         matching.add(parameter)
     mismatches = [*matching.mismatches]
@@ -72,6 +78,7 @@ class _Matching:
     program: Program
     headers: Mapping[str, Header]
     initializers: Initializers
+    cast: bool
     count: int = 0
     locations: dict[str, CheckpointLocation] = field(default_factory=dict)
     aliases: dict[str, list[CheckpointLocation]] = field(default_factory=dict)
@@ -80,11 +87,13 @@ class _Matching:
     mismatches: list[Mismatch] = field(default_factory=list)
     rename: Callable[[str], str] = field(init=False)
     headless: bool = field(init=False)
+    stored_types: set[str] = field(init=False)
 
     def __post_init__(self) -> None:
         prefix = self.program.checkpoint_prefix and self.program.checkpoint_prefix + "."
         stored = bool(prefix) and any(name.startswith(prefix) for name in self.headers)
         in_spec = bool(prefix) and any(p.path.startswith(prefix) for p in parameters(self.program))
+        self.stored_types = {header.dtype for header in self.headers.values()} & FLOATS
         #: True if the spec is the model under the prefix, and the checkpoint holds a larger one.
         self.headless = stored and not in_spec
         self.rename = self._renaming(prefix, stored)
@@ -113,6 +122,7 @@ class _Matching:
         for location in found:
             self.used.update(location.names)
             self.mismatches += _misfits(parameter, location, self.headers)
+            self.mismatches += self._wrong_types(parameter, location)
         if not parameter.tied:
             self.locations[parameter.owner] = found.pop(0)
         if found:
@@ -132,6 +142,21 @@ class _Matching:
                 if present:
                     return list(dict.fromkeys(present)) if quantifier is all else present[:1]
         return []
+
+    def _wrong_types(self, parameter: ParameterInstance, location: CheckpointLocation) -> Iterator[Mismatch]:
+        """Yield the tensors of a parameter that have another element type."""
+        for name in location.names:
+            header = self.headers.get(name)
+            if header is None or header.dtype == parameter.dtype:
+                continue
+            hint = None
+            if header.dtype in FLOATS and parameter.dtype in FLOATS:
+                if self.cast:
+                    continue
+                hint = "add --cast" + (f", or --dtype {header.dtype}" if len(self.stored_types) == 1 else "")
+            path = None if name == parameter.path else parameter.path
+            reason = f"is {header.dtype}, and the spec has {parameter.dtype}"
+            yield Mismatch("dtype", name, reason, path=path, hint=hint)
 
     def may_be_absent(self, parameter: ParameterInstance) -> bool:
         """Return True for a counter, which starts at zero, and for an optional parameter that is not drawn."""
@@ -162,11 +187,6 @@ def _misfits(
     missing = [name for name in names if name not in headers]
     for name in missing:
         yield Mismatch("missing", name, "is missing", "the parameter ", paths[name])
-    for name in names:
-        header = headers.get(name)
-        if header is not None and header.dtype != parameter.dtype:
-            reason = f"is {header.dtype}, and the spec has {parameter.dtype}"
-            yield Mismatch("dtype", name, reason, path=paths[name])
     expected = expected_shape(location, shape)
     if expected is not None:
         for name in names:

@@ -7,45 +7,44 @@ together therefore still runs if each layer fits by itself.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from pathlib import Path
-from typing import Any, TypeAlias
 
 from netcalc.analysis.walk import Instance, parameters
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.ir import CheckpointLocation, Program, dtype_of, join, parameter_at
 from netcalc.numerics.assembly import load
+from netcalc.numerics.checkpoint_files import Weights, open_weights
 from netcalc.numerics.initializers import Initializers
 from netcalc.numerics.kernels import Array
 from netcalc.numerics.matching import match
-from netcalc.numerics.tensor_files import Arrays, Tensors, open_tensors
+from netcalc.numerics.numpy_dtypes import numpy_dtype
+from netcalc.numerics.tensor_files import Tensors
 from netcalc.numerics.weights_report import WeightsReport
 from netcalc.opdef import Param
 
 __all__ = ["Parameters", "Weights", "check_weights"]
 
-#: Type of a ``weights`` argument: a file, or arrays by name.
-Weights: TypeAlias = str | Path | Mapping[str, Any]
 
-
-def check_weights(program: Program, weights: Weights) -> WeightsReport:
+def check_weights(program: Program, weights: Weights, *, cast: bool = False) -> WeightsReport:
     """Compare the names, shapes and element types of a checkpoint with the program; only headers are read.
 
     A tied tensor may be stored under any of its names.  Copies under several names are compared only when they are
     loaded.  Buffers that are not persistent, and integer counters such as ``num_batches_tracked``, may be absent.
+    With ``cast`` any floating-point type fits another.
 
     Raises:
         NetcalcError: E605 if the file cannot be read.
     """
-    return match(program, _tensors(weights), Initializers.of(program)).report
+    return match(program, open_weights(weights), Initializers.of(program), cast=cast).report
 
 
 class Parameters:
     """Access to the parameters and buffers of a program, one at a time.
 
     Args:
-        weights: a file or arrays to load; None to draw all parameters from initialisers.
+        weights: files, a folder or arrays to load; None to draw all parameters from initialisers.
         init: ``--init`` options, see :meth:`~netcalc.numerics.initializers.Initializers.of`.
         seed: seed of drawn parameters; each tensor depends only on the seed and its path.
+        cast: True to convert weights of another floating-point type.
 
     Raises:
         NetcalcError: E601 with every mismatch of the weights, E605 if they cannot be read, E502 for ``init``.
@@ -58,6 +57,7 @@ class Parameters:
         *,
         init: str | Iterable[str] = "default",
         seed: int = 0,
+        cast: bool = False,
     ) -> None:
         self._program = program
         self._seed = seed
@@ -65,8 +65,8 @@ class Parameters:
         self._locations: Mapping[str, CheckpointLocation] = {}
         self._initializers = Initializers.of(program, init)
         if weights is not None:
-            self._tensors = _tensors(weights)
-            report, self._locations = match(program, self._tensors, self._initializers, values=True)
+            self._tensors = open_weights(weights)
+            report, self._locations = match(program, self._tensors, self._initializers, values=True, cast=cast)
             if not report.ok:
                 raise NetcalcError(report.diagnostics)
         else:
@@ -76,7 +76,8 @@ class Parameters:
         """Return the tensor that an operation uses.  It may be a view of a given array and must not be modified."""
         path, owner = join(instance.path, param.name), instance.owners[param.name]
         if self._tensors is not None and owner in self._locations:
-            return load(self._tensors, self._locations[owner])
+            array = load(self._tensors, self._locations[owner])
+            return array.astype(numpy_dtype(dtype_of(param, instance.node, self._program.dtype)), copy=False)
         op, declaration = instance.node.op, param
         if owner != path:  # the owner of a tied tensor initialises it
             owning = parameter_at(self._program.main.nodes, owner)
@@ -85,10 +86,6 @@ class Parameters:
             op, declaration = owning[0].op, owning[1]
         dtype = dtype_of(param, instance.node, self._program.dtype)
         return self._initializers.initial(op, owner, declaration, dtype, self._seed)
-
-
-def _tensors(weights: Weights) -> Tensors:
-    return Arrays(weights) if isinstance(weights, Mapping) else open_tensors(weights)
 
 
 def _require_matches(program: Program, initializers: Initializers) -> None:

@@ -5,8 +5,9 @@ Headers are read without the data.  An element type that netcalc does not have k
 
 from __future__ import annotations
 
+import shlex
 import zipfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,9 +21,11 @@ from netcalc.files import replacing
 from netcalc.numerics.kernels import Array
 
 __all__ = [
+    "PICKLES",
     "Arrays",
     "Header",
     "Tensors",
+    "conversion",
     "open_tensors",
     "read_array",
     "write_tensors",
@@ -30,7 +33,7 @@ __all__ = [
 
 #: Suffixes of the supported formats.
 SUFFIXES = (".safetensors", ".npz", ".npy")
-_PICKLES = (".pt", ".pth", ".bin", ".ckpt", ".pkl")
+PICKLES = (".pt", ".pth", ".bin", ".ckpt", ".pkl")
 #: Element types by their names in safetensors; other types keep those names.
 _SAFETENSORS = {
     "F64": "float64",
@@ -161,7 +164,7 @@ def open_tensors(path: str | Path) -> Tensors:
     path = Path(path)
     suffix = path.suffix.lower()
     if suffix not in _READERS:
-        raise _error(f"{path}: not a known format of tensors", _format_hint(suffix))
+        raise _error(f"{path}: not a known format of tensors", _format_hint(path))
     with _reading(str(path)):
         return _READERS[suffix](path)
 
@@ -192,7 +195,7 @@ def write_tensors(path: str | Path, tensors: Mapping[str, Array]) -> None:
     path = Path(path)
     suffix = path.suffix.lower()
     if suffix not in _READERS:
-        raise _error(f"{path}: not a known format of tensors", _format_hint(suffix))
+        raise _error(f"{path}: not a known format of tensors", _format_hint(path))
     arrays = {name: np.asarray(array, order="C") for name, array in tensors.items()}
     if suffix == ".npy" and len(arrays) != 1:
         raise _error(f"{path}: a .npy file holds one tensor, and there are {len(arrays)}", "write a .npz file")
@@ -261,10 +264,22 @@ def _reading(name: str) -> Iterator[None]:
         raise _error(f"{name} is damaged, or not what its name says: {error}") from error
 
 
-def _format_hint(suffix: str) -> str:
-    if suffix in _PICKLES:
-        return "a pickle can run code: convert it with safetensors.torch.save_file"
+def _format_hint(path: Path) -> str:
+    if path.suffix.lower() in PICKLES:
+        return conversion([path])
     return f"known formats: {', '.join(SUFFIXES)}"
+
+
+def conversion(pickles: Iterable[Path]) -> str:
+    """Return a hint with the command that converts pickles of PyTorch to safetensors, beside them."""
+    program = (
+        "import sys, torch; from safetensors.torch import save_file; "
+        "[save_file({k: v.clone().contiguous() for k, v in d.get('state_dict', d).items() if torch.is_tensor(v)}, "
+        "f.rpartition('.')[0] + '.safetensors') for f in sys.argv[1:] "
+        "for d in [torch.load(f, map_location='cpu', weights_only=True)]]"
+    )
+    files = " ".join(shlex.quote(str(path)) for path in pickles)
+    return f'a pickle can run code; convert it with: python -c "{program}" {files}'
 
 
 def _error(message: str, hint: str | None = None) -> NetcalcError:

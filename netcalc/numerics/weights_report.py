@@ -104,11 +104,11 @@ class WeightsReport:
 
 
 def grouped(mismatches: Iterable[Mismatch]) -> tuple[MismatchGroup, ...]:
-    """Return mismatches in groups, in the order of their first members."""
+    """Return mismatches in groups, in the order of their first members; tensors of one wrong type are one group."""
     members: dict[tuple[str, ...], list[Mismatch]] = {}
     for mismatch in mismatches:
-        key = (mismatch.kind, pattern_of(mismatch.name), mismatch.predicate, mismatch.subject)
-        members.setdefault(key, []).append(mismatch)
+        pattern = "*" if mismatch.kind == "dtype" else pattern_of(mismatch.name)
+        members.setdefault((mismatch.kind, pattern, mismatch.predicate, mismatch.subject), []).append(mismatch)
     return tuple(_group(pattern, same) for (_, pattern, *_), same in members.items())
 
 
@@ -116,8 +116,10 @@ def _group(pattern: str, same: list[Mismatch]) -> MismatchGroup:
     first, count = same[0], len(same)
     if count == 1:
         return MismatchGroup(first.kind, first.name, 1, first.message, first.hint)
-    path = None if first.path is None else pattern_of(first.path)
-    message = _message(first, f"{pattern!r} ×{count:,}", path)
+    if first.kind == "dtype":
+        message = f"{count:,} tensors {first.predicate.replace('is ', 'are ', 1)}"
+    else:
+        message = _message(first, f"{pattern!r} ×{count:,}", None if first.path is None else pattern_of(first.path))
     hint = first.hint if len({m.hint for m in same}) == 1 else None
     return MismatchGroup(first.kind, pattern, count, message, hint)
 

@@ -89,6 +89,7 @@ def verify(
     init: str | Iterable[str] = "default",
     seed: int = 0,
     progress: Progress | None = None,
+    cast: bool = False,
 ) -> VerifyReport:
     """Run the program and check each operation by itself; arguments as for :func:`~netcalc.engine.run.forward`.
 
@@ -99,7 +100,7 @@ def verify(
         NetcalcError: as ``forward`` does, except for errors raised by kernels, which are reported as checks.
     """
     reference_memory(program)
-    parameters = Parameters(program, weights, init=init, seed=seed)
+    parameters = Parameters(program, weights, init=init, seed=seed, cast=cast)
     arrays = run_inputs(program, inputs, seed)
     verifier = _Verifier(program, parameters, seed, progress)
     unroll(program, arrays, verifier.evaluate)

@@ -194,3 +194,20 @@ def test_invalid_options(options: list[str], message: str, netcalc: Callable[...
     ran = netcalc("run", SMALL, *options)
     assert (ran.code, ran.out) == (2, "")
     assert "E502" in ran.err and message in ran.err
+
+
+def test_several_files_of_weights_are_one_checkpoint(netcalc: Callable[..., CommandResult]) -> None:
+    save_file({"fc.weight": 2 * np.eye(3, dtype="float16")}, "a.safetensors")
+    save_file({"fc.bias": np.ones(3, "float16")}, "b.safetensors")
+    Path("net.yaml").write_text("netcalc: 1\ninputs: {x: [1, 3]}\nlayers: [{name: fc, linear: 3}]\n")
+    both = ["-w", "a.safetensors", "-w", "b.safetensors"]
+    refused = netcalc("run", "net.yaml", *both)
+    assert refused.code == 2
+    assert "2 tensors are float16, and the spec has float32" in refused.err
+    assert "add --cast, or --dtype float16" in refused.err
+    result = netcalc("run", "net.yaml", *both, "--cast")
+    assert result.code == 0
+    assert "weights from a.safetensors, b.safetensors" in result.out
+    assert netcalc("verify", "net.yaml", *both, "--cast").out.startswith("a.safetensors, b.safetensors: 2 tensors; ")
+    assert netcalc("verify", "net.yaml", "-w", ".", "--cast").code == 0
+    assert netcalc("verify", "net.yaml", "-w", ".").code == 1

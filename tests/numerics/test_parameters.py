@@ -40,9 +40,9 @@ layers:
 """
 
 
-def loaded(net: Program, weights: Any) -> dict[str, np.ndarray]:
+def loaded(net: Program, weights: Any, *, cast: bool = False) -> dict[str, np.ndarray]:
     """Return all parameters, loaded from these weights."""
-    given = Parameters(net, weights)
+    given = Parameters(net, weights, cast=cast)
     return {f"{i.path}.{p.name}": given.fetch(i, p) for i in instances(net) for p in i.node.params}
 
 

@@ -1,0 +1,154 @@
+"""Checkpoints of one file or several: folders, indices of shards, and lists of files."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from netcalc.diagnostics import Diagnostic, NetcalcError
+from netcalc.numerics.kernels import Array
+from netcalc.numerics.tensor_files import PICKLES, Arrays, Header, Tensors, conversion, open_tensors
+
+__all__ = ["Weights", "open_weights"]
+
+#: Type of a ``weights`` argument: a file, a folder, an index of shards, several of these, or arrays by name.
+Weights: TypeAlias = str | Path | Sequence[str | Path] | Mapping[str, Any]
+
+_INDEX = ".safetensors.index.json"
+#: Name of one of several numbered shards.
+_SHARD = re.compile(r"(.*)-(\d{5})-of-(\d{5})\.safetensors")
+#: Largest number of bytes of an index.
+_MAX_INDEX = 1 << 28
+
+
+def open_weights(weights: Weights) -> Tensors:
+    """Open a checkpoint and read its headers.
+
+    Raises:
+        NetcalcError: E605 with everything that is wrong with its files.
+    """
+    if isinstance(weights, Mapping):
+        return Arrays(weights)
+    if isinstance(weights, (str, Path)):
+        return _open(Path(weights))
+    if not weights:
+        raise NetcalcError(Diagnostic("E605", "the list of weights is empty"))
+    return _joined([_open(Path(path)) for path in weights], ", ".join(map(str, weights)))
+
+
+def _open(path: Path) -> Tensors:
+    if path.is_dir():
+        return _folder(path)
+    if path.name.endswith(".index.json"):
+        return _indexed(path)
+    return open_tensors(path)
+
+
+def _folder(folder: Path) -> Tensors:
+    """Open the weights in a folder: its index, ``model.safetensors``, or all files of tensors."""
+    try:
+        files = sorted(entry for entry in folder.iterdir() if entry.is_file())
+    except OSError as error:
+        raise _error(f"{folder} cannot be read: {error.strerror or error}") from None
+    indices = [file for file in files if file.name.endswith(_INDEX)]
+    if len(indices) > 1:
+        names = ", ".join(file.name for file in indices)
+        raise _error(f"{folder} has several indices: {names}", "give one of them in place of the folder")
+    if indices:
+        return _indexed(indices[0], str(folder))
+    shards = [file for file in files if file.suffix == ".safetensors"]
+    whole = [file for file in shards if file.name == "model.safetensors"]
+    chosen = whole or shards or [file for file in files if file.suffix == ".npz"]
+    if not chosen:
+        raise _no_weights(folder, [file for file in files if file.suffix in PICKLES])
+    _require_all_shards(folder, [file.name for file in chosen])
+    return _joined([open_tensors(file) for file in chosen], str(folder))
+
+
+def _no_weights(folder: Path, pickles: Sequence[Path]) -> NetcalcError:
+    if not pickles:
+        return _error(f"{folder} holds no weights", "it should have .safetensors or .npz files")
+    pickles = [file for file in pickles if file.name.startswith("pytorch_model")] or pickles
+    text = f"{folder} holds pickles only: {', '.join(file.name for file in pickles[:3])}"
+    return _error(text + (" …" if len(pickles) > 3 else ""), conversion(pickles))
+
+
+def _require_all_shards(folder: Path, names: Iterable[str]) -> None:
+    """Raise NetcalcError if a numbered shard is missing."""
+    numbers: dict[tuple[str, int], set[int]] = {}
+    for match in filter(None, map(_SHARD.fullmatch, names)):
+        numbers.setdefault((match[1], int(match[3])), set()).add(int(match[2]))
+    for (stem, total), present in numbers.items():
+        missing = total - len(present)
+        if missing:
+            first = next(number for number in range(1, total + 1) if number not in present)
+            name = f"{stem}-{first:05}-of-{total:05}.safetensors"
+            raise _error(f"{folder}: {missing} of {total} shards missing, the first of them {name}")
+
+
+def _indexed(index: Path, name: str | None = None) -> Tensors:
+    """Open the shards that an index names, and compare their tensors with the index."""
+    places = _read_index(index)
+    problems = []
+    for shard in dict.fromkeys(places.values()):
+        if shard in ("", ".", "..") or "/" in shard or "\\" in shard or "\0" in shard:
+            problems.append(f"{index}: the shard {shard!r} should be the name of a file in the same folder")
+        elif not (index.parent / shard).is_file():
+            problems.append(f"{index}: the shard {shard} is missing")
+    if problems:
+        raise NetcalcError([Diagnostic("E605", text) for text in problems[:10]])
+    shards = {shard: open_tensors(index.parent / shard) for shard in dict.fromkeys(places.values())}
+    absent = [tensor for tensor, shard in places.items() if tensor not in shards[shard].headers]
+    if absent:
+        others = f", nor {len(absent) - 1:,} more that the index names" if len(absent) > 1 else ""
+        raise _error(f"{index}: {absent[0]!r} is not in its shard {places[absent[0]]}{others}")
+    return _joined(list(shards.values()), name or str(index))
+
+
+def _read_index(index: Path) -> dict[str, str]:
+    """Return the shard of each tensor."""
+    try:
+        if index.stat().st_size > _MAX_INDEX:
+            raise _error(f"{index}: an index has at most {_MAX_INDEX:,} bytes")
+        places = json.loads(index.read_bytes()).get("weight_map")
+    except FileNotFoundError:
+        raise _error(f"{index}: no such file") from None
+    except OSError as error:
+        raise _error(f"{index} cannot be read: {error.strerror or error}") from None
+    except (ValueError, AttributeError, RecursionError):
+        places = None
+    if not isinstance(places, dict) or not places or not all(isinstance(shard, str) for shard in places.values()):
+        hint = 'an index has {"weight_map": {"name of a tensor": "file.safetensors", …}}'
+        raise _error(f"{index} is not an index of shards", hint)
+    return places
+
+
+def _joined(files: Sequence[Tensors], name: str) -> Tensors:
+    return files[0] if len(files) == 1 else _Joined(files, name)
+
+
+class _Joined:
+    """The tensors of several files."""
+
+    def __init__(self, files: Sequence[Tensors], name: str) -> None:
+        self.name = name
+        self.headers: dict[str, Header] = {}
+        self._files: dict[str, Tensors] = {}
+        for file in files:
+            twice = [tensor for tensor in file.headers if tensor in self._files]
+            if twice:
+                others = f" and {len(twice) - 1:,} more are" if len(twice) > 1 else " is"
+                raise _error(f"{twice[0]!r}{others} in both {self._files[twice[0]].name} and {file.name}")
+            self.headers |= file.headers
+            self._files |= dict.fromkeys(file.headers, file)
+
+    def load(self, name: str) -> Array:
+        """Return the data of one tensor, from its file."""
+        return self._files[name].load(name)
+
+
+def _error(message: str, hint: str | None = None) -> NetcalcError:
+    return NetcalcError(Diagnostic("E605", message, hint=hint))

@@ -90,13 +90,9 @@ def command(
     """Run the network, print statistics of its outputs, and write tensors to --output."""
     import numpy  # noqa: F401 - first: CPython 3.11 imports it slowly below a deep stack of nested imports
 
-    from netcalc.cli.output import json_lines, terminal_for, write
+    from netcalc.cli.output import write
     from netcalc.engine.run import forward
-    from netcalc.numerics.trace import TraceRow
-    from netcalc.records.run import run_record
-    from netcalc.render.page import page_markdown, page_text
     from netcalc.render.progress import Progress
-    from netcalc.render.runs import run_page
 
     program = options.read_program(spec, set_, training=options.is_training(mode, train))
     arrays = _read_inputs(inputs or [])
@@ -117,17 +113,30 @@ def command(
             profiled=profile,
         )
     _save(result, output)
+    origin = _origin(program, arrays, weights or [], seed)
+    write(_lines(result, options.read_selection(sort, top, filter_), format_, origin, wide))
+
+
+def _lines(
+    result: RunResult, selection: Selection, format_: options.TextFormat, origin: str, wide: bool
+) -> Iterable[str]:
+    """The lines of the result in the chosen format."""
+    from netcalc.cli.output import json_lines, terminal_for
+    from netcalc.numerics.trace import TraceRow
+    from netcalc.records.run import run_record
+    from netcalc.render.page import page_markdown, page_text
+    from netcalc.render.runs import run_page
+
     outputs = tuple(TraceRow.of(name, "", array) for name, array in result.outputs.items())
-    selected, layers = _selected(result, options.read_selection(sort, top, filter_))
+    selected, layers = _selected(result, selection)
     match format_:
         case options.TextFormat.JSON:
-            write(json_lines(run_record(selected, layers)))
+            return json_lines(run_record(selected, layers))
         case options.TextFormat.CSV:
-            write(_csv(selected, outputs, layers))
-        case _:
-            origin, terminal = _origin(program, arrays, weights, seed), terminal_for(None, wide=wide)
-            page = run_page(selected, outputs, origin, terminal.width, layers, len(result.trace) - len(selected.trace))
-            write(page_markdown(page) if format_ is options.TextFormat.MARKDOWN else page_text(page, terminal))
+            return _csv(selected, outputs, layers)
+    terminal = terminal_for(None, wide=wide)
+    page = run_page(selected, outputs, origin, terminal.width, layers, len(result.trace) - len(selected.trace))
+    return page_markdown(page) if format_ is options.TextFormat.MARKDOWN else page_text(page, terminal)
 
 
 def _selected(result: RunResult, selection: Selection) -> tuple[RunResult, Sequence[LayerTime]]:
@@ -155,7 +164,7 @@ def _csv(result: RunResult, outputs: tuple[TraceRow, ...], layers: Sequence[Laye
     return table_csv(table)
 
 
-def _origin(program: Program, arrays: Mapping[str, Any], weights: list[str] | None, seed: int) -> str:
+def _origin(program: Program, arrays: Mapping[str, Any], weights: Sequence[str], seed: int) -> str:
     """A sentence that says which inputs and weights were drawn and which were read."""
     from netcalc.analysis.walk import parameters
 

@@ -97,15 +97,8 @@ def forward(
     """
     if training is not None:
         program = replace(program, training=training)
-    if plan not in PLANS:
-        hint = did_you_mean(plan, PLANS)
-        raise NetcalcError(Diagnostic("E502", f"there is no plan {plan!r}; plans are {' and '.join(PLANS)}", hint=hint))
     thread_count(threads)
-    why = "the reference path was asked for" if plan == "reference" else "a trace was asked for" if trace else None
-    why = why or why_unplanned(program)
-    if profiled and why is not None:
-        raise NetcalcError(Diagnostic("E502", f"only a planned run has a profile, and {why}"))
-    if why is not None:
+    if not _is_planned(program, plan, trace, profiled):
         required = reference_memory(program)
         parameters = Parameters(program, weights, init=init, seed=seed, cast=cast)
         return _reference(program, inputs, parameters, required, seed, Tracer(program, trace, keep=keep), progress)
@@ -114,6 +107,18 @@ def forward(
     parameters = Parameters(program, weights, init=init, seed=seed, cast=cast)
     arrays = run_inputs(program, inputs, seed)
     return _planned(built, parameters, arrays, seed, progress, baseline if profiled else None)
+
+
+def _is_planned(program: Program, plan: str, trace: Sequence[str], profiled: bool) -> bool:
+    """Return True if a plan can serve; NetcalcError (E502) for an unknown plan, or a profile without a plan."""
+    if plan not in PLANS:
+        hint = did_you_mean(plan, PLANS)
+        raise NetcalcError(Diagnostic("E502", f"there is no plan {plan!r}; plans are {' and '.join(PLANS)}", hint=hint))
+    why = "the reference path was asked for" if plan == "reference" else "a trace was asked for" if trace else None
+    why = why or why_unplanned(program)
+    if profiled and why is not None:
+        raise NetcalcError(Diagnostic("E502", f"only a planned run has a profile, and {why}"))
+    return why is None
 
 
 def _planned(

@@ -46,6 +46,7 @@ CODES: dict[str, str] = {
     "E604": "operation has no kernel",
     "E605": "tensor file cannot be read or written",
     "E701": "convention cannot be applied",
+    "W101": "name that nothing uses",
     "W102": "former name",
 }
 

@@ -22,6 +22,7 @@ from netcalc.spec.lines import elaborate_lines
 from netcalc.spec.program_io import program_inputs, program_outputs
 from netcalc.spec.scope import Outputs
 from netcalc.spec.settings import resolve_settings
+from netcalc.spec.unused import unused_names
 
 __all__ = ["elaborate"]
 
@@ -79,7 +80,7 @@ def elaborate(
         dims={name: used[name] for name in used.dims},
         vars={name: used[name] for name in used.vars},
         assumptions=tuple(assumed),
-        warnings=(*loaded.warnings, *used.warnings, *elaboration.reporter.warnings),
+        warnings=(*loaded.warnings, *used.warnings, *unused_names(loaded, elaboration.called)),
         checkpoint_prefix=places.prefix,
         checkpoint_ignore=tuple(places.ignore),
     )

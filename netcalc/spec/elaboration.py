@@ -36,6 +36,7 @@ class Elaboration:
         self.bodies: dict[Any, Body] = {}  # by block, arguments, input types and freezing
         self.distinct_bodies = DistinctBodies()
         self.main = PartialBody(loaded.document.name or "main", loaded)
+        self.called: set[str] = set()  # names of the spec's own blocks that are called
         self.frozen = False  # True while the parameters that are made are not trained
         self._elaborate_lines = elaborate_lines
 

@@ -11,9 +11,12 @@ from netcalc.dims import Dim, Poly, at_least
 from netcalc.expressions import ExpressionError, parse
 from netcalc.spec.cursor import Cursor, within
 
-__all__ = ["evaluate", "evaluate_expression", "evaluate_requirement", "evaluate_size", "names_in"]
+__all__ = ["evaluate", "evaluate_expression", "evaluate_requirement", "evaluate_size", "names_in", "words_in"]
 
 _PLACEHOLDER = re.compile(r"\$\{([^}]*)\}")
+_WORD = re.compile(r"[A-Za-z_]\w*")
+#: Keys of names, paths and descriptions, which are no expressions without ``${}``.
+_TEXT_KEYS = frozenset({"name", "from", "as", "tie", "about", "source", "message"})
 #: Modifiers of a line that hold an expression without ``${}``.
 _EXPRESSION_KEYS = frozenset({"when", "repeat", "share", "freeze"})
 
@@ -82,6 +85,25 @@ def names_in(data: Any, *, is_expression: bool = False) -> frozenset[str]:
         values = (names_in(v, is_expression=is_expression or k in _EXPRESSION_KEYS) for k, v in data.items())
         return frozenset().union(*values, *(names_in(key) for key in data))
     return frozenset()
+
+
+def words_in(data: Any, *, keys: bool = False) -> frozenset[str]:
+    """Return every word in ``data`` that may be a name in an expression, and with ``keys`` those in keys of mappings.
+
+    Names and descriptions count only where they hold ``${…}``, as keys always do without ``keys``.
+    """
+    found: set[str] = set()
+    pending: list[tuple[Any, bool]] = [(data, False)]
+    while pending:
+        item, is_text = pending.pop()
+        if isinstance(item, str):
+            found.update(*(_WORD.findall(text) for text in (_PLACEHOLDER.findall(item) if is_text else (item,))))
+        elif isinstance(item, list):
+            pending += [(part, is_text) for part in item]
+        elif isinstance(item, dict):
+            pending += [(key, not keys) for key in item]
+            pending += [(value, is_text or key in _TEXT_KEYS) for key, value in item.items()]
+    return frozenset(found)
 
 
 def _string(text: str, cursor: Cursor, scope: Mapping[str, Any]) -> Any:

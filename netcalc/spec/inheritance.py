@@ -7,6 +7,7 @@ from typing import Any
 from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
 from netcalc.spec.cursor import Cursor
 from netcalc.spec.declarations import former_names
+from netcalc.spec.evaluate import words_in
 
 __all__ = ["merged", "with_current_names"]
 
@@ -86,18 +87,23 @@ def _override(key: str, name: str, old: Any, new: Any) -> Any:
 
 
 def _check_names(parent: Cursor, child: Cursor) -> None:
-    if "layers" in child.data or "blocks" in child.data:
-        return  # new layers may use new names
-    problems = [
-        Diagnostic(
-            "E101",
-            f"the extended spec has no {key[:-1]} {name!r}",
-            child[key][name].key_span,
-            hint=did_you_mean(name, parent.data.get(key) or {}),
-        )
-        for key in ("dims", "vars")
-        for name in child.data.get(key) or {}
-        if name not in (parent.data.get(key) or {})
-    ]
+    """Raise NetcalcError (E101) for new dims and vars of the child that nothing in it uses: they are misspelt."""
+    problems = []
+    for key in ("dims", "vars"):
+        known = parent.data.get(key) or {}
+        for name in child.data.get(key) or {}:
+            if name in known or _uses(child, key, name):
+                continue
+            message = f"the extended spec has no {key[:-1]} {name!r}"
+            if "layers" in child.data or "blocks" in child.data:
+                message += ", and nothing in this spec uses it"
+            span = child[key][name].key_span
+            problems.append(Diagnostic("E101", message, span, hint=did_you_mean(name, known)))
     if problems:
         raise NetcalcError(problems)
+
+
+def _uses(child: Cursor, key: str, name: str) -> bool:
+    """Return True if the child's document uses a name outside its declaration."""
+    others = {other: value for other, value in child.data[key].items() if other != name}
+    return name in words_in({**child.data, key: others})

@@ -51,6 +51,7 @@ class Loaded:
     warnings: tuple[Diagnostic, ...] = ()
     extends: str | None = None
     path: Path | None = None
+    inherited: frozenset[str] = frozenset()  # names of the blocks of the spec that it extends
 
 
 def load_document(spec: str | Path) -> Loaded:
@@ -173,17 +174,19 @@ def _label(path: Path) -> str:
 def _assemble(cursor: Cursor, label: str, folder: Path, chain: tuple[Path, ...]) -> Loaded:
     own = validate(cursor)
     imported: dict[str, Block] = {}
+    inherited: frozenset[str] = frozenset()
     warnings: list[Diagnostic] = []
     if own.extends is not None:
         parent = _follow(own.extends, cursor["extends"], folder, chain)
         cursor, renamed = with_current_names(parent.cursor, cursor)
         warnings += (*parent.warnings, *renamed)
         cursor = merged(parent.cursor, cursor)
+        inherited = frozenset(parent.blocks)
         imported |= {name: block for name, block in parent.blocks.items() if name not in parent.document.blocks}
     for index, name in enumerate(own.import_):
         imported |= _follow(name, cursor["import"][index], folder, chain).blocks
     document = validate(cursor) if own.extends is not None else own
-    loaded = Loaded(document, cursor, label, imported, tuple(warnings), own.extends)
+    loaded = Loaded(document, cursor, label, imported, tuple(warnings), own.extends, inherited=inherited)
     for name, decl in document.blocks.items():
         if name in MODIFIERS or name == SEQUENCE or ops.find(name) is not None:
             kind = "a modifier" if name in MODIFIERS else "an operation"

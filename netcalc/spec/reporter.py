@@ -25,7 +25,6 @@ class Reporter:
 
     def __init__(self) -> None:
         self.diagnostics: list[Diagnostic] = []
-        self.warnings: list[Diagnostic] = []
         self.chain: list[Related] = []
 
     def report(self, error: NetcalcError, bindings: Mapping[str, str] | None = None) -> None:

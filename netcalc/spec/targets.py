@@ -46,4 +46,6 @@ def block_of(elaboration: Elaboration, line: Line, scope: Scope) -> Block:
         hint = did_you_mean(line.target, target_names(scope))
         message = f"unknown operation or block {line.target!r}"
         raise NetcalcError(Diagnostic("E102", message, line.target_span, hint=hint))
+    if block.home is elaboration.loaded:
+        elaboration.called.add(block.name)
     return block

@@ -12,15 +12,32 @@ maxima that cannot be simplified become atoms of the polynomial.
 
 A comparison that bounds leave open (is ``h >= 7``?) is decided at the default sizes, and recorded as an
 :class:`Assumption` in the innermost :func:`assumptions` block, as a tracing compiler guards a specialised graph.
-Sizes of different form are taken as different, which :func:`equal` records, where ``==`` does not.
+So is the equality of sizes of different form by :func:`equal`, where ``==`` compares forms only.
 
-Each module imports only earlier ones: ``intervals``, ``atoms``, ``terms``, ``order``, ``polynomial``, ``functions``.
+Each module imports only earlier ones: ``intervals``, ``atoms``, ``terms``, ``bounds``, ``order``, ``polynomial``,
+``functions``.
 """
 
 from netcalc.dims.atoms import UndecidedError, value_at
-from netcalc.dims.functions import ceil_div, ceil_log2, integer, narrow, product, substitute
+from netcalc.dims.functions import (
+    at_least,
+    ceil_div,
+    ceil_log2,
+    default_of,
+    divided,
+    has_values,
+    integer,
+    may_be_zero,
+    narrow,
+    not_negative,
+    product,
+    refusal,
+    required,
+    substitute,
+    symbol,
+)
 from netcalc.dims.order import Assumption, assumptions
-from netcalc.dims.polynomial import Dim, Poly, at_least, equal, exact_div, maximum, minimum, required, symbol
+from netcalc.dims.polynomial import Dim, Poly, equal, exact_div, maximum, minimum
 
 __all__ = [
     "Assumption",
@@ -31,13 +48,19 @@ __all__ = [
     "at_least",
     "ceil_div",
     "ceil_log2",
+    "default_of",
+    "divided",
     "equal",
     "exact_div",
+    "has_values",
     "integer",
     "maximum",
+    "may_be_zero",
     "minimum",
     "narrow",
+    "not_negative",
     "product",
+    "refusal",
     "required",
     "substitute",
     "symbol",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple, Protocol, TypeAlias
 
 from netcalc.dims import intervals
@@ -20,8 +20,9 @@ class Symbolic(Protocol):
     """A size without a value: an atom's view of a polynomial."""
 
     def at(self, sizes: Mapping[str, int]) -> int: ...
-    def names(self) -> set[str]: ...
+    def symbols(self) -> set[Symbol]: ...
     def bounds(self) -> Interval: ...
+    def monomials(self) -> Iterator[tuple[tuple[tuple[Atom, int], ...], int]]: ...
 
 
 Operand: TypeAlias = int | Symbolic
@@ -37,34 +38,55 @@ def value_at(dim: Operand, sizes: Mapping[str, int]) -> int:
 
 
 def bounds_of(dim: Operand) -> Interval:
-    """Return a lower and an upper bound of ``dim``, every named size being at least 1."""
+    """Return a lower and an upper bound of ``dim``, every named size being within its limits."""
     return (dim, dim) if isinstance(dim, int) else dim.bounds()
 
 
 class Symbol(NamedTuple):
-    """A named size of at least 1; ``default`` is its value if none is given."""
+    """A named size divided by ``multiple``, of which the size is a multiple.
+
+    ``default`` is the value of the size if none is given; ``least`` and ``most`` are its limits.
+    """
 
     name: str
     default: int | None
+    least: int = 1
+    most: int | None = None
+    multiple: int = 1
 
     def __str__(self) -> str:
-        return self.name
+        return self.name if self.multiple == 1 else f"{self.name}//{self.multiple}"
 
     def at(self, sizes: Mapping[str, int]) -> int:
-        """Return the value at the given sizes; UndecidedError if there is neither a value nor a default."""
-        if self.name in sizes:
-            return sizes[self.name]
-        if self.default is None:
-            raise UndecidedError(f"the size of {self.name!r} is not known")
-        return self.default
+        """Return the value at the given sizes.
 
-    def names(self) -> set[str]:
-        """Return the name as a set."""
-        return {self.name}
+        Raises:
+            UndecidedError: there is neither a value nor a default.
+            ValueError: the value is no multiple of ``multiple``.
+        """
+        value = sizes.get(self.name, self.default)
+        if value is None:
+            raise UndecidedError(f"the size of {self.name!r} is not known")
+        if value % self.multiple:
+            raise ValueError(f"{self.name} {self.refusal(value)}")
+        return value // self.multiple
+
+    def symbols(self) -> set[Symbol]:
+        """Return the named size as a set."""
+        return {self}
 
     def bounds(self) -> Interval:
-        """Return the bounds of every size: 1 and infinity."""
-        return 1, math.inf
+        """Return the least and the greatest value, both within the limits."""
+        most = math.inf if self.most is None else self.most // self.multiple
+        return -(-self.least // self.multiple), most
+
+    def refusal(self, value: object) -> str | None:
+        """Return the requirement that a value of the size violates, or None if the size can have it."""
+        if isinstance(value, bool) or not isinstance(value, int) or value < self.least:
+            return f"should be a whole number of at least {self.least}, not {value!r}"
+        if self.most is not None and value > self.most:
+            return f"should be at most {self.most}, not {value}"
+        return f"should be a multiple of {self.multiple}, not {value}" if value % self.multiple else None
 
 
 class Call(NamedTuple):
@@ -76,7 +98,8 @@ class Call(NamedTuple):
 
     def __str__(self) -> str:
         if self.function == "//":
-            return f"{_in_parentheses(self.left)}//{_in_parentheses(self.right)}"
+            merged = _merged(self.left, self.right)
+            return merged or f"{_in_parentheses(self.left)}//{_in_parentheses(self.right)}"
         return f"{self.function}({self.left}, {self.right})"
 
     def at(self, sizes: Mapping[str, int]) -> int:
@@ -86,9 +109,9 @@ class Call(NamedTuple):
             return left // right
         return min(left, right) if self.function == "min" else max(left, right)
 
-    def names(self) -> set[str]:
-        """Return the names of all sizes that occur."""
-        return {name for side in (self.left, self.right) if not isinstance(side, int) for name in side.names()}
+    def symbols(self) -> set[Symbol]:
+        """Return the named sizes that occur."""
+        return {one for side in (self.left, self.right) if not isinstance(side, int) for one in side.symbols()}
 
     def bounds(self) -> Interval:
         """Return a lower and an upper bound."""
@@ -111,9 +134,9 @@ class CeilLog2(NamedTuple):
         """Return the value at the given sizes."""
         return (self.size.at(sizes) - 1).bit_length()
 
-    def names(self) -> set[str]:
-        """Return the names of all sizes that occur."""
-        return self.size.names()
+    def symbols(self) -> set[Symbol]:
+        """Return the named sizes that occur."""
+        return self.size.symbols()
 
     def bounds(self) -> Interval:
         """Return a lower and an upper bound."""
@@ -121,6 +144,17 @@ class CeilLog2(NamedTuple):
 
 
 Atom: TypeAlias = Symbol | Call | CeilLog2
+
+
+def _merged(left: Operand, right: Operand) -> str | None:
+    """Return (h//32)//2 as h//64, if h//32 is a size divided by the number that divides it."""
+    if isinstance(left, int) or not isinstance(right, int):
+        return None
+    (monomial, coefficient), *others = left.monomials()
+    one = monomial[0][0] if len(monomial) == 1 else None
+    if others or coefficient != 1 or not isinstance(one, Symbol) or monomial[0][1] != 1:
+        return None
+    return str(one._replace(multiple=one.multiple * right))
 
 
 def _in_parentheses(dim: Operand) -> str:

@@ -4,11 +4,53 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from netcalc.dims.atoms import Atom, CeilLog2, Symbol, bounds_of
-from netcalc.dims.order import Assumption
-from netcalc.dims.polynomial import Dim, as_dim, atom, maximum, minimum, operands
+from netcalc.dims.atoms import Atom, CeilLog2, Symbol, UndecidedError, bounds_of, value_at
+from netcalc.dims.order import Assumption, assume, require
+from netcalc.dims.polynomial import Dim, Poly, as_dim, atom, equal, exact_div, maximum, minimum, operands
 
-__all__ = ["ceil_div", "ceil_log2", "integer", "narrow", "product", "substitute"]
+__all__ = [
+    "at_least",
+    "ceil_div",
+    "ceil_log2",
+    "default_of",
+    "divided",
+    "has_values",
+    "integer",
+    "may_be_zero",
+    "narrow",
+    "not_negative",
+    "product",
+    "refusal",
+    "required",
+    "substitute",
+    "symbol",
+]
+
+
+def symbol(name: str, default: int | None = None, least: int = 1, most: int | None = None, multiple: int = 1) -> Poly:
+    """Return a named size.
+
+    Args:
+        name: the name.
+        default: value that decides comparisons that its form leaves open.
+        least: least value, at least 0.
+        most: greatest value; None is no limit.
+        multiple: number that divides every value.
+    """
+    return Poly({((Symbol(name, default, least, most, multiple), 1),): multiple})
+
+
+def at_least(dim: Dim, least: int) -> bool:
+    """Return True if a size is at least ``least``; where that depends on symbolic sizes it is assumed."""
+    return assume(Assumption(dim, ">=", least), bounds_of(dim - least))
+
+
+def required(a: Dim, relation: str, b: Dim) -> bool:
+    """Return True if a relation between two sizes holds; what symbolic sizes leave open is assumed to hold.
+
+    It does not hold if the default sizes contradict it.
+    """
+    return require(Assumption(a, relation, b), bounds_of(a - b))
 
 
 def product(dims: Iterable[Dim]) -> Dim:
@@ -37,9 +79,63 @@ def ceil_log2(size: Dim) -> Dim:
     return (size - 1).bit_length() if isinstance(size, int) else atom(CeilLog2(size))
 
 
+def divided(a: Dim, b: Dim) -> Dim | None:
+    """Return ``a / b`` if ``b`` divides ``a``: by form, or at the default sizes, which is then recorded as assumed.
+
+    >>> from netcalc.dims import symbol
+    >>> str(divided(symbol("h", default=8), 2))
+    'h//2'
+    >>> divided(symbol("h", default=7), 2)
+    """
+    exact = exact_div(a, b)
+    if exact is not None or b == 0 or (isinstance(a, int) and isinstance(b, int)):
+        return exact
+    return a // b if equal(a % b, 0) else None
+
+
 def integer(dim: Dim) -> int:
     """Return a size that is a number; UndecidedError if it is symbolic."""
     return dim if isinstance(dim, int) else dim.__index__()
+
+
+def not_negative(count: Dim) -> Dim:
+    """Return a count, or 0 if it is negative because a size is 0: of n − 1 other elements.
+
+    Sizes of at least 1 leave the form as it is.
+    """
+    return maximum(count, 0) if isinstance(count, int) or may_be_zero(count) else count
+
+
+def may_be_zero(size: Poly) -> bool:
+    """Return True if a named size that occurs in ``size`` may be 0."""
+    return any(one.least == 0 for one in size.symbols())
+
+
+def default_of(dim: Dim) -> int | None:
+    """Return the value of ``dim`` at the default sizes, or None if one of them has no default."""
+    try:
+        return value_at(dim, {})
+    except UndecidedError:
+        return None
+
+
+def has_values(size: Poly) -> bool:
+    """Return True if some number is within the limits of a named size."""
+    (one,) = size.symbols()
+    low, high = one.bounds()
+    return low <= high
+
+
+def refusal(size: Poly, value: object) -> str | None:
+    """Return the limit of a named size that a value violates, or None; what is open is decided as by :func:`equal`."""
+    (one,) = size.symbols()
+    if not isinstance(value, Poly):
+        return one.refusal(value)
+    if not at_least(value, one.least):
+        return f"should be at least {one.least}, not {value}"
+    if one.most is not None and not at_least(one.most - value, 0):
+        return f"should be at most {one.most}, not {value}"
+    return None if divided(value, one.multiple) is not None else f"should be a multiple of {one.multiple}, not {value}"
 
 
 def substitute(dim: Dim, sizes: Mapping[str, Dim]) -> Dim:
@@ -72,7 +168,7 @@ def narrow(assumption: Assumption, sizes: Mapping[str, Dim]) -> tuple[Assumption
 
 def _substituted(one: Atom, sizes: Mapping[str, Dim]) -> Dim:
     if isinstance(one, Symbol):
-        return sizes.get(one.name, atom(one))
+        return sizes[one.name] // one.multiple if one.name in sizes else atom(one)
     if isinstance(one, CeilLog2):
         return ceil_log2(substitute(as_dim(one.size), sizes))
     left, right = (substitute(side, sizes) for side in operands(one))

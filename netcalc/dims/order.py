@@ -39,7 +39,7 @@ class Assumption(NamedTuple):
 
     def names(self) -> set[str]:
         """Return the names of all sizes that occur."""
-        return {name for side in (self.left, self.right) if not isinstance(side, int) for name in side.names()}
+        return {one.name for side in (self.left, self.right) if not isinstance(side, int) for one in side.symbols()}
 
     def holds(self, sizes: Mapping[str, int]) -> bool:
         """Return True if the relation holds at the given sizes; a name that is missing takes its default.

@@ -6,35 +6,34 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import TypeAlias
 
-from netcalc.dims import intervals
 from netcalc.dims.atoms import Atom, Call, Operand, Symbol, UndecidedError, bounds_of
+from netcalc.dims.bounds import bounds_of_terms
 from netcalc.dims.intervals import Interval
-from netcalc.dims.order import Assumption, assume, decide, require
+from netcalc.dims.order import Assumption, assume, decide
 from netcalc.dims.terms import Monomial, Terms, common_factor, multiply, quotient, ranking, text_of, total
 
 __all__ = [
     "Dim",
     "Poly",
     "as_dim",
-    "at_least",
     "atom",
     "equal",
     "exact_div",
     "maximum",
     "minimum",
     "operands",
-    "symbol",
 ]
 
 
 class Poly:
     """Integer polynomial in canonical form: immutable, hashable, and equal to another if their forms are equal."""
 
-    __slots__ = ("_hash", "_terms")
+    __slots__ = ("_bounds", "_hash", "_terms")
 
     def __init__(self, terms: Terms) -> None:
         self._terms: Terms = dict(sorted(terms.items(), key=_order))
         self._hash = hash(tuple(self._terms.items()))
+        self._bounds: Interval | None = None
 
     # -- arithmetic ---------------------------------------------------------------------------------
 
@@ -124,20 +123,19 @@ class Poly:
         """Return the value at the given sizes; a name that is missing takes its default."""
         return sum(c * math.prod(a.at(sizes) ** p for a, p in m) for m, c in self._terms.items())
 
+    def symbols(self) -> set[Symbol]:
+        """Return the named sizes that occur."""
+        return {symbol for m in self._terms for a, _ in m for symbol in a.symbols()}
+
     def names(self) -> set[str]:
         """Return the names of all sizes that occur."""
-        return {n for m in self._terms for a, _ in m for n in a.names()}
+        return {symbol.name for symbol in self.symbols()}
 
     def bounds(self) -> Interval:
-        """Return a lower and an upper bound, every named size being at least 1."""
-        bounds: Interval = (0, 0)
-        for monomial, coefficient in self._terms.items():
-            term: Interval = (coefficient, coefficient)
-            for factor, power in monomial:
-                for _ in range(power):
-                    term = intervals.times(term, factor.bounds())
-            bounds = intervals.plus(bounds, term)
-        return bounds
+        """Return a lower and an upper bound, every named size being within its limits."""
+        if self._bounds is None:
+            self._bounds = bounds_of_terms(self._terms)
+        return self._bounds
 
     def monomials(self) -> Iterator[tuple[Monomial, int]]:
         """Yield the terms as (atoms with powers, coefficient)."""
@@ -153,11 +151,6 @@ class Poly:
 Dim: TypeAlias = int | Poly
 
 
-def symbol(name: str, default: int | None = None) -> Poly:
-    """Return a named size; ``default`` decides comparisons that its form leaves open."""
-    return atom(Symbol(name, default))
-
-
 def atom(one: Atom) -> Poly:
     """Return the polynomial that consists of an atom."""
     return Poly({((one, 1),): 1})
@@ -169,24 +162,27 @@ def operands(call: Call) -> tuple[Dim, Dim]:
 
 
 def equal(a: Dim, b: Dim) -> bool:
-    """Return True if the forms of two sizes are equal, as ``==`` does; otherwise ``a != b`` is assumed.
+    """Return True if two sizes are equal: in form, or at the default sizes, which is then recorded as assumed.
 
-    The defaults decide nothing here: they would restrict the result to a single size.
+    Sizes that are equal at no size are different. Without defaults, different forms are assumed to differ.
     """
-    return a == b or not assume(Assumption(a, "!=", b), bounds_of(a - b))
+    if a == b:
+        return True
+    if isinstance(a, int) and isinstance(b, int):
+        return False
+    difference = a - b
+    if _never_zero(difference):
+        return False
+    try:
+        return decide(Assumption(a, "==", b), bounds_of(difference))
+    except UndecidedError:
+        return not assume(Assumption(a, "!=", b), bounds_of(difference))
 
 
-def at_least(dim: Dim, least: int) -> bool:
-    """Return True if a size is at least ``least``; where that depends on symbolic sizes it is assumed."""
-    return assume(Assumption(dim, ">=", least), bounds_of(dim - least))
-
-
-def required(a: Dim, relation: str, b: Dim) -> bool:
-    """Return True if a relation between two sizes holds; what symbolic sizes leave open is assumed to hold.
-
-    It does not hold if the default sizes contradict it.
-    """
-    return require(Assumption(a, relation, b), bounds_of(a - b))
+def _never_zero(dim: Dim) -> bool:
+    """Return True if the constant of a sum is no multiple of a number that divides all other terms."""
+    others = math.gcd(*(c for monomial, c in _terms(dim).items() if monomial))
+    return others > 1 and _terms(dim).get((), 0) % others != 0
 
 
 def minimum(a: Dim, b: Dim) -> Dim:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
-from netcalc.dims.atoms import Atom
+from netcalc.dims.atoms import Atom, Symbol
 
 __all__ = ["Monomial", "Terms", "common_factor", "multiply", "quotient", "ranking", "text_of", "total"]
 
@@ -76,16 +76,32 @@ def text_of(terms: Terms) -> str:
     """Return the sum as text, which evaluates to its value: ``h*w - 2*(h//2) + 1``."""
     text = ""
     for monomial, coefficient in terms.items():
+        factors, size = _factors(monomial, abs(coefficient))
         # -h//2 would read as (-h)//2
-        alone = len(monomial) == 1 and (coefficient == 1 or (coefficient == -1 and text != ""))
-        factors = [_power(atom, power, alone) for atom, power in monomial]
-        size = abs(coefficient)
-        body = "*".join(([str(size)] if size != 1 or not factors else []) + factors)
+        alone = sum(factors.values()) == 1 and size == 1 and (coefficient > 0 or text != "")
+        parts = [_power(factor, power, alone) for factor, power in factors.items()]
+        body = "*".join(([str(size)] if size != 1 or not parts else []) + parts)
         if text:
             text += f" {'-' if coefficient < 0 else '+'} {body}"
         else:
             text = f"{'-' if coefficient < 0 else ''}{body}"
     return text
+
+
+def _factors(monomial: Monomial, coefficient: int) -> tuple[dict[str, int], int]:
+    """Return the factors of a term as text with their powers, and its coefficient.
+
+    A size that is a multiple of 32 takes factors of 32 from the coefficient: 64·(h//32) is 2·h.
+    """
+    factors: dict[str, int] = {}
+    for atom, power in monomial:
+        multiple = atom.multiple if isinstance(atom, Symbol) else 1
+        for _ in range(power):
+            shared = math.gcd(coefficient, multiple)
+            coefficient //= shared
+            text = str(atom._replace(multiple=multiple // shared)) if isinstance(atom, Symbol) else str(atom)
+            factors[text] = factors.get(text, 0) + 1
+    return factors, coefficient
 
 
 def _times(m1: Monomial, m2: Monomial) -> Monomial:
@@ -103,8 +119,7 @@ def _over(m1: Monomial, m2: Monomial) -> Monomial | None:
     return None if any(p < 0 for p in powers.values()) else tuple((a, p) for a, p in powers.items() if p)
 
 
-def _power(atom: Atom, power: int, alone: bool) -> str:
-    text = str(atom)
-    if "//" in text and not (alone and power == 1):
+def _power(text: str, power: int, alone: bool) -> str:
+    if "//" in text and not alone:
         text = f"({text})"
     return text if power == 1 else f"{text}**{power}"

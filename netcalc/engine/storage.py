@@ -43,6 +43,8 @@ class Slot:
 
     def array(self) -> Array:
         """Return the tensor as an array; its store must be allocated."""
+        if not self.elements:  # may lie past the end of the store
+            return np.empty(self.shape, self.dtype)
         assert self.store.memory is not None
         return np.ndarray(self.shape, self.dtype, self.store.memory, self.offset, self.strides)
 
@@ -115,6 +117,8 @@ def _reshaped(shape: Shape, strides: Shape, target: Shape) -> Shape | None:
 
     Old and new axes are matched in groups of equal products; within a group the old axes must be contiguous.
     """
+    if 0 in shape:
+        return (0,) * len(target)
     old = [(size, stride) for size, stride in zip(shape, strides, strict=True) if size != 1]
     result: list[int] = []
     position = start = 0

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from netcalc.diagnostics import Span
 from netcalc.ir.program import OpNode, Value, types_of
-from netcalc.opdef import Context, Operation, as_tuple
+from netcalc.opdef import Context, Operation, as_tuple, require_some
 from netcalc.tensor_type import TensorType
 
 __all__ = ["build_node", "infer"]
@@ -45,4 +45,13 @@ def build_node(
 
 def infer(op: Operation, types: Sequence[TensorType | None], ctx: Context) -> tuple[TensorType, ...]:
     """Return the output types of ``op`` on inputs of these types; raises as :func:`build_node` does."""
+    if not op.takes_empty:
+        _require_elements(op, types)
     return as_tuple(op.infer(ctx, *types))
+
+
+def _require_elements(op: Operation, types: Sequence[TensorType | None]) -> None:
+    """Raise RuleError if an input has an axis of size 0; a symbolic size that may be 0 is compared at its default."""
+    for type_ in types:
+        for size in () if type_ is None else type_.shape:
+            require_some(size, f"{op.name} of {type_}")

@@ -21,7 +21,7 @@ def specialise(program: Program, sizes: Mapping[str, int]) -> Program:
     spec elaborated at these sizes. The program itself is not changed.
 
     Raises:
-        NetcalcError: E502 a name that is no symbolic dim, or a size that is no whole number of at least 1; E405 an
+        NetcalcError: E502 a name that is no symbolic dim, or a size outside its limits; E405 an
             assumption that the program relies on does not hold at these sizes.
     """
     _check_sizes(program, sizes)
@@ -35,16 +35,16 @@ def specialise(program: Program, sizes: Mapping[str, int]) -> Program:
 def _check_sizes(program: Program, sizes: Mapping[str, int]) -> None:
     dims = [value for value in program.dims.values() if isinstance(value, Poly)]
     dims += [size for spec in program.inputs for size in spec.type.shape if isinstance(size, Poly)]
-    known = sorted({name for dim in dims for name in dim.names()})
+    symbols = {symbol.name: symbol for dim in dims for symbol in dim.symbols()}
     problems = [
-        Diagnostic("E502", f"there is no symbolic dim {name!r}", hint=did_you_mean(name, known))
+        Diagnostic("E502", f"there is no symbolic dim {name!r}", hint=did_you_mean(name, sorted(symbols)))
         for name in sizes
-        if name not in known
+        if name not in symbols
     ]
     problems += [
-        Diagnostic("E502", f"{name} should be a whole number of at least 1, not {size!r}")
+        Diagnostic("E502", f"{name} {refusal}")
         for name, size in sizes.items()
-        if isinstance(size, bool) or not isinstance(size, int) or size < 1
+        if name in symbols and (refusal := symbols[name].refusal(size)) is not None
     ]
     if problems:
         raise NetcalcError(problems)

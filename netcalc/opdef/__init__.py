@@ -23,7 +23,7 @@ raise errors without a place in the file, which the elaborator adds.
 
 from netcalc.diagnostics import Fix, RuleError
 from netcalc.opdef.attributes import Size, Spatial, attr, whole_number
-from netcalc.opdef.checks import as_tuple, normal_axis, require_float, require_rank
+from netcalc.opdef.checks import as_tuple, normal_axis, require_float, require_rank, require_some, same_shape
 from netcalc.opdef.context import Context, WorkingLine
 from netcalc.opdef.operation import Example, Operation, Port, attribute_text, ports
 from netcalc.opdef.params import ONES, ZEROS, Buffer, Init, Param
@@ -54,5 +54,7 @@ __all__ = [
     "ports",
     "require_float",
     "require_rank",
+    "require_some",
+    "same_shape",
     "whole_number",
 ]

@@ -1,14 +1,26 @@
 """Checks that many rules share."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from netcalc.diagnostics import RuleError
+from netcalc.dims import Dim, Poly, equal, may_be_zero
 from netcalc.tensor_type import TensorType
 
 
 def as_tuple(result: TensorType | tuple[TensorType, ...]) -> tuple[TensorType, ...]:
     """Return the outputs of ``infer`` as a tuple."""
     return result if isinstance(result, tuple) else (result,)
+
+
+def require_some(size: Dim, what: str) -> None:
+    """Raise RuleError if a size is 0; a symbolic size that may be 0 is compared at its default."""
+    if size == 0 or (isinstance(size, Poly) and may_be_zero(size) and size < 1):
+        raise RuleError(f"{what} takes at least 1 element, and there are none")
+
+
+def same_shape(one: Sequence[Dim], other: Sequence[Dim]) -> bool:
+    """Return True if two shapes are equal, where :func:`netcalc.dims.equal` compares their sizes."""
+    return len(one) == len(other) and all(map(equal, one, other))
 
 
 def require_float(x: TensorType, what: str) -> None:

@@ -61,6 +61,9 @@ class Operation(BaseModel):
     #: operation with a lowering, and for a no-op in inference, which no plan contains.
     kernel_suffices: ClassVar[str | None] = None
 
+    #: True if the operation takes tensors with an axis of size 0.
+    takes_empty: ClassVar[bool] = False
+
     # Traits: properties that fusion, lowering and the memory estimate read, instead of lists of names.
 
     #: A function of each element of the only input, without parameters.  The shape is kept, and a float type too.

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal, Self, TypeAlias, get_args
 
-from netcalc.dims import Dim, product
+from netcalc.dims import Dim, not_negative, product
 
 Kind: TypeAlias = Literal["mac", "add", "mul", "div", "compare", "transcendental"]
 #: The kinds of work.  ``mac`` is one multiplication with its addition; ``add`` includes subtraction, negation and
@@ -26,8 +26,11 @@ class Term:
 
     @classmethod
     def of(cls, kind: Kind, role: str, **factors: Dim) -> Self:
-        """Return a term from keyword factors: ``Term.of("add", "bias", positions=n, channels=c)``."""
-        return cls(kind, tuple(factors.items()), role)
+        """Return a term from keyword factors: ``Term.of("add", "bias", positions=n, channels=c)``.
+
+        A factor that would be negative is 0, such as the n − 1 additions of a sum over n = 0 elements.
+        """
+        return cls(kind, tuple((name, not_negative(size)) for name, size in factors.items()), role)
 
     @property
     def count(self) -> Dim:

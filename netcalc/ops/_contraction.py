@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from netcalc.diagnostics import RuleError
-from netcalc.dims import Dim
+from netcalc.dims import Dim, equal
+from netcalc.ops._broadcast import broadcast_size
 
 #: The label of each axis of an operand or result: a letter, or ``…0``, ``…1`` for the axes of an ellipsis.
 Labels = tuple[str, ...]
@@ -99,7 +100,7 @@ def _sizes(operands: Sequence[Labels], shapes: Sequence[Sequence[Dim]]) -> dict[
     for labels, shape in zip(operands, shapes, strict=True):
         operand: dict[str, Dim] = {}
         for label, size in zip(labels, shape, strict=True):
-            if operand.setdefault(label, size) != size:
+            if not equal(operand.setdefault(label, size), size):
                 raise RuleError(f"einsum: {label!r} is twice in one input, as {operand[label]} and as {size}")
         for label, size in operand.items():
             sizes[label] = _common(label, sizes.get(label, 1), size)
@@ -107,9 +108,10 @@ def _sizes(operands: Sequence[Labels], shapes: Sequence[Sequence[Dim]]) -> dict[
 
 
 def _common(label: str, one: Dim, other: Dim) -> Dim:
-    if one != other and one != 1 and other != 1:
+    size = broadcast_size([one, other])
+    if size is None:
         raise RuleError(f"einsum: {label!r} is {one} in one input and {other} in another")
-    return other if one == 1 else one
+    return size
 
 
 def pairings(equation: Equation, shapes: Sequence[Sequence[Dim]]) -> tuple[list[Labels], list[Pairing], Labels]:
@@ -117,8 +119,12 @@ def pairings(equation: Equation, shapes: Sequence[Sequence[Dim]]) -> tuple[list[
 
     A label of size 1 in an operand is left out of it: there is nothing to multiply or sum along it.
     """
+
+    def is_one(label: str, size: Dim) -> bool:
+        return size == 1 if label in equation.output else equal(size, 1)
+
     varying = [
-        tuple(dict.fromkeys(x for x, size in zip(labels, shape, strict=True) if size != 1))
+        tuple(dict.fromkeys(x for x, size in zip(labels, shape, strict=True) if not is_one(x, size)))
         for labels, shape in zip(equation.operands, shapes, strict=True)
     ]
     steps: list[Pairing] = []

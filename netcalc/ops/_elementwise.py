@@ -43,6 +43,7 @@ def terms(work: Work, role: str, **elements: Any) -> tuple[Term, ...]:
 class Elementwise(Operation):
     """Base of functions of each element; ``work`` is the work per element, and the source of the cost rule."""
 
+    takes_empty = True
     elementwise = True
     shape_rule = "unchanged"
     example = Example(((2, 8),))

@@ -22,7 +22,7 @@ def _schema(**one: Any) -> WithJsonSchema:
 
 
 def _extent(value: Any) -> Any:
-    return value if type(value) is int and value == -1 else whole_number(value)
+    return value if type(value) is int and value == -1 else whole_number(value, least=0)
 
 
 def _one_free(sizes: tuple[Any, ...]) -> tuple[Any, ...]:

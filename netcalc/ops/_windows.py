@@ -9,7 +9,7 @@ from pydantic import GetJsonSchemaHandler, ValidationInfo, field_validator
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
-from netcalc.dims import Dim, ceil_div, exact_div, maximum
+from netcalc.dims import Dim, ceil_div, divided, maximum
 from netcalc.opdef import Context, Operation, RuleError, require_float, require_rank, whole_number
 from netcalc.tensor_type import TensorType
 
@@ -244,7 +244,7 @@ def check_pad_mode(name: str, mode: str, sizes: Sequence[Dim], pads: Pads) -> No
 
 def per_group(name: str, what: str, channels: Dim, groups: Dim) -> Dim:
     """Return the channels per group; RuleError if the groups do not divide them."""
-    share = exact_div(channels, groups)
+    share = divided(channels, groups)
     if share is None:
         raise RuleError(f"{name}: {channels} {what} channels do not divide into {groups} groups")
     return share

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from netcalc.dims import Dim, Poly, UndecidedError, ceil_div, exact_div, product
+from netcalc.dims import Dim, Poly, UndecidedError, ceil_div, divided, exact_div, product
 from netcalc.opdef import Context, Example, Term, attr, ports
 from netcalc.ops import operation
 from netcalc.ops._windows import OptionalSizes, SpatialOperation
@@ -43,9 +43,10 @@ class AdaptivePooling(SpatialOperation):
 
 def _covered(size: Dim, out: Dim) -> Dim:
     """Return the number of elements in all windows along one axis; overlapping elements count twice."""
-    if exact_div(size, out) is not None:
+    divides = divided if isinstance(out, Poly) else exact_div
+    if divides(size, out) is not None:
         return size
-    if exact_div(out, size) is not None:
+    if divides(out, size) is not None:
         return out
     if isinstance(out, Poly):
         raise UndecidedError(f"the overlap of the windows from {size} to {out} elements is undecided")

@@ -28,6 +28,7 @@ Number = Annotated[Any, BeforeValidator(number), WithJsonSchema({"type": "number
 class Combination(Operation):
     """Base of elementwise operations on several tensors: broadcasting, result type, work of one ``kind``."""
 
+    takes_empty = True
     inputs = ports("input", "other?")
     shape_rule = "broadcast: sizes are equal or 1, aligned from the last axis"
     kind: ClassVar[Kind] = "compare"

@@ -5,11 +5,22 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, WithJsonSchema, model_validator
 
-from netcalc.dims import Dim, product
-from netcalc.opdef import Context, Example, Operation, RuleError, Term, attr, ports, require_float
+from netcalc.dims import Dim, divided, equal, product
+from netcalc.opdef import (
+    Context,
+    Example,
+    Operation,
+    RuleError,
+    Term,
+    attr,
+    ports,
+    require_float,
+    require_some,
+    same_shape,
+)
 from netcalc.ops import operation
 from netcalc.ops._attention_pattern import Blocks, Kept, band, banded_with_globals
-from netcalc.ops._broadcast import broadcast
+from netcalc.ops._broadcast import broadcast, expands
 from netcalc.tensor_type import TensorType
 
 Alignment = Literal["upper_left", "lower_right"]
@@ -51,6 +62,7 @@ class ScaledDotProductAttention(Operation):
     """
 
     name = "scaled_dot_product_attention"
+    takes_empty = True
     reference = (
         "torch.nn.functional.scaled_dot_product_attention; Vaswani et al. 2017, arXiv:1706.03762; windows: "
         "arXiv:2004.05150, blocks: arXiv:2007.14062, softcap: arXiv:2408.00118, sinks: gpt-oss, arXiv:2508.10925"
@@ -101,10 +113,12 @@ class ScaledDotProductAttention(Operation):
             raise RuleError(f"query, key and value must have one type, and these are {types}", code="E402")
         if min(query.rank, key.rank, value.rank) < 2:
             raise RuleError(f"attention takes (…, heads, length, head_dim), and these are {query}, {key} and {value}")
-        if query.shape[-1] != key.shape[-1]:
+        if not equal(query.shape[-1], key.shape[-1]):
             raise RuleError(f"query and key differ in head_dim: {query} against {key}")
-        if key.shape[-2] != value.shape[-2]:
+        if not equal(key.shape[-2], value.shape[-2]):
             raise RuleError(f"key and value differ in length: {key} against {value}")
+        require_some(key.shape[-2], f"attention over the keys of {key}")
+        require_some(key.shape[-1], f"attention over the features of {key}")
         scores, result = self._leading(ctx, query, key, value)
         queries, keys = query.shape[-2], key.shape[-2]
         if attn_mask is not None:
@@ -113,11 +127,11 @@ class ScaledDotProductAttention(Operation):
             expected = (*scores[:-1], keys)
             if key_padding_mask.dtype != "bool":
                 raise RuleError("key_padding_mask holds booleans, true at padding", code="E402")
-            if not key_padding_mask.rank or not _expands(key_padding_mask.shape, expected):
+            if not key_padding_mask.rank or not expands(key_padding_mask.shape, expected):
                 raise RuleError(f"key_padding_mask should be (batch, keys) {TensorType(expected)}: {key_padding_mask}")
         if sinks is not None:
             require_float(sinks, "sinks")
-            if sinks.shape != scores[-1:]:
+            if not same_shape(sinks.shape, scores[-1:]):
                 raise RuleError(f"sinks must be one number per head, {TensorType(scores[-1:])}, and these are {sinks}")
         if self.blocks:
             self._kept(queries, keys)
@@ -169,7 +183,7 @@ class ScaledDotProductAttention(Operation):
                 raise RuleError(f"grouped heads need an axis of heads, and these are {query}, {key} and {value}")
             heads = before[0][-1]
             for what, shape in (("key", before[1]), ("value", before[2])):
-                if heads % shape[-1] != 0:
+                if divided(heads, shape[-1]) is None:
                     raise RuleError(f"{shape[-1]} {what} heads do not divide {heads} query heads")
             ctx.size("query heads of a key head", "H//K", H=heads, K=before[1][-1])
             before[1:] = [(*shape[:-1], heads) for shape in before[1:]]
@@ -184,7 +198,7 @@ class ScaledDotProductAttention(Operation):
     def _check_mask(self, mask: TensorType, scores: tuple[Dim, ...], query: TensorType) -> None:
         if mask.dtype not in ("bool", "float32", query.dtype):
             raise RuleError(f"attn_mask is bool, float32 or {query.dtype} as the query, not {mask.dtype}", code="E402")
-        if not _expands(mask.shape, scores):
+        if not expands(mask.shape, scores):
             raise RuleError(f"attn_mask {mask} does not broadcast to the scores, {TensorType(scores)}")
 
     def _kept(self, queries: Dim, keys: Dim) -> Kept:
@@ -197,9 +211,3 @@ class ScaledDotProductAttention(Operation):
         if self.global_tokens:
             return banded_with_globals(queries, keys, shift, (left, right), self.global_tokens, causal=self.causal)
         return band(queries, keys, shift, left, 0 if self.causal else right)
-
-
-def _expands(shape: tuple[Dim, ...], target: tuple[Dim, ...]) -> bool:
-    """Return True if ``shape`` broadcasts to ``target``."""
-    aligned = zip(reversed(shape), reversed(target), strict=False)
-    return len(shape) <= len(target) and all(size in (1, other) for size, other in aligned)

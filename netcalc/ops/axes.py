@@ -20,6 +20,7 @@ class Squeeze(Movement):
     """
 
     name = "squeeze"
+    takes_empty = True
     view = True
     reference = "torch.squeeze"
     shorthand = "axis"
@@ -38,6 +39,7 @@ class Unsqueeze(Movement):
     """Adds an axis of size 1; a negative ``axis`` counts from the end of the result."""
 
     name = "unsqueeze"
+    takes_empty = True
     view = True
     reference = "torch.unsqueeze"
     shorthand = "axis"
@@ -56,6 +58,7 @@ class Permute(Movement):
     """The axes in another order: axis i of the result is axis ``axes[i]`` of the input."""
 
     name = "permute"
+    takes_empty = True
     view = True
     reference = "torch.permute"
     shorthand = "axes"
@@ -76,6 +79,7 @@ class Transpose(Movement):
     """Two axes swapped."""
 
     name = "transpose"
+    takes_empty = True
     view = True
     reference = "torch.transpose"
     shorthand = "axes"

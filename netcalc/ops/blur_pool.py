@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Literal
 
+from netcalc.dims import equal
 from netcalc.opdef import Buffer, Context, Example, Init, Param, RuleError, Size, Term, attr
 from netcalc.ops import operation
 from netcalc.ops._windows import Pads, Sizes, SpatialOperation, check_pad_mode
@@ -43,7 +44,7 @@ class BlurPool2d(SpatialOperation):
     def infer(self, ctx: Context, x: TensorType) -> TensorType:
         self.require_spatial(x)
         channels = self.channels_of(x)
-        if self.channels is not None and self.channels != channels:
+        if self.channels is not None and not equal(self.channels, channels):
             raise RuleError(f"blur_pool2d is declared for {self.channels} channels, and its input has {channels}")
         sizes = self.sizes_of(x)
         check_pad_mode(self.name, self.pad_mode, sizes, self.pads())

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from netcalc.dims import Dim
-from netcalc.opdef import Context, Example, Operation, RuleError, Size, Term, attr, ports
+from netcalc.dims import Dim, equal
+from netcalc.opdef import Context, Example, Operation, RuleError, Size, Term, attr, ports, same_shape
 from netcalc.ops import operation
 from netcalc.ops._movement import MOVES
 from netcalc.tensor_type import TensorType
@@ -19,6 +19,7 @@ class KeyValueCache(Operation):
     """
 
     name = "key_value_cache"
+    takes_empty = True
     kernel_suffices = MOVES
     reference = "Pope et al. 2022, arXiv:2211.05102; rolling buffer: Mistral 7B, arXiv:2310.06825"
     inputs = ports("key", "value", "past_key?", "past_value?")
@@ -39,7 +40,7 @@ class KeyValueCache(Operation):
     ) -> tuple[TensorType, TensorType]:
         if min(key.rank, value.rank) < 2:
             raise RuleError(f"key_value_cache takes (…, length, head_dim), and these are {key} and {value}")
-        if key.shape[:-1] != value.shape[:-1]:
+        if not same_shape(key.shape[:-1], value.shape[:-1]):
             raise RuleError(f"key and value differ before their last axis: {key} against {value}")
         if (past_key is None) != (past_value is None):
             raise RuleError("past_key and past_value must both be present or both absent")
@@ -48,10 +49,11 @@ class KeyValueCache(Operation):
             for what, new, old in (("key", key, past_key), ("value", value, past_value)):
                 if old.dtype != new.dtype:
                     raise RuleError(f"past_{what} is {old.dtype} and {what} is {new.dtype}", code="E402")
-                if old.rank != new.rank or (*old.shape[:-2], old.shape[-1]) != (*new.shape[:-2], new.shape[-1]):
+                others = [(*x.shape[:-2], x.shape[-1]) for x in (old, new) if x.rank == new.rank]
+                if len(others) < 2 or not same_shape(*others):
                     raise RuleError(f"past_{what} {old} and {what} {new} may differ only in length")
             past = past_key.shape[-2]
-            if past != past_value.shape[-2]:
+            if not equal(past, past_value.shape[-2]):
                 raise RuleError(f"past_key and past_value differ in length: {past_key} against {past_value}")
         formula = "past + new" if self.window is None else "min(past + new, window - 1 + new)"
         length = ctx.size("length", formula, past=past, new=key.shape[-2], window=self.window)

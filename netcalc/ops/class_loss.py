@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 from netcalc.diagnostics import RuleError
 from netcalc.dims import Dim
 from netcalc.dtypes import INTEGERS
-from netcalc.opdef import Context, Example, Term, attr, ports, require_float
+from netcalc.opdef import Context, Example, Term, attr, ports, require_float, same_shape
 from netcalc.ops import operation
 from netcalc.ops.loss import Loss
 from netcalc.ops.softmax import log_softmax_terms
@@ -46,15 +46,15 @@ class _Classes(Loss):
             raise RuleError(
                 f"{self.name} takes whole numbers as classes, and its target is {target.dtype}", code="E402"
             )
-        elif target.shape != rows.shape:
+        elif not same_shape(target.shape, rows.shape):
             raise RuleError(f"{self.name} of {x} takes a target of {rows}, one class each, and this is {target}")
-        if weight is not None and weight.shape != (classes,):
+        if weight is not None and not same_shape(weight.shape, (classes,)):
             raise RuleError(f"{self.name} takes one weight for each of {classes} classes, and this is {weight}")
         return self.reduced(rows)
 
     def by_probability(self, x: TensorType, target: TensorType) -> None:
         """Raise RuleError unless the target holds a probability for each class."""
-        if target.shape != x.shape:
+        if not same_shape(target.shape, x.shape):
             raise RuleError(
                 f"{self.name} takes probabilities of the input's shape {x}, and its target is {target}",
                 hint="a target of classes is of an integer type",

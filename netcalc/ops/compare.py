@@ -117,6 +117,7 @@ class LogicalNot(Operation):
     """True where the input is zero or false."""
 
     name = "logical_not"
+    takes_empty = True
     kernel_suffices = _MASKS
     reference = "torch.logical_not"
     shape_rule = "as the input"
@@ -135,6 +136,7 @@ class Where(Operation):
     """The elements of ``input`` where the condition is true, those of ``other`` elsewhere; all three broadcast."""
 
     name = "where"
+    takes_empty = True
     kernel_suffices = "selects elements by a mask: a single NumPy call"
     reference = "torch.where"
     inputs = ports("condition", "input", "other")
@@ -159,6 +161,7 @@ class MaskedFill(Operation):
     """
 
     name = "masked_fill"
+    takes_empty = True
     kernel_suffices = "selects elements by a mask: a single NumPy call"
     reference = "torch.masked_fill"
     inputs = ports("input", "mask")

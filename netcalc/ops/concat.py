@@ -5,9 +5,9 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, WithJsonSchema
 
-from netcalc.dims import Dim, Poly, UndecidedError, ceil_div, exact_div
+from netcalc.dims import Dim, Poly, UndecidedError, ceil_div, divided, equal
 from netcalc.dtypes import promote
-from netcalc.opdef import Context, Example, RuleError, attr, normal_axis, ports, whole_number
+from netcalc.opdef import Context, Example, RuleError, attr, normal_axis, ports, same_shape, whole_number
 from netcalc.ops import operation
 from netcalc.ops._movement import Movement, resized
 from netcalc.tensor_type import TensorType
@@ -22,6 +22,7 @@ class Concat(Movement):
     """
 
     name = "concat"
+    takes_empty = True
     reference = "torch.cat"
     inputs = ports("inputs*")
     shape_rule = "(N, C1, …), (N, C2, …) → (N, C1 + C2, …)"
@@ -34,7 +35,7 @@ class Concat(Movement):
         same_rank("concat", inputs)
         axis = normal_axis(self.axis, first.rank, "concat")
         for other in range(first.rank):
-            if other != axis and any(x.shape[other] != first.shape[other] for x in inputs):
+            if other != axis and not all(equal(x.shape[other], first.shape[other]) for x in inputs):
                 raise RuleError(f"concat along axis {axis}: the inputs differ in axis {other}: {shapes_of(inputs)}")
         total = ctx.size(f"axis {axis}", "sum(sizes)", sizes=[x.shape[axis] for x in inputs])
         return resized(first, {axis: total}).with_dtype(promote(*(x.dtype for x in inputs)))
@@ -45,6 +46,7 @@ class Stack(Movement):
     """Joins tensors of one shape along a new axis, by default axis 1 (in torch.stack 0)."""
 
     name = "stack"
+    takes_empty = True
     reference = "torch.stack"
     inputs = ports("inputs*")
     shape_rule = "k × (N, …) → (N, k, …)"
@@ -56,7 +58,7 @@ class Stack(Movement):
         first = inputs[0]
         same_rank("stack", inputs)
         axis = normal_axis(self.axis, first.rank + 1, "stack")
-        if any(x.shape != first.shape for x in inputs):
+        if not all(same_shape(x.shape, first.shape) for x in inputs):
             raise RuleError(f"stack takes inputs of one shape, and these differ: {shapes_of(inputs)}")
         shape = (*first.shape[:axis], len(inputs), *first.shape[axis:])
         return TensorType(shape, promote(*(x.dtype for x in inputs)))
@@ -65,6 +67,7 @@ class Stack(Movement):
 class Splitting(Movement):
     """Base of operations that split a tensor along an axis, by default axis 1 (in torch 0, the batch)."""
 
+    takes_empty = True
     outputs = ports("outputs*")
     view = True
 
@@ -110,7 +113,7 @@ class Split(Splitting):
         if not isinstance(self.sizes, tuple):
             return equal_pieces(size, self.sizes)
         total = ctx.size("all pieces", "sum(sizes)", sizes=list(self.sizes))
-        if total != size:
+        if not equal(total, size):
             raise RuleError(
                 f"split: the sizes {', '.join(map(str, self.sizes))} add up to {total}, and the axis has {size}"
             )
@@ -135,14 +138,14 @@ class Chunk(Splitting):
     chunks: int = attr("number of pieces", ge=1)
 
     def pieces(self, ctx: Context, size: Dim) -> Sequence[Dim]:
-        if exact_div(size, self.chunks) is not None:
+        if divided(size, self.chunks) is not None:
             return (ctx.size("piece", "size//chunks", size=size, chunks=self.chunks),) * self.chunks
         return equal_pieces(size, ctx.size("piece", "ceil_div(size, chunks)", size=size, chunks=self.chunks))
 
 
 def equal_pieces(size: Dim, piece: Dim) -> tuple[Dim, ...]:
     """Return the sizes of pieces of ``piece`` elements, of which the last one has the rest."""
-    count = exact_div(size, piece) or ceil_div(size, piece)
+    count = divided(size, piece) or ceil_div(size, piece)
     if isinstance(count, Poly):
         raise UndecidedError(f"the number of pieces of {piece} in an axis of {size} is undecided")
     return (piece,) * (count - 1) + (size - piece * (count - 1),)

@@ -11,6 +11,7 @@ from netcalc.tensor_type import TensorType
 class _Drop(Operation):
     """Base of multiplication by a random mask in training; the identity in inference."""
 
+    takes_empty = True
     no_op_in_inference = True
     shorthand = "p"
     shape_rule = "unchanged"

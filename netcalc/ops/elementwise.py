@@ -173,6 +173,7 @@ class Cast(Operation):
     """The same elements in another type: integers drop the fraction, and nonzero values become true."""
 
     name = "cast"
+    takes_empty = True
     kernel_suffices = "changes the type of a tensor: a single NumPy call"
     reference = "torch.Tensor.to"
     shorthand = "dtype"

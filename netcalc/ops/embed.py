@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from netcalc.dims import Dim
 from netcalc.dtypes import DType
-from netcalc.opdef import Context, Example, Init, Operation, Param, RuleError, Size, Term, attr, ports
+from netcalc.opdef import Context, Example, Init, Operation, Param, RuleError, Size, Term, attr, ports, same_shape
 from netcalc.ops import operation
 from netcalc.tensor_type import TensorType
 
@@ -71,6 +71,7 @@ class Embedding(_Table):
     """
 
     name = "embedding"
+    takes_empty = True
     reference = "torch.nn.Embedding; scale √d_model: Vaswani et al. 2017, arXiv:1706.03762, section 3.4"
     shape_rule = "(…) → (…, embedding_dim)"
     cost_rule = "none; …·embedding_dim muls with scale; the norms with max_norm"
@@ -139,7 +140,7 @@ class EmbeddingBag(_Table):
         if per_sample_weights is not None:
             if self.mode != "sum":
                 raise RuleError(f"per_sample_weights require mode sum, and this one is {self.mode}")
-            if per_sample_weights.shape != ids.shape:
+            if not same_shape(per_sample_weights.shape, ids.shape):
                 raise RuleError(
                     f"per_sample_weights must have the shape of the ids, {ids}, and these are {per_sample_weights}"
                 )

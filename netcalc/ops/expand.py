@@ -1,8 +1,9 @@
 """Repeating elements."""
 
-from netcalc.dims import Dim
+from netcalc.dims import Dim, equal
 from netcalc.opdef import Context, Example, RuleError, attr, normal_axis
 from netcalc.ops import operation
+from netcalc.ops._broadcast import expands
 from netcalc.ops._lists import Counts, Extents, Sizes
 from netcalc.ops._movement import MOVES, Movement, resized
 from netcalc.tensor_type import TensorType
@@ -16,6 +17,7 @@ class Expand(Movement):
     """
 
     name = "expand"
+    takes_empty = True
     view = True
     reference = "torch.Tensor.expand"
     shorthand = "shape"
@@ -33,7 +35,7 @@ class Expand(Movement):
             size: Dim | None = x.shape[axis - added] if axis >= added else None
             if target == -1 and size is None:
                 raise RuleError(f"expand: axis {axis} is new and needs a size other than -1: {x}")
-            if target != -1 and size is not None and size not in (1, target):
+            if target != -1 and size is not None and not expands((size,), (target,)):
                 raise RuleError(
                     f"expand repeats axes of size 1, and axis {axis - added} of {x} is {size}, not {target}",
                     hint="tile repeats an axis of any size",
@@ -50,6 +52,7 @@ class Tile(Movement):
     """
 
     name = "tile"
+    takes_empty = True
     kernel_suffices = MOVES
     reference = "torch.tile"
     shorthand = "repeats"
@@ -78,6 +81,7 @@ class RepeatInterleave(Movement):
     """
 
     name = "repeat_interleave"
+    takes_empty = True
     kernel_suffices = MOVES
     reference = "torch.repeat_interleave"
     shorthand = "repeats"
@@ -92,12 +96,12 @@ class RepeatInterleave(Movement):
             x = x.with_shape(ctx.size("elements", "prod(shape)", shape=list(x.shape)))
         axis = normal_axis(0 if self.axis is None else self.axis, x.rank, "repeat_interleave")
         size = x.shape[axis]
-        if len(self.repeats) not in (1, size):
+        if len(self.repeats) != 1 and not equal(len(self.repeats), size):
             raise RuleError(f"repeat_interleave: {len(self.repeats)} numbers of repetitions for axis {axis} of {x}")
         if len(self.repeats) == 1:
             repeated = ctx.size(f"axis {axis}", "repeats*size", repeats=self.repeats[0], size=size)
         else:
             repeated = ctx.size(f"axis {axis}", "sum(repeats)", repeats=list(self.repeats))
-        if repeated < 1:
+        if (self.repeats[0] if len(self.repeats) == 1 else repeated) < 1:
             raise RuleError(f"repeat_interleave repeats every index of axis {axis} 0 times, and the result is empty")
         return resized(x, {axis: repeated})

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from netcalc.dims import Dim, exact_div, product
+from netcalc.dims import Dim, divided, equal, product
 from netcalc.opdef import Context, Example, RuleError, Term, attr, require_float, require_rank
 from netcalc.ops import operation
 from netcalc.ops._windows import Padding, Sizes, SpatialOperation
@@ -69,12 +69,12 @@ class Fold(_Columns):
         require_float(x, "fold")
         require_rank(x, (2, 3), "fold")
         *batch, rows, columns = x.shape
-        channels = exact_div(rows, product(self.kernel))
+        channels = divided(rows, product(self.kernel))
         if channels is None:
             taps = "×".join(map(str, self.kernel))
             raise RuleError(f"fold: {rows} rows do not divide into windows of {taps}")
         windows = product(self.counts(ctx, self.output_size))
-        if windows != columns:
+        if not equal(windows, columns):
             image = "×".join(map(str, self.output_size))
             raise RuleError(f"fold: an image of {image} has {windows} windows, and the input has {columns} columns")
         return x.with_shape(*batch, channels, *self.output_size)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Literal
 
-from netcalc.dims import exact_div
+from netcalc.dims import divided
 from netcalc.opdef import Context, Example, Operation, RuleError, Term, attr, normal_axis, require_float
 from netcalc.ops import operation
 from netcalc.ops._elementwise import GELU_BY, SIGMOID, SILU, Work, per, terms
@@ -27,7 +27,7 @@ class _Gated(Operation):
     def infer(self, ctx: Context, x: TensorType) -> TensorType:
         require_float(x, self.name)
         axis = normal_axis(self.axis, x.rank, self.name)
-        if exact_div(x.shape[axis], 2) is None:
+        if divided(x.shape[axis], 2) is None:
             raise RuleError(f"{self.name} splits axis {self.axis} in half, and its size {x.shape[axis]} is odd: {x}")
         half = ctx.size("features", "D//2", D=x.shape[axis])
         return x.with_shape(*x.shape[:axis], half, *x.shape[axis + 1 :])

@@ -5,7 +5,20 @@ from collections.abc import Sequence
 from typing import Any
 
 from netcalc.dims import product
-from netcalc.opdef import Context, Example, Init, Operation, Param, RuleError, Size, Term, attr, ports, require_float
+from netcalc.opdef import (
+    Context,
+    Example,
+    Init,
+    Operation,
+    Param,
+    RuleError,
+    Size,
+    Term,
+    attr,
+    ports,
+    require_float,
+    same_shape,
+)
 from netcalc.ops import operation
 from netcalc.ops._weights import PRODUCT_INPUTS, check_given, learned
 from netcalc.tensor_type import TensorType
@@ -19,6 +32,7 @@ class Linear(Operation):
     """
 
     name = "linear"
+    takes_empty = True
     gemm = True
     reference = "torch.nn.Linear"
     inputs = PRODUCT_INPUTS
@@ -82,7 +96,7 @@ class Bilinear(Operation):
         require_float(x1, "bilinear")
         if x1.dtype != x2.dtype:
             raise RuleError(f"bilinear takes two inputs of one type, not {x1.dtype} and {x2.dtype}", code="E402")
-        if not x1.rank or not x2.rank or x1.shape[:-1] != x2.shape[:-1]:
+        if not x1.rank or not x2.rank or not same_shape(x1.shape[:-1], x2.shape[:-1]):
             raise RuleError(f"bilinear takes inputs that differ only in their last axis, not {x1} and {x2}")
         return x1.with_shape(*x1.shape[:-1], self.out)
 

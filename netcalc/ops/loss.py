@@ -6,7 +6,7 @@ from typing import Any, Literal
 from netcalc.diagnostics import RuleError
 from netcalc.dims import Dim
 from netcalc.dtypes import promote
-from netcalc.opdef import Context, Example, Operation, Term, attr, ports, require_float
+from netcalc.opdef import Context, Example, Operation, Term, attr, ports, require_float, same_shape
 from netcalc.ops import operation
 from netcalc.ops._broadcast import broadcast
 from netcalc.ops._lists import Numbers
@@ -41,7 +41,7 @@ class _Elementwise(Loss):
 
     def between(self, x: TensorType, target: TensorType) -> TensorType:
         """Return the type of the unreduced loss; RuleError if the tensors do not match."""
-        if x.shape != target.shape:
+        if not same_shape(x.shape, target.shape):
             raise RuleError(f"{self.name} takes a target of the input's shape {x}, and this is {target}")
         result = TensorType(x.shape, promote(x.dtype, target.dtype))
         require_float(result, self.name)
@@ -53,7 +53,7 @@ class _Distance(_Elementwise):
 
     def infer(self, ctx: Context, x: TensorType, target: TensorType, weight: TensorType | None = None) -> TensorType:
         result = self.between(x, target)
-        if weight is not None and weight.shape != x.shape:
+        if weight is not None and not same_shape(weight.shape, x.shape):
             raise RuleError(f"{self.name} takes a weight of the input's shape {x}, and this is {weight}")
         return self.reduced(result)
 
@@ -108,7 +108,7 @@ class _Binary(_Elementwise):
         require_float(target, f"the target of {self.name}")
         result = self.between(x, target)
         for name, factor in factors.items():
-            if factor is not None and broadcast(self.name, (x.shape, factor.shape)) != x.shape:
+            if factor is not None and not same_shape(broadcast(self.name, (x.shape, factor.shape)), x.shape):
                 raise RuleError(f"{self.name}: the {name} is {factor}, which does not broadcast to {x}")
         return self.reduced(result)
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from netcalc.dims import product
+from netcalc.dims import equal, product
 from netcalc.opdef import Context, Example, Operation, RuleError, Term, attr, ports
 from netcalc.ops import operation
 from netcalc.ops._broadcast import broadcast
@@ -19,6 +19,7 @@ class Matmul(Operation):
     """
 
     name = "matmul"
+    takes_empty = True
     kernel_suffices = "a product of two computed tensors: a single call of BLAS"
     reference = "torch.matmul"
     inputs = ports("input", "other")
@@ -31,7 +32,7 @@ class Matmul(Operation):
         if not x.rank or not other.rank:
             raise RuleError("matmul takes inputs of at least 1 dimension, and one is a scalar")
         inner = other.shape[-2] if other.rank > 1 else other.shape[0]
-        if x.shape[-1] != inner:
+        if not equal(x.shape[-1], inner):
             fits = other.rank > 1 and x.shape[-1] == other.shape[-1]
             raise RuleError(
                 f"matmul: the first input has {x.shape[-1]} columns, and the second {inner} rows: {x} · {other}",
@@ -61,6 +62,7 @@ class Einsum(Operation):
     """
 
     name = "einsum"
+    takes_empty = True
     kernel_suffices = "products of computed tensors: calls of BLAS"
     reference = "torch.einsum"
     inputs = ports("inputs*")

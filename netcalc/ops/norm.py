@@ -6,7 +6,7 @@ from typing import Self
 
 from pydantic import model_validator
 
-from netcalc.dims import Dim, exact_div, product
+from netcalc.dims import Dim, divided, product
 from netcalc.opdef import (
     Context,
     Example,
@@ -19,6 +19,7 @@ from netcalc.opdef import (
     attr,
     normal_axis,
     require_float,
+    same_shape,
 )
 from netcalc.ops import operation
 from netcalc.ops._lists import Axes, Sizes
@@ -29,6 +30,7 @@ from netcalc.tensor_type import TensorType
 class _Trailing(Operation):
     """Base of normalisation over the trailing axes, separately for each position before them."""
 
+    takes_empty = True
     axes: int | None = attr("number of trailing axes; 1 unless normalized_shape is set", default=None, ge=1)
     normalized_shape: Sizes | None = attr("required sizes of the trailing axes", default=None)
     affine: bool = attr("learn a weight for each normalised position (torch: elementwise_affine)", default=True)
@@ -56,7 +58,7 @@ class _Trailing(Operation):
         if self.normalized_shape is None:
             if x.rank < self.count:
                 raise RuleError(f"{self.name} over {self.count} axes takes an input of that many, and this is {x}")
-        elif trailing != self.normalized_shape:
+        elif not same_shape(trailing, self.normalized_shape):
             expected = TensorType(self.normalized_shape)
             raise RuleError(f"{self.name} over {expected} takes an input that ends in {expected}, and this is {x}")
         return x
@@ -155,7 +157,7 @@ class GroupNorm(Operation):
         require_float(x, "group_norm")
         if x.rank < 2:
             raise RuleError(f"group_norm takes an input of at least 2 dimensions, and this one has {x.rank}: {x}")
-        if exact_div(x.shape[1], self.groups) is None:
+        if divided(x.shape[1], self.groups) is None:
             raise RuleError(f"group_norm: {x.shape[1]} channels do not divide into {self.groups} groups")
         if product(x.shape) // self.groups < 2:
             raise RuleError("group_norm has a single value to normalise", hint="use fewer groups")

@@ -47,6 +47,7 @@ class Pad(Movement):
     """
 
     name = "pad"
+    takes_empty = True
     reference = "torch.nn.functional.pad"
     shorthand = "padding"
     shape_rule = "(…, d) → (…, d + before + after)"

@@ -5,7 +5,7 @@ from typing import Any, Literal, Self
 
 from pydantic import model_validator
 
-from netcalc.dims import Dim, product
+from netcalc.dims import Dim, equal, product
 from netcalc.opdef import (
     Buffer,
     Context,
@@ -102,7 +102,7 @@ class RelativePositionLookup(_Window):
     example = Example(((15, 4),), {"window_size": [2, 3]})
 
     def infer(self, ctx: Context, table: TensorType) -> TensorType:
-        if table.rank != 2 or table.shape[0] != self.rows:
+        if table.rank != 2 or not equal(table.shape[0], self.rows):
             raise RuleError(f"{self.name} takes a table of {self.rows} rows, and this one is {table}")
         return table.with_shape(table.shape[1], self.places, self.places)
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from netcalc.dims import equal
 from netcalc.opdef import Context, Init, Param, RuleError, Size, attr
 from netcalc.ops import operation
 from netcalc.ops._elementwise import Elementwise
@@ -63,7 +64,7 @@ class PReLU(Elementwise):
 
     def infer(self, ctx: Context, x: TensorType) -> TensorType:
         channels = x.shape[1] if x.rank > 1 else 1
-        if self.num_parameters != 1 and self.num_parameters != channels:
+        if self.num_parameters != 1 and not equal(self.num_parameters, channels):
             raise RuleError(
                 f"prelu has {self.num_parameters} slopes for {channels} channels",
                 hint=f"num_parameters is 1 or {channels}",

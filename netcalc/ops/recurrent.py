@@ -17,6 +17,7 @@ from netcalc.opdef import (
     ports,
     require_float,
     require_rank,
+    same_shape,
 )
 from netcalc.ops import operation
 from netcalc.ops._elementwise import SIGMOID, terms
@@ -76,7 +77,7 @@ class _Recurrent(Operation):
             if port not in inputs:
                 raise RuleError(f"{self.name} takes {' and '.join(shapes)} together, and {port} is missing")
             state = inputs[port]
-            if state.shape != shape:
+            if not same_shape(state.shape, shape):
                 raise RuleError(f"{port} should be {x.with_shape(*shape)}, and it is {state}")
             if state.dtype != x.dtype:
                 raise RuleError(f"{port} should be {x.dtype} like the input, and it is {state.dtype}", code="E402")
@@ -142,7 +143,7 @@ class _Layers(_Recurrent):
         require_float(x, self.name)
         require_rank(x, (2, 3), self.name)
         steps, batch = self._extent(x)
-        if steps == 0:
+        if steps < 1:
             raise RuleError(f"{self.name} takes a sequence of at least 1 time step, and this one has none")
         given = self.named((x, *others))
         self._check_lengths(x, given.get("lengths"), batch)
@@ -164,7 +165,7 @@ class _Layers(_Recurrent):
             return
         if not batch:
             raise RuleError(f"{self.name} takes lengths with a batch, and its input {x} has no batch axis")
-        if lengths.shape != batch:
+        if not same_shape(lengths.shape, batch):
             raise RuleError(f"lengths should be one for each of {batch[0]} sequences, and its shape is {lengths}")
         if lengths.dtype != "int64":
             raise RuleError(f"lengths should be int64, and it is {lengths.dtype}", code="E402")

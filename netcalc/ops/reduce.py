@@ -71,6 +71,7 @@ class _Reduction(Operation):
 class _Total(_Reduction):
     """Base of sums and products; integers and bools become int64 unless ``dtype`` is set."""
 
+    takes_empty = True
     dtype: DType | None = attr("type of the computation and of the result", default=None)
 
     def result(self, dtype: DType) -> DType:
@@ -100,6 +101,7 @@ class Mean(_Total):
     """The mean over axes, of floating-point numbers; integers need a floating-point ``dtype``."""
 
     name = "mean"
+    takes_empty = False
     reference = "torch.mean"
     cost_rule = "n − 1 adds and 1 div per output element, n being the number of elements it reduces"
 
@@ -216,6 +218,7 @@ class Cumsum(Operation):
     """The cumulative sum along an axis; integers and bools are added as int64."""
 
     name = "cumsum"
+    takes_empty = True
     kernel_suffices = "sums along an axis: each element depends on those before it"
     reference = "torch.cumsum"
     shorthand = "axis"

@@ -5,10 +5,11 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from netcalc.dims import Dim, product
+from netcalc.dims import Dim, equal, product
 from netcalc.dtypes import INTEGERS
 from netcalc.opdef import Context, Example, Operation, RuleError, Size, Term, attr, ports, require_float
 from netcalc.ops import operation
+from netcalc.ops._broadcast import expands
 from netcalc.ops._lists import Numbers
 from netcalc.tensor_type import TensorType
 
@@ -85,6 +86,7 @@ class RotaryEmbedding(Operation):
     """
 
     name = "rotary_embedding"
+    takes_empty = True
     reference = (
         "Su et al. 2021, arXiv:2104.09864; yarn: arXiv:2309.00071, linear: arXiv:2306.15595, "
         "llama3: arXiv:2407.21783, longrope: arXiv:2402.13753; transformers.modeling_rope_utils"
@@ -114,8 +116,9 @@ class RotaryEmbedding(Operation):
         if positions is not None:
             if positions.dtype not in INTEGERS:
                 raise RuleError(f"positions must be integers, and these are {positions.dtype}", code="E402")
-            batched = (*x.shape[: x.rank > 2], x.shape[-2])
-            if positions.shape != x.shape[-2:-1] and positions.shape not in (batched, (1, x.shape[-2])):
+            batch = x.shape[:1] if x.rank > 2 else (1,)
+            fits = positions.rank in (1, 2) and equal(positions.shape[-1], x.shape[-2])
+            if not fits or not expands(positions.shape[:-1], batch):
                 raise RuleError(f"positions must be (length) or (batch, length) of {x}, and these are {positions}")
         return x
 
@@ -134,7 +137,7 @@ class RotaryEmbedding(Operation):
             raise RuleError(f"dynamic scaling takes at least 4 rotated features, not {rotated}")
         if isinstance(self.scaling, LongScaling):
             for what, factors in (("short", self.scaling.short_factor), ("long", self.scaling.long_factor)):
-                if rotated != 2 * len(factors):
+                if not equal(rotated, 2 * len(factors)):
                     raise RuleError(
                         f"{what}_factor has {len(factors)} numbers, and {rotated} features take half as many"
                     )

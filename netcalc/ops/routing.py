@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BeforeValidator, PlainSerializer, ValidationError, WithJsonSchema, model_validator
 
 from netcalc import ops
-from netcalc.dims import Dim, minimum, product
+from netcalc.dims import Dim, equal, minimum, product
 from netcalc.dtypes import INTEGERS
 from netcalc.opdef import (
     ZEROS,
@@ -26,6 +26,7 @@ from netcalc.opdef import (
     attr,
     ports,
     require_float,
+    same_shape,
 )
 from netcalc.ops import operation
 from netcalc.ops.activation import Sigmoid
@@ -82,7 +83,7 @@ class TopKRouter(Operation):
             raise RuleError("top_k_router takes logits for each expert, and its input is a scalar")
         experts = logits.shape[-1]
         each = ctx.size("experts in a group", "experts // groups", experts=experts, groups=self.groups)
-        if each * self.groups != experts:
+        if not equal(each * self.groups, experts):
             raise RuleError(f"top_k_router: {self.groups} groups do not divide {experts} experts")
         if self.top_groups > self.groups:
             raise RuleError(f"top_k_router: top_groups {self.top_groups} exceeds the {self.groups} groups")
@@ -221,7 +222,8 @@ class Experts(Operation):
         require_float(weights, "experts (its weights)")
         if indices.dtype not in INTEGERS:
             raise RuleError(f"experts takes integer indices, and these are {indices.dtype}", code="E402")
-        if x.rank < 1 or weights.shape != indices.shape or weights.shape[:-1] != x.shape[:-1] or not weights.rank:
+        alike = same_shape(weights.shape, indices.shape) and same_shape(weights.shape[:-1], x.shape[:-1])
+        if x.rank < 1 or not weights.rank or not alike:
             raise RuleError(
                 f"experts takes k weights and indices for each token: input {x}, weights {weights}, indices {indices}"
             )

@@ -3,9 +3,20 @@
 from collections.abc import Sequence
 from typing import Any
 
-from netcalc.dims import Dim
+from netcalc.dims import Dim, divided
 from netcalc.dtypes import promote
-from netcalc.opdef import Context, Example, Operation, RuleError, Term, attr, ports, require_float, require_rank
+from netcalc.opdef import (
+    Context,
+    Example,
+    Operation,
+    RuleError,
+    Term,
+    attr,
+    ports,
+    require_float,
+    require_rank,
+    same_shape,
+)
 from netcalc.ops import operation
 from netcalc.ops._elementwise import SILU, terms
 from netcalc.ops.activation import Softplus
@@ -61,7 +72,7 @@ class SelectiveScan(Operation):
             expected[port] = self._projection(port, tensors[port], batch, channels, length, state)
         for port, tensor in tensors.items():
             axes, shape = expected.get(port, ("", u.shape))
-            if tensor.shape != shape:
+            if not same_shape(tensor.shape, shape):
                 raise RuleError(f"{port} should be {u.with_shape(*shape)}, {axes}, and it is {tensor}")
         precision = promote("float32", *(tensor.dtype for tensor in tensors.values()))
         return u, TensorType((batch, channels, state), precision)
@@ -76,7 +87,7 @@ class SelectiveScan(Operation):
         if x.rank == 3:
             return "(batch, length, state)", (batch, length, state)
         groups = x.shape[2]
-        if channels % groups != 0:
+        if divided(channels, groups) is None:
             raise RuleError(f"{port} has {groups} groups, which do not divide {channels} channels")
         return "(batch, length, groups, state)", (batch, length, groups, state)
 

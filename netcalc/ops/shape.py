@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from netcalc.dims import Dim, exact_div, product
+from netcalc.dims import Dim, divided, equal, product
 from netcalc.opdef import Context, Example, RuleError, attr, normal_axis
 from netcalc.ops import operation
 from netcalc.ops._lists import Shape
@@ -15,11 +15,12 @@ from netcalc.tensor_type import TensorType
 class Reshape(Movement):
     """The same elements, in row-major order, in another shape.
 
-    One size may be -1, and is computed from the others.  The division must be exact for symbolic sizes too: (n, 6·h)
-    can become (n, h, -1), whose last size is 6, but not (n, 4, -1).
+    One size may be -1, and is computed from the others.  Where symbolic sizes leave open if the division is exact, that
+    is assumed if it is at the default sizes.
     """
 
     name = "reshape"
+    takes_empty = True
     view = True
     reference = "torch.reshape"
     shorthand = "shape"
@@ -40,6 +41,7 @@ class Flatten(Movement):
     """
 
     name = "flatten"
+    takes_empty = True
     view = True
     reference = "torch.nn.Flatten"
     shorthand = "start_axis"
@@ -65,6 +67,7 @@ class Unflatten(Movement):
     """Splits an axis into several; one of their sizes may be -1, and is computed from the others."""
 
     name = "unflatten"
+    takes_empty = True
     view = True
     reference = "torch.nn.Unflatten"
     shape_rule = "(…, A·B, …) → (…, A, B, …)"
@@ -84,10 +87,10 @@ def filled(ctx: Context, what: str, sizes: Sequence[Any], total: Dim, origin: st
     known = product(size for size in sizes if size != -1)
     shown = "×".join("?" if size == -1 else str(size) for size in sizes) or "a scalar"
     if -1 not in sizes:
-        if known != total:
+        if not equal(known, total):
             raise RuleError(f"{what} cannot make {shown}, of {known} elements, from {origin}, of {total}")
         return tuple(sizes)
-    if exact_div(total, known) is None:
+    if divided(total, known) is None:
         raise RuleError(f"{what} cannot make {shown} from {origin}: {total} elements are not divisible by {known}")
     axis = list(sizes).index(-1)
     rest: Dim = ctx.size(f"size {axis}", "elements//others", elements=total, others=known)

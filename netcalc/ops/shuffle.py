@@ -1,6 +1,6 @@
 """Pixel shuffling and channel shuffling."""
 
-from netcalc.dims import Dim, exact_div
+from netcalc.dims import Dim, divided
 from netcalc.opdef import Context, Example, RuleError, Size, attr
 from netcalc.ops import operation
 from netcalc.ops._movement import MOVES, Movement
@@ -23,7 +23,7 @@ class PixelShuffle(Movement):
     def infer(self, ctx: Context, x: TensorType) -> TensorType:
         channels, height, width = _image("pixel_shuffle", x)
         r = self.upscale_factor
-        if exact_div(channels, r * r) is None:
+        if divided(channels, r * r) is None:
             raise RuleError(f"pixel_shuffle by {r} takes a multiple of {r * r} channels, and there are {channels}: {x}")
         return x.with_shape(
             *x.shape[:-3],
@@ -50,7 +50,7 @@ class PixelUnshuffle(Movement):
         channels, height, width = _image("pixel_unshuffle", x)
         r = self.downscale_factor
         for size, side in ((height, "height"), (width, "width")):
-            if exact_div(size, r) is None:
+            if divided(size, r) is None:
                 raise RuleError(f"pixel_unshuffle by {r} takes a {side} that is a multiple of {r}, not {size}: {x}")
         return x.with_shape(
             *x.shape[:-3],
@@ -78,7 +78,7 @@ class ChannelShuffle(Movement):
     def infer(self, ctx: Context, x: TensorType) -> TensorType:
         if x.rank < 3:
             raise RuleError(f"channel_shuffle takes (N, C, …), at least 3 dimensions, and this input is {x}")
-        if exact_div(x.shape[1], self.groups) is None:
+        if divided(x.shape[1], self.groups) is None:
             raise RuleError(f"channel_shuffle: {self.groups} groups do not divide {x.shape[1]} channels: {x}")
         return x
 

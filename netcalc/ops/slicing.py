@@ -33,6 +33,7 @@ class Slice(Movement):
     """
 
     name = "slice"
+    takes_empty = True
     view = True
     reference = "basic slicing of torch.Tensor"
     shape_rule = "(…, d, …) → (…, ⌈(stop − start)/step⌉, …)"
@@ -76,6 +77,7 @@ class Select(Movement):
     """The elements at one index along an axis, which is removed; a negative index counts from the end."""
 
     name = "select"
+    takes_empty = True
     view = True
     reference = "torch.select"
     shape_rule = "(…, d, …) → (…, …)"
@@ -179,6 +181,7 @@ class Flip(Movement):
     """Reverses the order of the elements along axes."""
 
     name = "flip"
+    takes_empty = True
     kernel_suffices = MOVES
     reference = "torch.flip"
     shorthand = "axis"

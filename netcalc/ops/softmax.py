@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from netcalc.dims import Dim
-from netcalc.opdef import Context, Example, Operation, Term, attr, normal_axis, require_float
+from netcalc.opdef import Context, Example, Operation, Term, attr, normal_axis, require_float, require_some
 from netcalc.ops import operation
 from netcalc.tensor_type import TensorType
 
@@ -11,6 +11,7 @@ from netcalc.tensor_type import TensorType
 class _Softmax(Operation):
     """Base of softmax and its logarithm."""
 
+    takes_empty = True
     shorthand = "axis"
     shape_rule = "unchanged"
     example = Example(((2, 8),))
@@ -19,7 +20,8 @@ class _Softmax(Operation):
 
     def infer(self, ctx: Context, x: TensorType) -> TensorType:
         require_float(x, self.name)
-        normal_axis(self.axis, x.rank, self.name)
+        axis = normal_axis(self.axis, x.rank, self.name)
+        require_some(x.shape[axis], f"{self.name} along axis {self.axis} of {x}")
         return x
 
     def vectors(self, x: TensorType) -> tuple[Dim, Dim]:

@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from netcalc.dtypes import DType
 
-__all__ = ["BlockDecl", "CheckpointDecl", "Document", "InputDecl", "Published", "Requirement", "SourceDecl"]
+__all__ = ["BlockDecl", "CheckpointDecl", "DimDecl", "Document", "InputDecl", "Published", "Requirement", "SourceDecl"]
 
 _Name = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
 _Size = int | str
@@ -28,6 +28,18 @@ class InputDecl(_Part):
     default: bool | int | float | None = Field(None, description="value of all elements if the input is not given")
     when: str | bool | None = Field(None, description="condition under which the input is present")
     about: str = ""
+
+
+class DimDecl(_Part):
+    """A size with its limits."""
+
+    default: _Size | None = Field(None, description="value, or an expression; null keeps the size symbolic until set")
+    min: int = Field(1, ge=0, description="least value")
+    max: int | None = Field(None, ge=1, description="greatest value")
+    multiple_of: int = Field(1, ge=1, description="number that divides every value")
+    about: str = ""
+
+    """Place of a parameter in the reference's checkpoint."""
 
 
 _Range = Annotated[list[_Size], Field(min_length=2, max_length=2)]
@@ -150,7 +162,7 @@ class Document(_Part):
     extends: str | None = Field(None, description="a spec from which this one inherits")
     import_: list[str] = Field(default=[], alias="import", description="files whose blocks this spec uses")
     dtype: DType = Field("float32", description="element type of floating-point tensors")
-    dims: dict[_Name, int | str | None] = Field(default={}, description="sizes that may stay symbolic")
+    dims: dict[_Name, DimDecl | int | str | None] = Field(default={}, description="sizes that may stay symbolic")
     vars: dict[_Name, Any] = Field(default={}, description="structural hyperparameters")
     require: list[Requirement] = Field(default=[], description="conditions on dims and vars")
     inputs: dict[_Name, InputDecl | list[_Size]] = {}

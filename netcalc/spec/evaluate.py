@@ -49,11 +49,11 @@ def evaluate_expression(cursor: Cursor, scope: Mapping[str, Any]) -> Any:
     return _expression(data, cursor, scope)
 
 
-def evaluate_size(cursor: Cursor, scope: Mapping[str, Any]) -> Dim:
-    """Return the size at ``cursor``, where ``${}`` is optional; NetcalcError (E104) if it is not a positive integer."""
+def evaluate_size(cursor: Cursor, scope: Mapping[str, Any], least: int = 1) -> Dim:
+    """Return the size at ``cursor``, where ``${}`` is optional; NetcalcError (E104) if it is less than ``least``."""
     value = evaluate_expression(cursor, scope)
-    if isinstance(value, bool) or not isinstance(value, (int, Poly)) or not at_least(value, 1):
-        message = f"a size should be a whole number of at least 1, not {value!r}"
+    if isinstance(value, bool) or not isinstance(value, (int, Poly)) or not at_least(value, least):
+        message = f"a size should be a whole number of at least {least}, not {value!r}"
         raise NetcalcError(Diagnostic("E104", message, cursor.span))
     return value
 

@@ -72,18 +72,21 @@ def merged(parent: Cursor, child: Cursor) -> Cursor:
 def _override(key: str, name: str, old: Any, new: Any) -> Any:
     """Return the entry of a child in place of its parent's.
 
-    A variable's new default keeps the limits declared by the parent, and a whole declaration its former names.
+    A new default of a dim or var keeps the limits declared by the parent, and a whole declaration its former names.
     Tensors of a checkpoint that the parent ignores stay ignored.
     """
     if key == "checkpoint" and name == "ignore" and isinstance(old, list) and isinstance(new, list):
         return [*old, *new]
-    if key != "vars":
+    if not (_declares(key, old) and key in ("dims", "vars")):
         return new
-    if not (isinstance(old, dict) and "default" in old):
-        return new
-    if not (isinstance(new, dict) and "default" in new):
+    if not _declares(key, new):
         return {**old, "default": new}
     return {"formerly": old["formerly"], **new} if "formerly" in old else new
+
+
+def _declares(key: str, entry: Any) -> bool:
+    """Return True if the entry is a declaration with limits, not only a value; a dim's need not have a default."""
+    return isinstance(entry, dict) and (key == "dims" or "default" in entry)
 
 
 def _check_names(parent: Cursor, child: Cursor) -> None:

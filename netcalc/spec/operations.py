@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from pydantic import ValidationError
 
 from netcalc import ops
 from netcalc.diagnostics import Diagnostic, NetcalcError, Related, RuleError, Span
-from netcalc.dims import UndecidedError
+from netcalc.dims import Poly, UndecidedError, assumptions, value_at
 from netcalc.ir import OpNode, Value, join
 from netcalc.ir.build import build_node, infer
 from netcalc.opdef import Operation
@@ -124,12 +125,25 @@ def _build(
 ) -> OpNode:
     """Return the node of an operation; the errors of its rules get their place and the input shapes."""
     try:
-        return build_node(op, inputs, elaboration.ctx, path, frozen=elaboration.frozen, span=span)
+        node = build_node(op, inputs, elaboration.ctx, path, frozen=elaboration.frozen, span=span)
+        _note_costs(elaboration, node)
+        return node
     except RuleError as error:
         raise NetcalcError(_misfit(elaboration, error, op, inputs, span)) from None
+    except ZeroDivisionError:
+        raise NetcalcError(Diagnostic("E401", f"{op.name} divides by a size, and the size is 0", span)) from None
     except UndecidedError as error:
         hint = "give the size a value with --set, or a default in dims"
         raise NetcalcError(Diagnostic("E404", f"{op.name}: {error}", span, hint=hint)) from None
+
+
+def _note_costs(elaboration: Elaboration, node: OpNode) -> None:
+    """Record what the cost rules of an operation on symbolic sizes assume; costs are computed when a view asks."""
+    types = (*filter(None, node.input_types), *node.output_types)
+    if any(isinstance(size, Poly) for type_ in types for size in type_.shape):
+        for rule in (node.op.cost, node.op.expected_cost):
+            with suppress(UndecidedError):  # a view that needs the cost reports it
+                rule(elaboration.ctx, node.input_types, node.output_types)
 
 
 def _misfit(
@@ -146,8 +160,25 @@ def _misfit(
         Related(f"{label:<{width}}  {shape} {type_.dtype}, from {value.name}", value.span)
         for (label, value, type_), shape in zip(present, shapes, strict=True)
     )
+    decided = _decided(elaboration, op, inputs)
     hint = error.hint or _working_fix(elaboration, error, inputs)
-    return Diagnostic(error.code, error.message, span, related, hint=hint)
+    return Diagnostic(error.code, error.message + decided, span, related, hint=hint)
+
+
+def _decided(elaboration: Elaboration, op: Operation, inputs: Sequence[Value | None]) -> str:
+    """Return the assumption about symbolic sizes from which an error of a rule follows, as text; empty for none."""
+    with assumptions() as made, suppress(RuleError):
+        build_node(op, inputs, elaboration.ctx, "")
+    if not made:
+        return ""
+    claim = made[-1]
+    try:
+        left, right = value_at(claim.left, {}), value_at(claim.right, {})
+    except UndecidedError:
+        return f"; {claim} is assumed, as a size has no default"
+    if claim.relation != "!=":
+        return f"; {claim} at the default sizes"
+    return f"; {claim.left} and {claim.right} are not equal at the default sizes: {left} and {right}"
 
 
 def _working_fix(elaboration: Elaboration, error: RuleError, inputs: Sequence[Value | None]) -> str | None:

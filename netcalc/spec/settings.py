@@ -6,9 +6,10 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean, nearest
-from netcalc.dims import Poly, at_least, symbol
+from netcalc.dims import Poly, default_of, has_values, refusal, symbol
 from netcalc.spec.cursor import Cursor
 from netcalc.spec.declarations import Declaration, declare_variable, former_names
+from netcalc.spec.document import DimDecl
 from netcalc.spec.evaluate import evaluate
 from netcalc.spec.library import Loaded
 from netcalc.spec.requirements import unmet_by_settings
@@ -77,12 +78,22 @@ class Settings(Mapping[str, Any]):
             self._pending.pop()
 
     def _dim(self, name: str, cursor: Cursor) -> Any:
-        value = self._overrides[name] if name in self._overrides else evaluate(cursor, self)
-        if value is None or name in self._symbolic:
-            return symbol(name, value if isinstance(value, int) else None)
-        if isinstance(value, bool) or not isinstance(value, (int, Poly)) or not at_least(value, 1):
-            raise self._invalid(name, cursor, f"should be a whole number of at least 1, not {value!r}")
-        return value
+        declared = self._loaded.document.dims[name]
+        limits = declared if isinstance(declared, DimDecl) else DimDecl()
+        if name in self._overrides:
+            value = self._overrides[name]
+        elif isinstance(cursor.data, dict):
+            value = evaluate(cursor["default"], self) if "default" in cursor.data else None
+        else:
+            value = evaluate(cursor, self)
+        default = default_of(value) if isinstance(value, (int, Poly)) else None
+        dim = symbol(name, default, limits.min, limits.max, limits.multiple_of)
+        if not has_values(dim):
+            raise NetcalcError(Diagnostic("E104", f"{name!r} has limits that no size is within", cursor.span))
+        problem = None if value is None else refusal(dim, value)
+        if problem is not None:
+            raise self._invalid(name, cursor, problem)
+        return dim if value is None or name in self._symbolic else value
 
     def _var(self, name: str, cursor: Cursor) -> Any:
         declaration = self.declaration(name)

@@ -13,13 +13,14 @@ from pydantic import ValidationError
 
 from netcalc import ops
 from netcalc.diagnostics import RuleError
-from netcalc.dims import symbol
+from netcalc.dims import Dim, assumptions, symbol
 from netcalc.ir.build import infer
 from netcalc.opdef import Context
 from netcalc.tensor_type import TensorType
 from tests.ops.harness import execute
 from tests.ops.prediction import predict
 
+B, H, W = symbol("b", default=1), symbol("h", default=6), symbol("w", default=3)
 x = np.arange(6, dtype=np.float32).reshape(2, 3)
 
 
@@ -104,9 +105,30 @@ def test_symbolic_sizes_broadcast_when_their_forms_are_equal() -> None:
     assert found.at(h=224).work == numbers.work
 
 
-def test_sizes_equal_only_at_the_default_do_not_broadcast() -> None:
-    error = refusal("add", {}, TensorType((symbol("h", default=3),)), TensorType((3,)))
+@pytest.mark.parametrize(
+    ("shapes", "result", "assumed"),
+    [
+        (((H // 2,), (3,)), H // 2, ["h//2 == 3"]),
+        (((H // 2, 5), (W, 5)), H // 2, ["h//2 == w"]),
+        (((B,), (4,)), 4, ["b == 1"]),
+        (((B,), (H // 6,)), B, ["b == h//6"]),
+        (((B,), (1,), (B,)), B, []),
+    ],
+)
+def test_sizes_that_are_equal_at_the_default_are_assumed_equal(
+    shapes: list[tuple[Dim, ...]], result: Dim, assumed: list[str]
+) -> None:
+    with assumptions() as made:
+        prediction = predict("add", {}, *shapes)
+    assert prediction.shapes[0][0] == result
+    assert [str(claim) for claim in made] == assumed
+
+
+def test_sizes_that_differ_at_the_default_do_not_broadcast() -> None:
+    error = refusal("add", {}, TensorType((H,)), TensorType((3,)))
     assert "axis 0 is h and 3" in error.message
+    error = refusal("add", {}, TensorType((symbol("n"),)), TensorType((3,)))
+    assert "axis 0 is n and 3" in error.message
 
 
 # -- refusals ---------------------------------------------------------------------------------------

@@ -137,7 +137,7 @@ def test_the_working_is_shown() -> None:
     [
         ("pixel_shuffle", {"upscale_factor": 2}, (1, 6, 4, 4), "takes a multiple of 4 channels, and there are 6"),
         ("pixel_unshuffle", {"downscale_factor": 2}, (1, 6, 4, 5), "a width that is a multiple of 2, not 5"),
-        ("pixel_unshuffle", {"downscale_factor": 2}, (1, 6, h, 4), "a height that is a multiple of 2, not h"),
+        ("pixel_unshuffle", {"downscale_factor": 2}, (1, 6, symbol("h", default=5), 4), "a multiple of 2, not h"),
         ("channel_shuffle", {"groups": 4}, (1, 6, 4, 4), "4 groups do not divide 6 channels"),
         ("interpolate", {"size": 3, "mode": "linear"}, (1, 2, 4, 4), "an input of 3 dimensions, and this one has 4"),
         ("interpolate", {"size": 3}, (2, 4), "3 or 4 or 5 dimensions"),

@@ -109,7 +109,7 @@ def test_the_working_is_shown() -> None:
         ("reshape", {"shape": [2, 5]}, (3, 4), "cannot make 2×5, of 10 elements, from 3×4, of 12"),
         ("reshape", {"shape": [5, -1]}, (3, 4), "cannot make 5×? from 3×4: 12 elements are not divisible by 5"),
         ("reshape", {"shape": [n, 49]}, (n, h, w), "of 49*n elements, from n×h×w, of h*n*w"),
-        ("reshape", {"shape": [n, 4, -1]}, (n, 6, h), "6*h*n elements are not divisible by 4*n"),
+        ("reshape", {"shape": [n, 4, -1]}, (n, 6, symbol("h", default=5)), "6*h*n elements are not divisible by 4*n"),
         ("flatten", {}, (3,), "no axis 1 in a tensor of 1 dimensions"),
         ("flatten", {"start_axis": 2, "end_axis": 1}, (1, 2, 3), "start axis 2 comes after the end axis 1"),
         ("unflatten", {"axis": 1, "sizes": [3, 5]}, (2, 12), "3×5, of 15 elements, from axis 1 of 2×12, of 12"),

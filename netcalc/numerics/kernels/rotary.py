@@ -41,7 +41,7 @@ def halves(op: RotaryEmbedding, rotated: int) -> tuple[slice, slice]:
 
 def tables(op: RotaryEmbedding, rotated: int, places: Array) -> tuple[Array, Array]:
     """Return the cosines and the sines (…, positions, pairs)."""
-    frequencies, factor = _frequencies(op, rotated, int(places.max()) + 1)
+    frequencies, factor = _frequencies(op, rotated, int(places.max(initial=0)) + 1)
     angles = places[..., None] * frequencies
     return np.cos(angles) * factor, np.sin(angles) * factor
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import prod
+
 from netcalc.numerics.kernels import Array, Run, kernel
 from netcalc.ops.shape import Flatten, Reshape, Unflatten
 
@@ -14,10 +16,12 @@ def reshape(op: Reshape, run: Run, x: Array) -> Array:
 @kernel("flatten")
 def flatten(op: Flatten, run: Run, x: Array) -> Array:
     first, last = op.start_axis % x.ndim, op.end_axis % x.ndim
-    return x.reshape(*x.shape[:first], -1, *x.shape[last + 1 :])
+    return x.reshape(*x.shape[:first], prod(x.shape[first : last + 1]), *x.shape[last + 1 :])
 
 
 @kernel("unflatten")
 def unflatten(op: Unflatten, run: Run, x: Array) -> Array:
     axis = op.axis % x.ndim
-    return x.reshape(*x.shape[:axis], *op.sizes, *x.shape[axis + 1 :])
+    known = prod(size for size in op.sizes if size != -1)
+    sizes = (x.shape[axis] // known if size == -1 else size for size in op.sizes)
+    return x.reshape(*x.shape[:axis], *sizes, *x.shape[axis + 1 :])

@@ -142,9 +142,7 @@ class _Layers(_Recurrent):
     def infer(self, ctx: Context, x: TensorType, *others: TensorType | None) -> tuple[TensorType, ...]:
         require_float(x, self.name)
         require_rank(x, (2, 3), self.name)
-        steps, batch = self._extent(x)
-        if steps < 1:
-            raise RuleError(f"{self.name} takes a sequence of at least 1 time step, and this one has none")
+        _, batch = self._extent(x)
         given = self.named((x, *others))
         self._check_lengths(x, given.get("lengths"), batch)
         features = ctx.size("out features", "D*h", D=self.directions, h=self.handed_on)

@@ -15,6 +15,7 @@ from netcalc.opdef import (
     ports,
     require_float,
     require_rank,
+    require_some,
     same_shape,
 )
 from netcalc.ops import operation
@@ -38,6 +39,7 @@ class SelectiveScan(Operation):
     """
 
     name = "selective_scan"
+    takes_empty = True  # a sequence without positions
     kernel_suffices = "a recurrence over positions that depends on the data: the kernel loops in Python"
     reference = "Gu & Dao 2023, arXiv:2312.00752, algorithm 2; mamba_ssm's selective_scan_ref"
     inputs = ports("u", "delta", "A", "B", "C", "D?", "z?", "delta_bias?", "initial_state?")
@@ -60,6 +62,8 @@ class SelectiveScan(Operation):
         require_rank(a, 2, "A of selective_scan")
         batch, channels, length = u.shape
         state = a.shape[1]
+        for size, axis in ((batch, "batch"), (channels, "channels"), (state, "state")):
+            require_some(size, f"the {axis} of selective_scan")
         expected: dict[str, tuple[str, tuple[Dim, ...]]] = {
             "delta": ("as u", u.shape),
             "A": ("(channels, state)", (channels, state)),

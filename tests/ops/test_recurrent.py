@@ -184,7 +184,7 @@ F, I = "float32", "int64"  # noqa: E741
         ("rnn", {}, [((5, 2, 3), I)], "floating-point"),
         ("rnn", {}, [((3,), F)], "2 or 3 dimensions"),
         ("rnn_cell", {}, [((5, 2, 3), F)], "1 or 2 dimensions"),
-        ("gru", {}, [((0, 2, 3), F)], "at least 1 time step"),
+        ("gru", {}, [((0, 2, 3), F)], "at least 1 element"),
         ("gru", {}, [((5, 2, 3), F), ((1, 2, 5), F)], "h_0 should be 1×2×4, and it is 1×2×5"),
         ("gru", {}, [((5, 2, 3), F), ((1, 2, 4), "float64")], "h_0 should be float32"),
         ("lstm", {}, [((5, 2, 3), F), ((1, 2, 4), F)], "c_0 is missing"),

@@ -72,15 +72,15 @@ def ranking(*sums: Terms) -> Callable[[tuple[Monomial, int]], tuple[int, ...]]:
     return rank
 
 
-def text_of(terms: Terms) -> str:
-    """Return the sum as text, which evaluates to its value: ``h*w - 2*(h//2) + 1``."""
+def text_of(terms: Terms, number: Callable[[int], str] = str) -> str:
+    """Return the sum as text, which evaluates to its value: ``h*w - 2*(h//2) + 1``; ``number`` writes coefficients."""
     text = ""
     for monomial, coefficient in terms.items():
         factors, size = _factors(monomial, abs(coefficient))
         # -h//2 would read as (-h)//2
         alone = sum(factors.values()) == 1 and size == 1 and (coefficient > 0 or text != "")
         parts = [_power(factor, power, alone) for factor, power in factors.items()]
-        body = "*".join(([str(size)] if size != 1 or not parts else []) + parts)
+        body = "*".join(([number(size)] if size != 1 or not parts else []) + parts)
         if text:
             text += f" {'-' if coefficient < 0 else '+'} {body}"
         else:

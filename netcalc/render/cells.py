@@ -7,14 +7,14 @@ from functools import partial
 from typing import Any
 
 from netcalc.dims import Poly
-from netcalc.render.numbers import bytes_text, exact, plain_shapes, shape_text, shapes_text, share, short
+from netcalc.render.numbers import WHOLE, bytes_text, exact, plain_shapes, shape_text, shapes_text, share, short
 from netcalc.render.table import Column, Share, Sides, Tied, Uncounted
 
 __all__ = ["data_writer", "text_writer"]
 
 
-def text_writer(column: Column, layout: str = "nchw") -> Callable[[Any], str]:
-    """Return the function that writes a value of the column for a reader."""
+def text_writer(column: Column, layout: str = "nchw", formulas: int = 72) -> Callable[[Any], str]:
+    """Return the function that writes a value of the column for a reader, and figures in symbolic sizes this long."""
     plain = partial(_named_shapes, layout) if column.kind == "named_shapes" else _WRITERS.get(column.kind, exact)
     if column.kind == "shapes":
         plain = partial(shapes_text, layout=layout)
@@ -26,6 +26,8 @@ def text_writer(column: Column, layout: str = "nchw") -> Callable[[Any], str]:
     def write(value: Any) -> str:
         if value is None:
             return ""
+        if value.__class__ is Poly and column.kind in ("count", "work", "total"):
+            return exact(value, formulas)
         if value.__class__ is Sides:
             return _sides(value, write)
         if value.__class__ is Tied:
@@ -51,9 +53,9 @@ def data_writer(column: Column, layout: str = "nchw") -> Callable[[Any], object]
         if column.kind == "shapes":
             return plain_shapes((type_ for type_ in value if type_ is not None), layout)
         if column.kind == "shape":
-            return shape_text(value, layout).replace("×", "x")
+            return shape_text(value, layout, WHOLE).replace("×", "x")
         if column.kind == "named_shapes":
-            return _named_shapes(layout, value).replace("×", "x")
+            return _named_shapes(layout, value, WHOLE).replace("×", "x")
         return str(value) if isinstance(value, Poly) else value
 
     return write
@@ -72,7 +74,7 @@ def _count(value: Any) -> str:
 def _difference(value: Any) -> str:
     """A difference with its sign, ``=`` for none."""
     if not isinstance(value, int):
-        return str(value)
+        return exact(value)
     return f"{value:+,}".replace("-", "−") if value else "="
 
 
@@ -80,8 +82,8 @@ def _ratio(value: float) -> str:
     return f"{value:,.3f}" if value >= 0.1 or value == 0 else f"{value:.3g}"
 
 
-def _named_shapes(layout: str, value: Any) -> str:
-    return ", ".join(f"{name} {shape_text(shape, layout)}" for name, shape in value)
+def _named_shapes(layout: str, value: Any, length: int = 48) -> str:
+    return ", ".join(f"{name} {shape_text(shape, layout, length)}" for name, shape in value)
 
 
 def _words(value: Any) -> str:

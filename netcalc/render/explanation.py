@@ -12,6 +12,9 @@ from netcalc.render.numbers import exact, repeated, shapes_text
 from netcalc.render.page import Line, Page, Paragraph
 from netcalc.render.table import Column, Row, Table
 
+#: Most characters of a substitution that is shown.
+_LONGEST = 160
+
 __all__ = ["explanation_page", "explanation_table"]
 
 
@@ -49,8 +52,12 @@ def _head(explanation: Explanation, spec: str) -> Iterator[Line]:
 
 
 def _working(step: WorkingLine) -> str:
-    """Formula, substitution and result; a formula of one number is its own substitution and result."""
-    parts = [part for part in (step.formula, step.substituted, _value(step.value, exact)) if part]
+    """Formula, substitution and result; a formula of one number is its own substitution and result.
+
+    A substitution of long symbolic sizes is left out.
+    """
+    substituted = step.substituted if len(step.substituted) <= _LONGEST else ""
+    parts = [part for part in (step.formula, substituted, _value(step.value, exact)) if part]
     return " = ".join(part for i, part in enumerate(parts) if i == 0 or part != parts[i - 1])
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
-from netcalc.dims import Dim
+from netcalc.dims import Dim, Poly
 from netcalc.tensor_type import TensorType
 
 __all__ = [
+    "WHOLE",
     "bytes_text",
     "exact",
     "measured",
@@ -22,16 +23,21 @@ __all__ = [
 ]
 
 _THOUSANDS = ("", "k", "M", "G", "T", "P", "E", "Z", "Y")
+#: Length that no formula exceeds.
+WHOLE = 1 << 32
+#: Most terms of a formula that a report shows.
+_TERMS = 4
 _BINARY = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
 
 
-def exact(value: Dim) -> str:
-    """Write every digit: ``21,797,672``; a symbolic size as its formula.
+def exact(value: Dim, length: int = 72) -> str:
+    """Write every digit: ``21,797,672``; a symbolic size as its formula, shortened to about ``length`` characters.
 
-    >>> exact(21797672)
-    '21,797,672'
+    >>> from netcalc.dims import symbol
+    >>> exact(21797672), exact(symbol("n") * 12345 - 1)
+    ('21,797,672', '12,345*n - 1')
     """
-    return f"{value:,}" if isinstance(value, int) else str(value)
+    return f"{value:,}" if isinstance(value, int) else _formula(value, "{:,}".format, length)
 
 
 def repeated(label: str, times: int) -> str:
@@ -46,7 +52,8 @@ def short(value: Dim, digits: int = 3) -> str:
     ('21.8 M', '1.00 M', '999')
     """
     if not isinstance(value, int):
-        return str(value)
+        text, prefix = _scaled(value)
+        return f"({text}) {prefix}" if prefix else text
     if abs(value) < 1000:
         return str(value)
     power = min((len(str(abs(value))) - 1) // 3, len(_THOUSANDS) - 1)
@@ -64,7 +71,8 @@ def work(value: Dim, unit: str) -> str:
     ('3.664 GMAC', '12 FLOP')
     """
     if not isinstance(value, int):
-        return f"({value}) {unit}"
+        text, prefix = _scaled(value)
+        return f"({text}) {prefix}{unit}"
     text = short(value, 4)
     return f"{text}{unit}" if " " in text else f"{text} {unit}"
 
@@ -76,7 +84,7 @@ def bytes_text(value: Dim) -> str:
     ('83.2 MiB', '512 B')
     """
     if not isinstance(value, int):
-        return f"{value} B"
+        return f"({exact(value)}) B"
     power = 0
     while abs(value) >= 1024 ** (power + 1) and power < len(_BINARY) - 1:
         power += 1
@@ -106,8 +114,8 @@ def share(part: Dim, whole: Dim) -> str:
     return f"{tenths // 10}.{tenths % 10} %" if tenths else "<0.1 %"
 
 
-def shape_text(shape: Sequence[Dim], layout: str = "nchw") -> str:
-    """Write a shape: ``1×64×112×112``.
+def shape_text(shape: Sequence[Dim], layout: str = "nchw", length: int = 48) -> str:
+    """Write a shape: ``1×64×112×112``, symbolic sizes in about ``length`` characters.
 
     The ``hwc`` layout puts channels after the axes of an image and leaves out a batch of one: ``112×112×64``.
 
@@ -120,7 +128,7 @@ def shape_text(shape: Sequence[Dim], layout: str = "nchw") -> str:
             sizes = [sizes[0], *sizes[2:], sizes[1]]
         if len(sizes) > 1 and sizes[0] == 1:
             sizes = sizes[1:]
-    return "×".join(_size(size) for size in sizes) if sizes else "scalar"
+    return "×".join(_size(size, length) for size in sizes) if sizes else "scalar"
 
 
 def shapes_text(types: Iterable[TensorType | None], layout: str = "nchw") -> str:
@@ -137,7 +145,7 @@ def shapes_text(types: Iterable[TensorType | None], layout: str = "nchw") -> str
 
 def plain_shapes(types: Iterable[TensorType], layout: str = "nchw") -> str:
     """Write shapes with an ASCII x, for CSV."""
-    return " ".join(shape_text(type_.shape, layout).replace("×", "x") for type_ in types)
+    return " ".join(shape_text(type_.shape, layout, WHOLE).replace("×", "x") for type_ in types)
 
 
 def plain_numbers(title: str) -> str:
@@ -149,8 +157,31 @@ def plain_numbers(title: str) -> str:
     return title.replace("–", "-").replace("…", "...")
 
 
-def _size(size: Dim) -> str:
-    text = str(size)
+def _formula(value: Poly, number: Callable[[int], str], length: int = 72) -> str:
+    """Write the first terms of a formula, as many as fit a line, and the number of all of them."""
+    count = sum(1 for _ in value.monomials())
+    for shown in range(count if length == WHOLE else min(count, _TERMS), 0, -1):
+        text = value.text(number, shown)
+        text = text if shown == count else f"{text} + … ({count:,} terms)"
+        if len(text) <= length:
+            return text
+    return f"… ({count:,} term{'s' if count > 1 else ''})"
+
+
+def _scaled(value: Poly) -> tuple[str, str]:
+    """Return the formula with coefficients in a unit, and its prefix; the least coefficient is at least one unit."""
+    least = min(abs(coefficient) for _, coefficient in value.monomials())
+    power = min((len(str(least)) - 1) // 3, len(_THOUSANDS) - 1)
+
+    def number(coefficient: int) -> str:
+        whole = coefficient // 1000**power
+        return f"{whole:,}" if power == 0 or whole >= 1000 else _digits(coefficient, 1000**power, 4)
+
+    return _formula(value, number), _THOUSANDS[power]
+
+
+def _size(size: Dim, length: int) -> str:
+    text = str(size) if isinstance(size, int) else _formula(size, str, length)
     plain = isinstance(size, int) or text.replace("_", "a").isalnum()
     return text if plain else f"({text})"
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from netcalc.analysis.cost import Analysis
 from netcalc.analysis.cost import Row as LayerRow
 from netcalc.analysis.figures import Cost, View
-from netcalc.dims import Dim
+from netcalc.dims import Dim, Poly
 from netcalc.render.layers import ReportView, layer_list, layer_tree
 from netcalc.render.numbers import bytes_text, exact, measured, plain_numbers, shape_text, work
 from netcalc.render.page import Line, Page, Paragraph
@@ -179,4 +179,8 @@ def _notes(analysis: Analysis, view: View, folded: bool) -> Iterator[str]:
             size = measured(heavy.params)
             yield f"note: {heavy.path}: {product}{inputs} inputs to {units} units is {size} parameters"
     for claim in analysis.program.assumptions:
-        yield f"assuming {claim}"
+        yield f"assuming {_side(claim.left)} {claim.relation} {_side(claim.right)}"
+
+
+def _side(size: object) -> str:
+    return exact(size) if isinstance(size, (int, Poly)) else str(size)

@@ -1,8 +1,8 @@
 """Tables for terminals, fitted to the width, and as plain text in files and pipes.
 
-In a terminal that is too narrow, columns of low priority are dropped, then paths and names are shortened, and prose is
-broken into lines.  A line below the table names the columns that were dropped or shortened.  Numbers and shapes are
-never cut.
+In a terminal that is too narrow, columns of low priority are dropped, then paths and names are shortened, prose is
+broken into lines, and formulas in symbolic sizes show fewer terms.  A line below the table names the columns that were
+dropped or shortened.  Numbers and shapes are never cut.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from itertools import zip_longest
 
+from netcalc.dims import Poly
 from netcalc.render.cells import text_writer
 from netcalc.render.numbers import repeated
 from netcalc.render.shorten import shorten_middle, shorten_path, shorten_shapes
@@ -23,6 +24,8 @@ _GAP = "  "
 #: Widths to which columns are shortened before others are dropped, and then as a last resort.
 _COMFORTABLE = {"path": 30, "text": 20, "prose": 48}
 _LEAST = {"path": 12, "text": 8, "prose": 16}
+#: Lengths to which formulas in symbolic sizes are shortened, until the table fits.
+_FORMULAS = (72, 56, 44, 34, 26, 14)
 #: Longest margin of a tree that is not deep, of three levels.
 _DEEP = 9
 #: Minimum width to which a title is shortened.
@@ -35,10 +38,18 @@ def table_text(table: Table, terminal: Terminal = PLAIN) -> str:
     indent = "  " if table.title and not table.header else ""
     if terminal.width is not None:
         terminal = terminal._replace(width=terminal.width - len(indent))
-    columns = [_format(table, i, column) for i, column in enumerate(table.columns)]
-    shown = [column for i, column in enumerate(columns) if i == 0 or any(column.cells)]
-    dropped, shortened = _fit(shown, terminal.width) if terminal.width is not None else ([], [])
-    shown = [column for column in shown if column not in dropped]
+    dropped: list[_Formatted] = []
+    shortened: list[_Formatted] = []
+    symbolic = any(cell.__class__ is Poly for row in (*flat_rows(table.rows), *table.totals) for cell in row.cells)
+    for length in _FORMULAS if symbolic else _FORMULAS[:1]:
+        columns = [_format(table, i, column, length) for i, column in enumerate(table.columns)]
+        shown = [column for i, column in enumerate(columns) if i == 0 or any(column.cells)]
+        if terminal.width is None:
+            break
+        dropped, shortened = _fit(shown, terminal.width)
+        shown = [column for column in shown if column not in dropped]
+        if _total([column.width for column in shown]) <= terminal.width:
+            break
     for column in shown:
         column.fit()
     lines += [indent + line.replace("\n", "\n" + indent) for line in _lines(table, shown, terminal)]
@@ -122,8 +133,8 @@ _SHORTENED: dict[str, Callable[[str, int], str]] = {
 }
 
 
-def _format(table: Table, index: int, column: Column) -> _Formatted:
-    write = text_writer(column, table.layout)
+def _format(table: Table, index: int, column: Column, formulas: int) -> _Formatted:
+    write = text_writer(column, table.layout, formulas)
     if index:
         cells = [clean(write(row.cells[index])) for row in (*flat_rows(table.rows), *table.totals)]
         return _Formatted(column, cells, [], header=table.header)

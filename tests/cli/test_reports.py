@@ -34,6 +34,10 @@ REPORTS: dict[str, list[str]] = {
     "shapes-json": ["shapes", SMALL, "--format", "json", "--depth", "1"],
     "params-json": ["params", SMALL, "--format", "json", "--depth", "1"],
     "flops-json": ["flops", SMALL, "--format", "json", "--depth", "1"],
+    "symbolic-gpt2": ["summary", "gpt2", "--symbolic", "batch", "--symbolic", "length", "--depth", "2"],
+    "symbolic-resnet18": ["flops", "resnet18", "--symbolic", "height", "--symbolic", "width", "--depth", "1"],
+    "symbolic-bert": ["flops", "bert-base", "--symbolic", "batch", "--symbolic", "length", "--depth", "1"],
+    "symbolic-densenet121": ["summary", "densenet121", "--symbolic", "batch", "--symbolic", "height", "--depth", "2"],
     "explain": ["explain", SMALL],
     "explain-layer": ["explain", SMALL, "stage.0.conv"],
     "explain-layer-json": ["explain", SMALL, "stem", "--format", "json"],
@@ -144,3 +148,17 @@ def test_json_and_csv_number_the_instances(netcalc: Callable[..., CommandResult]
     numbers = {tuple(layer["instances"][0].values()) for layer in layers if layer["instances"]}
     assert numbers == {("model.layers.", 0, 22, 5, 6), ("model.layers.", 5, 4, 1, 6)}
     assert "model.layers.5,11,...,23.mlp.gate_proj" in netcalc("summary", "gemma-3-1b", "--format", "csv").out
+
+
+@pytest.mark.parametrize("command", ["summary", "flops", "explain"])
+def test_long_formulas_are_shortened_but_not_in_json(
+    command: str, netcalc: Callable[..., CommandResult], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = [command, "unet", "--symbolic", "height", "--symbolic", "width"]
+    lines = netcalc(*options).out.splitlines()
+    assert max(map(len, lines)) <= 80
+    monkeypatch.delenv("COLUMNS")
+    lines = netcalc(*options).out.splitlines()
+    assert max(map(len, lines)) <= 500
+    assert "terms)" in netcalc(*options).out
+    assert "terms)" not in netcalc(*options, "--format", "json").out

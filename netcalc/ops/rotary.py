@@ -79,8 +79,10 @@ class RotaryEmbedding(Operation):
 
     Feature i pairs with feature i + rotary_dim/2 (GPT-NeoX, Llama in Hugging Face's layout) or, if ``interleaved``, 2i
     with 2i + 1 (RoFormer, GPT-J, Llama's original layout).  Pair i rotates by position / theta^(2i/rotary_dim).
-    Features beyond ``rotary_dim`` do not change.  Positions start at ``offset``, or are the second input, (length) or
-    (batch, length).  ``scaling`` takes the ``rope_scaling`` of a Hugging Face configuration.
+    Features beyond ``rotary_dim`` do not change.  An odd ``rotary_dim`` rotates one feature more, by the angles of the
+    odd number, as GPT-NeoX in transformers does with a share of an odd head size.  Positions start at ``offset``, or
+    are the second input, (length) or (batch, length).  ``scaling`` takes the ``rope_scaling`` of a Hugging Face
+    configuration.
 
     The cosines and sines come from a fixed table, so that only the rotation counts as work.
     """
@@ -109,9 +111,12 @@ class RotaryEmbedding(Operation):
             raise RuleError(f"rotary_embedding takes (…, length, head_dim), and this input is {x}")
         rotated = self.rotated(x)
         if rotated > x.shape[-1]:
-            raise RuleError(f"rotary_dim {rotated} exceeds the {x.shape[-1]} features of {x}")
+            pairs = f", which takes {rotated} in pairs," if rotated != self.rotary_dim else ""
+            raise RuleError(f"rotary_dim {self.rotary_dim}{pairs} exceeds the {x.shape[-1]} features of {x}")
         if rotated % 2 > 0:
             raise RuleError(f"features are rotated in pairs, and {rotated} is odd", hint="set an even rotary_dim")
+        if self.rotary_dim != rotated and self.rotary_dim is not None and isinstance(self.scaling, YarnScaling):
+            raise RuleError(f"yarn takes an even rotary_dim, and this is {self.rotary_dim}")
         self._check_scaling(rotated)
         if positions is not None:
             if positions.dtype not in INTEGERS:
@@ -125,7 +130,8 @@ class RotaryEmbedding(Operation):
     def rotated(self, x: TensorType) -> Dim:
         """Return the number of rotated features."""
         size: Dim = x.shape[-1] if self.rotary_dim is None else self.rotary_dim
-        return size
+        rounds = isinstance(self.rotary_dim, int) and not self.interleaved
+        return size + size % 2 if rounds else size
 
     def cost(self, ctx: Context, inputs: Sequence[Any], outputs: Sequence[TensorType]) -> Sequence[Term]:
         x = inputs[0]

@@ -156,6 +156,8 @@ def test_products_of_rotated_vectors_depend_on_distance() -> None:
     [
         ({}, [TensorType((2, 5))], "rotated in pairs"),
         ({"rotary_dim": 6}, [TensorType((2, 4))], "exceeds the 4 features"),
+        ({"rotary_dim": 5}, [TensorType((2, 5))], "rotary_dim 5, which takes 6 in pairs, exceeds the 5 features"),
+        ({"rotary_dim": 5, "interleaved": True}, [TensorType((2, 8))], "features are rotated in pairs, and 5 is odd"),
         ({}, [TensorType((4,))], "takes"),
         ({}, [TensorType((2, 5, 4)), TensorType((5,))], "must be integers"),
         ({}, [TensorType((2, 5, 4)), TensorType((4,), "int64")], "positions must be"),

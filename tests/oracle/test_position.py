@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from netcalc.diagnostics import RuleError
 from netcalc.tensor_type import TensorType
 from tests.arrays import normal
 from tests.ops.harness import buffer_table, execute
@@ -144,6 +145,26 @@ def test_rotation_as_in_llama(
     attrs = {"rotary_dim": turned, "theta": theta, "scaling": scaling, "offset": 0 if given_positions else first}
     (y,) = execute("rotary_embedding", attrs, x, positions if given_positions else None).outputs
     np.testing.assert_allclose(y, expected, atol=3e-5)
+
+
+@pytest.mark.parametrize("share", [0.25, 0.3, 0.5, 0.75, 1.0])
+@pytest.mark.parametrize("head", [9, 12, 13, 22])
+def test_share_of_a_head_as_in_gpt_neox(head: int, share: float) -> None:
+    """transformers refuses an odd number of features only where there is no further one to pair with."""
+    from transformers.models.gpt_neox import modeling_gpt_neox as neox
+
+    rope = {"rope_type": "default", "rope_theta": 100.0, "partial_rotary_factor": share}
+    config = neox.GPTNeoXConfig(hidden_size=2 * head, num_attention_heads=2, rope_parameters=rope)
+    x = normal(1, 2, 7, head)
+    cos, sin = neox.GPTNeoXRotaryEmbedding(config)(torch.from_numpy(x), torch.arange(7)[None])
+    attrs = {"theta": 100.0, "rotary_dim": int(head * share)}
+    try:
+        expected = neox.apply_rotary_pos_emb(*[torch.from_numpy(x)] * 2, cos, sin)[0].numpy()
+    except RuntimeError:
+        with pytest.raises(RuleError, match=r"rotary_dim .*, which takes .* in pairs, exceeds"):
+            execute("rotary_embedding", attrs, x)
+        return
+    np.testing.assert_allclose(execute("rotary_embedding", attrs, x).outputs[0], expected, atol=1e-5)
 
 
 @draws

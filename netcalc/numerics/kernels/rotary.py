@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from netcalc.dims import integer
 from netcalc.numerics.kernels import Array, Run, kernel, like, wide
 from netcalc.ops.rotary import (
     DynamicScaling,
@@ -15,11 +16,12 @@ from netcalc.ops.rotary import (
     RotaryEmbedding,
     YarnScaling,
 )
+from netcalc.tensor_type import TensorType
 
 
 @kernel("rotary_embedding")
 def rotary_embedding(op: RotaryEmbedding, run: Run, x: Array, positions: Array | None = None) -> Array:
-    rotated = x.shape[-1] if op.rotary_dim is None else op.rotary_dim
+    rotated = integer(op.rotated(TensorType(x.shape)))
     places = np.arange(op.offset, op.offset + x.shape[-2]) if positions is None else np.asarray(positions)
     if places.ndim == 2:  # (batch, length): insert the axes between
         places = places.reshape(len(places), *(1,) * (x.ndim - 3), places.shape[1])
@@ -41,13 +43,13 @@ def halves(op: RotaryEmbedding, rotated: int) -> tuple[slice, slice]:
 
 def tables(op: RotaryEmbedding, rotated: int, places: Array) -> tuple[Array, Array]:
     """Return the cosines and the sines (…, positions, pairs)."""
-    frequencies, factor = _frequencies(op, rotated, int(places.max(initial=0)) + 1)
+    frequencies, factor = _frequencies(op, op.rotary_dim or rotated, int(places.max(initial=0)) + 1)
     angles = places[..., None] * frequencies
     return np.cos(angles) * factor, np.sin(angles) * factor
 
 
 def _frequencies(op: RotaryEmbedding, rotated: int, length: int) -> tuple[Array, float]:
-    """Return the angle of each pair per position, and the factor of cos and sin."""
+    """Return the angle of each pair per position, for ``rotary_dim`` features, and the factor of cos and sin."""
     scaling = op.scaling
     theta = op.theta
     if isinstance(scaling, DynamicScaling):

@@ -16,6 +16,7 @@ from netcalc.spec.limits import MAX_BLOCK_DEPTH
 from netcalc.spec.line_inputs import Inputs, resolve_value
 from netcalc.spec.line_syntax import Line
 from netcalc.spec.modifiers import claim_path, define_outputs, line_name
+from netcalc.spec.patches import Pending, below
 from netcalc.spec.requirements import unmet_by_call
 from netcalc.spec.scope import Outputs, PartialBody, Poisoned, Scope
 from netcalc.spec.ties import tie_call
@@ -27,8 +28,9 @@ def elaborate_call(
     elaboration: Elaboration, line: Line, block: Block, scope: Scope, current: Value | None
 ) -> Value | None:
     """Elaborate a block call and return its first output."""
-    body, inputs = bind_call(elaboration, line, block, scope, current)
-    path = claim_path(scope.path_of_line(line_name(line, scope), block.name), line, scope)
+    path = scope.path_of_line(line_name(line, scope), block.name)
+    body, inputs = bind_call(elaboration, line, block, scope, current, path)
+    claim_path(path, line, scope)
     node = add_call(elaboration, line, scope, path, body, inputs)
     define_outputs(line, scope, Outputs(dict(zip(body.ports, node.outputs, strict=False)), node.span))
     return node.outputs[0]
@@ -40,16 +42,17 @@ def bind_call(
     block: Block,
     scope: Scope,
     current: Value | None,
+    path: str,
     carried: Sequence[Value] = (),
 ) -> tuple[Body, list[Value | None]]:
-    """Return the body and the inputs of a call; ``carried`` are the outputs of the iteration before."""
+    """Return the body and the inputs of a call at a path; ``carried`` are the outputs of the iteration before."""
     inputs = Inputs(line, ports(*block.decl.inputs), block.name, scope, current).resolve({})
     inputs[: len(carried)] = carried
     if any(value is not None and value.type is None for value in inputs):
         raise Poisoned
     names = [name.rstrip("?") for name in block.decl.inputs]
     arguments = bind_arguments(block, line, scope, dict(zip(names, types_of(inputs), strict=True)))
-    return _body(elaboration, block, arguments, inputs, line), inputs
+    return _body(elaboration, block, arguments, inputs, line, below(scope.patches, path)), inputs
 
 
 def add_call(
@@ -75,10 +78,15 @@ def add_call(
 
 
 def _body(
-    elaboration: Elaboration, block: Block, arguments: Mapping[str, Any], inputs: list[Value | None], line: Line
+    elaboration: Elaboration,
+    block: Block,
+    arguments: Mapping[str, Any],
+    inputs: list[Value | None],
+    line: Line,
+    patches: tuple[Pending, ...],
 ) -> Body:
-    """Return the body of a block for these arguments and input types, elaborated at its first use."""
-    key = (id(block), hashable(arguments), types_of(inputs), elaboration.frozen)
+    """Return the body of a block for these arguments, input types and patches, elaborated at its first use."""
+    key = (id(block), hashable(arguments), types_of(inputs), elaboration.frozen, patches)
     if key in elaboration.bodies:
         return elaboration.bodies[key]
     reporter = elaboration.reporter
@@ -87,7 +95,7 @@ def _body(
         hint = f"{block.name!r} may call itself without end"
         raise NetcalcError(Diagnostic("E204", message, line.cursor.span, hint=hint))
     partial = PartialBody(block.name, block.home)
-    scope = elaboration.root_scope(partial, dict(arguments))
+    scope = elaboration.root_scope(partial, dict(arguments), patches)
     for name, outer in zip(block.decl.inputs, inputs, strict=True):
         label = name.rstrip("?")
         inner = None if outer is None else Value(outer.type, label, outer.span)

@@ -1,9 +1,9 @@
 """Pydantic models of a spec document; the lines of ``layers`` stay plain data, which elaboration validates."""
 
 from decimal import Decimal
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from netcalc.dtypes import DType
 
@@ -105,6 +105,32 @@ class BlockDecl(_Part):
     checkpoint: dict[str, CheckpointDecl | str] = {}
 
 
+class PatchDecl(_Part):
+    """Change of the inherited lines at a path: one of set, replace, insert and remove."""
+
+    at: str | None = Field(None, description="path of the lines that are changed, * for any text of a part")
+    set: dict[str, Any] | None = Field(None, description="values of attributes, arguments and modifiers")
+    replace: str | dict[str, Any] | None = Field(None, description="the line in place of it, with its name and inputs")
+    after: str | None = Field(None, description="path of the lines after which lines are inserted")
+    before: str | None = Field(None, description="path of the lines before which lines are inserted")
+    insert: Annotated[list[Any], Field(min_length=1)] | None = Field(None, description="the lines that are inserted")
+    remove: str | None = Field(None, description="path of the lines that are left out")
+
+    @model_validator(mode="after")
+    def _has_one_form(self) -> Self:
+        given = frozenset(self.model_fields_set)
+        if given not in _PATCH_FORMS:
+            forms = ["{at, set}", "{at, replace}", "{after, insert}", "{before, insert}", "{remove}"]
+            raise ValueError(f"a patch should have the keys {', '.join(forms[:-1])} or {forms[-1]}")
+        if any(value is None or value == "" for value in (getattr(self, name) for name in given)):
+            raise ValueError("an empty value in a patch")
+        return self
+
+
+_PATCH_FORMS = {
+    frozenset(keys)
+    for keys in (("at", "set"), ("at", "replace"), ("after", "insert"), ("before", "insert"), ("remove",))
+}
 _UNITS = {"": 0, "k": 3, "M": 6, "G": 9, "B": 9, "T": 12}
 
 
@@ -167,6 +193,7 @@ class Document(_Part):
     require: list[Requirement] = Field(default=[], description="conditions on dims and vars")
     inputs: dict[_Name, InputDecl | list[_Size]] = {}
     blocks: dict[_Name, BlockDecl] = {}
+    patch: list[PatchDecl] = Field(default=[], description="changes of inherited lines, in order")
     layers: list[Any] = []
     outputs: dict[_Name, str] | list[str] | None = None
     init: dict[str, str] = Field(default={}, description="initialisers by pattern of parameter paths")

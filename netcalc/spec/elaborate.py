@@ -52,7 +52,7 @@ def elaborate(
         used = resolve_settings(loaded, settings or {}, symbolic)
         elaboration = Elaboration(loaded, used, training, elaborate_lines)
         main = elaboration.main
-        scope = elaboration.root_scope(main)
+        scope = elaboration.root_scope(main, patches=elaboration.patches)
         inputs = list(program_inputs(elaboration, scope))
         main.inputs = [scope.defined[spec.name].first for spec in inputs]
         if not document.layers:
@@ -65,6 +65,9 @@ def elaborate(
         places = document.checkpoint
         checkpoint = checkpoint_entries(elaboration.reporter, places.__pydantic_extra__ or {}, cursor, scope)
     elaboration.reporter.raise_if_any()
+    unmatched = list(elaboration.patch_log.unmatched(elaboration.patches))
+    if unmatched:
+        raise NetcalcError(unmatched)
     body = main.finish(tuple(outputs.values()), checkpoint)
     _check_paths(body)
     return Program(

@@ -12,6 +12,7 @@ from netcalc.spec.cursor import Cursor
 from netcalc.spec.evaluate import evaluate_expression
 from netcalc.spec.library import Loaded
 from netcalc.spec.line_syntax import Line
+from netcalc.spec.patches import PatchLog, Pending, patches_of
 from netcalc.spec.reporter import LineBudget, Reporter
 from netcalc.spec.same_body import DistinctBodies
 from netcalc.spec.scope import PartialBody, Scope
@@ -35,6 +36,8 @@ class Elaboration:
         self.budget = LineBudget(self.reporter)
         self.bodies: dict[Any, Body] = {}  # by block, arguments, input types and freezing
         self.distinct_bodies = DistinctBodies()
+        self.patches = patches_of(loaded.cursor)
+        self.patch_log = PatchLog()
         self.main = PartialBody(loaded.document.name or "main", loaded)
         self.called: set[str] = set()  # names of the spec's own blocks that are called
         self.frozen = False  # True while the parameters that are made are not trained
@@ -44,10 +47,12 @@ class Elaboration:
         """Elaborate a list of lines, each applied to the value of the one before; return the last value."""
         return self._elaborate_lines(self, cursor, scope, current)
 
-    def root_scope(self, body: PartialBody, arguments: dict[str, Any] | None = None) -> Scope:
-        """Return the outermost scope of a body; only the blocks of the spec itself see its dims and vars."""
-        settings = self.settings if body.home is self.loaded else {}
-        return Scope(body, settings, variables=arguments or {})
+    def root_scope(
+        self, body: PartialBody, arguments: dict[str, Any] | None = None, patches: tuple[Pending, ...] = ()
+    ) -> Scope:
+        """Return the outermost scope of a body; only the spec's own blocks and patches see its dims and vars."""
+        settings = self.settings if body.home is self.loaded or patches else {}
+        return Scope(body, settings, variables=arguments or {}, patches=patches)
 
     @contextmanager
     def freezing(self, line: Line, scope: Scope) -> Iterator[None]:

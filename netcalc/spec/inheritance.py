@@ -14,7 +14,7 @@ __all__ = ["merged", "with_current_names"]
 #: Keys whose entries are merged by name with those of the parent.
 _MERGED = ("dims", "vars", "inputs", "blocks", "init", "checkpoint")
 #: Keys whose entries are added to those of the parent.
-_APPENDED = ("require",)
+_APPENDED = ("require", "patch")
 
 
 def with_current_names(parent: Cursor, child: Cursor) -> tuple[Cursor, list[Diagnostic]]:
@@ -42,6 +42,8 @@ def with_current_names(parent: Cursor, child: Cursor) -> tuple[Cursor, list[Diag
 def merged(parent: Cursor, child: Cursor) -> Cursor:
     """Return the parent's document with the child's keys in place of its own, or merged (:data:`_MERGED`)."""
     data: dict[str, Any] = dict(parent.data)
+    if "layers" in child.data:
+        data.pop("patch", None)  # patches change the lines of the parent
     spans = {path: span for path, span in parent.spans.items() if not path or path[0] not in child.data}
     for key, value in child.data.items():
         if key in _MERGED and isinstance(data.get(key), dict) and isinstance(value, dict):

@@ -12,6 +12,7 @@ from netcalc.spec.line_inputs import start_value
 from netcalc.spec.line_syntax import SEQUENCE, Line, read_line
 from netcalc.spec.modifiers import condition_holds, line_name, output_names
 from netcalc.spec.operations import elaborate_operation
+from netcalc.spec.patching import elaborate_inserted, patched_line, patching
 from netcalc.spec.repeats import elaborate_repeat
 from netcalc.spec.reporter import TooLargeError
 from netcalc.spec.scope import Outputs, Poisoned, Scope
@@ -47,7 +48,20 @@ def elaborate_lines(elaboration: Elaboration, cursor: Cursor, scope: Scope, curr
 
 
 def _elaborate_line(elaboration: Elaboration, cursor: Cursor, scope: Scope, current: Value | None) -> Value | None:
-    line = read_line(cursor, lambda: target_names(scope))
+    if not scope.patches:
+        return _apply(elaboration, read_line(cursor, lambda: target_names(scope)), scope, current)
+    edit = patched_line(elaboration, cursor, scope)
+    current = elaborate_inserted(elaboration, edit.before, scope, current)
+    scope.current = None if current is None else Outputs.single(current)
+    if edit.removed:
+        _skip(edit.line, scope, current)
+    else:
+        with patching(elaboration, edit, cursor, scope):
+            current = _apply(elaboration, edit.line, scope, current)
+    return elaborate_inserted(elaboration, edit.after, scope, current)
+
+
+def _apply(elaboration: Elaboration, line: Line, scope: Scope, current: Value | None) -> Value | None:
     if "repeat" in line.modifiers:
         return elaborate_repeat(elaboration, line, scope, current)
     if not condition_holds(line, scope):

@@ -22,6 +22,8 @@ from netcalc.spec.line_inputs import start_value
 from netcalc.spec.line_syntax import SEQUENCE, Line
 from netcalc.spec.modifiers import claim_path, define_outputs, line_name
 from netcalc.spec.operations import elaborate_operation
+from netcalc.spec.patches import Patch, below, same_until, uses_names
+from netcalc.spec.patching import Edit, elaborate_inserted, patched_iteration, patching
 from netcalc.spec.scope import Outputs, PartialBody, Poisoned, Scope
 from netcalc.spec.targets import block_of, resolve_target
 from netcalc.spec.ties import share_with_first
@@ -37,6 +39,8 @@ def elaborate_repeat(elaboration: Elaboration, line: Line, scope: Scope, current
     if line.target == SEQUENCE and name is None:
         return _unrolled_sequence(elaboration, line, iterations, scope, current)
     paths = _paths(line, scope, name, iterations.times)
+    loop_names = {iterations.index_name, iterations.item_name}
+    iterations = iterations._replace(varies=iterations.varies or uses_names(scope.patches, paths.base, loop_names))
     if iterations.varies:
         elaboration.budget.spend(iterations.times, line.modifiers["repeat"])
     with scope.body.adding_iterations():
@@ -53,26 +57,51 @@ def _iterate(
     done = 0
     while done < iterations.times:
         inner = scope.child(variables=iterations.variables(done))
+        path = paths.instance(done)
+        edit = Edit(line) if paths.shared else patched_iteration(elaboration, line, inner, path)
+        current = _inserted(elaboration, edit.before, inner, path, current)
+        if edit.removed:
+            done += 1
+            continue
         inner.current = None if current is None else Outputs.single(current)
         where = f"in iteration {done} of {iterations.times:,}"
-        with elaboration.freezing(line, inner), elaboration.reporter.inside(where, line.cursor.key_span):
-            body, inputs = _iteration(elaboration, line, inner, current, call)
+        with (
+            elaboration.freezing(edit.line, inner),
+            elaboration.reporter.inside(where, line.cursor.key_span),
+            patching(elaboration, edit, line.cursor, inner),
+        ):
+            body, inputs = _iteration(elaboration, edit.line, inner, current, call, path)
             first_of_shared = paths.shared and done == 0  # the other iterations tie to it
             count = 1
-            if body.repeatable and not iterations.varies and not first_of_shared:
-                count = iterations.times - done
-            folds = call is not None and not (paths.shared and done == 1) and _continues(call, body, inputs)
+            if body.repeatable and not iterations.varies and not first_of_shared and not (edit.before or edit.after):
+                count = paths.same_until(scope, done, iterations.times) - done
+            folds = (
+                call is not None
+                and not (paths.shared and done == 1)
+                and _continues(call, body, inputs, None if paths.shared else paths.start + done)
+            )
             if call is not None and folds:
                 call.times += count
             else:
                 start = None if paths.shared else paths.start + done
-                call = add_call(elaboration, line, scope, paths.base, body, inputs, start)
+                call = add_call(elaboration, edit.line, scope, paths.base, body, inputs, start)
                 call.times = count
                 if paths.shared and done > 0:
                     call.shares = share_with_first(call, paths.base, line, scope)
-        current = call.outputs[0]
+        current = _inserted(elaboration, edit.after, inner, path, call.outputs[0])
         done += count
     return call, current
+
+
+def _inserted(
+    elaboration: Elaboration, patches: tuple[Patch, ...], scope: Scope, path: str, current: Value | None
+) -> Value | None:
+    """Elaborate the lines that patches insert beside the iteration at ``path``; return the last value."""
+    if not patches:
+        return current
+    beside = scope.child()
+    beside.prefix = path.rpartition(".")[0]
+    return elaborate_inserted(elaboration, patches, beside, current)
 
 
 class _Paths(NamedTuple):
@@ -81,6 +110,20 @@ class _Paths(NamedTuple):
     base: str
     start: int
     shared: bool
+
+    def instance(self, iteration: int) -> str:
+        """Return the path of an iteration."""
+        return self.base if self.shared else f"{self._stem}{self.start + iteration}"
+
+    def same_until(self, scope: Scope, iteration: int, times: int) -> int:
+        """Return the first later iteration to which other patches may apply, or ``times``."""
+        if self.shared or not scope.patches:
+            return times
+        return same_until(scope.patches, self._stem, self.start + iteration, self.start + times) - self.start
+
+    @property
+    def _stem(self) -> str:
+        return self.base + "." if self.base and not self.base.endswith(("_", "-")) else self.base
 
 
 def _paths(line: Line, scope: Scope, name: str | None, times: int) -> _Paths:
@@ -95,16 +138,16 @@ def _paths(line: Line, scope: Scope, name: str | None, times: int) -> _Paths:
 
 
 def _iteration(
-    elaboration: Elaboration, line: Line, scope: Scope, current: Value | None, last: CallNode | None
+    elaboration: Elaboration, line: Line, scope: Scope, current: Value | None, last: CallNode | None, path: str
 ) -> tuple[Body, list[Value | None]]:
-    """Return the body of one iteration and its inputs; ``last`` is the call of the iteration before."""
+    """Return the body of the iteration at ``path`` and its inputs; ``last`` is the call of the iteration before."""
     declared = ops.find(line.target)
     if line.target == SEQUENCE or declared is not None:
-        return _anonymous_body(elaboration, line, declared, scope, current, is_first=last is None)
-    carried = () if last is None else last.outputs
+        return _anonymous_body(elaboration, line, declared, scope, current, path, is_first=last is None)
+    carried = () if last is None or current is None else (current, *last.outputs[1:])
     if last is not None and len(carried) > len(last.inputs):
         raise NetcalcError(_not_repeatable(line, last.body))
-    body, inputs = bind_call(elaboration, line, block_of(elaboration, line, scope), scope, current, carried)
+    body, inputs = bind_call(elaboration, line, block_of(elaboration, line, scope), scope, current, path, carried)
     if len(body.outputs) > 1 and not body.repeatable:
         raise NetcalcError(_not_repeatable(line, body))
     return body, inputs
@@ -116,6 +159,7 @@ def _anonymous_body(
     declared: type[Operation] | None,
     scope: Scope,
     current: Value | None,
+    path: str,
     *,
     is_first: bool,
 ) -> tuple[Body, list[Value | None]]:
@@ -125,7 +169,7 @@ def _anonymous_body(
     if current is not None and current.type is None:
         raise Poisoned
     partial = PartialBody(line.target, scope.body.home, outer=scope)
-    inner = Scope(partial, scope.settings, numbered=declared is None)
+    inner = Scope(partial, scope.settings, numbered=declared is None, patches=below(scope.patches, path))
     carried = None if current is None else Value(current.type, "in", current.span)
     if carried is not None:
         partial.inputs.append(carried)
@@ -160,11 +204,13 @@ def _unrolled_sequence(
     return current
 
 
-def _continues(call: CallNode, body: Body, inputs: Sequence[Value | None]) -> bool:
-    """Return True if an iteration can be added to the call before it."""
+def _continues(call: CallNode, body: Body, inputs: Sequence[Value | None], number: int | None) -> bool:
+    """Return True if the iteration with a number can be added to the call before it."""
     carried = len(body.outputs)
     return (
-        body.repeatable
+        (call.start is None or call.start + call.times == number)
+        and tuple(inputs[:carried]) == call.outputs
+        and body.repeatable
         and call.body.repeatable
         and tuple(inputs[carried:]) == call.inputs[carried:]
         and call.body is body

@@ -58,6 +58,11 @@ def spec_schema() -> dict[str, Any]:
     definitions = document.pop("$defs")
     document["properties"]["layers"] = {**_LINES, "description": "the network: one operation or block in each line"}
     definitions["BlockDecl"]["properties"]["layers"] = _LINES
+    patch = definitions["PatchDecl"]["properties"]
+    patch["replace"] |= {"$ref": "#/$defs/line"}
+    patch["insert"] |= _LINES
+    for key in ("replace", "insert"):
+        patch[key].pop("anyOf")
     definitions["expression"] = {
         "type": "string",
         "pattern": r"\$\{[^}]*\}",

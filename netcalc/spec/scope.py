@@ -11,6 +11,7 @@ from netcalc.diagnostics import Diagnostic, NetcalcError, Related, Span, did_you
 from netcalc.ir import Body, CheckpointMap, Node, Value, join
 from netcalc.ir.places import Copies, Place, find_value, sibling_paths
 from netcalc.spec.library import Loaded
+from netcalc.spec.patches import Pending
 from netcalc.tensor_type import TensorType
 
 __all__ = ["Outputs", "PartialBody", "Poisoned", "Scope", "type_of"]
@@ -121,13 +122,16 @@ class Scope(Mapping[str, Any]):
     variables: dict[str, Any] = field(default_factory=dict)  # block arguments and loop variables
     later: dict[str, Span | None] = field(default_factory=dict)  # names of lines that have not been elaborated yet
     counter: list[int] = field(default_factory=lambda: [0])  # shared by scopes that number their lines together
+    patches: tuple[Pending, ...] = ()  # those that apply to lines of the body
     current: Outputs | None = None  # `_` in expressions: the value that the line at hand receives
 
     def child(self, *, variables: dict[str, Any] | None = None, sequence: str | None = None) -> Scope:
         """Return a nested scope of the same body: that of one iteration, or of the named sequence at a path."""
         if sequence is not None:
-            return Scope(self.body, self.settings, sequence, True, self)
-        return Scope(self.body, self.settings, self.prefix, parent=self, variables=variables or {})
+            return Scope(self.body, self.settings, sequence, True, self, patches=self.patches)
+        return Scope(
+            self.body, self.settings, self.prefix, parent=self, variables=variables or {}, patches=self.patches
+        )
 
     def enclosing(self) -> Iterator[Scope]:
         """Yield this scope and those around it, innermost first, those around an anonymous body included."""

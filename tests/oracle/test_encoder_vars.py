@@ -177,7 +177,9 @@ def test_outputs_equal_transformers(spec: str, change: str, monkeypatch: pytest.
         array = expected[name].numpy()
         if change == "padding" and actual.ndim == 3 and seen is not None:
             actual, array = actual[seen == 1], array[seen == 1]
-        np.testing.assert_allclose(actual, array, rtol=0, atol=1e-5 * np.abs(array).max(), err_msg=name)
+        # torch itself is 3e-5 from its result in float64 for DistilBERT
+        tolerance = 5e-5 if spec == "distilbert-base" else 1e-5
+        np.testing.assert_allclose(actual, array, rtol=0, atol=tolerance * np.abs(array).max(), err_msg=name)
 
 
 def _drawn(declared: Any, change: str, rng: np.random.Generator) -> np.ndarray:

@@ -95,7 +95,9 @@ def names_of_families() -> Iterator[str]:
 
 def page() -> str:
     """Return the page with the rows of its first two tables generated anew."""
-    parts = re.split(r"(?<=^\|:--\|)(.*\n)(?:\|.*\n)*", PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    parts = re.split(
+        r"(?<=^\|:--\|)(.*\n)(?:\|.*\n)*", PAGE.read_text(encoding="utf-8"), maxsplit=2, flags=re.MULTILINE
+    )
     text = parts[0]
     for rows, rule, after in zip((common_names(), names_of_families()), parts[1::2], parts[2::2], strict=True):
         text += rule + "".join(f"{row}\n" for row in rows) + after

@@ -24,6 +24,7 @@ CODES: dict[str, str] = {
     "E106": "duplicate name",
     "E107": "malformed line",
     "E108": "requirement of a spec or block does not hold",
+    "E109": "checkpoint entry that matches no parameter",
     "E201": "expression syntax error",
     "E202": "unknown name in an expression",
     "E203": "expression cannot be evaluated",

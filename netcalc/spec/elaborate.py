@@ -22,6 +22,7 @@ from netcalc.spec.lines import elaborate_lines
 from netcalc.spec.program_io import program_inputs, program_outputs
 from netcalc.spec.scope import Outputs
 from netcalc.spec.settings import resolve_settings
+from netcalc.spec.unmatched import unmatched_entries
 from netcalc.spec.unused import unused_names
 
 __all__ = ["elaborate"]
@@ -65,11 +66,8 @@ def elaborate(
         places = document.checkpoint
         checkpoint = checkpoint_entries(elaboration.reporter, places.__pydantic_extra__ or {}, cursor, scope)
     elaboration.reporter.raise_if_any()
-    unmatched = list(elaboration.patch_log.unmatched(elaboration.patches))
-    if unmatched:
-        raise NetcalcError(unmatched)
     body = main.finish(tuple(outputs.values()), checkpoint)
-    _check_paths(body)
+    _check(elaboration, body, is_default=not settings)
     return Program(
         name=document.name or loaded.label,
         main=body,
@@ -89,18 +87,25 @@ def elaborate(
     )
 
 
-def _check_paths(main: Body) -> None:
-    """Raise NetcalcError (E106) if two nodes or two parameters have the same path."""
-    problems = []
+def _check(elaboration: Elaboration, main: Body, *, is_default: bool) -> None:
+    """Raise NetcalcError for patches and checkpoint entries that match nothing, and for paths that two lines share.
+
+    Entries may depend on the settings, and are checked for a program with the default ones.
+    """
+    problems = [*elaboration.patch_log.unmatched(elaboration.patches), *_shared_paths(main)]
+    if is_default:
+        problems += unmatched_entries(elaboration, main)
+    if problems:
+        raise NetcalcError(problems)
+
+
+def _shared_paths(main: Body) -> Iterator[Diagnostic]:
+    """Yield an error (E106) for each path that two nodes or two parameters have, up to a limit."""
     for path, first, second in islice(path_collisions(main), _MOST_COLLISIONS):
         kind = "parameters" if first.is_parameter else "layers"
         related = [*_calls(second), Related("the other is here", first.node.span), *_calls(first)]
         hint = "give one of the two lines another name"
-        problems.append(
-            Diagnostic("E106", f"two {kind} have the path {path!r}", second.node.span, tuple(related), hint=hint)
-        )
-    if problems:
-        raise NetcalcError(problems)
+        yield Diagnostic("E106", f"two {kind} have the path {path!r}", second.node.span, tuple(related), hint=hint)
 
 
 def _calls(claim: Claim) -> Iterator[Related]:

@@ -148,6 +148,8 @@ def _iteration(
     if last is not None and len(carried) > len(last.inputs):
         raise NetcalcError(_not_repeatable(line, last.body))
     body, inputs = bind_call(elaboration, line, block_of(elaboration, line, scope), scope, current, path, carried)
+    if None in types_of(body.outputs):
+        raise Poisoned
     if len(body.outputs) > 1 and not body.repeatable:
         raise NetcalcError(_not_repeatable(line, body))
     return body, inputs

@@ -111,3 +111,17 @@ def test_lines_are_counted_by_the_line_breaks_of_yaml() -> None:
 def test_an_unknown_name_in_any_expression_gets_a_suggestion(text: str) -> None:
     (found,) = problems(text)
     assert (found.code, found.hint) == ("E202", "did you mean 'classes'?")
+
+
+def test_a_repeat_whose_body_failed_is_not_reported_again() -> None:
+    text = (
+        ONE
+        + """
+blocks:
+  two: {inputs: [a, b], outputs: [p, q], layers: [{name: p, from: a, relu: {}}, {name: q, from: b, reshape: [3]}]}
+layers:
+  - {name: r, repeat: 3, from: [x, x], two: {}}
+  - {from: r.1, linear: 8}
+"""
+    )
+    assert [found.code for found in problems(text)] == ["E401"]

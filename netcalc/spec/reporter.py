@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
@@ -14,6 +15,8 @@ from netcalc.spec.scope import Poisoned
 __all__ = ["LineBudget", "Reporter", "TooLargeError"]
 
 _T = TypeVar("_T")
+_DIGITS = re.compile(r"\d+")
+_MOST_CALLS = 4
 
 
 class TooLargeError(NetcalcError):
@@ -54,9 +57,35 @@ class Reporter:
             self.chain.pop()
 
     def raise_if_any(self) -> None:
-        """Raise NetcalcError with all diagnostics, if there are any."""
+        """Raise NetcalcError with all diagnostics, if there are any; the same error in several calls is one of them."""
         if self.diagnostics:
-            raise NetcalcError(self.diagnostics)
+            raise NetcalcError(_merged(self.diagnostics))
+
+
+def _merged(diagnostics: Iterable[Diagnostic]) -> Iterator[Diagnostic]:
+    """Yield the diagnostics, those of a line in several calls of its block once, with the number of other calls."""
+    groups: dict[Any, list[Diagnostic]] = {}
+    for found in diagnostics:
+        # sizes in the message may differ from call to call
+        key = (found.code, found.span, _DIGITS.sub("", found.message)) if found.chain and found.span else id(found)
+        groups.setdefault(key, []).append(found)
+    for first, *others in groups.values():
+        calls = list(dict.fromkeys(filter(None, (_other_call(first.chain, found.chain) for found in others))))
+        if not calls:
+            yield first
+            continue
+        shown = ", ".join(calls[:_MOST_CALLS]) + (", …" if len(calls) > _MOST_CALLS else "")
+        text = f"the same in {len(calls)} other {'call' if len(calls) == 1 else 'calls'}: {shown}"
+        yield first._replace(related=(*first.related, Related(text)))
+
+
+def _other_call(first: Sequence[Related], other: Sequence[Related]) -> str | None:
+    """Return the place of the innermost call or iteration in which ``other`` differs from ``first``."""
+    inner = next((entry for entry in reversed(other) if entry not in first), None)
+    if inner is None:
+        return None
+    known = any(entry.span == inner.span for entry in first)
+    return inner.text if known or inner.span is None else str(inner.span)
 
 
 class LineBudget:

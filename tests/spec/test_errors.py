@@ -125,3 +125,15 @@ layers:
 """
     )
     assert [found.code for found in problems(text)] == ["E401"]
+
+
+def test_the_same_error_in_several_calls_is_said_once() -> None:
+    lines = "".join(f"  - {{name: c{i}, from: x, bad: {{n: {i}}}}}\n" for i in range(1, 7))
+    blocks = "blocks: {bad: {args: {n: int}, layers: [{linear: '${n}'}, {reshape: [7]}]}}\n"
+    (found,) = problems(f"{ONE}{blocks}layers:\n{lines}")
+    assert found.code == "E401"
+    assert [fact.text for fact in found.chain] == ["in block 'bad', called here"]
+    assert found.related[-1].text.startswith("the same in 5 other calls: spec.yaml:6:")
+    assert found.related[-1].text.endswith(", …")
+    two = "blocks: {bad: {layers: [{linear: {uot: 1}}, {from: x, relu: {}}]}}\nlayers: [bad, {from: x, bad: {}}]\n"
+    assert [d.code for d in problems(ONE + two)] == ["E103", "E301"]

@@ -30,12 +30,16 @@ def declared_arguments(block: Block) -> dict[str, Declaration]:
 
 
 def bind_arguments(
-    block: Block, line: Line, scope: Mapping[str, Any], inputs: Mapping[str, TensorType | None]
+    block: Block,
+    line: Line,
+    scope: Mapping[str, Any],
+    inputs: Mapping[str, TensorType | None],
+    settings: Mapping[str, Any],
 ) -> dict[str, Any]:
     """Return the value of every argument, with defaults filled in.
 
     ``scope`` is that of the line, and ``inputs`` are the types of the block's inputs.  A default may refer to the
-    arguments before it and to the inputs.
+    arguments before it, to the inputs and to the dims and vars in ``settings``.
 
     Raises:
         NetcalcError: with every argument that is unknown (E103), malformed (E104) or missing (E105).
@@ -44,7 +48,8 @@ def bind_arguments(
     passed = passed_arguments(block, line)
     errors: list[Diagnostic] = []
     bound: dict[str, Any] = {}
-    default_scope = ChainMap(bound, {"in": next(iter(inputs.values())), **inputs})
+    first = {"in": next(iter(inputs.values()))} if inputs else {}
+    default_scope = ChainMap(bound, {**first, **inputs}, {**settings})
     for name, cursor in passed.items():
         if name not in declared:
             hint = did_you_mean(name, declared)
@@ -66,10 +71,24 @@ def bind_arguments(
         try:
             bound[name] = declaration.check(value)
         except ValueError as why:
-            errors.append(Diagnostic("E104", f"argument {name!r} of {block.name} {why}", place.span))
+            hint = _union_hint(block, declaration, value)
+            errors.append(Diagnostic("E104", f"argument {name!r} of {block.name} {why}", place.span, hint=hint))
     if errors:
         raise NetcalcError(errors)
     return bound
+
+
+def _union_hint(block: Block, declaration: Declaration, value: Any) -> str | None:
+    """Return how to declare an argument that takes a list as well, if its type follows from its default."""
+    written = block.decl.args[declaration.name]
+    is_inferred = not (isinstance(written, Mapping) and "type" in written) and not declaration.required
+    if not (is_inferred and isinstance(value, (list, tuple)) and declaration.type in ("int", "float", "str")):
+        return None
+    default = f'"{declaration.default}"' if declaration.type == "str" else declaration.default
+    types = f'[{declaration.type}, "list[{declaration.type}]"]'
+    return (
+        f"its type is that of its default; to take a list as well, declare it as {{type: {types}, default: {default}}}"
+    )
 
 
 def hashable(value: Any) -> Any:

@@ -51,7 +51,8 @@ def bind_call(
     if any(value is not None and value.type is None for value in inputs):
         raise Poisoned
     names = [name.rstrip("?") for name in block.decl.inputs]
-    arguments = bind_arguments(block, line, scope, dict(zip(names, types_of(inputs), strict=True)))
+    types, settings = dict(zip(names, types_of(inputs), strict=True)), elaboration.settings_of(block.home)
+    arguments = bind_arguments(block, line, scope, types, settings)
     return _body(elaboration, block, arguments, inputs, line, below(scope.patches, path)), inputs
 
 
@@ -101,7 +102,8 @@ def _body(
         inner = None if outer is None else Value(outer.type, label, outer.span)
         partial.inputs.append(inner)
         scope.defined[label] = Outputs.single(inner)
-    scope.defined["in"] = Outputs.single(partial.inputs[0])
+    if partial.inputs:
+        scope.defined["in"] = Outputs.single(partial.inputs[0])
     if block.decl.require:
         unmet = unmet_by_call(block.cursor, scope, passed_arguments(block, line), line.target_span)
         if unmet:
@@ -113,7 +115,7 @@ def _body(
 
 
 def _elaborate_body(elaboration: Elaboration, block: Block, partial: PartialBody, scope: Scope) -> Body:
-    current = elaboration.lines(block.cursor["layers"], scope, partial.inputs[0])
+    current = elaboration.lines(block.cursor["layers"], scope, partial.inputs[0] if partial.inputs else None)
     outputs: list[Value] = []
     if block.decl.outputs is None:
         outputs = [] if current is None else [current]

@@ -12,6 +12,8 @@ __all__ = ["TYPES", "Declaration", "declare_argument", "declare_variable", "form
 TYPES = ("int", "float", "bool", "str", "op", "list", "list[int]", "list[float]", "list[str]", "any")
 
 _MISSING: Any = object()
+#: Between the types of a name that may have one of several.
+_OR = " | "
 
 
 class Declaration(NamedTuple):
@@ -86,10 +88,13 @@ def _from_mapping(name: str, value: Mapping[str, Any]) -> Declaration:
         raise ValueError(f"unknown key {sorted(unknown)[0]!r}; the keys are type, default, min, max, choices, about")
     default = value.get("default", _MISSING)
     type_ = value.get("type") or ("any" if default is _MISSING or _is_expression(default) else _type_of(default))
-    nullable = isinstance(type_, str) and type_.endswith("?")
-    type_ = type_.removesuffix("?") if isinstance(type_, str) else type_
-    if type_ not in TYPES:
-        raise ValueError(f"unknown type {type_!r}; the types are {', '.join(TYPES)}")
+    names = type_ if isinstance(type_, (list, tuple)) else [type_]
+    nullable = any(isinstance(each, str) and each.endswith("?") for each in names)
+    names = [each.removesuffix("?") if isinstance(each, str) else each for each in names]
+    unknown_type = next((each for each in names if each not in TYPES), None)
+    if unknown_type is not None:
+        raise ValueError(f"unknown type {unknown_type!r}; the types are {', '.join(TYPES)}")
+    type_ = _OR.join(names)
     choices = value.get("choices") or ()
     if not isinstance(choices, (list, tuple)):
         raise ValueError("choices should be a list")
@@ -128,6 +133,8 @@ def _type_of(value: Any) -> str:
 
 
 def _fits(value: Any, type_: str) -> bool:
+    if _OR in type_:
+        return any(_fits(value, each) for each in type_.split(_OR))
     if type_ == "any":
         return True
     if type_ == "op":
@@ -162,4 +169,4 @@ def _described(type_: str) -> str:
         "list[float]": "a list of numbers",
         "list[str]": "a list of strings",
     }
-    return names[type_]
+    return " or ".join(names.get(each, each) for each in type_.split(_OR))

@@ -96,7 +96,7 @@ class BlockDecl(_Part):
     about: str = ""
     source: str = ""
     args: dict[_Name, Any] = Field(default={}, description="name: type (required), default, or {type, default, …}")
-    inputs: list[str] = Field(default=["in"], min_length=1, description="names of inputs; optional with a trailing ?")
+    inputs: list[str] = Field(default=["in"], description="names of inputs; optional with a trailing ?")
     outputs: Annotated[list[str], Field(min_length=1)] | None = Field(
         None, description="names of the returned values; by default the last line's output"
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, TypeAlias
 
@@ -51,8 +51,12 @@ class Elaboration:
         self, body: PartialBody, arguments: dict[str, Any] | None = None, patches: tuple[Pending, ...] = ()
     ) -> Scope:
         """Return the outermost scope of a body; only the spec's own blocks and patches see its dims and vars."""
-        settings = self.settings if body.home is self.loaded or patches else {}
+        settings = self.settings if patches else self.settings_of(body.home)
         return Scope(body, settings, variables=arguments or {}, patches=patches)
+
+    def settings_of(self, home: Loaded) -> Mapping[str, Any]:
+        """Return the dims and vars that the blocks of a spec see: none unless it is the spec at hand."""
+        return self.settings if home is self.loaded else {}
 
     @contextmanager
     def freezing(self, line: Line, scope: Scope) -> Iterator[None]:

@@ -8,6 +8,7 @@ from netcalc.ir import Value
 from netcalc.spec.block_calls import elaborate_call
 from netcalc.spec.cursor import Cursor
 from netcalc.spec.elaboration import Elaboration
+from netcalc.spec.library import find_block
 from netcalc.spec.line_inputs import start_value
 from netcalc.spec.line_syntax import SEQUENCE, Line, read_line
 from netcalc.spec.modifiers import condition_holds, line_name, output_names
@@ -54,7 +55,7 @@ def _elaborate_line(elaboration: Elaboration, cursor: Cursor, scope: Scope, curr
     current = elaborate_inserted(elaboration, edit.before, scope, current)
     scope.current = None if current is None else Outputs.single(current)
     if edit.removed:
-        _skip(edit.line, scope, current)
+        _skip(elaboration, edit.line, scope, current)
     else:
         with patching(elaboration, edit, cursor, scope):
             current = _apply(elaboration, edit.line, scope, current)
@@ -65,7 +66,7 @@ def _apply(elaboration: Elaboration, line: Line, scope: Scope, current: Value | 
     if "repeat" in line.modifiers:
         return elaborate_repeat(elaboration, line, scope, current)
     if not condition_holds(line, scope):
-        _skip(line, scope, current)
+        _skip(elaboration, line, scope, current)
         return current
     line = resolve_target(line, scope)
     with elaboration.freezing(line, scope):
@@ -77,13 +78,14 @@ def _apply(elaboration: Elaboration, line: Line, scope: Scope, current: Value | 
         return elaborate_call(elaboration, line, block_of(elaboration, line, scope), scope, current)
 
 
-def _skip(line: Line, scope: Scope, current: Value | None) -> None:
+def _skip(elaboration: Elaboration, line: Line, scope: Scope, current: Value | None) -> None:
     """Let the names of a line whose ``when`` is false stand for its input, unless an earlier line has them.
 
-    The names of an operation without inputs stand for an absent value.
+    The names of an operation or block without inputs stand for an absent value.
     """
     declared = ops.find(line.target)
-    has_inputs = declared is None or bool(declared.inputs)
+    block = None if declared is not None else find_block(line.target, scope.body.home, elaboration.loaded)
+    has_inputs = bool(declared.inputs) if declared is not None else block is None or bool(block.decl.inputs)
     value = start_value(line, scope, current) if has_inputs else None
     for name in (line_name(line, scope), *output_names(line)):
         if isinstance(name, (str, int)):

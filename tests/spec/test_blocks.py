@@ -307,3 +307,83 @@ def test_an_imported_block_keeps_the_blocks_of_its_own_file(tmp_path: Path) -> N
     own = "import: [library.yaml]\ninputs: {x: [2, 8]}\nblocks: {part: {layers: [{name: mine, linear: 4}]}}\n"
     found = program(own + "layers: [{name: w, whole: {}}, {name: p, part: {}}]\n", folder=tmp_path)
     assert shapes(found) == {"w.p.theirs": "2×3", "p.mine": "2×4"}
+
+
+# -- defaults, types and inputs ---------------------------------------------------------------------
+
+
+def test_defaults_of_arguments_see_dims_and_vars() -> None:
+    net = program("""
+        dims: {batch: 3}
+        vars: {width: 8}
+        inputs: {x: [batch, 4]}
+        blocks:
+          unit:
+            args: {out: "${width * 2}", twice: "${out * batch}", batch: "${batch + 1}"}
+            layers: [{name: a, linear: "${out}"}, {name: b, linear: "${twice}"}, {name: c, linear: "${batch}"}]
+        layers: [{name: u, unit: {}}]
+        """)
+    found = shapes(net)
+    assert (found["u.a"], found["u.b"], found["u.c"]) == ("3×16", "3×48", "3×4")
+
+
+def test_defaults_of_imported_blocks_do_not_see_vars(tmp_path: Path) -> None:
+    (tmp_path / "other.yaml").write_text(
+        "netcalc: 1\nblocks:\n  unit: {args: {out: '${width}'}, layers: [{linear: '${out}'}]}\n"
+    )
+    text = "import: [other]\nvars: {width: 8}\ninputs: {x: [2, 4]}\nlayers: [{linear: '${width}'}, {unit: {}}]\n"
+    (problem,) = problems(text, folder=tmp_path)
+    assert problem.code == "E202"
+
+
+def test_blocks_without_inputs() -> None:
+    net = program("""
+        inputs: {x: [5, 8]}
+        blocks:
+          table:
+            inputs: []
+            args: {size: int}
+            layers:
+              - {name: positions, arange: {stop: "${size}"}}
+              - {name: embed, embedding: {num_embeddings: 9, embedding_dim: 8}}
+        layers:
+          - {name: a, linear: 8}
+          - {name: t, table: {size: 5}}
+          - {name: none, when: false, table: {size: 5}}
+          - {name: sum, add: {}, from: [a, t]}
+        """)
+    assert shapes(net)["t.embed"] == "5×8"
+    assert shapes(net)["sum"] == "5×8"
+
+
+def test_a_block_without_inputs_takes_none() -> None:
+    text = "inputs: {x: [5]}\nblocks: {t: {inputs: [], layers: [%s]}}\nlayers: [{%s t: {}}]\n"
+    (problem,) = problems(text % ("{arange: {stop: 3}}", "from: x,"))
+    assert (problem.code, "takes no inputs" in problem.message) == ("E303", True)
+    (problem,) = problems(text % ("relu", ""))
+    assert problem.code == "E303"
+    (problem,) = problems(text % ("{linear: '${in.features}'}", ""))
+    assert problem.code in ("E202", "E303")
+    (problem,) = problems(text % ("{arange: {stop: 3}}", "repeat: 2,"))
+    assert problem.code == "E403"
+
+
+def test_an_argument_of_one_of_several_types() -> None:
+    text = """
+        inputs: {x: [1, 3, 8, 8]}
+        blocks:
+          unit:
+            args: {stride: %s}
+            layers: [{conv2d: {out: 4, kernel: 1, stride: "${stride}"}}]
+        layers: [{unit: {stride: %s}}]
+        """
+    (problem,) = problems(text % ("1", "[1, 2]"))
+    assert problem.code == "E104"
+    assert problem.hint is not None
+    declared = problem.hint.partition("declare it as ")[2]
+    for stride, shape in (("[1, 2]", "1×4×8×4"), ("2", "1×4×4×4")):
+        assert shapes(program(text % (declared, stride)))["unit.conv2d"] == shape
+    (problem,) = problems(text % (declared, "yes please"))
+    assert "a whole number or a list of whole numbers" in problem.message
+    (problem,) = problems(text % ('{type: [int, "list[itn]"]}', "2"))
+    assert (problem.code, "list[itn]" in problem.message) == ("E104", True)

@@ -23,6 +23,7 @@ from transformers.models.gpt2 import modeling_gpt2 as gpt2  # noqa: E402
 from transformers.models.gpt_oss import modeling_gpt_oss as gpt_oss  # noqa: E402
 from transformers.models.llama import modeling_llama as llama  # noqa: E402
 from transformers.models.mixtral import modeling_mixtral as mixtral  # noqa: E402
+from transformers.models.olmo2 import modeling_olmo2 as olmo2  # noqa: E402
 from transformers.models.openai import modeling_openai as gpt  # noqa: E402
 from transformers.models.phi3 import modeling_phi3 as phi3  # noqa: E402
 from transformers.models.qwen2_moe import modeling_qwen2_moe as qwen2_moe  # noqa: E402
@@ -111,6 +112,14 @@ def test_normalised_queries_and_keys() -> None:
     module = qwen3.Qwen3Attention(config, 0)
     args = {"heads": 4, "kv_heads": 2, "qk_norm": {"rms_norm": {"eps": 1e-6}}}
     run = rotary_caller(qwen3.Qwen3RotaryEmbedding(config), hidden(causal(7)))(module)
+    agree("grouped_query_attention", args, module, normal(2, 7, 24), None, None, POSITIONS, call=run)
+
+
+def test_queries_and_keys_normalised_over_all_heads() -> None:
+    config = eager(olmo2.Olmo2Config(hidden_size=24, num_attention_heads=4, num_key_value_heads=2, rms_norm_eps=1e-6))
+    module = olmo2.Olmo2Attention(config, 0)
+    args = {"heads": 4, "kv_heads": 2, "qk_norm": {"rms_norm": {"eps": 1e-6}}, "qk_norm_whole": True}
+    run = rotary_caller(olmo2.Olmo2RotaryEmbedding(config), hidden(causal(7)))(module)
     agree("grouped_query_attention", args, module, normal(2, 7, 24), None, None, POSITIONS, call=run)
 
 

@@ -22,6 +22,7 @@ def load(
     set: Mapping[str, Any] | None = None,
     symbolic: Collection[str] = (),
     training: bool = False,
+    dtype: str | None = None,
 ) -> Network:
     """Load a network from a spec file, by the name of a shipped spec, or from standard input (``-``).
 
@@ -30,11 +31,12 @@ def load(
         set: values of dims and vars by name, which replace the spec's own.
         symbolic: dims that are kept as symbols, so that shapes and counts are formulas.
         training: True for the training mode of every operation.
+        dtype: element type of floating-point inputs and parameters, such as ``"bfloat16"``; None for the spec's own.
 
     Raises:
         NetcalcError: with every error in the spec and the settings.
     """
-    return _network(library.load_document(spec), set, symbolic, training)
+    return _network(library.load_document(spec), set, symbolic, training, dtype)
 
 
 def loads(
@@ -43,6 +45,7 @@ def loads(
     set: Mapping[str, Any] | None = None,
     symbolic: Collection[str] = (),
     training: bool = False,
+    dtype: str | None = None,
     folder: str | Path | None = None,
 ) -> Network:
     """Load a network from a spec in a string; arguments as for :func:`load`.
@@ -55,7 +58,7 @@ def loads(
         NetcalcError: with every error in the spec and the settings.
     """
     loaded = library.load_text(text, folder=None if folder is None else Path(folder))
-    return _network(loaded, set, symbolic, training)
+    return _network(loaded, set, symbolic, training, dtype)
 
 
 def load_data(
@@ -64,6 +67,7 @@ def load_data(
     set: Mapping[str, Any] | None = None,
     symbolic: Collection[str] = (),
     training: bool = False,
+    dtype: str | None = None,
     folder: str | Path | None = None,
 ) -> Network:
     """Load a network from a spec given as Python data; arguments as for :func:`load`.
@@ -80,7 +84,7 @@ def load_data(
     18
     """
     loaded = library.load_data(data, folder=None if folder is None else Path(folder))
-    return _network(loaded, set, symbolic, training)
+    return _network(loaded, set, symbolic, training, dtype)
 
 
 def compare(
@@ -125,6 +129,10 @@ def describe(spec: str | Path, *, convention: str = "netcalc") -> SpecReference:
 
 
 def _network(
-    loaded: library.Loaded, settings: Mapping[str, Any] | None, symbolic: Collection[str], training: bool
+    loaded: library.Loaded,
+    settings: Mapping[str, Any] | None,
+    symbolic: Collection[str],
+    training: bool,
+    dtype: str | None,
 ) -> Network:
-    return Network(elaborate(loaded, settings, symbolic=symbolic, training=training))
+    return Network(elaborate(loaded, settings, symbolic=symbolic, training=training, dtype=dtype))

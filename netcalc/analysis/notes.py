@@ -9,7 +9,10 @@ from typing import NamedTuple
 from netcalc.analysis.cost import Analysis
 from netcalc.ir import Body, CallNode, OpNode, Value
 
-__all__ = ["HeavyLayer", "heavy_layers"]
+__all__ = ["TRAINING_MODE", "HeavyLayer", "heavy_layers"]
+
+#: Remark on figures of the training mode, which are easily taken for those of a training step.
+TRAINING_MODE = "training mode: a forward pass; no backward pass, no update of parameters"
 
 #: A heavy layer has at least this many parameters, and at least half of those of the network.
 HEAVY = 100_000_000

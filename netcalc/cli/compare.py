@@ -43,6 +43,7 @@ def command(
     output: options.Output = None,
     mode: options.ModeChoice = None,
     train: options.Train = False,
+    dtype: options.Dtype = None,
 ) -> None:
     """Compare the specs, each with its own settings."""
     from netcalc.analysis.compare import compare
@@ -58,7 +59,10 @@ def command(
     documents = [load_document(spec) for spec in specs]
     settings = _settings(set_, documents)
     training = options.is_training(mode, train)
-    programs = [elaborate(d, values, training=training) for d, values in zip(documents, settings, strict=True)]
+    programs = [
+        elaborate(document, values, training=training, dtype=dtype)
+        for document, values in zip(documents, settings, strict=True)
+    ]
     print_warnings(warning for program in programs for warning in program.warnings)
     comparison = compare([analyse(program, convention) for program in programs])
     selection = options.read_selection(sort, top, filter_)

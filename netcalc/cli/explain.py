@@ -20,6 +20,7 @@ def command(
     wide: options.Wide = False,
     mode: options.ModeChoice = None,
     train: options.Train = False,
+    dtype: options.Dtype = None,
 ) -> None:
     """Explain one layer, a block, or the whole network."""
     from netcalc.analysis.cost import analyse
@@ -30,7 +31,7 @@ def command(
     from netcalc.render.page import page_markdown, page_text
     from netcalc.render.table_csv import table_csv
 
-    program = options.read_program(spec, set_, symbolic, options.is_training(mode, train))
+    program = options.read_program(spec, set_, symbolic, options.is_training(mode, train), dtype)
     explanation = explain(program, path, analyse(program, convention).convention)
     match format_:
         case options.TextFormat.JSON:

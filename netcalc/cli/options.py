@@ -38,6 +38,15 @@ class Mode(StrEnum):
     TRAIN = "train"
 
 
+class FloatType(StrEnum):
+    """Floating-point type of a network."""
+
+    BFLOAT16 = "bfloat16"
+    FLOAT16 = "float16"
+    FLOAT32 = "float32"
+    FLOAT64 = "float64"
+
+
 class Layout(StrEnum):
     """Order of the axes of an image."""
 
@@ -52,9 +61,21 @@ Set: TypeAlias = Annotated[
 Symbolic: TypeAlias = Annotated[
     list[str] | None, typer.Option("--symbolic", metavar="DIM", help="Keep a dim as a symbol; repeatable.")
 ]
-Train: TypeAlias = Annotated[bool, typer.Option("--train", help="The same as --mode train.")]
+Train: TypeAlias = Annotated[
+    bool, typer.Option("--train", help="The same as --mode train, which is not a step of training.")
+]
 ModeChoice: TypeAlias = Annotated[
-    Mode | None, typer.Option("--mode", help="Evaluation or training mode of the operations.", show_default="eval")
+    Mode | None,
+    typer.Option(
+        "--mode",
+        help="Mode of the operations. train: batch statistics and dropout in a forward pass; "
+        "no backward pass, no update.",
+        show_default="eval",
+    ),
+]
+Dtype: TypeAlias = Annotated[
+    FloatType | None,
+    typer.Option("--dtype", help="Type of floating-point inputs and parameters.", show_default="the spec's"),
 ]
 Unroll: TypeAlias = Annotated[bool, typer.Option("--unroll", help="A row for every instance of a repeated block.")]
 Depth: TypeAlias = Annotated[
@@ -118,13 +139,17 @@ def read_selection(sort: str | None, top: int | None, filter_: list[str] | None)
 
 
 def read_program(
-    spec: str, settings: list[str] | None, symbolic: list[str] | None = None, training: bool = False
+    spec: str,
+    settings: list[str] | None,
+    symbolic: list[str] | None = None,
+    training: bool = False,
+    dtype: FloatType | None = None,
 ) -> Program:
     """Return the program of a spec with the settings of the command line."""
     from netcalc.spec import elaborate, load_document
 
     values = read_settings(settings)
-    program = elaborate(load_document(spec), values, symbolic=symbolic or (), training=training)
+    program = elaborate(load_document(spec), values, symbolic=symbolic or (), training=training, dtype=dtype)
     if program.warnings:
         from netcalc.cli.output import print_warnings
 

@@ -40,12 +40,13 @@ def report_command(view: View) -> Callable[..., None]:
         output: options.Output = None,
         mode: options.ModeChoice = None,
         train: options.Train = False,
+        dtype: options.Dtype = None,
     ) -> None:
         from netcalc.analysis.cost import analyse
         from netcalc.cli.output import terminal_for, write
         from netcalc.render.page import page_markdown, page_text
 
-        program = options.read_program(spec, set_, symbolic, options.is_training(mode, train))
+        program = options.read_program(spec, set_, symbolic, options.is_training(mode, train), dtype)
         analysis = analyse(program, convention)
         selection = options.read_selection(sort, top, filter_)
         if format_ in (Format.JSON, Format.CSV):

@@ -10,7 +10,8 @@ or traced tensors.
 
 --trace takes the path of a row of netcalc shapes: a layer (layer1.0.conv1), a group or a repeat as a whole (layer1), or
 a range of iterations (layers.0-11.attn); * matches any part. --output writes a traced tensor under its path, or as
-trace.PATH if an output has that name.
+trace.PATH if an output has that name. With --mode train it also writes updated buffers, such as running statistics,
+under their paths.
 """
 
 from __future__ import annotations
@@ -52,7 +53,12 @@ Trace: TypeAlias = Annotated[
 ]
 Tensors: TypeAlias = Annotated[
     str | None,
-    typer.Option("--output", "-o", metavar="FILE", help="Write outputs and traced tensors to .npz or .safetensors."),
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="FILE",
+        help="Write outputs, traced tensors, updated buffers.",
+    ),
 ]
 Plan: TypeAlias = Annotated[
     PlanChoice, typer.Option("--plan", help="Planned as a whole, or one reference kernel after the other.")
@@ -83,6 +89,7 @@ def command(
     wide: options.Wide = False,
     mode: options.ModeChoice = None,
     train: options.Train = False,
+    dtype: options.Dtype = None,
     plan: Plan = PlanChoice.FAST,
     threads: Threads = None,
     profile: Profile = False,
@@ -94,7 +101,7 @@ def command(
     from netcalc.engine.run import forward
     from netcalc.render.progress import Progress
 
-    program = options.read_program(spec, set_, training=options.is_training(mode, train))
+    program = options.read_program(spec, set_, training=options.is_training(mode, train), dtype=dtype)
     arrays = _read_inputs(inputs or [])
     with Progress() as progress:
         result = forward(
@@ -166,6 +173,7 @@ def _csv(result: RunResult, outputs: tuple[TraceRow, ...], layers: Sequence[Laye
 
 def _origin(program: Program, arrays: Mapping[str, Any], weights: Sequence[str], seed: int) -> str:
     """A sentence that says which inputs and weights were drawn and which were read."""
+    from netcalc.analysis.notes import TRAINING_MODE
     from netcalc.analysis.walk import parameters
 
     drawn = [spec.name for spec in program.inputs if spec.name not in arrays and spec.default is None]
@@ -174,7 +182,8 @@ def _origin(program: Program, arrays: Mapping[str, Any], weights: Sequence[str],
         parts.append(f"weights from {', '.join(weights)}")
     elif next(parameters(program), None) is not None:
         parts.append(f"weights drawn with seed {seed}")
-    return f"{program.name}: {'; '.join(parts) or 'nothing drawn'}"
+    origin = f"{program.name}: {'; '.join(parts) or 'nothing drawn'}"
+    return f"{origin}\n{TRAINING_MODE}" if program.training else origin
 
 
 def _read_inputs(texts: list[str]) -> dict[str, Any]:
@@ -199,12 +208,20 @@ def _read_inputs(texts: list[str]) -> dict[str, Any]:
 
 
 def _save(result: RunResult, file: str | None) -> None:
-    """Write outputs and traced tensors to a file, if one is given."""
+    """Write outputs, traced tensors and updated buffers to a file, if one is given."""
     if file is None:
         return
     from netcalc.numerics.tensor_files import write_tensors
 
-    write_tensors(file, {**result.outputs, **_traced(result)})
+    write_tensors(file, written_tensors(result))
+
+
+def written_tensors(result: RunResult) -> dict[str, Any]:
+    """Return outputs, traced tensors and updated buffers by name, without collisions."""
+    tensors = {**result.outputs, **_traced(result)}
+    for path, array in result.buffers.items():
+        tensors[f"buffers.{path}" if path in tensors else path] = array
+    return tensors
 
 
 def _traced(result: RunResult) -> dict[str, Any]:

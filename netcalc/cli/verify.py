@@ -38,12 +38,13 @@ def command(
     wide: options.Wide = False,
     mode: options.ModeChoice = None,
     train: options.Train = False,
+    dtype: options.Dtype = None,
 ) -> None:
     """Run and check the network, or check a file of weights."""
     from netcalc.cli import EXIT_CHECK
     from netcalc.cli.output import terminal_for, write
 
-    program = options.read_program(spec, set_, training=options.is_training(mode, train))
+    program = options.read_program(spec, set_, training=options.is_training(mode, train), dtype=dtype)
     selection = options.read_selection(sort, top, filter_)
     terminal = terminal_for(output, wide=wide)
     if weights:

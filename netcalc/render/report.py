@@ -85,9 +85,12 @@ def _head(analysis: Analysis, view: View, layout: str) -> Iterator[Line]:
         for name, value in zip(program.output_names, program.main.outputs, strict=True)
         if value.type is not None
     )
-    mode = " (training mode)" if program.training else ""
     yield Line(f": {program.about}" if program.about else " ", program.name)
-    yield Line(f"{inputs or 'no inputs'} → {outputs}{mode}")
+    yield Line(f"{inputs or 'no inputs'} → {outputs}")
+    if program.training:
+        from netcalc.analysis.notes import TRAINING_MODE
+
+        yield Line(TRAINING_MODE)
     if view in ("flops", "summary"):
         yield Line(f"counted as {analysis.convention.name} does: {analysis.convention.about}")
 

@@ -49,7 +49,7 @@ def run_page(
 
     ``layers`` are the layers of the profile to show; ``omitted`` is the number of traced tensors left out.
     """
-    yield Paragraph([Line(origin)])
+    yield Paragraph([Line(text) for text in origin.splitlines()])
     if result.trace:
         yield statistics_table("trace", result.trace)._replace(omitted=omitted)
     yield statistics_table("output", outputs)

@@ -13,8 +13,10 @@ from typing import Any
 
 from netcalc.diagnostics import Diagnostic, NetcalcError, Related
 from netcalc.dims import assumptions
+from netcalc.dtypes import DTYPES, FLOATS, DType
 from netcalc.ir import Body, Program
 from netcalc.ir.paths import Claim, path_collisions
+from netcalc.opdef import Context
 from netcalc.spec.checkpoint import checkpoint_entries
 from netcalc.spec.elaboration import Elaboration
 from netcalc.spec.library import Loaded
@@ -36,6 +38,7 @@ def elaborate(
     *,
     symbolic: Collection[str] = (),
     training: bool = False,
+    dtype: str | None = None,
 ) -> Program:
     """Return the program of a spec.
 
@@ -44,14 +47,16 @@ def elaborate(
         settings: values of dims and vars by name, in place of the spec's own.
         symbolic: names of dims that stay symbols.
         training: elaborate the training mode of each operation.
+        dtype: element type of floating-point tensors; None for the spec's own.
 
     Raises:
         NetcalcError: with every independent error found.
     """
     document, cursor = loaded.document, loaded.cursor
+    ctx = Context(training=training, dtype=document.dtype if dtype is None else _float_type(dtype))
     with assumptions() as assumed:
         used = resolve_settings(loaded, settings or {}, symbolic)
-        elaboration = Elaboration(loaded, used, training, elaborate_lines)
+        elaboration = Elaboration(loaded, used, ctx, elaborate_lines)
         main = elaboration.main
         scope = elaboration.root_scope(main, patches=elaboration.patches)
         inputs = list(program_inputs(elaboration, scope))
@@ -74,7 +79,7 @@ def elaborate(
         inputs=tuple(inputs),
         output_names=tuple(outputs),
         training=training,
-        dtype=document.dtype,
+        dtype=ctx.dtype,
         init=tuple(document.init.items()),
         about=document.about,
         source=document.source,
@@ -111,3 +116,11 @@ def _shared_paths(main: Body) -> Iterator[Diagnostic]:
 def _calls(claim: Claim) -> Iterator[Related]:
     """Yield the calls around a line, innermost first."""
     return (Related(f"in {call.body.block!r}, called here", call.span) for call in reversed(claim.calls))
+
+
+def _float_type(name: str) -> DType:
+    found = next((dtype for dtype in DTYPES if dtype == name and dtype in FLOATS), None)
+    if found is None:
+        hint = f"known here: {', '.join(dtype for dtype in DTYPES if dtype in FLOATS)}"
+        raise NetcalcError(Diagnostic("E502", f"a network cannot have the element type {name!r}", hint=hint))
+    return found

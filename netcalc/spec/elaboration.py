@@ -28,10 +28,10 @@ class Elaboration:
     in, since it depends on the modules that call it.
     """
 
-    def __init__(self, loaded: Loaded, settings: Settings, training: bool, elaborate_lines: Elaborate) -> None:
+    def __init__(self, loaded: Loaded, settings: Settings, ctx: Context, elaborate_lines: Elaborate) -> None:
         self.loaded = loaded
         self.settings = settings
-        self.ctx = Context(training=training, dtype=loaded.document.dtype)
+        self.ctx = ctx
         self.reporter = Reporter()
         self.budget = LineBudget(self.reporter)
         self.bodies: dict[Any, Body] = {}  # by block, arguments, input types and freezing

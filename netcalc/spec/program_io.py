@@ -10,7 +10,7 @@ from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.dtypes import FLOATS, DType, holds
 from netcalc.ir import InputSpec, Value
 from netcalc.spec.cursor import Cursor
-from netcalc.spec.document import DimDecl, Document, InputDecl
+from netcalc.spec.document import DimDecl, InputDecl
 from netcalc.spec.elaboration import Elaboration
 from netcalc.spec.evaluate import evaluate_expression, evaluate_size
 from netcalc.spec.line_inputs import resolve_value
@@ -33,20 +33,19 @@ def program_inputs(elaboration: Elaboration, scope: Scope) -> Iterator[InputSpec
         if present is False:
             scope.defined[name] = Outputs.single(None, place.key_span)
             continue
-        spec = guard(_input_spec, name, decl, place, settings, document) if present else None
+        spec = guard(_input_spec, name, decl, place, elaboration) if present else None
         value = Value(spec.type if spec else None, name, place.key_span)
         scope.defined[name] = Outputs.single(value, place.key_span)
         yield spec or InputSpec(name, TensorType(()))
 
 
-def _input_spec(
-    name: str, decl: InputDecl, place: Cursor, settings: Mapping[str, Any], document: Document
-) -> InputSpec:
+def _input_spec(name: str, decl: InputDecl, place: Cursor, elaboration: Elaboration) -> InputSpec:
+    settings, dims = elaboration.settings, elaboration.loaded.document.dims
     sizes = place["shape"] if isinstance(place.data, dict) else place
     # an empty input is a mistake, unless the spec has a dim that may be 0
-    least = 0 if any(isinstance(dim, DimDecl) and dim.min == 0 for dim in document.dims.values()) else 1
+    least = 0 if any(isinstance(dim, DimDecl) and dim.min == 0 for dim in dims.values()) else 1
     shape = tuple(evaluate_size(size, settings, least) for size in sizes.elements())
-    dtype = decl.dtype or document.dtype
+    dtype = decl.dtype or elaboration.ctx.dtype
     low = high = None
     if decl.range is not None:
         low, high = _range(place["range"], settings, dtype)

@@ -11,9 +11,13 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 import netcalc as package
+from netcalc.analysis.memory import Memory
+from netcalc.cli.run import written_tensors
+from netcalc.diagnostics import NetcalcError
 from netcalc.engine import run
 from netcalc.engine.plan import Plan
 from netcalc.engine.preflight import build_plan
+from netcalc.engine.run import RunResult
 from netcalc.ir import Program
 from netcalc.ops.rectifier import ReLU
 from tests.conftest import CommandResult
@@ -211,3 +215,56 @@ def test_several_files_of_weights_are_one_checkpoint(netcalc: Callable[..., Comm
     assert netcalc("verify", "net.yaml", *both, "--cast").out.startswith("a.safetensors, b.safetensors: 2 tensors; ")
     assert netcalc("verify", "net.yaml", "-w", ".", "--cast").code == 0
     assert netcalc("verify", "net.yaml", "-w", ".").code == 1
+
+
+def test_training_mode_writes_updated_buffers(netcalc: Callable[..., CommandResult]) -> None:
+    text = "netcalc: 1\ninputs: {x: [4, 3, 2, 2]}\nlayers: [{name: bn, batch_norm: {}}]\n"
+    Path("net.yaml").write_text(text)
+    x = np.random.default_rng(0).normal(2, 3, (4, 3, 2, 2)).astype("float32")
+    np.save("x.npy", x)
+    trained = netcalc("run", "net.yaml", "-i", "x=x.npy", "--mode", "train", "-o", "out.safetensors")
+    assert "training mode: a forward pass; no backward pass, no update" in trained.out
+    written = load_file("out.safetensors")
+    assert set(written) == {"output", "bn.running_mean", "bn.running_var", "bn.num_batches_tracked"}
+    np.testing.assert_allclose(written["bn.running_mean"], 0.1 * x.mean((0, 2, 3)), rtol=1e-5)
+    np.testing.assert_allclose(written["bn.running_var"], 0.9 + 0.1 * x.var((0, 2, 3), ddof=1), rtol=1e-5)
+    assert written["bn.num_batches_tracked"] == 1
+    netcalc("run", "net.yaml", "-i", "x=x.npy", "-o", "eval.npz")
+    assert np.load("eval.npz").files == ["output"]
+
+
+def test_buffers_do_not_replace_outputs_of_their_names() -> None:
+    arrays = {"a.b": np.zeros(1)}
+    result = RunResult("net", 0, arrays, (), {"a.b": np.ones(1), "c": np.ones(2)}, Memory(0, 0, 0, 0, ""), "reference")
+    assert {name: array.sum() for name, array in written_tensors(result).items()} == {
+        "a.b": 0,
+        "buffers.a.b": 1,
+        "c": 2,
+    }
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16", "float64"])
+def test_dtype_sets_the_type_of_inputs_weights_and_outputs(netcalc: Callable[..., CommandResult], dtype: str) -> None:
+    record = json.loads(netcalc("run", SMALL, "--dtype", dtype, "-f", "json").out)
+    assert {output["dtype"] for output in record["outputs"].values()} == {dtype}
+    assert netcalc("verify", SMALL, "--dtype", dtype).code == 0
+    for command in ("shapes", "params", "flops", "summary"):
+        assert netcalc(command, SMALL, "--dtype", dtype).code == 0
+    assert dtype in netcalc("explain", SMALL, "stem", "--dtype", dtype).out
+    assert dtype in netcalc("compare", SMALL, SMALL, "--dtype", dtype, "-f", "json").out
+    size = {"bfloat16": 2, "float16": 2, "float64": 8}[dtype]
+    totals = [json.loads(netcalc("params", SMALL, *o, "-f", "json").out)["totals"] for o in ([], ["--dtype", dtype])]
+    assert totals[1]["weight_bytes"] * 4 == totals[0]["weight_bytes"] * size
+
+
+def test_weights_of_the_type_that_dtype_names(netcalc: Callable[..., CommandResult]) -> None:
+    save_file({"fc.weight": np.eye(3, dtype="float16"), "fc.bias": np.ones(3, "float16")}, "w.safetensors")
+    Path("net.yaml").write_text("netcalc: 1\ninputs: {x: [1, 3]}\nlayers: [{name: fc, linear: 3}]\n")
+    assert netcalc("verify", "net.yaml", "-w", "w.safetensors").code == 1
+    assert netcalc("verify", "net.yaml", "-w", "w.safetensors", "--dtype", "float16").code == 0
+
+
+def test_dtype_is_a_floating_point_type() -> None:
+    with pytest.raises(NetcalcError, match="E502: a network cannot have the element type 'int8'"):
+        package.load("mlp", dtype="int8")
+    assert package.load("mlp", dtype="float64").run().outputs["output"].dtype == np.float64

@@ -49,14 +49,16 @@ def _patches_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("spec", TRANSFORMERS_MODELS)
 def test_saved_by_transformers(spec: str, tmp_path: Path) -> None:
-    """A file, and the names that the tensors have in memory."""
+    """A folder with a file, one with shards and an index, and the names that the tensors have in memory."""
     case = TRANSFORMERS_MODELS[spec]
     model, program = transformers_model(case), built(spec, **case.settings)
     inputs = drawn_inputs(program)
     expected = reference_outputs(model, inputs, **case.arguments)
-    model.save_pretrained(tmp_path)
+    model.save_pretrained(tmp_path / "file")
+    model.save_pretrained(tmp_path / "shards", max_shard_size="20KB")
+    assert (tmp_path / "shards" / "model.safetensors.index.json").is_file()
     state = {name: tensor.numpy() for name, tensor in model.state_dict().items()}
-    for weights in (tmp_path / "model.safetensors", state):
+    for weights in (tmp_path / "file", tmp_path / "shards", state):
         assert_same_outputs(program, inputs, weights, expected)
 
 
@@ -79,8 +81,8 @@ def test_the_command(spec: str, tmp_path: Path, netcalc: Callable[..., Any]) -> 
     model, program = transformers_model(case), built(spec, **case.settings)
     inputs = drawn_inputs(program)
     expected = reference_outputs(model, inputs)
-    model.save_pretrained(tmp_path)
-    arguments = ["run", spec, "--weights", str(tmp_path / "model.safetensors"), "-o", str(tmp_path / "out.npz")]
+    model.save_pretrained(tmp_path / "model", max_shard_size="20KB")
+    arguments = ["run", spec, "--weights", str(tmp_path / "model"), "-o", str(tmp_path / "out.npz")]
     # one process: torch has threads already, beside which no process should be forked
     arguments += ["--plan", "reference", *(f"--set={name}={value}" for name, value in case.settings.items())]
     for name, array in inputs.items():

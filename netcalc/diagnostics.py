@@ -86,7 +86,7 @@ class Diagnostic(NamedTuple):
     span: Span | None = None
     related: tuple[Related, ...] = ()
     chain: tuple[Related, ...] = ()  # block calls and iterations around the place, outermost first
-    bindings: Mapping[str, str] = {}  # block arguments and loop variables in force
+    bindings: Mapping[str, Any] = {}  # block arguments and loop variables in force
     hint: str | None = None
 
     @property
@@ -132,6 +132,23 @@ class RuleError(Exception):
         self.code = code
         self.hint = hint
         self.fixes = tuple(fixes)
+
+
+def written(value: Any, *, quoted: bool = False) -> str:
+    """Return plain data as a spec writes it, in flow style; text in quotes if ``quoted``, or if it is empty.
+
+    >>> written([1, True, None, "same"]), written({"out": "a"}, quoted=True)
+    ('[1, true, null, same]', "{out: 'a'}")
+    """
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    if isinstance(value, str):
+        return f"'{value}'" if quoted or not value else value
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(written(item, quoted=quoted) for item in value) + "]"
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{key}: {written(item, quoted=quoted)}" for key, item in value.items()) + "}"
+    return str(value)
 
 
 def nearest(name: str, candidates: Iterable[str]) -> str | None:

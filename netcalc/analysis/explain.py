@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from netcalc.analysis.conventions import Convention
 from netcalc.analysis.cost import Analysis, Row
@@ -16,7 +17,7 @@ from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
 from netcalc.dims import Dim
 from netcalc.ir import Body, OpNode, Program, Tie, Value
 from netcalc.ir.build import infer
-from netcalc.opdef import KINDS, Context, Kind, Operation, Param, Term, WorkingLine, attribute_text
+from netcalc.opdef import KINDS, Context, Kind, Operation, Param, Term, WorkingLine
 
 __all__ = ["Explanation", "Section", "explain"]
 
@@ -52,7 +53,7 @@ class Explanation:
     inputs: tuple[Value, ...]
     outputs: tuple[Value, ...]
     repeat: int
-    attributes: dict[str, str]
+    attributes: dict[str, Any]
     sections: tuple[Section, ...]
     convention: str
 
@@ -102,7 +103,7 @@ def _operation(analysis: Analysis, row: Row, node: OpNode) -> Explanation:
         row.inputs,
         row.outputs,
         row.repeat,
-        {name: attribute_text(getattr(node.op, name)) for name in type(node.op).model_fields},
+        {name: getattr(node.op, name) for name in type(node.op).model_fields},
         tuple(section for section in sections if section.steps),
         analysis.convention.name,
     )

@@ -11,14 +11,13 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import compress, pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from netcalc.analysis.cost import Row
 from netcalc.analysis.figures import FIGURES
 from netcalc.analysis.summary import Layer
 from netcalc.dims import Dim
 from netcalc.ir import OpNode, join
-from netcalc.opdef import attribute_text
 
 __all__ = ["Match", "match_layers"]
 
@@ -36,7 +35,7 @@ class Match:
     label: str
     repeat: int
     layers: tuple[Layer | None, ...]
-    attributes: Mapping[str, tuple[str | None, ...]]
+    attributes: Mapping[str, tuple[Any, ...]]
     children: tuple[Match, ...]
     differs: bool
 
@@ -191,7 +190,7 @@ def _layer(row: _CountedRow, path: str) -> Layer:
     return Layer.of(row.row._replace(path=path, title=path, ranges=(), compute_cost=lambda: cost, repeat=1))
 
 
-def _different_attributes(rows: Sequence[Row | None]) -> dict[str, tuple[str | None, ...]]:
+def _different_attributes(rows: Sequence[Row | None]) -> dict[str, tuple[Any, ...]]:
     """Return the attributes that differ, if all rows that exist are the same kind of operation."""
     nodes = [None if row is None else row.node for row in rows]
     operations = [node.op for node in nodes if isinstance(node, OpNode)]
@@ -204,7 +203,7 @@ def _different_attributes(rows: Sequence[Row | None]) -> dict[str, tuple[str | N
         if any(getattr(op, name) != getattr(operations[0], name) for op in operations)
     ]
     return {
-        name: tuple(attribute_text(getattr(node.op, name)) if isinstance(node, OpNode) else None for node in nodes)
+        name: tuple(getattr(node.op, name) if isinstance(node, OpNode) else None for node in nodes)
         for name in different
     }
 

@@ -17,8 +17,8 @@ VERSIONS: dict[str, int] = {
     "params": 1,
     "flops": 1,
     "summary": 1,
-    "compare": 1,
-    "explain": 1,
+    "compare": 2,
+    "explain": 2,
     "run": 1,
     "verify": 1,
     "weights": 1,
@@ -27,7 +27,7 @@ VERSIONS: dict[str, int] = {
     "ops": 1,
     "operation": 1,
     "block": 1,
-    "errors": 1,
+    "errors": 2,
 }
 
 #: For each type of result, the module of this package and the function that writes its record.

@@ -6,7 +6,7 @@ Totals, operations and layers have the figures that :mod:`netcalc.analysis.figur
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import cast
+from typing import Any, cast
 
 from typing_extensions import TypedDict
 
@@ -14,7 +14,7 @@ from netcalc.analysis.compare import COMPARED, Comparison, Match, OperationMatch
 from netcalc.analysis.summary import Layer
 from netcalc.dims import Dim
 from netcalc.records import schema_id
-from netcalc.records.values import Count, Shape, TensorRecord, count, shapes, tensor
+from netcalc.records.values import Count, Shape, TensorRecord, attribute, count, shapes, tensor
 from netcalc.version import __version__
 
 __all__ = ["ComparisonRecord", "comparison_record"]
@@ -63,7 +63,7 @@ class ComparedMatch(TypedDict):
     """Number of instances."""
     layers: list[ComparedLayer | None]
     """The layer of each network, null where it has none."""
-    attributes: dict[str, list[str | None]]
+    attributes: dict[str, list[Any]]
     """Attributes of the operation that differ."""
     difference: ComparedDifference
 
@@ -129,7 +129,7 @@ def _match(match: Match) -> ComparedMatch:
         "path": match.path,
         "repeat": match.repeat,
         "layers": [None if layer is None else _layer(layer) for layer in match.layers],
-        "attributes": {name: list(values) for name, values in match.attributes.items()},
+        "attributes": {name: [attribute(value) for value in values] for name, values in match.attributes.items()},
         "difference": cast("ComparedDifference", difference),
     }
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from typing_extensions import TypedDict
 
 from netcalc.diagnostics import CODES, Diagnostic, NetcalcError, Related, Span
 from netcalc.records import schema_id
+from netcalc.records.values import plain
 from netcalc.version import __version__
 
 __all__ = ["ErrorsRecord", "error_record", "errors_record"]
@@ -48,7 +50,7 @@ class DiagnosticRecord(TypedDict):
     related: list[RelatedRecord]
     chain: list[RelatedRecord]
     """Blocks and repeats that led to the place, outermost first."""
-    bindings: dict[str, str]
+    bindings: dict[str, Any]
     """Arguments in force at the place."""
     hint: str | None
 
@@ -84,7 +86,7 @@ def _diagnostic(diagnostic: Diagnostic) -> DiagnosticRecord:
         "at": _span(diagnostic.span),
         "related": _related(diagnostic.related),
         "chain": _related(diagnostic.chain),
-        "bindings": dict(diagnostic.bindings),
+        "bindings": plain(dict(diagnostic.bindings)),
         "hint": diagnostic.hint,
     }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from typing_extensions import TypedDict
 
@@ -10,7 +11,7 @@ from netcalc.analysis.explain import Explanation
 from netcalc.ir import Value
 from netcalc.opdef import WorkingLine
 from netcalc.records import schema_id
-from netcalc.records.values import Shape, shapes
+from netcalc.records.values import Shape, attribute, shapes
 from netcalc.version import __version__
 
 __all__ = ["ExplanationRecord", "explanation_record"]
@@ -54,7 +55,8 @@ class ExplanationRecord(TypedDict):
     outputs: list[Shape]
     repeat: int
     """Number of instances."""
-    attributes: dict[str, str]
+    attributes: dict[str, Any]
+    """Values as in a spec; an operation is its name, or a mapping from its name to the attributes that are set."""
     sections: list[SectionRecord]
 
 
@@ -72,7 +74,7 @@ def explanation_record(explanation: Explanation) -> ExplanationRecord:
         "inputs": _shapes(explanation.inputs),
         "outputs": _shapes(explanation.outputs),
         "repeat": explanation.repeat,
-        "attributes": dict(explanation.attributes),
+        "attributes": {name: attribute(value) for name, value in explanation.attributes.items()},
         "sections": [
             {"title": section.title, "rule": section.rule, "steps": [_step(step) for step in section.steps]}
             for section in explanation.sections

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, TypeAlias
 
+from pydantic import BaseModel
 from typing_extensions import TypedDict
 
 from netcalc.dims import Dim, Poly
+from netcalc.opdef import Operation
 from netcalc.tensor_type import TensorType
 
-__all__ = ["Count", "Shape", "TensorRecord", "count", "plain", "shape", "shapes", "tensor"]
+__all__ = ["Count", "Shape", "TensorRecord", "attribute", "count", "plain", "shape", "shapes", "tensor"]
 
 #: A whole number, or the formula of a count that depends on a symbolic dim.
 Count: TypeAlias = int | str
@@ -42,6 +44,22 @@ def shapes(types: Iterable[TensorType]) -> list[Shape]:
 def tensor(type_: TensorType) -> TensorRecord:
     """Return the type of a tensor as JSON."""
     return {"shape": shape(type_.shape), "dtype": type_.dtype}
+
+
+def attribute(value: Any) -> Any:
+    """Return an attribute as JSON; an operation is its name, or a mapping from its name to what is set."""
+    if isinstance(value, Operation):
+        given = {
+            name: attribute(getattr(value, name))
+            for name, field in type(value).model_fields.items()
+            if getattr(value, name) != field.default
+        }
+        return {value.name: given} if given else value.name
+    if isinstance(value, BaseModel):
+        return {name: attribute(getattr(value, name)) for name in type(value).model_fields}
+    if isinstance(value, (list, tuple)):
+        return [attribute(item) for item in value]
+    return plain(value)
 
 
 def plain(value: Any) -> Any:

@@ -10,6 +10,7 @@ from netcalc.analysis.conventions import CONVENTIONS
 from netcalc.analysis.figures import Figure
 from netcalc.analysis.summary import Layer
 from netcalc.dims import Dim
+from netcalc.opdef import attribute_text
 from netcalc.render.table import ALWAYS, Column, Kind, Row, Sides, Table
 
 __all__ = ["attributes_table", "figures_of", "layers_table", "match_row", "operations_table", "titled", "tree_rows"]
@@ -97,7 +98,7 @@ def attributes_table(comparison: Comparison) -> Table:
     """The attributes that differ between layers of one path and operation; a difference that many layers share once."""
     differences: dict[tuple[str, str, tuple[str | None, ...]], list[Match]] = {}
     for match in comparison.rows():
-        for name, values in match.attributes.items():
+        for name, values in _texts(match).items():
             op = next(layer.op for layer in match.layers if layer is not None)
             differences.setdefault((op, name, values), []).append(match)
     columns = [Column("attribute", "prose"), *(Column(name, "prose") for name in comparison.names)]
@@ -107,6 +108,15 @@ def attributes_table(comparison: Comparison) -> Table:
         for (op, name, values), matches in differences.items()
     ]
     return Table(columns, rows)
+
+
+def _texts(match: Match) -> dict[str, tuple[str | None, ...]]:
+    """Return the attributes that differ as text, None for a network without the layer."""
+    missing = [layer is None for layer in match.layers]
+    return {
+        name: tuple(None if absent else attribute_text(value) for absent, value in zip(missing, values, strict=True))
+        for name, values in match.attributes.items()
+    }
 
 
 def _largest(match: OperationMatch) -> int:

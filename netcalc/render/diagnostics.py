@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from netcalc.diagnostics import Diagnostic, Related, Span
+from netcalc.diagnostics import Diagnostic, Related, Span, written
 from netcalc.render.text import PLAIN, Terminal, clean, padded, width_of
 
 __all__ = ["render_diagnostic", "render_diagnostics"]
@@ -36,7 +36,7 @@ def render_diagnostic(diagnostic: Diagnostic, terminal: Terminal = PLAIN) -> str
         lines += _snippet(span, margin, terminal, kind)
     notes = [*_placed(diagnostic.related), *_calls(diagnostic.chain)]
     if diagnostic.bindings:
-        bound = ", ".join(f"{name}={_shortened(value)}" for name, value in diagnostic.bindings.items())
+        bound = ", ".join(f"{name}={_shortened(written(value))}" for name, value in diagnostic.bindings.items())
         notes.append(f"with {bound}")
     mark = terminal.styled(f"{margin} = ", "place")
     lines += (mark + clean(note) for note in notes)

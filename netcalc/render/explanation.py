@@ -7,7 +7,7 @@ from typing import Any
 
 from netcalc.analysis.explain import Explanation
 from netcalc.dims import Dim, Poly
-from netcalc.opdef import WorkingLine
+from netcalc.opdef import WorkingLine, attribute_text
 from netcalc.render.numbers import exact, repeated, shapes_text
 from netcalc.render.page import Line, Page, Paragraph
 from netcalc.render.table import Column, Row, Table
@@ -45,7 +45,7 @@ def _head(explanation: Explanation, spec: str) -> Iterator[Line]:
     inputs, outputs = (shapes_text(v.type for v in side) for side in (explanation.inputs, explanation.outputs))
     yield Line(f"{inputs or 'no inputs'} → {outputs}")
     if explanation.attributes:
-        attributes = ", ".join(f"{key}={value}" for key, value in explanation.attributes.items())
+        attributes = ", ".join(f"{key}={attribute_text(value)}" for key, value in explanation.attributes.items())
         yield Line("", attributes, "dim")
     if explanation.source:
         yield Line("", f"source: {explanation.source}", "dim", hanging="  ")

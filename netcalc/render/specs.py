@@ -7,6 +7,7 @@ from itertools import groupby
 from typing import Any
 
 from netcalc.analysis.spec_reference import SettingReference, SpecReference, TensorReference
+from netcalc.diagnostics import written
 from netcalc.dims import Poly
 from netcalc.render.numbers import exact
 from netcalc.render.page import Line, Page, Paragraph
@@ -78,7 +79,7 @@ def settings_data(spec: SpecReference) -> Table:
     """Dims and vars of a spec with all fields, for CSV."""
     fields = ("kind", "name", "type", "default", "expression", "limits", "about")
     rows = [
-        Row([kind, s.name, s.type, _written(s.default), s.expression, s.limits, s.about])
+        Row([kind, s.name, s.type, written(s.default), s.expression, s.limits, s.about])
         for kind, settings in (("dim", spec.dims), ("var", spec.vars))
         for s in settings
     ]
@@ -113,7 +114,7 @@ def _default(setting: SettingReference) -> str:
     value = setting.default
     if isinstance(value, Poly) and not setting.expression:
         return "symbolic"
-    shown = _written(value)
+    shown = written(value)
     return f"{shown} = {_formula(setting.expression)}" if setting.expression else shown
 
 
@@ -121,17 +122,6 @@ def _formula(expression: str) -> str:
     """Return an expression without its ``${}`` if it is the whole text."""
     whole = expression.startswith("${") and expression.endswith("}") and expression.count("${") == 1
     return expression[2:-1] if whole else expression
-
-
-def _written(value: Any) -> str:
-    """Return a value as YAML writes it."""
-    if value is None or isinstance(value, bool):
-        return {None: "null", True: "true", False: "false"}[value]
-    if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{key}: {_written(item)}" for key, item in value.items()) + "}"
-    if isinstance(value, (list, tuple)):
-        return "[" + ", ".join(map(_written, value)) + "]"
-    return str(value) or "''"
 
 
 def _tensors(title: str, tensors: Sequence[TensorReference]) -> Table:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from netcalc.diagnostics import written
 from netcalc.dims import Poly
 
 __all__ = ["TYPES", "Declaration", "declare_argument", "declare_variable", "former_names"]
@@ -41,9 +42,10 @@ class Declaration(NamedTuple):
                 return None
             raise ValueError(f"should be {_described(self.type)}, not null")
         if not _fits(value, self.type):
-            raise ValueError(f"should be {_described(self.type)}, not {_shown(value)}")
+            raise ValueError(f"should be {_described(self.type)}, not {written(value, quoted=True)}")
         if self.choices and value not in self.choices:
-            raise ValueError(f"should be one of {', '.join(map(_shown, self.choices))}, not {_shown(value)}")
+            choices = ", ".join(written(choice, quoted=True) for choice in self.choices)
+            raise ValueError(f"should be one of {choices}, not {written(value, quoted=True)}")
         for item in value if isinstance(value, (list, tuple)) else (value,):
             if isinstance(item, (int, float)) and not isinstance(item, bool):
                 if self.minimum is not None and item < self.minimum:
@@ -100,7 +102,7 @@ def _from_mapping(name: str, value: Mapping[str, Any]) -> Declaration:
         raise ValueError("choices should be a list")
     for limit in ("min", "max"):
         if not _fits(value.get(limit, 0), "float"):
-            raise ValueError(f"{limit} should be a number, not {_shown(value[limit])}")
+            raise ValueError(f"{limit} should be a number, not {written(value[limit], quoted=True)}")
     return Declaration(
         name,
         type_,
@@ -149,12 +151,6 @@ def _fits(value: Any, type_: str) -> bool:
     if type_ == "float":
         return isinstance(value, (int, float, Poly))
     return isinstance(value, str)
-
-
-def _shown(value: Any) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    return repr(value) if isinstance(value, str) else str(value)
 
 
 def _described(type_: str) -> str:

@@ -30,7 +30,7 @@ class Reporter:
         self.diagnostics: list[Diagnostic] = []
         self.chain: list[Related] = []
 
-    def report(self, error: NetcalcError, bindings: Mapping[str, str] | None = None) -> None:
+    def report(self, error: NetcalcError, bindings: Mapping[str, Any] | None = None) -> None:
         """Record an error; diagnostics without a chain or bindings get the current ones."""
         chain = tuple(self.chain)
         self.diagnostics += (

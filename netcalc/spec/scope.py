@@ -242,13 +242,13 @@ class Scope(Mapping[str, Any]):
         for scope in self.enclosing():
             yield from scope.defined
 
-    def arguments_in_force(self) -> dict[str, str]:
-        """Return the visible block arguments and loop variables as text, innermost first."""
-        shown: dict[str, str] = {}
+    def arguments_in_force(self) -> dict[str, Any]:
+        """Return the visible block arguments and loop variables, innermost first."""
+        found: dict[str, Any] = {}
         for scope in self.enclosing():
             for name, value in scope.variables.items():
-                shown.setdefault(name, str(value).lower() if isinstance(value, bool) else str(value))
-        return shown
+                found.setdefault(name, value)
+        return found
 
     def path_of_line(self, name: str | None, kind: str) -> str:
         """Return a line's path: from its name, its number in a sequence, or its operation or block made unique."""

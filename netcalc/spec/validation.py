@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
+from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean, written
 from netcalc.spec.cursor import Cursor, Path
 from netcalc.spec.document import Document
 from netcalc.spec.foreign_files import foreign_data
@@ -26,6 +26,10 @@ _MESSAGES = {
     "too_short": "has too few entries",
     "too_long": "has too many entries",
 }
+
+
+#: Characters of a value that a message shows.
+_SHOWN = 60
 
 
 def validate(cursor: Cursor) -> Document:
@@ -101,9 +105,13 @@ def _diagnostic(item: Any, loc: Path, at: Cursor, model: type[BaseModel], noun: 
         return Diagnostic("E105", f"the {noun} {name!r} is missing", at.key_span)
     message = _MESSAGES.get(item["type"]) or item["msg"].removeprefix("Value error, ").removeprefix("Input ")
     shown = at.data if isinstance(at.data, (str, int, float, bool, list)) else None
-    got = f", not {shown!r}" if shown is not None and not is_attribute else ""
+    got = "" if shown is None or ", not " in message else f", not {_clipped(written(shown, quoted=True))}"
     owner = ".".join(map(str, loc)) or name
     return Diagnostic("E104", f"{noun} {owner!r}: {message}{got}", at.span)
+
+
+def _clipped(text: str) -> str:
+    return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
 
 
 def _fields_at(model: type[BaseModel], loc: Path) -> list[str]:

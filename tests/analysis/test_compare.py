@@ -83,7 +83,7 @@ def test_a_difference_inside_a_repeat_is_reported_once() -> None:
         ("layers.0.0", 5),
         ("layers.0.down", 5),
     ]
-    assert run.children[0].attributes == {"out": ("8", "16")}
+    assert run.children[0].attributes == {"out": (8, 16)}
     assert run.children[0].figures("params") == (72, 144)
 
 

@@ -9,6 +9,8 @@ from netcalc.analysis.cost import Analysis, Row
 from netcalc.analysis.explain import explain
 from netcalc.diagnostics import NetcalcError
 from netcalc.ir import Program
+from netcalc.opdef import attribute_text
+from netcalc.records import as_dict
 from netcalc.spec import elaborate, load_document
 from netcalc.spec.shipped import shipped
 from tests.spec.harness import layers
@@ -87,10 +89,15 @@ def test_an_operation_as_attribute_is_shown() -> None:
     - {name: r, top_k_router: {k: 2}, as: [w, i]}
     - {name: e, from: [x, w, i], experts: {experts: 4, hidden: 16, activation: {gelu: {approximate: tanh}}}}
     """
-    assert explain(layers(text), "e", NETCALC).attributes["activation"] == "gelu(approximate=tanh)"
+    assert attribute_text(explain(layers(text), "e", NETCALC).attributes["activation"]) == "gelu(approximate=tanh)"
+    record = as_dict(explain(layers(text), "e", NETCALC))["attributes"]
+    assert (record["activation"], record["bias"], record["capacity"]) == (
+        {"gelu": {"approximate": "tanh"}},
+        False,
+        None,
+    )
     plain = layers(text.replace("{gelu: {approximate: tanh}}", "silu"))
-    attributes = explain(plain, "e", NETCALC).attributes
-    assert (attributes["activation"], attributes["bias"], attributes["capacity"]) == ("silu", "false", "null")
+    assert as_dict(explain(plain, "e", NETCALC))["attributes"]["activation"] == "silu"
 
 
 def test_numbers_are_written_in_one_format() -> None:

@@ -157,7 +157,7 @@ def test_all_errors_are_reported_with_their_number(
     assert [line for line in ran.err.splitlines() if line.startswith("error")] == [
         "error[E102]: unknown operation or block 'lineer'",
         "error[E301]: unknown value 'nothing'",
-        "error[E104]: linear attribute 'out': should be at least 1",
+        "error[E104]: linear attribute 'out': should be at least 1, not 0",
     ]  # no error for the line that depends on the first error
     assert ran.err.endswith("\n3 errors\n")
 
@@ -172,7 +172,7 @@ def test_errors_as_json(netcalc: Callable[..., CommandResult], tmp_path: Path, m
     assert (error["at"]["file"], error["at"]["line"]) == ("spec.yaml", 7)
     assert ["1×3×4×4" in error["related"][0]["text"], "1×3×8×8" in error["related"][1]["text"]] == [True, True]
     assert [step["at"]["line"] for step in error["chain"]] == [12, 12]
-    assert error["bindings"] == {"channels": "3", "stride": "2"}
+    assert error["bindings"] == {"channels": 3, "stride": 2}
 
 
 def test_usage_errors_as_json(netcalc: Callable[..., CommandResult]) -> None:

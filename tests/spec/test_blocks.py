@@ -55,7 +55,7 @@ def test_errors_in_a_block_have_the_chain_of_calls() -> None:
     text = BLOCK.replace('{out: "${units}", bias: "${bias}"}', "{out: 0}") + "  - {name: p, twice: {units: 4}}\n"
     (problem,) = problems(text)
     assert [r.text for r in problem.chain] == ["in block 'twice', called here"]
-    assert problem.bindings == {"units": "4", "bias": "true"}
+    assert problem.bindings == {"units": 4, "bias": True}
 
 
 def test_an_error_in_a_repeated_block_is_reported_once() -> None:

@@ -194,3 +194,31 @@ def _drawn(declared: Any, change: str, rng: np.random.Generator) -> np.ndarray:
         return rng.normal(size=shape).astype(np.float32)
     # ids above those of padding and of the start
     return rng.integers(3 if declared.high > 3 else 0, int(declared.high), shape)
+
+
+@pytest.mark.parametrize("global_tokens", [1, 3])
+def test_longformer_with_padding(global_tokens: int) -> None:
+    """Rows of padding are equal too; 21 tokens are no multiple of the window."""
+    config = transformers.LongformerConfig(
+        **BERT | {"max_position_embeddings": 34, "type_vocab_size": 1, "layer_norm_eps": 1e-5},
+        attention_window=8,
+        pad_token_id=1,
+    )
+    model = transformers.LongformerModel(config).eval()
+    rng = np.random.default_rng(0)
+    with torch.no_grad():
+        for name, tensor in model.named_parameters():
+            spread = torch.from_numpy(rng.normal(size=tuple(tensor.shape)).astype(np.float32))
+            tensor.copy_(1 + spread / 4 if "orm" in name and name.endswith("weight") else spread / 4)
+    ids, seen = rng.integers(3, 40, (2, 21)), np.ones((2, 21), np.int64)
+    ids[1, 13:], seen[1, 13:] = 1, 0
+    inputs = {"input_ids": ids, "attention_mask": seen}
+    far = torch.zeros(2, 21, dtype=torch.int64)
+    far[:, :global_tokens] = 1
+    with torch.no_grad():
+        expected = model(**{name: torch.from_numpy(a) for name, a in inputs.items()}, global_attention_mask=far)
+    settings = ENCODER | {"length": 21, "max_length": 34, "window": 8, "global_tokens": global_tokens}
+    weights = {name: tensor.numpy() for name, tensor in model.state_dict().items()}
+    for name, actual in forward(built("longformer-base-4096", **settings), inputs, weights=weights).outputs.items():
+        array = expected[name].numpy()
+        np.testing.assert_allclose(actual, array, rtol=0, atol=1e-5 * np.abs(array).max(), err_msg=name)

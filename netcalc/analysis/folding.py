@@ -146,18 +146,26 @@ def patterns(runs: Sequence[tuple[int, int]]) -> Iterator[Numbers]:
     """
     position = 0
     while position < len(runs):
-        # several runs may alternate within a period; the best number of them leaves the fewest rows
-        alternating, covered = 1, 1
-        for candidate in range(1, min(MAX_ALTERNATING, len(runs) - position) + 1):
-            reached = _repeating(runs, position, candidate)
-            if reached - candidate > covered - alternating:
-                alternating, covered = candidate, reached
+        alternating, covered = _best(runs, position)
+        later, reached = _best(runs, position + 1)
+        if reached - later > covered - alternating:  # the first run is cut, and does not repeat
+            alternating = covered = 1
         found = runs[position : position + covered]
         for offset in range(min(alternating, covered)):
             own = found[offset::alternating]
             (first, length), size = own[0], sum(length for _, length in own)
             yield Numbers(first, size, length, own[1][0] - first) if len(own) > 1 else Numbers(first, size)
         position += covered
+
+
+def _best(runs: Sequence[tuple[int, int]], position: int) -> tuple[int, int]:
+    """Return how many runs alternate within a period from a position, for the fewest rows, and how many they cover."""
+    alternating, covered = 1, 1
+    for candidate in range(1, min(MAX_ALTERNATING, len(runs) - position) + 1):
+        reached = _repeating(runs, position, candidate)
+        if reached - candidate > covered - alternating:
+            alternating, covered = candidate, reached
+    return alternating, covered
 
 
 def _repeating(runs: Sequence[tuple[int, int]], position: int, alternating: int) -> int:

@@ -21,7 +21,7 @@ from netcalc.spec.requirements import unmet_by_call
 from netcalc.spec.scope import Outputs, PartialBody, Poisoned, Scope
 from netcalc.spec.ties import tie_call
 
-__all__ = ["add_call", "bind_call", "elaborate_call"]
+__all__ = ["add_call", "bind_call", "block_results", "check_depth", "elaborate_call"]
 
 
 def elaborate_call(
@@ -90,11 +90,7 @@ def _body(
     key = (id(block), hashable(arguments), types_of(inputs), elaboration.frozen, patches)
     if key in elaboration.bodies:
         return elaboration.bodies[key]
-    reporter = elaboration.reporter
-    if len(reporter.chain) >= MAX_BLOCK_DEPTH:
-        message = f"blocks are nested more than {MAX_BLOCK_DEPTH} deep"
-        hint = f"{block.name!r} may call itself without end"
-        raise NetcalcError(Diagnostic("E204", message, line.cursor.span, hint=hint))
+    check_depth(elaboration, block, line)
     partial = PartialBody(block.name, block.home)
     scope = elaboration.root_scope(partial, dict(arguments), patches)
     for name, outer in zip(block.decl.inputs, inputs, strict=True):
@@ -108,14 +104,32 @@ def _body(
         unmet = unmet_by_call(block.cursor, scope, passed_arguments(block, line), line.target_span)
         if unmet:
             raise NetcalcError(unmet)
-    with reporter.inside(f"in block {block.name!r}, called here", (line.args or line.cursor).key_span):
+    with elaboration.reporter.inside(f"in block {block.name!r}, called here", (line.args or line.cursor).key_span):
         body = _elaborate_body(elaboration, block, partial, scope)
     elaboration.bodies[key] = elaboration.distinct_bodies.distinct(body)
     return elaboration.bodies[key]
 
 
+def check_depth(elaboration: Elaboration, block: Block, line: Line) -> None:
+    """Raise NetcalcError (E204) if a call of the block would be nested too deep."""
+    if len(elaboration.reporter.chain) >= MAX_BLOCK_DEPTH:
+        message = f"blocks are nested more than {MAX_BLOCK_DEPTH} deep"
+        hint = f"{block.name!r} may call itself without end"
+        raise NetcalcError(Diagnostic("E204", message, line.cursor.span, hint=hint))
+
+
 def _elaborate_body(elaboration: Elaboration, block: Block, partial: PartialBody, scope: Scope) -> Body:
-    current = elaboration.lines(block.cursor["layers"], scope, partial.inputs[0] if partial.inputs else None)
+    first = partial.inputs[0] if partial.inputs else None
+    outputs, names = block_results(elaboration, block, scope, first)
+    checkpoint = checkpoint_entries(elaboration.reporter, block.decl.checkpoint, block.cursor, scope)
+    return partial.finish(outputs, checkpoint, names)
+
+
+def block_results(
+    elaboration: Elaboration, block: Block, scope: Scope, current: Value | None
+) -> tuple[list[Value], list[str]]:
+    """Elaborate the lines of a block and return its outputs and their ports."""
+    current = elaboration.lines(block.cursor["layers"], scope, current)
     outputs: list[Value] = []
     if block.decl.outputs is None:
         outputs = [] if current is None else [current]
@@ -123,6 +137,4 @@ def _elaborate_body(elaboration: Elaboration, block: Block, partial: PartialBody
         for item in block.cursor["outputs"].elements():
             value = elaboration.reporter.guard(resolve_value, str(item.data), item, scope, current)
             outputs.append(value or Value(None, str(item.data)))
-    checkpoint = checkpoint_entries(elaboration.reporter, block.decl.checkpoint, block.cursor, scope)
-    ports = [name.split(".")[-1] for name in block.decl.outputs or ["output"]]
-    return partial.finish(outputs, checkpoint, ports)
+    return outputs, [name.split(".")[-1] for name in block.decl.outputs or ["output"]]

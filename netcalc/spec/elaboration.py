@@ -48,10 +48,17 @@ class Elaboration:
         return self._elaborate_lines(self, cursor, scope, current)
 
     def root_scope(
-        self, body: PartialBody, arguments: dict[str, Any] | None = None, patches: tuple[Pending, ...] = ()
+        self,
+        body: PartialBody,
+        arguments: dict[str, Any] | None = None,
+        patches: tuple[Pending, ...] = (),
+        home: Loaded | None = None,
     ) -> Scope:
-        """Return the outermost scope of a body; only the spec's own blocks and patches see its dims and vars."""
-        settings = self.settings if patches else self.settings_of(body.home)
+        """Return the outermost scope of a body, or of the lines of a block from another file (``home``) in it.
+
+        Only the spec's own blocks and patches see its dims and vars.
+        """
+        settings = self.settings if patches else self.settings_of(home or body.home)
         return Scope(body, settings, variables=arguments or {}, patches=patches)
 
     def settings_of(self, home: Loaded) -> Mapping[str, Any]:

@@ -18,7 +18,7 @@ _WORD = re.compile(r"[A-Za-z_]\w*")
 #: Keys of names, paths and descriptions, which are no expressions without ``${}``.
 _TEXT_KEYS = frozenset({"name", "from", "as", "tie", "about", "source", "message"})
 #: Modifiers of a line that hold an expression without ``${}``.
-_EXPRESSION_KEYS = frozenset({"when", "repeat", "share", "freeze"})
+_EXPRESSION_KEYS = frozenset({"when", "repeat", "share", "freeze", "inline"})
 
 
 def evaluate(cursor: Cursor, scope: Mapping[str, Any]) -> Any:

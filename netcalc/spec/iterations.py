@@ -14,7 +14,7 @@ from netcalc.spec.modifiers import condition_holds
 from netcalc.spec.reporter import LineBudget
 from netcalc.spec.scope import Scope
 
-__all__ = ["Iterations", "read_iterations"]
+__all__ = ["Iterations", "is_named_by_variable", "read_iterations"]
 
 
 class Iterations(NamedTuple):
@@ -24,7 +24,9 @@ class Iterations(NamedTuple):
     index_name: str
     item_name: str | None = None
     items: Sequence[Any] = ()
+    start: int = 0  # the index of the first iteration
     varies: bool = False  # True if the line uses a loop variable, so that iterations may differ
+    named: bool = False  # True if its name does, so that each iteration has a name of its own
 
     @property
     def times(self) -> int:
@@ -34,7 +36,7 @@ class Iterations(NamedTuple):
     def variables(self, iteration: int) -> dict[str, Any]:
         """Return the loop variables of one iteration, counted from 0."""
         index = self.indices[iteration]
-        return {self.index_name: index} | ({self.item_name: self.items[index]} if self.item_name else {})
+        return {self.index_name: index} | ({self.item_name: self.items[index - self.start]} if self.item_name else {})
 
 
 def read_iterations(line: Line, scope: Scope, budget: LineBudget) -> Iterations:
@@ -44,50 +46,73 @@ def read_iterations(line: Line, scope: Scope, budget: LineBudget) -> Iterations:
         NetcalcError: E104 or E107 for a malformed ``repeat``.
     """
     cursor = line.modifiers["repeat"]
-    if isinstance(cursor.data, dict):
-        iterations = _from_mapping(cursor, scope)
-    else:
-        iterations = Iterations(_range(cursor, cursor, scope), "index")
+    none = _declared(cursor)
+    loops_over = {none.index_name, none.item_name}
+    none = none._replace(named=is_named_by_variable(line))
+    when = line.modifier("when")
+    if when is not None and not names_in(when.data, is_expression=True) & loops_over:
+        if not condition_holds(line, scope):
+            return none  # the number of iterations is not evaluated
+        when = None
+    iterations = _counted(none, cursor, scope)
     rest = {key: value for key, value in line.cursor.data.items() if key not in ("repeat", "name")}
-    changing = {iterations.index_name, iterations.item_name, *("_" if "from" in line.modifiers else ())}
-    varies = bool(names_in(rest) & changing)
-    return _filtered(iterations._replace(varies=varies), line, scope, budget)
+    changing = {*loops_over, *("_" if "from" in line.modifiers else ())}
+    varies = none.named or bool(names_in(rest) & changing)
+    iterations = iterations._replace(varies=varies)
+    return iterations if when is None else _filtered(iterations, line, when, scope, budget)
 
 
-def _from_mapping(cursor: Cursor, scope: Scope) -> Iterations:
+def is_named_by_variable(line: Line) -> bool:
+    """Return True if the name of a repeated line uses a loop variable, so that each iteration has its own."""
+    name = line.modifier("name")
+    if name is None:
+        return False
+    none = _declared(line.modifiers["repeat"])
+    return bool(names_in(name.data) & {none.index_name, none.item_name})
+
+
+def _declared(cursor: Cursor) -> Iterations:
+    """Return no iterations, with the names of the loop variables; NetcalcError (E104, E107) if ``repeat`` is wrong."""
     data = cursor.data
-    if set(data) - {"times", "each", "as", "index"} or ("times" in data) == ("each" in data):
-        hint = "repeat: 3, or {times: 3, index: i}, or {each: [64, 128], as: width}"
+    if not isinstance(data, dict):
+        return Iterations((), "index")
+    if set(data) - {"times", "each", "as", "index", "start"} or ("times" in data) == ("each" in data):
+        hint = "repeat: 3, or {times: 3, index: i, start: 1}, or {each: [64, 128], as: width}"
         raise NetcalcError(Diagnostic("E107", "repeat: requires either times or each", cursor.span, hint=hint))
     for key in ("as", "index"):
         if key in data and not (isinstance(data[key], str) and data[key].isidentifier()):
             message = f"{key}: should be a name of letters, digits and '_'"
             raise NetcalcError(Diagnostic("E104", message, cursor[key].span))
-    index_name = data.get("index", "index")
+    return Iterations((), data.get("index", "index"), data.get("as", "item") if "each" in data else None)
+
+
+def _counted(none: Iterations, cursor: Cursor, scope: Scope) -> Iterations:
+    """Return all iterations, with the items that they run over."""
+    data = cursor.data
+    if not isinstance(data, dict):
+        return none._replace(indices=range(_whole("repeat", cursor, cursor, scope)))
+    start = _whole("start", cursor["start"], cursor["start"], scope) if "start" in data else 0
     if "times" in data:
-        return Iterations(_range(cursor["times"], cursor, scope), index_name)
+        count = _whole("repeat", cursor["times"], cursor, scope)
+        return none._replace(indices=range(start, start + count), start=start)
     each = cursor["each"]
     items = evaluate_expression(each, scope) if isinstance(each.data, str) else evaluate(each, scope)
     if not isinstance(items, (list, tuple)):
         raise NetcalcError(Diagnostic("E104", "each: should be a list", each.span))
-    return Iterations(range(len(items)), index_name, data.get("as", "item"), items)
+    return none._replace(indices=range(start, start + len(items)), items=items, start=start)
 
 
-def _range(times: Cursor, repeat: Cursor, scope: Scope) -> range:
-    count = evaluate_expression(times, scope)
+def _whole(what: str, cursor: Cursor, place: Cursor, scope: Scope) -> int:
+    count = evaluate_expression(cursor, scope)
     if isinstance(count, bool) or not isinstance(count, int) or not 0 <= count <= MAX_TIMES:
-        message = f"repeat: should be a whole number from 0 to {MAX_TIMES:,}, not {count}"
-        raise NetcalcError(Diagnostic("E104", message, repeat.span))
-    return range(count)
+        message = f"{what}: should be a whole number from 0 to {MAX_TIMES:,}, not {count}"
+        raise NetcalcError(Diagnostic("E104", message, place.span))
+    return count
 
 
-def _filtered(iterations: Iterations, line: Line, scope: Scope, budget: LineBudget) -> Iterations:
-    """Return the iterations for which the line's ``when`` holds."""
-    when = line.modifier("when")
-    if when is None:
-        return iterations
-    if not names_in(when.data, is_expression=True) & {iterations.index_name, iterations.item_name}:
-        return iterations if condition_holds(line, scope) else iterations._replace(indices=())
+def _filtered(iterations: Iterations, line: Line, when: Cursor, scope: Scope, budget: LineBudget) -> Iterations:
+    """Return the iterations for which the line's ``when``, which uses a loop variable, holds."""
     budget.spend(iterations.times, when)
+    indices = iterations.indices
     holds = (condition_holds(line, scope.child(variables=iterations.variables(i))) for i in range(iterations.times))
-    return iterations._replace(indices=[index for index, included in enumerate(holds) if included])
+    return iterations._replace(indices=[index for index, included in zip(indices, holds, strict=True) if included])

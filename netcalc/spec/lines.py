@@ -8,10 +8,11 @@ from netcalc.ir import Value
 from netcalc.spec.block_calls import elaborate_call
 from netcalc.spec.cursor import Cursor
 from netcalc.spec.elaboration import Elaboration
+from netcalc.spec.inlining import elaborate_inline, is_inline
 from netcalc.spec.library import find_block
 from netcalc.spec.line_inputs import start_value
 from netcalc.spec.line_syntax import SEQUENCE, Line, read_line
-from netcalc.spec.modifiers import condition_holds, line_name, output_names
+from netcalc.spec.modifiers import condition_holds, define_outputs, line_name, output_names
 from netcalc.spec.operations import elaborate_operation
 from netcalc.spec.patching import elaborate_inserted, patched_line, patching
 from netcalc.spec.repeats import elaborate_repeat
@@ -70,11 +71,17 @@ def _apply(elaboration: Elaboration, line: Line, scope: Scope, current: Value | 
         return current
     line = resolve_target(line, scope)
     with elaboration.freezing(line, scope):
+        inline = is_inline(line, scope)
         if line.target == SEQUENCE:
             return elaborate_sequence(elaboration, line, scope, current)
         declared = ops.find(line.target)
         if declared is not None:
             return elaborate_operation(elaboration, line, declared, scope, current)
+        if inline:
+            block = block_of(elaboration, line, scope)
+            outputs = Outputs(elaborate_inline(elaboration, line, block, scope, current), line.cursor.span)
+            define_outputs(line, scope, outputs)
+            return outputs.first
         return elaborate_call(elaboration, line, block_of(elaboration, line, scope), scope, current)
 
 
@@ -84,7 +91,7 @@ def _skip(elaboration: Elaboration, line: Line, scope: Scope, current: Value | N
     The names of an operation or block without inputs stand for an absent value.
     """
     declared = ops.find(line.target)
-    block = None if declared is not None else find_block(line.target, scope.body.home, elaboration.loaded)
+    block = None if declared is not None else find_block(line.target, scope.home, elaboration.loaded)
     has_inputs = bool(declared.inputs) if declared is not None else block is None or bool(block.decl.inputs)
     value = start_value(line, scope, current) if has_inputs else None
     for name in (line_name(line, scope), *output_names(line)):

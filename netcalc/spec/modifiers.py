@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from netcalc.diagnostics import Diagnostic, NetcalcError, Related
@@ -10,7 +11,7 @@ from netcalc.spec.line_syntax import Line
 from netcalc.spec.scope import Outputs, Scope
 from netcalc.tensor_type import TensorType
 
-__all__ = ["claim_path", "condition_holds", "define_outputs", "line_name", "output_names"]
+__all__ = ["claim_path", "condition_holds", "define_labels", "define_outputs", "line_name", "output_names"]
 
 
 def condition_holds(line: Line, scope: Scope) -> bool:
@@ -46,18 +47,23 @@ def define_outputs(line: Line, scope: Scope, outputs: Outputs) -> None:
     name = line_name(line, scope)
     if name is not None:
         scope.defined[name] = outputs
+    define_labels(line, scope, [Outputs.single(value, outputs.span) for value in outputs.by_port.values()])
+
+
+def define_labels(line: Line, scope: Scope, outputs: Sequence[Outputs]) -> None:
+    """Make a line's outputs visible to later lines under the names of ``as``."""
     labels = line.modifier("as")
     if labels is None:
         return
-    names, count = output_names(line), len(outputs.by_port)
+    names, count = output_names(line), len(outputs)
     if not isinstance(labels.data, (str, list)) or len(names) > count:
         message = f"as: should be at most {count} {'name' if count == 1 else 'names'}, one for each output"
         raise NetcalcError(Diagnostic("E303", message, labels.span))
     duplicate = next((item for i, item in enumerate(names) if item in names[:i]), None)
     if duplicate is not None:
         raise NetcalcError(Diagnostic("E106", f"as: duplicate name {duplicate!r}", labels.span))
-    for item, value in zip(names, outputs.by_port.values(), strict=False):
-        scope.defined[str(item)] = Outputs.single(value, labels.span)
+    for item, output in zip(names, outputs, strict=False):
+        scope.defined[str(item)] = output._replace(span=labels.span)
 
 
 def claim_path(path: str, line: Line, scope: Scope) -> str:

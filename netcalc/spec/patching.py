@@ -11,6 +11,7 @@ from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.ir import Value, join
 from netcalc.spec.cursor import Cursor, Path
 from netcalc.spec.elaboration import Elaboration
+from netcalc.spec.iterations import is_named_by_variable
 from netcalc.spec.line_syntax import MODIFIERS, SEQUENCE, Line, read_line
 from netcalc.spec.modifiers import condition_holds, line_name
 from netcalc.spec.patches import Patch
@@ -45,6 +46,8 @@ def patched_line(elaboration: Elaboration, item: Cursor, scope: Scope) -> Edit:
     if not scope.patches:
         return edit
     line = resolve_target(edit.line, scope)
+    if "repeat" in line.modifiers and is_named_by_variable(line):
+        return edit  # each iteration has a path of its own
     name = line_name(line, scope)
     if name is None and "repeat" not in line.modifiers and not condition_holds(line, scope):
         return edit

@@ -13,14 +13,15 @@ from typing import NamedTuple
 from netcalc import ops
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.ir import Body, CallNode, Value, join, types_of
-from netcalc.opdef import Operation
+from netcalc.opdef import Operation, ports
 from netcalc.spec.block_calls import add_call, bind_call
 from netcalc.spec.elaboration import Elaboration
 from netcalc.spec.evaluate import evaluate_expression
+from netcalc.spec.inlining import elaborate_inline, is_inline
 from netcalc.spec.iterations import Iterations, read_iterations
-from netcalc.spec.line_inputs import start_value
+from netcalc.spec.line_inputs import Inputs, start_value
 from netcalc.spec.line_syntax import SEQUENCE, Line
-from netcalc.spec.modifiers import claim_path, define_outputs, line_name
+from netcalc.spec.modifiers import claim_path, define_labels, define_outputs, line_name
 from netcalc.spec.operations import elaborate_operation
 from netcalc.spec.patches import Patch, below, same_until, uses_names
 from netcalc.spec.patching import Edit, elaborate_inserted, patched_iteration, patching
@@ -35,18 +36,23 @@ def elaborate_repeat(elaboration: Elaboration, line: Line, scope: Scope, current
     """Elaborate a repeated line and return the value after its last iteration."""
     iterations = read_iterations(line, scope, elaboration.budget)
     line = resolve_target(line, scope)
-    name = line_name(line, scope)
-    if line.target == SEQUENCE and name is None:
-        return _unrolled_sequence(elaboration, line, iterations, scope, current)
-    paths = _paths(line, scope, name, iterations.times)
+    inline = is_inline(line, scope)
+    if inline or (line.target == SEQUENCE and "name" not in line.modifiers):
+        return _in_place(elaboration, line, iterations, scope, current, inline=inline)
+    paths = _paths(line, scope, iterations)
     loop_names = {iterations.index_name, iterations.item_name}
-    iterations = iterations._replace(varies=iterations.varies or uses_names(scope.patches, paths.base, loop_names))
+    if paths.base is not None and uses_names(scope.patches, paths.base, loop_names):
+        iterations = iterations._replace(varies=True)
     if iterations.varies:
         elaboration.budget.spend(iterations.times, line.modifiers["repeat"])
     with scope.body.adding_iterations():
         call, current = _iterate(elaboration, line, iterations, paths, scope, current)
-    define_outputs(line, scope, _outputs(call, current, line))
-    return current
+    outputs = _outputs(call, current, line) if call is not None else _passed(elaboration, line, scope, current)
+    if iterations.named:
+        define_labels(line, scope, [Outputs.single(value) for value in outputs.by_port.values()])
+    else:
+        define_outputs(line, scope, outputs)
+    return outputs.first
 
 
 def _iterate(
@@ -54,10 +60,11 @@ def _iterate(
 ) -> tuple[CallNode | None, Value | None]:
     """Add the calls of all iterations; return the last call and the value after it."""
     call: CallNode | None = None
+    first_path = ""
     done = 0
     while done < iterations.times:
         inner = scope.child(variables=iterations.variables(done))
-        path = paths.instance(done)
+        path = paths.instance(done, line, inner)
         edit = Edit(line) if paths.shared else patched_iteration(elaboration, line, inner, path)
         current = _inserted(elaboration, edit.before, inner, path, current)
         if edit.removed:
@@ -77,20 +84,40 @@ def _iterate(
                 count = paths.same_until(scope, done, iterations.times) - done
             folds = (
                 call is not None
+                and not iterations.named
                 and not (paths.shared and done == 1)
                 and _continues(call, body, inputs, None if paths.shared else paths.start + done)
             )
             if call is not None and folds:
                 call.times += count
             else:
-                start = None if paths.shared else paths.start + done
-                call = add_call(elaboration, edit.line, scope, paths.base, body, inputs, start)
+                call = _add_iteration(elaboration, edit.line, paths, done, path, scope, body, inputs)
                 call.times = count
                 if paths.shared and done > 0:
-                    call.shares = share_with_first(call, paths.base, line, scope)
+                    call.shares = share_with_first(call, first_path, line, scope)
+                first_path = call.name if done == 0 else first_path
+                if iterations.named:
+                    scope.defined[str(line_name(line, inner))] = _outputs(call, call.outputs[0], line)
         current = _inserted(elaboration, edit.after, inner, path, call.outputs[0])
         done += count
     return call, current
+
+
+def _add_iteration(
+    elaboration: Elaboration,
+    line: Line,
+    paths: _Paths,
+    number: int,
+    path: str,
+    scope: Scope,
+    body: Body,
+    inputs: list[Value | None],
+) -> CallNode:
+    """Append the call of an iteration, whose path is ``path``."""
+    if paths.base is None:
+        return add_call(elaboration, line, scope, claim_path(path, line, scope), body, inputs)
+    start = None if paths.shared else paths.start + number
+    return add_call(elaboration, line, scope, paths.base, body, inputs, start)
 
 
 def _inserted(
@@ -105,14 +132,19 @@ def _inserted(
 
 
 class _Paths(NamedTuple):
-    """Paths of the iterations: ``base`` with numbers from ``start``, or ``base`` alone if weights are shared."""
+    """Paths of the iterations: ``base`` with numbers from ``start``, or ``base`` alone if weights are shared.
 
-    base: str
+    ``base`` is None if the name uses the loop variable, so that each iteration has a path of its own.
+    """
+
+    base: str | None
     start: int
     shared: bool
 
-    def instance(self, iteration: int) -> str:
+    def instance(self, iteration: int, line: Line, scope: Scope) -> str:
         """Return the path of an iteration."""
+        if self.base is None:
+            return join(scope.prefix, str(line_name(line, scope)))
         return self.base if self.shared else f"{self._stem}{self.start + iteration}"
 
     def same_until(self, scope: Scope, iteration: int, times: int) -> int:
@@ -123,17 +155,22 @@ class _Paths(NamedTuple):
 
     @property
     def _stem(self) -> str:
-        return self.base + "." if self.base and not self.base.endswith(("_", "-")) else self.base
+        base = self.base or ""
+        return base + "." if base and not base.endswith(("_", "-")) else base
 
 
-def _paths(line: Line, scope: Scope, name: str | None, times: int) -> _Paths:
+def _paths(line: Line, scope: Scope, iterations: Iterations) -> _Paths:
+    base: str | None
+    start, name = iterations.start, None if iterations.named else line_name(line, scope)
     share = line.modifier("share")
-    if name is None and scope.numbered:  # the iterations continue the numbering of the sequence
+    if iterations.named:
+        base = None
+    elif name is None and scope.numbered:  # the iterations continue the numbering of the sequence
         base, start = scope.prefix, scope.counter[0]
-        scope.counter[0] += times
+        scope.counter[0] += iterations.times
     else:
         path = join(scope.prefix, name) if name else scope.body.unique(join(scope.prefix, line.target))
-        base, start = claim_path(path, line, scope), 0
+        base = claim_path(path, line, scope)
     return _Paths(base, start, share is not None and bool(evaluate_expression(share, scope)))
 
 
@@ -146,12 +183,10 @@ def _iteration(
         return _anonymous_body(elaboration, line, declared, scope, current, path, is_first=last is None)
     carried = () if last is None or current is None else (current, *last.outputs[1:])
     if last is not None and len(carried) > len(last.inputs):
-        raise NetcalcError(_not_repeatable(line, last.body))
+        raise NetcalcError(_too_many_outputs(line, line.target, len(carried), len(last.inputs)))
     body, inputs = bind_call(elaboration, line, block_of(elaboration, line, scope), scope, current, path, carried)
     if None in types_of(body.outputs):
         raise Poisoned
-    if len(body.outputs) > 1 and not body.repeatable:
-        raise NetcalcError(_not_repeatable(line, body))
     return body, inputs
 
 
@@ -170,7 +205,7 @@ def _anonymous_body(
         current = start_value(line, scope, current)
     if current is not None and current.type is None:
         raise Poisoned
-    partial = PartialBody(line.target, scope.body.home, outer=scope)
+    partial = PartialBody(line.target, scope.home, outer=scope)
     inner = Scope(partial, scope.settings, numbered=declared is None, patches=below(scope.patches, path))
     carried = None if current is None else Value(current.type, "in", current.span)
     if carried is not None:
@@ -189,21 +224,49 @@ def _anonymous_body(
     return body, [*([] if current is None else [current]), *captured]
 
 
-def _unrolled_sequence(
-    elaboration: Elaboration, line: Line, iterations: Iterations, scope: Scope, current: Value | None
+def _in_place(
+    elaboration: Elaboration, line: Line, iterations: Iterations, scope: Scope, current: Value | None, *, inline: bool
 ) -> Value | None:
-    """Elaborate the lines of an unnamed repeated sequence once for each iteration, in the enclosing list."""
-    lines = line.sequence()
+    """Elaborate an unnamed repeated sequence or an inlined block once for each iteration, in the enclosing list."""
+    if "share" in line.modifiers:
+        message = "share: requires a name, since the lines of an unnamed sequence have paths of their own"
+        raise NetcalcError(Diagnostic("E107", message, line.modifiers["share"].key_span))
     elaboration.budget.spend(iterations.times, line.modifiers["repeat"])
     errors_before = len(elaboration.reporter.diagnostics)
+    if iterations.times == 0:
+        outputs = _passed(elaboration, line, scope, current)
+    else:
+        outputs = Outputs.single(current if inline else start_value(line, scope, current))
     for i in range(iterations.times):
         inner = scope.child(variables=iterations.variables(i))
         inner.numbered, inner.counter = scope.numbered, scope.counter
         with elaboration.freezing(line, inner):
-            current = elaboration.lines(lines, inner, current)
+            if inline:
+                block = block_of(elaboration, line, inner)
+                carried = list(outputs.by_port.values()) if i > 0 else []
+                if len(carried) > len(block.decl.inputs):
+                    raise NetcalcError(_too_many_outputs(line, block.name, len(carried), len(block.decl.inputs)))
+                outputs = Outputs(elaborate_inline(elaboration, line, block, inner, current, carried))
+            else:
+                outputs = Outputs.single(elaboration.lines(line.sequence(), inner, outputs.first))
         if len(elaboration.reporter.diagnostics) > errors_before:  # the next iteration would repeat them
             raise Poisoned
-    return current
+    define_labels(line, scope, [Outputs.single(value) for value in outputs.by_port.values()])
+    return outputs.first
+
+
+def _passed(elaboration: Elaboration, line: Line, scope: Scope, current: Value | None) -> Outputs:
+    """Return the outputs of a repeat without iterations, which passes on the values that the first one would take."""
+    current = start_value(line, scope, current)
+    if line.target == SEQUENCE or ops.find(line.target) is not None:
+        return Outputs.single(current, line.cursor.span)
+    block = block_of(elaboration, line, scope)
+    count = len(block.decl.outputs or ["output"])
+    if count == 1 and not isinstance(getattr(line.modifier("from"), "data", None), (list, dict)):
+        return Outputs.single(current, line.cursor.span)
+    inputs = Inputs(line, ports(*block.decl.inputs), block.name, scope, current).resolve({})
+    values = inputs[:count]
+    return Outputs({str(i): value for i, value in enumerate(values)}, line.cursor.span)
 
 
 def _continues(call: CallNode, body: Body, inputs: Sequence[Value | None], number: int | None) -> bool:
@@ -219,15 +282,16 @@ def _continues(call: CallNode, body: Body, inputs: Sequence[Value | None], numbe
     )
 
 
-def _not_repeatable(line: Line, body: Body) -> Diagnostic:
-    outputs = ", ".join(map(str, types_of(body.outputs)))
-    inputs = ", ".join("nothing" if t is None else str(t) for t in body.input_types)
-    message = f"a repeated block's outputs become the first inputs of its next call, but it returns {outputs}"
-    hint = "list under outputs only the values that the next call takes"
-    return Diagnostic("E403", f"{message} and takes {inputs}", line.cursor.span, hint=hint)
+def _too_many_outputs(line: Line, name: str, outputs: int, inputs: int) -> Diagnostic:
+    message = (
+        f"a repeated block's outputs become the first inputs of its next call, but {name} returns {outputs} values "
+        f"and takes {inputs}"
+    )
+    hint = "list under outputs only the values that the next call takes, or collect the others"
+    return Diagnostic("E403", message, line.cursor.span, hint=hint)
 
 
-def _outputs(call: CallNode | None, current: Value | None, line: Line) -> Outputs:
-    if call is None or len(call.outputs) == 1:
+def _outputs(call: CallNode, current: Value | None, line: Line) -> Outputs:
+    if len(call.outputs) == 1:
         return Outputs.single(current, line.cursor.span)
     return Outputs({str(i): value for i, value in enumerate(call.outputs)}, line.cursor.span)

@@ -36,7 +36,7 @@ def _structure(body: Body) -> tuple[Any, ...]:
         for value in node.outputs:
             numbers[value] = len(numbers)
     outputs = tuple(numbers.get(value) for value in body.outputs)
-    return body.block, body.input_types, tuple(nodes), outputs, tuple(map(_entry, body.checkpoint.entries))
+    return body.block, body.ports, body.input_types, tuple(nodes), outputs, tuple(map(_entry, body.checkpoint.entries))
 
 
 def _entry(entry: CheckpointEntry) -> tuple[Any, ...]:

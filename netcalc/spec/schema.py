@@ -39,6 +39,7 @@ _MODIFIERS: dict[str, dict[str, Any]] = {
                     "each": {"anyOf": [{"type": "array"}, _TEXT]},
                     "as": _TEXT,
                     "index": _TEXT,
+                    "start": {"anyOf": [{"type": "integer", "minimum": 0}, _TEXT]},
                 },
                 "oneOf": [{"required": ["times"]}, {"required": ["each"]}],
                 "additionalProperties": False,
@@ -48,6 +49,7 @@ _MODIFIERS: dict[str, dict[str, Any]] = {
     "share": _CONDITION,
     "when": _CONDITION,
     "tie": {"anyOf": [_TEXT, {"type": "object", "additionalProperties": _TEXT}]},
+    "inline": _CONDITION,
     "freeze": _CONDITION,
 }
 

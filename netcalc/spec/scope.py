@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from netcalc.diagnostics import Diagnostic, NetcalcError, Related, Span, did_you_mean
-from netcalc.ir import Body, CheckpointMap, Node, Value, join
+from netcalc.ir import Body, CheckpointEntry, CheckpointMap, Node, Value, join
 from netcalc.ir.places import Copies, Place, find_value, sibling_paths
 from netcalc.spec.library import Loaded
 from netcalc.spec.patches import Pending
@@ -63,6 +63,7 @@ class PartialBody:
     failed: set[str] = field(default_factory=set)  # operations and blocks of unnamed lines with an error
     visible: int | None = None  # number of nodes that paths lead to, while a repeat adds its iterations
     copies: Copies = field(default_factory=dict)
+    inlined: list[CheckpointEntry] = field(default_factory=list)  # of inlined blocks
 
     def capture(self, name: str, value: Value) -> Value:
         """Return the input that stands for a value of the outer scope, added at its first use."""
@@ -101,6 +102,9 @@ class PartialBody:
     ) -> Body:
         """Return the finished body."""
         inputs, nodes, entries = tuple(self.inputs), tuple(self.nodes), checkpoint or CheckpointMap()
+        if self.inlined:  # the outer one of two entries takes precedence
+            known = {entry.path for entry in entries.entries}
+            entries = CheckpointMap((*entries.entries, *(e for e in self.inlined if e.path not in known)))
         return Body(self.block, inputs, nodes, tuple(outputs), entries, tuple(ports))
 
 
@@ -123,21 +127,38 @@ class Scope(Mapping[str, Any]):
     later: dict[str, Span | None] = field(default_factory=dict)  # names of lines that have not been elaborated yet
     counter: list[int] = field(default_factory=lambda: [0])  # shared by scopes that number their lines together
     patches: tuple[Pending, ...] = ()  # those that apply to lines of the body
+    inlined: Loaded | None = None  # the file of the block whose lines are inlined here; names around it are hidden
+    hidden: int = 0  # number of first nodes that paths do not lead to: those before an inlined block
     current: Outputs | None = None  # `_` in expressions: the value that the line at hand receives
 
     def child(self, *, variables: dict[str, Any] | None = None, sequence: str | None = None) -> Scope:
         """Return a nested scope of the same body: that of one iteration, or of the named sequence at a path."""
         if sequence is not None:
-            return Scope(self.body, self.settings, sequence, True, self, patches=self.patches)
-        return Scope(
-            self.body, self.settings, self.prefix, parent=self, variables=variables or {}, patches=self.patches
-        )
+            return self._nested(prefix=sequence, numbered=True)
+        return self._nested(variables=variables or {})
+
+    def _nested(self, **fields: Any) -> Scope:
+        inherited = {"prefix": self.prefix, "patches": self.patches, "hidden": self.hidden}
+        return Scope(self.body, self.settings, parent=self, **{**inherited, **fields})
+
+    @property
+    def visible_nodes(self) -> list[Node]:
+        """The nodes that paths lead to."""
+        return self.body.visible_nodes[self.hidden :]
+
+    @property
+    def home(self) -> Loaded:
+        """The file whose blocks the lines may use."""
+        inlined = (scope.inlined for scope in self.enclosing() if scope.body is self.body)
+        return next((home for home in inlined if home is not None), self.body.home)
 
     def enclosing(self) -> Iterator[Scope]:
         """Yield this scope and those around it, innermost first, those around an anonymous body included."""
         scope: Scope | None = self
         while scope is not None:
             yield scope
+            if scope.inlined is not None:
+                return
             scope = scope.parent if scope.parent is not None else scope.body.outer
 
     def peek(self, name: str) -> Outputs | None:
@@ -155,6 +176,8 @@ class Scope(Mapping[str, Any]):
         while scope is not None:
             if name in scope.defined:
                 return scope.defined[name]
+            if scope.inlined is not None:
+                return None
             scope = scope.parent
         outer = self.body.outer
         found = outer.lookup(name) if outer is not None else None
@@ -175,7 +198,7 @@ class Scope(Mapping[str, Any]):
             Poisoned: a line that may have the path is not elaborated because of an error.
         """
         for scope in self.enclosing():
-            place = find_value(scope.body.visible_nodes, join(scope.prefix, path))
+            place = find_value(scope.visible_nodes, join(scope.prefix, path))
             if place is not None:
                 return scope.body, place
         first = path.partition(".")[0]
@@ -228,7 +251,7 @@ class Scope(Mapping[str, Any]):
         """Return the paths of values that a misspelt one may mean."""
         paths: dict[str, None] = {}
         for scope in self.enclosing():
-            known = sibling_paths(scope.body.visible_nodes, join(scope.prefix, path))
+            known = sibling_paths(scope.visible_nodes, join(scope.prefix, path))
             stem = scope.prefix + "." if scope.prefix else ""
             paths |= dict.fromkeys(name.removeprefix(stem) for name in known if name.startswith(stem))
         return list(paths)

@@ -16,7 +16,7 @@ __all__ = ["block_of", "resolve_target", "target_names"]
 
 def target_names(scope: Scope) -> list[str]:
     """Return the names of all operations and blocks that a line may apply."""
-    return [*ops.names(), *scope.body.home.blocks, *shipped_blocks(), SEQUENCE]
+    return [*ops.names(), *scope.home.blocks, *shipped_blocks(), SEQUENCE]
 
 
 def resolve_target(line: Line, scope: Scope) -> Line:
@@ -41,7 +41,7 @@ def resolve_target(line: Line, scope: Scope) -> Line:
 def block_of(elaboration: Elaboration, line: Line, scope: Scope) -> Block:
     """Return the block that the line applies; NetcalcError (E102) if there is none of that name."""
     # a shipped or imported block may call a block of the spec: one passed as an argument, or one that replaces another
-    block = find_block(line.target, scope.body.home, elaboration.loaded)
+    block = find_block(line.target, scope.home, elaboration.loaded)
     if block is None:
         hint = did_you_mean(line.target, target_names(scope))
         message = f"unknown operation or block {line.target!r}"

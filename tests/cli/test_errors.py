@@ -62,9 +62,8 @@ layers:
     ("E401", "too-small"): IMAGE + "layers:\n  - conv2d: {out: 4, kernel: 9}\n",
     ("E402", "dtype"): HEAD + "layers:\n  - cast: int64\n  - linear: 4\n",
     ("E403", "repeat"): HEAD
-    + "blocks:\n  b:\n    inputs: [a, c]\n    outputs: [d, e]\n"
-    + "    layers: [{name: d, from: a, linear: 4}, {name: e, from: c, linear: 4}]\n"
-    + "layers:\n  - {repeat: 2, from: [x, x], b: {}}\n",
+    + "blocks:\n  b:\n    outputs: [d, e]\n    layers: [{name: d, linear: 4}, {name: e, linear: 4}]\n"
+    + "layers:\n  - {repeat: 2, b: {}}\n",
 }
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from netcalc.analysis.walk import instances
 from netcalc.ir import CallNode
-from tests.spec.harness import layer_problems, layers, params, program, shapes
+from tests.spec.harness import layer_problems, layers, params, problems, program, shapes
 
 
 def folds(found: object) -> list[tuple[str, int | None, int]]:
@@ -128,18 +128,103 @@ def test_every_output_is_carried() -> None:
     assert (call.times, len(call.outputs)) == (2, 2)
 
 
-def test_outputs_that_differ_from_the_inputs_cannot_be_repeated() -> None:
+def test_several_tensors_may_change_their_shapes() -> None:
+    found = program(
+        """
+        inputs: {a: [2, 3], b: [2, 4]}
+        blocks:
+          grow:
+            inputs: [p, q]
+            outputs: [r, s]
+            layers:
+              - {name: r, from: [p, q], concat: {axis: 1}}
+              - {name: s, from: q, linear: {out: "${2 * q.features}"}}
+        layers: [{name: g, from: [a, b], repeat: 3, grow: {}}]
+        outputs: [g.0, g.1]
+        """
+    )
+    assert [str(value.type) for value in found.main.outputs] == ["2×31", "2×32"]
+
+
+def test_more_outputs_than_inputs_cannot_be_repeated() -> None:
     text = """
-    inputs: {a: [2, 3], b: [2, 4]}
+    inputs: {a: [2, 3]}
     blocks:
       two:
-        inputs: [p, q]
         outputs: [r, r]
-        layers: [{name: r, from: p, relu: {}}]
-    layers: [{name: s, from: [a, b], repeat: 2, two: {}}]
+        layers: [{name: r, relu: {}}]
+    layers: [{name: s, from: a, repeat: 2, two: {}}]
     """
-    with pytest.raises(Exception, match="become the first inputs of its next call"):
-        program(text)
+    (problem,) = problems(text)
+    assert problem.code == "E403"
+    assert "two returns 2 values and takes 1" in problem.message
+
+
+def test_no_iterations_pass_every_tensor_through() -> None:
+    text = """
+    inputs: {{a: [2, 3], b: [2, 4]}}
+    blocks:
+      both:
+        inputs: [p, q]
+        outputs: [r, s]
+        layers: [{{name: r, from: p, linear: 3}}, {{name: s, from: q, linear: 4}}]
+    layers:
+      - {{name: g, from: [a, b], repeat: {times}, both: {{}}, as: [first, second]}}
+      - {{from: second, relu: {{}}}}
+    outputs: [first, g.1, relu]
+    """
+    for times in (0, 1, 2):
+        found = program(text.format(times=times))
+        assert [str(value.type) for value in found.main.outputs] == ["2×3", "2×4", "2×4"]
+        assert len(params(found)) == 4 * times
+
+
+def test_no_iterations_pass_the_value_under_from() -> None:
+    found = layers("- {name: a, linear: 3}\n- {name: f, from: x, repeat: 0, linear: 3}\n- relu")
+    assert shapes(found)["relu"] == "2×8"
+
+
+def test_a_count_under_a_false_condition_is_not_evaluated() -> None:
+    found = layers("- {when: d > 8, repeat: '${d - 9}', name: f, linear: 8}\n- relu".replace("d", "in.features"))
+    assert shapes(found) == {"relu": "2×8"}
+    assert layer_problems("- {repeat: '${in.features - 9}', name: f, linear: 8}")[0].code == "E104"
+
+
+def test_a_name_may_use_the_variable() -> None:
+    found = layers(
+        """
+        - {name: "stage${index + 1}", repeat: 3, sequence: [{linear: "${4 + index}"}, relu]}
+        - {from: stage2, name: head, tie: {weight: stage1.0.weight}, linear: 4}
+        """.replace("weight: stage1.0.weight}, linear: 4", "bias: stage1.0.bias}, linear: 4")
+    )
+    assert list(shapes(found)) == [
+        "stage1.0", "stage1.1", "stage2.0", "stage2.1", "stage3.0", "stage3.1", "head",
+    ]  # fmt: skip
+    assert params(found)["head.weight"] == "head.weight"
+    assert params(found)["head.bias"] == "stage1.0.bias"
+    assert shapes(found)["head"] == "2×4"
+    clash = layer_problems("- {name: 'f${index // 2}', repeat: 3, linear: 8}")
+    assert [problem.code for problem in clash] == ["E106"]
+
+
+def test_shared_iterations_may_have_names_of_their_own() -> None:
+    found = layers("- {name: 'f${index}', repeat: 3, share: true, linear: 8}")
+    assert params(found)["f2.weight"] == "f0.weight"
+
+
+@pytest.mark.parametrize("repeat", ["{times: 3, start: 1}", "{each: [1, 2, 3], as: index, index: i, start: 1}"])
+def test_iterations_may_start_at_another_number(repeat: str) -> None:
+    found = layers(f"- {{name: f, repeat: {repeat}, linear: '${{index}}'}}")
+    assert shapes(found) == {"f.1": "2×1", "f.2": "2×2", "f.3": "2×3"}
+    equal = layers("- {name: f, repeat: {times: 3, start: 5}, linear: 8}")
+    assert list(shapes(equal)) == ["f.5", "f.6", "f.7"]
+    assert layer_problems("- {name: f, repeat: {times: 3, start: -1}, linear: 8}")[0].code == "E104"
+
+
+def test_an_unnamed_repeated_sequence_has_an_input_and_names_for_its_output() -> None:
+    found = layers("- {linear: 4}\n- {from: x, repeat: 2, as: y, sequence: [{linear: 8}]}\n- {from: y, relu: {}}")
+    assert shapes(found)["linear_1"] == "2×8"
+    assert layer_problems("- {repeat: 2, share: true, sequence: [{linear: 8}]}")[0].code == "E107"
 
 
 @pytest.mark.parametrize("times", ["-1", "true", "2.5", "x"])
@@ -156,3 +241,16 @@ def test_folded_and_unrolled_repeats_are_equal(widths: list[int]) -> None:
     unrolled = layers(lines)
     assert shapes(folded) == shapes(unrolled)
     assert params(folded) == params(unrolled)
+
+
+def test_iterations_with_names_of_their_own_can_be_patched() -> None:
+    found = program(
+        """
+        inputs: {x: [2, 8]}
+        blocks: {b: {args: {units: 8}, layers: [{name: fc, linear: "${units}"}, {linear: 8}]}}
+        layers: [{name: "stage${index + 1}", repeat: 2, b: {}}]
+        patch: [{at: stage2.fc, set: {out: 5}}]
+        """
+    )
+    assert shapes(found)["stage1.fc"] == "2×8"
+    assert shapes(found)["stage2.fc"] == "2×5"

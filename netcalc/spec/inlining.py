@@ -1,0 +1,104 @@
+"""Elaboration of a block call with ``inline: true``: its lines are elaborated in place of the line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from netcalc import ops
+from netcalc.diagnostics import Diagnostic, NetcalcError
+from netcalc.ir import CheckpointEntry, Value, join, types_of
+from netcalc.opdef import ports
+from netcalc.spec.arguments import bind_arguments, passed_arguments
+from netcalc.spec.block_calls import block_results, check_depth
+from netcalc.spec.checkpoint import checkpoint_entries
+from netcalc.spec.elaboration import Elaboration
+from netcalc.spec.evaluate import evaluate_expression
+from netcalc.spec.library import Block
+from netcalc.spec.line_inputs import Inputs
+from netcalc.spec.line_syntax import SEQUENCE, Line
+from netcalc.spec.requirements import unmet_by_call
+from netcalc.spec.scope import Outputs, Poisoned, Scope
+
+__all__ = ["elaborate_inline", "is_inline"]
+
+
+def is_inline(line: Line, scope: Scope) -> bool:
+    """Return True if the line is a block call whose lines stand in its place.
+
+    Raises:
+        NetcalcError: E107 if the line is no block call, or has a name or weights of another line.
+    """
+    cursor = line.modifier("inline")
+    if cursor is None or not evaluate_expression(cursor, scope):
+        return False
+    if line.target == SEQUENCE or ops.find(line.target) is not None:
+        message = f"inline: applies to blocks, and {line.target} is not one"
+        hint = "leave it out: the lines of an unnamed sequence, and an operation, have no path part of their own"
+        raise NetcalcError(Diagnostic("E107", message, cursor.key_span, hint=hint))
+    reasons = {
+        "name": "an inlined block has no path part of its own, so that it has no name",
+        "tie": "an inlined block has no path of its own, so that its weights are tied line by line",
+        "share": "an inlined block has no path of its own, so that its iterations cannot share weights",
+    }
+    for modifier, reason in reasons.items():
+        if modifier in line.modifiers:
+            hint = "leave out inline:, or name its outputs with as:" if modifier == "name" else "leave out inline:"
+            raise NetcalcError(
+                Diagnostic("E107", f"{modifier}: {reason}", line.modifiers[modifier].key_span, hint=hint)
+            )
+    return True
+
+
+def elaborate_inline(
+    elaboration: Elaboration,
+    line: Line,
+    block: Block,
+    scope: Scope,
+    current: Value | None,
+    carried: Sequence[Value | None] = (),
+) -> dict[str, Value]:
+    """Elaborate the lines of a block in the caller's body and return the block's outputs by port.
+
+    The paths are those that the lines would have in the caller.  Names are those of a call: the lines see the inputs
+    and arguments of the block only, and the caller does not see their names.  ``carried`` are the outputs of the
+    iteration before.
+    """
+    inputs = Inputs(line, ports(*block.decl.inputs), block.name, scope, current).resolve({})
+    inputs[: len(carried)] = carried
+    if any(value is not None and value.type is None for value in inputs):
+        raise Poisoned
+    names = [name.rstrip("?") for name in block.decl.inputs]
+    types, settings = dict(zip(names, types_of(inputs), strict=True)), elaboration.settings_of(block.home)
+    arguments = bind_arguments(block, line, scope, types, settings)
+    check_depth(elaboration, block, line)
+    inner = elaboration.root_scope(scope.body, dict(arguments), scope.patches, block.home)
+    inner.inlined, inner.prefix, inner.parent = block.home, scope.prefix, scope
+    inner.hidden = len(scope.body.nodes)
+    inner.numbered, inner.counter = scope.numbered, scope.counter
+    for name, value in zip(names, inputs, strict=True):
+        inner.defined[name] = Outputs.single(value)
+    if inputs:
+        inner.defined["in"] = Outputs.single(inputs[0])
+    if block.decl.require:
+        unmet = unmet_by_call(block.cursor, inner, passed_arguments(block, line), line.target_span)
+        if unmet:
+            raise NetcalcError(unmet)
+    reporter = elaboration.reporter
+    errors_before = len(reporter.diagnostics)
+    with reporter.inside(f"in block {block.name!r}, called here", (line.args or line.cursor).key_span):
+        results, ports_of = block_results(elaboration, block, inner, inputs[0] if inputs else None)
+        entries = checkpoint_entries(reporter, block.decl.checkpoint, block.cursor, inner).entries
+    scope.body.inlined += (_relocated(entry, scope.prefix) for entry in entries)
+    if len(reporter.diagnostics) > errors_before or any(value.type is None for value in results):
+        raise Poisoned
+    return dict(zip(ports_of, results, strict=True))
+
+
+def _relocated(entry: CheckpointEntry, prefix: str) -> CheckpointEntry:
+    """Return an entry of a block whose lines are at ``prefix``."""
+
+    def renamed(name: str) -> str:
+        return name if name.startswith("/") else join(prefix, name)
+
+    alternatives = tuple(location.renamed(renamed) for location in entry.alternatives)
+    return entry._replace(path=join(prefix, entry.path), alternatives=alternatives)

@@ -9,9 +9,11 @@ from netcalc.analysis.cost import analyse
 from netcalc.dims import Dim
 from netcalc.ir import Program
 from netcalc.spec import elaborate
+from netcalc.spec.common_vars import COMMON_VARS
 from netcalc.spec.document import InputDecl, Published
 from netcalc.spec.library import Loaded
 from netcalc.spec.settings import Settings, resolve_settings
+from netcalc.spec.shipped import specs_dir
 from netcalc.tensor_type import TensorType
 
 __all__ = ["SettingReference", "SpecReference", "TensorReference", "describe", "limits_text"]
@@ -42,7 +44,11 @@ class TensorReference(NamedTuple):
 
 
 class SpecReference(NamedTuple):
-    """The reference page of a spec as data; ``file`` is None for a spec that was not read from a file."""
+    """The reference page of a spec as data.
+
+    ``requirements`` are its conditions on dims and vars with their messages.  ``file`` is None for a spec that was not
+    read from a file.
+    """
 
     name: str
     about: str
@@ -59,6 +65,7 @@ class SpecReference(NamedTuple):
     inputs: tuple[TensorReference, ...]
     outputs: tuple[TensorReference, ...]
     published: tuple[Published, ...]
+    requirements: tuple[str, ...]
 
 
 def describe(loaded: Loaded, convention: str = "netcalc") -> SpecReference:
@@ -70,6 +77,7 @@ def describe(loaded: Loaded, convention: str = "netcalc") -> SpecReference:
     program, document = elaborate(loaded), loaded.document
     total = analyse(program, convention).total
     settings = resolve_settings(loaded, {}, ())
+    is_shipped = loaded.path is not None and loaded.path.is_relative_to(specs_dir())
     return SpecReference(
         program.name,
         document.about,
@@ -82,10 +90,11 @@ def describe(loaded: Loaded, convention: str = "netcalc") -> SpecReference:
         total.params,
         total.macs,
         tuple(_dim(name, document.dims[name], settings) for name in settings.dims),
-        tuple(_var(name, document.vars[name], settings) for name in settings.vars),
+        tuple(_var(name, document.vars[name], settings, shipped=is_shipped) for name in settings.vars),
         tuple(_inputs(program, document.inputs)),
         tuple(TensorReference(*pair) for pair in zip(program.output_names, program.main.output_types, strict=True)),
         tuple(document.published),
+        tuple(f"{required.message}: {required.that}" for required in document.require),
     )
 
 
@@ -95,13 +104,17 @@ def _dim(name: str, declared: Any, settings: Settings) -> SettingReference:
     return SettingReference(name, "int", settings[name], _expression(stated.get("default")), limits_text(stated), about)
 
 
-def _var(name: str, declared: Any, settings: Settings) -> SettingReference:
+def _var(name: str, declared: Any, settings: Settings, *, shipped: bool) -> SettingReference:
+    """Return a var; in a shipped spec a name that all specs share has a meaning without a description."""
     declaration = settings.declaration(name)
     stated = declared if isinstance(declared, dict) and "default" in declared else {"default": declared}
     type_ = _type_of(settings[name]) if declaration.type == "any" else declaration.type
     type_ += "?" if declaration.nullable and declaration.type != "any" else ""
     expression = _expression(stated["default"])
-    return SettingReference(name, type_, settings[name], expression, limits_text(stated), declaration.about)
+    about = declaration.about
+    if not about and shipped and name in COMMON_VARS:
+        about = COMMON_VARS[name][1].replace("`", "")
+    return SettingReference(name, type_, settings[name], expression, limits_text(stated), about)
 
 
 def _type_of(value: Any) -> str:

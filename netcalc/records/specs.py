@@ -83,6 +83,8 @@ class SpecRecord(ListedSpec):
     inputs: dict[str, DescribedTensor]
     outputs: dict[str, DescribedTensor]
     published: list[PublishedRecord]
+    requirements: list[str]
+    """Conditions on dims and vars."""
 
 
 def specs_record(specs: Iterable[CatalogueEntry], convention: str) -> SpecsRecord:
@@ -124,6 +126,7 @@ def spec_record(spec: SpecReference) -> SpecRecord:
         "inputs": {declared.name: _tensor(declared) for declared in spec.inputs},
         "outputs": {declared.name: _tensor(declared) for declared in spec.outputs},
         "published": [{"figure": p.figure, "value": p.value, "where": p.where, "note": p.note} for p in spec.published],
+        "requirements": list(spec.requirements),
     }
 
 

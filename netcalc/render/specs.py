@@ -95,7 +95,8 @@ def _facts(spec: SpecReference) -> Iterator[tuple[str, str]]:
         "extends": spec.extends,
         "aliases": ", ".join(spec.aliases),
     }
-    return ((name, text) for name, text in facts.items() if text)
+    yield from ((name, text) for name, text in facts.items() if text)
+    yield from (("requires", requirement) for requirement in spec.requirements)
 
 
 def _settings(title: str, settings: Sequence[SettingReference]) -> Table:

@@ -11,40 +11,10 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
+from netcalc.spec.common_vars import COMMON_VARS
+
 ROOT = Path(__file__).parent.parent.parent
 PAGE = ROOT / "docs" / "vars.md"
-
-#: Names that mean the same in every spec: type and meaning.
-CANONICAL = {
-    "d_model": ("int", "features of a token between layers; in Swin Transformers of the first stage"),
-    "heads": ("int", "query heads; in Swin Transformers a list with those of each stage"),
-    "kv_heads": ("int", "key and value heads; fewer than `heads` in grouped-query attention"),
-    "head_dim": ("int", "features of a head"),
-    "layers": ("int", "layers"),
-    "encoder_layers": ("int", "layers of the encoder"),
-    "decoder_layers": ("int", "layers of the decoder"),
-    "d_ff": ("int", "hidden units of a feed-forward network"),
-    "d_expert": ("int", "hidden units of an expert"),
-    "experts": ("int", "experts among which a router chooses"),
-    "experts_per_token": ("int", "experts that it chooses for a token"),
-    "shared_experts": ("int", "experts that every token uses"),
-    "vocab": ("int", "rows of the embedding, and classes of the output"),
-    "max_length": ("int", "positions, or rows of the position table"),
-    "window": ("int?", "width of the sliding window in positions, or of a square window in patches"),
-    "rope_theta": ("float", "base of the rotary angles"),
-    "rope_scaling": ("any", "scaling of the rotary angles, as `scaling` of `rotary_embedding`; null for none"),
-    "activation": ("op", "activation of the feed-forward networks, by name or as `{gelu: {approximate: tanh}}`"),
-    "norm": ("op", "norm, by name or as `{batch_norm: {eps: 0.001}}`"),
-    "eps": ("float", "added to the variance in norms"),
-    "dropout": ("float", "probability of dropping a feature in training"),
-    "attention_bias": ("bool", "biases of the projections of the attention"),
-    "mlp_bias": ("bool", "biases of the feed-forward networks"),
-    "tied": ("bool", "use the embedding as the output matrix"),
-    "classes": ("int", "classes of the output"),
-    "patch": ("int", "height and width of a patch"),
-    "channels": ("list[int]", "channels of each stage; in U-Net the channels at full resolution"),
-    "depths": ("list[int]", "blocks of each stage"),
-}
 
 
 def documents() -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -72,7 +42,7 @@ def common_names() -> Iterator[str]:
     for family, document in documents():
         sizes[family] += "extends" not in document
     found = declared()
-    for var, (type_, meaning) in CANONICAL.items():
+    for var, (type_, meaning) in COMMON_VARS.items():
         specs = [
             family if len(entries) == sizes[family] else ", ".join(f"`{name}`" for name, _ in entries)
             for family, entries in sorted(found[var].items())
@@ -85,7 +55,7 @@ def names_of_families() -> Iterator[str]:
     rows = {
         (family, var, about)
         for var, families in declared().items()
-        if var not in CANONICAL
+        if var not in COMMON_VARS
         for family, entries in families.items()
         for _, about in entries
     }
@@ -114,7 +84,7 @@ def test_every_var_has_a_common_name_or_a_meaning() -> None:
     unexplained = {
         (name, var)
         for var, families in declared().items()
-        if var not in CANONICAL
+        if var not in COMMON_VARS
         for entries in families.values()
         for name, about in entries
         if not about
@@ -123,7 +93,7 @@ def test_every_var_has_a_common_name_or_a_meaning() -> None:
 
 
 def test_common_names_are_used() -> None:
-    assert CANONICAL.keys() <= declared().keys()
+    assert COMMON_VARS.keys() <= declared().keys()
 
 
 def test_a_spec_with_hidden_units_of_its_own_has_no_ratio() -> None:

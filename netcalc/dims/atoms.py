@@ -90,36 +90,35 @@ class Symbol(NamedTuple):
 
 
 class Call(NamedTuple):
-    """A function of two sizes: ``//``, ``min`` or ``max``."""
+    """A function of sizes: ``//`` of two, ``min`` or ``max`` of two or more."""
 
     function: str
-    left: Operand
-    right: Operand
+    operands: tuple[Operand, ...]
 
     def __str__(self) -> str:
         if self.function == "//":
-            merged = _merged(self.left, self.right)
-            return merged or f"{_in_parentheses(self.left)}//{_in_parentheses(self.right)}"
-        return f"{self.function}({self.left}, {self.right})"
+            left, right = self.operands
+            return _merged(left, right) or f"{_in_parentheses(left)}//{_in_parentheses(right)}"
+        return f"{self.function}({', '.join(map(str, self.operands))})"
 
     def at(self, sizes: Mapping[str, int]) -> int:
         """Return the value at the given sizes."""
-        left, right = value_at(self.left, sizes), value_at(self.right, sizes)
+        values = [value_at(one, sizes) for one in self.operands]
         if self.function == "//":
-            return left // right
-        return min(left, right) if self.function == "min" else max(left, right)
+            return values[0] // values[1]
+        return min(values) if self.function == "min" else max(values)
 
     def symbols(self) -> set[Symbol]:
         """Return the named sizes that occur."""
-        return {one for side in (self.left, self.right) if not isinstance(side, int) for one in side.symbols()}
+        return {symbol for one in self.operands if not isinstance(one, int) for symbol in one.symbols()}
 
     def bounds(self) -> Interval:
         """Return a lower and an upper bound."""
-        left, right = bounds_of(self.left), bounds_of(self.right)
+        bounds = [bounds_of(one) for one in self.operands]
         if self.function == "//":
-            return intervals.over(left, right)
+            return intervals.over(*bounds)
         pick = min if self.function == "min" else max
-        return pick(left[0], right[0]), pick(left[1], right[1])
+        return pick(low for low, _ in bounds), pick(high for _, high in bounds)
 
 
 class CeilLog2(NamedTuple):

@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-import math
+from collections.abc import Mapping
 
 from netcalc.dims import intervals
-from netcalc.dims.atoms import Atom, Call, Operand
+from netcalc.dims.atoms import Atom, Call
 from netcalc.dims.intervals import Bound, Interval
-from netcalc.dims.terms import Monomial, Terms, multiply, total
+from netcalc.dims.terms import Monomial, Terms, multiply, terms_of, total
 
 __all__ = ["bounds_of_terms"]
 
 #: Atoms that are replaced by what bounds them before the plain intervals of the rest are taken.
 _MAX_REPLACED = 6
+#: Most terms of a sum that is expanded about the least values of its atoms.
+_MAX_EXPANDED = 16
 
 
 def bounds_of_terms(terms: Terms, replaced: int = 0) -> Interval:
     """Return a lower and an upper bound of the sum.
 
-    Intervals ignore that an atom and a size vary together, as in h − ⌊h/2⌋. Where they leave a side unbounded, an atom
-    of the first degree is replaced: ⌊a/b⌋ lies between (a − b + 1)/b and a/b, and min(a, b) is a or b and at most both.
+    Intervals ignore that an atom and a size vary together, as in h − ⌊h/2⌋. Therefore an atom of the first degree is
+    replaced: ⌊a/b⌋ lies between (a − b + 1)/b and a/b, and min(a, b) is a or b and at most both.
     """
     plain = _plain(terms)
-    if replaced >= _MAX_REPLACED or not (math.isinf(plain[0]) or math.isinf(plain[1])):
-        return plain
-    found = _replaceable(terms)
+    found = _replaceable(terms) if replaced < _MAX_REPLACED and len(terms) > 1 else None
     if found is None:
         return plain
     monomial, call, coefficient = found
@@ -37,14 +37,40 @@ def bounds_of_terms(terms: Terms, replaced: int = 0) -> Interval:
 
 
 def _plain(terms: Terms) -> Interval:
+    """Return bounds of the sum from intervals of its atoms."""
+    bounds = _interval(terms, {})
+    if 1 < len(terms) <= _MAX_EXPANDED and any(len(m) > 1 or (m and m[0][1] > 1) for m in terms):
+        # h·w − h varies with h in both terms: with h = 1 + h′ and w = 1 + w′ it is h′·w′ + w′
+        least = {factor: factor.bounds()[0] for monomial in terms for factor, _ in monomial}
+        whole = {factor: low for factor, low in least.items() if isinstance(low, int)}
+        excess = _interval(_expanded(terms, whole), whole)
+        bounds = max(bounds[0], excess[0]), min(bounds[1], excess[1])
+    return bounds
+
+
+def _interval(terms: Terms, least: Mapping[Atom, int]) -> Interval:
+    """Return bounds of the sum, where a factor stands for its excess over a least value."""
     bounds: Interval = (0, 0)
     for monomial, coefficient in terms.items():
         term: Interval = (coefficient, coefficient)
         for factor, power in monomial:
+            one = intervals.plus(factor.bounds(), (-least[factor],) * 2) if factor in least else factor.bounds()
             for _ in range(power):
-                term = intervals.times(term, factor.bounds())
+                term = intervals.times(term, one)
         bounds = intervals.plus(bounds, term)
     return bounds
+
+
+def _expanded(terms: Terms, least: Mapping[Atom, int]) -> Terms:
+    """Return the sum with these factors replaced by their least value plus an excess, which the factor stands for."""
+    expanded: Terms = {}
+    for monomial, coefficient in terms.items():
+        term: Terms = _number(coefficient)
+        for factor, power in monomial:
+            for _ in range(power):
+                term = multiply(term, {((factor, 1),): 1, (): least.get(factor, 0)})
+        expanded = total(expanded, term)
+    return _kept(expanded)
 
 
 def _replaceable(terms: Terms) -> tuple[Monomial, Call, int] | None:
@@ -52,15 +78,16 @@ def _replaceable(terms: Terms) -> tuple[Monomial, Call, int] | None:
     for monomial, coefficient in terms.items():
         if len(monomial) == 1 and monomial[0][1] == 1:
             one: Atom = monomial[0][0]
-            if isinstance(one, Call) and (one.function != "//" or isinstance(one.right, int)):
+            if isinstance(one, Call) and (one.function != "//" or isinstance(one.operands[1], int)):
                 return monomial, one, coefficient
     return None
 
 
 def _without_floor(rest: Terms, call: Call, coefficient: int, replaced: int) -> Interval:
-    assert isinstance(call.right, int)
-    divisor, number = call.right, _number(coefficient)
-    whole = total(multiply(rest, _number(divisor)), multiply(_terms(call.left), number))  # b times the sum, for a/b
+    dividend, divisor = call.operands
+    assert isinstance(divisor, int)
+    # b times the sum, for a/b
+    whole = total(multiply(rest, _number(divisor)), multiply(terms_of(dividend), _number(coefficient)))
     least = total(whole, {(): -coefficient * (divisor - 1)})
     low, high = (least, whole) if coefficient > 0 else (whole, least)
     return (
@@ -71,21 +98,14 @@ def _without_floor(rest: Terms, call: Call, coefficient: int, replaced: int) -> 
 
 def _without_extreme(rest: Terms, call: Call, coefficient: int, replaced: int) -> Interval:
     number = _number(coefficient)
-    sides = (call.left, call.right)
-    (low1, high1), (low2, high2) = (
-        bounds_of_terms(_kept(total(rest, multiply(_terms(side), number))), replaced) for side in sides
-    )
-    # the sum is the greater of the two if the atom counts as a maximum, else the smaller
+    bounds = [bounds_of_terms(_kept(total(rest, multiply(terms_of(one), number))), replaced) for one in call.operands]
+    # the sum is the greatest of these if the atom counts as a maximum, else the smallest
     pick = max if (call.function == "max") == (coefficient > 0) else min
-    return pick(low1, low2), pick(high1, high2)
+    return pick(low for low, _ in bounds), pick(high for _, high in bounds)
 
 
 def _number(value: int) -> Terms:
     return {(): value}
-
-
-def _terms(operand: Operand) -> Terms:
-    return _number(operand) if isinstance(operand, int) else dict(operand.monomials())
 
 
 def _kept(terms: Terms) -> Terms:

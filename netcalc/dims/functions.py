@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from netcalc.dims.atoms import Atom, CeilLog2, Symbol, UndecidedError, bounds_of, value_at
 from netcalc.dims.order import Assumption, assume, require
-from netcalc.dims.polynomial import Dim, Poly, as_dim, atom, equal, exact_div, maximum, minimum, operands
+from netcalc.dims.polynomial import Dim, Poly, as_dim, atom, equal, exact_div, maximum, minimum
 
 __all__ = [
     "at_least",
@@ -171,7 +171,7 @@ def _substituted(one: Atom, sizes: Mapping[str, Dim]) -> Dim:
         return sizes[one.name] // one.multiple if one.name in sizes else atom(one)
     if isinstance(one, CeilLog2):
         return ceil_log2(substitute(as_dim(one.size), sizes))
-    left, right = (substitute(side, sizes) for side in operands(one))
+    operands = [substitute(as_dim(operand), sizes) for operand in one.operands]
     if one.function == "//":
-        return left // right
-    return minimum(left, right) if one.function == "min" else maximum(left, right)
+        return operands[0] // operands[1]
+    return minimum(*operands) if one.function == "min" else maximum(*operands)

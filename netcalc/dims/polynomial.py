@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from netcalc.dims.atoms import Atom, Call, Operand, Symbol, UndecidedError, bounds_of
 from netcalc.dims.bounds import bounds_of_terms
+from netcalc.dims.extremes import reduced
 from netcalc.dims.intervals import Interval
 from netcalc.dims.order import Assumption, assume, decide
-from netcalc.dims.terms import Monomial, Terms, common_factor, multiply, quotient, ranking, text_of, total
+from netcalc.dims.terms import (
+    Monomial,
+    Terms,
+    common_factor,
+    multiply,
+    quotient,
+    ranking,
+    single_calls,
+    text_of,
+    total,
+)
 
 __all__ = [
     "Dim",
@@ -21,7 +32,6 @@ __all__ = [
     "exact_div",
     "maximum",
     "minimum",
-    "operands",
 ]
 
 
@@ -160,11 +170,6 @@ def atom(one: Atom) -> Poly:
     return Poly({((one, 1),): 1})
 
 
-def operands(call: Call) -> tuple[Dim, Dim]:
-    """Return the two sizes that a function is applied to."""
-    return as_dim(call.left), as_dim(call.right)
-
-
 def equal(a: Dim, b: Dim) -> bool:
     """Return True if two sizes are equal: in form, or at the default sizes, which is then recorded as assumed.
 
@@ -189,14 +194,14 @@ def _never_zero(dim: Dim) -> bool:
     return others > 1 and _terms(dim).get((), 0) % others != 0
 
 
-def minimum(a: Dim, b: Dim) -> Dim:
-    """Return the smaller of two sizes: an atom if bounds leave it open."""
-    return _extreme("min", a, b)
+def minimum(*sizes: Dim) -> Dim:
+    """Return the smallest of some sizes: an atom if bounds leave it open."""
+    return _extreme("min", sizes)
 
 
-def maximum(a: Dim, b: Dim) -> Dim:
-    """Return the larger of two sizes: an atom if bounds leave it open."""
-    return _extreme("max", a, b)
+def maximum(*sizes: Dim) -> Dim:
+    """Return the largest of some sizes: an atom if bounds leave it open."""
+    return _extreme("max", sizes)
 
 
 def exact_div(a: Dim, b: Dim) -> Dim | None:
@@ -239,37 +244,60 @@ def _floor_div(a: Dim, b: Dim) -> Dim:
     common = _simplified(common_factor(_terms(rest), _terms(b)))
     if common != 1:  # ⌊k·r / k·b⌋ = ⌊r/b⌋
         return whole + _floor_div(_divided(rest, common), _divided(b, common))
-    return whole + _open_quotient(rest, b)
+    return whole + _reduced_quotient(rest, b)
 
 
 def _floor_div_by_number(a: Dim, b: int) -> Dim:
     """Return ⌊a / b⌋ for a positive integer."""
-    whole = _simplified({monomial: c // b for monomial, c in _terms(a).items()})
-    rest = _simplified({monomial: c % b for monomial, c in _terms(a).items()})
+    one = _only_extreme(a, b)
+    fixed = atom(one[0]) * one[1] if one else 0  # a term that the number does not divide, and that stays in one piece
+    whole, rest = _divmod(a - fixed, b)
+    rest = rest + fixed
     if isinstance(rest, int):
         return whole
-    shared = math.gcd(b, *(c for monomial, c in rest.monomials() if monomial))
+    return whole + _reduced_quotient(rest, b)
+
+
+def _divmod(a: Dim, b: int) -> tuple[Dim, Dim]:
+    """Return a and the remainder of the coefficients."""
+    terms = _terms(a)
+    return _simplified({m: c // b for m, c in terms.items()}), _simplified({m: c % b for m, c in terms.items()})
+
+
+def _reduced_quotient(a: Dim, b: Dim) -> Dim:
+    """Return ⌊a / b⌋ where no part divides by form.
+
+    It is an atom unless a number divides all terms but a constant; or ``b`` is positive, and ``a`` contains a minimum,
+    a maximum or a floor; or the bounds leave one number only: ⌊−1/a⌋ is −1 at every size.
+    """
+    shared = math.gcd(*_terms(b).values(), *(c for monomial, c in _terms(a).items() if monomial))
     if shared > 1:  # ⌊(k·r + c)/(k·b)⌋ = ⌊(r + ⌊c/k⌋)/b⌋
-        return whole + _floor_div(_simplified({m: c // shared for m, c in rest.monomials()}), b // shared)
-    floors = _floors(rest)
-    if len(floors) == 1:  # ⌊(⌊p/q⌋ + r)/b⌋ = ⌊(p + r·q)/(q·b)⌋
-        (floor,) = floors
-        dividend, divisor = operands(floor)
-        return whole + _floor_div(dividend + (rest - atom(floor)) * divisor, divisor * b)
-    return whole + _open_quotient(rest, b)
+        left, right = ({m: c // shared for m, c in _terms(dim).items()} for dim in (a, b))
+        return _floor_div(_simplified(left), _simplified(right))
+    if bounds_of(b)[0] > 0:
+        one = _only_extreme(a, b)
+        if one is not None:  # ⌊(min(p, q) + r)/b⌋ = min(⌊(p + r)/b⌋, ⌊(q + r)/b⌋), and a negative factor makes it a max
+            call, factor = one
+            rest = a - atom(call) * factor
+            function = call.function if factor > 0 else {"min": "max", "max": "min"}[call.function]
+            return _extreme(function, [_floor_div(as_dim(p) * factor + rest, b) for p in call.operands])
+        floors = [one for one, factor in single_calls(_terms(a)) if one.function == "//" and factor == 1]
+        if len(floors) == 1:  # ⌊(⌊p/q⌋ + r)/b⌋ = ⌊(p + r·q)/(q·b)⌋
+            dividend, divisor = map(as_dim, floors[0].operands)
+            return _floor_div(dividend + (a - atom(floors[0])) * divisor, divisor * b)
+    quotient = Call("//", (a, b))
+    low, high = quotient.bounds()
+    return low if isinstance(low, int) and low == high else atom(quotient)
 
 
-def _open_quotient(a: Dim, b: Dim) -> Dim:
-    """Return the atom ⌊a / b⌋, or a number if the bounds leave one only: ⌊−1/a⌋ is −1 at every size."""
-    call = Call("//", a, b)
-    low, high = call.bounds()
-    return low if isinstance(low, int) and low == high else atom(call)
-
-
-def _floors(dim: Poly) -> list[Call]:
-    """Return the terms of ``dim`` that are a floor division by a number."""
-    single = [m[0] for m, c in dim.monomials() if c == 1 and len(m) == 1]
-    return [a for a, p in single if p == 1 and isinstance(a, Call) and a.function == "//" and isinstance(a.right, int)]
+def _only_extreme(a: Dim, b: Dim) -> tuple[Call, int] | None:
+    """Return the only term of ``a`` that is a multiple of a min or max, and not of a number ``b``; None if not one."""
+    found = [
+        (call, factor)
+        for call, factor in single_calls(_terms(a))
+        if call.function != "//" and not (isinstance(b, int) and factor % b == 0)
+    ]
+    return found[0] if len(found) == 1 else None
 
 
 def _divided(a: Dim, b: Dim) -> Dim:
@@ -281,18 +309,9 @@ def _divided(a: Dim, b: Dim) -> Dim:
 # -- forms ------------------------------------------------------------------------------------------
 
 
-def _extreme(function: str, a: Dim, b: Dim) -> Dim:
-    if isinstance(a, int) and isinstance(b, int):
-        return min(a, b) if function == "min" else max(a, b)
-    if a == b:
-        return a
-    low, high = bounds_of(a - b)
-    if low >= 0:
-        return b if function == "min" else a
-    if high <= 0:
-        return a if function == "min" else b
-    left, right = sorted((a, b), key=str)
-    return atom(Call(function, left, right))
+def _extreme(function: str, sizes: Sequence[Dim]) -> Dim:
+    kept = reduced(function, sizes)
+    return as_dim(kept[0]) if len(kept) == 1 else atom(Call(function, kept))
 
 
 def _terms(dim: Dim) -> Terms:

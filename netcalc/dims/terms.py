@@ -6,14 +6,36 @@ import math
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
-from netcalc.dims.atoms import Atom, Symbol
+from netcalc.dims.atoms import Atom, Call, Operand, Symbol
 
-__all__ = ["Monomial", "Terms", "common_factor", "multiply", "quotient", "ranking", "text_of", "total"]
+__all__ = [
+    "Monomial",
+    "Terms",
+    "common_factor",
+    "multiply",
+    "quotient",
+    "ranking",
+    "single_calls",
+    "terms_of",
+    "text_of",
+    "total",
+]
 
 #: A product of powers of atoms; the empty one is 1.
 Monomial: TypeAlias = tuple[tuple[Atom, int], ...]
 #: The coefficient of each monomial.
 Terms: TypeAlias = Mapping[Monomial, int]
+
+
+def terms_of(operand: Operand) -> Terms:
+    """Return an operand of an atom as a sum of terms."""
+    return {(): operand} if isinstance(operand, int) else dict(operand.monomials())
+
+
+def single_calls(terms: Terms) -> list[tuple[Call, int]]:
+    """Return the functions that are a term by themselves, with their coefficients."""
+    single = [(m[0], c) for m, c in terms.items() if len(m) == 1]
+    return [(one, c) for (one, power), c in single if power == 1 and isinstance(one, Call)]
 
 
 def total(a: Terms, b: Terms, factor: int = 1) -> dict[Monomial, int]:

@@ -1,0 +1,41 @@
+"""Minima and maxima of several sizes, reduced to the operands that bounds leave open."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from netcalc.dims.atoms import Operand
+from netcalc.dims.bounds import bounds_of_terms
+from netcalc.dims.terms import single_calls, terms_of, total
+
+__all__ = ["reduced"]
+
+
+def reduced(function: str, operands: Iterable[Operand]) -> tuple[Operand, ...]:
+    """Return the operands that decide the ``min`` or ``max`` of ``operands``, sorted by their text.
+
+    Operands that are the same function of others are replaced by these. An operand is left out if another one is at
+    most as large (``min``) or at least as large (``max``) at all sizes.
+    """
+    kept: list[Operand] = []
+    for one in sorted(_flat(function, operands), key=str):
+        if not any(_precedes(function, other, one) for other in kept):
+            kept = [other for other in kept if not _precedes(function, one, other)] + [one]
+    return tuple(kept)
+
+
+def _flat(function: str, operands: Iterable[Operand]) -> dict[Operand, None]:
+    flat: dict[Operand, None] = {}
+    for one in operands:
+        terms = terms_of(one)
+        calls = single_calls(terms)
+        nested = len(terms) == 1 and len(calls) == 1 and calls[0][1] == 1 and calls[0][0].function == function
+        flat |= dict.fromkeys(calls[0][0].operands if nested else (one,))
+    return flat
+
+
+def _precedes(function: str, one: Operand, other: Operand) -> bool:
+    """Return True if ``one`` makes ``other`` superfluous at all sizes."""
+    difference = {monomial: c for monomial, c in total(terms_of(one), terms_of(other), -1).items() if c}
+    low, high = bounds_of_terms(difference)
+    return high <= 0 if function == "min" else low >= 0

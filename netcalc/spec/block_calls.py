@@ -13,9 +13,9 @@ from netcalc.spec.checkpoint import checkpoint_entries
 from netcalc.spec.elaboration import Elaboration
 from netcalc.spec.library import Block
 from netcalc.spec.limits import MAX_BLOCK_DEPTH
-from netcalc.spec.line_inputs import Inputs, resolve_value
+from netcalc.spec.line_inputs import resolve_values, with_taken
 from netcalc.spec.line_syntax import Line
-from netcalc.spec.modifiers import claim_path, define_outputs, line_name
+from netcalc.spec.modifiers import claim_path, define_outputs, line_name, lists_among
 from netcalc.spec.patches import Pending, below
 from netcalc.spec.requirements import unmet_by_call
 from netcalc.spec.scope import Outputs, PartialBody, Poisoned, Scope
@@ -32,7 +32,8 @@ def elaborate_call(
     body, inputs = bind_call(elaboration, line, block, scope, current, path)
     claim_path(path, line, scope)
     node = add_call(elaboration, line, scope, path, body, inputs)
-    define_outputs(line, scope, Outputs(dict(zip(body.ports, node.outputs, strict=False)), node.span))
+    by_port = dict(zip(body.ports, node.outputs, strict=False))
+    define_outputs(line, scope, Outputs(by_port, node.span), lists_among(by_port))
     return node.outputs[0]
 
 
@@ -44,10 +45,14 @@ def bind_call(
     current: Value | None,
     path: str,
     carried: Sequence[Value] = (),
+    taken: Mapping[str, Value | None] | None = None,
 ) -> tuple[Body, list[Value | None]]:
-    """Return the body and the inputs of a call at a path; ``carried`` are the outputs of the iteration before."""
-    inputs = Inputs(line, ports(*block.decl.inputs), block.name, scope, current).resolve({})
-    inputs[: len(carried)] = carried
+    """Return the body and the inputs of a call at a path.
+
+    ``carried`` are the outputs of the iteration before, and ``taken`` the inputs that this iteration takes.
+    """
+    declared = ports(*block.decl.inputs)
+    inputs = with_taken(declared, taken or {}, line, block.name, scope, current, carried=carried)
     if any(value is not None and value.type is None for value in inputs):
         raise Poisoned
     names = [name.rstrip("?") for name in block.decl.inputs]
@@ -131,10 +136,14 @@ def block_results(
     """Elaborate the lines of a block and return its outputs and their ports."""
     current = elaboration.lines(block.cursor["layers"], scope, current)
     outputs: list[Value] = []
+    names: list[str] = []
     if block.decl.outputs is None:
-        outputs = [] if current is None else [current]
-    else:
-        for item in block.cursor["outputs"].elements():
-            value = elaboration.reporter.guard(resolve_value, str(item.data), item, scope, current)
-            outputs.append(value or Value(None, str(item.data)))
-    return outputs, [name.split(".")[-1] for name in block.decl.outputs or ["output"]]
+        return ([] if current is None else [current]), ["output"]
+    for item in block.cursor["outputs"].elements():
+        name = str(item.data)
+        found = elaboration.reporter.guard(resolve_values, name, item, scope, current)
+        values, is_list = found or ([None], False)
+        outputs += (value or Value(None, name) for value in values)
+        port = name.rpartition(".")[2]
+        names += (f"{port}.{i}" for i in range(len(values))) if is_list else [port]
+    return outputs, names

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from netcalc import ops
 from netcalc.diagnostics import Diagnostic, NetcalcError
@@ -14,7 +14,7 @@ from netcalc.spec.checkpoint import checkpoint_entries
 from netcalc.spec.elaboration import Elaboration
 from netcalc.spec.evaluate import evaluate_expression
 from netcalc.spec.library import Block
-from netcalc.spec.line_inputs import Inputs
+from netcalc.spec.line_inputs import with_taken
 from netcalc.spec.line_syntax import SEQUENCE, Line
 from netcalc.spec.requirements import unmet_by_call
 from netcalc.spec.scope import Outputs, Poisoned, Scope
@@ -56,15 +56,16 @@ def elaborate_inline(
     scope: Scope,
     current: Value | None,
     carried: Sequence[Value | None] = (),
+    taken: Mapping[str, Value | None] | None = None,
 ) -> dict[str, Value]:
     """Elaborate the lines of a block in the caller's body and return the block's outputs by port.
 
     The paths are those that the lines would have in the caller.  Names are those of a call: the lines see the inputs
     and arguments of the block only, and the caller does not see their names.  ``carried`` are the outputs of the
-    iteration before.
+    iteration before, and ``taken`` the inputs that this iteration takes.
     """
-    inputs = Inputs(line, ports(*block.decl.inputs), block.name, scope, current).resolve({})
-    inputs[: len(carried)] = carried
+    declared = ports(*block.decl.inputs)
+    inputs = with_taken(declared, taken or {}, line, block.name, scope, current, carried=carried)
     if any(value is not None and value.type is None for value in inputs):
         raise Poisoned
     names = [name.rstrip("?") for name in block.decl.inputs]

@@ -76,7 +76,9 @@ def _declared(cursor: Cursor) -> Iterations:
     data = cursor.data
     if not isinstance(data, dict):
         return Iterations((), "index")
-    if set(data) - {"times", "each", "as", "index", "start"} or ("times" in data) == ("each" in data):
+    if set(data) - {"times", "each", "as", "index", "start", "take", "collect"} or ("times" in data) == (
+        "each" in data
+    ):
         hint = "repeat: 3, or {times: 3, index: i, start: 1}, or {each: [64, 128], as: width}"
         raise NetcalcError(Diagnostic("E107", "repeat: requires either times or each", cursor.span, hint=hint))
     for key in ("as", "index"):

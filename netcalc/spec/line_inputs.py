@@ -13,7 +13,7 @@ from netcalc.spec.line_syntax import Line
 from netcalc.spec.scope import Scope
 from netcalc.spec.value_paths import value_at
 
-__all__ = ["Inputs", "resolve_value", "start_value"]
+__all__ = ["Inputs", "resolve_value", "resolve_values", "start_value", "with_taken"]
 
 
 def resolve_value(text: str, cursor: Cursor, scope: Scope, current: Value | None) -> Value | None:
@@ -27,6 +27,10 @@ def resolve_value(text: str, cursor: Cursor, scope: Scope, current: Value | None
     if text == "_":
         return current
     outputs = scope.lookup(text)
+    if outputs is not None and outputs.is_list:
+        message = f"{text!r} is a list of {len(outputs.by_port)} values, and one is needed here"
+        hint = f"name one of them, as in {text}.0, or take: one in each iteration of a repeat"
+        raise NetcalcError(Diagnostic("E303", message, cursor.span, hint=hint))
     if outputs is not None:
         return outputs.first
     base, _, port = text.rpartition(".")
@@ -40,12 +44,61 @@ def resolve_value(text: str, cursor: Cursor, scope: Scope, current: Value | None
     return value
 
 
+def resolve_values(text: str, cursor: Cursor, scope: Scope, current: Value | None) -> tuple[list[Value | None], bool]:
+    """Return the values of the list that ``text`` names, or the single value, and True if it is a list.
+
+    Raises:
+        NetcalcError: as :func:`resolve_value` does.
+    """
+    found = None if text == "_" else scope.peek(text)
+    if found is None or not found.is_list:
+        return [resolve_value(text, cursor, scope, current)], False
+    visible = scope.lookup(text)
+    return ([] if visible is None else list(visible.by_port.values())), True
+
+
 def start_value(line: Line, scope: Scope, current: Value | None) -> Value | None:
     """Return the single value that ``from`` names, or ``current`` if ``from`` is absent or names several."""
     cursor = line.modifier("from")
     if cursor is None or not isinstance(cursor.data, str):
         return current
     return resolve_value(cursor.data, cursor, scope, current)
+
+
+def with_taken(
+    ports: Sequence[Port],
+    taken: Mapping[str, Value | None],
+    line: Line,
+    kind: str,
+    scope: Scope,
+    current: Value | None,
+    branches: Mapping[str, Value | None] | None = None,
+    carried: Sequence[Value | None] = (),
+) -> list[Value | None]:
+    """Return a value for each port: those that an iteration takes, and the others from the line.
+
+    ``carried`` are the outputs of the iteration before, which replace the first values from the line.
+
+    Raises:
+        NetcalcError: E303 if there is no port of the name that is taken, and the errors of :meth:`Inputs.resolve`.
+    """
+    names = [port.name for port in ports]
+    for name in taken:
+        if name not in names:
+            hint = did_you_mean(name, names) or f"its inputs are {', '.join(names) or 'none'}"
+            place = line.modifiers["repeat"].at(("take", name)).key_span
+            raise NetcalcError(Diagnostic("E303", f"take: {kind} has no input {name!r}", place, hint=hint))
+    own = [port for port in ports if port.name not in taken]
+    values = Inputs(line, own, kind, scope, current).resolve(branches or {}) if own or not taken else []
+    values[: len(carried)] = carried
+    if not taken:
+        return values
+    missing = [port.name for port in ports if not port.optional and taken.get(port.name, port) is None]
+    if missing:
+        place = line.modifiers["repeat"].at(("take", missing[0])).span
+        raise NetcalcError(Diagnostic("E303", f"take: {kind} requires {missing[0]!r}, which is absent", place))
+    by_name = {**dict(zip((port.name for port in own), values, strict=False)), **taken}
+    return [by_name.get(name) for name in names]
 
 
 class Inputs(NamedTuple):
@@ -83,9 +136,9 @@ class Inputs(NamedTuple):
                 by_port.setdefault(first.name, self.current)
             return self._filled(by_port)
         if isinstance(cursor.data, str):
-            return self._in_order([self._value(cursor)])
+            return self._in_order(self._values(cursor))
         if isinstance(cursor.data, list):
-            return self._in_order([self._value(item) for item in cursor.elements()])
+            return self._in_order([value for item in cursor.elements() for value in self._values(item)])
         message = "from: should be a name, a list of names, or a mapping from port to name"
         raise NetcalcError(Diagnostic("E107", message, cursor.span))
 
@@ -105,6 +158,12 @@ class Inputs(NamedTuple):
         if cursor is not None and isinstance(cursor.data, dict):
             by_port |= self._named(cursor)
         return self._filled(by_port)
+
+    def _values(self, item: Cursor) -> list[Value | None]:
+        """Return the value that an item of ``from`` names, or all values of a list if there may be any number."""
+        if isinstance(item.data, str) and self.ports[0].variadic:
+            return resolve_values(item.data, item, self.scope, self.current)[0]
+        return [self._value(item)]
 
     def _value(self, item: Cursor) -> Value | None:
         if item.data is None:

@@ -15,7 +15,7 @@ MODIFIERS: dict[str, str] = {
     "name": "the line's name, a part of the path of its parameters",
     "from": "its inputs: a value's name, a list of names, or a mapping from port to name",
     "as": "names for its outputs, in order",
-    "repeat": "number of iterations, or {times, index, start}, or {each: list, as: name, index, start}",
+    "repeat": "number of iterations, or {times, index, start, take, collect}, or {each: list, as: name, …}",
     "share": "with repeat: every iteration uses the weights of the first",
     "when": "a condition; if it is false the line is skipped, and its names stand for its input",
     "tie": "the weights it uses: the path of a layer, or a mapping from parameter to path",

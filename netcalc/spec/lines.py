@@ -12,7 +12,7 @@ from netcalc.spec.inlining import elaborate_inline, is_inline
 from netcalc.spec.library import find_block
 from netcalc.spec.line_inputs import start_value
 from netcalc.spec.line_syntax import SEQUENCE, Line, read_line
-from netcalc.spec.modifiers import condition_holds, define_outputs, line_name, output_names
+from netcalc.spec.modifiers import condition_holds, define_outputs, line_name, lists_among, output_names
 from netcalc.spec.operations import elaborate_operation
 from netcalc.spec.patching import elaborate_inserted, patched_line, patching
 from netcalc.spec.repeats import elaborate_repeat
@@ -80,7 +80,7 @@ def _apply(elaboration: Elaboration, line: Line, scope: Scope, current: Value | 
         if inline:
             block = block_of(elaboration, line, scope)
             outputs = Outputs(elaborate_inline(elaboration, line, block, scope, current), line.cursor.span)
-            define_outputs(line, scope, outputs)
+            define_outputs(line, scope, outputs, lists_among(outputs.by_port))
             return outputs.first
         return elaborate_call(elaboration, line, block_of(elaboration, line, scope), scope, current)
 

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from netcalc.diagnostics import Diagnostic, NetcalcError, Related
+from netcalc.ir import Value
 from netcalc.spec.evaluate import evaluate, evaluate_expression
 from netcalc.spec.line_syntax import Line
 from netcalc.spec.scope import Outputs, Scope
 from netcalc.tensor_type import TensorType
 
-__all__ = ["claim_path", "condition_holds", "define_labels", "define_outputs", "line_name", "output_names"]
+__all__ = [
+    "claim_path",
+    "condition_holds",
+    "define_labels",
+    "define_outputs",
+    "line_name",
+    "lists_among",
+    "output_names",
+]
 
 
 def condition_holds(line: Line, scope: Scope) -> bool:
@@ -42,12 +51,29 @@ def output_names(line: Line) -> list[Any]:
     return labels.data if isinstance(labels.data, list) else [labels.data]
 
 
-def define_outputs(line: Line, scope: Scope, outputs: Outputs) -> None:
-    """Make a line's outputs visible to later lines under its name and the names of ``as``."""
+def define_outputs(line: Line, scope: Scope, outputs: Outputs, lists: Mapping[str, Outputs] | None = None) -> None:
+    """Make a line's outputs visible to later lines under its name and the names of ``as``.
+
+    ``lists`` are further outputs by port: they follow the others in ``as``, unless they consist of some of these.
+    """
     name = line_name(line, scope)
+    further = {} if lists is None else lists
     if name is not None:
         scope.defined[name] = outputs
-    define_labels(line, scope, [Outputs.single(value, outputs.span) for value in outputs.by_port.values()])
+        scope.defined |= {f"{name}.{port}": values for port, values in further.items()}
+    parts = {f"{port}.{number}" for port, values in further.items() for number in values.by_port if values.is_list}
+    single = [Outputs.single(value, outputs.span) for port, value in outputs.by_port.items() if port not in parts]
+    define_labels(line, scope, [*single, *further.values()])
+
+
+def lists_among(by_port: Mapping[str, Value | None]) -> dict[str, Outputs]:
+    """Return the lists among the outputs of a block, whose ports are numbered: ``present.0``, ``present.1``, …."""
+    lists: dict[str, dict[str, Value | None]] = {}
+    for port, value in by_port.items():
+        name, _, number = port.rpartition(".")
+        if name:
+            lists.setdefault(name, {})[number] = value
+    return {name: Outputs(values, is_list=True) for name, values in lists.items()}
 
 
 def define_labels(line: Line, scope: Scope, outputs: Sequence[Outputs]) -> None:

@@ -17,7 +17,7 @@ from netcalc.opdef import Operation
 from netcalc.spec.cursor import Cursor
 from netcalc.spec.elaboration import Elaboration
 from netcalc.spec.evaluate import evaluate
-from netcalc.spec.line_inputs import Inputs, start_value
+from netcalc.spec.line_inputs import start_value, with_taken
 from netcalc.spec.line_syntax import Line
 from netcalc.spec.modifiers import claim_path, define_outputs, line_name
 from netcalc.spec.scope import Outputs, Poisoned, Scope
@@ -25,7 +25,7 @@ from netcalc.spec.ties import tie_operation
 from netcalc.spec.validation import diagnose
 from netcalc.tensor_type import TensorType
 
-__all__ = ["elaborate_operation"]
+__all__ = ["add_operation", "elaborate_operation"]
 
 
 def elaborate_operation(
@@ -36,14 +36,16 @@ def elaborate_operation(
     current: Value | None,
     *,
     anonymous: bool = False,
+    taken: Mapping[str, Value | None] | None = None,
 ) -> Value | None:
     """Elaborate an operation and return its first output.
 
     An ``anonymous`` operation is the only one of a repeat's body; its path is empty unless it has branches.
+    ``taken`` are inputs by port that the line does not give.
     """
     attributes, branch_lines = _split_arguments(line, declared)
     branches = _branch_values(elaboration, branch_lines, line, scope, current)
-    inputs = Inputs(line, declared.inputs, declared.name, scope, current).resolve(branches)
+    inputs = with_taken(declared.inputs, taken or {}, line, declared.name, scope, current, branches)
     op = _instantiate(declared, {name: evaluate(value, scope) for name, value in attributes.items()}, line)
     if anonymous and not branches:
         path = ""
@@ -118,6 +120,16 @@ def _path(scope: Scope, name: str | None, operation: str, *, is_join: bool) -> s
     if is_join and name is None:
         return scope.body.unique(join(scope.prefix, operation))
     return scope.path_of_line(name, operation)
+
+
+def add_operation(
+    elaboration: Elaboration, op: Operation, inputs: Sequence[Value | None], path: str, scope: Scope, span: Span | None
+) -> OpNode:
+    """Append an operation that no line applies to the scope's body and return its node."""
+    scope.body.paths[path] = span
+    node = _build(elaboration, op, inputs, path, span)
+    scope.body.nodes.append(node)
+    return node
 
 
 def _build(

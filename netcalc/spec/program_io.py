@@ -13,7 +13,7 @@ from netcalc.spec.cursor import Cursor
 from netcalc.spec.document import DimDecl, InputDecl
 from netcalc.spec.elaboration import Elaboration
 from netcalc.spec.evaluate import evaluate_expression, evaluate_size
-from netcalc.spec.line_inputs import resolve_value
+from netcalc.spec.line_inputs import resolve_values
 from netcalc.spec.scope import Outputs, Scope
 from netcalc.tensor_type import TensorType
 
@@ -85,9 +85,10 @@ def program_outputs(elaboration: Elaboration, scope: Scope, current: Value | Non
     )
     outputs: dict[str, Value] = {}
     for name, item in pairs:
-        value = elaboration.reporter.guard(resolve_value, str(item.data), item, scope, current)
-        if value is not None:
-            outputs[name] = value
+        found = elaboration.reporter.guard(resolve_values, str(item.data), item, scope, current)
+        values, is_list = found or ([], False)
+        names = [f"{name}.{i}" for i in range(len(values))] if is_list else [name]
+        outputs |= {name: value for name, value in zip(names, values, strict=False) if value is not None}
     return outputs
 
 

@@ -7,25 +7,26 @@ one call.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from netcalc import ops
 from netcalc.diagnostics import Diagnostic, NetcalcError
-from netcalc.ir import Body, CallNode, Value, join, types_of
-from netcalc.opdef import Operation, ports
-from netcalc.spec.block_calls import add_call, bind_call
+from netcalc.ir import Body, CallNode, Value, join
+from netcalc.opdef import ports
+from netcalc.spec.block_calls import add_call
 from netcalc.spec.elaboration import Elaboration
 from netcalc.spec.evaluate import evaluate_expression
 from netcalc.spec.inlining import elaborate_inline, is_inline
+from netcalc.spec.iteration_bodies import Turn, collected_values, iteration_body, too_many_outputs
 from netcalc.spec.iterations import Iterations, read_iterations
 from netcalc.spec.line_inputs import Inputs, start_value
 from netcalc.spec.line_syntax import SEQUENCE, Line
 from netcalc.spec.modifiers import claim_path, define_labels, define_outputs, line_name
-from netcalc.spec.operations import elaborate_operation
-from netcalc.spec.patches import Patch, below, same_until, uses_names
+from netcalc.spec.patches import Patch, same_until, uses_names
 from netcalc.spec.patching import Edit, elaborate_inserted, patched_iteration, patching
-from netcalc.spec.scope import Outputs, PartialBody, Poisoned, Scope
+from netcalc.spec.repeat_values import Streams, read_streams
+from netcalc.spec.scope import Outputs, Poisoned, Scope
 from netcalc.spec.targets import block_of, resolve_target
 from netcalc.spec.ties import share_with_first
 
@@ -43,20 +44,33 @@ def elaborate_repeat(elaboration: Elaboration, line: Line, scope: Scope, current
     loop_names = {iterations.index_name, iterations.item_name}
     if paths.base is not None and uses_names(scope.patches, paths.base, loop_names):
         iterations = iterations._replace(varies=True)
+    base = scope.prefix if paths.base is None else paths.base
+    streams = read_streams(elaboration, line, scope, current, iterations.times, base)
+    iterations = iterations._replace(varies=iterations.varies or bool(streams))
     if iterations.varies:
         elaboration.budget.spend(iterations.times, line.modifiers["repeat"])
     with scope.body.adding_iterations():
-        call, current = _iterate(elaboration, line, iterations, paths, scope, current)
-    outputs = _outputs(call, current, line) if call is not None else _passed(elaboration, line, scope, current)
-    if iterations.named:
-        define_labels(line, scope, [Outputs.single(value) for value in outputs.by_port.values()])
+        call, current = _iterate(elaboration, line, iterations, paths, streams, scope, current)
+    if call is not None:
+        outputs = _outputs(streams.carried(call.body.ports, call.outputs), line)
     else:
-        define_outputs(line, scope, outputs)
+        outputs = _passed(elaboration, line, scope, current, streams)
+    results = dict(streams.results(elaboration, scope, base))
+    if iterations.named:
+        define_labels(line, scope, [*map(Outputs.single, outputs.by_port.values()), *results.values()])
+    else:
+        define_outputs(line, scope, outputs, results)
     return outputs.first
 
 
 def _iterate(
-    elaboration: Elaboration, line: Line, iterations: Iterations, paths: _Paths, scope: Scope, current: Value | None
+    elaboration: Elaboration,
+    line: Line,
+    iterations: Iterations,
+    paths: _Paths,
+    streams: Streams,
+    scope: Scope,
+    current: Value | None,
 ) -> tuple[CallNode | None, Value | None]:
     """Add the calls of all iterations; return the last call and the value after it."""
     call: CallNode | None = None
@@ -77,14 +91,15 @@ def _iterate(
             elaboration.reporter.inside(where, line.cursor.key_span),
             patching(elaboration, edit, line.cursor, inner),
         ):
-            body, inputs = _iteration(elaboration, edit.line, inner, current, call, path)
+            turn = Turn(path, streams, streams.inputs(done), call)
+            body, inputs = iteration_body(elaboration, edit.line, inner, current, turn)
             first_of_shared = paths.shared and done == 0  # the other iterations tie to it
             count = 1
             if body.repeatable and not iterations.varies and not first_of_shared and not (edit.before or edit.after):
                 count = paths.same_until(scope, done, iterations.times) - done
             folds = (
                 call is not None
-                and not iterations.named
+                and not (iterations.named or streams)
                 and not (paths.shared and done == 1)
                 and _continues(call, body, inputs, None if paths.shared else paths.start + done)
             )
@@ -97,7 +112,9 @@ def _iterate(
                     call.shares = share_with_first(call, first_path, line, scope)
                 first_path = call.name if done == 0 else first_path
                 if iterations.named:
-                    scope.defined[str(line_name(line, inner))] = _outputs(call, call.outputs[0], line)
+                    carried = streams.carried(call.body.ports, call.outputs)
+                    scope.defined[str(line_name(line, inner))] = _outputs(carried, line)
+            streams.gather(call.body.ports, call.outputs)
         current = _inserted(elaboration, edit.after, inner, path, call.outputs[0])
         done += count
     return call, current
@@ -174,56 +191,6 @@ def _paths(line: Line, scope: Scope, iterations: Iterations) -> _Paths:
     return _Paths(base, start, share is not None and bool(evaluate_expression(share, scope)))
 
 
-def _iteration(
-    elaboration: Elaboration, line: Line, scope: Scope, current: Value | None, last: CallNode | None, path: str
-) -> tuple[Body, list[Value | None]]:
-    """Return the body of the iteration at ``path`` and its inputs; ``last`` is the call of the iteration before."""
-    declared = ops.find(line.target)
-    if line.target == SEQUENCE or declared is not None:
-        return _anonymous_body(elaboration, line, declared, scope, current, path, is_first=last is None)
-    carried = () if last is None or current is None else (current, *last.outputs[1:])
-    if last is not None and len(carried) > len(last.inputs):
-        raise NetcalcError(_too_many_outputs(line, line.target, len(carried), len(last.inputs)))
-    body, inputs = bind_call(elaboration, line, block_of(elaboration, line, scope), scope, current, path, carried)
-    if None in types_of(body.outputs):
-        raise Poisoned
-    return body, inputs
-
-
-def _anonymous_body(
-    elaboration: Elaboration,
-    line: Line,
-    declared: type[Operation] | None,
-    scope: Scope,
-    current: Value | None,
-    path: str,
-    *,
-    is_first: bool,
-) -> tuple[Body, list[Value | None]]:
-    """Return a body for one iteration of an operation or sequence; values from outside become inputs."""
-    if is_first:
-        current = start_value(line, scope, current)
-    if current is not None and current.type is None:
-        raise Poisoned
-    partial = PartialBody(line.target, scope.home, outer=scope)
-    inner = Scope(partial, scope.settings, numbered=declared is None, patches=below(scope.patches, path))
-    carried = None if current is None else Value(current.type, "in", current.span)
-    if carried is not None:
-        partial.inputs.append(carried)
-    if declared is None:
-        result = elaboration.lines(line.sequence(), inner, carried)
-    else:
-        # a single name under `from` is the input of the first iteration only
-        modifiers = {k: v for k, v in line.modifiers.items() if k == "from" and not isinstance(v.data, str)}
-        operation = line._replace(modifiers=modifiers)
-        result = elaborate_operation(elaboration, operation, declared, inner, carried, anonymous=True)
-    if result is None or result.type is None:
-        raise Poisoned
-    captured = [outer for outer, _ in partial.captured.values()]
-    body = elaboration.distinct_bodies.distinct(partial.finish((result,)))
-    return body, [*([] if current is None else [current]), *captured]
-
-
 def _in_place(
     elaboration: Elaboration, line: Line, iterations: Iterations, scope: Scope, current: Value | None, *, inline: bool
 ) -> Value | None:
@@ -233,40 +200,60 @@ def _in_place(
         raise NetcalcError(Diagnostic("E107", message, line.modifiers["share"].key_span))
     elaboration.budget.spend(iterations.times, line.modifiers["repeat"])
     errors_before = len(elaboration.reporter.diagnostics)
-    if iterations.times == 0:
-        outputs = _passed(elaboration, line, scope, current)
-    else:
-        outputs = Outputs.single(current if inline else start_value(line, scope, current))
+    streams = read_streams(elaboration, line, scope, current, iterations.times, scope.prefix)
+    carried: list[Value] = []
     for i in range(iterations.times):
         inner = scope.child(variables=iterations.variables(i))
         inner.numbered, inner.counter = scope.numbered, scope.counter
         with elaboration.freezing(line, inner):
             if inline:
-                block = block_of(elaboration, line, inner)
-                carried = list(outputs.by_port.values()) if i > 0 else []
-                if len(carried) > len(block.decl.inputs):
-                    raise NetcalcError(_too_many_outputs(line, block.name, len(carried), len(block.decl.inputs)))
-                outputs = Outputs(elaborate_inline(elaboration, line, block, inner, current, carried))
+                ports, values = _inlined(elaboration, line, inner, current, carried, streams.inputs(i))
             else:
-                outputs = Outputs.single(elaboration.lines(line.sequence(), inner, outputs.first))
+                inner.defined |= {name: Outputs.single(value) for name, value in streams.inputs(i).items()}
+                before = carried[0] if carried else start_value(line, scope, current)
+                value = elaboration.lines(line.sequence(), inner, before)
+                if value is None:
+                    raise Poisoned
+                others = collected_values(streams, inner, value)
+                ports, values = ["output", *others], [value, *others.values()]
         if len(elaboration.reporter.diagnostics) > errors_before:  # the next iteration would repeat them
             raise Poisoned
-    define_labels(line, scope, [Outputs.single(value) for value in outputs.by_port.values()])
+        streams.gather(ports, values)
+        carried = streams.carried(ports, values)
+    outputs = _outputs(carried, line) if carried else _passed(elaboration, line, scope, current, streams)
+    results = streams.results(elaboration, scope, scope.prefix)
+    define_outputs(line, scope, outputs, dict(results))
     return outputs.first
 
 
-def _passed(elaboration: Elaboration, line: Line, scope: Scope, current: Value | None) -> Outputs:
-    """Return the outputs of a repeat without iterations, which passes on the values that the first one would take."""
-    current = start_value(line, scope, current)
-    if line.target == SEQUENCE or ops.find(line.target) is not None:
-        return Outputs.single(current, line.cursor.span)
+def _inlined(
+    elaboration: Elaboration,
+    line: Line,
+    scope: Scope,
+    current: Value | None,
+    carried: Sequence[Value],
+    taken: Mapping[str, Value | None],
+) -> tuple[list[str], list[Value]]:
+    """Elaborate an iteration of an inlined block and return its ports and outputs."""
     block = block_of(elaboration, line, scope)
-    count = len(block.decl.outputs or ["output"])
+    open_inputs = len(block.decl.inputs) - len(taken)
+    if len(carried) > open_inputs:
+        raise NetcalcError(too_many_outputs(line, block.name, len(carried), open_inputs))
+    outputs = elaborate_inline(elaboration, line, block, scope, current, carried, taken)
+    return list(outputs), list(outputs.values())
+
+
+def _passed(elaboration: Elaboration, line: Line, scope: Scope, current: Value | None, streams: Streams) -> Outputs:
+    """Return the outputs of a repeat without iterations, which passes on the values that the first one would take."""
+    if line.target == SEQUENCE or ops.find(line.target) is not None:
+        return Outputs.single(start_value(line, scope, current), line.cursor.span)
+    block = block_of(elaboration, line, scope)
+    names = [name.rpartition(".")[2] for name in block.decl.outputs or ["output"]]
+    count = sum(i == 0 or name not in streams.collected for i, name in enumerate(names))
     if count == 1 and not isinstance(getattr(line.modifier("from"), "data", None), (list, dict)):
-        return Outputs.single(current, line.cursor.span)
-    inputs = Inputs(line, ports(*block.decl.inputs), block.name, scope, current).resolve({})
-    values = inputs[:count]
-    return Outputs({str(i): value for i, value in enumerate(values)}, line.cursor.span)
+        return Outputs.single(start_value(line, scope, current), line.cursor.span)
+    own = [port for port in ports(*block.decl.inputs) if port.name not in streams.taken]
+    return _outputs(Inputs(line, own, block.name, scope, current).resolve({})[:count], line)
 
 
 def _continues(call: CallNode, body: Body, inputs: Sequence[Value | None], number: int | None) -> bool:
@@ -282,16 +269,8 @@ def _continues(call: CallNode, body: Body, inputs: Sequence[Value | None], numbe
     )
 
 
-def _too_many_outputs(line: Line, name: str, outputs: int, inputs: int) -> Diagnostic:
-    message = (
-        f"a repeated block's outputs become the first inputs of its next call, but {name} returns {outputs} values "
-        f"and takes {inputs}"
-    )
-    hint = "list under outputs only the values that the next call takes, or collect the others"
-    return Diagnostic("E403", message, line.cursor.span, hint=hint)
-
-
-def _outputs(call: CallNode, current: Value | None, line: Line) -> Outputs:
-    if len(call.outputs) == 1:
-        return Outputs.single(current, line.cursor.span)
-    return Outputs({str(i): value for i, value in enumerate(call.outputs)}, line.cursor.span)
+def _outputs(values: Sequence[Value | None], line: Line) -> Outputs:
+    """Return the outputs of a repeat, which are numbered if there are several."""
+    if len(values) == 1:
+        return Outputs.single(values[0], line.cursor.span)
+    return Outputs({str(i): value for i, value in enumerate(values)}, line.cursor.span)

@@ -40,6 +40,26 @@ _MODIFIERS: dict[str, dict[str, Any]] = {
                     "as": _TEXT,
                     "index": _TEXT,
                     "start": {"anyOf": [{"type": "integer", "minimum": 0}, _TEXT]},
+                    "take": {
+                        "type": "object",
+                        "additionalProperties": {
+                            "anyOf": [_TEXT, {"type": "array", "items": {"type": ["string", "null"]}}]
+                        },
+                    },
+                    "collect": {
+                        "type": "object",
+                        "additionalProperties": {
+                            "anyOf": [
+                                {"const": "list"},
+                                {
+                                    "type": "object",
+                                    "properties": {"stack": {"type": "integer"}},
+                                    "required": ["stack"],
+                                    "additionalProperties": False,
+                                },
+                            ]
+                        },
+                    },
                 },
                 "oneOf": [{"required": ["times"]}, {"required": ["each"]}],
                 "additionalProperties": False,

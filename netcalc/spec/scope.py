@@ -33,11 +33,12 @@ class Outputs(NamedTuple):
 
     by_port: Mapping[str, Value | None]
     span: Span | None = None
+    is_list: bool = False  # a list of values, numbered from 0, that is collected from iterations
 
     @property
     def first(self) -> Value | None:
-        """Value of the first port."""
-        return next(iter(self.by_port.values()))
+        """Value of the first port, None for an empty list."""
+        return next(iter(self.by_port.values()), None)
 
     @classmethod
     def single(cls, value: Value | None, span: Span | None = None) -> Outputs:
@@ -187,7 +188,7 @@ class Scope(Mapping[str, Any]):
             port: None if value is None else self.body.capture(f"{name}.{port}", value)
             for port, value in found.by_port.items()
         }
-        return Outputs(inner, found.span)
+        return found._replace(by_port=inner)
 
     def place_of(self, path: str) -> tuple[PartialBody, Place] | None:
         """Return the place of the value at a path and the body that the path starts in, or None if there is none.
@@ -290,6 +291,8 @@ class Scope(Mapping[str, Any]):
             if name in scope.variables:
                 return scope.variables[name]
         outputs = self.peek(name)
+        if outputs is not None and outputs.is_list:
+            return [type_of(value) for value in outputs.by_port.values()]
         return self.settings[name] if outputs is None else type_of(outputs.first)
 
     def __contains__(self, name: object) -> bool:

@@ -1,0 +1,167 @@
+"""Values that a repeat takes and collects iteration by iteration: ``take`` and ``collect``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from netcalc import ops
+from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
+from netcalc.ir import Value, join
+from netcalc.spec.cursor import Cursor
+from netcalc.spec.elaboration import Elaboration
+from netcalc.spec.line_inputs import resolve_values
+from netcalc.spec.line_syntax import Line
+from netcalc.spec.operations import add_operation
+from netcalc.spec.scope import Outputs, Poisoned, Scope
+
+__all__ = ["Streams", "read_streams"]
+
+
+class Streams(NamedTuple):
+    """Values by iteration.
+
+    ``taken`` has one value for each iteration by the name of an input.  ``collected`` has the place in the spec of each
+    output that is collected, and ``values`` its values so far.
+    """
+
+    taken: Mapping[str, Sequence[Value | None]]
+    collected: Mapping[str, Cursor]
+    values: Mapping[str, list[Value]]
+
+    def __bool__(self) -> bool:
+        return bool(self.taken or self.collected)
+
+    def inputs(self, iteration: int) -> dict[str, Value | None]:
+        """Return the values that an iteration takes, by input."""
+        return {name: values[iteration] for name, values in self.taken.items()}
+
+    def carried(self, ports: Sequence[str], values: Sequence[Value]) -> list[Value]:
+        """Return the outputs that the next iteration receives: the first, and all others that are not collected."""
+        kept = (i == 0 or port not in self.collected for i, port in enumerate(ports))
+        return [value for value, is_kept in zip(values, kept, strict=False) if is_kept] if self else list(values)
+
+    def gather(self, ports: Sequence[str], values: Sequence[Value]) -> None:
+        """Add the outputs of an iteration that are collected; NetcalcError (E303) if it has no such output."""
+        outputs = dict(zip(ports, values, strict=False))
+        for name, cursor in self.collected.items():
+            if name not in outputs:
+                hint = did_you_mean(name, outputs) or f"its outputs are {', '.join(outputs)}"
+                message = f"collect: an iteration has no output {name!r}"
+                raise NetcalcError(Diagnostic("E303", message, cursor.key_span, hint=hint))
+            self.values[name].append(outputs[name])
+
+    def results(self, elaboration: Elaboration, scope: Scope, base: str) -> Iterator[tuple[str, Outputs]]:
+        """Yield the name of each collected output with the list of its values, or the tensor that they are stacked in.
+
+        The operation that stacks them is beside the repeat, which is at ``base``: ``update_flow`` for ``update``.
+        """
+        for name, cursor in self.collected.items():
+            values = self.values[name]
+            if cursor.data == "list":
+                yield name, Outputs({str(i): value for i, value in enumerate(values)}, cursor.span, is_list=True)
+                continue
+            if not values:
+                message = f"collect: {name} cannot be stacked, as there are no iterations"
+                hint = f"write `{name}: list`, or skip the line with when:"
+                raise NetcalcError(Diagnostic("E303", message, cursor.span, hint=hint))
+            if any(value.type is None for value in values):
+                raise Poisoned
+            declared = ops.find("stack")
+            assert declared is not None
+            path = scope.body.unique(_beside(base, name))
+            node = add_operation(
+                elaboration, declared.model_validate({"axis": cursor.data["stack"]}), values, path, scope, cursor.span
+            )
+            yield name, Outputs.single(node.outputs[0], cursor.span)
+
+
+def read_streams(
+    elaboration: Elaboration, line: Line, scope: Scope, current: Value | None, times: int, base: str
+) -> Streams:
+    """Return the streams of a repeat, with as many values to take as it has iterations.
+
+    A tensor is taken slice by slice along axis 0; the operations that select the slices are beside the repeat, which
+    is at ``base``.
+
+    Raises:
+        NetcalcError: E107 for a malformed ``take`` or ``collect``; E303 if the number of values is not that of the
+            iterations, or is unknown.
+    """
+    cursor = line.modifiers["repeat"]
+    data = cursor.data if isinstance(cursor.data, dict) else {}
+    taken: dict[str, Sequence[Value | None]] = {}
+    collected: dict[str, Cursor] = {}
+    if "take" in data:
+        for name, item in _entries("take", cursor["take"], "take: {past: caches}"):
+            taken[name] = _taken(elaboration, name, item, scope, current, times, base)
+    if "collect" in data:
+        hint = "collect: {present: list}, or {present: {stack: 0}}"
+        for name, item in _entries("collect", cursor["collect"], hint):
+            stacks = isinstance(item.data, dict) and list(item.data) == ["stack"]
+            if item.data != "list" and not (stacks and type(item.data["stack"]) is int):
+                message = f"collect: {name} should be list or {{stack: axis}}"
+                raise NetcalcError(Diagnostic("E107", message, item.span, hint=hint))
+            collected[name] = item
+    return Streams(taken, collected, {name: [] for name in collected})
+
+
+def _entries(key: str, cursor: Cursor, hint: str) -> Iterator[tuple[str, Cursor]]:
+    if not isinstance(cursor.data, dict) or not cursor.data:
+        raise NetcalcError(Diagnostic("E107", f"{key}: should be a mapping", cursor.span, hint=hint))
+    yield from cursor.items()
+
+
+def _taken(
+    elaboration: Elaboration, name: str, item: Cursor, scope: Scope, current: Value | None, times: int, base: str
+) -> Sequence[Value | None]:
+    """Return the value of an input for each iteration."""
+    if isinstance(item.data, list):
+        values: list[Value | None] = []
+        for one in item.elements():
+            values += [None] if one.data is None else resolve_values(str(one.data), one, scope, current)[0]
+    elif isinstance(item.data, str):
+        values, is_list = resolve_values(item.data, item, scope, current)
+        if not is_list:
+            return (
+                [None] * times if values[0] is None else _slices(elaboration, name, values[0], item, scope, times, base)
+            )
+    else:
+        message = f"take: {name} should be the name of a list or tensor, or a list of names"
+        raise NetcalcError(Diagnostic("E107", message, item.span, hint="take: {past: caches}, or {past: [a, b]}"))
+    if len(values) != times:
+        raise NetcalcError(_wrong_number(name, f"{len(values):,} values", item, times))
+    return values
+
+
+def _slices(
+    elaboration: Elaboration, name: str, value: Value, item: Cursor, scope: Scope, times: int, base: str
+) -> list[Value | None]:
+    if value.type is None:
+        raise Poisoned
+    size = value.type.shape[0] if value.type.rank else None
+    if not isinstance(size, int):
+        length = f"a length of {size} along axis 0" if size is not None else "no axis"
+        message = f"take: {item.data!r} is {value.type}, with {length}, and there are {times:,} iterations"
+        hint = "the length has to be a number; give it one with --set" if size is not None else None
+        raise NetcalcError(Diagnostic("E303", message, item.span, hint=hint))
+    if size != times:
+        raise NetcalcError(_wrong_number(name, f"{value.type}, of {size:,} slices along axis 0", item, times))
+    declared = ops.find("select")
+    assert declared is not None
+    slices: list[Value | None] = []
+    for index in range(times):
+        path = scope.body.unique(join(_beside(base, name), str(index)))
+        op = declared.model_validate({"axis": 0, "index": index})
+        slices.append(add_operation(elaboration, op, [value], path, scope, item.span).outputs[0])
+    return slices
+
+
+def _beside(base: str, name: str) -> str:
+    """Return the path of an operation beside a repeat; iterations that share weights may have any path below it."""
+    return f"{base.rstrip('_-')}_{name}" if base else name
+
+
+def _wrong_number(name: str, given: str, item: Cursor, times: int) -> Diagnostic:
+    message = f"take: {name} takes a value for each of {times:,} iterations, but {item.data!r} is {given}"
+    return Diagnostic("E303", message, item.span)

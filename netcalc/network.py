@@ -17,6 +17,7 @@ from netcalc.render.numbers import exact
 
 if TYPE_CHECKING:
     from netcalc.analysis.explain import Explanation
+    from netcalc.analysis.receptive_field import Fields
     from netcalc.engine.compiled import Compiled
     from netcalc.engine.run import PlanName, RunResult
     from netcalc.numerics.checkpoint_files import Weights
@@ -105,6 +106,24 @@ class Network:
             instance.path: LayerShapes(_shapes(instance.node.inputs), _shapes(instance.node.outputs))
             for instance in instances(self.program)
         }
+
+    def receptive_fields(self) -> Mapping[str, Fields]:
+        """Return the receptive field of every operation by its full path, repeats unrolled.
+
+        A field has an item for each spatial axis of the input (N, C, L…): size, stride and offset in elements of the
+        input; it is empty if the layer does not depend on the input.
+
+        Raises:
+            NetcalcError: E502 if no input is floating point with spatial axes.
+
+        >>> import netcalc
+        >>> height, width = netcalc.load("resnet18").receptive_fields()["layer4.1.conv2"]
+        >>> height.size, height.stride == 32
+        (435, True)
+        """
+        from netcalc.analysis.receptive_field import receptive_fields
+
+        return receptive_fields(self.program)
 
     def specialise(self, **sizes: int) -> Network:
         """Return the network with symbolic dims replaced by sizes; see :func:`netcalc.ir.specialise.specialise`.
@@ -215,6 +234,7 @@ class Network:
         weights: Weights | None = None,
         progress: Callable[[int, int, str], None] | None = None,
         cast: bool = False,
+        receptive_field: bool = False,
     ) -> VerifyReport:
         """Run the network and compare shapes, types, parameters and work with the predictions.
 
@@ -223,7 +243,9 @@ class Network:
         """
         from netcalc.verification.verify import verify
 
-        return verify(self.program, seed=seed, weights=weights, progress=progress, cast=cast)
+        return verify(
+            self.program, seed=seed, weights=weights, progress=progress, cast=cast, receptive_field=receptive_field
+        )
 
     def __repr__(self) -> str:
         return f"<Network {self.name!r}: {exact(self.params)} parameters>"

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from netcalc.analysis.cost import Analysis, Ranges, Row
 from netcalc.analysis.figures import FIGURES, Cost, Figures, View
 from netcalc.dims import Dim
 from netcalc.ir import Value
 from netcalc.tensor_type import TensorType
+
+if TYPE_CHECKING:
+    from netcalc.analysis.receptive_field import Fields
 
 __all__ = ["Layer", "Summary", "Totals", "layer_fields", "summarise"]
 
@@ -28,6 +31,7 @@ class _LayerFields(NamedTuple):
     repeat: int = 1
     title: str = ""
     ranges: Ranges = ()
+    receptive_field: Fields | None = None
 
 
 class Layer(_LayerFields, Figures):
@@ -35,15 +39,17 @@ class Layer(_LayerFields, Figures):
 
     The figures (``params``, ``macs``, …) are those of one instance; ``repeat`` is the number of instances.  ``path`` is
     the path of the first one, ``title`` the path with the numbers of all, and ``ranges`` these numbers level by level.
+    ``receptive_field`` is None unless it was asked for.
     """
 
     __slots__ = ()
 
     @classmethod
-    def of(cls, row: Row) -> Layer:
+    def of(cls, row: Row, receptive_field: Fields | None = None) -> Layer:
         """Return the layer of a row of an analysis."""
         inputs, outputs = _types(row.inputs), _types(row.outputs)
-        return cls(row.path, row.op, inputs, outputs, row.cost.values, row.repeat, row.title, row.ranges)
+        values, repeat = row.cost.values, row.repeat
+        return cls(row.path, row.op, inputs, outputs, values, repeat, row.title, row.ranges, receptive_field)
 
 
 class Totals(Cost):
@@ -64,13 +70,29 @@ class Summary:
     layers: tuple[Layer, ...]
 
 
-def summarise(analysis: Analysis, *, depth: int | None = None, unroll: bool = False) -> Summary:
-    """Return the summary of an analysed program; its layers are the operations unless a depth is given."""
+def summarise(
+    analysis: Analysis,
+    *,
+    depth: int | None = None,
+    unroll: bool = False,
+    receptive: Mapping[str, Fields] | None = None,
+) -> Summary:
+    """Return the summary of an analysed program; its layers are the operations unless a depth is given.
+
+    ``receptive`` are the receptive fields by path, for the layers of an unrolled summary.
+    """
     program = analysis.program
     inputs = {spec.name: spec.type for spec in program.inputs}
     outputs = dict(zip(program.output_names, program.main.output_types, strict=True))
-    layers = tuple(Layer.of(row) for row in analysis.rows(depth=depth, unroll=unroll))
+    rows = analysis.rows(depth=depth, unroll=unroll)
+    layers = tuple(Layer.of(row, None if receptive is None else _fields_of(row, receptive)) for row in rows)
     return Summary(program.name, analysis.convention.name, inputs, outputs, Totals(analysis.total.values), layers)
+
+
+def _fields_of(row: Row, receptive: Mapping[str, Fields]) -> Fields:
+    from netcalc.analysis.receptive_field import fields_of
+
+    return fields_of(row, receptive)
 
 
 def layer_fields(view: View) -> tuple[str, ...]:

@@ -89,6 +89,13 @@ Convention: TypeAlias = Annotated[
     str,
     typer.Option("--convention", "-c", metavar="NAME", help="Counting: netcalc, torch, torchvision or fvcore."),
 ]
+ReceptiveField: TypeAlias = Annotated[
+    bool,
+    typer.Option("--receptive-field", help="Receptive field, effective stride and offset of every layer, unrolled."),
+]
+ReceptiveFieldCheck: TypeAlias = Annotated[
+    bool, typer.Option("--receptive-field", help="Also check receptive fields, by propagating NaNs in further passes.")
+]
 Sort: TypeAlias = Annotated[
     str | None, typer.Option("--sort", metavar="FIGURE", help="Sort rows by a column, the largest first.")
 ]

@@ -12,8 +12,10 @@ from netcalc.cli.options import Format
 if TYPE_CHECKING:
     from netcalc.analysis.cost import Row
     from netcalc.analysis.figures import View
+    from netcalc.analysis.receptive_field import Fields
     from netcalc.analysis.summary import Layer, Summary
     from netcalc.cli.selection import Selection
+    from netcalc.ir import Program
 
 __all__ = ["report_command"]
 
@@ -41,6 +43,7 @@ def report_command(view: View) -> Callable[..., None]:
         mode: options.ModeChoice = None,
         train: options.Train = False,
         dtype: options.Dtype = None,
+        receptive_field: options.ReceptiveField = False,
     ) -> None:
         from netcalc.analysis.cost import analyse
         from netcalc.cli.output import terminal_for, write
@@ -48,31 +51,39 @@ def report_command(view: View) -> Callable[..., None]:
 
         program = options.read_program(spec, set_, symbolic, options.is_training(mode, train), dtype)
         analysis = analyse(program, convention)
+        receptive = _receptive(program) if receptive_field else None
+        unroll = unroll or receptive_field
         selection = options.read_selection(sort, top, filter_)
         if format_ in (Format.JSON, Format.CSV):
             from netcalc.analysis.summary import summarise
 
-            summary = _selected(summarise(analysis, depth=depth, unroll=unroll), selection, view)
+            summary = _selected(summarise(analysis, depth=depth, unroll=unroll, receptive=receptive), selection, view)
             return write(_json(summary, view) if format_ is Format.JSON else _csv(summary, view, layout.value), output)
         if format_ is Format.TABLE and not selection.active:
             from netcalc.render.report import tree_page
 
-            page = tree_page(analysis, view, depth=depth, unroll=unroll, layout=layout.value)
+            page = tree_page(analysis, view, depth=depth, unroll=unroll, layout=layout.value, receptive=receptive)
             return write(page_text(page, terminal_for(output, wide=wide)), output)
         from netcalc.render.report import list_page
 
         rows, others = selection.apply(analysis.rows(depth=depth, unroll=unroll), _row_keys(view), _names)
         if format_ is Format.MARKDOWN:
-            page = list_page(analysis, view, rows, others, layout=layout.value, by_operation=False)
+            page = list_page(analysis, view, rows, others, layout=layout.value, by_operation=False, receptive=receptive)
             return write(page_markdown(page), output)
-        page = list_page(analysis, view, rows, others, layout=layout.value)
+        page = list_page(analysis, view, rows, others, layout=layout.value, receptive=receptive)
         return write(page_text(page, terminal_for(output, wide=wide)), output)
 
-    if view in _UNCOUNTED:
-        known = signature(command, eval_str=True)
-        kept = [option for name, option in known.parameters.items() if name != "convention"]
-        command.__dict__["__signature__"] = known.replace(parameters=kept)
+    known = signature(command, eval_str=True)
+    absent = {*(["convention"] if view in _UNCOUNTED else []), *(["receptive_field"] if view != "shapes" else [])}
+    kept = [option for name, option in known.parameters.items() if name not in absent]
+    command.__dict__["__signature__"] = known.replace(parameters=kept)
     return command
+
+
+def _receptive(program: Program) -> Mapping[str, Fields]:
+    from netcalc.analysis.receptive_field import receptive_fields
+
+    return receptive_fields(program)
 
 
 def _names(row: Row | Layer) -> tuple[str, str, str]:

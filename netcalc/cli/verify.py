@@ -39,6 +39,7 @@ def command(
     mode: options.ModeChoice = None,
     train: options.Train = False,
     dtype: options.Dtype = None,
+    receptive_field: options.ReceptiveFieldCheck = False,
 ) -> None:
     """Run and check the network, or check a file of weights."""
     from netcalc.cli import EXIT_CHECK
@@ -52,7 +53,7 @@ def command(
 
         lines, ok = _audit(program, check_weights(program, weights, cast=cast), selection, format_, terminal)
     else:
-        lines, ok = _verify(program, seed, selection, format_, terminal)
+        lines, ok = _verify(program, seed, selection, format_, terminal, receptive_field)
     write(lines, output)
     if not ok:
         raise typer.Exit(EXIT_CHECK)
@@ -84,7 +85,12 @@ def _audit(
 
 
 def _verify(
-    program: Program, seed: int, selection: Selection, format_: options.TextFormat, terminal: Terminal
+    program: Program,
+    seed: int,
+    selection: Selection,
+    format_: options.TextFormat,
+    terminal: Terminal,
+    receptive_field: bool,
 ) -> tuple[Iterable[str], bool]:
     """The lines of a report on an execution, and True if all predictions are correct."""
     from netcalc.cli.output import json_lines
@@ -99,7 +105,7 @@ def _verify(
     keys = keys_of("path", "op", "what", "predicted", "executed", "times", "ok")
     selection.check(keys)
     with Progress() as progress:
-        report = verify(program, seed=seed, progress=progress)
+        report = verify(program, seed=seed, progress=progress, receptive_field=receptive_field)
     checks = tuple(selection.apply(report.checks, keys).shown)
     match format_:
         case options.TextFormat.JSON:

@@ -27,29 +27,38 @@ from netcalc.opdef.checks import as_tuple, normal_axis, require_float, require_r
 from netcalc.opdef.context import Context, WorkingLine
 from netcalc.opdef.operation import Example, Operation, Port, attribute_text, ports
 from netcalc.opdef.params import ONES, ZEROS, Buffer, Init, Param
+from netcalc.opdef.reach import AxisReach, Merged, Reach, Window, aligned, axes_of, every, merged_axes
 from netcalc.opdef.terms import KINDS, Kind, Term
 
 __all__ = [
     "KINDS",
     "ONES",
     "ZEROS",
+    "AxisReach",
     "Buffer",
     "Context",
     "Example",
     "Fix",
     "Init",
     "Kind",
+    "Merged",
     "Operation",
     "Param",
     "Port",
+    "Reach",
     "RuleError",
     "Size",
     "Spatial",
     "Term",
+    "Window",
     "WorkingLine",
+    "aligned",
     "as_tuple",
     "attr",
     "attribute_text",
+    "axes_of",
+    "every",
+    "merged_axes",
     "normal_axis",
     "ports",
     "require_float",

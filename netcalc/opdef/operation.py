@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict
 from netcalc.dims import Dim
 from netcalc.opdef.context import Context
 from netcalc.opdef.params import Param
+from netcalc.opdef.reach import Reach, aligned
 from netcalc.opdef.terms import Term
 from netcalc.tensor_type import TensorType
 
@@ -105,6 +106,14 @@ class Operation(BaseModel):
     def expected_cost(self, ctx: Context, inputs: Sequence[Any], outputs: Sequence[TensorType]) -> Sequence[Term]:
         """Return the useful work: less than ``cost`` where capacity is expected to stay unused (experts)."""
         return self.cost(ctx, inputs, outputs)
+
+    def reach(self, inputs: Sequence[Any], output: TensorType, training: bool) -> Sequence[Reach] | None:
+        """Return, for each input that is present, what a position of ``output`` reads of it; None if not known.
+
+        Operations that keep positions need no rule of their own; the default follows from the traits.
+        """
+        keeps = self.elementwise or self.combines or self.no_op_in_inference
+        return [aligned(x, output) for x in inputs] if keeps else None
 
     def active(self, param: Param, inputs: Sequence[Any]) -> Dim:
         """Return the number of elements of a parameter that one token uses: all, unless a router selects some."""

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from netcalc.dims import Dim, product
-from netcalc.opdef import Context, RuleError, attr
+from netcalc.opdef import Context, Reach, RuleError, attr
 from netcalc.ops._windows import AXES, OptionalSizes, Pads, PoolPadding, Sizes, SpatialOperation, resolve_padding
 from netcalc.tensor_type import TensorType
 
@@ -82,3 +82,7 @@ class Pooling(SpatialOperation):
     def reductions(self) -> Dim:
         """Return the number of binary operations that reduce one window."""
         return product(self.kernel) - 1
+
+    def reach(self, inputs: Sequence[TensorType], output: TensorType, training: bool) -> Sequence[Reach] | None:
+        (x,) = inputs
+        return [self.windows(x, self.kernel, self.strides, self.pads(self.sizes_of(x)), self.dilations)]

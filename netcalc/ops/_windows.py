@@ -10,7 +10,18 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
 from netcalc.dims import Dim, ceil_div, divided, maximum
-from netcalc.opdef import Context, Operation, RuleError, require_float, require_rank, whole_number
+from netcalc.opdef import (
+    AxisReach,
+    Context,
+    Operation,
+    Reach,
+    RuleError,
+    Window,
+    axes_of,
+    require_float,
+    require_rank,
+    whole_number,
+)
 from netcalc.tensor_type import TensorType
 
 #: The spatial axes by rank, as explanations and cost terms name them.
@@ -203,6 +214,25 @@ class SpatialOperation(Operation):
         values = {letter: size, "p": before, "p0": before, "p1": after, "k": kernel, "s": stride, "d": dilation}
         count: Dim = ctx.size(axis, formula, **values)
         return count
+
+    def windows(
+        self,
+        x: TensorType,
+        kernel: Sequence[Dim],
+        stride: Sequence[Dim],
+        pads: Pads,
+        dilation: Sequence[Dim] | None = None,
+        *,
+        mixes_channels: bool = False,
+    ) -> Reach:
+        """Return the reach of the input of windows; channels are kept unless ``mixes_channels``."""
+        others: dict[int, AxisReach] = {-self.axes - 1: "all"} if mixes_channels else {}
+        each = zip(kernel, stride, pads, dilation or (1,) * self.axes, strict=True)
+        for axis, (size, step, (before, _), spacing) in enumerate(each, start=x.rank - self.axes):
+            others[axis] = "unknown"
+            if isinstance(size, int) and isinstance(step, int) and isinstance(before, int) and isinstance(spacing, int):
+                others[axis] = Window(axis, step, -before, spacing * (size - 1) - before, spacing=spacing)
+        return axes_of(x, others)
 
 
 def resolve_padding(

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from netcalc.dims import Dim, Poly, UndecidedError, ceil_div, divided, exact_div, product
-from netcalc.opdef import Context, Example, Term, attr, ports
+from netcalc.opdef import AxisReach, Context, Example, Reach, Term, Window, attr, axes_of, ports
 from netcalc.ops import operation
 from netcalc.ops._windows import OptionalSizes, SpatialOperation
 from netcalc.tensor_type import TensorType
@@ -30,6 +30,17 @@ class AdaptivePooling(SpatialOperation):
     def infer(self, ctx: Context, x: TensorType) -> TensorType | tuple[TensorType, ...]:
         self.require_spatial(x)
         return x.with_shape(*x.shape[: -self.axes], *self.targets(self.sizes_of(x)))
+
+    def reach(self, inputs: Sequence[TensorType], output: TensorType, training: bool) -> Sequence[Reach] | None:
+        (x,) = inputs
+        windows: dict[int, AxisReach] = {}
+        for axis in range(x.rank - self.axes, x.rank):
+            size, out = x.shape[axis], output.shape[axis]
+            each = exact_div(size, out) if out != 1 else None
+            windows[axis] = "all" if out == 1 else "unknown"
+            if isinstance(each, int):
+                windows[axis] = Window(axis, each, 0, each - 1)
+        return [axes_of(x, windows)]
 
     def reductions(self, x: TensorType, y: TensorType) -> dict[str, Dim]:
         """Return the number of binary operations that reduce the windows, as factors."""

@@ -10,9 +10,12 @@ from netcalc.opdef import (
     Context,
     Example,
     Operation,
+    Reach,
     RuleError,
     Term,
+    aligned,
     attr,
+    every,
     ports,
     require_float,
     require_some,
@@ -137,6 +140,14 @@ class ScaledDotProductAttention(Operation):
             self._kept(queries, keys)
         output = query.with_shape(*result, queries, value.shape[-1])
         return (output, query.with_shape(*scores, queries, keys)) if self.return_weights else output
+
+    def reach(self, inputs: Sequence[TensorType], output: TensorType, training: bool) -> Sequence[Reach] | None:
+        query, key, value, *others = inputs
+        if self.enable_gqa or self.causal or self.window or self.blocks or output.shape[-2] != query.shape[-2]:
+            return None
+        reads = [list(aligned(x, output)) for x in (query, key, value)]
+        reads[0][-1] = reads[1][-1] = reads[1][-2] = reads[2][-2] = "all"
+        return [*map(tuple, reads), *(every(x, "unknown") for x in others)]
 
     def cost(self, ctx: Context, inputs: Sequence[Any], outputs: Sequence[TensorType]) -> Sequence[Term]:
         query, key, value, attn_mask, _, sinks = [*inputs, None, None, None][:6]

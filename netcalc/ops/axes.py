@@ -1,10 +1,11 @@
 """Adding, removing and reordering axes."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from pydantic import field_validator
 
-from netcalc.opdef import Context, Example, RuleError, attr, normal_axis
+from netcalc.opdef import Context, Example, Reach, RuleError, Window, attr, merged_axes, normal_axis
 from netcalc.ops import operation
 from netcalc.ops._lists import Axes
 from netcalc.ops._movement import Movement, normal_axes
@@ -33,6 +34,9 @@ class Squeeze(Movement):
         named = range(x.rank) if self.axis is None else normal_axes(self.axis, x.rank, "squeeze")
         return x.with_shape(*(size for axis, size in enumerate(x.shape) if axis not in named or size > 1))
 
+    def reach(self, inputs: Sequence[TensorType], output: TensorType, training: bool) -> Sequence[Reach] | None:
+        return [merged_axes(x, output) for x in inputs]
+
 
 @operation
 class Unsqueeze(Movement):
@@ -51,6 +55,9 @@ class Unsqueeze(Movement):
     def infer(self, ctx: Context, x: TensorType) -> TensorType:
         axis = normal_axis(self.axis, x.rank + 1, "unsqueeze")
         return x.with_shape(*x.shape[:axis], 1, *x.shape[axis:])
+
+    def reach(self, inputs: Sequence[TensorType], output: TensorType, training: bool) -> Sequence[Reach] | None:
+        return [merged_axes(x, output) for x in inputs]
 
 
 @operation
@@ -72,6 +79,10 @@ class Permute(Movement):
         if len(axes) != x.rank:
             raise RuleError(f"permute lists {len(axes)} of the {x.rank} axes of {x}, and must list each of them once")
         return x.with_shape(*(x.shape[axis] for axis in axes))
+
+    def reach(self, inputs: Sequence[TensorType], output: TensorType, training: bool) -> Sequence[Reach] | None:
+        axes = normal_axes(self.axes, output.rank, "permute")
+        return [tuple(Window(axes.index(axis)) for axis in range(output.rank))]
 
 
 @operation
@@ -100,3 +111,7 @@ class Transpose(Movement):
         shape = list(x.shape)
         shape[a], shape[b] = shape[b], shape[a]
         return x.with_shape(*shape)
+
+    def reach(self, inputs: Sequence[TensorType], output: TensorType, training: bool) -> Sequence[Reach] | None:
+        a, b = (normal_axis(axis, output.rank, "transpose") for axis in self.axes)
+        return [tuple(Window({a: b, b: a}.get(axis, axis)) for axis in range(output.rank))]

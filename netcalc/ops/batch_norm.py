@@ -11,9 +11,12 @@ from netcalc.opdef import (
     Example,
     Operation,
     Param,
+    Reach,
     RuleError,
     Term,
+    aligned,
     attr,
+    axes_of,
     require_float,
     require_rank,
 )
@@ -103,6 +106,11 @@ class BatchNorm(_Tracking):
         require_rank(x, (2, 3, 4, 5), "batch_norm")
         return self.checked(ctx, x, x.shape[0] * product(x.shape[2:]))
 
+    def reach(self, inputs: Sequence[TensorType], output: TensorType, training: bool) -> Sequence[Reach] | None:
+        (x,) = inputs
+        mixed = [axis for axis in range(x.rank) if axis != 1] if self.own_statistics(training) else []
+        return [axes_of(x, dict.fromkeys(mixed, "all"))]
+
     def cost(self, ctx: Context, inputs: Sequence[TensorType], outputs: Sequence[TensorType]) -> Sequence[Term]:
         batch, channels, *rest = inputs[0].shape
         elements = {"batch": batch, "channels": channels, "positions": product(rest)}
@@ -151,6 +159,9 @@ class FrozenBatchNorm(Operation):
         starts = {"weight": ONES, "bias": ZEROS, "running_mean": ZEROS, "running_var": ONES}
         return tuple(Buffer(name, (x.shape[1],), init) for name, init in starts.items())
 
+    def reach(self, inputs: Sequence[TensorType], output: TensorType, training: bool) -> Sequence[Reach] | None:
+        return [aligned(x, output) for x in inputs]
+
     def cost(self, ctx: Context, inputs: Sequence[TensorType], outputs: Sequence[TensorType]) -> Sequence[Term]:
         batch, channels, *rest = inputs[0].shape
         return _folded(True, batch=batch, channels=channels, positions=product(rest))
@@ -178,6 +189,11 @@ class InstanceNorm(_Tracking):
         require_float(x, "instance_norm")
         require_rank(x, (3, 4, 5), "instance_norm")
         return self.checked(ctx, x, product(x.shape[2:]))
+
+    def reach(self, inputs: Sequence[TensorType], output: TensorType, training: bool) -> Sequence[Reach] | None:
+        (x,) = inputs
+        whole = range(2, x.rank) if self.own_statistics(training) else ()
+        return [axes_of(x, dict.fromkeys(whole, "all"))]
 
     def cost(self, ctx: Context, inputs: Sequence[TensorType], outputs: Sequence[TensorType]) -> Sequence[Term]:
         batch, channels, *rest = inputs[0].shape

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from netcalc.dims import equal
-from netcalc.opdef import Buffer, Context, Example, Init, Param, RuleError, Size, Term, attr
+from netcalc.opdef import Buffer, Context, Example, Init, Param, Reach, RuleError, Size, Term, attr
 from netcalc.ops import operation
 from netcalc.ops._windows import Pads, Sizes, SpatialOperation, check_pad_mode
 from netcalc.tensor_type import TensorType
@@ -54,6 +54,12 @@ class BlurPool2d(SpatialOperation):
     def params(self, ctx: Context, x: TensorType) -> Sequence[Param]:
         shape = (1 if self.channels is None else self.channels, 1, self.filt_size, self.filt_size)
         return (Buffer("filt", shape, Init.of("table"), persistent=False),)
+
+    def reach(self, inputs: Sequence[TensorType], output: TensorType, training: bool) -> Sequence[Reach] | None:
+        (x,) = inputs
+        if self.pad_mode != "constant" and any(before != 0 for before, _ in self.pads()):
+            return None
+        return [self.windows(x, (self.filt_size,) * 2, self.stride, self.pads())]
 
     def cost(self, ctx: Context, inputs: Sequence[TensorType], outputs: Sequence[TensorType]) -> Sequence[Term]:
         (y,) = outputs

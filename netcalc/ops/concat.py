@@ -7,7 +7,19 @@ from pydantic import BeforeValidator, WithJsonSchema
 
 from netcalc.dims import Dim, Poly, UndecidedError, ceil_div, divided, equal
 from netcalc.dtypes import promote
-from netcalc.opdef import Context, Example, RuleError, attr, normal_axis, ports, same_shape, whole_number
+from netcalc.opdef import (
+    Context,
+    Example,
+    Merged,
+    Reach,
+    RuleError,
+    attr,
+    axes_of,
+    normal_axis,
+    ports,
+    same_shape,
+    whole_number,
+)
 from netcalc.ops import operation
 from netcalc.ops._movement import Movement, resized
 from netcalc.tensor_type import TensorType
@@ -39,6 +51,10 @@ class Concat(Movement):
                 raise RuleError(f"concat along axis {axis}: the inputs differ in axis {other}: {shapes_of(inputs)}")
         total = ctx.size(f"axis {axis}", "sum(sizes)", sizes=[x.shape[axis] for x in inputs])
         return resized(first, {axis: total}).with_dtype(promote(*(x.dtype for x in inputs)))
+
+    def reach(self, inputs: Sequence[TensorType], output: TensorType, training: bool) -> Sequence[Reach] | None:
+        axis = self.axis % output.rank
+        return [axes_of(x, {axis: Merged(axis)}) for x in inputs]
 
 
 @operation
@@ -80,6 +96,10 @@ class Splitting(Movement):
     def infer(self, ctx: Context, x: TensorType) -> tuple[TensorType, ...]:
         axis = normal_axis(self.axis, x.rank, self.name)
         return tuple(resized(x, {axis: piece}) for piece in self.pieces(ctx, x.shape[axis]))
+
+    def reach(self, inputs: Sequence[TensorType], output: TensorType, training: bool) -> Sequence[Reach] | None:
+        (x,) = inputs
+        return [axes_of(x, {self.axis: "unknown"})]
 
 
 def _pieces(value: Any) -> Any:

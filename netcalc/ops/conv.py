@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from netcalc.dims import Dim, product
-from netcalc.opdef import Context, Example, Init, Param, RuleError, Size, Term, attr
+from netcalc.opdef import Context, Example, Init, Param, Reach, RuleError, Size, Term, attr, every
 from netcalc.ops import operation
 from netcalc.ops._weights import PRODUCT_INPUTS, check_given, learned
 from netcalc.ops._windows import (
@@ -101,6 +101,14 @@ class Convolution(SpatialOperation):
         self, ctx: Context, x: TensorType, weight: TensorType | None = None, bias: TensorType | None = None
     ) -> Sequence[Param]:
         return learned(self._declared(x, bias), weight, bias)
+
+    def reach(self, inputs: Sequence[TensorType], output: TensorType, training: bool) -> Sequence[Reach] | None:
+        x, *others = inputs
+        pads = self.pads(self.sizes_of(x))
+        if self.padding_mode != "zeros" and any(side != 0 for pad in pads for side in pad):
+            return None
+        window = self.windows(x, self.kernel, self.stride, pads, self.dilation, mixes_channels=True)
+        return [window, *(every(other, "all") for other in others)]
 
     def cost(self, ctx: Context, inputs: Sequence[Any], outputs: Sequence[TensorType]) -> Sequence[Term]:
         x, y = inputs[0], outputs[0]

@@ -5,7 +5,21 @@ from collections.abc import Sequence
 from typing import Any
 
 from netcalc.dims import Dim, product
-from netcalc.opdef import Context, Example, Init, Param, RuleError, Size, Term, attr
+from netcalc.opdef import (
+    AxisReach,
+    Context,
+    Example,
+    Init,
+    Param,
+    Reach,
+    RuleError,
+    Size,
+    Term,
+    Window,
+    attr,
+    axes_of,
+    every,
+)
 from netcalc.ops import operation
 from netcalc.ops._weights import PRODUCT_INPUTS, check_given, learned
 from netcalc.ops._windows import AXES, Offsets, Padding, Sizes, SpatialOperation, per_group
@@ -85,6 +99,16 @@ class TransposedConvolution(SpatialOperation):
         self, ctx: Context, x: TensorType, weight: TensorType | None = None, bias: TensorType | None = None
     ) -> Sequence[Param]:
         return learned(self._declared(x, bias), weight, bias)
+
+    def reach(self, inputs: Sequence[TensorType], output: TensorType, training: bool) -> Sequence[Reach] | None:
+        x, *others = inputs
+        by_axis: dict[int, AxisReach] = {-self.axes - 1: "all"}
+        each = zip(self.kernel, self.stride, self.padding, self.dilation, strict=True)
+        for axis, (size, step, (before, _), spacing) in enumerate(each, start=x.rank - self.axes):
+            covers = size >= step and (spacing == 1 or step == 1)  # otherwise a position may read nothing
+            first = before - spacing * (size - 1)
+            by_axis[axis] = Window(axis, 1, first, before, step, spacing) if covers else "unknown"
+        return [axes_of(x, by_axis), *(every(other, "all") for other in others)]
 
     def cost(self, ctx: Context, inputs: Sequence[Any], outputs: Sequence[TensorType]) -> Sequence[Term]:
         x, y = inputs[0], outputs[0]

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Self
 from pydantic import model_validator
 
 from netcalc.dtypes import DType, result_type
-from netcalc.opdef import Context, Example, Operation, RuleError, Term, attr
+from netcalc.opdef import Context, Example, Operation, Reach, RuleError, Term, aligned, attr
 from netcalc.ops import operation
 from netcalc.ops._elementwise import Elementwise
 from netcalc.ops.arithmetic import Number, require_held
@@ -185,6 +185,9 @@ class Cast(Operation):
 
     def infer(self, ctx: Context, x: TensorType) -> TensorType:
         return x.with_dtype(self.dtype)
+
+    def reach(self, inputs: Sequence[TensorType], output: TensorType, training: bool) -> Sequence[Reach] | None:
+        return [aligned(x, output) for x in inputs]
 
     def cost(self, ctx: Context, inputs: Sequence[TensorType], outputs: Sequence[TensorType]) -> Sequence[Term]:
         return ()

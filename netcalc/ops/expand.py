@@ -1,7 +1,9 @@
 """Repeating elements."""
 
+from collections.abc import Sequence
+
 from netcalc.dims import Dim, equal
-from netcalc.opdef import Context, Example, RuleError, attr, normal_axis
+from netcalc.opdef import Context, Example, Reach, RuleError, aligned, attr, normal_axis
 from netcalc.ops import operation
 from netcalc.ops._broadcast import expands
 from netcalc.ops._lists import Counts, Extents, Sizes
@@ -42,6 +44,9 @@ class Expand(Movement):
                 )
             sizes.append(target if size is None or target != -1 else size)
         return x.with_shape(*sizes)
+
+    def reach(self, inputs: Sequence[TensorType], output: TensorType, training: bool) -> Sequence[Reach] | None:
+        return [aligned(x, output) for x in inputs]
 
 
 @operation

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from netcalc.dims import divided
-from netcalc.opdef import Context, Example, Operation, RuleError, Term, attr, normal_axis, require_float
+from netcalc.opdef import Context, Example, Operation, Reach, RuleError, Term, attr, axes_of, normal_axis, require_float
 from netcalc.ops import operation
 from netcalc.ops._elementwise import GELU_BY, SIGMOID, SILU, Work, per, terms
 from netcalc.tensor_type import TensorType
@@ -31,6 +31,10 @@ class _Gated(Operation):
             raise RuleError(f"{self.name} splits axis {self.axis} in half, and its size {x.shape[axis]} is odd: {x}")
         half = ctx.size("features", "D//2", D=x.shape[axis])
         return x.with_shape(*x.shape[:axis], half, *x.shape[axis + 1 :])
+
+    def reach(self, inputs: Sequence[TensorType], output: TensorType, training: bool) -> Sequence[Reach] | None:
+        (x,) = inputs
+        return [axes_of(x, {self.axis: "unknown"})]
 
     def cost(self, ctx: Context, inputs: Sequence[TensorType], outputs: Sequence[TensorType]) -> Sequence[Term]:
         (y,) = outputs

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from netcalc.dims import Dim, product
-from netcalc.opdef import Context, Example, Term, attr
+from netcalc.opdef import Context, Example, Reach, Term, attr, axes_of
 from netcalc.ops import operation
 from netcalc.ops._windows import SpatialOperation
 from netcalc.tensor_type import TensorType
@@ -22,6 +22,10 @@ class GlobalPooling(SpatialOperation):
     def infer(self, ctx: Context, x: TensorType) -> TensorType:
         self.require_spatial(x)
         return x.with_shape(*x.shape[: -self.axes], *(1,) * (self.axes if self.keepdim else 0))
+
+    def reach(self, inputs: Sequence[TensorType], output: TensorType, training: bool) -> Sequence[Reach] | None:
+        (x,) = inputs
+        return [axes_of(x, dict.fromkeys(range(-self.axes, 0), "all"))]
 
     def reductions(self, x: TensorType) -> dict[str, Dim]:
         """Return the number of binary operations that reduce each channel, as factors."""

@@ -11,10 +11,13 @@ from netcalc.opdef import (
     Init,
     Operation,
     Param,
+    Reach,
     RuleError,
     Size,
     Term,
     attr,
+    axes_of,
+    every,
     ports,
     require_float,
     same_shape,
@@ -65,6 +68,10 @@ class Linear(Operation):
         self, ctx: Context, x: TensorType, weight: TensorType | None = None, bias: TensorType | None = None
     ) -> Sequence[Param]:
         return learned(self._declared(x, bias), weight, bias)
+
+    def reach(self, inputs: Sequence[TensorType], output: TensorType, training: bool) -> Sequence[Reach] | None:
+        x, *others = inputs
+        return [axes_of(x, {-1: "all"}), *(every(other, "all") for other in others)]
 
     def cost(self, ctx: Context, inputs: Sequence[Any], outputs: Sequence[TensorType]) -> Sequence[Term]:
         x = inputs[0]

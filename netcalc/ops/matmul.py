@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from netcalc.dims import equal, product
-from netcalc.opdef import Context, Example, Operation, RuleError, Term, attr, ports
+from netcalc.opdef import Context, Example, Operation, Reach, RuleError, Term, aligned, attr, ports
 from netcalc.ops import operation
 from netcalc.ops._broadcast import broadcast
 from netcalc.ops._contraction import Labels, pairings, read
@@ -40,6 +40,13 @@ class Matmul(Operation):
             )
         batch = broadcast("matmul", [x.shape[:-2], other.shape[:-2]])
         return x.with_shape(*batch, *x.shape[:-1][-1:], *(other.shape[-1:] if other.rank > 1 else ()))
+
+    def reach(self, inputs: Sequence[TensorType], output: TensorType, training: bool) -> Sequence[Reach] | None:
+        if min(x.rank for x in inputs) < 2:
+            return None
+        x, other = (list(aligned(tensor, output)) for tensor in inputs)
+        x[-1], other[-2] = "all", "all"
+        return [tuple(x), tuple(other)]
 
     def cost(self, ctx: Context, inputs: Sequence[TensorType], outputs: Sequence[TensorType]) -> Sequence[Term]:
         x, other = inputs

@@ -13,10 +13,12 @@ from netcalc.opdef import (
     Init,
     Operation,
     Param,
+    Reach,
     RuleError,
     Size,
     Term,
     attr,
+    axes_of,
     normal_axis,
     require_float,
     same_shape,
@@ -62,6 +64,10 @@ class _Trailing(Operation):
             expected = TensorType(self.normalized_shape)
             raise RuleError(f"{self.name} over {expected} takes an input that ends in {expected}, and this is {x}")
         return x
+
+    def reach(self, inputs: Sequence[TensorType], output: TensorType, training: bool) -> Sequence[Reach] | None:
+        (x,) = inputs
+        return [axes_of(x, dict.fromkeys(range(-self.count, 0), "all"))]
 
 
 @operation
@@ -166,6 +172,10 @@ class GroupNorm(Operation):
     def params(self, ctx: Context, x: TensorType) -> Sequence[Param]:
         return affine_params(x.shape[1:2], self.affine, self.affine and self.bias)
 
+    def reach(self, inputs: Sequence[TensorType], output: TensorType, training: bool) -> Sequence[Reach] | None:
+        (x,) = inputs
+        return [axes_of(x, dict.fromkeys(range(1, x.rank), "all"))]
+
     def cost(self, ctx: Context, inputs: Sequence[TensorType], outputs: Sequence[TensorType]) -> Sequence[Term]:
         batch, channels, *rest = inputs[0].shape
         elements = {"batch": batch, "channels": channels, "positions": product(rest)}
@@ -205,6 +215,10 @@ class LocalResponseNorm(Operation):
                 f"local_response_norm takes an input of at least 3 dimensions, and this one has {x.rank}: {x}"
             )
         return x
+
+    def reach(self, inputs: Sequence[TensorType], output: TensorType, training: bool) -> Sequence[Reach] | None:
+        (x,) = inputs
+        return [axes_of(x, {1: "all"})]
 
     def cost(self, ctx: Context, inputs: Sequence[TensorType], outputs: Sequence[TensorType]) -> Sequence[Term]:
         batch, channels, *rest = inputs[0].shape
@@ -248,6 +262,10 @@ class Normalize(Operation):
         require_float(x, "normalize")
         self.along(x.rank)
         return x
+
+    def reach(self, inputs: Sequence[TensorType], output: TensorType, training: bool) -> Sequence[Reach] | None:
+        (x,) = inputs
+        return [axes_of(x, dict.fromkeys(self.along(x.rank), "all"))]
 
     def cost(self, ctx: Context, inputs: Sequence[TensorType], outputs: Sequence[TensorType]) -> Sequence[Term]:
         (x,) = inputs

@@ -1,11 +1,12 @@
 """Padding and cropping."""
 
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, WithJsonSchema
 
 from netcalc.dims import Dim, maximum, minimum
-from netcalc.opdef import Context, Example, RuleError, attr, whole_number
+from netcalc.opdef import AxisReach, Context, Example, Reach, RuleError, Window, attr, axes_of, whole_number
 from netcalc.ops import operation
 from netcalc.ops._lists import Axes
 from netcalc.ops._movement import Movement, normal_axes, resized
@@ -81,6 +82,15 @@ class Pad(Movement):
                 raise RuleError(f"pad by {before} and {after} removes all of axis {axis} of {x}")
             self._check_reach(axis, size, before, after)
         return resized(x, sizes)
+
+    def reach(self, inputs: Sequence[TensorType], output: TensorType, training: bool) -> Sequence[Reach] | None:
+        (x,) = inputs
+        pads = self.pads(x.rank)
+        known = self.mode == "constant" and all(isinstance(before, int) for before, _ in pads.values())
+        moved: dict[int, AxisReach] = {
+            axis: Window(axis, 1, -before, -before) if known else "unknown" for axis, (before, _) in pads.items()
+        }
+        return [axes_of(x, moved)]
 
     def _check_reach(self, axis: int, size: Dim, before: Dim, after: Dim) -> None:
         """Raise RuleError if more elements are removed, mirrored or wrapped than the axis has."""

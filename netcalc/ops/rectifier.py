@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from netcalc.dims import equal
-from netcalc.opdef import Context, Init, Param, RuleError, Size, attr
+from netcalc.opdef import Context, Init, Param, Reach, RuleError, Size, aligned, attr
 from netcalc.ops import operation
 from netcalc.ops._elementwise import Elementwise
 from netcalc.tensor_type import TensorType
@@ -70,6 +70,9 @@ class PReLU(Elementwise):
                 hint=f"num_parameters is 1 or {channels}",
             )
         return super().infer(ctx, x)
+
+    def reach(self, inputs: Sequence[TensorType], output: TensorType, training: bool) -> Sequence[Reach] | None:
+        return [aligned(x, output) for x in inputs]
 
     def params(self, ctx: Context, x: TensorType) -> Sequence[Param]:
         return (Param("weight", (self.num_parameters,), Init.of("constant", value=self.init)),)

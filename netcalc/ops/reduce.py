@@ -8,7 +8,19 @@ from pydantic import Field
 
 from netcalc.dims import Dim, product
 from netcalc.dtypes import FLOATS, DType
-from netcalc.opdef import Context, Example, Kind, Operation, RuleError, Term, attr, normal_axis, require_float
+from netcalc.opdef import (
+    Context,
+    Example,
+    Kind,
+    Operation,
+    Reach,
+    RuleError,
+    Term,
+    Window,
+    attr,
+    normal_axis,
+    require_float,
+)
 from netcalc.ops import operation
 from netcalc.ops._elementwise import amount
 from netcalc.ops._lists import Axes
@@ -59,6 +71,12 @@ class _Reduction(Operation):
         axes = self.axes(x.rank)
         shape = [1 if axis in axes else size for axis, size in enumerate(x.shape) if self.keepdim or axis not in axes]
         return TensorType(tuple(shape), self.result(x.dtype))
+
+    def reach(self, inputs: Sequence[TensorType], output: TensorType, training: bool) -> Sequence[Reach] | None:
+        (x,) = inputs
+        axes = self.axes(x.rank)
+        kept = [axis for axis in range(x.rank) if axis not in axes or self.keepdim]
+        return [tuple("all" if axis in axes else Window(kept.index(axis)) for axis in range(x.rank))]
 
     def cost(self, ctx: Context, inputs: Sequence[TensorType], outputs: Sequence[TensorType]) -> Sequence[Term]:
         return self.work(*self.sizes(inputs[0]))

@@ -7,8 +7,21 @@ from typing import Any, Literal, Self
 
 from pydantic import field_validator, model_validator
 
-from netcalc.dims import Dim, ceil_div, maximum
-from netcalc.opdef import Context, Example, Operation, RuleError, Term, attr, require_float, require_rank
+from netcalc.dims import Dim, ceil_div, exact_div, maximum
+from netcalc.opdef import (
+    AxisReach,
+    Context,
+    Example,
+    Operation,
+    Reach,
+    RuleError,
+    Term,
+    Window,
+    attr,
+    axes_of,
+    require_float,
+    require_rank,
+)
 from netcalc.ops import operation
 from netcalc.ops._lists import Numbers, Sizes
 from netcalc.ops._windows import AXES
@@ -17,6 +30,8 @@ from netcalc.tensor_type import TensorType
 
 #: Number of spatial axes of the modes that require a certain number.
 _AXES_OF = {"linear": 1, "bilinear": 2, "bicubic": 2, "lanczos": 2, "trilinear": 3}
+#: Factors for which positions in single precision are exact.
+_EXACT = (1, 2, 4, 8, 16, 32)
 _POOLINGS: dict[int, type[AdaptiveAvgPooling]] = {1: AdaptiveAvgPool1d, 2: AdaptiveAvgPool2d, 3: AdaptiveAvgPool3d}
 
 
@@ -130,6 +145,16 @@ class Interpolate(Operation):
         else:
             reach = maximum(self.radius, ceil_div(self.radius * size, out))
         return 2 * reach + 1
+
+    def reach(self, inputs: Sequence[TensorType], output: TensorType, training: bool) -> Sequence[Reach] | None:
+        (x,) = inputs
+        factors = [exact_div(out, size) for out, size in zip(output.shape[2:], x.shape[2:], strict=True)]
+        windows: dict[int, AxisReach] = {}
+        for axis, (factor, given) in enumerate(zip(factors, self.factors(len(factors)), strict=True), start=2):
+            windows[axis] = "unknown"
+            if self.mode == "nearest" and isinstance(factor, int) and factor in _EXACT and given in (None, factor):
+                windows[axis] = Window(axis, 1, 1 - factor, 0, factor)
+        return [axes_of(x, windows)]
 
     def cost(self, ctx: Context, inputs: Sequence[TensorType], outputs: Sequence[TensorType]) -> Sequence[Term]:
         (x,), (y,) = inputs, outputs

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from netcalc.dims import Dim, divided, equal, product
-from netcalc.opdef import Context, Example, RuleError, attr, normal_axis
+from netcalc.opdef import Context, Example, Reach, RuleError, attr, merged_axes, normal_axis
 from netcalc.ops import operation
 from netcalc.ops._lists import Shape
 from netcalc.ops._movement import Movement
@@ -31,6 +31,9 @@ class Reshape(Movement):
 
     def infer(self, ctx: Context, x: TensorType) -> TensorType:
         return x.with_shape(*filled(ctx, "reshape", self.shape, x.elements, str(x)))
+
+    def reach(self, inputs: Sequence[TensorType], output: TensorType, training: bool) -> Sequence[Reach] | None:
+        return [merged_axes(x, output) for x in inputs]
 
 
 @operation
@@ -61,6 +64,9 @@ class Flatten(Movement):
         size = ctx.size("flattened", "*".join(joined), **joined)
         return x.with_shape(*x.shape[:first], size, *x.shape[last + 1 :])
 
+    def reach(self, inputs: Sequence[TensorType], output: TensorType, training: bool) -> Sequence[Reach] | None:
+        return [merged_axes(x, output) for x in inputs]
+
 
 @operation
 class Unflatten(Movement):
@@ -80,6 +86,9 @@ class Unflatten(Movement):
         axis = normal_axis(self.axis, x.rank, "unflatten")
         sizes = filled(ctx, "unflatten", self.sizes, x.shape[axis], f"axis {axis} of {x}")
         return x.with_shape(*x.shape[:axis], *sizes, *x.shape[axis + 1 :])
+
+    def reach(self, inputs: Sequence[TensorType], output: TensorType, training: bool) -> Sequence[Reach] | None:
+        return [merged_axes(x, output) for x in inputs]
 
 
 def filled(ctx: Context, what: str, sizes: Sequence[Any], total: Dim, origin: str) -> tuple[Dim, ...]:

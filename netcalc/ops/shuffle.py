@@ -1,7 +1,9 @@
 """Pixel shuffling and channel shuffling."""
 
+from collections.abc import Sequence
+
 from netcalc.dims import Dim, divided
-from netcalc.opdef import Context, Example, RuleError, Size, attr
+from netcalc.opdef import Context, Example, Reach, RuleError, Size, attr, axes_of
 from netcalc.ops import operation
 from netcalc.ops._movement import MOVES, Movement
 from netcalc.tensor_type import TensorType
@@ -81,6 +83,10 @@ class ChannelShuffle(Movement):
         if divided(x.shape[1], self.groups) is None:
             raise RuleError(f"channel_shuffle: {self.groups} groups do not divide {x.shape[1]} channels: {x}")
         return x
+
+    def reach(self, inputs: Sequence[TensorType], output: TensorType, training: bool) -> Sequence[Reach] | None:
+        (x,) = inputs
+        return [axes_of(x, {1: "all"})]
 
 
 def _image(what: str, x: TensorType) -> tuple[Dim, Dim, Dim]:

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, WithJsonSchema
 
 from netcalc.dims import Dim, maximum, minimum
-from netcalc.opdef import Context, Example, RuleError, attr, normal_axis, ports, whole_number
+from netcalc.opdef import Context, Example, Reach, RuleError, attr, axes_of, normal_axis, ports, whole_number
 from netcalc.ops import operation
 from netcalc.ops._lists import Axes, Sizes, Whole, Wholes, listed
 from netcalc.ops._movement import MOVES, Movement, normal_axes, resized
@@ -65,6 +65,10 @@ class Slice(Movement):
             formula = "stop - start" if step == 1 else "ceil_div(stop - start, step)"
             sizes[axis] = ctx.size(f"axis {axis}", formula, start=first, stop=end, step=step)
         return resized(x, sizes)
+
+    def reach(self, inputs: Sequence[TensorType], output: TensorType, training: bool) -> Sequence[Reach] | None:
+        (x,) = inputs
+        return [axes_of(x, dict.fromkeys(self.axis, "unknown"))]
 
 
 def _bound(index: Dim, size: Dim) -> Dim:

@@ -3,7 +3,18 @@
 from collections.abc import Sequence
 
 from netcalc.dims import Dim
-from netcalc.opdef import Context, Example, Operation, Term, attr, normal_axis, require_float, require_some
+from netcalc.opdef import (
+    Context,
+    Example,
+    Operation,
+    Reach,
+    Term,
+    attr,
+    axes_of,
+    normal_axis,
+    require_float,
+    require_some,
+)
 from netcalc.ops import operation
 from netcalc.tensor_type import TensorType
 
@@ -23,6 +34,10 @@ class _Softmax(Operation):
         axis = normal_axis(self.axis, x.rank, self.name)
         require_some(x.shape[axis], f"{self.name} along axis {self.axis} of {x}")
         return x
+
+    def reach(self, inputs: Sequence[TensorType], output: TensorType, training: bool) -> Sequence[Reach] | None:
+        (x,) = inputs
+        return [axes_of(x, {self.axis: "all"})]
 
     def vectors(self, x: TensorType) -> tuple[Dim, Dim]:
         """Return the number of vectors, and their length."""

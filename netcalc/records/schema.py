@@ -53,8 +53,13 @@ def _view(view: View) -> Schema:
     _add_figures(schema, "TotalsRecord", totals, _COUNT)
     layer = schema["$defs"]["LayerRecord"]
     fields = layer_fields(view)
+    receptive_field = layer["properties"]["receptive_field"]
     layer["properties"] = {name: text for name, text in layer["properties"].items() if name in fields}
     layer["required"] = list(layer["properties"])
+    if view == "shapes":
+        layer["properties"]["receptive_field"] = receptive_field
+    else:
+        del schema["$defs"]["AxisFieldRecord"]
     _add_figures(schema, "LayerRecord", [FIGURES[name] for name in fields if name in FIGURES], _COUNT)
     optional = {"convention": view not in ("shapes", "params"), "totals": bool(totals)}
     for name, present in optional.items():

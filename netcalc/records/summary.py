@@ -5,7 +5,8 @@ The totals and the layers also have the figures that :mod:`netcalc.analysis.figu
 
 from __future__ import annotations
 
-from typing import Any, NotRequired, cast
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, Literal, NotRequired, cast
 
 from typing_extensions import TypedDict
 
@@ -15,6 +16,9 @@ from netcalc.analysis.summary import Layer, Summary, layer_fields
 from netcalc.records import schema_id
 from netcalc.records.values import Shape, TensorRecord, count, shapes, tensor
 from netcalc.version import __version__
+
+if TYPE_CHECKING:
+    from netcalc.analysis.receptive_field import AxisField
 
 __all__ = ["LayerRecord", "SummaryRecord", "TotalsRecord", "summary_record"]
 
@@ -34,6 +38,17 @@ class InstancesRecord(TypedDict):
     period: int
 
 
+class AxisFieldRecord(TypedDict):
+    """Receptive field along a spatial axis of the input, in elements of the input."""
+
+    size: int | Literal["all"] | None
+    """Number of positions, padding included; null if it is not known."""
+    stride: NotRequired[float]
+    """Distance between the fields of neighbouring positions."""
+    offset: NotRequired[float]
+    """Centre of the field of the first position; the first element of the input is at 0."""
+
+
 class LayerRecord(TypedDict):
     """An operation, or with `--depth` a part of the network; figures are those of one instance."""
 
@@ -49,6 +64,8 @@ class LayerRecord(TypedDict):
     """Number of instances; figure times repeat, summed over the layers, is the total."""
     instances: list[InstancesRecord]
     """Numbers of the instances, for each numbered part of the path with several of them; the outermost first."""
+    receptive_field: NotRequired[list[AxisFieldRecord]]
+    """With `--receptive-field`: one for each spatial axis of the input; none if the layer does not depend on it."""
 
 
 class SummaryRecord(TypedDict):
@@ -80,13 +97,26 @@ def summary_record(summary: Summary, view: View = "summary") -> SummaryRecord:
         "inputs": {name: tensor(type_) for name, type_ in summary.inputs.items()},
         "outputs": {name: tensor(type_) for name, type_ in summary.outputs.items()},
         "totals": cast("TotalsRecord", totals),
-        "layers": [cast("LayerRecord", {name: _field(layer, name) for name in fields}) for layer in summary.layers],
+        "layers": [_layer(layer, fields) for layer in summary.layers],
     }
     if view in ("shapes", "params"):
         del record["convention"]  # they count no work
     if not totals:
         del record["totals"]
     return record
+
+
+def _layer(layer: Layer, fields: Iterable[str]) -> LayerRecord:
+    record = cast("LayerRecord", {name: _field(layer, name) for name in fields})
+    if layer.receptive_field is not None:
+        record["receptive_field"] = [_axis_field(along) for along in layer.receptive_field]
+    return record
+
+
+def _axis_field(along: AxisField) -> AxisFieldRecord:
+    if along.stride is None or along.offset is None:
+        return {"size": along.size}
+    return {"size": along.size, "stride": float(along.stride), "offset": float(along.offset)}
 
 
 def _instances(prefix: str, numbers: Numbers) -> InstancesRecord:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from netcalc.analysis.abridge import abridge
 from netcalc.analysis.cost import Analysis
@@ -11,6 +11,9 @@ from netcalc.analysis.cost import Row as LayerRow
 from netcalc.analysis.figures import FIGURES, Cost, Figure, View
 from netcalc.ir import OpNode
 from netcalc.render.table import ALWAYS, Column, Kind, Row, Share, Table, Tied, Uncounted
+
+if TYPE_CHECKING:
+    from netcalc.analysis.receptive_field import Fields
 
 __all__ = ["ReportView", "layer_list", "layer_tree"]
 
@@ -32,10 +35,14 @@ class _Field(NamedTuple):
 
 
 class ReportView(NamedTuple):
-    """A view of an analysed network: the figures that it shows, their columns and their values."""
+    """A view of an analysed network: the figures that it shows, their columns and their values.
+
+    ``receptive`` are the receptive fields by path, for the layers of an unrolled report.
+    """
 
     analysis: Analysis
     view: View
+    receptive: Mapping[str, Fields] | None = None
 
     def share_figure(self) -> Figure:
         """The figure of which shares of the total are shown."""
@@ -75,12 +82,10 @@ class ReportView(NamedTuple):
         return Share(self.share_figure().of(cost), self.share_figure().of(self.analysis.total))
 
 
-def layer_tree(
-    analysis: Analysis, view: View, *, depth: int | None = None, unroll: bool = False, layout: str = "nchw"
-) -> Table:
+def layer_tree(report: ReportView, *, depth: int | None = None, unroll: bool = False, layout: str = "nchw") -> Table:
     """The layers as a tree, with sums for the parts of the network."""
-    fields = _fields(ReportView(analysis, view))
-    tree = analysis.tree(unroll=unroll)
+    fields = _fields(report)
+    tree = report.analysis.tree(unroll=unroll)
     abridged = abridge(tree)
     rows = _tree(abridged, fields, depth, 1)
     notes = [] if abridged == tree else [_ABRIDGED]
@@ -88,19 +93,17 @@ def layer_tree(
 
 
 def layer_list(
-    analysis: Analysis,
-    view: View,
+    report: ReportView,
     shown: Sequence[LayerRow],
     others: Sequence[LayerRow] = (),
     *,
     layout: str = "nchw",
 ) -> Table:
     """Layers with their full paths; if there are ``others``, sums of the layers shown and of the others."""
-    report = ReportView(analysis, view)
     fields = _fields(report)
     rows = [Row([row.title, *(field.value(row) for field in fields)], row.repeat) for row in shown]
     columns = [Column("layer", "path"), *(field.column for field in fields)]
-    if view == "shapes":
+    if report.view == "shapes":
         return Table(columns, rows, layout=layout, omitted=len(others))
     return Table(columns, rows, list(_totals(report, fields, shown, others)) if others else [], layout)
 
@@ -171,7 +174,19 @@ _LEADING: dict[View, tuple[_Field, ...]] = {
 def _fields(report: ReportView) -> list[_Field]:
     figures = [_figure_field(report, figure) for figure in report.figures]
     share = _Field(Column("share", "share", ALWAYS - 2), lambda row: report.share(row.total))
-    return [*_LEADING[report.view], *figures, *([share] if report.view != "shapes" else [])]
+    receptive = [] if report.receptive is None else _receptive(report.receptive)
+    return [*_LEADING[report.view], *figures, *receptive, *([share] if report.view != "shapes" else [])]
+
+
+def _receptive(found: Mapping[str, Fields]) -> list[_Field]:
+    from netcalc.render.receptive_field import COLUMNS, field_texts
+
+    def text(number: int) -> Callable[[LayerRow], str]:
+        return lambda row: field_texts(fields_of(row, found))[number]
+
+    from netcalc.analysis.receptive_field import fields_of
+
+    return [_Field(column, text(number)) for number, column in enumerate(COLUMNS)]
 
 
 def _figure_field(report: ReportView, figure: Figure) -> _Field:

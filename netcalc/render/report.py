@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from netcalc.analysis.cost import Analysis
@@ -15,6 +15,7 @@ from netcalc.render.page import Line, Page, Paragraph
 from netcalc.render.table import Column, Row, Table
 
 if TYPE_CHECKING:
+    from netcalc.analysis.receptive_field import Fields
     from netcalc.analysis.summary import Layer
 
 __all__ = ["VIEWS", "layer_data", "list_page", "tree_page"]
@@ -23,10 +24,16 @@ VIEWS: tuple[View, ...] = ("shapes", "params", "flops", "summary")
 
 
 def tree_page(
-    analysis: Analysis, view: View, *, depth: int | None = None, unroll: bool = False, layout: str = "nchw"
+    analysis: Analysis,
+    view: View,
+    *,
+    depth: int | None = None,
+    unroll: bool = False,
+    layout: str = "nchw",
+    receptive: Mapping[str, Fields] | None = None,
 ) -> Page:
     """The report with the layers as a tree."""
-    table = layer_tree(analysis, view, depth=depth, unroll=unroll, layout=layout)
+    table = layer_tree(ReportView(analysis, view, receptive), depth=depth, unroll=unroll, layout=layout)
     return _page(analysis, view, table)
 
 
@@ -38,9 +45,10 @@ def list_page(
     *,
     layout: str = "nchw",
     by_operation: bool = True,
+    receptive: Mapping[str, Fields] | None = None,
 ) -> Page:
     """The report with the layers ``shown`` as a list; the totals are those of the whole network."""
-    table = layer_list(analysis, view, shown, others, layout=layout)
+    table = layer_list(ReportView(analysis, view, receptive), shown, others, layout=layout)
     return _page(analysis, view, table, by_operation=by_operation)
 
 
@@ -51,7 +59,13 @@ def layer_data(layers: Sequence[Layer], view: View, layout: str = "nchw") -> Tab
     fields = layer_fields(view)
     shapes = ("inputs", "outputs")
     columns = [Column(field, "shapes" if field in shapes else "total") for field in fields]
-    return Table(columns, [Row([_datum(layer, field) for field in fields]) for layer in layers], layout=layout)
+    rows = [[_datum(layer, field) for field in fields] for layer in layers]
+    if any(layer.receptive_field is not None for layer in layers):
+        from netcalc.render.receptive_field import COLUMNS, plain_fields
+
+        columns += COLUMNS
+        rows = [[*row, *plain_fields(layer.receptive_field or ())] for row, layer in zip(rows, layers, strict=True)]
+    return Table(columns, [Row(row) for row in rows], layout=layout)
 
 
 def _datum(layer: Layer, field: str) -> Any:

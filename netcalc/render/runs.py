@@ -88,6 +88,8 @@ def verification_page(report: VerifyReport, spec: str, failures: Sequence[Check]
         "work": "operations by kind, as counted by the kernels",
         "totals": "elements of all parameters and of all buffers",
     }
+    if "receptive fields" in counts:
+        checked["receptive fields"] = "positions of every layer that NaNs in a part of the input reach"
     columns = [Column("checked"), Column("checks", "total"), Column("prediction", "prose")]
     yield Table(columns, [Row([name, counts[name], text]) for name, text in checked.items()])
     total = sum(counts.values())

@@ -29,6 +29,7 @@ from netcalc.numerics.parameters import Parameters, Weights
 from netcalc.numerics.tally import note, tallied, tallying
 from netcalc.opdef import KINDS
 from netcalc.tensor_type import TensorType
+from netcalc.verification.receptive_field import FieldCheck, field_checks
 
 __all__ = ["Check", "VerifyReport", "verify"]
 
@@ -38,7 +39,8 @@ class Check:
     """Comparison of one prediction with the executed value; ``times`` instances of the operation gave the same.
 
     ``path`` is the path of the first instance.  ``what`` is "output" (shape and element type, with a number if there
-    are several), the name of a parameter, a kind of work, or "run" for a kernel that raised an error.
+    are several), the name of a parameter, a kind of work, "field along axis 2" for the positions that depend on a
+    part of the input, or "run" for a kernel that raised an error.
     """
 
     path: str
@@ -90,11 +92,12 @@ def verify(
     seed: int = 0,
     progress: Progress | None = None,
     cast: bool = False,
+    receptive_field: bool = False,
 ) -> VerifyReport:
     """Run the program and check each operation by itself; arguments as for :func:`~netcalc.engine.run.forward`.
 
     If an output is not as predicted, zeros of the predicted type are passed on in its place, so that each difference
-    is reported only where it arises.
+    is reported only where it arises.  With ``receptive_field``, further passes check the receptive fields.
 
     Raises:
         NetcalcError: as ``forward`` does, except for errors raised by kernels, which are reported as checks.
@@ -105,6 +108,9 @@ def verify(
     verifier = _Verifier(program, parameters, seed, progress)
     unroll(program, arrays, verifier.evaluate)
     verifier.totals()
+    if receptive_field:
+        for check in field_checks(program, run_inputs(program, inputs, seed), parameters, generator(seed, "/run")):
+            verifier.field(check)
     return VerifyReport(program.name, tuple(verifier.checks()), verifier.done)
 
 
@@ -160,6 +166,10 @@ class _Verifier:
         total = self._analysis.total
         for what, predicted in {"parameters": total.params, "buffers": total.buffers}.items():
             self._record((None, "", f"total {what}", integer(predicted), self._sizes[what]), "")
+
+    def field(self, check: FieldCheck) -> None:
+        """Record a check of a receptive field."""
+        self._check(check.instance, f"field along axis {check.axis}", check.predicted, check.executed)
 
     # -- internals ----------------------------------------------------------------------------------
 
@@ -220,6 +230,8 @@ def _describe(tensor: TensorType | Array) -> str:
 def _group(check: Check) -> str:
     if not check.op:
         return "totals"
+    if check.what.startswith("field along"):
+        return "receptive fields"
     if check.what in KINDS or check.what == "run":
         return "work"
     return "outputs" if check.what.startswith("output") else "parameters"

@@ -1,0 +1,200 @@
+"""Receptive fields: the positions of the input that a position of a layer's output depends on.
+
+The first floating-point input with spatial axes (N, C, L…) is followed, axis by axis.  Fields are those of an unbounded
+input: they include padding, as in Araujo et al. 2019, "Computing receptive fields of convolutional neural networks",
+https://distill.pub/2019/computing-receptive-fields.  Within the input they are cut at its borders.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from functools import reduce
+from math import gcd, lcm
+from typing import Literal, NamedTuple, TypeAlias
+
+from netcalc.analysis.cost import Row
+from netcalc.analysis.unroll import unroll
+from netcalc.analysis.walk import Instance
+from netcalc.diagnostics import Diagnostic, NetcalcError
+from netcalc.dtypes import FLOATS
+from netcalc.ir import CallNode, Program
+from netcalc.opdef import AxisReach, Merged, Window
+from netcalc.tensor_type import TensorType
+
+__all__ = ["AxisField", "Extent", "Fields", "Traced", "fields_of", "followed_input", "receptive_fields", "traced"]
+
+#: Different windows that follow one another before they repeat, after upsampling.
+MAX_PERIOD = 64
+
+
+class AxisField(NamedTuple):
+    """The field along one spatial axis of the input.
+
+    ``size`` is the number of positions (the largest, where positions differ), ``all`` for the whole input, or None if
+    it is not known.  ``stride`` is the distance between the fields of neighbouring positions, and ``offset`` the centre
+    of the field of the first position; the first element of the input is at 0.
+    """
+
+    size: int | Literal["all"] | None
+    stride: Fraction | None = None
+    offset: Fraction | None = None
+
+
+#: The fields of a layer along each spatial axis of the input; empty if the layer does not depend on it.
+Fields: TypeAlias = tuple[AxisField, ...]
+
+
+class Extent(NamedTuple):
+    """Field of the positions of an output axis: position i depends on ``low``(i) to ``high``(i).
+
+    Both are given for the first positions; those after them continue with ``step`` more.
+    """
+
+    axis: int
+    low: tuple[int, ...]
+    high: tuple[int, ...]
+    step: int
+
+    def bounds(self, position: int) -> tuple[int, int]:
+        """Return the first and the last input position that a position depends on."""
+        turns, place = divmod(position, len(self.low))
+        return self.low[place] + turns * self.step, self.high[place] + turns * self.step
+
+    def field(self) -> AxisField:
+        """Return size, stride and offset."""
+        size = max(high - low + 1 for low, high in zip(self.low, self.high, strict=True))
+        return AxisField(size, Fraction(self.step, len(self.low)), Fraction(self.low[0] + self.high[0], 2))
+
+
+#: What a value depends on along one input axis: nothing, everything, or an extent of each position; where axes are
+#: merged, their positions together depend on everything.
+Traced: TypeAlias = Extent | Merged | Literal["none", "all", "unknown"]
+
+
+def followed_input(program: Program) -> int:
+    """Return the number of the input that is followed.
+
+    Raises:
+        NetcalcError: E502 if no input is floating point with spatial axes.
+    """
+    for number, spec in enumerate(program.inputs):
+        if spec.type.rank >= 3 and spec.type.dtype in FLOATS:
+            return number
+    raise NetcalcError(
+        Diagnostic(
+            "E502", f"--receptive-field: {program.name} has no floating-point input with spatial axes (N, C, L…)"
+        )
+    )
+
+
+def receptive_fields(program: Program) -> Mapping[str, Fields]:
+    """Return the fields of the first output of every operation and call by path, repeats unrolled.
+
+    Raises:
+        NetcalcError: E502 if the program has no floating-point input with spatial axes.
+    """
+    return {path: _fields(states[0]) for path, _, states in traced(program)}
+
+
+def fields_of(row: Row, found: Mapping[str, Fields]) -> Fields:
+    """Return the fields of a row of an unrolled report: those of its output."""
+    if row.path in found or not row.children:
+        return found.get(row.path, ())
+    return fields_of(row.children[-1], found)
+
+
+def _fields(state: Sequence[Traced]) -> Fields:
+    if all(along == "none" for along in state):
+        return ()
+    return tuple(
+        along.field() if isinstance(along, Extent) else AxisField("all" if along == "all" else None) for along in state
+    )
+
+
+def traced(program: Program) -> Iterator[tuple[str, Instance | CallNode, Sequence[Sequence[Traced]]]]:
+    """Yield path, node and the state of each output, for each operation and each iteration of a call."""
+    followed = followed_input(program)
+    axes = program.inputs[followed].type.rank - 2
+    untouched: tuple[Traced, ...] = tuple("none" for _ in range(axes))
+    inputs: list[tuple[Traced, ...] | None] = [untouched] * len(program.inputs)
+    inputs[followed] = tuple(Extent(axis + 2, (0,), (0,), 1) for axis in range(axes))
+    found: list[tuple[str, Instance | CallNode, Sequence[Sequence[Traced]]]] = []
+
+    def evaluate(instance: Instance, states: Sequence[tuple[Traced, ...] | None]) -> list[tuple[Traced, ...]]:
+        present = [state for state in states if state is not None]
+        types = [type_ for type_ in instance.node.input_types if type_ is not None]
+        outputs = [
+            _output(instance, types, present, output, axes, program.training) for output in instance.node.output_types
+        ]
+        found.append((instance.path, instance, outputs))
+        return outputs
+
+    unroll(program, inputs, evaluate, lambda path, call, states: found.append((path, call, tuple(states))))
+    yield from found
+
+
+def _output(
+    instance: Instance,
+    types: Sequence[TensorType],
+    states: Sequence[tuple[Traced, ...]],
+    output: TensorType,
+    axes: int,
+    training: bool,
+) -> tuple[Traced, ...]:
+    """Return the state of an output of an operation."""
+    depends = [[state[axis] != "none" for state in states] for axis in range(axes)]
+    if not any(map(any, depends)):
+        return states[0] if states else tuple("none" for _ in range(axes))
+    reach = instance.node.op.reach(types, output, training) if output.dtype in FLOATS else None
+    if reach is None:
+        return tuple("unknown" if any(some) else "none" for some in depends)
+    return tuple(
+        reduce(_joined, (_read(state[axis], through) for state, through in zip(states, reach, strict=True)))
+        for axis in range(axes)
+    )
+
+
+def _read(along: Traced, reach: Sequence[AxisReach]) -> Traced:
+    """Return what an output depends on that reads a value so."""
+    if not isinstance(along, (Extent, Merged)):
+        return along
+    through = reach[along.axis]
+    if isinstance(through, str):
+        return through
+    if isinstance(along, Merged) or isinstance(through, Merged):
+        kept = isinstance(through, Merged) or through == Window(through.axis)
+        return Merged(through.axis) if kept else "unknown"
+    return _composed(along, through)
+
+
+def _composed(along: Extent, window: Window) -> Traced:
+    """Return the extent of positions that read windows of positions."""
+    period = len(along.low)
+    moved = window.step  # positions of the value, for ``divisor`` positions of the output
+    turns = window.divisor * (period // gcd(period, moved) if moved else 1)
+    if turns > MAX_PERIOD:
+        return "unknown"
+    first = (-(-(i * moved + window.first) // window.divisor) for i in range(turns))
+    last = ((i * moved + window.last) // window.divisor for i in range(turns))
+    step = along.step * (turns * moved // window.divisor) // period
+    low, high = tuple(along.bounds(at)[0] for at in first), tuple(along.bounds(at)[1] for at in last)
+    return Extent(window.axis, low, high, step)
+
+
+def _joined(one: Traced, other: Traced) -> Traced:
+    """Return what depends on both."""
+    if one == "none" or other == "all":
+        return other
+    if other == "none" or one == "all":
+        return one
+    if isinstance(one, Merged) and one == other:
+        return one
+    if not isinstance(one, Extent) or not isinstance(other, Extent) or one.axis != other.axis:
+        return "unknown"
+    period = lcm(len(one.low), len(other.low))
+    if period > MAX_PERIOD or one.step * len(other.low) != other.step * len(one.low):
+        return "unknown"
+    bounds = [(one.bounds(i), other.bounds(i)) for i in range(period)]
+    low, high = tuple(min(a[0], b[0]) for a, b in bounds), tuple(max(a[1], b[1]) for a, b in bounds)
+    return Extent(one.axis, low, high, one.step * period // len(one.low))

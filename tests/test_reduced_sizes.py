@@ -37,6 +37,7 @@ small = symbol("small", most=8)
         (minimum(a, a * b), a),
         (maximum(small, wide), wide),
         (minimum(small + b, wide + b), small + b),
+        (maximum(minimum(a, 5), minimum(a, 3)), minimum(a, 5)),
         (maximum(minimum(a, b), a), a),
         (minimum(maximum(a, b), b), b),
         (maximum(minimum(a, b, c), minimum(a, b)), minimum(a, b)),

@@ -17,23 +17,25 @@ _MAX_REPLACED = 6
 _MAX_EXPANDED = 16
 
 
-def bounds_of_terms(terms: Terms, replaced: int = 0) -> Interval:
-    """Return a lower and an upper bound of the sum.
+def bounds_of_terms(terms: Terms) -> Interval:
+    """Return a lower and an upper bound of the sum."""
+    return _least(terms, 0), -_least({monomial: -c for monomial, c in terms.items()}, 0)
+
+
+def _least(terms: Terms, replaced: int) -> Bound:
+    """Return a lower bound of the sum.
 
     Intervals ignore that an atom and a size vary together, as in h − ⌊h/2⌋. Therefore an atom of the first degree is
     replaced: ⌊a/b⌋ lies between (a − b + 1)/b and a/b, and min(a, b) is a or b and at most both.
     """
-    plain = _plain(terms)
+    plain = _plain(terms)[0]
     found = _replaceable(terms) if replaced < _MAX_REPLACED and len(terms) > 1 else None
     if found is None:
         return plain
     monomial, call, coefficient = found
     rest = {m: c for m, c in terms.items() if m != monomial}
-    if call.function == "//":
-        tight = _without_floor(rest, call, coefficient, replaced + 1)
-    else:
-        tight = _without_extreme(rest, call, coefficient, replaced + 1)
-    return max(plain[0], tight[0]), min(plain[1], tight[1])
+    without = _least_without_floor if call.function == "//" else _least_without_extreme
+    return max(plain, without(rest, call, coefficient, replaced + 1))
 
 
 def _plain(terms: Terms) -> Interval:
@@ -74,34 +76,38 @@ def _expanded(terms: Terms, least: Mapping[Atom, int]) -> Terms:
 
 
 def _replaceable(terms: Terms) -> tuple[Monomial, Call, int] | None:
-    """Return a term that is a number times ⌊a/b⌋ with a number b, min or max; None if there is none."""
-    for monomial, coefficient in terms.items():
-        if len(monomial) == 1 and monomial[0][1] == 1:
-            one: Atom = monomial[0][0]
-            if isinstance(one, Call) and (one.function != "//" or isinstance(one.operands[1], int)):
-                return monomial, one, coefficient
-    return None
+    """Return a term that is a number times ⌊a/b⌋ with a number b, min or max; None if there is none.
+
+    Minima are replaced before maxima, as the sum has its least value with every operand of a minimum, and with the
+    best of a maximum, which may differ between the operands of a minimum.
+    """
+    found = [
+        (monomial, monomial[0][0], coefficient)
+        for monomial, coefficient in terms.items()
+        if len(monomial) == 1 and monomial[0][1] == 1 and isinstance(monomial[0][0], Call)
+    ]
+    found = [term for term in found if term[1].function != "//" or isinstance(term[1].operands[1], int)]
+    return min(found, key=lambda term: (term[1].function == "//") + 2 * _is_greatest(term[1], term[2]), default=None)
 
 
-def _without_floor(rest: Terms, call: Call, coefficient: int, replaced: int) -> Interval:
+def _is_greatest(call: Call, coefficient: int) -> bool:
+    """Return True if a number times a min or max is the greatest of its operands times the number."""
+    return call.function == ("max" if coefficient > 0 else "min")
+
+
+def _least_without_floor(rest: Terms, call: Call, coefficient: int, replaced: int) -> Bound:
     dividend, divisor = call.operands
     assert isinstance(divisor, int)
-    # b times the sum, for a/b
+    # b times the sum, for (a − b + 1)/b, or for a/b if the coefficient is negative
     whole = total(multiply(rest, _number(divisor)), multiply(terms_of(dividend), _number(coefficient)))
-    least = total(whole, {(): -coefficient * (divisor - 1)})
-    low, high = (least, whole) if coefficient > 0 else (whole, least)
-    return (
-        _ceil_quotient(bounds_of_terms(_kept(low), replaced)[0], divisor),
-        _quotient(bounds_of_terms(_kept(high), replaced)[1], divisor),
-    )
+    least = _least(_kept(total(whole, _number(min(-coefficient * (divisor - 1), 0)))), replaced)
+    return least if isinstance(least, float) else -(-least // divisor)
 
 
-def _without_extreme(rest: Terms, call: Call, coefficient: int, replaced: int) -> Interval:
+def _least_without_extreme(rest: Terms, call: Call, coefficient: int, replaced: int) -> Bound:
     number = _number(coefficient)
-    bounds = [bounds_of_terms(_kept(total(rest, multiply(terms_of(one), number))), replaced) for one in call.operands]
-    # the sum is the greatest of these if the atom counts as a maximum, else the smallest
-    pick = max if (call.function == "max") == (coefficient > 0) else min
-    return pick(low for low, _ in bounds), pick(high for _, high in bounds)
+    bounds = [_least(_kept(total(rest, multiply(terms_of(one), number))), replaced) for one in call.operands]
+    return max(bounds) if _is_greatest(call, coefficient) else min(bounds)
 
 
 def _number(value: int) -> Terms:
@@ -110,11 +116,3 @@ def _number(value: int) -> Terms:
 
 def _kept(terms: Terms) -> Terms:
     return {monomial: c for monomial, c in terms.items() if c}
-
-
-def _quotient(bound: Bound, divisor: int) -> Bound:
-    return bound if isinstance(bound, float) else bound // divisor
-
-
-def _ceil_quotient(bound: Bound, divisor: int) -> Bound:
-    return bound if isinstance(bound, float) else -(-bound // divisor)

@@ -28,8 +28,9 @@ class Slice(Movement):
     """A range along an axis, or along several at once: x[start:stop:step].
 
     As in Python ``stop`` is not included, negative indices count from the end, and indices past an end stand for that
-    end.  Steps are positive; flip reverses an axis.  For a list of axes ``start``, ``stop`` and ``step`` are lists too,
-    or one value for all axes.
+    end.  Steps are positive; flip reverses an axis.  A range from an index to itself is
+    empty; one that starts past the end, or ends before it starts, is an error.  For a list of axes ``start``, ``stop``
+    and ``step`` are lists too, or one value for all axes.
     """
 
     name = "slice"
@@ -60,8 +61,10 @@ class Slice(Movement):
         for axis, (_, start, stop, step) in zip(axes, self.ranges(), strict=True):
             size = x.shape[axis]
             first, end = _bound(start, size), size if stop is None else _bound(stop, size)
-            if end <= first:
-                raise RuleError(f"slice: the range from {start} to {stop} of axis {axis} of {x} is empty")
+            if start > size:
+                raise RuleError(f"slice: index {start} is past the end of axis {axis} of {x}")
+            if end < first:
+                raise RuleError(f"slice: the range from {start} to {stop} of axis {axis} of {x} ends before it starts")
             formula = "stop - start" if step == 1 else "ceil_div(stop - start, step)"
             sizes[axis] = ctx.size(f"axis {axis}", formula, start=first, stop=end, step=step)
         return resized(x, sizes)

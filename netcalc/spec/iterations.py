@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from netcalc.diagnostics import Diagnostic, NetcalcError
+from netcalc.dims import Poly
 from netcalc.spec.cursor import Cursor
 from netcalc.spec.evaluate import evaluate, evaluate_expression, names_in
 from netcalc.spec.limits import MAX_TIMES
@@ -106,6 +107,11 @@ def _counted(none: Iterations, cursor: Cursor, scope: Scope) -> Iterations:
 
 def _whole(what: str, cursor: Cursor, place: Cursor, scope: Scope) -> int:
     count = evaluate_expression(cursor, scope)
+    if isinstance(count, Poly):
+        names = sorted(count.names())
+        message = f"{what}: must be a number, as iterations are counted, and {count} is symbolic"
+        hint = f"leave out --symbolic {', '.join(names)}; a dim without a default needs a size"
+        raise NetcalcError(Diagnostic("E404", message, cursor.span, hint=hint))
     if isinstance(count, bool) or not isinstance(count, int) or not 0 <= count <= MAX_TIMES:
         message = f"{what}: should be a whole number from 0 to {MAX_TIMES:,}, not {count}"
         raise NetcalcError(Diagnostic("E104", message, place.span))

@@ -5,12 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from netcalc.analysis.cost import analyse
 from netcalc.diagnostics import NetcalcError
 from netcalc.dims import Poly
+from netcalc.engine.run import forward
 from netcalc.ir.specialise import specialise
+from netcalc.verification.verify import verify
 from tests.spec.harness import problems, program
 
 LIMITED = """\
@@ -149,3 +152,66 @@ def test_operations_that_need_elements_refuse_none() -> None:
 def test_an_input_without_a_dim_that_may_be_zero_is_not_empty() -> None:
     (problem,) = problems("inputs: {x: [0, 3]}\nlayers: [relu]\n")
     assert problem.message == "a size should be a whole number of at least 1, not 0"
+
+
+CACHED = """\
+dims: {past: {default: 0, min: 0}, length: 3}
+inputs:
+  cache: [1, 2, "past", 4]
+  x: [1, 2, "length", 4]
+layers:
+  - {name: all, from: [cache, x], concat: {axis: 2}}
+  - {name: old, from: all, slice: {axis: 2, start: 0, stop: "${past}"}}
+  - {name: keys, from: [old, x], concat: {axis: 2}}
+  - name: attended
+    from: {query: x, key: keys, value: keys}
+    scaled_dot_product_attention: {causal: true, alignment: lower_right}
+  - {name: newest, from: keys, slice: {axis: 2, start: "${past}"}}
+outputs: {old: old, attended: attended, newest: newest}
+"""
+
+
+def attended_directly(cache: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """Return attention of each new position over the cache and the new positions up to itself."""
+    keys = np.concatenate([cache, x], axis=1)
+    rows = []
+    for position in range(x.shape[1]):
+        seen = keys[:, : cache.shape[1] + position + 1]
+        scores = np.exp(np.einsum("he,hke->hk", x[:, position], seen) / 2)  # √4
+        rows.append(np.einsum("hk,hke->he", scores / scores.sum(1, keepdims=True), seen))
+    return np.stack(rows, axis=1)
+
+
+@pytest.mark.parametrize("past", [0, 5])
+@pytest.mark.parametrize("symbolic", [(), ("past",), ("past", "length")])
+def test_a_cache_without_positions(past: int, symbolic: tuple[str, ...]) -> None:
+    found = program(CACHED, symbolic=symbolic, **({} if symbolic else {"past": past}))
+    if symbolic:
+        assert found.assumptions == ()
+        found = specialise(found, {"past": past} | ({"length": 3} if "length" in symbolic else {}))
+    rng = np.random.default_rng(past)
+    arrays = {"cache": rng.normal(size=(1, 2, past, 4)), "x": rng.normal(size=(1, 2, 3, 4))}
+    arrays = {name: array.astype("float32") for name, array in arrays.items()}
+    expected = attended_directly(arrays["cache"][0], arrays["x"][0])
+    for plan in ("fast", "reference"):
+        outputs = forward(found, arrays, plan=plan).outputs
+        assert outputs["old"].shape == (1, 2, past, 4)
+        np.testing.assert_allclose(outputs["attended"][0], expected, rtol=1e-5)
+        np.testing.assert_array_equal(outputs["newest"], arrays["x"])
+    report = verify(found, arrays)
+    assert report.failures == ()
+
+
+def test_an_empty_slice_of_an_operation_that_needs_elements() -> None:
+    text = CACHED.replace("outputs:", "  - {name: largest, from: old, max: {axis: 2}}\noutputs:")
+    (problem,) = problems(text)
+    assert problem.code == "E401" and "takes at least 1 element, and there are none" in problem.message
+
+
+def test_the_number_of_iterations_is_not_symbolic() -> None:
+    text = 'dims: {n: 3}\ninputs: {x: [1, 4]}\nlayers:\n  - {repeat: {times: "${n}", index: i}, relu: {}}\n'
+    (problem,) = problems(text, symbolic=("n",))
+    assert problem.code == "E404" and problem.span is not None and problem.span.line == 5
+    assert problem.message == "repeat: must be a number, as iterations are counted, and n is symbolic"
+    assert problem.hint == "leave out --symbolic n; a dim without a default needs a size"
+    program(text)

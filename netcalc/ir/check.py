@@ -18,6 +18,7 @@ from netcalc.ir.program import (
     Value,
     call_at,
     join,
+    operation_with_parameters,
     parameter_at,
     parameter_signature,
 )
@@ -37,7 +38,7 @@ def check(program: Program) -> None:
     give for the input types. The inputs and outputs of a call are of the types of its body, and the outputs that a
     repeated body feeds to its next iteration are of the types of its first inputs. Every tie leads to an earlier
     parameter of the same shape, and every call that shares weights to an earlier call with the same parameters. No two
-    nodes and no two parameters have the same path.
+    nodes and no two parameters have the same path. The body that computes a buffer has no inputs and no parameters.
 
     Raises:
         ProgramError: at the first violation, with the path of the node.
@@ -99,6 +100,12 @@ class _Checker:
             _require(target is not None, path, f"{name!r} is tied to {tie.target!r}, which is no earlier parameter")
             same = target is not None and target.shape == own[name].shape
             _require(same, path, f"{name!r} is tied to {tie.target!r}, which has another shape")
+
+        if node.computed is not None:
+            _require(not node.computed.inputs, path, "the body that computes a buffer has inputs")
+            learned = operation_with_parameters(node.computed.nodes)
+            _require(learned is None, path, "the body that computes a buffer has parameters")
+            self.body(node.computed, path, ())
 
     def _call(self, node: CallNode, path: str, earlier: Sequence[Node], preceding: Sequence[Node]) -> None:
         body = node.body

@@ -29,6 +29,7 @@ __all__ = [
     "call_at",
     "dtype_of",
     "join",
+    "operation_with_parameters",
     "parameter_at",
     "parameter_signature",
     "types_of",
@@ -89,7 +90,8 @@ class OpNode(_Typed):
     """Application of an operation.
 
     ``name`` is the path within the body; it is empty for the single operation of a repeat. ``ties`` gives, by name, the
-    parameters that another operation owns; ``frozen`` excludes the parameters from training.
+    parameters that another operation owns; ``frozen`` excludes the parameters from training. ``computed`` gives the
+    initial value of a buffer: a body without inputs and parameters.
     """
 
     name: str
@@ -100,6 +102,7 @@ class OpNode(_Typed):
     ties: Mapping[str, Tie] = field(default_factory=dict)
     frozen: bool = False
     span: Span | None = None
+    computed: Body | None = None
 
 
 @dataclass(eq=False, slots=True)
@@ -258,6 +261,15 @@ def call_at(nodes: Sequence[Node], path: str) -> CallNode | None:
             found = None if rest is None else call_at(node.body.nodes, rest)
             if found is not None:
                 return found
+    return None
+
+
+def operation_with_parameters(nodes: Iterable[Node]) -> OpNode | None:
+    """Return the first operation that has parameters, also in bodies that are called, or None if there is none."""
+    for node in nodes:
+        found = operation_with_parameters(node.body.nodes) if isinstance(node, CallNode) else node
+        if found is not None and found.params:
+            return found
     return None
 
 

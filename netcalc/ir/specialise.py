@@ -104,6 +104,7 @@ class _Specialiser:
             inputs=tuple(map(self._value, node.inputs)),
             outputs=tuple(map(self._value, node.outputs)),
             params=self._substituted(node.params),
+            computed=None if node.computed is None else self._body(node.computed),
         )
 
     def _call(self, node: CallNode) -> CallNode:

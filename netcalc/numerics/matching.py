@@ -159,7 +159,9 @@ class _Matching:
             yield Mismatch("dtype", name, reason, path=path, hint=hint)
 
     def may_be_absent(self, parameter: ParameterInstance) -> bool:
-        """Return True for a counter, which starts at zero, and for an optional parameter that is not drawn."""
+        """Return True for a computed buffer, a counter, and an optional parameter that is not drawn."""
+        if parameter.param.init.kind == "computed":
+            return True
         if parameter.param.is_buffer and not parameter.param.shape and parameter.dtype in INTEGERS:
             return True
         optional = any(entry.optional for entry in parameter.entries)

@@ -13,6 +13,7 @@ from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.ir import CheckpointLocation, Program, dtype_of, join, parameter_at
 from netcalc.numerics.assembly import load
 from netcalc.numerics.checkpoint_files import Weights, open_weights
+from netcalc.numerics.computed import computed_buffer
 from netcalc.numerics.initializers import Initializers
 from netcalc.numerics.kernels import Array
 from netcalc.numerics.matching import match
@@ -28,7 +29,8 @@ def check_weights(program: Program, weights: Weights, *, cast: bool = False) -> 
     """Compare the names, shapes and element types of a checkpoint with the program; only headers are read.
 
     A tied tensor may be stored under any of its names.  Copies under several names are compared only when they are
-    loaded.  Buffers that are not persistent, and integer counters such as ``num_batches_tracked``, may be absent.
+    loaded.  Buffers that are computed or not persistent, and integer counters such as ``num_batches_tracked``, may be
+    absent.
     With ``cast`` any floating-point type fits another.
 
     Raises:
@@ -78,14 +80,16 @@ class Parameters:
         if self._tensors is not None and owner in self._locations:
             array = load(self._tensors, self._locations[owner])
             return array.astype(numpy_dtype(dtype_of(param, instance.node, self._program.dtype)), copy=False)
-        op, declaration = instance.node.op, param
+        node, declaration = instance.node, param
         if owner != path:  # the owner of a tied tensor initialises it
             owning = parameter_at(self._program.main.nodes, owner)
             if owning is None:
                 raise LookupError(owner)
-            op, declaration = owning[0].op, owning[1]
+            node, declaration = owning
         dtype = dtype_of(param, instance.node, self._program.dtype)
-        return self._initializers.initial(op, owner, declaration, dtype, self._seed)
+        if node.computed is not None:
+            return computed_buffer(node.computed, owner).astype(numpy_dtype(dtype), copy=False)
+        return self._initializers.initial(node.op, owner, declaration, dtype, self._seed)
 
 
 def _require_matches(program: Program, initializers: Initializers) -> None:

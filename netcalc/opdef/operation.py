@@ -58,6 +58,9 @@ class Operation(BaseModel):
     cost_rule: ClassVar[str]
     example: ClassVar[Example]
 
+    #: Attribute that is written as lines without inputs; the operation gets the type of their value.
+    lines_attribute: ClassVar[str | None] = None
+
     #: Reason why planned runs call the reference kernel, and the engine has no lowering of the operation.  None for an
     #: operation with a lowering, and for a no-op in inference, which no plan contains.
     kernel_suffices: ClassVar[str | None] = None

@@ -12,7 +12,8 @@ class Init(NamedTuple):
 
     ``fan_in_uniform(fan_in)`` is PyTorch's default for biases: uniform on ±1/√fan_in.  ``normal`` may have a
     ``padding_idx``, the number of a row of zeros.  A ``table`` is computed by a function that the kernel module of
-    the operation registers (:data:`netcalc.numerics.kernels.TABLES`).
+    the operation registers (:data:`netcalc.numerics.kernels.TABLES`), a ``computed`` buffer by lines of the spec
+    (:attr:`netcalc.ir.OpNode.computed`).
     """
 
     kind: Literal[
@@ -27,6 +28,7 @@ class Init(NamedTuple):
         "orthogonal",
         "constant",
         "table",
+        "computed",
     ]
     args: tuple[tuple[str, Any], ...] = ()
 

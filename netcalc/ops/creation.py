@@ -1,15 +1,15 @@
 """Tensors without inputs: parameters, buffers, and constants of the spec."""
 
 from collections.abc import Iterator, Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
-from pydantic import BeforeValidator, WithJsonSchema
+from pydantic import BeforeValidator, WithJsonSchema, model_validator
 
 from netcalc.diagnostics import NetcalcError
 from netcalc.dims import Poly
 from netcalc.dtypes import FLOATS, ITEMSIZE, DType, promote, scalar_dtype
 from netcalc.inits import parse_init
-from netcalc.opdef import Buffer, Context, Example, Init, Param, RuleError, attr
+from netcalc.opdef import Buffer, Context, Example, Init, Param, RuleError, attr, same_shape
 from netcalc.ops import operation
 from netcalc.ops._lists import Sizes
 from netcalc.ops._movement import Movement
@@ -135,30 +135,58 @@ def _fits(number: Any, dtype: DType) -> bool:
     return isinstance(number, Poly) or least <= number < least + values
 
 
+def _lines_type(value: Any) -> TensorType:
+    if not isinstance(value, TensorType):
+        raise ValueError("should be a list of lines")
+    return value
+
+
+#: Written as lines; the attribute is the type of their value.
+_Computed = Annotated[TensorType, BeforeValidator(_lines_type), WithJsonSchema({"type": "array"})]
+
+
 @operation
 class BufferTensor(_Written):
     """A tensor that is stored with the weights and not learned.
 
     Its path is that of the line, as for parameter.  Checkpoints omit a buffer that is not ``persistent``.
+
+    ``computed`` is a list of lines, without inputs or parameters, whose last value is that of the buffer:
+    ``{name: positions, buffer: {computed: [{arange: 512}, {unsqueeze: 0}]}}``.  It is computed where no checkpoint
+    holds the buffer, and counts as no work of a forward pass.  A floating-point value is cast to the program's type.
     """
 
     name = "buffer"
     view = True
     reference = "torch.nn.Module.register_buffer"
     shorthand = "shape"
+    lines_attribute = "computed"
     shape_rule = "→ shape"
     param_rule = "the buffer itself"
     example = Example((), {"value": [[1.0, 2.0], [3.0, 4.0]]})
 
     value: _Content = attr("initial value: a number, or nested lists of numbers", default=0.0)
-    dtype: DType | None = attr("element type; by default the program's", default=None)
+    computed: _Computed | None = attr("lines that compute the initial value", default=None)
+    dtype: DType | None = attr("element type; by default the program's, or that of computed integers", default=None)
     persistent: bool = attr("keep the buffer in checkpoints", default=True)
 
+    @model_validator(mode="after")
+    def _one_value(self) -> Self:
+        if self.computed is not None and "value" in self.model_fields_set:
+            raise ValueError("the value is given or computed, not both")
+        return self
+
     def infer(self, ctx: Context) -> TensorType:
-        return self.typed(self.value, self.dtype or ctx.dtype)
+        if self.computed is None:
+            return self.typed(self.value, self.dtype or ctx.dtype)
+        if self.shape is not None and not same_shape(self.shape, self.computed.shape):
+            raise RuleError(f"buffer: the value is {self.computed}, and its shape is {TensorType(self.shape)}")
+        return self.computed.with_dtype(self.dtype or (ctx.dtype if self.computed.is_float else self.computed.dtype))
 
     def params(self, ctx: Context) -> Sequence[Param]:
         x = self.infer(ctx)
+        if self.computed is not None:
+            return (Buffer("", x.shape, Init.of("computed"), x.dtype, persistent=self.persistent),)
         init = Init.of("constant", value=self.value)
         return (Buffer("", x.shape, init, self.dtype, persistent=self.persistent),)
 

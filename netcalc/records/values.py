@@ -55,6 +55,8 @@ def attribute(value: Any) -> Any:
             if getattr(value, name) != field.default
         }
         return {value.name: given} if given else value.name
+    if isinstance(value, TensorType):
+        return tensor(value)
     if isinstance(value, BaseModel):
         return {name: attribute(getattr(value, name)) for name in type(value).model_fields}
     if isinstance(value, (list, tuple)):

@@ -14,6 +14,7 @@ from netcalc.dims import Poly, UndecidedError, assumptions, value_at
 from netcalc.ir import OpNode, Value, join
 from netcalc.ir.build import build_node, infer
 from netcalc.opdef import Operation
+from netcalc.spec.computed import computed_body
 from netcalc.spec.cursor import Cursor
 from netcalc.spec.elaboration import Elaboration
 from netcalc.spec.evaluate import evaluate
@@ -46,7 +47,12 @@ def elaborate_operation(
     attributes, branch_lines = _split_arguments(line, declared)
     branches = _branch_values(elaboration, branch_lines, line, scope, current)
     inputs = with_taken(declared.inputs, taken or {}, line, declared.name, scope, current, branches)
-    op = _instantiate(declared, {name: evaluate(value, scope) for name, value in attributes.items()}, line)
+    lines = attributes.pop(declared.lines_attribute, None) if declared.lines_attribute else None
+    computed = None if lines is None or lines.data is None else computed_body(elaboration, lines, scope)
+    values = {name: evaluate(value, scope) for name, value in attributes.items()}
+    if computed is not None and declared.lines_attribute is not None:
+        (values[declared.lines_attribute],) = computed.output_types
+    op = _instantiate(declared, values, line)
     if anonymous and not branches:
         path = ""
     else:
@@ -55,7 +61,7 @@ def elaborate_operation(
     if any(value is not None and value.type is None for value in inputs):
         raise Poisoned
     node = _build(elaboration, op, inputs, path, line.target_span)
-    node.ties = tie_operation(node, line, scope, elaboration.main)
+    node.ties, node.computed = tie_operation(node, line, scope, elaboration.main), computed
     scope.body.nodes.append(node)
     ports = [port.name for port in declared.outputs]
     if declared.outputs[0].variadic:

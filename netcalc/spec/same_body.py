@@ -48,4 +48,4 @@ def _node(node: Node) -> tuple[Any, ...]:
         return node.name, id(node.body), node.times, node.start, node.shares
     assert isinstance(node, OpNode)
     # an operation is equal to one of another kind of number (1 and True), so its type is compared too
-    return node.name, type(node.op), node.op, node.params, tuple(node.ties.items()), node.frozen
+    return node.name, type(node.op), node.op, node.params, tuple(node.ties.items()), node.frozen, id(node.computed)

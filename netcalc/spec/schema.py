@@ -108,6 +108,8 @@ def operation_schema(declared: type[Operation]) -> dict[str, Any]:
     """Return the schema of an operation's arguments: attributes and branches, or the value of its shorthand."""
     model = _untitled(declared.model_json_schema())
     properties = {name: _or_expression(schema) for name, schema in model["properties"].items()}
+    if declared.lines_attribute is not None:
+        properties[declared.lines_attribute] |= {"anyOf": [_LINES, {"type": "null"}]}
     required = model.get("required", [])
     whole: dict[str, Any] = {
         "type": "object",

@@ -107,7 +107,8 @@ def _diagnostic(item: Any, loc: Path, at: Cursor, model: type[BaseModel], noun: 
     shown = at.data if isinstance(at.data, (str, int, float, bool, list)) else None
     got = "" if shown is None or ", not " in message else f", not {_clipped(written(shown, quoted=True))}"
     owner = ".".join(map(str, loc)) or name
-    return Diagnostic("E104", f"{noun} {owner!r}: {message}{got}", at.span)
+    subject = f"{noun} {owner!r}" if owner else noun.removesuffix(" attribute")  # a rule about several attributes
+    return Diagnostic("E104", f"{subject}: {message}{got}", at.span)
 
 
 def _clipped(text: str) -> str:

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import compress, pairwise
+from itertools import compress, groupby, pairwise
 from typing import Any, NamedTuple
 
-from netcalc.analysis.cost import Row
+from netcalc.analysis.cost import Ranges, Row
 from netcalc.analysis.figures import FIGURES
+from netcalc.analysis.folding import MAX_ALTERNATING, Numbers, patterns
 from netcalc.analysis.summary import Layer
 from netcalc.dims import Dim
 from netcalc.ir import OpNode, join
@@ -27,8 +28,9 @@ class Match:
     """The layers of several networks at one path, None for a network that has no such layer.
 
     Figures are those of one instance, and ``repeat`` is the number of instances.  ``label`` is the last part of the
-    path, or the range of instances.  ``attributes`` are those that differ, if all layers are the same kind of
-    operation.  ``children`` match the contents of the layers, if all layers that exist have contents.
+    path, with the ``numbers`` of the instances; ``ranges`` are the numbers of all levels, with the path before them.
+    ``attributes`` are those that differ, if all layers are the same kind of operation.  ``children`` match the contents
+    of the layers, if all layers that exist have contents.
     """
 
     path: str
@@ -38,6 +40,8 @@ class Match:
     attributes: Mapping[str, tuple[Any, ...]]
     children: tuple[Match, ...]
     differs: bool
+    numbers: Numbers | None = None
+    ranges: Ranges = ()
 
     def figures(self, name: str) -> tuple[Dim | None, ...]:
         """Return one figure of every layer, such as ``params`` or ``macs``."""
@@ -48,7 +52,7 @@ class Match:
 def match_layers(trees: Sequence[Iterable[Row]]) -> tuple[Match, ...]:
     """Return the matches of the layers of several networks, given as trees of rows."""
     siblings = [tuple(_CountedRow(row, 1) for row in tree) for tree in trees]
-    return tuple(_with_outer_repeat(match, 1) for match in _match_siblings(siblings, ""))
+    return tuple(_with_outer_repeat(match, 1, ()) for match in _match_siblings(siblings, ""))
 
 
 class _CountedRow(NamedTuple):
@@ -73,7 +77,11 @@ class _Range(NamedTuple):
 
     @property
     def label(self) -> str:
-        return self.name if self.first == self.last else f"{self.name}–{self.stem}{self.last}"
+        return self.stem if self.first < 0 else f"{self.stem}{self.numbers}"
+
+    @property
+    def numbers(self) -> Numbers:
+        return Numbers(self.first, self.size)
 
     @property
     def size(self) -> int:
@@ -96,35 +104,67 @@ def _match_siblings(siblings: Sequence[Sequence[_CountedRow] | None], prefix: st
     ]
     parents = [rows is not None for rows in siblings]
     matches: list[tuple[_Range, Match]] = []
+    alternating: set[str] = set()
     for range_ in _merge(pieces):
-        match = _match([rows.get(range_) for rows in pieces], range_, parents, prefix)
+        rows_here = [rows.get(range_) for rows in pieces]
+        if any(row is not None and row.row.numbers is not None and row.row.numbers.period > 1 for row in rows_here):
+            alternating.add(range_.stem)
+        match = _match(rows_here, range_, parents, prefix)
         if matches:
             previous, last = matches[-1]
             if previous.stem == range_.stem and previous.last + 1 == range_.first and _equal_but_path(last, match):
                 joined = previous._replace(last=range_.last)
-                matches[-1] = joined, replace(last, label=joined.label, repeat=joined.size)
+                matches[-1] = joined, replace(last, label=joined.label, repeat=joined.size, numbers=joined.numbers)
                 continue
         matches.append((range_, match))
-    return tuple(match for _, match in matches)
+    return tuple(_folded(matches, alternating))
+
+
+def _folded(matches: Iterable[tuple[_Range, Match]], alternating: Collection[str]) -> Iterator[Match]:
+    """Yield the matches; equal ones of layers that alternate, with these stems, are one where they follow a pattern."""
+    for stem, group in groupby(matches, lambda match: match[0].stem):
+        kinds: list[list[tuple[_Range, Match]]] = []
+        for range_, match in group:
+            near = kinds[-MAX_ALTERNATING:] if stem in alternating and range_.first >= 0 else []
+            kind = next((kind for kind in near if _equal_but_path(kind[0][1], match)), None)
+            if kind is None:
+                kinds.append([(range_, match)])
+            else:
+                kind.append((range_, match))
+        rows: list[Match] = []
+        for kind in kinds:
+            first = {range_.first: match for range_, match in kind}
+            if len(kind) == 1:
+                rows.append(kind[0][1])
+                continue
+            for numbers in patterns([(range_.first, range_.size) for range_, _ in kind]):
+                label = f"{stem}{numbers}"
+                rows.append(replace(first[numbers.first], label=label, repeat=numbers.size, numbers=numbers))
+        if stem in alternating:
+            rows.sort(key=lambda row: -1 if row.numbers is None else row.numbers.first)
+        yield from rows
 
 
 def _ranges(rows: Iterable[_CountedRow]) -> dict[_Range, _CountedRow]:
     """Return the rows by the ranges of instances that they stand for."""
-    ranges: dict[_Range, _CountedRow] = {}
+    found: list[tuple[_Range, _CountedRow]] = []
     occurrences: dict[str, int] = {}
     for row, iterations in rows:
         name = row.path.rpartition(".")[2]
         occurrence = occurrences[name] = occurrences.get(name, -1) + 1
-        numbered = _NUMBERED.fullmatch(name) if row.label == name else re.fullmatch(r"(.*?)(\d+)", name)
-        if numbered is None:
-            ranges[_Range(name, occurrence=occurrence)] = _CountedRow(row, iterations * row.repeat)
+        if row.numbers is not None and row.label != name:
+            stem = row.label.removesuffix(str(row.numbers))
+            spans = (_Range(stem, first, last, occurrence) for first, last in row.numbers.spans())
+            found += ((span, _CountedRow(row, iterations)) for span in spans)
             continue
-        stem, first = numbered[1], int(numbered[2])
-        if row.label != name:
-            ranges[_Range(stem, first, first + row.repeat - 1, occurrence)] = _CountedRow(row, iterations)
-        else:
-            ranges[_Range(stem, first, first, occurrence)] = _CountedRow(row, iterations * row.repeat)
-    return ranges
+        numbered = _NUMBERED.fullmatch(name)
+        range_ = _Range(numbered[1], int(numbered[2]), int(numbered[2])) if numbered else _Range(name)
+        found.append((range_._replace(occurrence=occurrence), _CountedRow(row, iterations * row.repeat)))
+    # the runs of layers that alternate, in order
+    ordered: list[tuple[_Range, _CountedRow]] = []
+    for _, group in groupby(found, lambda item: (item[0].stem, item[1].row.numbers is not None)):
+        ordered += sorted(group, key=lambda item: (item[0].first, item[0].occurrence))
+    return dict(ordered)
 
 
 def _bounds(ranges: Iterable[_Range]) -> dict[str, list[int]]:
@@ -181,7 +221,8 @@ def _match(rows: Sequence[_CountedRow | None], range_: _Range, parents: Sequence
     attributes = {} if children else _different_attributes([None if row is None else row.row for row in rows])
     first, *others = compress(layers, parents)
     differs = any(layer != first for layer in others) or bool(attributes) or any(c.differs for c in children)
-    return Match(path, range_.label, range_.size, layers, attributes, children, differs)
+    numbers = None if range_.first < 0 else range_.numbers
+    return Match(path, range_.label, range_.size, layers, attributes, children, differs, numbers)
 
 
 def _layer(row: _CountedRow, path: str) -> Layer:
@@ -224,9 +265,11 @@ def _equal_but_path(one: Match, other: Match) -> bool:
     )
 
 
-def _with_outer_repeat(match: Match, outer: int) -> Match:
-    """Return the match with its repeat multiplied by ``outer``, the product of the enclosing repeats."""
+def _with_outer_repeat(match: Match, outer: int, ranges: Ranges) -> Match:
+    """Return the match with its repeat multiplied by ``outer``, that of the enclosing levels, and with their ranges."""
+    if match.numbers is not None and match.numbers.size > 1:
+        ranges = (*ranges, (match.path.removesuffix(str(match.numbers.first)), match.numbers))
     repeat = match.repeat * outer
     layers = tuple(None if layer is None else layer._replace(repeat=repeat) for layer in match.layers)
-    children = tuple(_with_outer_repeat(child, repeat) for child in match.children)
-    return replace(match, repeat=repeat, layers=layers, children=children)
+    children = tuple(_with_outer_repeat(child, repeat, ranges) for child in match.children)
+    return replace(match, repeat=repeat, layers=layers, children=children, ranges=ranges)

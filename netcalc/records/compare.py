@@ -14,6 +14,7 @@ from netcalc.analysis.compare import COMPARED, Comparison, Match, OperationMatch
 from netcalc.analysis.summary import Layer
 from netcalc.dims import Dim
 from netcalc.records import schema_id
+from netcalc.records.summary import InstancesRecord, instances_record
 from netcalc.records.values import Count, Shape, TensorRecord, attribute, count, shapes, tensor
 from netcalc.version import __version__
 
@@ -61,6 +62,8 @@ class ComparedMatch(TypedDict):
     """Path of the first instance."""
     repeat: int
     """Number of instances."""
+    instances: list[InstancesRecord]
+    """Numbers of the instances, for each numbered part of the path with several of them; the outermost first."""
     layers: list[ComparedLayer | None]
     """The layer of each network, null where it has none."""
     attributes: dict[str, list[Any]]
@@ -128,6 +131,7 @@ def _match(match: Match) -> ComparedMatch:
     return {
         "path": match.path,
         "repeat": match.repeat,
+        "instances": [instances_record(prefix, numbers) for prefix, numbers in match.ranges],
         "layers": [None if layer is None else _layer(layer) for layer in match.layers],
         "attributes": {name: [attribute(value) for value in values] for name, values in match.attributes.items()},
         "difference": cast("ComparedDifference", difference),

@@ -20,7 +20,7 @@ from netcalc.version import __version__
 if TYPE_CHECKING:
     from netcalc.analysis.receptive_field import AxisField
 
-__all__ = ["LayerRecord", "SummaryRecord", "TotalsRecord", "summary_record"]
+__all__ = ["InstancesRecord", "LayerRecord", "SummaryRecord", "TotalsRecord", "instances_record", "summary_record"]
 
 
 class TotalsRecord(TypedDict):
@@ -119,7 +119,8 @@ def _axis_field(along: AxisField) -> AxisFieldRecord:
     return {"size": along.size, "stride": float(along.stride), "offset": float(along.offset)}
 
 
-def _instances(prefix: str, numbers: Numbers) -> InstancesRecord:
+def instances_record(prefix: str, numbers: Numbers) -> InstancesRecord:
+    """Return the record of the numbers of instances, with the path before them."""
     first, count, run, period = numbers
     return {"prefix": prefix, "first": first, "count": count, "run": run, "period": period}
 
@@ -128,6 +129,6 @@ def _field(layer: Layer, name: str) -> Any:
     if name in FIGURES:
         return count(FIGURES[name].of(layer))
     if name == "instances":
-        return [_instances(prefix, numbers) for prefix, numbers in layer.ranges]
+        return [instances_record(prefix, numbers) for prefix, numbers in layer.ranges]
     value = getattr(layer, name)
     return shapes(value) if isinstance(value, tuple) else value

@@ -122,3 +122,27 @@ def test_weights_shared_by_iterations_count_once_and_their_work_every_time() -> 
     assert layers.figures("params") == (144, 144)
     assert layers.figures("macs") == (2 * 128, 6 * 128)
     assert not head.differs
+
+
+def test_layers_that_alternate_are_matched_by_their_numbers() -> None:
+    """Periods of two and of six: the differences of the layers add up to those of the totals."""
+    found = netcalc.compare("gemma-2-2b", "gemma-3-1b")
+    rows = list(found.rows(all=True))
+    for figure in ("params", "macs", "flops"):
+        sums = [sum((row.figures(figure)[i] or 0) * row.repeat for row in rows) for i in range(2)]
+        assert sums == [getattr(totals, figure) for totals in found.totals]
+    for spec in ("gemma-2-2b", "gemma-3-1b"):
+        labels = {row.path: row for row in netcalc.compare(spec, spec).rows(all=True)}
+        assert netcalc.compare(spec, spec).same
+        assert sum(row.repeat for path, row in labels.items() if path.endswith("q_proj")) == 26
+
+
+def test_layers_that_alternate_are_few_rows() -> None:
+    found = netcalc.compare("gemma-2-2b", netcalc.load("gemma-2-2b", set={"window": 512, "d_ff": 4608}))
+
+    def numbers(name: str) -> list[tuple[int, str]]:
+        rows = (row for row in found.rows(all=True) if row.path.endswith(name))
+        return [(row.repeat, str(row.ranges[0][1])) for row in rows]
+
+    # the window changes every second layer
+    assert numbers("gate_proj") == [(13, "0,2,…,24"), (13, "1,3,…,25")]

@@ -13,7 +13,7 @@ from netcalc.spec.checkpoint import checkpoint_entries
 from netcalc.spec.elaboration import Elaboration
 from netcalc.spec.library import Block
 from netcalc.spec.limits import MAX_BLOCK_DEPTH
-from netcalc.spec.line_inputs import resolve_values, with_taken
+from netcalc.spec.line_inputs import output_values, with_taken
 from netcalc.spec.line_syntax import Line
 from netcalc.spec.modifiers import claim_path, define_outputs, line_name, lists_among
 from netcalc.spec.patches import Pending, below
@@ -21,7 +21,7 @@ from netcalc.spec.requirements import unmet_by_call
 from netcalc.spec.scope import Outputs, PartialBody, Poisoned, Scope
 from netcalc.spec.ties import tie_call
 
-__all__ = ["add_call", "bind_call", "block_results", "check_depth", "elaborate_call"]
+__all__ = ["add_call", "bind_call", "block_results", "check_depth", "elaborate_call", "with_absent"]
 
 
 def elaborate_call(
@@ -32,9 +32,21 @@ def elaborate_call(
     body, inputs = bind_call(elaboration, line, block, scope, current, path)
     claim_path(path, line, scope)
     node = add_call(elaboration, line, scope, path, body, inputs)
-    by_port = dict(zip(body.ports, node.outputs, strict=False))
+    by_port = with_absent(block, dict(zip(body.ports, node.outputs, strict=False)))
     define_outputs(line, scope, Outputs(by_port, node.span), lists_among(by_port))
     return node.outputs[0]
+
+
+def with_absent(block: Block, outputs: Mapping[str, Value]) -> dict[str, Value | None]:
+    """Return the outputs of a call by port in the order of their declaration, None for one that is absent."""
+    by_port: dict[str, Value | None] = {}
+    for name in block.decl.outputs or ["output"]:
+        port = name.rpartition(".")[2].removesuffix("?")
+        present = [key for key in outputs if key == port or key.startswith(port + ".")]
+        by_port |= {key: outputs[key] for key in present}
+        if name.endswith("?") and not present:
+            by_port[port] = None
+    return by_port
 
 
 def bind_call(
@@ -141,9 +153,9 @@ def block_results(
         return ([] if current is None else [current]), ["output"]
     for item in block.cursor["outputs"].elements():
         name = str(item.data)
-        found = elaboration.reporter.guard(resolve_values, name, item, scope, current)
-        values, is_list = found or ([None], False)
-        outputs += (value or Value(None, name) for value in values)
-        port = name.rpartition(".")[2]
-        names += (f"{port}.{i}" for i in range(len(values))) if is_list else [port]
+        found = elaboration.reporter.guard(output_values, name, item, scope, current)
+        values, is_list = found or ([Value(None, name)], False)
+        outputs += values
+        port = name.rpartition(".")[2].removesuffix("?")
+        names += (f"{port}.{i}" if is_list else port for i in range(len(values)))
     return outputs, names

@@ -3,7 +3,7 @@
 from decimal import Decimal
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from netcalc.dtypes import DType
 
@@ -98,11 +98,18 @@ class BlockDecl(_Part):
     args: dict[_Name, Any] = Field(default={}, description="name: type (required), default, or {type, default, …}")
     inputs: list[str] = Field(default=["in"], description="names of inputs; optional with a trailing ?")
     outputs: Annotated[list[str], Field(min_length=1)] | None = Field(
-        None, description="names of the returned values; by default the last line's output"
+        None, description="names of the returned values, with ? if absent when `when` omits their lines"
     )
     require: list[Requirement] = Field(default=[], description="conditions on arguments and inputs")
     layers: list[Any]
     checkpoint: dict[str, CheckpointDecl | str] = {}
+
+    @field_validator("outputs")
+    @classmethod
+    def _first_is_present(cls, names: list[str] | None) -> list[str] | None:
+        if names is not None and names[0].endswith("?"):
+            raise ValueError("the first output is the value of the block, and cannot be optional")
+        return names
 
 
 class PatchDecl(_Part):

@@ -13,7 +13,7 @@ from netcalc.spec.line_syntax import Line
 from netcalc.spec.scope import Scope
 from netcalc.spec.value_paths import value_at
 
-__all__ = ["Inputs", "resolve_value", "resolve_values", "start_value", "with_taken"]
+__all__ = ["Inputs", "output_values", "resolve_value", "resolve_values", "start_value", "with_taken"]
 
 
 def resolve_value(text: str, cursor: Cursor, scope: Scope, current: Value | None) -> Value | None:
@@ -55,6 +55,26 @@ def resolve_values(text: str, cursor: Cursor, scope: Scope, current: Value | Non
         return [resolve_value(text, cursor, scope, current)], False
     visible = scope.lookup(text)
     return ([] if visible is None else list(visible.by_port.values())), True
+
+
+def output_values(text: str, cursor: Cursor, scope: Scope, current: Value | None) -> tuple[list[Value], bool]:
+    """Return the values that an item of ``outputs`` names, and True if it names a list.
+
+    An output ``name?`` has no value if ``when`` omits its line, or if it stands for an optional value that is absent.
+
+    Raises:
+        NetcalcError: E303 if another output is absent, and as :func:`resolve_value` does.
+    """
+    name = text.removesuffix("?")
+    values, is_list = resolve_values(name, cursor, scope, current)
+    named = scope.peek(name)
+    if name != text and named is not None and named.skipped:
+        return [], is_list
+    present = [value for value in values if value is not None]
+    if name == text and len(present) < len(values):
+        hint = f"write `{name}?` if it may be"
+        raise NetcalcError(Diagnostic("E303", f"the output {name!r} is absent", cursor.span, hint=hint))
+    return present, is_list
 
 
 def start_value(line: Line, scope: Scope, current: Value | None) -> Value | None:
@@ -201,6 +221,8 @@ class Inputs(NamedTuple):
         if missing:
             names = ", ".join(f"{port.name}{'?' if port.optional else ''}" for port in self.ports)
             hint = f"its inputs are {names}; name them with `from: {{{missing[0]}: …}}` or `from: [{names}]`"
+            if "from" in self.line.modifiers and missing[0] in by_port:
+                hint = "the value under from: is absent: an optional input or output that is not given"
             span = (self.line.modifier("from") or self.line.args or self.line.cursor).key_span
             message = f"{self.kind} requires the {'input' if len(missing) == 1 else 'inputs'} {' and '.join(missing)}"
             raise NetcalcError(Diagnostic("E303", message, span, hint=hint))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from netcalc import ops
 from netcalc.diagnostics import NetcalcError
 from netcalc.ir import Value
-from netcalc.spec.block_calls import elaborate_call
+from netcalc.spec.block_calls import elaborate_call, with_absent
 from netcalc.spec.cursor import Cursor
 from netcalc.spec.elaboration import Elaboration
 from netcalc.spec.inlining import elaborate_inline, is_inline
@@ -79,7 +79,8 @@ def _apply(elaboration: Elaboration, line: Line, scope: Scope, current: Value | 
             return elaborate_operation(elaboration, line, declared, scope, current)
         if inline:
             block = block_of(elaboration, line, scope)
-            outputs = Outputs(elaborate_inline(elaboration, line, block, scope, current), line.cursor.span)
+            present = elaborate_inline(elaboration, line, block, scope, current)
+            outputs = Outputs(with_absent(block, present), line.cursor.span)
             define_outputs(line, scope, outputs, lists_among(outputs.by_port))
             return outputs.first
         return elaborate_call(elaboration, line, block_of(elaboration, line, scope), scope, current)
@@ -96,7 +97,8 @@ def _skip(elaboration: Elaboration, line: Line, scope: Scope, current: Value | N
     value = start_value(line, scope, current) if has_inputs else None
     for name in (line_name(line, scope), *output_names(line)):
         if isinstance(name, (str, int)):
-            scope.defined.setdefault(str(name), Outputs.single(value, line.cursor.span))
+            outputs = Outputs.single(value, line.cursor.span)._replace(skipped=True)
+            scope.defined.setdefault(str(name), outputs)
 
 
 def _poison(item: Cursor, scope: Scope) -> Value:

@@ -13,7 +13,7 @@ from netcalc.spec.cursor import Cursor
 from netcalc.spec.document import DimDecl, InputDecl
 from netcalc.spec.elaboration import Elaboration
 from netcalc.spec.evaluate import evaluate_expression, evaluate_size
-from netcalc.spec.line_inputs import resolve_values
+from netcalc.spec.line_inputs import output_values
 from netcalc.spec.scope import Outputs, Scope
 from netcalc.tensor_type import TensorType
 
@@ -85,10 +85,13 @@ def program_outputs(elaboration: Elaboration, scope: Scope, current: Value | Non
     )
     outputs: dict[str, Value] = {}
     for name, item in pairs:
-        found = elaboration.reporter.guard(resolve_values, str(item.data), item, scope, current)
+        found = elaboration.reporter.guard(output_values, str(item.data), item, scope, current)
         values, is_list = found or ([], False)
-        names = [f"{name}.{i}" for i in range(len(values))] if is_list else [name]
-        outputs |= {name: value for name, value in zip(names, values, strict=False) if value is not None}
+        label = name.removesuffix("?")
+        names = [f"{label}.{i}" for i in range(len(values))] if is_list else [label]
+        outputs |= dict(zip(names, values, strict=False))
+    if not outputs and not elaboration.reporter.diagnostics:
+        raise NetcalcError(Diagnostic("E303", "outputs: all of them are absent", cursor.span))
     return outputs
 
 

@@ -249,7 +249,8 @@ def _passed(elaboration: Elaboration, line: Line, scope: Scope, current: Value |
         return Outputs.single(start_value(line, scope, current), line.cursor.span)
     block = block_of(elaboration, line, scope)
     names = [name.rpartition(".")[2] for name in block.decl.outputs or ["output"]]
-    count = sum(i == 0 or name not in streams.collected for i, name in enumerate(names))
+    # an output that may be absent is not passed on
+    count = sum(i == 0 or not (name in streams.collected or name.endswith("?")) for i, name in enumerate(names))
     if count == 1 and not isinstance(getattr(line.modifier("from"), "data", None), (list, dict)):
         return Outputs.single(start_value(line, scope, current), line.cursor.span)
     own = [port for port in ports(*block.decl.inputs) if port.name not in streams.taken]

@@ -34,6 +34,7 @@ class Outputs(NamedTuple):
     by_port: Mapping[str, Value | None]
     span: Span | None = None
     is_list: bool = False  # a list of values, numbered from 0, that is collected from iterations
+    skipped: bool = False  # `when` omits the line, and the name stands for its input
 
     @property
     def first(self) -> Value | None:

@@ -69,9 +69,10 @@ def test_outputs_and_weights(
                 "name": "attn",
                 "from": ["q", "k", "v", mask and "mask", "padding" if padding else None],
                 "multi_head_attention": args,
+                "as": ["y", "shares"],
             }
         ],
-        "outputs": {"y": "attn", "weights": "attn.weights"},
+        "outputs": {"y": "y", "weights": "shares"},
     }
     with torch.no_grad():
         tensors = [torch.from_numpy(arrays[n]) for n in ("q", "k", "v")]

@@ -29,8 +29,8 @@ GROUPS: dict[str, dict[str, str]] = {
         "explain": "The working behind the numbers of one layer, or of the whole network.",
     },
     "Reference": {
-        "specs": "The specs that ship with netcalc.",
-        "ops": "The operation reference.",
+        "specs": "The specs that ship with netcalc, or the page of one.",
+        "ops": "The reference of operations and shipped blocks.",
         "schema": "The JSON Schema of specs, for editors, or of a JSON record.",
         "init": "Write a commented spec to start from.",
     },

@@ -54,7 +54,9 @@ class Layout(StrEnum):
     HWC = "hwc"
 
 
-Spec: TypeAlias = Annotated[str, typer.Argument(help="A spec file, a shipped name (see `netcalc specs`), or - .")]
+Spec: TypeAlias = Annotated[
+    str, typer.Argument(help="A spec file, a shipped name or alias (see `netcalc specs`), or - .")
+]
 Set: TypeAlias = Annotated[
     list[str] | None, typer.Option("--set", "-s", metavar="NAME=VALUE", help="Change a dim or var; repeatable.")
 ]

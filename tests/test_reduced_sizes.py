@@ -6,7 +6,7 @@ from collections.abc import Callable
 from itertools import product
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from netcalc.dims import Dim, assumptions, ceil_div, equal, maximum, minimum, symbol, value_at
@@ -100,6 +100,7 @@ def values_of(limit: tuple[int, int | None, int]) -> list[int]:
 
 @settings(max_examples=150, deadline=None)
 @given(formulas, declared)
+@example(("//", 1, ("-", "b", "c")), {"a": (0, None, 1), "b": (0, None, 2), "c": (0, None, 2)})
 def test_reduced_sizes_have_the_plain_value_at_every_size(
     formula: object, limit: dict[str, tuple[int, int | None, int]]
 ) -> None:

@@ -267,14 +267,15 @@ def _divmod(a: Dim, b: int) -> tuple[Dim, Dim]:
 def _reduced_quotient(a: Dim, b: Dim) -> Dim:
     """Return ⌊a / b⌋ where no part divides by form.
 
-    It is an atom unless a number divides all terms but a constant; or ``b`` is positive, and ``a`` contains a minimum,
-    a maximum or a floor; or the bounds leave one number only: ⌊−1/a⌋ is −1 at every size.
+    It is an atom unless a number divides all terms, or all but a constant where ``b`` is positive; or ``b`` is positive
+    and ``a`` contains a minimum, a maximum or a floor; or the bounds leave one number only: ⌊−1/a⌋ is −1 at every size.
     """
     shared = math.gcd(*_terms(b).values(), *(c for monomial, c in _terms(a).items() if monomial))
-    if shared > 1:  # ⌊(k·r + c)/(k·b)⌋ = ⌊(r + ⌊c/k⌋)/b⌋
+    is_positive = bounds_of(b)[0] > 0
+    if shared > 1 and (is_positive or _terms(a).get((), 0) % shared == 0):  # ⌊(k·r + c)/(k·b)⌋ = ⌊(r + ⌊c/k⌋)/b⌋
         left, right = ({m: c // shared for m, c in _terms(dim).items()} for dim in (a, b))
         return _floor_div(_simplified(left), _simplified(right))
-    if bounds_of(b)[0] > 0:
+    if is_positive:
         one = _only_extreme(a, b)
         if one is not None:  # ⌊(min(p, q) + r)/b⌋ = min(⌊(p + r)/b⌋, ⌊(q + r)/b⌋), and a negative factor makes it a max
             call, factor = one

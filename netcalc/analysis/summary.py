@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from netcalc.analysis.cost import Analysis, Ranges, Row
 from netcalc.analysis.figures import FIGURES, Cost, Figures, View
-from netcalc.dims import Dim
+from netcalc.dims import Assumption, Dim
 from netcalc.ir import Value
 from netcalc.tensor_type import TensorType
 
@@ -68,6 +68,7 @@ class Summary:
     outputs: Mapping[str, TensorType]
     totals: Totals
     layers: tuple[Layer, ...]
+    assumptions: tuple[Assumption, ...] = ()
 
 
 def summarise(
@@ -86,7 +87,8 @@ def summarise(
     outputs = dict(zip(program.output_names, program.main.output_types, strict=True))
     rows = analysis.rows(depth=depth, unroll=unroll)
     layers = tuple(Layer.of(row, None if receptive is None else _fields_of(row, receptive)) for row in rows)
-    return Summary(program.name, analysis.convention.name, inputs, outputs, Totals(analysis.total.values), layers)
+    totals = Totals(analysis.total.values)
+    return Summary(program.name, analysis.convention.name, inputs, outputs, totals, layers, program.assumptions)
 
 
 def _fields_of(row: Row, receptive: Mapping[str, Fields]) -> Fields:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple, Protocol, TypeAlias
 
+from netcalc.diagnostics import written
 from netcalc.dims import intervals
 from netcalc.dims.intervals import Interval
 
@@ -83,7 +84,7 @@ class Symbol(NamedTuple):
     def refusal(self, value: object) -> str | None:
         """Return the requirement that a value of the size violates, or None if the size can have it."""
         if isinstance(value, bool) or not isinstance(value, int) or value < self.least:
-            return f"should be a whole number of at least {self.least}, not {value!r}"
+            return f"should be a whole number of at least {self.least}, not {written(value, quoted=True)}"
         if self.most is not None and value > self.most:
             return f"should be at most {self.most}, not {value}"
         return f"should be a multiple of {self.multiple}, not {value}" if value % self.multiple else None

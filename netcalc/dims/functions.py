@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from netcalc.dims.atoms import Atom, CeilLog2, Symbol, UndecidedError, bounds_of, value_at
+from netcalc.dims.atoms import Atom, Call, CeilLog2, Symbol, UndecidedError, bounds_of, value_at
 from netcalc.dims.order import Assumption, assume, require
 from netcalc.dims.polynomial import Dim, Poly, as_dim, atom, equal, exact_div, maximum, minimum
 
@@ -12,6 +12,7 @@ __all__ = [
     "at_least",
     "ceil_div",
     "ceil_log2",
+    "claimed",
     "default_of",
     "divided",
     "has_values",
@@ -91,6 +92,30 @@ def divided(a: Dim, b: Dim) -> Dim | None:
     if exact is not None or b == 0 or (isinstance(a, int) and isinstance(b, int)):
         return exact
     return a // b if equal(a % b, 0) else None
+
+
+def claimed(claim: Assumption, write: Callable[[Dim], str] = str) -> str:
+    """Return an assumption in words, with the sizes as ``write`` gives them; divisibility is named as such.
+
+    >>> from netcalc.dims import symbol
+    >>> claimed(Assumption(symbol("h") % 32, "==", 0))
+    'h is a multiple of 32'
+    """
+    left, right = as_dim(claim.left), as_dim(claim.right)
+    if right == 0 and claim.relation == "==" and isinstance(left, Poly):
+        for whole, divisor in _remainders(left):
+            return f"{write(whole)} is a multiple of {write(divisor)}"
+    return f"{write(left)} {claim.relation} {write(right)}"
+
+
+def _remainders(size: Poly) -> Iterator[tuple[Dim, Dim]]:
+    """Yield a and b if the size is a % b, that is a − b·⌊a/b⌋."""
+    for monomial, _ in size.monomials():
+        for one, _ in monomial:
+            if isinstance(one, Call) and one.function == "//":
+                whole, divisor = map(as_dim, one.operands)
+                if size == whole - divisor * atom(one):
+                    yield whole, divisor
 
 
 def integer(dim: Dim) -> int:

@@ -7,7 +7,7 @@ from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
-from netcalc.dims import Assumption, Poly, narrow, substitute
+from netcalc.dims import Assumption, Poly, claimed, narrow, substitute
 from netcalc.ir.program import Body, CallNode, OpNode, Program, Value
 from netcalc.opdef import Operation
 
@@ -63,7 +63,7 @@ def _checked_assumptions(assumptions: tuple[Assumption, ...], sizes: Mapping[str
     if violated:
         at = _listed(sizes)
         raise NetcalcError(
-            Diagnostic("E405", f"the symbolic program assumes {assumption}, which does not hold at {at}")
+            Diagnostic("E405", f"the symbolic program assumes that {claimed(assumption)}, which does not hold at {at}")
             for assumption in violated
         )
     return remaining

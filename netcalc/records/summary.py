@@ -13,6 +13,7 @@ from typing_extensions import TypedDict
 from netcalc.analysis.figures import FIGURES, View, shown_totals
 from netcalc.analysis.folding import Numbers
 from netcalc.analysis.summary import Layer, Summary, layer_fields
+from netcalc.dims import claimed
 from netcalc.records import schema_id
 from netcalc.records.values import Shape, TensorRecord, count, shapes, tensor
 from netcalc.version import __version__
@@ -83,6 +84,8 @@ class SummaryRecord(TypedDict):
     totals: NotRequired[TotalsRecord]
     layers: list[LayerRecord]
     """Layers in order of execution."""
+    assumptions: NotRequired[list[str]]
+    """What the results for symbolic sizes rely on, if anything."""
 
 
 def summary_record(summary: Summary, view: View = "summary") -> SummaryRecord:
@@ -103,6 +106,8 @@ def summary_record(summary: Summary, view: View = "summary") -> SummaryRecord:
         del record["convention"]  # they count no work
     if not totals:
         del record["totals"]
+    if summary.assumptions:
+        record["assumptions"] = list(map(claimed, summary.assumptions))
     return record
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from netcalc.analysis.cost import Analysis
 from netcalc.analysis.cost import Row as LayerRow
 from netcalc.analysis.figures import Cost, View
-from netcalc.dims import Dim, Poly
+from netcalc.dims import Dim, claimed
 from netcalc.render.layers import ReportView, layer_list, layer_tree
 from netcalc.render.numbers import bytes_text, exact, measured, plain_numbers, shape_text, work
 from netcalc.render.page import Line, Page, Paragraph
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from netcalc.analysis.summary import Layer
 
 __all__ = ["VIEWS", "layer_data", "list_page", "tree_page"]
+
+#: Assumptions about symbolic sizes that are printed below a report.
+MAX_ASSUMPTIONS = 4
 
 VIEWS: tuple[View, ...] = ("shapes", "params", "flops", "summary")
 
@@ -195,9 +198,8 @@ def _notes(analysis: Analysis, view: View, folded: bool) -> Iterator[str]:
             inputs, units = exact(heavy.inputs), exact(heavy.units)
             size = measured(heavy.params)
             yield f"note: {heavy.path}: {product}{inputs} inputs to {units} units is {size} parameters"
-    for claim in analysis.program.assumptions:
-        yield f"assuming {_side(claim.left)} {claim.relation} {_side(claim.right)}"
-
-
-def _side(size: object) -> str:
-    return exact(size) if isinstance(size, (int, Poly)) else str(size)
+    claims = analysis.program.assumptions
+    for claim in claims[:MAX_ASSUMPTIONS]:
+        yield f"assuming {claimed(claim, exact)}"
+    if len(claims) > MAX_ASSUMPTIONS:
+        yield f"… and {len(claims) - MAX_ASSUMPTIONS} more assumptions, which --format json lists"

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
+from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean, written
 from netcalc.dims import Dim, Poly, at_least
 from netcalc.expressions import ExpressionError, parse
 from netcalc.spec.cursor import Cursor, within
@@ -53,7 +53,7 @@ def evaluate_size(cursor: Cursor, scope: Mapping[str, Any], least: int = 1) -> D
     """Return the size at ``cursor``, where ``${}`` is optional; NetcalcError (E104) if it is less than ``least``."""
     value = evaluate_expression(cursor, scope)
     if isinstance(value, bool) or not isinstance(value, (int, Poly)) or not at_least(value, least):
-        message = f"a size should be a whole number of at least {least}, not {value!r}"
+        message = f"a size should be a whole number of at least {least}, not {written(value, quoted=True)}"
         raise NetcalcError(Diagnostic("E104", message, cursor.span))
     return value
 

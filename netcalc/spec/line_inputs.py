@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
+from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean, written
 from netcalc.ir import Value
 from netcalc.opdef import Port
 from netcalc.spec.cursor import Cursor
@@ -189,7 +189,9 @@ class Inputs(NamedTuple):
         if item.data is None:
             return None
         if not isinstance(item.data, (str, int)) or isinstance(item.data, bool):
-            raise NetcalcError(Diagnostic("E107", f"from: should name values, not {item.data!r}", item.span))
+            raise NetcalcError(
+                Diagnostic("E107", f"from: should name values, not {written(item.data, quoted=True)}", item.span)
+            )
         return resolve_value(str(item.data), item, self.scope, self.current)
 
     def _named(self, cursor: Cursor) -> dict[str, Value | None]:

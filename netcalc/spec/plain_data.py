@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from netcalc.diagnostics import Diagnostic, NetcalcError, Span
+from netcalc.diagnostics import Diagnostic, NetcalcError, Span, written
 from netcalc.spec.cursor import Cursor, Path
 from netcalc.spec.limits import MAX_DEPTH, MAX_DIGITS, MAX_VALUES
 
@@ -39,7 +39,7 @@ class _DataReader:
         if isinstance(value, Mapping):
             for key in value:
                 if not isinstance(key, str):
-                    raise NetcalcError(Diagnostic("E104", f"a key should be a string, not {key!r}", span))
+                    raise NetcalcError(Diagnostic("E104", f"a key should be a string, not {written(key)}", span))
             return {key: self.read(item, (*path, key), depth + 1) for key, item in value.items()}
         if isinstance(value, (list, tuple)):
             return [self.read(item, (*path, index), depth + 1) for index, item in enumerate(value)]

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from math import isfinite, trunc
 from typing import Any
 
-from netcalc.diagnostics import Diagnostic, NetcalcError
+from netcalc.diagnostics import Diagnostic, NetcalcError, written
 from netcalc.dtypes import FLOATS, DType, holds
 from netcalc.ir import InputSpec, Value
 from netcalc.spec.cursor import Cursor
@@ -97,5 +97,5 @@ def program_outputs(elaboration: Elaboration, scope: Scope, current: Value | Non
 
 def _number(value: Any, cursor: Cursor) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise NetcalcError(Diagnostic("E104", f"should be a number, not {value!r}", cursor.span))
+        raise NetcalcError(Diagnostic("E104", f"should be a number, not {written(value, quoted=True)}", cursor.span))
     return value

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from netcalc import ops
-from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
+from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean, written
 from netcalc.spec.elaboration import Elaboration
 from netcalc.spec.evaluate import evaluate
 from netcalc.spec.library import Block, find_block
@@ -31,7 +31,8 @@ def resolve_target(line: Line, scope: Scope) -> Line:
     is_mapping = isinstance(value, dict) and len(value) == 1
     target, defaults = next(iter(value.items())) if is_mapping else (value, None)
     if not isinstance(target, str):
-        message = f"{line.target} should be an operation or block, by name or with arguments, not {value!r}"
+        got = written(value, quoted=True)
+        message = f"{line.target} should be an operation or block, by name or with arguments, not {got}"
         raise NetcalcError(Diagnostic("E104", message, place.key_span))
     args = line.args.data if line.args is not None else None
     merged = {**defaults, **args} if isinstance(defaults, dict) and isinstance(args, dict) else args or defaults

@@ -165,3 +165,19 @@ def test_long_formulas_are_shortened_but_not_in_json(
     assert max(map(len, lines)) <= 500
     assert "terms)" in netcalc(*options).out
     assert "terms)" not in netcalc(*options, "--format", "json").out
+
+
+def test_assumptions_are_few_lines_and_name_divisibility(netcalc: Callable[..., CommandResult], tmp_path: Path) -> None:
+    arguments = ["shapes", "swin_t", "--symbolic", "height", "--symbolic", "width", "--depth", "1"]
+    below = netcalc(*arguments).out.partition("\nassuming ")[2].splitlines()
+    assert len(below) == 5
+    assert below[-1].endswith("more assumptions, which --format json lists")
+    record = json.loads(netcalc(*arguments, "--format", "json").out)
+    assert len(record["assumptions"]) > 5
+    assert "assumptions" not in json.loads(netcalc("shapes", "swin_t", "--format", "json").out)
+    spec = tmp_path / "rows.yaml"
+    spec.write_text(
+        "netcalc: 1\nname: rows\ndims: {width: 12}\ninputs: {x: [1, width]}\nlayers: [{reshape: [-1, 3]}]\n",
+        encoding="utf-8",
+    )
+    assert "assuming width is a multiple of 3" in netcalc("shapes", str(spec), "--symbolic", "width").out

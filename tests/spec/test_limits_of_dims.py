@@ -65,7 +65,7 @@ def test_a_symbolic_size_keeps_within_its_limits() -> None:
         ({"height": 80}, "--set height: should be a multiple of 32, not 80"),
         ({"height": 0}, "--set height: should be a whole number of at least 1, not 0"),
         ({"length": 0}, "--set length: should be a whole number of at least 1, not 0"),
-        ({"past": True}, "--set past: should be a whole number of at least 0, not True"),
+        ({"past": True}, "--set past: should be a whole number of at least 0, not true"),
     ],
 )
 @pytest.mark.parametrize("symbolic", [(), ("past", "height", "length")])

@@ -1,4 +1,4 @@
-"""Entries under ``checkpoint`` that match no parameter."""
+"""Parameters that entries under ``checkpoint`` match: none, or those of an inherited entry too."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from netcalc.analysis.walk import parameters
 from tests.spec.harness import problems, program
 
 SPEC = """
@@ -75,3 +76,13 @@ def test_other_settings_and_inherited_entries_are_not_checked(tmp_path: Path) ->
     program("extends: parent\nvars: {layers: 2}\n", folder=tmp_path)
     (found,) = problems("extends: parent\ncheckpoint: {h.11.fc.wieght: a}\n", folder=tmp_path)
     assert found.code == "E109"
+
+
+def test_patterns_of_a_child_precede_inherited_ones(tmp_path: Path) -> None:
+    (tmp_path / "parent.yaml").write_text(
+        "netcalc: 1\nname: parent\ninputs: {x: [2, 8]}\nlayers: [{name: a, linear: 8}, {name: b, linear: 8}]\n"
+        "checkpoint: {'*.weight': '*.kernel', '*.bias': '*.shift'}\n"
+    )
+    child = program("extends: parent\ncheckpoint: {'b.*': 'head.*'}\n", folder=tmp_path)
+    names = {p.path: p.entries[0].alternatives[0].sources[0] for p in parameters(child)}
+    assert names == {"a.weight": "a.kernel", "a.bias": "a.shift", "b.weight": "head.weight", "b.bias": "head.bias"}

@@ -197,7 +197,7 @@ class Figures:
         work=lambda work: work.executed.flops,
         total="FLOPs",
         fields=("flops", "summary", "compare", "explain"),
-        columns={"flops": 0, "summary": 3, "operations": 1, "compare": 3},
+        columns={"flops": 1, "summary": 3, "operations": 1, "compare": 3},
     )
     params_active = Figure(
         "active",

@@ -8,6 +8,7 @@ from netcalc.dims import Dim, Poly
 from netcalc.tensor_type import TensorType
 
 __all__ = [
+    "NO_TERM",
     "WHOLE",
     "bytes_text",
     "exact",
@@ -25,6 +26,8 @@ __all__ = [
 _THOUSANDS = ("", "k", "M", "G", "T", "P", "E", "Z", "Y")
 #: Length that no formula exceeds.
 WHOLE = 1 << 32
+#: Beginning of a formula of which no term has room.
+NO_TERM = "… ("
 #: Most terms of a formula that a report shows.
 _TERMS = 4
 _BINARY = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
@@ -165,7 +168,7 @@ def _formula(value: Poly, number: Callable[[int], str], length: int = 72) -> str
         text = text if shown == count else f"{text} + … ({count:,} terms)"
         if len(text) <= length:
             return text
-    return f"… ({count:,} term{'s' if count > 1 else ''})"
+    return f"{NO_TERM}{count:,} term{'s' if count > 1 else ''})"
 
 
 def _scaled(value: Poly) -> tuple[str, str]:

@@ -12,7 +12,7 @@ from itertools import zip_longest
 
 from netcalc.dims import Poly
 from netcalc.render.cells import text_writer
-from netcalc.render.numbers import repeated
+from netcalc.render.numbers import NO_TERM, repeated
 from netcalc.render.shorten import shorten_middle, shorten_path, shorten_shapes
 from netcalc.render.table import ALWAYS, LEFT_ALIGNED, Column, Table, rows_shown
 from netcalc.render.text import PLAIN, Terminal, clean, fill, width_of
@@ -24,8 +24,12 @@ _GAP = "  "
 #: Widths to which columns are shortened before others are dropped, and then as a last resort.
 _COMFORTABLE = {"path": 30, "text": 20, "prose": 48}
 _LEAST = {"path": 12, "text": 8, "prose": 16}
-#: Lengths to which formulas in symbolic sizes are shortened, until the table fits.
-_FORMULAS = (72, 56, 44, 34, 26, 14)
+#: Lengths to which formulas in symbolic sizes are shortened, until the table fits, and the priority below which columns
+#: are dropped: a figure is left out before formulas are too short to say anything.
+_FITS = (
+    *((length, ALWAYS - 1) for length in (72, 56, 44)),
+    *((length, ALWAYS) for length in (72, 56, 44, 34, 26, 14)),
+)
 #: Longest margin of a tree that is not deep, of three levels.
 _DEEP = 9
 #: Minimum width to which a title is shortened.
@@ -41,14 +45,15 @@ def table_text(table: Table, terminal: Terminal = PLAIN) -> str:
     dropped: list[_Formatted] = []
     shortened: list[_Formatted] = []
     symbolic = any(cell.__class__ is Poly for row in (*flat_rows(table.rows), *table.totals) for cell in row.cells)
-    for length in _FORMULAS if symbolic else _FORMULAS[:1]:
+    for length, priority in _FITS if symbolic else [(72, ALWAYS)]:
         columns = [_format(table, i, column, length) for i, column in enumerate(table.columns)]
         shown = [column for i, column in enumerate(columns) if i == 0 or any(column.cells)]
         if terminal.width is None:
             break
-        dropped, shortened = _fit(shown, terminal.width)
+        dropped, shortened = _fit(shown, terminal.width, priority)
         shown = [column for column in shown if column not in dropped]
-        if _total([column.width for column in shown]) <= terminal.width:
+        collapsed = priority < ALWAYS and any(cell.startswith(NO_TERM) for column in shown for cell in column.cells)
+        if not collapsed and _total([column.width for column in shown]) <= terminal.width:
             break
     for column in shown:
         column.fit()
@@ -151,13 +156,16 @@ def _total(widths: Sequence[int]) -> int:
     return sum(widths) + len(_GAP) * (len(widths) - 1)
 
 
-def _fit(columns: list[_Formatted], width: int) -> tuple[list[_Formatted], list[_Formatted]]:
-    """Set the widths of the columns; return those to be dropped and those that are shortened."""
+def _fit(columns: list[_Formatted], width: int, priority: int) -> tuple[list[_Formatted], list[_Formatted]]:
+    """Set the widths of the columns; return those to be dropped and those that are shortened.
+
+    Only columns of a lower ``priority`` are dropped.
+    """
     if _total([column.natural for column in columns]) <= width:
         return [], []
     columns[0].compact()
     shown, dropped = list(columns), []
-    droppable = sorted((c for c in columns[1:] if c.column.priority < ALWAYS), key=lambda c: c.column.priority)
+    droppable = sorted((c for c in columns[1:] if c.column.priority < priority), key=lambda c: c.column.priority)
     for column in droppable:
         if _total([c.least(_COMFORTABLE) for c in shown]) <= width:
             break

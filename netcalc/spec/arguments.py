@@ -12,6 +12,7 @@ from netcalc.spec.declarations import Declaration, declare_argument
 from netcalc.spec.evaluate import evaluate
 from netcalc.spec.library import Block
 from netcalc.spec.line_syntax import Line
+from netcalc.spec.op_values import placed
 from netcalc.tensor_type import TensorType
 
 __all__ = ["bind_arguments", "declared_arguments", "hashable", "passed_arguments"]
@@ -68,8 +69,10 @@ def bind_arguments(
             default = place["default"] if isinstance(place.data, dict) and "default" in place.data else place
             is_implied = default.data != declaration.default  # `int?` declares the default null
             value = declaration.default if is_implied else evaluate(default, default_scope)
+            place = default
         try:
-            bound[name] = declaration.check(value)
+            checked = declaration.check(value)
+            bound[name] = placed(checked, place) if declaration.type == "op" else checked
         except ValueError as why:
             hint = _union_hint(block, declaration, value)
             errors.append(Diagnostic("E104", f"argument {name!r} of {block.name} {why}", place.span, hint=hint))
@@ -97,7 +100,7 @@ def hashable(value: Any) -> Any:
         return tuple((key, hashable(item)) for key, item in value.items())
     if isinstance(value, (list, tuple)):
         return tuple(hashable(item) for item in value)
-    return type(value).__name__, value
+    return ("str", str(value)) if isinstance(value, str) else (type(value).__name__, value)
 
 
 def passed_arguments(block: Block, line: Line) -> dict[str, Cursor]:

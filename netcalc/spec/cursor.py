@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Iterator, Mapping
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 from netcalc.diagnostics import Span
 
@@ -60,6 +61,28 @@ class Cursor:
                 break
             cursor = cursor[part]
         return cursor
+
+    def overlaid(self, other: Cursor, own: Any) -> Cursor:
+        """Return this cursor with the places of ``other`` for what its data has from there.
+
+        ``own`` is the part of the data that keeps its places: a mapping of the keys that do, or None for all of it.
+        """
+        if own is None:
+            return self
+        found: dict[Path, tuple[Span | None, Span]] = {}
+        pending: list[Path] = [(key,) for key in other.data if key not in own] if isinstance(other.data, dict) else []
+        if not own:
+            pending.append(())
+        while pending:
+            path = pending.pop()
+            here = other.at(path)
+            key, value = here._nearest()
+            if value is not None:
+                found[*self.path, *path] = (key, value)
+            if path and isinstance(here.data, (dict, list)):
+                keys = here.data if isinstance(here.data, dict) else range(len(here.data))
+                pending += ((*path, key) for key in keys)
+        return Cursor(self.data, self.path, ChainMap(found, cast("dict[Path, tuple[Span | None, Span]]", self.spans)))
 
     def replaced(self, data: Any) -> Cursor:
         """Return a cursor to other data at the same place."""

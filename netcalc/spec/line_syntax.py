@@ -33,6 +33,8 @@ class Line(NamedTuple):
     cursor: Cursor  # the whole line
     args: Cursor | None  # None if no arguments are given
     modifiers: dict[str, Cursor]
+    place: Cursor | None = None  # of the expression in the operation's place, if there is one
+    origin: Span | None = None  # of the name in the value of that expression, if it is written elsewhere
 
     def modifier(self, name: str) -> Cursor | None:
         """Return the cursor of a modifier, or None."""
@@ -41,7 +43,7 @@ class Line(NamedTuple):
     @property
     def target_span(self) -> Span | None:
         """Place of the operation's or block's name."""
-        return (self.args or self.cursor).key_span
+        return (self.place or self.args or self.cursor).key_span
 
     def sequence(self) -> Cursor:
         """Return the lines of a ``sequence``; NetcalcError (E107) if its argument is no list."""

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean, nearest
+from netcalc.diagnostics import Diagnostic, NetcalcError, Span, did_you_mean, nearest
 from netcalc.dims import Poly, default_of, has_values, refusal, symbol
 from netcalc.spec.cursor import Cursor
 from netcalc.spec.declarations import Declaration, declare_variable, former_names
 from netcalc.spec.document import DimDecl
 from netcalc.spec.evaluate import evaluate
 from netcalc.spec.library import Loaded
+from netcalc.spec.op_values import placed
 from netcalc.spec.requirements import unmet_by_settings
 from netcalc.spec.yaml_document import parse_scalar
 
@@ -103,9 +104,13 @@ class Settings(Mapping[str, Any]):
             if declaration.type == "any" and name in self._overrides and not declaration.nullable:
                 # a default that is an expression declares the type of its value
                 declaration = _typed(declaration, evaluate(default, self))
-            return declaration.check(value)
+            checked = declaration.check(value)
         except ValueError as why:
             raise self._invalid(name, cursor, str(why)) from None
+        if declaration.type != "op":
+            return checked
+        option = Span(f"--set {name}")
+        return placed(checked, Cursor(value, (), {(): (option, option)}) if name in self._overrides else default)
 
     def declaration(self, name: str) -> Declaration:
         """Return the declaration of a variable; NetcalcError (E104) if it is malformed."""

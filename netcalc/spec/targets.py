@@ -8,6 +8,7 @@ from netcalc.spec.elaboration import Elaboration
 from netcalc.spec.evaluate import evaluate
 from netcalc.spec.library import Block, find_block
 from netcalc.spec.line_syntax import SEQUENCE, Line
+from netcalc.spec.op_values import place_of
 from netcalc.spec.scope import Scope
 from netcalc.spec.shipped import shipped_blocks
 
@@ -34,9 +35,17 @@ def resolve_target(line: Line, scope: Scope) -> Line:
         got = written(value, quoted=True)
         message = f"{line.target} should be an operation or block, by name or with arguments, not {got}"
         raise NetcalcError(Diagnostic("E104", message, place.key_span))
-    args = line.args.data if line.args is not None else None
-    merged = {**defaults, **args} if isinstance(defaults, dict) and isinstance(args, dict) else args or defaults
-    return line._replace(target=target, args=None if merged is None else place.replaced(merged))
+    given = line.args.data if line.args is not None else None
+    merged = {**defaults, **given} if isinstance(defaults, dict) and isinstance(given, dict) else given or defaults
+    args = None if merged is None else place.replaced(merged)
+    written_at = place_of(value)
+    origin = None if written_at is None else written_at.span
+    if written_at is not None and isinstance(written_at.data, dict) and target in written_at.data:
+        origin = written_at[target].key_span
+        if args is not None:
+            own = given if isinstance(given, dict) else {} if given is None else None
+            args = args.overlaid(written_at[target], own)
+    return line._replace(target=str(target), args=args, place=place, origin=origin)
 
 
 def block_of(elaboration: Elaboration, line: Line, scope: Scope) -> Block:
@@ -46,7 +55,7 @@ def block_of(elaboration: Elaboration, line: Line, scope: Scope) -> Block:
     if block is None:
         hint = did_you_mean(line.target, target_names(scope))
         message = f"unknown operation or block {line.target!r}"
-        raise NetcalcError(Diagnostic("E102", message, line.target_span, hint=hint))
+        raise NetcalcError(Diagnostic("E102", message, line.origin or line.target_span, hint=hint))
     if block.home is elaboration.loaded:
         elaboration.called.add(block.name)
     return block

@@ -8,10 +8,11 @@ import sys
 from pathlib import Path
 
 import pytest
-import torch
 
 import netcalc
 from netcalc.diagnostics import NetcalcError
+
+torch = pytest.importorskip("torch")
 
 SPEC = "netcalc: 1\ninputs: {x: [1, 6]}\nlayers: [{name: a, linear: {out: 6}}, {name: b, tie: a, linear: {out: 6}}]"
 

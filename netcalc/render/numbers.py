@@ -26,6 +26,8 @@ __all__ = [
 _THOUSANDS = ("", "k", "M", "G", "T", "P", "E", "Z", "Y")
 #: Length that no formula exceeds.
 WHOLE = 1 << 32
+#: Length of a formula in a line of text, which is broken where it is too long.
+_TWO_LINES = 160
 #: Beginning of a formula of which no term has room.
 NO_TERM = "… ("
 #: Most terms of a formula that a report shows.
@@ -180,7 +182,7 @@ def _scaled(value: Poly) -> tuple[str, str]:
         whole = coefficient // 1000**power
         return f"{whole:,}" if power == 0 or whole >= 1000 else _digits(coefficient, 1000**power, 4)
 
-    return _formula(value, number), _THOUSANDS[power]
+    return _formula(value, number, _TWO_LINES), _THOUSANDS[power]
 
 
 def _size(size: Dim, length: int) -> str:

@@ -4,7 +4,7 @@ A :class:`Diagnostic` is plain data; ``render`` formats it as text and ``records
 rules of operations raise :class:`RuleError` without a place; elaboration adds the place.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from typing import Any, NamedTuple
 
 #: Every code that netcalc emits, with its title; ``E`` for errors, ``W`` for warnings.  ``docs/errors.md`` is generated
@@ -161,10 +161,15 @@ def nearest(name: str, candidates: Iterable[str]) -> str | None:
     return min(found, key=len) if found else None
 
 
-def did_you_mean(name: str, candidates: Iterable[str]) -> str | None:
-    """Return the hint for a misspelt name: the nearest candidate, or all candidates if they are few."""
+def did_you_mean(name: str, candidates: Iterable[str], given: Container[str] = ()) -> str | None:
+    """Return the hint for a misspelt name: the nearest candidate, or all candidates if they are few.
+
+    ``given`` are names that stand beside it, and that cannot be given twice.
+    """
     candidates = list(dict.fromkeys(candidates))
     near = nearest(name, candidates)
+    if near in given:
+        return f"did you mean {near!r}? it is given already"
     if near:
         return f"did you mean {near!r}?"
     if 0 < len(candidates) <= 12:

@@ -53,7 +53,7 @@ def bind_arguments(
     default_scope = ChainMap(bound, {**first, **inputs}, {**settings})
     for name, cursor in passed.items():
         if name not in declared:
-            hint = did_you_mean(name, declared)
+            hint = did_you_mean(name, declared, passed)
             errors.append(Diagnostic("E103", f"{block.name} has no argument {name!r}", cursor.key_span, hint=hint))
     for name, declaration in declared.items():
         if name in passed:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import typing
+from collections.abc import Container
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
@@ -66,7 +67,9 @@ def diagnose(error: ValidationError, cursor: Cursor, model: type[BaseModel], nou
         place = (*at.path, loc[-1]) if item["type"] == "missing" else at.path
         # pydantic reports every member of a union: the first error at a place is enough
         if place not in found:
-            found[place] = _diagnostic(item, loc, at, model, noun)
+            beside = cursor.at(loc[:-1]).data
+            given = beside if isinstance(beside, dict) else {}
+            found[place] = _diagnostic(item, loc, at, model, noun, given)
             if len(loc) < len(item["loc"]):
                 unions.add(place)
     suggestions = {d.hint for d in found.values() if d.hint is not None}
@@ -92,11 +95,14 @@ def _data_path(cursor: Cursor, item: Any) -> Path:
     return (*path, *loc[len(loc) - absent :])
 
 
-def _diagnostic(item: Any, loc: Path, at: Cursor, model: type[BaseModel], noun: str) -> Diagnostic:
+def _diagnostic(
+    item: Any, loc: Path, at: Cursor, model: type[BaseModel], noun: str, given: Container[str]
+) -> Diagnostic:
+    """Return an error of pydantic at ``at``; ``given`` are the keys that stand beside it."""
     name = str(loc[-1]) if loc else ""
     is_attribute = noun != "key"
     if item["type"] == "extra_forbidden":
-        hint = did_you_mean(name, _fields_at(model, item["loc"][:-1]))
+        hint = did_you_mean(name, _fields_at(model, item["loc"][:-1]), given)
         return Diagnostic("E103" if is_attribute else "E101", f"unknown {noun} {name!r}", at.key_span, hint=hint)
     if item["loc"][-1:] == ("[key]",):
         message = f"{name!r} should be a name of letters, digits and '_' that does not start with a digit"

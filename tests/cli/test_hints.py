@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from pathlib import Path
 
+import numpy as np
 import pytest
 
 import netcalc
 from netcalc.diagnostics import Diagnostic, NetcalcError
-from tests.cli.test_errors import SPECS
+from tests.cli.test_errors import COMMANDS, SPEC, SPECS
+from tests.conftest import CommandResult
 
 #: Cases whose hint is no plain replacement: the change that a reader of the hint makes, as text and its replacement.
 FIXES: dict[tuple[str, str], tuple[str, str]] = {
     ("E001", "brackets"): ("{out: 4\n", "{out: 4}\n"),
     ("E001", "tab"): ("\t- relu", "  - relu"),
     ("E002", "duplicate-key"): ("out: 4, ", ""),
-    ("E101", "key"): ("layer:\n  - relu\n", ""),  # the key that is meant is given too
+    ("E101", "key"): ("layer:\n  - relu\n", ""),
     ("E103", "attribute"): ("kernal: 3, ", ""),
     ("E103", "argument"): ("widht: 3, ", ""),
     ("E105", "version"): ("name: a", "netcalc: 1\ninputs: {x: [1, 8]}\nname: a"),
@@ -67,3 +71,49 @@ def replaced(text: str, found: Diagnostic, name: str) -> str:
     line = lines[found.span.line - 1]
     lines[found.span.line - 1] = line[: found.span.column - 1] + name + line[found.span.end - 1 :]
     return "".join(lines)
+
+
+#: Wrong command lines whose error has a hint, as a reader of the hint corrects them.
+CORRECTED: dict[tuple[str, str], list[str]] = {
+    ("E004", "missing-file"): ["shapes", "spec.yaml"],
+    ("E005", "missing-spec"): ["shapes", "resnet34"],
+    ("E404", "symbolic-run"): ["run", "open.yaml", "--set", "batch=1"],
+    ("E501", "no-value"): ["shapes", "spec.yaml", "--set", "batch=8"],
+    ("E501", "unknown-name"): ["shapes", "spec.yaml", "--set", "classes=3", "--set", "batch=2"],
+    ("E501", "symbolic"): ["shapes", "spec.yaml", "--symbolic", "batch"],
+    ("E502", "option"): ["shapes", "spec.yaml", "--depth", "2"],
+    ("E502", "command"): ["summary", "spec.yaml"],
+    ("E502", "choice"): ["shapes", "spec.yaml", "--format", "json"],
+    ("E502", "missing-argument"): ["shapes", "spec.yaml"],
+    ("E502", "input"): ["run", "spec.yaml", "--input", "x=right.npy"],
+    ("E502", "init"): ["run", "spec.yaml", "--init", "kaiming_normal"],
+    ("E502", "init-file"): ["init", "spec.yaml", "--force"],
+    ("E503", "path"): ["explain", "spec.yaml", "head"],
+    ("E503", "trace"): ["run", "spec.yaml", "--trace", "head"],
+    ("E601", "weights"): ["run", "spec.yaml", "--weights", "right.npz"],
+    ("E602", "shape"): ["run", "spec.yaml", "--input", "x=right.npy"],
+    ("E602", "name"): ["run", "spec.yaml", "--input", "x=right.npy"],
+    ("E605", "pickle"): ["run", "spec.yaml", "--weights", "right.npz"],
+    ("E701", "convention"): ["flops", "spec.yaml", "--convention", "torchvision"],
+}
+
+
+@pytest.mark.parametrize("case", COMMANDS, ids="-".join)
+def test_the_corrected_command_works(
+    case: tuple[str, str],
+    netcalc: Callable[..., CommandResult],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("spec.yaml").write_text(SPEC)
+    Path("open.yaml").write_text(SPEC.replace("batch: 1", "batch: null"))
+    np.save("wrong.npy", np.zeros((1, 7), "float32"))
+    np.save("right.npy", np.zeros((1, 8), "float32"))
+    np.savez("weights.npz", **{"head.weight": np.zeros((10, 9), "float32"), "head.bais": np.zeros(10, "float32")})
+    np.savez("right.npz", **{"head.weight": np.zeros((10, 8), "float32"), "head.bias": np.zeros(10, "float32")})
+    Path("weights.pth").write_bytes(b"")
+    hinted = "= hint: " in netcalc(*COMMANDS[case]).err
+    assert hinted == (case in CORRECTED)
+    if hinted:
+        assert netcalc(*CORRECTED[case]).code == 0

@@ -169,7 +169,7 @@ def test_misspelt_names_get_a_suggestion() -> None:
     assert hints == {
         "E101": "did you mean 'name'?",
         "E102": "did you mean 'linear'?",
-        "E103": "did you mean 'out'?",
+        "E103": "did you mean 'out'? it is given already",
     }
 
 

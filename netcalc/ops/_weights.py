@@ -1,12 +1,25 @@
 """Products whose weight or bias may be an input instead of a parameter, since another line computes it."""
 
+import math
 from collections.abc import Sequence
 
-from netcalc.opdef import Param, RuleError, ports
+from netcalc.dims import Dim, product
+from netcalc.opdef import Init, Param, RuleError, ports
 from netcalc.tensor_type import TensorType
 
 #: The inputs of these products.
 PRODUCT_INPUTS = ports("input", "weight?", "bias?")
+
+
+def weight_and_bias(shape: tuple[Dim, ...], out: Dim, *, bias: bool) -> Sequence[Param]:
+    """Return a weight of a shape, and a bias of ``out`` elements if there is one, initialised as in PyTorch.
+
+    PyTorch takes the fan-in from all axes of the weight but the first, also in transposed convolutions.
+    """
+    weight = Param("weight", shape, Init.of("kaiming_uniform", a=math.sqrt(5)))
+    if not bias:
+        return (weight,)
+    return weight, Param("bias", (out,), Init.of("fan_in_uniform", fan_in=product(shape[1:])))
 
 
 def check_given(

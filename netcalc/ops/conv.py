@@ -1,13 +1,12 @@
 """Convolutions over one, two or three axes."""
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
 from netcalc.dims import Dim, product
-from netcalc.opdef import Context, Example, Init, Param, Reach, RuleError, Size, Term, attr, every
+from netcalc.opdef import Context, Example, Param, Reach, RuleError, Size, Term, attr, every
 from netcalc.ops import operation
-from netcalc.ops._weights import PRODUCT_INPUTS, check_given, learned
+from netcalc.ops._weights import PRODUCT_INPUTS, check_given, learned, weight_and_bias
 from netcalc.ops._windows import (
     AutoPadding,
     PadMode,
@@ -92,10 +91,7 @@ class Convolution(SpatialOperation):
         return product(self._filters(x)[1:])
 
     def _declared(self, x: TensorType, bias: TensorType | None) -> Sequence[Param]:
-        weight = Param("weight", self._filters(x), Init.of("kaiming_uniform", a=math.sqrt(5)))
-        if not self.bias and bias is None:
-            return (weight,)
-        return weight, Param("bias", (self.out,), Init.of("fan_in_uniform", fan_in=self._taps(x)))
+        return weight_and_bias(self._filters(x), self.out, bias=self.bias or bias is not None)
 
     def params(
         self, ctx: Context, x: TensorType, weight: TensorType | None = None, bias: TensorType | None = None

@@ -1,15 +1,13 @@
 """Transposed convolutions over one, two or three axes."""
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
-from netcalc.dims import Dim, product
+from netcalc.dims import Dim
 from netcalc.opdef import (
     AxisReach,
     Context,
     Example,
-    Init,
     Param,
     Reach,
     RuleError,
@@ -21,7 +19,7 @@ from netcalc.opdef import (
     every,
 )
 from netcalc.ops import operation
-from netcalc.ops._weights import PRODUCT_INPUTS, check_given, learned
+from netcalc.ops._weights import PRODUCT_INPUTS, check_given, learned, weight_and_bias
 from netcalc.ops._windows import AXES, Offsets, Padding, Sizes, SpatialOperation, per_group
 from netcalc.tensor_type import TensorType
 
@@ -89,11 +87,7 @@ class TransposedConvolution(SpatialOperation):
 
     def _declared(self, x: TensorType, bias: TensorType | None) -> Sequence[Param]:
         shape = (self.channels_of(x), self._share(), *self.kernel)
-        weight = Param("weight", shape, Init.of("kaiming_uniform", a=math.sqrt(5)))
-        if not self.bias and bias is None:
-            return (weight,)
-        # PyTorch takes the second axis of the weight for the fan-in
-        return weight, Param("bias", (self.out,), Init.of("fan_in_uniform", fan_in=product(shape[1:])))
+        return weight_and_bias(shape, self.out, bias=self.bias or bias is not None)
 
     def params(
         self, ctx: Context, x: TensorType, weight: TensorType | None = None, bias: TensorType | None = None

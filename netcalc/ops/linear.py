@@ -1,6 +1,5 @@
 """Linear maps on the last axis."""
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -23,7 +22,7 @@ from netcalc.opdef import (
     same_shape,
 )
 from netcalc.ops import operation
-from netcalc.ops._weights import PRODUCT_INPUTS, check_given, learned
+from netcalc.ops._weights import PRODUCT_INPUTS, check_given, learned, weight_and_bias
 from netcalc.tensor_type import TensorType
 
 
@@ -58,11 +57,7 @@ class Linear(Operation):
         return x.with_shape(*x.shape[:-1], self.out)
 
     def _declared(self, x: TensorType, bias: TensorType | None) -> Sequence[Param]:
-        features = x.shape[-1]
-        weight = Param("weight", (self.out, features), Init.of("kaiming_uniform", a=math.sqrt(5)))
-        if not self.bias and bias is None:
-            return (weight,)
-        return weight, Param("bias", (self.out,), Init.of("fan_in_uniform", fan_in=features))
+        return weight_and_bias((self.out, x.shape[-1]), self.out, bias=self.bias or bias is not None)
 
     def params(
         self, ctx: Context, x: TensorType, weight: TensorType | None = None, bias: TensorType | None = None

@@ -63,14 +63,26 @@ def bind_call(
 
     ``carried`` are the outputs of the iteration before, and ``taken`` the inputs that this iteration takes.
     """
+    inputs, arguments = bind_values(elaboration, line, block, scope, current, carried, taken)
+    return _body(elaboration, block, arguments, inputs, line, below(scope.patches, path)), inputs
+
+
+def bind_values(
+    elaboration: Elaboration,
+    line: Line,
+    block: Block,
+    scope: Scope,
+    current: Value | None,
+    carried: Sequence[Value | None],
+    taken: Mapping[str, Value | None] | None,
+) -> tuple[list[Value | None], dict[str, Any]]:
+    """Return the inputs of a call in order, and its arguments by name; Poisoned if the type of an input is unknown."""
     declared = ports(*block.decl.inputs)
     inputs = with_taken(declared, taken or {}, line, block.name, scope, current, carried=carried)
     if any(value is not None and value.type is None for value in inputs):
         raise Poisoned
-    names = [name.rstrip("?") for name in block.decl.inputs]
-    types, settings = dict(zip(names, types_of(inputs), strict=True)), elaboration.settings_of(block.home)
-    arguments = bind_arguments(block, line, scope, types, settings)
-    return _body(elaboration, block, arguments, inputs, line, below(scope.patches, path)), inputs
+    types = dict(zip((port.name for port in declared), types_of(inputs), strict=True))
+    return inputs, bind_arguments(block, line, scope, types, elaboration.settings_of(block.home))
 
 
 def add_call(

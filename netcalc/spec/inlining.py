@@ -6,15 +6,13 @@ from collections.abc import Mapping, Sequence
 
 from netcalc import ops
 from netcalc.diagnostics import Diagnostic, NetcalcError
-from netcalc.ir import CheckpointEntry, Value, join, types_of
-from netcalc.opdef import ports
-from netcalc.spec.arguments import bind_arguments, passed_arguments
-from netcalc.spec.block_calls import block_results, check_depth
+from netcalc.ir import CheckpointEntry, Value, join
+from netcalc.spec.arguments import passed_arguments
+from netcalc.spec.block_calls import bind_values, block_results, check_depth
 from netcalc.spec.checkpoint import checkpoint_entries
 from netcalc.spec.elaboration import Elaboration
 from netcalc.spec.evaluate import evaluate_expression
 from netcalc.spec.library import Block
-from netcalc.spec.line_inputs import with_taken
 from netcalc.spec.line_syntax import SEQUENCE, Line
 from netcalc.spec.requirements import unmet_by_call
 from netcalc.spec.scope import Outputs, Poisoned, Scope
@@ -64,20 +62,14 @@ def elaborate_inline(
     and arguments of the block only, and the caller does not see their names.  ``carried`` are the outputs of the
     iteration before, and ``taken`` the inputs that this iteration takes.
     """
-    declared = ports(*block.decl.inputs)
-    inputs = with_taken(declared, taken or {}, line, block.name, scope, current, carried=carried)
-    if any(value is not None and value.type is None for value in inputs):
-        raise Poisoned
-    names = [name.rstrip("?") for name in block.decl.inputs]
-    types, settings = dict(zip(names, types_of(inputs), strict=True)), elaboration.settings_of(block.home)
-    arguments = bind_arguments(block, line, scope, types, settings)
+    inputs, arguments = bind_values(elaboration, line, block, scope, current, carried, taken)
     check_depth(elaboration, block, line)
     inner = elaboration.root_scope(scope.body, dict(arguments), scope.patches, block.home)
     inner.inlined, inner.prefix, inner.parent = block.home, scope.prefix, scope
     inner.hidden = len(scope.body.nodes)
     inner.numbered, inner.counter = scope.numbered, scope.counter
-    for name, value in zip(names, inputs, strict=True):
-        inner.defined[name] = Outputs.single(value)
+    for name, value in zip(block.decl.inputs, inputs, strict=True):
+        inner.defined[name.rstrip("?")] = Outputs.single(value)
     if inputs:
         inner.defined["in"] = Outputs.single(inputs[0])
     if block.decl.require:

@@ -11,7 +11,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from netcalc.dims import Poly, symbol
-from netcalc.expressions import FUNCTIONS, MAX_LENGTH, ExpressionError, parse
+from netcalc.expressions import FUNCTIONS, ExpressionError, parse
+from netcalc.limits import MAX_EXPRESSION
 from netcalc.tensor_type import TensorType
 
 NAMES = ("a", "b", "c")
@@ -207,7 +208,7 @@ ERRORS = [
     ("a: 2", "E201", 1, "unexpected ':'"),
     ("{1: 2}", "E201", 0, "unexpected '{'"),
     ("9" * 101, "E201", 0, "over 100 digits"),
-    ("1" * (MAX_LENGTH + 1), "E201", 0, "longer than 2,000 characters"),
+    ("1" * (MAX_EXPRESSION + 1), "E201", 0, "longer than 2,000 characters"),
     ("1 + missing", "E202", 4, "unknown name 'missing'"),
     ("2 * eval(1)", "E202", 4, "unknown function 'eval'"),
     ("1 + x.colour", "E202", 5, "no attribute 'colour'; there are shape"),

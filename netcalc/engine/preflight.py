@@ -12,21 +12,18 @@ from netcalc.analysis.walk import Instance, instances
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.engine.plan import Plan, PlanMemory
 from netcalc.ir import Body, OpNode, Program
+from netcalc.limits import MAX_PLANNED_OPERATIONS
 from netcalc.numerics.inputs import require_sizes
 from netcalc.numerics.kernels import KERNELS
 from netcalc.numerics.process_memory import format_bytes, free_bytes
 
 __all__ = [
-    "MAX_PLANNED_OPERATIONS",
     "build_plan",
     "reference_memory",
     "thread_count",
     "too_large",
     "why_unplanned",
 ]
-
-#: A plan has steps for every instance of a repeat, so that building it takes time and memory; the reference path loops.
-MAX_PLANNED_OPERATIONS = 10_000
 
 _HINT = "smaller sizes (--set) need less memory; shapes, params and flops allocate no tensors"
 

@@ -83,7 +83,7 @@ def forward(
         progress: called after each step, and in a planned run after each loaded parameter.
         plan: ``"reference"`` runs one operation after the other by its reference kernel, with the weights of one layer
             at a time in memory.  ``"fast"`` does so too if a plan cannot serve: for a trace, in training mode, or for
-            more operations than :data:`~netcalc.engine.preflight.MAX_PLANNED_OPERATIONS`.
+            more operations than :data:`~netcalc.limits.MAX_PLANNED_OPERATIONS`.
         threads: the number of threads of a planned run; the number of cores that this process may use when None.
         processes: True to share the work of a planned run among forked processes instead of threads, where the system
             supports it; see :class:`~netcalc.engine.compiled.Compiled`.

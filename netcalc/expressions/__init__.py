@@ -18,13 +18,13 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from netcalc.expressions.errors import ExpressionError
 from netcalc.expressions.evaluation import evaluate, holds
 from netcalc.expressions.functions import FUNCTIONS
-from netcalc.expressions.limits import MAX_LENGTH, ExpressionError
 from netcalc.expressions.parser import Parser
 from netcalc.expressions.tree import Node, names_of
 
-__all__ = ["FUNCTIONS", "MAX_LENGTH", "Expression", "ExpressionError", "parse"]
+__all__ = ["FUNCTIONS", "Expression", "ExpressionError", "parse"]
 
 
 class Expression(NamedTuple):

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from netcalc.dims import Poly, equal
-from netcalc.expressions.limits import limit_bits, limit_items
+from netcalc.expressions.errors import limit_bits, limit_items
 
 __all__ = ["ARITHMETIC", "COMPARE", "RELATIONS", "arithmetic", "checked"]
 

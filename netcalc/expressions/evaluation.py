@@ -8,8 +8,8 @@ from typing import Any
 
 from netcalc.dims import Poly, UndecidedError, required
 from netcalc.expressions.arithmetic import COMPARE, RELATIONS, arithmetic, checked
+from netcalc.expressions.errors import ExpressionError
 from netcalc.expressions.functions import FUNCTIONS
-from netcalc.expressions.limits import ExpressionError
 from netcalc.expressions.tree import Apply, Attribute, Binary, Choice, Index, List, Literal, Name, Node, Slice, Unary
 
 __all__ = ["evaluate", "holds"]

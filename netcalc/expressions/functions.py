@@ -9,7 +9,7 @@ from typing import Any
 
 from netcalc.dims import Poly, ceil_div, ceil_log2, maximum, minimum
 from netcalc.expressions.arithmetic import arithmetic
-from netcalc.expressions.limits import MAX_ITEMS
+from netcalc.limits import MAX_ITEMS
 
 __all__ = ["FUNCTIONS"]
 

@@ -8,9 +8,10 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from netcalc.expressions.arithmetic import COMPARE
+from netcalc.expressions.errors import ExpressionError, too_deep
 from netcalc.expressions.functions import FUNCTIONS
-from netcalc.expressions.limits import MAX_DEPTH, MAX_LENGTH, ExpressionError, too_deep
 from netcalc.expressions.tree import Apply, Attribute, Binary, Choice, Index, List, Literal, Name, Node, Slice, Unary
+from netcalc.limits import MAX_EXPRESSION, MAX_EXPRESSION_DEPTH
 
 __all__ = ["BINDING", "NOT", "SIGN", "Parser"]
 
@@ -55,8 +56,8 @@ class Parser:
     """Parser of one expression."""
 
     def __init__(self, text: str) -> None:
-        if len(text) > MAX_LENGTH:
-            raise ExpressionError(f"longer than {MAX_LENGTH:,} characters", 0, code="E201")
+        if len(text) > MAX_EXPRESSION:
+            raise ExpressionError(f"longer than {MAX_EXPRESSION:,} characters", 0, code="E201")
         self.tokens = list(self._tokens(text))
         self.at = 0
         self.depth = 0
@@ -98,7 +99,7 @@ class Parser:
     def expression(self) -> Node:
         """Parse ``a if test else b``, or an expression of higher precedence."""
         self.depth += 1
-        if self.depth > MAX_DEPTH:
+        if self.depth > MAX_EXPRESSION_DEPTH:
             raise too_deep(self.token.column)
         node = self.binary(0)
         if self.token.text == "if" and self.token.kind == "name":
@@ -112,7 +113,7 @@ class Parser:
     def binary(self, least: int) -> Node:
         """Parse operators of at least the given precedence with their operands."""
         self.depth += 1
-        if self.depth > MAX_DEPTH:
+        if self.depth > MAX_EXPRESSION_DEPTH:
             raise too_deep(self.token.column)
         node = self.unary(least)
         compared: Node | None = None  # the right side of the comparison just read

@@ -8,8 +8,8 @@ from typing import Any
 
 from netcalc.dims import Poly
 from netcalc.expressions.arithmetic import ARITHMETIC, COMPARE
+from netcalc.expressions.errors import ExpressionError
 from netcalc.expressions.evaluation import evaluate
-from netcalc.expressions.limits import ExpressionError
 from netcalc.expressions.parser import BINDING, NOT, SIGN, Parser
 from netcalc.expressions.tree import (
     Apply,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from netcalc.expressions.limits import MAX_DEPTH, too_deep
+from netcalc.expressions.errors import too_deep
+from netcalc.limits import MAX_EXPRESSION_DEPTH
 
 
 # Equality is identity: parse() caches trees.
@@ -20,7 +21,7 @@ class Node:
         self.column = column
         self.children = children
         self.height: int = 1 + max((child.height for child in children), default=0)
-        if self.height > MAX_DEPTH:
+        if self.height > MAX_EXPRESSION_DEPTH:
             raise too_deep(column)
 
 

@@ -1,4 +1,4 @@
-"""Generated pages of ``docs/``: operations by family, shipped blocks, and error codes."""
+"""Generated pages of ``docs/``: operations by family, shipped blocks, error codes, and limits."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from netcalc import ops
 from netcalc.analysis.block_reference import BLOCKS, block_reference, listed_block
 from netcalc.analysis.reference import about
 from netcalc.diagnostics import CODES
+from netcalc.limits import limits
 from netcalc.render.blocks import block_markdown
 from netcalc.render.operations import operation_markdown
 from netcalc.spec.shipped import shipped_blocks
@@ -19,7 +20,7 @@ __all__ = ["generated_pages"]
 
 def generated_pages() -> dict[str, str]:
     """Return the text of each generated page by its path under ``docs/``."""
-    pages = {"operations.md": _text(_index()), "errors.md": _text(_errors())}
+    pages = {"operations.md": _text(_index()), "errors.md": _text(_errors()), "limits.md": _text(_limits())}
     for family in ops.FAMILIES:
         pages[f"operations/{family}.md"] = _text(_family(family))
     pages[f"operations/{BLOCKS}.md"] = _text(_blocks())
@@ -85,6 +86,19 @@ def _errors() -> Iterator[str]:
     yield "| 2 | invalid input: a spec, an option or a file |"
     yield "| 70 | a bug in netcalc; `netcalc --debug` shows the traceback |"
     yield "| 130 | interrupted |"
+
+
+def _limits() -> Iterator[str]:
+    yield "# Limits"
+    yield ""
+    yield "A spec may come from anywhere, so that everything it can ask for is bounded: an input beyond a limit is an"
+    yield "error, and is refused before the work begins. The names are those of `netcalc.limits`."
+    yield ""
+    yield "| limit | at most | of | error | raised with |"
+    yield "|:--|--:|:--|:--|:--|"
+    for name, limit in limits():
+        option = f"`{limit.option}`" if limit.option else ""
+        yield f"| `{name}` | {limit:,} | {limit.counts} | `{limit.code}` | {option} |"
 
 
 def _text(lines: Iterator[str]) -> str:

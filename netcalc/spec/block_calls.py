@@ -7,12 +7,12 @@ from typing import Any
 
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.ir import Body, CallNode, Value, types_of
+from netcalc.limits import MAX_BLOCK_DEPTH
 from netcalc.opdef import ports
 from netcalc.spec.arguments import bind_arguments, hashable, passed_arguments
 from netcalc.spec.checkpoint import checkpoint_entries
 from netcalc.spec.elaboration import Elaboration
 from netcalc.spec.library import Block
-from netcalc.spec.limits import MAX_BLOCK_DEPTH
 from netcalc.spec.line_inputs import output_values, with_taken
 from netcalc.spec.line_syntax import Line
 from netcalc.spec.modifiers import claim_path, define_outputs, line_name, lists_among

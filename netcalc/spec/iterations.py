@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.dims import Poly
+from netcalc.limits import MAX_TIMES
 from netcalc.spec.cursor import Cursor
 from netcalc.spec.evaluate import evaluate, evaluate_expression, names_in
-from netcalc.spec.limits import MAX_TIMES
 from netcalc.spec.line_syntax import Line
 from netcalc.spec.modifiers import condition_holds
 from netcalc.spec.reporter import LineBudget

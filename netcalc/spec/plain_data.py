@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from netcalc.diagnostics import Diagnostic, NetcalcError, Span, written
+from netcalc.limits import MAX_DEPTH, MAX_DIGITS, MAX_VALUES
 from netcalc.spec.cursor import Cursor, Path
-from netcalc.spec.limits import MAX_DEPTH, MAX_DIGITS, MAX_VALUES
 
 __all__ = ["read_data"]
 

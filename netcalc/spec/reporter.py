@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from netcalc.diagnostics import Diagnostic, NetcalcError, Related, Span
+from netcalc.limits import MAX_LINES
 from netcalc.spec.cursor import Cursor
-from netcalc.spec.limits import MAX_LINES
 from netcalc.spec.scope import Poisoned
 
 __all__ = ["LineBudget", "Reporter", "TooLargeError"]

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from typing import Any
 
 from netcalc.diagnostics import Diagnostic, NetcalcError, Span
+from netcalc.limits import MAX_DEPTH, MAX_DIGITS, MAX_VALUES
 from netcalc.spec.cursor import Cursor, Path
-from netcalc.spec.limits import MAX_DEPTH, MAX_DIGITS, MAX_VALUES
 
 __all__ = ["parse_scalar", "parse_yaml"]
 

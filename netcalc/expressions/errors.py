@@ -1,22 +1,10 @@
-"""Limits on expressions, and the error of an invalid one."""
+"""Errors of expressions, and the limits on their values."""
 
 from __future__ import annotations
 
-__all__ = [
-    "MAX_BITS",
-    "MAX_DEPTH",
-    "MAX_ITEMS",
-    "MAX_LENGTH",
-    "ExpressionError",
-    "limit_bits",
-    "limit_items",
-    "too_deep",
-]
+from netcalc.limits import MAX_BITS, MAX_EXPRESSION_DEPTH, MAX_ITEMS
 
-MAX_LENGTH = 2_000
-MAX_DEPTH = 100
-MAX_BITS = 4_096
-MAX_ITEMS = 10_000
+__all__ = ["ExpressionError", "limit_bits", "limit_items", "too_deep"]
 
 
 class ExpressionError(Exception):
@@ -32,7 +20,7 @@ class ExpressionError(Exception):
 
 def too_deep(column: int) -> ExpressionError:
     """Return the error of an expression nested beyond the limit."""
-    return ExpressionError(f"nested deeper than {MAX_DEPTH}", column, code="E201")
+    return ExpressionError(f"nested deeper than {MAX_EXPRESSION_DEPTH}", column, code="E201")
 
 
 def limit_bits(bits: int) -> None:

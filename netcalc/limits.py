@@ -1,0 +1,63 @@
+"""Limits on what an input may ask for.  They bound the time and memory that any input can cost.
+
+Every loop over a number that the user gives has a limit here; ``docs/limits.md`` is generated from them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+__all__ = [
+    "MAX_BITS",
+    "MAX_BLOCK_DEPTH",
+    "MAX_DEPTH",
+    "MAX_DIGITS",
+    "MAX_EXPRESSION",
+    "MAX_EXPRESSION_DEPTH",
+    "MAX_ITEMS",
+    "MAX_LINES",
+    "MAX_PLANNED_OPERATIONS",
+    "MAX_TIMES",
+    "MAX_VALUES",
+    "Limit",
+    "limits",
+]
+
+
+class Limit(int):
+    """Largest accepted number of something, with what it counts and the code of the error beyond it.
+
+    ``option`` names the option or argument that raises the limit, if there is one.
+    """
+
+    counts: str
+    code: str
+    option: str | None
+
+    def __new__(cls, value: int, counts: str, code: str, *, option: str | None = None) -> Limit:
+        """Return a limit that is used as the number ``value``."""
+        limit = super().__new__(cls, value)
+        limit.counts, limit.code, limit.option = counts, code, option
+        return limit
+
+
+MAX_VALUES = Limit(200_000, "values in a document, aliases expanded", "E003")
+MAX_DEPTH = Limit(60, "levels of nested mappings and lists in a document", "E003")
+MAX_DIGITS = Limit(1_000, "characters of a number in a document", "E003")
+MAX_EXPRESSION = Limit(2_000, "characters of an expression", "E201")
+MAX_EXPRESSION_DEPTH = Limit(100, "levels of nesting in an expression", "E201")
+MAX_BITS = Limit(4_096, "bits of a number in an expression", "E203")
+MAX_ITEMS = Limit(10_000, "items of a list in an expression", "E203")
+MAX_LINES = Limit(50_000, "lines that are elaborated one by one, iterations that cannot be folded included", "E003")
+MAX_BLOCK_DEPTH = Limit(64, "block calls and iterations nested in each other", "E204")
+MAX_TIMES = Limit(100_000_000, "iterations of one `repeat`", "E104")
+MAX_PLANNED_OPERATIONS = Limit(
+    10_000, "operations of a planned run; a longer one takes the reference path", "E502", option="--plan reference"
+)
+
+
+def limits() -> Iterator[tuple[str, Limit]]:
+    """Yield the name and the limit of each, in order of declaration."""
+    for name, value in globals().items():
+        if isinstance(value, Limit):
+            yield name, value

@@ -1,0 +1,70 @@
+"""Independent references of operations: their definitions, element by element, one module a family.
+
+A reference computes single elements of the outputs from the inputs, by loops or by another formula than the kernel,
+in double precision::
+
+    @reference("linear")
+    def linear(op, x, *, weight, bias=None):
+        def at(index):
+            *lead, unit = index
+            return math.fsum(weight[unit] * x[tuple(lead)]) + (0 if bias is None else bias[unit])
+
+        return Expected((*x.shape[:-1], op.out), x.dtype.name, at)
+
+It also derives shapes and element types itself.  It therefore shares nothing with shape rules, kernels and lowerings
+but the attributes: it takes :class:`Attributes` in place of the operation, and imports nothing from ``ops``,
+``numerics.kernels`` and ``engine``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+from numpy.typing import NDArray
+
+from netcalc import ops
+from netcalc.registry import Registry
+
+__all__ = ["PARAMETERS", "REFERENCES", "Attributes", "Expected", "Shape", "parameters", "reference"]
+
+Array: TypeAlias = NDArray[Any]
+Shape: TypeAlias = tuple[int, ...]
+
+
+class Expected(NamedTuple):
+    """Output by the definition of an operation: shape, element type, and the element at an index.
+
+    ``at`` is None if the values are random or without meaning, such as dropout in training mode.
+    """
+
+    shape: Shape
+    dtype: str
+    at: Callable[[Shape], Any] | None
+
+
+class Attributes:
+    """The attributes of an operation as written, its name, and the mode of the run, without its rules."""
+
+    def __init__(self, op: Any, *, training: bool, dtype: str) -> None:
+        self.name: str = op.name
+        self.training = training
+        self.dtype = dtype  # of the program, for outputs whose type no input determines
+        for field in type(op).model_fields:
+            setattr(self, field, getattr(op, field))
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(f"{self.name} has no attribute {name!r}")
+
+
+#: ``(attributes, *inputs, **parameters) -> Expected``, or a tuple of them; an absent optional input is None.
+Reference: TypeAlias = Callable[..., Expected | tuple[Expected, ...]]
+#: ``(attributes, *shapes of the inputs) -> shapes of the parameters and buffers by name``.
+ParameterShapes: TypeAlias = Callable[..., Mapping[str, Sequence[int]]]
+
+_MODULES = ops.modules("netcalc.verification.references")
+REFERENCES: Registry[Reference] = Registry("reference", _MODULES)
+PARAMETERS: Registry[ParameterShapes] = Registry("parameter shape", _MODULES)
+#: Decorators that register a reference, or the shapes of parameters, under the names of its operations.
+reference = REFERENCES.register
+parameters = PARAMETERS.register

@@ -1,0 +1,56 @@
+"""Positions of sliding windows, found by moving a window along an axis instead of by a formula."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import product
+from typing import Any
+
+Shape = tuple[int, ...]
+
+
+def pads_of(padding: Any, sizes: Sequence[int], kernel: Shape, stride: Shape, dilation: Shape) -> list[tuple[int, int]]:
+    """Return the padding before and after each axis.
+
+    ``same`` is PyTorch's rule, which keeps the size at stride 1; ``same_upper`` and ``same_lower`` are those of ONNX.
+    """
+    if not isinstance(padding, str):
+        return [tuple(pair) for pair in padding]
+    if padding == "valid":
+        return [(0, 0)] * len(sizes)
+    found = []
+    for size, k, s, d in zip(sizes, kernel, stride, dilation, strict=True):
+        windows = len(range(0, size, s))  # one window for each start inside the axis
+        missing = d * (k - 1) if padding == "same" else max((windows - 1) * s + d * (k - 1) + 1 - size, 0)
+        small, large = missing // 2, missing - missing // 2
+        found.append((large, small) if padding == "same_lower" else (small, large))
+    return found
+
+
+def starts(size: int, pads: tuple[int, int], kernel: int, stride: int, dilation: int, *, ceil_mode: bool) -> list[int]:
+    """Return the first position of each window along an axis; positions in the padding before it are negative.
+
+    With ``ceil_mode`` a window may reach past the padding if it starts inside the input or the padding before it, as in
+    PyTorch.
+    """
+    before, after = pads
+    found: list[int] = []
+    start = -before
+    while start + dilation * (kernel - 1) < size + after:
+        found.append(start)
+        start += stride
+    complete = bool(found) and found[-1] + dilation * (kernel - 1) + 1 == size + after
+    if ceil_mode and not complete and start < size:
+        found.append(start)
+    return found
+
+
+def positions(start: Sequence[int], kernel: Shape, dilation: Shape) -> Iterator[Shape]:
+    """Yield the positions of a window, in row-major order, those in the padding included."""
+    for tap in product(*map(range, kernel)):
+        yield tuple(first + t * d for first, t, d in zip(start, tap, dilation, strict=True))
+
+
+def inside(position: Shape, sizes: Sequence[int]) -> bool:
+    """Return True if a position is not in the padding."""
+    return all(0 <= place < size for place, size in zip(position, sizes, strict=True))

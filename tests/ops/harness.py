@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -18,8 +19,9 @@ from netcalc.ir import dtype_of
 from netcalc.numerics.kernels import TABLES, Run, apply
 from netcalc.numerics.numpy_dtypes import numpy_dtype
 from netcalc.numerics.tally import tallied, tallying
-from netcalc.opdef import Context
+from netcalc.opdef import Context, Operation
 from netcalc.tensor_type import TensorType
+from netcalc.verification.values import compare_values
 from tests.nodes import node_of, program_of
 from tests.ops.planned import planned
 
@@ -51,7 +53,8 @@ def execute(
     """Run one operation, and check all that is predicted of it.
 
     Output shapes and dtypes equal ``infer``'s; the parameters have the names and shapes that ``params``
-    declares; the work counted during the run equals the cost terms of each kind; a planned run gives the same outputs.
+    declares; the work counted during the run equals the cost terms of each kind; a planned run gives the same outputs;
+    all outputs are those of the independent reference.
     """
     declared = ops.find(name)
     assert declared is not None, name
@@ -71,6 +74,9 @@ def execute(
     outputs = apply(op, run, arrays, weights)
     assert [type_of(np.asarray(o)) for o in outputs] == list(node.output_types)
 
+    updates = {n: np.asarray(u) for n, u in run.updates.items()}
+    assert_as_defined(op, arrays, weights, outputs, updates, training=training)
+
     with tallying() as counted:
         again = Run(training=training, rng=np.random.default_rng(seed))
         again.count = lambda kind, times: counted.update({kind: times})
@@ -87,7 +93,23 @@ def execute(
         typed = {n: w.astype(numpy_dtype(dtype_of(expected[n], node, "float32"))) for n, w in weights.items()}
         for one, other in zip(apply(op, Run(), arrays, typed), planned(program, arrays, typed), strict=True):
             assert_close(one, other)
-    return Outcome(tuple(np.asarray(o) for o in outputs), {n: np.asarray(u) for n, u in run.updates.items()})
+    return Outcome(tuple(np.asarray(o) for o in outputs), updates)
+
+
+def assert_as_defined(
+    op: Operation,
+    arrays: Sequence[np.ndarray | None],
+    weights: dict[str, np.ndarray],
+    outputs: tuple[np.ndarray, ...],
+    updates: dict[str, np.ndarray],
+    *,
+    training: bool = False,
+) -> None:
+    """Assert that the outputs are those of the independent reference, at all positions of small outputs."""
+    compared = compare_values(
+        op, arrays, weights, outputs, rng=np.random.default_rng(0), updates=updates, training=training, positions=2_000
+    )
+    assert not compared.differences, compared.differences
 
 
 def buffer_table(name: str, attrs: dict[str, Any], *inputs: TensorType) -> np.ndarray:

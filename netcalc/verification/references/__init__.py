@@ -7,9 +7,9 @@ in double precision::
     def linear(op, x, *, weight, bias=None):
         def at(index):
             *lead, unit = index
-            return math.fsum(weight[unit] * x[tuple(lead)]) + (0 if bias is None else bias[unit])
+            return total(weight[unit], x[tuple(lead)]) + (0 if bias is None else bias[unit])
 
-        return Expected((*x.shape[:-1], op.out), x.dtype.name, at)
+        return Expected((*x.shape[:-1], op.out), x.dtype.name, at, 2 * x.shape[-1])
 
 It also derives shapes and element types itself.  It therefore shares nothing with shape rules, kernels and lowerings
 but the attributes: it takes :class:`Attributes` in place of the operation, and imports nothing from ``ops``,
@@ -19,6 +19,7 @@ but the attributes: it takes :class:`Attributes` in place of the operation, and 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from pkgutil import iter_modules
 from typing import Any, NamedTuple, TypeAlias
 
 from numpy.typing import NDArray
@@ -26,21 +27,46 @@ from numpy.typing import NDArray
 from netcalc import ops
 from netcalc.registry import Registry
 
-__all__ = ["PARAMETERS", "REFERENCES", "Attributes", "Expected", "Shape", "parameters", "reference"]
+__all__ = [
+    "PARAMETERS",
+    "REFERENCES",
+    "TABLES",
+    "UPDATES",
+    "Attributes",
+    "Expected",
+    "Shape",
+    "Value",
+    "parameters",
+    "reference",
+    "table",
+    "updates",
+]
 
 Array: TypeAlias = NDArray[Any]
 Shape: TypeAlias = tuple[int, ...]
 
 
+class Value(NamedTuple):
+    """A value, and the sum of the magnitudes of the terms that it adds up, to which rounding errors are relative.
+
+    Without terms that cancel, ``at`` returns plain numbers.
+    """
+
+    value: float
+    magnitude: float
+
+
 class Expected(NamedTuple):
     """Output by the definition of an operation: shape, element type, and the element at an index.
 
-    ``at`` is None if the values are random or without meaning, such as dropout in training mode.
+    ``at`` is None if the values are random or without meaning, such as dropout in training mode.  ``reads`` is the
+    number of elements of inputs and parameters that a call of it reads, which limits the number of calls.
     """
 
     shape: Shape
     dtype: str
     at: Callable[[Shape], Any] | None
+    reads: int = 1
 
 
 class Attributes:
@@ -62,9 +88,20 @@ Reference: TypeAlias = Callable[..., Expected | tuple[Expected, ...]]
 #: ``(attributes, *shapes of the inputs) -> shapes of the parameters and buffers by name``.
 ParameterShapes: TypeAlias = Callable[..., Mapping[str, Sequence[int]]]
 
-_MODULES = ops.modules("netcalc.verification.references")
+#: ``(attributes, *inputs, **parameters) -> the new contents of the buffers that a run changes, by name``.
+Updates: TypeAlias = Callable[..., Mapping[str, Expected]]
+#: ``(attributes, name, shape) -> Expected``: the initial content of a parameter or buffer with a fixed formula.
+Table: TypeAlias = Callable[[Attributes, str, Shape], Expected]
+
+_WRITTEN = {module.name for module in iter_modules(__path__)}
+_MODULES = {n: module for n, module in ops.modules(__name__).items() if ops.family(n) in _WRITTEN}
 REFERENCES: Registry[Reference] = Registry("reference", _MODULES)
 PARAMETERS: Registry[ParameterShapes] = Registry("parameter shape", _MODULES)
-#: Decorators that register a reference, or the shapes of parameters, under the names of its operations.
+UPDATES: Registry[Updates] = Registry("update", _MODULES)
+TABLES: Registry[Table] = Registry("table reference", _MODULES)
+#: Decorators that register a reference, the shapes of parameters, the updates of buffers, or the contents of tables,
+#: under the names of its operations.  An operation without an entry has no parameters, updates or tables.
 reference = REFERENCES.register
 parameters = PARAMETERS.register
+updates = UPDATES.register
+table = TABLES.register

@@ -1,0 +1,59 @@
+"""Element types of arithmetic, as a table of what ``torch.result_type`` gives."""
+
+from __future__ import annotations
+
+from typing import Any
+
+__all__ = ["promoted", "result_type"]
+
+_NAMES = ("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64")
+#: The type of arithmetic between a tensor of each type and tensors of the types in the order above.
+_TABLE = {
+    "bool": "bool uint8 int8 int16 int32 int64 float16 bfloat16 float32 float64",
+    "uint8": "uint8 uint8 int16 int16 int32 int64 float16 bfloat16 float32 float64",
+    "int8": "int8 int16 int8 int16 int32 int64 float16 bfloat16 float32 float64",
+    "int16": "int16 int16 int16 int16 int32 int64 float16 bfloat16 float32 float64",
+    "int32": "int32 int32 int32 int32 int32 int64 float16 bfloat16 float32 float64",
+    "int64": "int64 int64 int64 int64 int64 int64 float16 bfloat16 float32 float64",
+    "float16": "float16 float16 float16 float16 float16 float16 float16 float32 float32 float64",
+    "bfloat16": "bfloat16 bfloat16 bfloat16 bfloat16 bfloat16 bfloat16 float32 bfloat16 float32 float64",
+    "float32": "float32 float32 float32 float32 float32 float32 float32 float32 float32 float64",
+    "float64": "float64 float64 float64 float64 float64 float64 float64 float64 float64 float64",
+}
+
+
+def promoted(*dtypes: str) -> str:
+    """Return the element type of arithmetic between tensors that have axes.
+
+    >>> promoted("int8", "uint8"), promoted("float16", "int64")
+    ('int16', 'float16')
+    """
+    found = "bool"
+    for dtype in dtypes:
+        found = _TABLE[found].split()[_NAMES.index(dtype)]
+    return found
+
+
+def result_type(*operands: Any) -> str:
+    """Return the element type of arithmetic between arrays and plain numbers.
+
+    An array without axes, and then a number, decides only if it is of a higher kind (bool, integer, float) than what
+    has axes; a float among integers gives float32, PyTorch's default type.
+
+    >>> import numpy as np
+    >>> result_type(np.ones(2, "float16"), np.float64(1)), result_type(np.ones(2, "int8"), 0.5)
+    ('float16', 'float32')
+    """
+    arrays = [operand for operand in operands if hasattr(operand, "dtype")]
+    numbers = [operand for operand in operands if not hasattr(operand, "dtype")]
+    groups = [
+        [array.dtype.name for array in arrays if array.ndim],
+        [array.dtype.name for array in arrays if not array.ndim],
+        ["bool" if n is True or n is False else "int64" if isinstance(n, int) else "float32" for n in numbers],
+    ]
+    results = [promoted(*group) for group in groups if group]
+    return max(results, key=_kind)  # the first of the highest kind
+
+
+def _kind(dtype: str) -> int:
+    return 0 if dtype == "bool" else 2 if "float" in dtype else 1

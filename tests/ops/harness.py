@@ -21,7 +21,7 @@ from netcalc.numerics.numpy_dtypes import numpy_dtype
 from netcalc.numerics.tally import tallied, tallying
 from netcalc.opdef import Context, Operation
 from netcalc.tensor_type import TensorType
-from netcalc.verification.values import compare_values
+from netcalc.verification.values import compare_table, compare_values
 from tests.nodes import node_of, program_of
 from tests.ops.planned import planned
 
@@ -122,6 +122,9 @@ def buffer_table(name: str, attrs: dict[str, Any], *inputs: TensorType) -> np.nd
     assert formula is not None and buffer.init.kind == "table"
     content = formula(op, buffer.name, buffer.shape)
     assert content.shape == buffer.shape
+    typed = content.astype(buffer.dtype or "float32")
+    compared = compare_table(op, buffer.name, typed, rng=np.random.default_rng(0), positions=2_000)
+    assert not compared.differences, compared.differences
     return content
 
 

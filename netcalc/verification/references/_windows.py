@@ -54,3 +54,25 @@ def positions(start: Sequence[int], kernel: Shape, dilation: Shape) -> Iterator[
 def inside(position: Shape, sizes: Sequence[int]) -> bool:
     """Return True if a position is not in the padding."""
     return all(0 <= place < size for place, size in zip(position, sizes, strict=True))
+
+
+def source(place: int, size: int, mode: str) -> int | None:
+    """Return the position that a position in the padding repeats; None if it has the value of the padding."""
+    if 0 <= place < size or mode in ("zeros", "constant"):
+        return place if 0 <= place < size else None
+    if mode == "replicate":
+        return 0 if place < 0 else size - 1
+    while not 0 <= place < size:
+        if mode == "circular":
+            place += size if place < 0 else -size
+        else:  # a mirror at the centre of the outermost element
+            place = -place if place < 0 else 2 * (size - 1) - place
+    return place
+
+
+def placed(
+    sizes: Sequence[int], pads: Sequence[tuple[int, int]], kernel: Shape, stride: Shape, dilation: Shape
+) -> list[list[int]]:
+    """Return the first position of each window, for each axis, without ``ceil_mode``."""
+    every = zip(sizes, pads, kernel, stride, dilation, strict=True)
+    return [starts(*axis, ceil_mode=False) for axis in every]

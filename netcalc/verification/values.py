@@ -186,7 +186,8 @@ def _agree(expected: Value, executed: Any, largest: float, reads: int) -> bool:
         return exact == actual or (abs(exact) >= overflow and abs(actual) >= overflow and (exact > 0) == (actual > 0))
     magnitude = max(expected.magnitude or largest, abs(exact))
     errors = (_ROUNDINGS + 2 * math.sqrt(reads)) * float(arithmetic.eps) * magnitude
-    return abs(actual - exact) <= errors + float(result.eps) * abs(exact) + float(result.smallest_normal)
+    tiny = float(arithmetic.smallest_normal) + float(result.smallest_subnormal)
+    return abs(actual - exact) <= errors + float(result.eps) * abs(exact) + tiny
 
 
 def _finfo(dtype: np.dtype[Any]) -> Any:

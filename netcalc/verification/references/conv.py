@@ -33,20 +33,19 @@ def convolution(
     share, per_group = channels // op.groups, op.out // op.groups
 
     def at(index: Shape) -> Value:
-        image = x[index[: len(batch)]]
         unit, *place = index[len(batch) :]
         first = unit // per_group * share
+        image = np.moveaxis(x[index[: len(batch)]][first : first + share], 0, -1)
         corner = [starts[i] for starts, i in zip(corners, place, strict=True)]
-        kernel = _standardised(op, weights[unit]) if op.weight_standardization else weights[unit]
-        group: Any = slice(first, first + share)
+        kernel = np.moveaxis(_standardised(op, weights[unit]) if op.weight_standardization else weights[unit], 0, -1)
         seen, taps = [], []
         for position, tap in zip(
             positions(corner, op.kernel, op.dilation), product(*map(range, op.kernel)), strict=True
         ):
             sources: list[Any] = [source(p, size, op.padding_mode) for p, size in zip(position, sizes, strict=True)]
             if None not in sources:
-                seen.append(image[group, *sources])
-                taps.append(kernel[:, *tap])
+                seen.append(image[tuple(sources)])
+                taps.append(kernel[tap])
         return plus(total(seen, taps), None if added is None else added[unit])
 
     return Expected((*batch, op.out, *map(len, corners)), x.dtype.name, at, 2 * share * math.prod(op.kernel))

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 from itertools import product
-from typing import Any
+
+import numpy as np
 
 from netcalc.verification.references import Array, Attributes, Expected, Shape, Value, parameters, reference
 from netcalc.verification.references._sums import plus, total
@@ -40,10 +41,10 @@ def transposed(
     ]
 
     def at(index: Shape) -> Value:
-        image = x[index[: len(batch)]]
         unit, *place = index[len(batch) :]
         first, within = unit // per_group * share, unit % per_group
-        group: Any = slice(first, first + share)
+        image = np.moveaxis(x[index[: len(batch)]][first : first + share], 0, -1)
+        kernel = np.moveaxis(weights[first : first + share, within], 0, -1)
         seen, taps = [], []
         for tap in product(*map(range, op.kernel)):
             reached = [
@@ -51,8 +52,8 @@ def transposed(
                 for p, (before, _), t, d, s in zip(place, op.padding, tap, op.dilation, op.stride, strict=True)
             ]
             if all(not rest and 0 <= i < size for (i, rest), size in zip(reached, sizes, strict=True)):
-                seen.append(image[group, *(i for i, _ in reached)])
-                taps.append(weights[group, within, *tap])
+                seen.append(image[tuple(i for i, _ in reached)])
+                taps.append(kernel[tap])
         return plus(total(seen, taps), None if added is None else added[unit])
 
     return Expected((*batch, op.out, *shape), x.dtype.name, at, 2 * share * math.prod(op.kernel))

@@ -14,11 +14,19 @@ __all__ = [
     "MAX_DIGITS",
     "MAX_EXPRESSION",
     "MAX_EXPRESSION_DEPTH",
+    "MAX_INSTANCES",
     "MAX_ITEMS",
     "MAX_LINES",
+    "MAX_PATH",
+    "MAX_PIECES",
     "MAX_PLANNED_OPERATIONS",
+    "MAX_ROWS",
+    "MAX_STACKED",
+    "MAX_TENSORS",
     "MAX_TIMES",
+    "MAX_UNROLLED",
     "MAX_VALUES",
+    "MAX_WINDOWS",
     "Limit",
     "limits",
 ]
@@ -47,9 +55,23 @@ MAX_DIGITS = Limit(1_000, "characters of a number in a document", "E003")
 MAX_EXPRESSION = Limit(2_000, "characters of an expression", "E201")
 MAX_EXPRESSION_DEPTH = Limit(100, "levels of nesting in an expression", "E201")
 MAX_BITS = Limit(4_096, "bits of a number in an expression", "E203")
-MAX_ITEMS = Limit(10_000, "items of a list in an expression", "E203")
+MAX_ITEMS = Limit(10_000, "items of a list, or characters of a text, that an expression makes", "E203")
 MAX_LINES = Limit(50_000, "lines that are elaborated one by one, iterations that cannot be folded included", "E003")
+MAX_ROWS = Limit(
+    100_000,
+    "rows of a report: lines of the expanded network, equal iterations once; 16 tensors count as a line",
+    "E003",
+)
+MAX_TENSORS = Limit(1_000_000, "inputs, outputs and parameters of the lines that are elaborated", "E003")
+MAX_PATH = Limit(1_000, "characters of the path of a layer", "E003")
+MAX_UNROLLED = Limit(
+    100_000, "rows of a report with `--unroll`, layers of `Network.shapes` and with receptive fields", "E502"
+)
+MAX_INSTANCES = Limit(10_000_000, "operations of a network that is gone through with its repeats unrolled", "E603")
 MAX_BLOCK_DEPTH = Limit(64, "block calls and iterations nested in each other", "E204")
+MAX_STACKED = Limit(1_000, "stacked layers of one recurrent operation", "E104")
+MAX_PIECES = Limit(10_000, "outputs of one operation", "E401")
+MAX_WINDOWS = Limit(10_000, "windows of adaptive pooling along an axis of symbolic size", "E404")
 MAX_TIMES = Limit(100_000_000, "iterations of one `repeat`", "E104")
 MAX_PLANNED_OPERATIONS = Limit(
     10_000, "operations of a planned run; a longer one takes the reference path", "E502", option="--plan reference"

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from netcalc.analysis.cost import Analysis, analyse
+from netcalc.analysis.counting import require_unrolled
 from netcalc.analysis.figures import Cost
 from netcalc.analysis.summary import Summary, summarise
 from netcalc.analysis.walk import instances
@@ -101,7 +102,8 @@ class Network:
 
     @cached_property
     def shapes(self) -> Mapping[str, LayerShapes]:
-        """Shapes of every operation by its full path, repeats unrolled."""
+        """Shapes of every operation by its full path, repeats unrolled; NetcalcError (E502) if there are too many."""
+        require_unrolled(self.program)
         return {
             instance.path: LayerShapes(_shapes(instance.node.inputs), _shapes(instance.node.outputs))
             for instance in instances(self.program)

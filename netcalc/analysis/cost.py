@@ -11,6 +11,7 @@ from functools import cache, cached_property, partial
 from typing import NamedTuple, TypeAlias
 
 from netcalc.analysis.conventions import Convention, convention_named
+from netcalc.analysis.counting import require_unrolled
 from netcalc.analysis.figures import Cost, Use, Weight, Work
 from netcalc.analysis.folding import Instances, Numbers, folded
 from netcalc.dtypes import ITEMSIZE
@@ -96,6 +97,8 @@ class Analysis:
 
     def leaves(self, *, unroll: bool = False) -> Iterator[Row]:
         """Yield every operation in order of execution; unless unrolled, a repeated one stands for all its instances."""
+        if unroll:
+            require_unrolled(self.program)
         yield from self._leaves(self.program.main, _Place(), 1, unroll)
 
     def frontier(self, depth: int, *, unroll: bool = False) -> Iterator[Row]:
@@ -104,6 +107,8 @@ class Analysis:
 
     def tree(self, *, unroll: bool = False) -> tuple[Row, ...]:
         """Return the rows as a tree by path."""
+        if unroll:
+            require_unrolled(self.program)
         return self._tree(self.program.main, _Place(), unroll)
 
     def node(self, node: OpNode) -> Cost:

@@ -14,6 +14,7 @@ from math import gcd, lcm
 from typing import Literal, NamedTuple, TypeAlias
 
 from netcalc.analysis.cost import Row
+from netcalc.analysis.counting import require_unrolled
 from netcalc.analysis.unroll import unroll
 from netcalc.analysis.walk import Instance
 from netcalc.diagnostics import Diagnostic, NetcalcError
@@ -92,8 +93,9 @@ def receptive_fields(program: Program) -> Mapping[str, Fields]:
     """Return the fields of the first output of every operation and call by path, repeats unrolled.
 
     Raises:
-        NetcalcError: E502 if the program has no floating-point input with spatial axes.
+        NetcalcError: E502 if the program has no floating-point input with spatial axes, or too many layers.
     """
+    require_unrolled(program)
     return {path: _fields(states[0]) for path, _, states in traced(program)}
 
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Generic, TypeAlias, TypeVar
 
+from netcalc.analysis.counting import require_visits
 from netcalc.analysis.liveness import dying
 from netcalc.analysis.walk import Instance, instances
 from netcalc.ir import Body, CallNode, Program, Value, join
 
-__all__ = ["Evaluate", "Leave", "operation_count", "unroll"]
+__all__ = ["Evaluate", "Leave", "unroll"]
 
 T = TypeVar("T")
 #: Return the outputs of one operation for its inputs; None is an optional input that is absent.
@@ -30,19 +31,8 @@ def unroll(
     No value is referenced after its last use, and the list of inputs that ``evaluate`` receives is emptied when it
     returns. Repeats run as loops: neither the time before the first operation nor the memory grows with the depth.
     """
+    require_visits(program)
     return _Unrolling(program, evaluate, leave).body(program.main, "", list(inputs))
-
-
-def operation_count(program: Program) -> int:
-    """Return the number of operations in one pass, repeats unrolled."""
-    counts: dict[Body, int] = {}
-
-    def count(body: Body) -> int:
-        if body not in counts:
-            counts[body] = sum(n.times * count(n.body) if isinstance(n, CallNode) else 1 for n in body.nodes)
-        return counts[body]
-
-    return count(program.main)
 
 
 class _Unrolling(Generic[T]):

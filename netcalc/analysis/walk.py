@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple, TypeAlias
 
+from netcalc.analysis.counting import require_visits
 from netcalc.dtypes import DType
 from netcalc.ir import Body, CheckpointEntry, CheckpointMap, OpNode, Program, Tie, dtype_of, join
 from netcalc.opdef import Param
@@ -63,7 +64,8 @@ class _Place(NamedTuple):
 
 
 def instances(program: Program) -> Iterator[Instance]:
-    """Yield every operation in order of execution, repeats unrolled."""
+    """Yield every operation in order of execution, repeats unrolled; NetcalcError (E603) if there are too many."""
+    require_visits(program)
     owners: dict[str, str] = {}  # tied paths only
     yield from _walk(program.main, _Place("", "", _with(program.main, "", ())), owners)
 

@@ -6,8 +6,8 @@ import os
 import sys
 from collections.abc import Iterable
 
+from netcalc.analysis.counting import operation_count
 from netcalc.analysis.memory import Memory, memory
-from netcalc.analysis.unroll import operation_count
 from netcalc.analysis.walk import Instance, instances
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.engine.plan import Plan, PlanMemory

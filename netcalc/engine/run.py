@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias, get_args
 
+from netcalc.analysis.counting import operation_count
 from netcalc.analysis.memory import Memory
-from netcalc.analysis.unroll import operation_count, unroll
+from netcalc.analysis.unroll import unroll
 from netcalc.analysis.walk import Instance
 from netcalc.diagnostics import Diagnostic, NetcalcError, RuleError, did_you_mean
 from netcalc.engine.plan import Plan, PlanMemory

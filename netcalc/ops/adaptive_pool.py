@@ -1,9 +1,11 @@
 """Pooling to a given size."""
 
 from collections.abc import Sequence
+from math import gcd
 from typing import Any
 
 from netcalc.dims import Dim, Poly, UndecidedError, ceil_div, divided, exact_div, product
+from netcalc.limits import MAX_WINDOWS
 from netcalc.opdef import AxisReach, Context, Example, Reach, Term, Window, attr, axes_of, ports
 from netcalc.ops import operation
 from netcalc.ops._windows import OptionalSizes, SpatialOperation
@@ -59,12 +61,18 @@ def _covered(size: Dim, out: Dim) -> Dim:
         return size
     if divides(out, size) is not None:
         return out
-    if isinstance(out, Poly):
+    if isinstance(size, int) and isinstance(out, int):
+        return size + out - gcd(size, out)  # all boundaries but those at whole elements, i·L/out, split an element
+    if isinstance(out, Poly) or out > MAX_WINDOWS:
         raise UndecidedError(f"the overlap of the windows from {size} to {out} elements is undecided")
-    total: Dim = 0
-    for i in range(out):
-        total = total + ceil_div(size * (i + 1), out) - size * i // out
-    return total
+    # the same for a symbolic L: gcd(L, out) is the sum of φ(d) over the divisors d of out that divide L
+    divisors = [d for d in range(1, out + 1) if out % d == 0]
+    return size + sum(_totient(d) * (ceil_div(size, d) - size // d) for d in divisors)
+
+
+def _totient(n: int) -> int:
+    """Return the number of integers from 1 to n without a common divisor with n."""
+    return sum(gcd(i, n) == 1 for i in range(1, n + 1))
 
 
 # -- average ----------------------------------------------------------------------------------------

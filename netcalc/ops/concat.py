@@ -7,6 +7,7 @@ from pydantic import BeforeValidator, WithJsonSchema
 
 from netcalc.dims import Dim, Poly, UndecidedError, ceil_div, divided, equal
 from netcalc.dtypes import promote
+from netcalc.limits import MAX_PIECES
 from netcalc.opdef import (
     Context,
     Example,
@@ -159,7 +160,7 @@ class Chunk(Splitting):
 
     def pieces(self, ctx: Context, size: Dim) -> Sequence[Dim]:
         if divided(size, self.chunks) is not None:
-            return (ctx.size("piece", "size//chunks", size=size, chunks=self.chunks),) * self.chunks
+            return repeated(ctx.size("piece", "size//chunks", size=size, chunks=self.chunks), self.chunks)
         return equal_pieces(size, ctx.size("piece", "ceil_div(size, chunks)", size=size, chunks=self.chunks))
 
 
@@ -168,7 +169,14 @@ def equal_pieces(size: Dim, piece: Dim) -> tuple[Dim, ...]:
     count = divided(size, piece) or ceil_div(size, piece)
     if isinstance(count, Poly):
         raise UndecidedError(f"the number of pieces of {piece} in an axis of {size} is undecided")
-    return (piece,) * (count - 1) + (size - piece * (count - 1),)
+    return (*repeated(piece, count - 1), size - piece * (count - 1))
+
+
+def repeated(piece: Dim, count: int) -> tuple[Dim, ...]:
+    """Return the sizes of so many equal pieces; RuleError if an operation cannot have that many outputs."""
+    if count > MAX_PIECES:
+        raise RuleError(f"over {MAX_PIECES:,} pieces of size {piece}", code=MAX_PIECES.code)
+    return (piece,) * count
 
 
 def same_rank(what: str, inputs: Sequence[TensorType]) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar, Literal
 
 from netcalc.dims import Dim, product
+from netcalc.limits import MAX_STACKED
 from netcalc.opdef import (
     Context,
     Example,
@@ -128,7 +129,7 @@ class _Layers(_Recurrent):
         "(length, batch, in) → output (length, batch, directions·hidden), h_n (layers·directions, batch, hidden)"
     )
 
-    layers: int = attr("number of stacked layers (torch: num_layers)", default=1, ge=1)
+    layers: int = attr("number of stacked layers (torch: num_layers)", default=1, ge=1, le=MAX_STACKED)
     bidirectional: bool = attr(
         "add a reverse direction with weights of its own, and concatenate the outputs", default=False
     )

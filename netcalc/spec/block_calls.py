@@ -103,7 +103,7 @@ def add_call(
         raise Poisoned
     node = CallNode(path, body, tuple(inputs), outputs, 1, start, None, span)
     node.shares = tie_call(node, line, scope, elaboration.main)
-    scope.body.nodes.append(node)
+    elaboration.expansion.add(node, scope.body)
     return node
 
 

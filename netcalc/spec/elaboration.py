@@ -10,6 +10,7 @@ from netcalc.ir import Body, Value
 from netcalc.opdef import Context
 from netcalc.spec.cursor import Cursor
 from netcalc.spec.evaluate import evaluate_expression
+from netcalc.spec.expansion import Expansion
 from netcalc.spec.library import Loaded
 from netcalc.spec.line_syntax import Line
 from netcalc.spec.patches import PatchLog, Pending, patches_of
@@ -34,6 +35,7 @@ class Elaboration:
         self.ctx = ctx
         self.reporter = Reporter()
         self.budget = LineBudget(self.reporter)
+        self.expansion = Expansion(self.reporter)
         self.bodies: dict[Any, Body] = {}  # by block, arguments, input types and freezing
         self.distinct_bodies = DistinctBodies()
         self.patches = patches_of(loaded.cursor)

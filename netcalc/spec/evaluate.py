@@ -9,6 +9,7 @@ from typing import Any
 from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean, written
 from netcalc.dims import Dim, Poly, at_least
 from netcalc.expressions import ExpressionError, parse
+from netcalc.limits import MAX_ITEMS
 from netcalc.spec.cursor import Cursor, within
 
 __all__ = ["evaluate", "evaluate_expression", "evaluate_requirement", "evaluate_size", "names_in", "words_in"]
@@ -114,7 +115,24 @@ def _string(text: str, cursor: Cursor, scope: Mapping[str, Any]) -> Any:
         return _expression(single[1], cursor, scope)
     if text.count("${") != len(_PLACEHOLDER.findall(text)):
         raise NetcalcError(Diagnostic("E201", "'${' without a closing '}'", within(cursor.span, "${", 0, 2)))
-    return _PLACEHOLDER.sub(lambda match: str(_expression(match[1], cursor, scope)), text)
+    return _filled(text, cursor, scope)
+
+
+def _filled(text: str, cursor: Cursor, scope: Mapping[str, Any]) -> str:
+    """Return a text with the values of its placeholders; NetcalcError (E203) if it becomes too long."""
+    parts: list[str] = []
+    length = end = 0
+    for match in _PLACEHOLDER.finditer(text):
+        parts += text[end : match.start()], str(_expression(match[1], cursor, scope))
+        end = match.end()
+        length += len(parts[-2]) + len(parts[-1])
+        if length > MAX_ITEMS:
+            break
+    parts.append(text[end:])
+    if length + len(parts[-1]) > MAX_ITEMS:
+        message = f"a text of over {MAX_ITEMS:,} characters"
+        raise NetcalcError(Diagnostic("E203", message, cursor.span, hint="a value that it contains is too long"))
+    return "".join(parts)
 
 
 def _expression(text: str, cursor: Cursor, scope: Mapping[str, Any]) -> Any:

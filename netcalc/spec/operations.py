@@ -62,7 +62,7 @@ def elaborate_operation(
         raise Poisoned
     node = _build(elaboration, op, inputs, path, line.target_span)
     node.ties, node.computed = tie_operation(node, line, scope, elaboration.main), computed
-    scope.body.nodes.append(node)
+    elaboration.expansion.add(node, scope.body)
     ports = [port.name for port in declared.outputs]
     if declared.outputs[0].variadic:
         ports = [str(i) for i in range(len(node.outputs))]
@@ -134,7 +134,7 @@ def add_operation(
     """Append an operation that no line applies to the scope's body and return its node."""
     scope.body.paths[path] = span
     node = _build(elaboration, op, inputs, path, span)
-    scope.body.nodes.append(node)
+    elaboration.expansion.add(node, scope.body)
     return node
 
 

@@ -66,6 +66,7 @@ class PartialBody:
     visible: int | None = None  # number of nodes that paths lead to, while a repeat adds its iterations
     copies: Copies = field(default_factory=dict)
     inlined: list[CheckpointEntry] = field(default_factory=list)  # of inlined blocks
+    rows: int = 0  # of reports, those of called bodies included
 
     def capture(self, name: str, value: Value) -> Value:
         """Return the input that stands for a value of the outer scope, added at its first use."""

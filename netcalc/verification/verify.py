@@ -15,7 +15,8 @@ import numpy as np
 
 from netcalc.analysis.conventions import CONVENTIONS
 from netcalc.analysis.cost import Analysis
-from netcalc.analysis.unroll import operation_count, unroll
+from netcalc.analysis.counting import operation_count
+from netcalc.analysis.unroll import unroll
 from netcalc.analysis.walk import Instance
 from netcalc.dims import integer
 from netcalc.engine.preflight import reference_memory

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from netcalc.analysis.cost import analyse
-from netcalc.analysis.unroll import operation_count, unroll
+from netcalc.analysis.counting import operation_count
+from netcalc.analysis.unroll import unroll
 from netcalc.analysis.walk import Instance, instances
 from netcalc.diagnostics import NetcalcError
 from netcalc.engine import preflight

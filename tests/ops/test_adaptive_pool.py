@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import netcalc
 from netcalc.diagnostics import RuleError
 from netcalc.dims import UndecidedError, symbol
 from tests.ops.harness import case_ids, execute, truth_case
@@ -95,3 +96,26 @@ def test_an_undecided_overlap_of_windows_is_an_error() -> None:
 def test_a_wrong_rank_is_an_error() -> None:
     with pytest.raises(RuleError, match="takes an input of 3 or 4 dimensions, and this one has 5"):
         predict("global_avg_pool2d", {}, (1, 2, 3, 4, 5))
+
+
+@pytest.mark.parametrize(("size", "out"), [(10, 4), (12, 8), (7, 7), (7, 21), (30, 12), (1, 5), (97, 64), (5, 1)])
+def test_the_overlap_of_windows_is_that_of_the_windows_one_by_one(size: int, out: int) -> None:
+    windows = [range(i * size // out, -((-(i + 1) * size) // out)) for i in range(out)]
+    net = netcalc.loads(f"netcalc: 1\ninputs: {{x: [1, 1, {size}]}}\nlayers: [adaptive_max_pool1d: {out}]\n")
+    assert net.flops == sum(map(len, windows)) - out
+    if out > 1:
+        symbolic = netcalc.loads(
+            f"netcalc: 1\ndims: {{n: 40}}\ninputs: {{x: [1, 1, n]}}\nlayers: [adaptive_max_pool1d: {out}]\n",
+            symbolic=["n"],
+        )
+        assert symbolic.specialise(n=size).flops == symbolic.flops.at({"n": size}) == net.flops
+
+
+@pytest.mark.parametrize("name", ["avg", "max"])
+@pytest.mark.parametrize("axes", [1, 2, 3])
+def test_very_many_windows_are_counted_without_a_loop(name: str, axes: int) -> None:
+    sizes = ", ".join(["40"] * axes)
+    spec = f"netcalc: 1\ninputs: {{x: [1, 1, {sizes}]}}\nlayers: [adaptive_{name}_pool{axes}d: 1000000007]\n"
+    covered = 40 + 1_000_000_007 - 1
+    reductions = covered**axes - 1_000_000_007**axes
+    assert netcalc.loads(spec).flops == reductions + (1_000_000_007**axes if name == "avg" else 0)

@@ -51,6 +51,17 @@ CODES: dict[str, str] = {
     "W102": "former name",
 }
 
+#: Every exit code of a command, with its meaning.
+EXIT_CODES: dict[int, str] = {
+    0: "success; also if the reader of a pipe closes it early",
+    1: "a check failed: `netcalc verify` found a difference",
+    2: "invalid input: a spec, a setting, an option or a file; also output that cannot be written",
+    70: "a bug in netcalc; `netcalc --debug …` or `NETCALC_DEBUG=1` shows the traceback",
+    129: "ended by SIGHUP, the loss of the terminal",
+    130: "interrupted",
+    143: "ended by SIGTERM",
+}
+
 
 class Span(NamedTuple):
     """A place in a spec: a range of one line of a file, or a path in a document given as data.

@@ -1,7 +1,7 @@
 """The command line.  ``main`` runs a command and returns the exit code; ``script`` is the installed entry point.
 
-Exit codes: 0 success; 1 a check failed; 2 bad input, also a wrong option; 70 a bug in netcalc; 130 interrupted.
-It is not an error if the reader of the output closes the pipe early (``netcalc ops | head``).
+``netcalc.diagnostics.EXIT_CODES`` describes the exit codes.  It is not an error if the reader of the output closes the
+pipe early (``netcalc ops | head``).
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import gc
 import os
 import sys
 from collections.abc import Sequence
-from contextlib import suppress
 from typing import TYPE_CHECKING, NoReturn
 
 if TYPE_CHECKING:
@@ -26,36 +25,50 @@ EXIT_INTERRUPTED = 130
 
 def script() -> NoReturn:
     """Run the command of the process and end it at once, without freeing every object."""
-    code = main()
-    for stream in (sys.stdout, sys.stderr):
-        with suppress(OSError):
-            stream.flush()
-    os._exit(code)
+    os._exit(main())
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command that the arguments name; return its exit code."""
+    from netcalc.cli.streams import open_closed_streams, standard_streams
+
     arguments = list(sys.argv[1:] if arguments is None else arguments)
     # start quickly: no garbage collection in a short process, no search for plugins in every installed package
     gc.set_threshold(1_000_000, 50, 50)
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
-    _use_utf8()
-    try:
+    open_closed_streams()
+    with standard_streams():
         return _exit_code(arguments)
-    except BrokenPipeError:
-        _close_quietly()
-        return 0
 
 
 def _exit_code(arguments: list[str]) -> int:
-    """Run a command, report its errors and return its exit code; BrokenPipeError if the output pipe is closed."""
+    """Run a command, report its errors and return its exit code."""
+    from netcalc.cli.streams import OutputClosedError, OutputError, discard_output
+    from netcalc.diagnostics import Diagnostic
+
+    try:
+        code = _reported(arguments)
+        sys.stdout.flush()
+        return code
+    except OutputClosedError:
+        discard_output()
+        return 0
+    except OutputError as error:
+        _print_diagnostics((Diagnostic("E502", f"standard output cannot be written: {error}"),))
+        discard_output()
+        return EXIT_INPUT
+    finally:
+        sys.stderr.flush()
+
+
+def _reported(arguments: list[str]) -> int:
+    """Run a command and return its exit code, after a report of its errors."""
+    from netcalc.cli.streams import OutputClosedError, OutputError
     from netcalc.diagnostics import Diagnostic, NetcalcError
 
     try:
-        code = _run(arguments)
-        sys.stdout.flush()
-        return code
-    except BrokenPipeError:
+        return _run(arguments)
+    except (OutputClosedError, OutputError):
         raise
     except NetcalcError as error:
         return _report_diagnostics(error.diagnostics, arguments)
@@ -78,6 +91,8 @@ def _run(arguments: list[str]) -> int:
         result = typer.main.get_command(app)(arguments, prog_name="netcalc", standalone_mode=False)
     except typer.Abort:
         raise KeyboardInterrupt from None
+    except SystemExit as end:  # of the completion of shells
+        result = end.code
     except usage_error as error:
         from netcalc.diagnostics import Diagnostic, NetcalcError
 
@@ -113,19 +128,34 @@ def _help_hint(error: Exception) -> str:
 
 def _report_diagnostics(diagnostics: Sequence[Diagnostic], arguments: Sequence[str]) -> int:
     """Write diagnostics to standard error, or with ``--format json`` as a record to standard output."""
+    from netcalc.cli.streams import OutputClosedError, OutputError
+
     if _wants_json(arguments):
         import json
 
+        from netcalc.cli.output import write
         from netcalc.records.errors import errors_record
+        from netcalc.render.escapes import json_text
 
-        print(json.dumps(errors_record(diagnostics), indent=2, ensure_ascii=False), flush=True)
+        text = json.dumps(errors_record(diagnostics), indent=2, ensure_ascii=False)
+        try:
+            write(map(json_text, text.split("\n")))
+            sys.stdout.flush()
+        except OutputClosedError:
+            pass
+        except OutputError:
+            _print_diagnostics(diagnostics)
     else:
-        from netcalc.render.diagnostics import render_diagnostics
-        from netcalc.render.text import terminal_of
-
         sys.stdout.flush()
-        print(render_diagnostics(diagnostics, terminal_of(sys.stderr)), file=sys.stderr)
+        _print_diagnostics(diagnostics)
     return EXIT_INPUT
+
+
+def _print_diagnostics(diagnostics: Sequence[Diagnostic]) -> None:
+    from netcalc.render.diagnostics import render_diagnostics
+    from netcalc.render.text import terminal_of
+
+    print(render_diagnostics(diagnostics, terminal_of(sys.stderr)), file=sys.stderr)
 
 
 def _report_bug(arguments: list[str]) -> int:
@@ -147,23 +177,3 @@ def _report_bug(arguments: list[str]) -> int:
 def _wants_json(arguments: Sequence[str]) -> bool:
     pairs = zip(arguments, [*arguments[1:], ""], strict=True)
     return any(a == "--format=json" or (a in ("--format", "-f") and b == "json") for a, b in pairs)
-
-
-def _use_utf8() -> None:
-    """Switch a stream to UTF-8 if its encoding lacks the characters of tables and shapes."""
-    for stream in (sys.stdout, sys.stderr):
-        try:
-            "×→├─".encode(stream.encoding or "ascii")
-        except (LookupError, UnicodeEncodeError):
-            reconfigure = getattr(stream, "reconfigure", None)
-            if reconfigure is not None:
-                reconfigure(encoding="utf-8")
-
-
-def _close_quietly() -> None:
-    """Redirect standard output to the null device, so that the interpreter does not report the closed pipe at exit."""
-    try:
-        null = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(null, sys.stdout.fileno())
-    except OSError:
-        pass

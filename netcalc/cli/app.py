@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from netcalc.cli.output import write
 from netcalc.version import __version__
 
 __all__ = ["COMMANDS", "app"]
@@ -66,7 +67,7 @@ app = typer.Typer(
 
 def _version(requested: bool) -> None:
     if requested:
-        print(f"netcalc {__version__}")
+        write([f"netcalc {__version__}"])
         raise typer.Exit
 
 
@@ -80,4 +81,4 @@ def root(
 ) -> None:
     """Exact shapes, parameters, operation counts and memory of neural-network architectures."""
     if ctx.invoked_subcommand is None:
-        print(ctx.get_help())
+        write([ctx.get_help()])

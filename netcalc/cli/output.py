@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
 from typing import Any
 
 from netcalc.diagnostics import Diagnostic, NetcalcError
+from netcalc.render.escapes import json_text, outgoing
 from netcalc.render.text import PLAIN, Terminal, terminal_of
 
 __all__ = ["json_lines", "print_warnings", "terminal_for", "write"]
@@ -24,14 +24,13 @@ def terminal_for(output: str | None, *, wide: bool = False) -> Terminal:
 def write(lines: Iterable[str], output: str | None = None) -> None:
     """Write lines; NetcalcError (E502) if the file cannot be written."""
     if output is None:
-        with suppress(BrokenPipeError):  # main handles the closed pipe at its flush; click would exit with 1
-            sys.stdout.writelines(line + "\n" for line in lines)
+        sys.stdout.writelines(line + "\n" for line in lines)
         return
     from netcalc.files import replacing
 
     try:
         with replacing(output) as path, path.open("w", encoding="utf-8", newline="\n") as file:
-            file.writelines(line + "\n" for line in lines)
+            file.writelines(outgoing(line + "\n", styled=False) for line in lines)
     except OSError as error:
         message = f"--output {output} cannot be written: {(error.strerror or str(error)).lower()}"
         raise NetcalcError(Diagnostic("E502", message)) from None
@@ -93,4 +92,4 @@ def _separated(items: Iterable[str]) -> Iterator[str]:
 def _json(value: Any) -> str:
     import json  # not needed for tables
 
-    return json.dumps(value, ensure_ascii=False, allow_nan=False)
+    return json_text(json.dumps(value, ensure_ascii=False, allow_nan=False))

@@ -125,7 +125,7 @@ def command(
 
 
 def _lines(
-    result: RunResult, selection: Selection, format_: options.TextFormat, origin: str, wide: bool
+    result: RunResult, selection: Selection, format_: options.TextFormat, origin: Sequence[str], wide: bool
 ) -> Iterable[str]:
     """The lines of the result in the chosen format."""
     from netcalc.cli.output import json_lines, terminal_for
@@ -171,8 +171,8 @@ def _csv(result: RunResult, outputs: tuple[TraceRow, ...], layers: Sequence[Laye
     return table_csv(table)
 
 
-def _origin(program: Program, arrays: Mapping[str, Any], weights: Sequence[str], seed: int) -> str:
-    """A sentence that says which inputs and weights were drawn and which were read."""
+def _origin(program: Program, arrays: Mapping[str, Any], weights: Sequence[str], seed: int) -> list[str]:
+    """Lines that say which inputs and weights were drawn and which were read, and the mode unless it is the default."""
     from netcalc.analysis.notes import TRAINING_MODE
     from netcalc.analysis.walk import parameters
 
@@ -183,7 +183,7 @@ def _origin(program: Program, arrays: Mapping[str, Any], weights: Sequence[str],
     elif next(parameters(program), None) is not None:
         parts.append(f"weights drawn with seed {seed}")
     origin = f"{program.name}: {'; '.join(parts) or 'nothing drawn'}"
-    return f"{origin}\n{TRAINING_MODE}" if program.training else origin
+    return [origin, TRAINING_MODE] if program.training else [origin]
 
 
 def _read_inputs(texts: list[str]) -> dict[str, Any]:

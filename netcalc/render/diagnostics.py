@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from netcalc.diagnostics import Diagnostic, Related, Span, written
-from netcalc.render.text import PLAIN, Terminal, clean, padded, width_of
+from netcalc.render.escapes import clean
+from netcalc.render.text import PLAIN, Terminal, padded, width_of
 
 __all__ = ["render_diagnostic", "render_diagnostics"]
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple, TypeAlias
 
+from netcalc.render.escapes import clean, markup
 from netcalc.render.table import Table
-from netcalc.render.text import PLAIN, Terminal, clean, fill
+from netcalc.render.text import PLAIN, Terminal, fill
 
 __all__ = ["Line", "Page", "Paragraph", "page_html", "page_markdown", "page_text"]
 
@@ -40,7 +41,7 @@ def page_text(page: Page, terminal: Terminal = PLAIN) -> Iterator[str]:
         if isinstance(part, Table):
             yield table_text(part, terminal)
         else:
-            yield from (line.text if part.verbatim else _line(line, terminal) for line in part.lines)
+            yield from (clean(line.text) if part.verbatim else _line(line, terminal) for line in part.lines)
 
 
 def page_markdown(page: Page) -> Iterator[str]:
@@ -53,7 +54,7 @@ def page_markdown(page: Page) -> Iterator[str]:
         if isinstance(part, Table):
             yield from table_markdown(part)
         else:
-            *lines, last = (clean(line.lead + line.text) for line in part.lines)
+            *lines, last = (markup(line.lead + line.text) for line in part.lines)
             yield from (f"{line}  " for line in lines)
             yield last
 
@@ -67,7 +68,7 @@ def page_html(page: Page) -> str:
     parts = [
         table_html(part)
         if isinstance(part, Table)
-        else f"<p>{'<br>'.join(escape(line.lead + line.text) for line in part.lines)}</p>"
+        else f"<p>{'<br>'.join(escape(clean(line.lead + line.text)) for line in part.lines)}</p>"
         for part in page
     ]
     return f"<div>{''.join(parts)}</div>"

@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from time import monotonic
 from typing import TYPE_CHECKING, TextIO
 
-from netcalc.render.text import clean
+from netcalc.render.escapes import clean
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
@@ -24,7 +24,8 @@ class Progress(ExitStack):
 
     def __init__(self, stream: TextIO | None = None) -> None:
         super().__init__()
-        self._stream = stream or sys.stderr
+        # a line of progress moves the cursor, which sys.stderr does not pass on during a command
+        self._stream = stream or sys.__stderr__ or sys.stderr
         self._next = monotonic() + _DELAY if self._stream.isatty() else math.inf
         self._bar: Bar | None = None
 

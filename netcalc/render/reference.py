@@ -9,7 +9,7 @@ from importlib import import_module
 from netcalc import ops
 from netcalc.analysis.block_reference import BLOCKS, block_reference, listed_block
 from netcalc.analysis.reference import about
-from netcalc.diagnostics import CODES
+from netcalc.diagnostics import CODES, EXIT_CODES
 from netcalc.limits import limits
 from netcalc.render.blocks import block_markdown
 from netcalc.render.operations import operation_markdown
@@ -81,11 +81,10 @@ def _errors() -> Iterator[str]:
         yield ""
     yield "| exit code | meaning |"
     yield "|:--|:--|"
-    yield "| 0 | success |"
-    yield "| 1 | a check failed: `netcalc verify` found a difference |"
-    yield "| 2 | invalid input: a spec, an option or a file |"
-    yield "| 70 | a bug in netcalc; `netcalc --debug` shows the traceback |"
-    yield "| 130 | interrupted |"
+    yield from (f"| {code} | {meaning} |" for code, meaning in EXIT_CODES.items())
+    yield ""
+    yield "A file is written as a whole or not at all: it keeps its content if the command ends with another code than"
+    yield "0 or 1."
 
 
 def _limits() -> Iterator[str]:

@@ -9,7 +9,6 @@ from netcalc.render.numbers import bytes_text
 from netcalc.render.page import Line, Page, Paragraph
 from netcalc.render.profile import profile_page
 from netcalc.render.table import ALWAYS, Column, Row, Table
-from netcalc.render.text import clean
 
 if TYPE_CHECKING:
     from netcalc.engine.profile import LayerTime
@@ -40,23 +39,24 @@ _STATISTICS = {"mean": ALWAYS, "std": 50, "min": 40, "max": 40}
 def run_page(
     result: RunResult,
     outputs: Sequence[TraceRow],
-    origin: str,
+    origin: Sequence[str],
     width: int | None,
     layers: Sequence[LayerTime],
     omitted: int = 0,
 ) -> Page:
     """Page of a run: statistics of traced tensors and outputs, numbers of small outputs, memory or profile.
 
-    ``layers`` are the layers of the profile to show; ``omitted`` is the number of traced tensors left out.
+    ``origin`` are lines on inputs and weights.  ``layers`` are the layers of the profile to show; ``omitted`` is the
+    number of traced tensors left out.
     """
-    yield Paragraph([Line(text) for text in origin.splitlines()])
+    yield Paragraph([Line(text) for text in origin])
     if result.trace:
         yield statistics_table("trace", result.trace)._replace(omitted=omitted)
     yield statistics_table("output", outputs)
     for name, array in result.outputs.items():
         if array.size <= _FEW:
             numbers = _numbers(array, width or _WIDTH)
-            yield Paragraph([Line(f"{clean(name)} ="), *map(Line, numbers.split("\n"))], verbatim=True)
+            yield Paragraph([Line(f"{name} ="), *map(Line, numbers.split("\n"))], verbatim=True)
     if result.profile is not None:
         yield from profile_page(result.profile, layers)
     else:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from html import escape
 
 from netcalc.render.cells import text_writer
+from netcalc.render.escapes import clean
 from netcalc.render.numbers import repeated
 from netcalc.render.table import LEFT_ALIGNED, Table
 from netcalc.render.tree import tree_rows
@@ -28,7 +29,9 @@ def table_html(table: Table) -> str:
 
     def element(tag: str, filled: Iterable[str]) -> str:
         values = list(filled)
-        return "<tr>" + "".join(f'<{tag} style="{styles[i]}">{escape(values[i])}</{tag}>' for i in shown) + "</tr>"
+        return (
+            "<tr>" + "".join(f'<{tag} style="{styles[i]}">{escape(clean(values[i]))}</{tag}>' for i in shown) + "</tr>"
+        )
 
     body = "".join(element("td", line) for line in cells)
     return f"<table><thead>{element('th', (c.title for c in table.columns))}</thead><tbody>{body}</tbody></table>"

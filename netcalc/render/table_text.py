@@ -12,10 +12,11 @@ from itertools import zip_longest
 
 from netcalc.dims import Poly
 from netcalc.render.cells import text_writer
+from netcalc.render.escapes import clean
 from netcalc.render.numbers import NO_TERM, repeated
 from netcalc.render.shorten import shorten_middle, shorten_path, shorten_shapes
 from netcalc.render.table import ALWAYS, LEFT_ALIGNED, Column, Table, rows_shown
-from netcalc.render.text import PLAIN, Terminal, clean, fill, width_of
+from netcalc.render.text import PLAIN, Terminal, fill, width_of
 from netcalc.render.tree import compact_margin, flat_rows, tree_rows
 
 __all__ = ["table_text"]

@@ -1,12 +1,12 @@
-"""Text for terminals and files: colours, widths, line breaks, and escaped control characters."""
+"""Text for terminals and files: colours, widths and line breaks."""
 
 from __future__ import annotations
 
 import os
 from typing import NamedTuple, TextIO
-from unicodedata import category, combining, east_asian_width
+from unicodedata import category, east_asian_width
 
-__all__ = ["PLAIN", "Terminal", "clean", "fill", "padded", "terminal_of", "width_of"]
+__all__ = ["PLAIN", "Terminal", "fill", "padded", "terminal_of", "width_of"]
 
 _STYLES = {
     "bold": "1",
@@ -42,7 +42,7 @@ def terminal_of(stream: TextIO) -> Terminal:
     """
     interactive = stream.isatty()
     columns = os.environ.get("COLUMNS", "")
-    width = int(columns) if columns.isdigit() and int(columns) > 0 else None
+    width = int(columns) if columns.isascii() and columns.isdigit() and len(columns) < 10 and int(columns) else None
     if width is None and interactive:
         try:
             width = os.get_terminal_size(stream.fileno()).columns or None
@@ -52,22 +52,11 @@ def terminal_of(stream: TextIO) -> Terminal:
     return Terminal(color and not os.environ.get("NO_COLOR"), width)
 
 
-def clean(text: str) -> str:
-    """Escape control characters, so that user text cannot control the terminal.
-
-    >>> clean("a\\x1b[31mb\\n")
-    'a\\\\x1b[31mb\\\\n'
-    """
-    if text.isprintable():
-        return text
-    return "".join(c if category(c)[0] != "C" else c.encode("unicode_escape").decode() for c in text)
-
-
 def width_of(text: str) -> int:
-    """Number of terminal columns that a text without styles takes."""
+    """Number of terminal columns that a clean text without styles takes."""
     if not text or max(text) < "\u0300":  # below, no character is combining or wide
         return len(text)
-    return sum(0 if combining(c) else 2 if east_asian_width(c) in "WF" else 1 for c in text)
+    return sum(0 if category(c) in ("Mn", "Me") else 2 if east_asian_width(c) in "WF" else 1 for c in text)
 
 
 def padded(text: str, width: int, *, right: bool = False) -> str:

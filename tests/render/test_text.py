@@ -13,9 +13,10 @@ from netcalc.cli.output import json_lines
 from netcalc.diagnostics import Diagnostic, Span
 from netcalc.dims import symbol
 from netcalc.render.diagnostics import render_diagnostic
+from netcalc.render.escapes import clean
 from netcalc.render.numbers import bytes_text, exact, measured, shape_text, shapes_text, share, short, work
 from netcalc.render.progress import Progress
-from netcalc.render.text import Terminal, clean, fill, padded, terminal_of, width_of
+from netcalc.render.text import Terminal, fill, padded, terminal_of, width_of
 from netcalc.tensor_type import TensorType
 
 

@@ -1,0 +1,135 @@
+"""Standard streams that are closed, full, or lack characters."""
+
+from __future__ import annotations
+
+import errno
+import io
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from netcalc.cli import main
+
+ROOT = Path(__file__).parent.parent.parent
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
+POSIX = pytest.mark.skipif(sys.platform == "win32", reason="needs a POSIX shell")
+
+COMMANDS = [
+    [],
+    ["--help"],
+    ["--version"],
+    ["summary", "--help"],
+    *([command, "mlp", "--format", form] for command in ("summary", "explain") for form in ("table", "json", "csv")),
+    *(["specs", "mlp", "--format", form] for form in ("table", "markdown")),
+    *(["ops", "relu", "--format", form] for form in ("table", "json", "markdown")),
+    ["compare", "mlp", "alexnet"],
+    ["run", "mlp"],
+    ["verify", "mlp", "--format", "json"],
+    ["specs", "mlp", "--yaml"],
+    ["schema"],
+    ["init", "-"],
+]
+
+
+class Failing(io.RawIOBase):
+    """A device that refuses what is written to it."""
+
+    def __init__(self, error: int) -> None:
+        self.error = error
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: object) -> int:
+        raise OSError(self.error, os.strerror(self.error))
+
+
+def failing(error: int) -> io.TextIOWrapper:
+    return io.TextIOWrapper(io.BufferedWriter(Failing(error), 512), encoding="utf-8")
+
+
+def ran(command: str) -> tuple[int, str, str]:
+    """Run ``netcalc`` in a shell; return its exit code and what it wrote."""
+    command = command.replace("netcalc", f"{sys.executable} -m netcalc")
+    done = subprocess.run(["bash", "-c", command], env=ENVIRONMENT, capture_output=True, text=True, timeout=60)
+    return done.returncode, done.stdout, done.stderr
+
+
+@pytest.mark.parametrize("arguments", COMMANDS, ids=" ".join)
+def test_a_full_standard_output_is_one_diagnostic(
+    arguments: list[str], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("netcalc.cli.streams.discard_output", lambda: None)
+    monkeypatch.setattr(sys, "stdout", failing(errno.ENOSPC))
+    assert main(arguments) == 2
+    text = os.strerror(errno.ENOSPC).lower()
+    assert capfd.readouterr().err == f"error[E502]: standard output cannot be written: {text}\n"
+
+
+@pytest.mark.parametrize("arguments", COMMANDS, ids=" ".join)
+def test_a_reader_that_has_gone_is_no_error(
+    arguments: list[str], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("netcalc.cli.streams.discard_output", lambda: None)
+    monkeypatch.setattr(sys, "stdout", failing(errno.EPIPE))
+    assert main(arguments) == 0
+    assert capfd.readouterr().err == ""
+
+
+def test_errors_that_cannot_be_printed_keep_their_exit_code(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    for error in (errno.ENOSPC, errno.EPIPE, errno.EBADF):
+        for arguments, code in ((["summary", "nothing-like-it"], 2), (["summary", "--no"], 2), (["verify", "mlp"], 0)):
+            monkeypatch.setattr(sys, "stderr", failing(error))
+            assert main(arguments) == code
+    monkeypatch.undo()
+    monkeypatch.setattr("netcalc.cli.streams.discard_output", lambda: None)
+    monkeypatch.setattr(sys, "stdout", failing(errno.ENOSPC))
+    capfd.readouterr()
+    assert main(["summary", "nothing-like-it", "--format", "json"]) == 2
+    assert capfd.readouterr().err.startswith("error[E005]: ")
+
+
+@POSIX
+def test_closed_streams() -> None:
+    closed = "error[E502]: standard output cannot be written: it is closed\n"
+    assert ran("netcalc summary mlp >&-") == (2, "", closed)
+    assert ran("netcalc --help >&-") == (2, "", closed)
+    assert ran("netcalc summary mlp <&- >&- 2>&-") == (2, "", "")
+    assert ran("netcalc summary nothing-like-it >&- 2>&-") == (2, "", "")
+    assert ran("netcalc shapes mlp 2>&- <&-")[0] == 0
+
+
+@POSIX
+def test_a_file_is_written_though_the_standard_output_is_closed(tmp_path: Path) -> None:
+    file = tmp_path / "summary.json"
+    assert ran(f"netcalc summary mlp --format json -o {file} >&-") == (0, "", "")
+    assert json.loads(file.read_text())["schema"] == "netcalc/summary/1"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_dev_full() -> None:
+    full = "error[E502]: standard output cannot be written: no space left on device\n"
+    assert ran("netcalc summary mlp > /dev/full") == (2, "", full)
+    assert ran("netcalc summary mlp > /dev/full 2> /dev/full") == (2, "", "")
+
+
+@POSIX
+def test_a_closed_pipe_is_quiet() -> None:
+    assert ran("netcalc summary --help | head -0; echo ${PIPESTATUS[0]}") == (0, "0\n", "")
+
+
+def test_characters_that_the_encoding_of_a_stream_lacks_are_escaped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spec = tmp_path / "spec.yaml"
+    spec.write_text("netcalc: 1\nabout: שלום\ninputs: {x: [1, 8]}\nlayers: [relu]\n", encoding="utf-8")
+    written = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written, encoding="gbk"))
+    assert main(["shapes", str(spec)]) == 0
+    assert "\\u05e9" in written.getvalue().decode("gbk")

@@ -139,7 +139,8 @@ def test_symbolic_sizes_agree_with_integers(name: str) -> None:
     assert all(value_at(one.count, sizes) == other.count for one, other in terms)
 
 
-numbers = st.floats(-3, 3, allow_subnormal=False)
+# a smaller number is zero in single precision
+numbers = st.floats(-3, 3, allow_subnormal=False).filter(lambda number: number == 0 or abs(number) > 1e-30)
 attributes = st.one_of(
     st.tuples(st.sampled_from(EVERY), st.just({})),
     st.tuples(st.just("leaky_relu"), st.fixed_dictionaries({"negative_slope": numbers})),

@@ -1,0 +1,45 @@
+"""Broadcasting and conversion of operands, as NumPy and PyTorch define them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from netcalc.numerics.numpy_dtypes import numpy_dtype
+from netcalc.verification.references import Array, Shape
+from netcalc.verification.references._promotion import result_type
+
+
+def broadcast_shape(*arrays: Array) -> Shape:
+    """Return the shape to which arrays broadcast."""
+    return np.broadcast_shapes(*(array.shape for array in arrays))
+
+
+def broadcast_element(x: Array, index: Shape) -> Any:
+    """Return the element of an array at an index of the shape to which it broadcasts, as a Python number."""
+    own = index[len(index) - x.ndim :]
+    return x[tuple(0 if size == 1 else place for size, place in zip(x.shape, own, strict=True))].item()
+
+
+def folded_type(arrays: Sequence[Array], *numbers: Any) -> str:
+    """Return the element type of arithmetic on arrays from left to right, and then on numbers."""
+    first, *others = arrays
+    so_far: Any = first
+    for array in others:
+        name = result_type(so_far, array)
+        so_far = SimpleNamespace(dtype=SimpleNamespace(name=name), ndim=max(so_far.ndim, array.ndim))
+    return result_type(so_far, *numbers)
+
+
+def converted(value: Any, dtype: str) -> Any:
+    """Return a number in an element type, as a Python number; whole numbers wrap around as in two's complement."""
+    if dtype == "bool":
+        return value != 0
+    if "int" in dtype:
+        bits = int(dtype.lstrip("uint"))
+        wrapped = int(value) % 2**bits
+        return wrapped - 2**bits if dtype[0] == "i" and wrapped >= 2 ** (bits - 1) else wrapped
+    return np.asarray(float(value)).astype(numpy_dtype(dtype)).item()

@@ -1,0 +1,72 @@
+"""References of :mod:`netcalc.ops.activation`; formulas of their papers and of torch.nn."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from netcalc.verification.references import Array, Attributes, Expected, reference
+from netcalc.verification.references._elementwise import FORMULAS, Formula, float_functions, normal_cdf, sigmoid
+
+
+def gelu(op: Attributes, x: Any) -> Any:
+    """Return x·Φ(x), or its tanh approximation (Hendrycks & Gimpel 2016, arXiv:1606.08415)."""
+    if op.approximate == "tanh":
+        return x * sigmoid(2 * math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))
+    return x * normal_cdf(x)
+
+
+def _elu(x: Any, alpha: float, width: float = 1) -> Any:
+    return x if x > 0 else alpha * (np.exp(x / width) - 1)
+
+
+def _selu_constants() -> tuple[float, float]:
+    """Return scale and alpha that keep mean 0 and variance 1 of normal inputs (arXiv:1706.02515, section 2)."""
+    below = math.exp(0.5) * normal_cdf(-1) - 0.5  # mean of exp(x) − 1 over x < 0
+    alpha = -1 / math.sqrt(2 * math.pi) / below
+    squares = math.exp(2) * normal_cdf(-2) - 2 * math.exp(0.5) * normal_cdf(-1) + 0.5
+    return 1 / math.sqrt(0.5 + alpha**2 * squares), alpha
+
+
+_SCALE, _ALPHA = _selu_constants()
+
+
+def _softplus(op: Attributes, x: Any) -> Any:
+    scaled = op.beta * x
+    return x if scaled > op.threshold else np.logaddexp(0, scaled) / op.beta
+
+
+def _limited(x: Any, low: float, high: float) -> Any:
+    return low if x < low else high if x > high else x
+
+
+_FORMULAS: dict[str, Formula] = {
+    "elu": lambda op, x: _elu(x, op.alpha),
+    "selu": lambda op, x: _SCALE * _elu(x, _ALPHA),
+    "celu": lambda op, x: _elu(x, op.alpha, op.alpha),
+    "gelu": gelu,
+    "quick_gelu": lambda op, x: x * sigmoid(1.702 * x),
+    "silu": lambda op, x: x * sigmoid(x),
+    "mish": lambda op, x: x * np.tanh(np.logaddexp(0, x)),
+    "hardswish": lambda op, x: x * _limited(x / 6 + 0.5, 0, 1),
+    "hardsigmoid": lambda op, x: _limited(x / 6 + 0.5, 0, 1),
+    "hardtanh": lambda op, x: _limited(x, op.min, op.max),
+    "sigmoid": lambda op, x: sigmoid(x),
+    "logsigmoid": lambda op, x: -np.logaddexp(0, -x),
+    "tanh": lambda op, x: np.sinh(x) / np.cosh(x) if abs(x) < 20 else np.sign(x),
+    "tanhshrink": lambda op, x: x - np.tanh(x),
+    "hardshrink": lambda op, x: 0.0 if -op.lambd <= x <= op.lambd else x,
+    "softshrink": lambda op, x: x - _limited(x, -op.lambd, op.lambd),
+    "threshold": lambda op, x: x if x > op.threshold else op.value,
+    "softplus": _softplus,
+    "softsign": lambda op, x: x / (1 + abs(x)),
+}
+FORMULAS.update(_FORMULAS)
+float_functions(*_FORMULAS)
+
+
+@reference("identity")
+def identity(op: Attributes, x: Array) -> Expected:
+    return Expected(x.shape, x.dtype.name, lambda index: x[index])

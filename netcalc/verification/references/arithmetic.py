@@ -1,0 +1,92 @@
+"""References of :mod:`netcalc.ops.arithmetic`, by Python's own arithmetic."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from netcalc.verification.references import Array, Attributes, Expected, Shape, Value, reference
+from netcalc.verification.references._broadcast import broadcast_element, broadcast_shape, converted, folded_type
+
+
+def _numbers(op: Attributes) -> list[Any]:
+    return [] if op.value is None else [op.value]
+
+
+def _operands(op: Attributes, arrays: list[Array], index: Shape) -> list[Any]:
+    return [broadcast_element(x, index) for x in arrays] + _numbers(op)
+
+
+def _least(values: list[Any]) -> Any:
+    return math.nan if any(v != v for v in values) else min(values)
+
+
+def _largest(values: list[Any]) -> Any:
+    return math.nan if any(v != v for v in values) else max(values)
+
+
+def _product(values: list[Any]) -> Any:
+    return reduce(lambda a, b: np.float64(a) * b if isinstance(a, float) or isinstance(b, float) else a * b, values)
+
+
+_VARIADIC: dict[str, Callable[[list[Any]], Any]] = {
+    "add": sum,
+    "mul": _product,
+    "minimum": _least,
+    "maximum": _largest,
+}
+
+
+@reference(*_VARIADIC)
+def variadic(op: Attributes, *inputs: Array | None) -> Expected:
+    arrays = [x for x in inputs if x is not None]
+    dtype = folded_type(arrays, *_numbers(op))
+
+    def at(index: Shape) -> Any:
+        values = [converted(value, dtype) for value in _operands(op, arrays, index)]
+        found = _VARIADIC[op.name](values)
+        return Value(found, sum(map(abs, values))) if "float" in dtype else converted(found, dtype)
+
+    return Expected(broadcast_shape(*arrays), dtype, at)
+
+
+def _quotient(op: Attributes, a: Any, b: Any, dtype: str) -> Any:
+    if op.rounding is None:
+        return np.float64(a) / np.float64(b)
+    if "int" in dtype:
+        exact = Fraction(a, b)
+        return math.floor(exact) if op.rounding == "floor" else math.trunc(exact)
+    if not (math.isfinite(a) and math.isfinite(b)) or b == 0:
+        return np.floor(np.float64(a) / np.float64(b))
+    if op.rounding == "floor":
+        return math.floor(Fraction(a) / Fraction(b))
+    return math.trunc(converted(a / b, "float64" if dtype == "float64" else "float32"))
+
+
+def _power(a: Any, b: Any) -> Any:
+    if isinstance(a, int) and isinstance(b, int):
+        return a**b if b >= 0 else {1: 1, -1: (-1) ** -b}.get(a, 0)
+    return np.float64(a) ** np.float64(b)
+
+
+@reference("sub", "div", "pow")
+def pair(op: Attributes, *inputs: Array | None) -> Expected:
+    arrays = [x for x in inputs if x is not None]
+    dtype = folded_type(arrays, *_numbers(op))
+    result = "float32" if op.name == "div" and op.rounding is None and "float" not in dtype else dtype
+
+    def at(index: Shape) -> Any:
+        a, b = (converted(value, dtype) for value in _operands(op, arrays, index))
+        if op.reverse:
+            a, b = b, a
+        if op.name == "sub":
+            return Value(a - b, abs(a) + abs(b)) if "float" in dtype else converted(a - b, dtype)
+        found = _quotient(op, a, b, dtype) if op.name == "div" else _power(a, b)
+        return found if "float" in result else converted(found, result)
+
+    return Expected(broadcast_shape(*arrays), result, at)

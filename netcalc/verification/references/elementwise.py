@@ -1,0 +1,65 @@
+"""References of :mod:`netcalc.ops.elementwise`."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from netcalc.verification.references import Array, Attributes, Expected, Shape, reference
+from netcalc.verification.references._broadcast import converted
+from netcalc.verification.references._elementwise import FORMULAS, Formula, element
+from netcalc.verification.references._promotion import result_type
+
+_FLOATS: dict[str, Formula] = {
+    "exp": lambda op, x: np.exp(x),
+    "log": lambda op, x: np.log2(x) * math.log(2),
+    "sqrt": lambda op, x: np.sqrt(x),
+    "rsqrt": lambda op, x: x**-0.5 if x > 0 else 1 / np.sqrt(x),
+    "reciprocal": lambda op, x: np.float64(1) / x,
+    "sin": lambda op, x: np.sin(x),
+    "cos": lambda op, x: np.cos(x),
+}
+FORMULAS.update(_FLOATS)
+
+
+@reference(*_FLOATS)
+def fractional(op: Attributes, x: Array) -> Expected:
+    dtype = x.dtype.name if np.issubdtype(x.dtype, np.inexact) or x.dtype.name == "bfloat16" else "float32"
+    return Expected(x.shape, dtype, lambda index: _FLOATS[op.name](op, element(x, index)))
+
+
+def _sign(x: Any) -> Any:
+    return -1 if x < 0 else int(x > 0)
+
+
+_EXACT = {
+    "square": lambda x: x * x,
+    "abs": lambda x: -x if x < 0 else x,
+    "neg": lambda x: -x,
+    "sign": _sign,
+}
+
+
+@reference(*_EXACT)
+def exact(op: Attributes, x: Array) -> Expected:
+    dtype = "int64" if op.name == "square" and x.dtype.name == "bool" else x.dtype.name
+    return Expected(x.shape, dtype, lambda index: _EXACT[op.name](x[index].item()))
+
+
+@reference("clamp")
+def clamp(op: Attributes, x: Array) -> Expected:
+    def at(index: Shape) -> Any:
+        value = x[index].item()
+        if value != value:
+            return value
+        low = value if op.min is None else max(value, op.min)
+        return low if op.max is None else min(low, op.max)
+
+    return Expected(x.shape, result_type(x, *(bound for bound in (op.min, op.max) if bound is not None)), at)
+
+
+@reference("cast")
+def cast(op: Attributes, x: Array) -> Expected:
+    return Expected(x.shape, op.dtype, lambda index: converted(x[index].item(), op.dtype))

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 __all__ = [
+    "MAX_ARCHIVE_DIRECTORY",
+    "MAX_ARCHIVE_MEMBERS",
     "MAX_BITS",
     "MAX_BLOCK_DEPTH",
     "MAX_DEPTH",
@@ -17,12 +19,17 @@ __all__ = [
     "MAX_INSTANCES",
     "MAX_ITEMS",
     "MAX_LINES",
+    "MAX_NPY_HEADER",
     "MAX_PATH",
     "MAX_PIECES",
     "MAX_PLANNED_OPERATIONS",
     "MAX_ROWS",
     "MAX_STACKED",
+    "MAX_STORED_AXES",
+    "MAX_STORED_VALUES",
     "MAX_TENSORS",
+    "MAX_TENSOR_FILES",
+    "MAX_TENSOR_HEADER",
     "MAX_TIMES",
     "MAX_UNROLLED",
     "MAX_VALUES",
@@ -76,6 +83,14 @@ MAX_TIMES = Limit(100_000_000, "iterations of one `repeat`", "E104")
 MAX_PLANNED_OPERATIONS = Limit(
     10_000, "operations of a planned run; a longer one takes the reference path", "E502", option="--plan reference"
 )
+MAX_TENSORS = Limit(400_000, "tensors in a file or checkpoint", "E605")
+MAX_TENSOR_FILES = Limit(10_000, "files of a checkpoint", "E605")
+MAX_TENSOR_HEADER = Limit(48 << 20, "bytes of the header of a `.safetensors` file, or of an index of shards", "E605")
+MAX_STORED_VALUES = Limit(5_000_000, "values in the header of a `.safetensors` file, or in an index of shards", "E605")
+MAX_STORED_AXES = Limit(64, "axes of a tensor in a file", "E605")
+MAX_NPY_HEADER = Limit(10_000, "bytes of the header of an array in a `.npy` or `.npz` file", "E605")
+MAX_ARCHIVE_DIRECTORY = Limit(16 << 20, "bytes of the directory of a `.npz` file", "E605")
+MAX_ARCHIVE_MEMBERS = Limit(50_000, "arrays in a `.npz` file", "E605")
 
 
 def limits() -> Iterator[tuple[str, Limit]]:

@@ -102,7 +102,7 @@ def command(
     from netcalc.render.progress import Progress
 
     program = options.read_program(spec, set_, training=options.is_training(mode, train), dtype=dtype)
-    arrays = _read_inputs(inputs or [])
+    arrays = _read_inputs(program, inputs or [])
     with Progress() as progress:
         result = forward(
             program,
@@ -186,9 +186,9 @@ def _origin(program: Program, arrays: Mapping[str, Any], weights: Sequence[str],
     return [origin, TRAINING_MODE] if program.training else [origin]
 
 
-def _read_inputs(texts: list[str]) -> dict[str, Any]:
+def _read_inputs(program: Program, texts: list[str]) -> dict[str, Any]:
     from netcalc.diagnostics import Diagnostic, NetcalcError
-    from netcalc.numerics.tensor_files import read_array
+    from netcalc.numerics.inputs import read_input
 
     arrays: dict[str, Any] = {}
     problems: list[Diagnostic] = []
@@ -199,7 +199,7 @@ def _read_inputs(texts: list[str]) -> dict[str, Any]:
             problems.append(Diagnostic("E502", f"--input {text}: should be name=file", hint=hint))
             continue
         try:
-            arrays[name] = read_array(file, name)
+            arrays[name] = read_input(program, name, file)
         except NetcalcError as error:
             problems += error.diagnostics
     if problems:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import json
+import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from netcalc.diagnostics import Diagnostic, NetcalcError
+from netcalc.limits import MAX_TENSOR_FILES, MAX_TENSORS
 from netcalc.numerics.kernels import Array
-from netcalc.numerics.tensor_files import PICKLES, Arrays, Header, Tensors, conversion, open_tensors
+from netcalc.numerics.stored import DamagedError, Header, clipped, exactly, opened, parsed_json, reading
+from netcalc.numerics.tensor_files import PICKLES, Arrays, Tensors, conversion, open_tensors
 
 __all__ = ["Weights", "open_weights"]
 
@@ -20,8 +22,8 @@ Weights: TypeAlias = str | Path | Sequence[str | Path] | Mapping[str, Any]
 _INDEX = ".safetensors.index.json"
 #: Name of one of several numbered shards.
 _SHARD = re.compile(r"(.*)-(\d{5})-of-(\d{5})\.safetensors")
-#: Largest number of bytes of an index.
-_MAX_INDEX = 1 << 28
+#: Characters of the name of a missing file in a message.
+_CLIPPED = 100
 
 
 def open_weights(weights: Weights) -> Tensors:
@@ -36,11 +38,11 @@ def open_weights(weights: Weights) -> Tensors:
         return _open(Path(weights))
     if not weights:
         raise NetcalcError(Diagnostic("E605", "the list of weights is empty"))
-    return _joined([_open(Path(path)) for path in weights], ", ".join(map(str, weights)))
+    return _joined(_opened(map(Path, weights), len(weights), "the weights", _open), ", ".join(map(str, weights)))
 
 
 def _open(path: Path) -> Tensors:
-    if path.is_dir():
+    if os.path.isdir(path):  # noqa: PTH112 - raises nothing
         return _folder(path)
     if path.name.endswith(".index.json"):
         return _indexed(path)
@@ -49,10 +51,9 @@ def _open(path: Path) -> Tensors:
 
 def _folder(folder: Path) -> Tensors:
     """Open the weights in a folder: its index, ``model.safetensors``, or all files of tensors."""
-    try:
-        files = sorted(entry for entry in folder.iterdir() if entry.is_file())
-    except OSError as error:
-        raise _error(f"{folder} cannot be read: {error.strerror or error}") from None
+    with reading(str(folder)), os.scandir(folder) as entries:  # pathlib would ask for the kind of each file
+        known = (".safetensors", ".npz", _INDEX, *PICKLES)
+        files = sorted(folder / entry.name for entry in entries if entry.name.endswith(known) and entry.is_file())
     indices = [file for file in files if file.name.endswith(_INDEX)]
     if len(indices) > 1:
         names = ", ".join(file.name for file in indices)
@@ -65,7 +66,7 @@ def _folder(folder: Path) -> Tensors:
     if not chosen:
         raise _no_weights(folder, [file for file in files if file.suffix in PICKLES])
     _require_all_shards(folder, [file.name for file in chosen])
-    return _joined([open_tensors(file) for file in chosen], str(folder))
+    return _joined(_opened(chosen, len(chosen), str(folder)), str(folder))
 
 
 def _no_weights(folder: Path, pickles: Sequence[Path]) -> NetcalcError:
@@ -93,37 +94,54 @@ def _indexed(index: Path, name: str | None = None) -> Tensors:
     """Open the shards that an index names, and compare their tensors with the index."""
     places = _read_index(index)
     problems = []
-    for shard in dict.fromkeys(places.values()):
-        if shard in ("", ".", "..") or "/" in shard or "\\" in shard or "\0" in shard:
-            problems.append(f"{index}: the shard {shard!r} should be the name of a file in the same folder")
-        elif not (index.parent / shard).is_file():
-            problems.append(f"{index}: the shard {shard} is missing")
+    names = list(dict.fromkeys(places.values()))
+    for shard in names:
+        outside = shard in ("", ".", "..") or "/" in shard or "\\" in shard or "\0" in shard
+        if outside or Path(shard).drive:
+            problems.append(f"{index}: the shard {clipped(shard)} should be the name of a file in the same folder")
+        elif not os.path.exists(index.parent / shard):  # noqa: PTH110 - raises nothing
+            problems.append(f"{index}: the shard {shard[:_CLIPPED]} is missing")
     if problems:
         raise NetcalcError([Diagnostic("E605", text) for text in problems[:10]])
-    shards = {shard: open_tensors(index.parent / shard) for shard in dict.fromkeys(places.values())}
+    files = _opened((index.parent / shard for shard in names), len(names), str(index))
+    shards = dict(zip(names, files, strict=True))
     absent = [tensor for tensor, shard in places.items() if tensor not in shards[shard].headers]
     if absent:
         others = f", nor {len(absent) - 1:,} more that the index names" if len(absent) > 1 else ""
-        raise _error(f"{index}: {absent[0]!r} is not in its shard {places[absent[0]]}{others}")
-    return _joined(list(shards.values()), name or str(index))
+        raise _error(f"{index}: {clipped(absent[0])} is not in its shard {places[absent[0]]}{others}")
+    return _joined(files, name or str(index))
 
 
 def _read_index(index: Path) -> dict[str, str]:
     """Return the shard of each tensor."""
+    with reading(str(index)), opened(index) as (file, length):
+        data = exactly(file, length, "an index")
+    places, reason = None, ""
     try:
-        if index.stat().st_size > _MAX_INDEX:
-            raise _error(f"{index}: an index has at most {_MAX_INDEX:,} bytes")
-        places = json.loads(index.read_bytes()).get("weight_map")
-    except FileNotFoundError:
-        raise _error(f"{index}: no such file") from None
-    except OSError as error:
-        raise _error(f"{index} cannot be read: {error.strerror or error}") from None
-    except (ValueError, AttributeError, RecursionError):
-        places = None
+        content = parsed_json(data)
+        places = content.get("weight_map") if isinstance(content, dict) else None
+    except DamagedError as error:
+        reason = f": {error}"
     if not isinstance(places, dict) or not places or not all(isinstance(shard, str) for shard in places.values()):
         hint = 'an index has {"weight_map": {"name of a tensor": "file.safetensors", …}}'
-        raise _error(f"{index} is not an index of shards", hint)
+        raise _error(f"{index} is not an index of shards{reason}", hint)
     return places
+
+
+def _opened(
+    paths: Iterable[Path], count: int, name: str, open_: Callable[[Path], Tensors] = open_tensors
+) -> list[Tensors]:
+    """Open the files of one checkpoint, with bounds on their number and that of their tensors."""
+    if count > MAX_TENSOR_FILES:
+        raise _error(f"{name}: {count:,} files of weights, and the limit is {MAX_TENSOR_FILES:,}")
+    files: list[Tensors] = []
+    total = 0
+    for path in paths:
+        files.append(open_(path))
+        total += len(files[-1].headers)
+        if total > MAX_TENSORS:
+            raise _error(f"{name}: more than {MAX_TENSORS:,} tensors, which is the limit")
+    return files
 
 
 def _joined(files: Sequence[Tensors], name: str) -> Tensors:
@@ -141,7 +159,7 @@ class _Joined:
             twice = [tensor for tensor in file.headers if tensor in self._files]
             if twice:
                 others = f" and {len(twice) - 1:,} more are" if len(twice) > 1 else " is"
-                raise _error(f"{twice[0]!r}{others} in both {self._files[twice[0]].name} and {file.name}")
+                raise _error(f"{clipped(twice[0])}{others} in both {self._files[twice[0]].name} and {file.name}")
             self.headers |= file.headers
             self._files |= dict.fromkeys(file.headers, file)
 

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
 from netcalc.dims import Poly, integer
-from netcalc.dtypes import FLOATS, INTEGERS
+from netcalc.dtypes import FLOATS, INTEGERS, holds
 from netcalc.ir import InputSpec, Program
 from netcalc.numerics.initializers import generator
 from netcalc.numerics.kernels import Array
 from netcalc.numerics.numpy_dtypes import numpy_dtype
+from netcalc.numerics.tensor_files import open_tensors
 from netcalc.tensor_type import TensorType
 
-__all__ = ["require_sizes", "run_inputs"]
+__all__ = ["read_input", "require_sizes", "run_inputs"]
+
+_FLOAT = 2
+#: Characters of an element type of a file that a message repeats.
+_CLIPPED = 40
 
 
 def require_sizes(program: Program) -> None:
@@ -47,11 +53,7 @@ def run_inputs(program: Program, given: Mapping[str, Any] | None = None, seed: i
     """
     given = given or {}
     names = [spec.name for spec in program.inputs]
-    problems = [
-        Diagnostic("E602", f"the spec has no input {name!r}", hint=did_you_mean(name, names))
-        for name in given
-        if name not in names
-    ]
+    problems = [_unknown(program, name) for name in given if name not in names]
     arrays: list[Array] = []
     for spec in program.inputs:
         try:
@@ -63,28 +65,64 @@ def run_inputs(program: Program, given: Mapping[str, Any] | None = None, seed: i
     return arrays
 
 
+def read_input(program: Program, name: str, path: str | Path) -> Array:
+    """Return the array for an input from a file: the tensor of that name, or the only one.
+
+    Its shape and element type are compared with the spec before its data are read.
+
+    Raises:
+        NetcalcError: E404 symbolic sizes; E602 a tensor that does not fit, or an input that the program lacks; E605 a
+            file that cannot be read, or has several tensors and none of that name.
+    """
+    require_sizes(program)
+    spec = next((spec for spec in program.inputs if spec.name == name), None)
+    if spec is None:
+        raise NetcalcError(_unknown(program, name))
+    file = open_tensors(path)
+    tensor = file.only(name)
+    dtype = file.dtype(tensor)
+    if dtype is None:
+        raise _misfit(spec, f"holds {file.headers[tensor].dtype[:_CLIPPED]}, and the spec has {spec.type.dtype}")
+    _require_fit(spec, file.headers[tensor].shape, dtype)
+    return file.load(tensor)
+
+
+def _unknown(program: Program, name: str) -> Diagnostic:
+    hint = did_you_mean(name, [spec.name for spec in program.inputs])
+    return Diagnostic("E602", f"the spec has no input {name!r}", hint=hint)
+
+
 def _accept(spec: InputSpec, given: Any) -> Array:
     """Return the given array in the declared type; types of the same kind are widened, never narrowed."""
-    dtype = numpy_dtype(spec.type.dtype)
-    array = np.asarray(given)
-    if array.dtype != dtype:
-        actual, declared = _kind(array.dtype), _kind(dtype)
-        # Python lists and numbers have a kind, but no width
-        has_width = hasattr(given, "dtype")
-        fits = actual == declared and np.can_cast(array.dtype, dtype) if has_width else actual <= declared
-        if not fits:
-            hint = f"convert it with .astype({spec.type.dtype!r})"
-            raise _misfit(spec, f"holds {array.dtype.name}, and the spec has {spec.type.dtype}", hint)
-        array = array.astype(dtype)
-    if array.shape != _sizes(spec.type):
-        shape = "×".join(map(str, array.shape)) or "scalar"
-        raise _misfit(spec, f"is {shape}, and the spec has {spec.type}", "--set changes the sizes of the spec")
+    try:
+        array = np.asarray(given)
+    except ValueError:
+        raise _misfit(spec, "is no array: its parts have different lengths") from None
+    _require_fit(spec, array.shape, array.dtype, has_width=hasattr(given, "dtype"))
     if spec.type.dtype in INTEGERS and array.size:
         minimum, maximum = int(array.min()), int(array.max())
         low, high = spec.low, spec.high
         if (low is not None and minimum < low) or (high is not None and maximum >= high):
             raise _misfit(spec, f"holds {minimum} to {maximum}, and its range is [{_end(low)}, {_end(high)})")
-    return array
+        if not (holds(spec.type.dtype, minimum) and holds(spec.type.dtype, maximum)):  # a list of Python integers
+            raise _misfit(spec, f"holds {minimum} to {maximum}, which {spec.type.dtype} does not")
+    return array.astype(numpy_dtype(spec.type.dtype), copy=False)
+
+
+def _require_fit(spec: InputSpec, shape: tuple[int, ...], given: np.dtype[Any], *, has_width: bool = True) -> None:
+    """Raise NetcalcError (E602) if an array of this shape and type is not the input, nor can be widened to it.
+
+    Python lists and numbers have a kind, but no width.
+    """
+    declared = numpy_dtype(spec.type.dtype)
+    actual, kind = _kind(given), _kind(declared)
+    fits = actual == kind and np.can_cast(given, declared) if has_width else actual <= kind
+    if given != declared and not fits:
+        hint = f"convert it with .astype({spec.type.dtype!r})" if actual <= _FLOAT else None
+        raise _misfit(spec, f"holds {given.name}, and the spec has {spec.type.dtype}", hint)
+    if shape != _sizes(spec.type):
+        text = "×".join(map(str, shape)) or "scalar"
+        raise _misfit(spec, f"is {text}, and the spec has {spec.type}", "--set changes the sizes of the spec")
 
 
 def _draw(spec: InputSpec, seed: int) -> Array:
@@ -114,8 +152,13 @@ def _sizes(type_: TensorType) -> tuple[int, ...]:
 
 
 def _kind(dtype: np.dtype[Any]) -> int:
-    """Return 0 for booleans, 1 for integers, 2 for floating-point types (including bfloat16, whose kind is 'V')."""
-    return {"b": 0, "i": 1, "u": 1}.get(dtype.kind, 2)
+    """Return 0 for booleans, 1 for integers, 2 for floating-point types, and 3 for all others.
+
+    The kind of bfloat16 is 'V' in NumPy, as that of structures.
+    """
+    if dtype.name.startswith(("bfloat16", "float")):
+        return _FLOAT
+    return {"b": 0, "i": 1, "u": 1}.get(dtype.kind, 3)
 
 
 def _end(value: float | None) -> str:

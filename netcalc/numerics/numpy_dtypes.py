@@ -1,6 +1,6 @@
 """Conversion of element types between netcalc's names, which are PyTorch's, and NumPy.
 
-NumPy has no bfloat16; ml_dtypes supplies it.
+NumPy has no bfloat16 and no float8; ml_dtypes supplies them.
 """
 
 from __future__ import annotations
@@ -13,19 +13,22 @@ from netcalc.dtypes import DTYPES, DType
 
 __all__ = ["dtype_name", "is_half", "numpy_dtype"]
 
+#: Types of ml_dtypes; the float8 ones occur in files only.
+_OF_ML_DTYPES = ("bfloat16", "float8_e4m3fn", "float8_e5m2")
+
 
 def numpy_dtype(name: str) -> np.dtype[Any]:
-    """Return the NumPy dtype of an element type.
+    """Return the NumPy dtype of an element type, or of a type of NumPy or ml_dtypes that only files have.
 
     >>> numpy_dtype("bfloat16").itemsize
     2
     """
-    if name != "bfloat16":
+    if name not in _OF_ML_DTYPES:
         return np.dtype(name)
     import ml_dtypes  # few networks need it, and importing it takes megabytes
 
-    bfloat16: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
-    return bfloat16
+    dtype: np.dtype[Any] = np.dtype(getattr(ml_dtypes, name))
+    return dtype
 
 
 def is_half(dtype: np.dtype[Any]) -> bool:

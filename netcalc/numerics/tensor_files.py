@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import shlex
 import zipfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from io import BufferedReader, RawIOBase
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -18,46 +17,27 @@ from numpy.lib import format as npy
 
 from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
 from netcalc.files import replacing
+from netcalc.limits import MAX_ARCHIVE_DIRECTORY, MAX_TENSOR_HEADER
 from netcalc.numerics.kernels import Array
+from netcalc.numerics.npy_format import read_npy_header
+from netcalc.numerics.npz_format import Member, MemberReader, read_members
+from netcalc.numerics.safetensors_format import read_safetensors_header
+from netcalc.numerics.stored import DamagedError, Header, Stored, clipped, exactly, load_stored, opened, reading
 
 __all__ = [
     "PICKLES",
     "Arrays",
     "Header",
+    "TensorFile",
     "Tensors",
     "conversion",
     "open_tensors",
-    "read_array",
     "write_tensors",
 ]
 
 #: Suffixes of the supported formats.
 SUFFIXES = (".safetensors", ".npz", ".npy")
 PICKLES = (".pt", ".pth", ".bin", ".ckpt", ".pkl")
-#: Element types by their names in safetensors; other types keep those names.
-_SAFETENSORS = {
-    "F64": "float64",
-    "F32": "float32",
-    "F16": "float16",
-    "BF16": "bfloat16",
-    "I64": "int64",
-    "I32": "int32",
-    "I16": "int16",
-    "I8": "int8",
-    "U8": "uint8",
-    "BOOL": "bool",
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Header:
-    """Shape and element type of a tensor in a file."""
-
-    shape: tuple[int, ...]
-    dtype: str
-
-    def __str__(self) -> str:
-        return f"{'×'.join(map(str, self.shape)) or 'scalar'} {self.dtype}"
 
 
 class Tensors(Protocol):
@@ -89,73 +69,79 @@ class Arrays:
         return self._arrays[name]
 
 
-#: Bytes to load before a memory-mapped file is opened anew, since its pages stay resident until it is closed.
-_MAPPED_BYTES = 1 << 20
+class TensorFile:
+    """Tensors of a file, which is opened anew for each; this class reads ``.safetensors``."""
 
+    #: Bytes of the file that may be read at once.
+    most: int = MAX_TENSOR_HEADER
 
-class _Safetensors:
     def __init__(self, path: Path) -> None:
         self.name = str(path)
         self._path = path
-        with path.open("rb"):  # raises OSError, unlike safetensors
-            self._open()
-        self.headers = {name: self._header(name) for name in self._file.keys()}  # noqa: SIM118 - not a mapping
-
-    def _open(self) -> None:
-        from safetensors import safe_open
-
-        opened: Any = safe_open
-        self._file = opened(self._path, framework="numpy")
-        self._mapped = 0
-
-    def _header(self, name: str) -> Header:
-        entry = self._file.get_slice(name)
-        dtype = entry.get_dtype()
-        return Header(tuple(entry.get_shape()), _SAFETENSORS.get(dtype, dtype))
+        with opened(path, self.most) as (file, length):
+            self._stored = self._read_headers(file, length)
+        self.headers = {name: stored.header for name, stored in self._stored.items()}
 
     def load(self, name: str) -> Array:
-        with _reading(self.name):
-            array: Array = self._file.get_tensor(name)
-            self._mapped += array.nbytes
-            if self._mapped > _MAPPED_BYTES:
-                self._open()
-        return array
+        """Return the data of one tensor, in the byte order of this machine."""
+        with reading(self.name), opened(self._path, self.most) as (file, _):
+            return load_stored(self._at(file, name), self._stored[name])
+
+    def dtype(self, name: str) -> np.dtype[Any] | None:
+        """Return the dtype of the array that :meth:`load` gives, or None if its elements cannot be read."""
+        dtype = self._stored[name].dtype
+        return dtype and dtype.newbyteorder("=")
+
+    def only(self, name: str) -> str:
+        """Return ``name`` if there is a tensor of that name, or the name of the only tensor.
+
+        Raises:
+            NetcalcError: E605 if there are several tensors, and none of that name.
+        """
+        names = list(self.headers)
+        if name not in self.headers and len(names) != 1:
+            text = f"{self.name}: no tensor {name!r} among the {len(names):,} in this file"
+            raise _error(text, did_you_mean(name, names))
+        return name if name in self.headers else names[0]
+
+    def _read_headers(self, file: BufferedReader, length: int) -> dict[str, Stored]:
+        return read_safetensors_header(file, length)
+
+    def _at(self, file: BufferedReader, name: str) -> BufferedReader | RawIOBase:
+        """The file, or one within it, where the data of a tensor begin."""
+        file.seek(self._stored[name].start)
+        return file
 
 
-class _Npz:
-    def __init__(self, path: Path) -> None:
-        self.name = str(path)
-        self._zip = zipfile.ZipFile(path)
-        self._members = {name.removesuffix(".npy"): name for name in self._zip.namelist()}
-        self.headers = {name: self._header(member) for name, member in self._members.items()}
+class _Npz(TensorFile):
+    most = MAX_ARCHIVE_DIRECTORY
 
-    def _header(self, member: str) -> Header:
-        with self._zip.open(member) as file:
-            return _npy_header(file)
+    def _read_headers(self, file: BufferedReader, length: int) -> dict[str, Stored]:
+        self._members: dict[str, Member] = {}
+        for member in read_members(file, length):
+            name = member.name.removesuffix(".npy")
+            if name in self._members:
+                raise DamagedError(f"{clipped(name)} stands in it twice")
+            self._members[name] = member
+        return {n: read_npy_header(MemberReader(file, m), m.size, n) for n, m in self._members.items()}
 
-    def load(self, name: str) -> Array:
-        with _reading(self.name), self._zip.open(self._members[name]) as file:
-            return _native(npy.read_array(file, allow_pickle=False))
+    def _at(self, file: BufferedReader, name: str) -> RawIOBase:
+        member = MemberReader(file, self._members[name])
+        exactly(member, self._stored[name].start, "the header of an array")
+        return member
 
 
-class _Npy:
+class _Npy(TensorFile):
     """A single unnamed array, which is given the name of its file."""
 
-    def __init__(self, path: Path) -> None:
-        self.name = str(path)
-        self._path = path
-        with path.open("rb") as file:
-            self.headers = {path.stem: _npy_header(file)}
-
-    def load(self, name: str) -> Array:
-        with _reading(self.name), self._path.open("rb") as file:
-            return _native(npy.read_array(file, allow_pickle=False))
+    def _read_headers(self, file: BufferedReader, length: int) -> dict[str, Stored]:
+        return {self._path.stem: read_npy_header(file, length, self._path.name)}
 
 
-_READERS: dict[str, Callable[[Path], Tensors]] = {".safetensors": _Safetensors, ".npz": _Npz, ".npy": _Npy}
+_READERS: dict[str, Callable[[Path], TensorFile]] = {".safetensors": TensorFile, ".npz": _Npz, ".npy": _Npy}
 
 
-def open_tensors(path: str | Path) -> Tensors:
+def open_tensors(path: str | Path) -> TensorFile:
     """Open a file of tensors and read its headers; the suffix decides on the format.
 
     Raises:
@@ -165,23 +151,8 @@ def open_tensors(path: str | Path) -> Tensors:
     suffix = path.suffix.lower()
     if suffix not in _READERS:
         raise _error(f"{path}: not a known format of tensors", _format_hint(path))
-    with _reading(str(path)):
+    with reading(str(path)):
         return _READERS[suffix](path)
-
-
-def read_array(path: str | Path, name: str) -> Array:
-    """Return the tensor ``name`` of a file, or the only tensor if the file has just one.
-
-    Raises:
-        NetcalcError: E605 if the file cannot be read, or has several tensors and none of that name.
-    """
-    tensors = open_tensors(path)
-    names = list(tensors.headers)
-    if name in names:
-        return tensors.load(name)
-    if len(names) == 1:
-        return tensors.load(names[0])
-    raise _error(f"{path}: no tensor {name!r} among the {len(names)} in this file", did_you_mean(name, names))
 
 
 def write_tensors(path: str | Path, tensors: Mapping[str, Array]) -> None:
@@ -233,35 +204,6 @@ def _write(path: Path, suffix: str, arrays: dict[str, Array]) -> None:
         else:
             (array,) = arrays.values()
             npy.write_array(file, array, allow_pickle=False)
-
-
-def _npy_header(file: Any) -> Header:
-    version = npy.read_magic(file)
-    if version == (1, 0):
-        shape, _, dtype = npy.read_array_header_1_0(file)
-    elif version == (2, 0):
-        shape, _, dtype = npy.read_array_header_2_0(file)
-    else:
-        raise ValueError(f"version {version[0]}.{version[1]} of the .npy format")
-    return Header(shape, dtype.name)
-
-
-def _native(array: Array) -> Array:
-    return array.astype(array.dtype.newbyteorder("="), copy=False)
-
-
-@contextmanager
-def _reading(name: str) -> Iterator[None]:
-    from safetensors import SafetensorError
-
-    try:
-        yield
-    except FileNotFoundError as error:
-        raise _error(f"{name}: no such file") from error
-    except OSError as error:
-        raise _error(f"{name} cannot be read: {error.strerror or error}") from error
-    except (ValueError, EOFError, SafetensorError, zipfile.BadZipFile, NotImplementedError) as error:
-        raise _error(f"{name} is damaged, or not what its name says: {error}") from error
 
 
 def _format_hint(path: Path) -> str:

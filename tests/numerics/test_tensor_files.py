@@ -18,7 +18,14 @@ from netcalc.diagnostics import NetcalcError
 from netcalc.dtypes import DTYPES
 from netcalc.files import replacing
 from netcalc.numerics.numpy_dtypes import numpy_dtype
-from netcalc.numerics.tensor_files import Arrays, Header, open_tensors, read_array, write_tensors
+from netcalc.numerics.tensor_files import Arrays, Header, open_tensors, write_tensors
+
+
+def read_array(path: Path, name: str) -> np.ndarray:
+    """The tensor of that name, or the only one."""
+    file = open_tensors(path)
+    return file.load(file.only(name))
+
 
 #: Windows has no device files, and symbolic links only for some users.
 posix = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX files")
@@ -123,7 +130,7 @@ def test_files_that_cannot_be_read(tmp_path: Path, name: str, content: bytes | N
 
 def test_pickled_arrays_are_refused(tmp_path: Path) -> None:
     np.save(tmp_path / "x.npy", np.array([{}]))
-    with pytest.raises(NetcalcError, match="is damaged"):
+    with pytest.raises(NetcalcError, match=r"elements of type '\|O' cannot be read"):
         read_array(tmp_path / "x.npy", "x")
 
 

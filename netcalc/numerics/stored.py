@@ -1,0 +1,218 @@
+"""Bounded reading of files that may be damaged or hostile.
+
+Only regular files are opened, and no read asks for more bytes than a limit.  Sizes that a file declares are held
+against its length before memory is allocated for them.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import stat
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from netcalc.diagnostics import Diagnostic, NetcalcError
+from netcalc.limits import MAX_STORED_AXES, MAX_STORED_VALUES, MAX_TENSOR_HEADER
+from netcalc.numerics.kernels import Array
+
+__all__ = [
+    "DamagedError",
+    "Header",
+    "Stored",
+    "clipped",
+    "load_stored",
+    "opened",
+    "parsed_json",
+    "reading",
+    "stored_bytes",
+]
+
+#: Bytes that are read at a time.
+_CHUNK = 1 << 20
+#: Characters of a text of a file that a message repeats.
+_CLIPPED = 80
+_KINDS = (
+    (stat.S_ISDIR, "a folder"),
+    (stat.S_ISFIFO, "a pipe"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"),
+    (stat.S_ISSOCK, "a socket"),
+)
+
+
+class DamagedError(Exception):
+    """Content that does not follow the format of its file."""
+
+
+class Header(NamedTuple):
+    """Shape and element type of a tensor in a file."""
+
+    shape: tuple[int, ...]
+    dtype: str
+
+    def __str__(self) -> str:
+        return f"{'×'.join(map(str, self.shape)) or 'scalar'} {self.dtype}"
+
+
+class Stored(NamedTuple):
+    """Place and layout of a tensor in a file; ``dtype`` is None if NumPy has no such elements."""
+
+    header: Header
+    dtype: np.dtype[Any] | None
+    start: int
+    fortran: bool = False
+
+
+class _Bounded(io.BufferedReader):
+    """A file of which one read takes at most ``most`` bytes."""
+
+    def __init__(self, raw: io.RawIOBase, most: int) -> None:
+        super().__init__(raw)
+        self._most = most
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        """Return the next ``size`` bytes, or all that remain.
+
+        Raises:
+            DamagedError: these are more than the limit.
+        """
+        left = max(0, os.fstat(self.fileno()).st_size - self.tell())
+        count = left if size is None or size < 0 else min(size, left)
+        if count > self._most:
+            raise DamagedError(f"a part that should be short has more than {self._most:,} bytes")
+        return super().read(count)
+
+
+@contextmanager
+def opened(path: str | Path, most: int = MAX_TENSOR_HEADER) -> Iterator[tuple[io.BufferedReader, int]]:
+    """Give a regular file, which reads at most ``most`` bytes at once, and its length in bytes.
+
+    Raises:
+        OSError: the file cannot be opened.
+        DamagedError: it is no regular file: a pipe or a device could be endless, or wait for ever.
+    """
+    try:
+        mode = Path(path).stat().st_mode
+    except ValueError as error:  # a null character, or half of a surrogate pair
+        raise DamagedError(f"not a possible path ({error})") from None
+    if not stat.S_ISREG(mode):
+        kind = next((name for test, name in _KINDS if test(mode)), "something else")
+        raise DamagedError(f"{kind} where a regular file is expected")
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    with _Bounded(io.FileIO(path, opener=lambda name, _: os.open(name, flags)), most) as file:
+        yield file, os.fstat(file.fileno()).st_size
+
+
+@contextmanager
+def reading(name: str) -> Iterator[None]:
+    """Turn errors of reading the file ``name`` into diagnostics.
+
+    Raises:
+        NetcalcError: E605 if the file cannot be read or is damaged; E603 if memory is insufficient.
+    """
+    try:
+        yield
+    except FileNotFoundError:
+        raise NetcalcError(Diagnostic("E605", f"{name}: no such file")) from None
+    except OSError as error:
+        raise NetcalcError(Diagnostic("E605", f"{name} cannot be read: {error.strerror or error}")) from error
+    except DamagedError as error:
+        raise NetcalcError(Diagnostic("E605", f"{name} is damaged, or not what its name says: {error}")) from error
+    except MemoryError as error:
+        raise NetcalcError(Diagnostic("E603", f"{name} does not fit into memory")) from error
+
+
+def exactly(file: io.RawIOBase | io.BufferedIOBase, size: int, what: str) -> bytes:
+    """Return the next ``size`` bytes of a file.
+
+    Raises:
+        DamagedError: the file ends before.
+    """
+    data = file.read(size) or b""
+    while 0 < len(data) < size:
+        more = file.read(size - len(data))
+        if not more:
+            break
+        data += more
+    if len(data) != size:
+        raise DamagedError(f"it ends within {what}")
+    return data
+
+
+def stored_bytes(shape: Iterable[int], bits: int, most: int) -> int:
+    """Return the bytes of a tensor with elements of ``bits`` bits, or ``most`` + 1 if they are more than ``most``."""
+    sizes = tuple(shape)
+    if 0 in sizes:
+        return 0
+    total = bits
+    for size in sizes:
+        total *= size
+        if total > 8 * most:  # numbers that grow without end take time
+            return most + 1
+    return -(-total // 8)
+
+
+def require_axes(shape: tuple[int, ...], name: str) -> None:
+    """Raise DamagedError if a shape has more axes or elements than an array can have."""
+    if len(shape) > MAX_STORED_AXES:
+        raise DamagedError(f"{clipped(name)} has {len(shape):,} axes, and the limit is {MAX_STORED_AXES:,}")
+
+
+def load_stored(file: io.RawIOBase | io.BufferedIOBase, stored: Stored) -> Array:
+    """Return the tensor whose data begin at the position of the file, in the byte order of this machine.
+
+    Raises:
+        DamagedError: NumPy has no such elements, or the data end before.
+    """
+    if stored.dtype is None:
+        raise DamagedError(f"elements of type {clipped(stored.header.dtype)} cannot be read")
+    shape = stored.header.shape
+    buffer = np.empty(stored_bytes(shape, 8 * stored.dtype.itemsize, 1 << 62), np.uint8)
+    view, done = buffer.data, 0
+    while done < len(buffer):
+        count = file.readinto(view[done : done + _CHUNK])
+        if not count:
+            raise DamagedError("its data end too early")
+        done += count
+    if stored.dtype.kind == "b":  # a byte other than 0 and 1 is True, and not another boolean
+        np.not_equal(buffer, 0, out=buffer.view(bool))
+    flat: Array = buffer.view(stored.dtype)
+    array = flat.reshape(shape[::-1]).T if stored.fortran else flat.reshape(shape)
+    return array.astype(stored.dtype.newbyteorder("="), copy=False)
+
+
+def parsed_json(data: bytes) -> Any:
+    """Return the content of a JSON text in UTF-8, with a bound on the number of values.
+
+    Raises:
+        DamagedError: it is not JSON, has too many values, is too deep, or gives a key twice.
+    """
+    if sum(map(data.count, (b",", b":", b"[", b"{"))) > MAX_STORED_VALUES:  # no more values than these, and one
+        raise DamagedError(f"more than {MAX_STORED_VALUES:,} values")
+    try:
+        return json.loads(data.decode(), object_pairs_hook=_unique)
+    except RecursionError:
+        raise DamagedError("nested too deeply") from None
+    except ValueError as error:
+        raise DamagedError(f"no JSON ({error})") from None
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    mapping = dict(pairs)
+    "".join(mapping).encode()  # a ValueError if a name has half of a surrogate pair
+    if len(mapping) != len(pairs):
+        seen: set[str] = set()
+        twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+        raise DamagedError(f"{clipped(twice)} stands there twice")
+    return mapping
+
+
+def clipped(text: str) -> str:
+    """Return a text of a file as a message quotes it, shortened."""
+    return repr(text if len(text) <= _CLIPPED else text[:_CLIPPED] + "…")

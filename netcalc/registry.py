@@ -22,6 +22,7 @@ class Registry(Generic[_Entry]):
         self.what = what
         self._modules = modules
         self._entries: dict[str, _Entry] = {}
+        self._imported: set[str] = set()
 
     def register(self, *names: str) -> Callable[[_Entry], _Entry]:
         """Return a decorator that registers its argument under each name.
@@ -44,8 +45,9 @@ class Registry(Generic[_Entry]):
 
         ``module`` is imported for a name that the table has no module for.
         """
-        if name not in self._entries and (module := self._modules.get(name, module)):
-            import_module(module)
+        if name not in self._imported and (module := self._modules.get(name, module)):
+            import_module(module)  # also where the entry exists: another thread may still be importing its module
+            self._imported.add(name)
         return self._entries.get(name)
 
     def names(self) -> tuple[str, ...]:

@@ -23,8 +23,10 @@ class Compiled:
     """A planned program with its weights, called for a forward pass.
 
     A call takes inputs by name, as a mapping or as keywords, and returns outputs by name.  An input that is not given
-    is drawn from the seed, or is its declared default, as in a run.  The returned arrays belong to the caller.  An
-    object serves one thread at a time.
+    is drawn from the seed, or is its declared default, as in a run.  The returned arrays belong to the caller.
+
+    Several threads may call an object: calls and profiles take turns.  Objects are independent of each other; passes of
+    several objects run at the same time, with the smallest of their numbers of BLAS threads.
 
     >>> import netcalc
     >>> session = netcalc.load("mlp").compile(threads=1)
@@ -92,8 +94,9 @@ class Compiled:
         if passes < 1:
             raise NetcalcError(Diagnostic("E502", f"a profile needs at least 1 pass, but passes is {passes}"))
         arrays = run_inputs(self.program, {**(inputs or {}), **named}, self.seed)
-        self._session(arrays)
-        return profile(self._session, arrays, self._baseline, passes=passes)
+        with self._session.turn:
+            self._session(arrays)
+            return profile(self._session, arrays, self._baseline, passes=passes)
 
     def __repr__(self) -> str:
         return f"<Compiled {self.program.name!r}: {len(self._session.plan.steps)} steps, {self.threads} threads>"

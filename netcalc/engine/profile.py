@@ -8,13 +8,13 @@ from time import perf_counter
 from typing import NamedTuple
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from netcalc.analysis.conventions import CONVENTIONS
 from netcalc.analysis.cost import Analysis
 from netcalc.dims import integer
 from netcalc.engine.graph import GraphNode
 from netcalc.engine.plan import PlanMemory
+from netcalc.engine.runtime.blas import blas_threads
 from netcalc.engine.runtime.session import Session
 from netcalc.engine.step import Step
 from netcalc.numerics.kernels import Array
@@ -83,10 +83,11 @@ def profile(session: Session, inputs: Sequence[Array], baseline: MemoryBaseline,
     """Profile a session that has run before; ``baseline`` is from before it was made."""
     plan = session.plan
     times: list[list[float]] = [[] for _ in plan.steps]
-    for _ in range(passes):
-        session(inputs, lambda number, step, seconds: times[number].append(seconds))
-    measured = baseline.peak_increase()
-    measured = None if measured is None else measured + session.private_bytes
+    with session.turn:
+        for _ in range(passes):
+            session(inputs, lambda number, step, seconds: times[number].append(seconds))
+        measured = baseline.peak_increase()
+        measured = None if measured is None else measured + session.private_bytes
     steps = [(step, float(np.median(seconds))) for step, seconds in zip(plan.steps, times, strict=True)]
     analysis = Analysis(plan.program, CONVENTIONS["netcalc"])
     return Profile(
@@ -141,7 +142,7 @@ def _gemm(threads: int) -> float:
     first, second = np.random.default_rng(0).random((2, _GEMM_SIZE, _GEMM_SIZE), dtype=np.float32)
     product = np.empty_like(first)
     times = []
-    with threadpool_limits(limits=threads, user_api="blas"):
+    with blas_threads(threads):
         for _ in range(PASSES):
             start = perf_counter()
             np.matmul(first, second, out=product)

@@ -56,6 +56,7 @@ def _repeated(values: Array, count: int) -> Array:
     """Return a vector repeated so many times; the same array for all uses of the same constant."""
     key = (values.ctypes.data, values.dtype.char, values.size, count)
     repeated = _repeated_vectors.get(key)
-    if repeated is None:
+    # the memory may have belonged to a constant of another session, which is freed before its repetitions are
+    if repeated is None or repeated[: values.size].tobytes() != values.tobytes():
         _repeated_vectors[key] = repeated = np.tile(values, count)
     return repeated

@@ -79,6 +79,10 @@ class ProcessPool:
                 total += psutil.Process(pid).memory_full_info().uss
         return total
 
+    def close(self) -> None:
+        """End the workers."""
+        self.stop()
+
     def run(self, phase: int, own_part: Part, workers: int) -> None:
         """Run all parts of a phase.
 

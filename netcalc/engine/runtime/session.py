@@ -6,14 +6,16 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
+from threading import RLock
 from time import perf_counter
 from typing import TypeAlias
+from weakref import WeakSet
 
 import numpy as np
-from threadpoolctl import ThreadpoolController
 
 from netcalc.engine.arena import aligned, shared
 from netcalc.engine.plan import Plan
+from netcalc.engine.runtime.blas import blas_threads
 from netcalc.engine.runtime.threads import ThreadPool
 from netcalc.engine.runtime.workers import BindParts, Part, SerialPool, WorkerLostError, WorkerPool, numpy_settings
 from netcalc.engine.step import Constant, Job, Step, cuts
@@ -31,7 +33,8 @@ Watch: TypeAlias = Callable[[int, Step, float], None]
 class Session:
     """A plan with its parameters and memory; each call is a forward pass.
 
-    The arrays that a call returns belong to the caller.  A session serves one thread at a time.
+    The arrays that a call returns belong to the caller.  Calls from several threads take turns; a thread that holds
+    ``turn`` keeps the others out for several passes.
 
     Args:
         plan: the plan to execute.
@@ -41,7 +44,8 @@ class Session:
 
     def __init__(self, plan: Plan, parameters: Parameters, loaded: Loaded | None = None) -> None:
         self.plan = plan
-        self._blas = ThreadpoolController()
+        self.turn = RLock()
+        self._passing = False
         with plan.reading(parameters):
             # the largest first: later ones fit into the memory that was freed after transforming earlier ones
             by_size = sorted(plan.constants, key=lambda constant: -constant.slot.store.nbytes)
@@ -56,6 +60,7 @@ class Session:
             for part in self._parts(plan.prelude, 0):
                 part()
         self._allocate()
+        _sessions.add(self)
 
     def _allocate(self) -> None:
         """Allocate the arena and bind the caller's parts to it."""
@@ -73,15 +78,27 @@ class Session:
 
         Raises:
             NetcalcError: for errors that depend on values, such as an index out of range.
+            RuntimeError: if it is called by its own pass, from a signal handler or ``watch``.
         """
+        with self.turn:
+            if self._passing:
+                raise RuntimeError("a session cannot be called during its own pass")
+            self._passing = True
+            try:
+                self._guarded_pass(inputs, watch)
+                return [array.copy() for array in self._outputs]
+            finally:
+                self._passing = False
+
+    def _guarded_pass(self, inputs: Sequence[Array], watch: Watch | None) -> None:
+        """Run a pass; the caller repeats it alone if a worker process is lost."""
         if self.plan.processes and self._owner != os.getpid():
             self._allocate()  # in a forked copy of the process the arena would be shared with the original
         with self._computing():
             try:
                 self._pass(inputs, watch, self._ready_pool())
-            except WorkerLostError:  # the caller repeats the pass, and raises what made the worker fail
+            except WorkerLostError:  # the repeated pass raises what made the worker fail
                 self._pass(inputs, watch, SerialPool(partial(self._parts, self.plan.steps), self.plan.threads))
-        return [array.copy() for array in self._outputs]
 
     @property
     def private_bytes(self) -> int:
@@ -91,14 +108,20 @@ class Session:
     @contextmanager
     def _computing(self) -> Iterator[None]:
         """BLAS threads and NumPy settings during a pass."""
-        limit = 1 if self.plan.processes else self.plan.threads
-        with self._blas.limit(limits=limit, user_api="blas"), numpy_settings():
+        with blas_threads(1 if self.plan.processes else self.plan.threads), numpy_settings():
             yield
+
+    def renew_turn(self) -> None:
+        """Free the session, in a forked copy of the process, from a turn of a thread that the copy lacks."""
+        self.turn = RLock()
+        self._passing = False
 
     def _ready_pool(self) -> WorkerPool:
         """Return the worker pool, made anew if there is none or it has ended."""
         plan = self.plan
         if self._pool is None or not self._pool.alive:
+            if self._pool is not None:
+                self._pool.close()
             bind, count = partial(self._parts, plan.steps), max(plan.workers_by_step.values(), default=1)
             try:
                 self._pool = (_pool_type(plan.processes) if count > 1 else SerialPool)(bind, count)
@@ -119,7 +142,7 @@ class Session:
                 elif self.plan.processes:
                     pool.run(phase, self._own_parts[phase], workers)
                 else:
-                    with self._blas.limit(limits=1, user_api="blas"):
+                    with blas_threads(1):
                         pool.run(phase, self._own_parts[phase], workers)
                 phase += 1
             if watch is not None:
@@ -140,6 +163,18 @@ class Session:
             part = _in_turn([step.bind(number, arrays) for number in range(*ranges[worker])])
             parts += [part] if step.rounds is None else [partial(part, round_) for round_ in range(step.rounds)]
         return parts
+
+
+_sessions: WeakSet[Session] = WeakSet()
+
+
+def _renew_turns() -> None:
+    for session in list(_sessions):
+        session.renew_turn()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_turns)
 
 
 def _phases(step: Step) -> int:

@@ -35,6 +35,9 @@ class WorkerPool(Protocol):
     def private_bytes(self) -> int:
         """Bytes of memory that the workers hold and the caller does not."""
 
+    def close(self) -> None:
+        """Wait until no worker runs a part, and end the workers."""
+
     def run(self, phase: int, own_part: Part, workers: int) -> None:
         """Run ``own_part`` in the caller while the first ``workers`` workers run their parts of the phase.
 
@@ -50,6 +53,9 @@ class SerialPool:
 
     def __init__(self, bind: BindParts, count: int) -> None:
         self._parts = [bind(number) for number in range(1, count)]
+
+    def close(self) -> None:
+        """Do nothing: there are no workers."""
 
     def run(self, phase: int, own_part: Part, workers: int) -> None:
         """Run the caller's part, then the others."""

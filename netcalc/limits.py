@@ -26,6 +26,7 @@ __all__ = [
     "MAX_ROWS",
     "MAX_STACKED",
     "MAX_STORED_AXES",
+    "MAX_STORED_TENSORS",
     "MAX_STORED_VALUES",
     "MAX_TENSORS",
     "MAX_TENSOR_FILES",
@@ -83,7 +84,7 @@ MAX_TIMES = Limit(100_000_000, "iterations of one `repeat`", "E104")
 MAX_PLANNED_OPERATIONS = Limit(
     10_000, "operations of a planned run; a longer one takes the reference path", "E502", option="--plan reference"
 )
-MAX_TENSORS = Limit(400_000, "tensors in a file or checkpoint", "E605")
+MAX_STORED_TENSORS = Limit(400_000, "tensors in a file or checkpoint", "E605")
 MAX_TENSOR_FILES = Limit(10_000, "files of a checkpoint", "E605")
 MAX_TENSOR_HEADER = Limit(48 << 20, "bytes of the header of a `.safetensors` file, or of an index of shards", "E605")
 MAX_STORED_VALUES = Limit(5_000_000, "values in the header of a `.safetensors` file, or in an index of shards", "E605")

@@ -68,3 +68,9 @@ def test_no_modules_import_each_other() -> None:
     upstream = {module: graph.find_upstream_modules(module) for module in graph.modules}
     cyclic = {module for module, needed in upstream.items() if any(module in upstream[other] for other in needed)}
     assert cyclic == set()
+
+
+def test_every_limit_is_declared_once() -> None:
+    tree = ast.parse((ROOT / "netcalc/limits.py").read_text(encoding="utf-8"))
+    names = [ast.unparse(target) for node in tree.body if isinstance(node, ast.Assign) for target in node.targets]
+    assert sorted(names) == sorted(set(names))

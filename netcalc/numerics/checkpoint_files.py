@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from netcalc.diagnostics import Diagnostic, NetcalcError
-from netcalc.limits import MAX_TENSOR_FILES, MAX_TENSORS
+from netcalc.limits import MAX_STORED_TENSORS, MAX_TENSOR_FILES
 from netcalc.numerics.kernels import Array
 from netcalc.numerics.stored import DamagedError, Header, clipped, exactly, opened, parsed_json, reading
 from netcalc.numerics.tensor_files import PICKLES, Arrays, Tensors, conversion, open_tensors
@@ -139,8 +139,8 @@ def _opened(
     for path in paths:
         files.append(open_(path))
         total += len(files[-1].headers)
-        if total > MAX_TENSORS:
-            raise _error(f"{name}: more than {MAX_TENSORS:,} tensors, which is the limit")
+        if total > MAX_STORED_TENSORS:
+            raise _error(f"{name}: more than {MAX_STORED_TENSORS:,} tensors, which is the limit")
     return files
 
 

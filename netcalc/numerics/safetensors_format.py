@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from netcalc.limits import MAX_TENSOR_HEADER, MAX_TENSORS
+from netcalc.limits import MAX_STORED_TENSORS, MAX_TENSOR_HEADER
 from netcalc.numerics.numpy_dtypes import numpy_dtype
 from netcalc.numerics.stored import (
     DamagedError,
@@ -71,8 +71,8 @@ def read_safetensors_header(file: io.BufferedReader, length: int) -> dict[str, S
     metadata = entries.pop("__metadata__", {})
     if not isinstance(metadata, dict) or not all(isinstance(value, str) for value in metadata.values()):
         raise DamagedError("its __metadata__ is no mapping of text")
-    if len(entries) > MAX_TENSORS:
-        raise DamagedError(f"it holds {len(entries):,} tensors, and the limit is {MAX_TENSORS:,}")
+    if len(entries) > MAX_STORED_TENSORS:
+        raise DamagedError(f"it holds {len(entries):,} tensors, and the limit is {MAX_STORED_TENSORS:,}")
     _require_contiguous(entries, length - size - 8)
     dtypes = _Dtypes()
     return {name: _stored(name, entry, size + 8, dtypes) for name, entry in entries.items()}

@@ -211,13 +211,13 @@ def test_numbers_of_tensors_and_files_have_limits(tmp_path: Path, monkeypatch: p
         write_tensors(tmp_path / f"{number}.safetensors", {f"{number}.{i}": np.zeros(1) for i in range(3)})
     write_tensors(tmp_path / "x.npz", {str(i): np.zeros(1) for i in range(3)})
     assert len(open_weights(tmp_path).headers) == 12
-    monkeypatch.setattr(checkpoint_files, "MAX_TENSORS", 11)
+    monkeypatch.setattr(checkpoint_files, "MAX_STORED_TENSORS", 11)
     with pytest.raises(NetcalcError, match="more than 11 tensors"):
         open_weights(tmp_path)
     monkeypatch.setattr(checkpoint_files, "MAX_TENSOR_FILES", 3)
     with pytest.raises(NetcalcError, match="4 files of weights, and the limit is 3"):
         open_weights(tmp_path)
-    monkeypatch.setattr(safetensors_format, "MAX_TENSORS", 2)
+    monkeypatch.setattr(safetensors_format, "MAX_STORED_TENSORS", 2)
     with pytest.raises(NetcalcError, match="3 tensors, and the limit is 2"):
         open_weights(tmp_path / "0.safetensors")
     monkeypatch.setattr(npz_format, "MAX_ARCHIVE_MEMBERS", 2)

@@ -1,0 +1,63 @@
+"""Run a check, and write its record with ``--record``; or rerun the samples that the records hold.
+
+``python -m tests.exhaustive``                    list the checks
+``python -m tests.exhaustive NAME [options]``     run a check
+``python -m tests.exhaustive --sample [NAME …]``  rerun samples; fails if a result differs from its record
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from importlib import import_module
+from typing import Any
+
+from tests.exhaustive.record import RECORDS, read, write
+
+#: The checks, by the names of their modules.
+CHECKS = ("hostile", "mutants")
+
+
+def main(arguments: list[str]) -> int:
+    """Run what the arguments ask for; return 1 if something failed or differs."""
+    parser = argparse.ArgumentParser(prog="python -m tests.exhaustive", description=__doc__)
+    if arguments[:1] == ["--sample"]:
+        names = arguments[1:] or [name for name in CHECKS if (RECORDS / f"{name}.json").is_file()]
+        return max([_sample(name) for name in names], default=0)
+    commands = parser.add_subparsers(dest="name")
+    for name in CHECKS:
+        check = import_module(f"tests.exhaustive.{name}")
+        command = commands.add_parser(name, help=str(check.__doc__).splitlines()[0], description=check.__doc__)
+        command.add_argument("--record", action="store_true", help="write the record, to be committed")
+        check.add_options(command)
+    options = parser.parse_args(arguments)
+    if options.name is None:
+        parser.print_help()
+        return 0
+    return _run(options)
+
+
+def _run(options: argparse.Namespace) -> int:
+    check = import_module(f"tests.exhaustive.{options.name}")
+    result, failures = check.run(options)
+    for failure in failures:
+        print(f"FAILED {failure}")
+    print(f"{options.name}: {len(failures)} failures")
+    if options.record:
+        write(options, result, failures, check.sample(result))
+    return min(len(failures), 1)
+
+
+def _sample(name: str) -> int:
+    record = read(name)
+    recorded: dict[str, Any] = record["sample"]
+    found = import_module(f"tests.exhaustive.{name}").sample(record["result"])
+    different = sorted(case for case in {*recorded, *found} if recorded.get(case) != found.get(case))
+    for case in different:
+        print(f"DIFFERS {name} {case}: {found.get(case)}, recorded {recorded.get(case)}")
+    print(f"{name}: {len(found)} results, {len(different)} differ from the record")
+    return min(len(different), 1)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

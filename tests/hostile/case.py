@@ -1,0 +1,199 @@
+"""A hostile input, and the command run on it as a process of its own whose time and memory are measured."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple, TypeAlias
+
+__all__ = ["Case", "Content", "Outcome", "problems", "run"]
+
+#: Content of a file: text, bytes, or a function that makes the file.
+Content: TypeAlias = str | bytes | Callable[[Path], object]
+
+#: Seconds of processor time, and of the clock, which also counts waiting for other processes.
+SECONDS = 5
+CLOCK_SECONDS = 20
+MEBIBYTE = 1 << 20
+MEMORY = 512 * MEBIBYTE
+RUN_MEMORY = 2048 * MEBIBYTE
+OUTPUT = 100_000
+
+#: Characters that a terminal acts on: C0 without newline and tab, DEL, C1, and marks of direction.
+CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+SHOWN_CODE = re.compile(r'error\[(E\d+)\]|"code": "(E\d+)"')
+
+
+class Case(NamedTuple):
+    """A command line with its files and surroundings, and the code that it ends with.
+
+    ``code`` is a code, several separated by ``|``, ``""`` if the input is valid, or ``"exit 2"`` if the diagnostic
+    cannot be seen.  ``around`` is a shell command that runs the command line as ``"$@"``.
+    """
+
+    name: str
+    arguments: tuple[str, ...]
+    code: str
+    files: Mapping[str, Content] = {}
+    around: str = 'exec "$@"'
+    stdin: str | bytes = ""
+    environment: Mapping[str, str] = {}
+    unprivileged: bool = False  # needs a user whose permissions are checked
+
+    @property
+    def memory(self) -> int:
+        """Largest accepted peak of the resident memory in bytes."""
+        return RUN_MEMORY if "run" in self.arguments[:1] else MEMORY
+
+
+class Outcome(NamedTuple):
+    """Result of a process: its exit code (None if it was ended), output, costs, and the files that it left."""
+
+    exit: int | None
+    text: str
+    size: int
+    seconds: float
+    clock: float
+    peak: int
+    left: tuple[str, ...]
+
+    @property
+    def codes(self) -> tuple[str, ...]:
+        """Codes of the errors in the output, without repetition."""
+        return tuple(dict.fromkeys(a or b for a, b in SHOWN_CODE.findall(self.text)))
+
+
+def run(case: Case) -> Outcome:
+    """Run a case in a new folder."""
+    with tempfile.TemporaryDirectory(prefix="hostile-") as name:
+        folder = Path(name) / "work"
+        folder.mkdir()
+        for file, content in case.files.items():
+            _make(folder / file, content)
+        if case.unprivileged:
+            for path in (Path(name), *Path(name).rglob("*")):
+                os.chown(path, *UNPRIVILEGED, follow_symlinks=False)
+        before = _listing(folder)
+        outcome = _measured(case, folder, Path(name))
+        return outcome._replace(left=tuple(sorted(_listing(folder) - before)))
+
+
+def problems(case: Case, outcome: Outcome) -> list[str]:
+    """Return everything that is wrong with the outcome of a case, the most severe first."""
+    found = []
+    expected = 0 if case.code == "" else 2
+    if outcome.exit != expected:
+        found.append(f"exit {outcome.exit}, not {expected}")
+    if case.code not in ("", "exit 2") and (outcome.codes or ("none",))[0] not in case.code.split("|"):
+        found.append(f"codes {', '.join(outcome.codes) or 'none'}, not {case.code}")
+    if "Traceback" in outcome.text or "bug in netcalc" in outcome.text:
+        found.append("traceback")
+    if match := CONTROL.search(outcome.text):
+        found.append(f"control character {match[0]!r}")
+    if outcome.size > OUTPUT:
+        found.append(f"{outcome.size} characters of output")
+    if outcome.left and expected:
+        found.append(f"leaves {', '.join(outcome.left)}")
+    if outcome.seconds > SECONDS or outcome.clock > CLOCK_SECONDS:
+        found.append(f"{outcome.seconds:.1f} s of processor time, {outcome.clock:.1f} s in all")
+    if outcome.peak > case.memory:
+        found.append(f"{outcome.peak // MEBIBYTE} MiB")
+    return found
+
+
+#: User and group without special permissions, for a process that is started by root.
+UNPRIVILEGED = (65534, 65534)
+
+
+def command() -> list[str]:
+    """Return the installed command, or the module where none is installed beside the interpreter."""
+    script = Path(sysconfig.get_path("scripts")) / "netcalc"
+    return [str(script)] if script.is_file() else [sys.executable, "-m", "netcalc"]
+
+
+def can_drop_privileges() -> bool:
+    """Return True if a process can be started whose permissions are checked."""
+    return os.geteuid() != 0 or shutil.which("setpriv") is not None
+
+
+def _make(path: Path, content: Content) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if isinstance(content, str):
+        path.write_bytes(content.encode("utf-8", "surrogatepass"))
+    elif isinstance(content, bytes):
+        path.write_bytes(content)
+    else:
+        content(path)
+
+
+def _listing(folder: Path) -> set[str]:
+    if not folder.is_dir():
+        return set()
+    with suppress(PermissionError):
+        return {str(path.relative_to(folder)) for path in folder.rglob("*")}
+    return set()
+
+
+def _measured(case: Case, folder: Path, scratch: Path) -> Outcome:
+    line = ["sh", "-c", case.around, "sh", *command(), *case.arguments]
+    if case.unprivileged and os.geteuid() == 0:
+        user, group = UNPRIVILEGED
+        line = ["setpriv", f"--reuid={user}", f"--regid={group}", "--clear-groups", *line]
+    environment = {**os.environ, "COLUMNS": "80", "NO_COLOR": "1", **case.environment}
+    given = scratch / "stdin"
+    given.write_bytes(case.stdin.encode("utf-8", "surrogatepass") if isinstance(case.stdin, str) else case.stdin)
+    with (scratch / "output").open("w+b") as output, given.open("rb") as stdin:
+        start = time.monotonic()
+        process = subprocess.Popen(
+            line, cwd=folder, stdin=stdin, stdout=output, stderr=output, env=environment, start_new_session=True
+        )
+        peak, ended = 0, False
+        while True:
+            pid, status, usage = os.wait4(process.pid, os.WNOHANG)
+            if pid:
+                break
+            peak = max(peak, _peak(process.pid))
+            late = time.monotonic() - start > CLOCK_SECONDS or _seconds(process.pid) > 2 * SECONDS
+            if (late or peak > case.memory or _size(output.fileno()) > 100 * OUTPUT) and not ended:
+                os.killpg(process.pid, signal.SIGKILL)
+                ended = True
+            time.sleep(0.01)
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)  # whatever it has left running
+        process.returncode = os.waitstatus_to_exitcode(status)
+        clock = time.monotonic() - start
+        size = _size(output.fileno())
+        output.seek(0)
+        text = output.read(2 * OUTPUT).decode("utf-8", "replace")
+    code = None if ended or process.returncode < 0 else process.returncode
+    return Outcome(code, text, size, usage.ru_utime + usage.ru_stime, clock, max(peak, usage.ru_maxrss * 1024), ())
+
+
+def _size(descriptor: int) -> int:
+    return os.fstat(descriptor).st_size
+
+
+def _seconds(pid: int) -> float:
+    """Return the processor time of a process in seconds, 0 if it has ended."""
+    with suppress(OSError):
+        user, system = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13]
+        return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+    return 0
+
+
+def _peak(pid: int) -> int:
+    """Return the peak resident memory of a process in bytes, 0 if it has ended."""
+    with suppress(OSError):
+        match = re.search(r"VmHWM:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text())
+        return int(match[1]) * 1024 if match else 0
+    return 0

@@ -64,6 +64,10 @@ EXPRESSION_PARTS = (
 _NUMBER_OF_CHANGES = (1, 1, 1, 1, 2, 2, 3, 4)
 
 
+#: Keys whose values describe the network, and are rarely changed: an error there ends a mutant early.
+_DESCRIPTION = ("netcalc", "name", "about", "source", "family", "aliases", "published")
+
+
 @cache
 def _texts() -> dict[str, str]:
     """Texts of the shipped specs that are small; each takes some milliseconds to load."""
@@ -125,6 +129,8 @@ def mutated_tree(name: str, rng: random.Random) -> Any:
     tree = copy.deepcopy(_tree(name))
     for _ in range(rng.choice(_NUMBER_OF_CHANGES)):
         places = list(_places(tree))
+        if isinstance(tree, dict) and rng.random() < 0.9:
+            places = [place for key, value in tree.items() if key not in _DESCRIPTION for place in _places(value)]
         if not places:
             break
         container, key = rng.choice(places)

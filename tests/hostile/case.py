@@ -38,9 +38,9 @@ SHOWN_CODE = re.compile(r'error\[(E\d+)\]|"code": "(E\d+)"')
 class Case(NamedTuple):
     """A command line with its files and surroundings, and the code that it ends with.
 
-    ``code`` is a code, or several separated by ``|``; ``""`` if the input is valid; ``"exit 2"`` if the diagnostic cannot
-    be seen; ``"failed check"`` if a check reports the fault, with exit code 1.  ``around`` is a shell command that runs
-    the command line as ``"$@"``.
+    ``code`` is a code, or several separated by ``|``; ``""`` if the input is valid; ``"exit 2"`` if the diagnostic
+    cannot be seen; ``"failed check"`` if a check reports the fault, with exit code 1.  ``around`` is a shell command
+    that runs the command line as ``"$@"``.
     """
 
     name: str

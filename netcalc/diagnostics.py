@@ -49,6 +49,7 @@ CODES: dict[str, str] = {
     "E701": "convention cannot be applied",
     "W101": "name that nothing uses",
     "W102": "former name",
+    "W103": "name of a file and of a shipped spec",
 }
 
 #: Every exit code of a command, with its meaning.

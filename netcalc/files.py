@@ -1,4 +1,4 @@
-"""Atomic writing of files."""
+"""Bounded reading and atomic writing of files."""
 
 from __future__ import annotations
 
@@ -6,6 +6,36 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from stat import S_ISREG
+from typing import IO
+
+_CHUNK = 1 << 20
+
+
+def is_file(path: str | Path) -> bool:
+    """Return True for a regular file; False for anything else, also a path that cannot be looked up."""
+    try:
+        return S_ISREG(Path(path).stat().st_mode)
+    except (OSError, ValueError):  # a name too long, a folder that is closed, a circle of links, a null character
+        return False
+
+
+def exists(path: str | Path) -> bool:
+    """Return True if there is something at a path that can be looked up."""
+    try:
+        Path(path).stat()
+    except (OSError, ValueError):
+        return False
+    return True
+
+
+def read_at_most(stream: IO[bytes], size: int) -> bytes:
+    """Return up to ``size`` bytes of a stream, with no more memory than they take."""
+    chunks = []
+    while size > 0 and (chunk := stream.read(min(size, _CHUNK))):
+        chunks.append(chunk)
+        size -= len(chunk)
+    return b"".join(chunks)
 
 
 @contextmanager

@@ -16,6 +16,7 @@ __all__ = [
     "MAX_DIGITS",
     "MAX_EXPRESSION",
     "MAX_EXPRESSION_DEPTH",
+    "MAX_EXTENDS",
     "MAX_INSTANCES",
     "MAX_ITEMS",
     "MAX_LINES",
@@ -24,6 +25,7 @@ __all__ = [
     "MAX_PIECES",
     "MAX_PLANNED_OPERATIONS",
     "MAX_ROWS",
+    "MAX_SPEC_SIZE",
     "MAX_STACKED",
     "MAX_STORED_AXES",
     "MAX_STORED_TENSORS",
@@ -31,6 +33,7 @@ __all__ = [
     "MAX_TENSORS",
     "MAX_TENSOR_FILES",
     "MAX_TENSOR_HEADER",
+    "MAX_TEXT",
     "MAX_TIMES",
     "MAX_UNROLLED",
     "MAX_VALUES",
@@ -57,9 +60,12 @@ class Limit(int):
         return limit
 
 
-MAX_VALUES = Limit(200_000, "values in a document, aliases expanded", "E003")
+MAX_SPEC_SIZE = Limit(4_000_000, "bytes of a spec file", "E003", option="--max-spec-size")
+MAX_EXTENDS = Limit(64, "specs in a chain of `extends` and `import`", "E006")
+MAX_VALUES = Limit(100_000, "values in a document, aliases expanded", "E003")
 MAX_DEPTH = Limit(60, "levels of nested mappings and lists in a document", "E003")
 MAX_DIGITS = Limit(1_000, "characters of a number in a document", "E003")
+MAX_TEXT = Limit(20_000, "characters of a text in a document", "E003")
 MAX_EXPRESSION = Limit(2_000, "characters of an expression", "E201")
 MAX_EXPRESSION_DEPTH = Limit(100, "levels of nesting in an expression", "E201")
 MAX_BITS = Limit(4_096, "bits of a number in an expression", "E203")

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from netcalc.limits import MAX_SPEC_SIZE
 from netcalc.network import Network
 from netcalc.spec import elaborate, library
 
@@ -23,6 +24,7 @@ def load(
     symbolic: Collection[str] = (),
     training: bool = False,
     dtype: str | None = None,
+    max_spec_size: int = MAX_SPEC_SIZE,
 ) -> Network:
     """Load a network from a spec file, by the name of a shipped spec, or from standard input (``-``).
 
@@ -32,11 +34,12 @@ def load(
         symbolic: dims that are kept as symbols, so that shapes and counts are formulas.
         training: True for the training mode of every operation.
         dtype: element type of floating-point inputs and parameters, such as ``"bfloat16"``; None for the spec's own.
+        max_spec_size: largest size in bytes of the spec file, and of each file that it extends or imports.
 
     Raises:
         NetcalcError: with every error in the spec and the settings.
     """
-    return _network(library.load_document(spec), set, symbolic, training, dtype)
+    return _network(library.load_document(spec, max_spec_size), set, symbolic, training, dtype)
 
 
 def loads(
@@ -47,6 +50,7 @@ def loads(
     training: bool = False,
     dtype: str | None = None,
     folder: str | Path | None = None,
+    max_spec_size: int = MAX_SPEC_SIZE,
 ) -> Network:
     """Load a network from a spec in a string; arguments as for :func:`load`.
 
@@ -57,7 +61,7 @@ def loads(
     Raises:
         NetcalcError: with every error in the spec and the settings.
     """
-    loaded = library.load_text(text, folder=None if folder is None else Path(folder))
+    loaded = library.load_text(text, folder=None if folder is None else Path(folder), max_size=max_spec_size)
     return _network(loaded, set, symbolic, training, dtype)
 
 
@@ -109,12 +113,13 @@ def compare(
     return compare_analyses([network.analysis(convention) for network in networks])
 
 
-def describe(spec: str | Path, *, convention: str = "netcalc") -> SpecReference:
+def describe(spec: str | Path, *, convention: str = "netcalc", max_spec_size: int = MAX_SPEC_SIZE) -> SpecReference:
     """Describe a spec: its dims and vars, inputs and outputs at the default sizes, and published figures.
 
     Args:
         spec: as for :func:`load`.
         convention: counting convention of the MACs.
+        max_spec_size: as for :func:`load`.
 
     Raises:
         NetcalcError: with every error in the spec, or if the convention is unknown.
@@ -125,7 +130,7 @@ def describe(spec: str | Path, *, convention: str = "netcalc") -> SpecReference:
     """
     from netcalc.analysis.spec_reference import describe as describe_loaded
 
-    return describe_loaded(library.load_document(spec), convention)
+    return describe_loaded(library.load_document(spec, max_spec_size), convention)
 
 
 def _network(

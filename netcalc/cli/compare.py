@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from netcalc.cli import options
+from netcalc.limits import MAX_SPEC_SIZE
 
 if TYPE_CHECKING:
     from netcalc.analysis.compare import Comparison
@@ -44,6 +45,7 @@ def command(
     mode: options.ModeChoice = None,
     train: options.Train = False,
     dtype: options.Dtype = None,
+    max_spec_size: options.MaxSpecSize = MAX_SPEC_SIZE,
 ) -> None:
     """Compare the specs, each with its own settings."""
     from netcalc.analysis.compare import compare
@@ -56,7 +58,7 @@ def command(
         raise NetcalcError(Diagnostic("E502", "a comparison takes two specs or more"))
     if specs.count("-") > 1:
         raise NetcalcError(Diagnostic("E502", "only one of the specs can be standard input"))
-    documents = [load_document(spec) for spec in specs]
+    documents = [load_document(spec, max_spec_size) for spec in specs]
     settings = _settings(set_, documents)
     training = options.is_training(mode, train)
     programs = [

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from netcalc.cli import options
+from netcalc.limits import MAX_SPEC_SIZE
 
 
 def command(
@@ -21,6 +22,7 @@ def command(
     mode: options.ModeChoice = None,
     train: options.Train = False,
     dtype: options.Dtype = None,
+    max_spec_size: options.MaxSpecSize = MAX_SPEC_SIZE,
 ) -> None:
     """Explain one layer, a block, or the whole network."""
     from netcalc.analysis.cost import analyse
@@ -31,7 +33,7 @@ def command(
     from netcalc.render.page import page_markdown, page_text
     from netcalc.render.table_csv import table_csv
 
-    program = options.read_program(spec, set_, symbolic, options.is_training(mode, train), dtype)
+    program = options.read_program(spec, set_, symbolic, options.is_training(mode, train), dtype, max_spec_size)
     explanation = explain(program, path, analyse(program, convention).convention)
     match format_:
         case options.TextFormat.JSON:

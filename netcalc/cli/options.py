@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
+from netcalc.limits import MAX_SPEC_SIZE
+
 if TYPE_CHECKING:
     from netcalc.cli.selection import Selection
     from netcalc.ir import Program
@@ -56,6 +58,9 @@ class Layout(StrEnum):
 
 Spec: TypeAlias = Annotated[
     str, typer.Argument(help="A spec file, a shipped name or alias (see `netcalc specs`), or - .")
+]
+MaxSpecSize: TypeAlias = Annotated[
+    int, typer.Option("--max-spec-size", metavar="BYTES", min=1, help="Largest spec file that is read.")
 ]
 Set: TypeAlias = Annotated[
     list[str] | None, typer.Option("--set", "-s", metavar="NAME=VALUE", help="Change a dim or var; repeatable.")
@@ -153,12 +158,15 @@ def read_program(
     symbolic: list[str] | None = None,
     training: bool = False,
     dtype: FloatType | None = None,
+    max_spec_size: int = MAX_SPEC_SIZE,
 ) -> Program:
     """Return the program of a spec with the settings of the command line."""
     from netcalc.spec import elaborate, load_document
 
     values = read_settings(settings)
-    program = elaborate(load_document(spec), values, symbolic=symbolic or (), training=training, dtype=dtype)
+    program = elaborate(
+        load_document(spec, max_spec_size), values, symbolic=symbolic or (), training=training, dtype=dtype
+    )
     if program.warnings:
         from netcalc.cli.output import print_warnings
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from netcalc.cli import options
 from netcalc.cli.options import Format
+from netcalc.limits import MAX_SPEC_SIZE
 
 if TYPE_CHECKING:
     from netcalc.analysis.cost import Row
@@ -43,13 +44,14 @@ def report_command(view: View) -> Callable[..., None]:
         mode: options.ModeChoice = None,
         train: options.Train = False,
         dtype: options.Dtype = None,
+        max_spec_size: options.MaxSpecSize = MAX_SPEC_SIZE,
         receptive_field: options.ReceptiveField = False,
     ) -> None:
         from netcalc.analysis.cost import analyse
         from netcalc.cli.output import terminal_for, write
         from netcalc.render.page import page_markdown, page_text
 
-        program = options.read_program(spec, set_, symbolic, options.is_training(mode, train), dtype)
+        program = options.read_program(spec, set_, symbolic, options.is_training(mode, train), dtype, max_spec_size)
         analysis = analyse(program, convention)
         receptive = _receptive(program) if receptive_field else None
         unroll = unroll or receptive_field

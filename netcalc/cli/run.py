@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 import typer
 
 from netcalc.cli import options
+from netcalc.limits import MAX_SPEC_SIZE
 
 if TYPE_CHECKING:
     from netcalc.cli.selection import Selection
@@ -90,6 +91,7 @@ def command(
     mode: options.ModeChoice = None,
     train: options.Train = False,
     dtype: options.Dtype = None,
+    max_spec_size: options.MaxSpecSize = MAX_SPEC_SIZE,
     plan: Plan = PlanChoice.FAST,
     threads: Threads = None,
     profile: Profile = False,
@@ -101,7 +103,9 @@ def command(
     from netcalc.engine.run import forward
     from netcalc.render.progress import Progress
 
-    program = options.read_program(spec, set_, training=options.is_training(mode, train), dtype=dtype)
+    program = options.read_program(
+        spec, set_, training=options.is_training(mode, train), dtype=dtype, max_spec_size=max_spec_size
+    )
     arrays = _read_inputs(program, inputs or [])
     with Progress() as progress:
         result = forward(

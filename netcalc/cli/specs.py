@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from netcalc.cli import options
+from netcalc.limits import MAX_SPEC_SIZE
 
 if TYPE_CHECKING:
     from netcalc.render.text import Terminal
@@ -39,6 +40,7 @@ def command(
     top: options.Top = None,
     filter_: options.Filter = None,
     wide: options.Wide = False,
+    max_spec_size: options.MaxSpecSize = MAX_SPEC_SIZE,
 ) -> None:
     """List the specs that ship, or show the page of one."""
     from netcalc.analysis.conventions import convention_named
@@ -51,9 +53,9 @@ def command(
     from netcalc.render.text import fill
 
     if yaml:
-        return write(_file_lines(name), output)
+        return write(_file_lines(name, max_spec_size), output)
     if name is not None and _is_spec(name):
-        return _page(name, convention, format_, output, wide)
+        return _page(name, convention, format_, output, wide, max_spec_size)
     convention_named(convention)
     keys: dict[str, Callable[[CatalogueEntry], Any]] = keys_of("name", "family", "params", "about", "source")
     keys["macs"] = lambda spec: spec.macs[convention]
@@ -78,11 +80,12 @@ def _is_spec(name: str) -> bool:
     """Return True for a shipped spec, an alias, or a file written with a suffix or a separator."""
     from pathlib import Path
 
+    from netcalc.files import is_file
     from netcalc.spec.shipped import catalogue, unaliased
 
     path = Path(name)
     return (
-        name in catalogue() or unaliased(name) is not None or name == "-" or (path.name != path.stem and path.is_file())
+        name in catalogue() or unaliased(name) is not None or name == "-" or (path.name != path.stem and is_file(path))
     )
 
 
@@ -123,7 +126,9 @@ def _families(specs: Sequence[CatalogueEntry], convention: str, terminal: Termin
     yield fill("`netcalc specs NAME` shows the dims, vars, inputs and outputs of a spec.", terminal.width)
 
 
-def _page(name: str, convention: str, format_: options.Format, output: str | None, wide: bool) -> None:
+def _page(
+    name: str, convention: str, format_: options.Format, output: str | None, wide: bool, max_spec_size: int
+) -> None:
     """Write the page of a spec."""
     from netcalc.analysis.spec_reference import describe
     from netcalc.cli.output import json_lines, terminal_for, write
@@ -133,7 +138,7 @@ def _page(name: str, convention: str, format_: options.Format, output: str | Non
     from netcalc.render.table_csv import table_csv
     from netcalc.spec import load_document
 
-    spec = describe(load_document(name), convention)
+    spec = describe(load_document(name, max_spec_size), convention)
     match format_:
         case options.Format.JSON:
             return write(json_lines(spec_record(spec)), output)
@@ -144,14 +149,14 @@ def _page(name: str, convention: str, format_: options.Format, output: str | Non
     return write(page_text(spec_page(spec), terminal_for(output, wide=wide)), output)
 
 
-def _file_lines(name: str | None) -> list[str]:
+def _file_lines(name: str | None, max_spec_size: int) -> list[str]:
     """Return the lines of a spec's file; NetcalcError (E502) without a name."""
     from netcalc.diagnostics import Diagnostic, NetcalcError
     from netcalc.spec import load_document
 
     if name is None:
         raise NetcalcError(Diagnostic("E502", "--yaml prints one spec", hint="name it: netcalc specs resnet18 --yaml"))
-    path = load_document(name).path
+    path = load_document(name, max_spec_size).path
     if path is None:
-        raise NetcalcError(Diagnostic("E502", "--yaml prints a file, and standard input is none"))
+        raise NetcalcError(Diagnostic("E502", "--yaml prints a file, and a pipe is none"))
     return path.read_text(encoding="utf-8").splitlines()

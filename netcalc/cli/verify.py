@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from netcalc.cli import options
+from netcalc.limits import MAX_SPEC_SIZE
 
 if TYPE_CHECKING:
     from netcalc.cli.selection import Selection
@@ -39,13 +40,16 @@ def command(
     mode: options.ModeChoice = None,
     train: options.Train = False,
     dtype: options.Dtype = None,
+    max_spec_size: options.MaxSpecSize = MAX_SPEC_SIZE,
     receptive_field: options.ReceptiveFieldCheck = False,
 ) -> None:
     """Run and check the network, or check a file of weights."""
     from netcalc.cli import EXIT_CHECK
     from netcalc.cli.output import terminal_for, write
 
-    program = options.read_program(spec, set_, training=options.is_training(mode, train), dtype=dtype)
+    program = options.read_program(
+        spec, set_, training=options.is_training(mode, train), dtype=dtype, max_spec_size=max_spec_size
+    )
     selection = options.read_selection(sort, top, filter_)
     terminal = terminal_for(output, wide=wide)
     if weights:

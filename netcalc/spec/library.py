@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from netcalc import ops
 from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
+from netcalc.files import exists, is_file
+from netcalc.limits import MAX_EXTENDS, MAX_SPEC_SIZE
 from netcalc.spec.cursor import Cursor
 from netcalc.spec.document import BlockDecl, Document
-from netcalc.spec.foreign_files import foreign_file
 from netcalc.spec.inheritance import merged, with_current_names
 from netcalc.spec.line_syntax import MODIFIERS, SEQUENCE
 from netcalc.spec.shipped import aliases, catalogue, shipped, shipped_blocks, shipped_file, specs_dir, unaliased
+from netcalc.spec.spec_files import checked_size, looks_like_spec, read_spec, read_standard_input
 from netcalc.spec.validation import validate
 from netcalc.spec.yaml_document import parse_yaml
 
@@ -54,24 +55,38 @@ class Loaded:
     inherited: frozenset[str] = frozenset()  # names of the blocks of the spec that it extends
 
 
-def load_document(spec: str | Path) -> Loaded:
+class _Way(NamedTuple):
+    """The files that led to a spec by ``extends`` and ``import``, and the largest file that is read."""
+
+    max_size: int
+    files: tuple[Path, ...] = ()
+
+
+def load_document(spec: str | Path, max_size: int = MAX_SPEC_SIZE) -> Loaded:
     """Load a spec from a file, by its shipped name, or from standard input (``-``).
+
+    Args:
+        spec: a path, a name or ``-``.
+        max_size: largest size in bytes of the file, and of each file that it extends or imports.
 
     Raises:
         NetcalcError: with every error found in the file and the files that it extends and imports.
     """
     if str(spec) == "-":
-        return load_text(sys.stdin.read(), "<stdin>", Path())
-    return _load(_resolve(str(spec)), ())
+        return load_text(read_standard_input(max_size), "<stdin>", max_size=max_size)
+    path, warnings = _resolve(str(spec))
+    loaded = _load(path, _Way(max_size))
+    return replace(loaded, warnings=(*loaded.warnings, *warnings)) if warnings else loaded
 
 
-def load_text(text: str, label: str = "<text>", folder: Path | None = None) -> Loaded:
+def load_text(text: str, label: str = "<text>", folder: Path | None = None, max_size: int = MAX_SPEC_SIZE) -> Loaded:
     """Load a spec from a string; ``folder`` is where the files that it extends and imports are looked up.
 
     Raises:
         NetcalcError: as :func:`load_document`.
     """
-    return _assemble(parse_yaml(text, label), label, folder or Path(), ())
+    checked_size(text, label, max_size)
+    return _assemble(parse_yaml(text, label), label, folder or Path(), _Way(max_size))
 
 
 def load_data(data: Mapping[str, Any], label: str = "<data>", folder: Path | None = None) -> Loaded:
@@ -89,7 +104,7 @@ def load_data(data: Mapping[str, Any], label: str = "<data>", folder: Path | Non
     """
     from netcalc.spec.plain_data import read_data  # the commands read files only
 
-    return _assemble(read_data(data, label), label, folder or Path(), ())
+    return _assemble(read_data(data, label), label, folder or Path(), _Way(MAX_SPEC_SIZE))
 
 
 def find_block(name: str, *files: Loaded) -> Block | None:
@@ -100,20 +115,24 @@ def find_block(name: str, *files: Loaded) -> Block | None:
 @cache
 def _shipped_block(name: str) -> Block | None:
     path = specs_dir() / "blocks" / f"{name}.yaml"
-    return _load(path, ()).blocks.get(name) if name.isidentifier() and path.is_file() else None
+    return _load(path, _Way(MAX_SPEC_SIZE)).blocks.get(name) if name.isidentifier() and is_file(path) else None
 
 
-def _resolve(spec: str) -> Path:
-    """Return the file of a spec: a path with a separator or suffix, a shipped name, an alias, or another path."""
+def _resolve(spec: str) -> tuple[Path, tuple[Diagnostic, ...]]:
+    """Return the file of a spec, and a warning if its name stands for another one too.
+
+    The first of these counts: a path with a separator or a suffix, a shipped name, an alias, another path.
+    """
     path = Path(spec)
     written_as_path = path.suffix != "" or "/" in spec or os.sep in spec
-    if written_as_path and path.exists():
-        return path
+    is_name = "/" not in spec and path.suffix not in (".yaml", ".yml")
+    if written_as_path and exists(path):
+        return path, _shadowed(spec, "the file") if is_name and shipped_file(spec) is not None else ()
     found = shipped_file(spec) or shipped_file(unaliased(spec) or "")
     if found is not None:
-        return found
-    if path.is_file() or path.suffix in (".yaml", ".yml") or "/" in spec:
-        return path
+        return found, _shadowed(spec, "the shipped spec") if is_name and is_file(path) else ()
+    if is_file(path) or path.suffix in (".yaml", ".yml") or "/" in spec:
+        return path, ()
     hint = did_you_mean(spec, [*catalogue(), *aliases()])
     raise NetcalcError(
         Diagnostic(
@@ -124,44 +143,33 @@ def _resolve(spec: str) -> Path:
     )
 
 
-#: Specs read before, by path, resolved path and time of modification.
-_READ: dict[tuple[Path, Path, int], Loaded] = {}
+def _shadowed(spec: str, kind: str) -> tuple[Diagnostic, ...]:
+    hint = f"./{spec} is the file" if kind != "the file" else "--set and other options are as for any file"
+    return (Diagnostic("W103", f"{spec!r} is a file and the name of a shipped spec; {kind} is used", hint=hint),)
 
 
-def _load(path: Path, chain: tuple[Path, ...]) -> Loaded:
-    real = path.resolve()
-    try:
-        stamp = real.stat().st_mtime_ns
-    except OSError as error:
-        raise NetcalcError(_unreadable(path, error)) from None
-    if (path, real, stamp) not in _READ:  # a spec that has been read is not part of a circle
-        _READ[path, real, stamp] = _read(path, real, chain)
-    return _READ[path, real, stamp]
+#: Specs read before, by path, resolved path, time of modification and limit on the size.
+_READ: dict[tuple[Path, Path, int, int], Loaded] = {}
 
 
-def _read(path: Path, real: Path, chain: tuple[Path, ...]) -> Loaded:
-    try:
-        with path.open("rb") as file:
-            foreign = foreign_file(path, file.read(16))
-        if foreign is not None:
-            raise NetcalcError(foreign)
-        text = path.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise NetcalcError(Diagnostic("E004", f"{path} is not UTF-8 text: {error.reason}")) from None
-    except OSError as error:
-        raise NetcalcError(_unreadable(path, error)) from None
-    loaded = _assemble(parse_yaml(text, _label(path)), _label(path), path.parent, (*chain, real))
+def _load(path: Path, way: _Way) -> Loaded:
+    if not is_file(path):  # a pipe can be read once
+        return _read(path, None, way)
+    real = Path(os.path.realpath(path))
+    key = (path, real, real.stat().st_mtime_ns, way.max_size)
+    if key not in _READ:  # a spec that has been read is not part of a circle
+        _READ[key] = _read(path, real, way)
+    return _READ[key]
+
+
+def _read(path: Path, real: Path | None, way: _Way) -> Loaded:
+    label = _label(path)
+    text = read_spec(path, label, way.max_size)
+    if way.files and not looks_like_spec(text):  # no part of another file may be shown in a message
+        raise NetcalcError(Diagnostic("E004", f"{path} is not a spec: it has no key 'netcalc'"))
+    loaded = _assemble(parse_yaml(text, label), label, path.parent, way._replace(files=(*way.files, real or path)))
     loaded.path = real
     return loaded
-
-
-def _unreadable(path: Path, error: OSError) -> Diagnostic:
-    reason = (error.strerror or str(error)).lower()
-    hint = None
-    if isinstance(error, FileNotFoundError):
-        near = did_you_mean(path.name, [p.name for p in path.parent.glob("*.y*ml")] if path.parent.is_dir() else [])
-        hint = near or did_you_mean(path.stem, shipped())
-    return Diagnostic("E004", f"{path} cannot be read: {reason}", hint=hint)
 
 
 def _label(path: Path) -> str:
@@ -171,20 +179,20 @@ def _label(path: Path) -> str:
         return str(path)
 
 
-def _assemble(cursor: Cursor, label: str, folder: Path, chain: tuple[Path, ...]) -> Loaded:
+def _assemble(cursor: Cursor, label: str, folder: Path, way: _Way) -> Loaded:
     own = validate(cursor)
     imported: dict[str, Block] = {}
     inherited: frozenset[str] = frozenset()
     warnings: list[Diagnostic] = []
     if own.extends is not None:
-        parent = _follow(own.extends, cursor["extends"], folder, chain)
+        parent = _follow(own.extends, cursor["extends"], folder, way)
         cursor, renamed = with_current_names(parent.cursor, cursor)
         warnings += (*parent.warnings, *renamed)
         cursor = merged(parent.cursor, cursor)
         inherited = frozenset(parent.blocks)
         imported |= {name: block for name, block in parent.blocks.items() if name not in parent.document.blocks}
     for index, name in enumerate(own.import_):
-        imported |= _follow(name, cursor["import"][index], folder, chain).blocks
+        imported |= _follow(name, cursor["import"][index], folder, way).blocks
     document = validate(cursor) if own.extends is not None else own
     loaded = Loaded(document, cursor, label, imported, tuple(warnings), own.extends, inherited=inherited)
     for name, decl in document.blocks.items():
@@ -196,11 +204,11 @@ def _assemble(cursor: Cursor, label: str, folder: Path, chain: tuple[Path, ...])
     return loaded
 
 
-def _follow(name: str, cursor: Cursor, folder: Path, chain: tuple[Path, ...]) -> Loaded:
+def _follow(name: str, cursor: Cursor, folder: Path, way: _Way) -> Loaded:
     """Load the file that ``extends`` or ``import`` names, from the folder of the spec or the shipped specs."""
     stem = name if name.endswith((".yaml", ".yml")) else f"{name}.yaml"
     candidates = [folder / stem, specs_dir() / stem]
-    path = next((c for c in candidates if c.is_file()), shipped_file(name))
+    path = next((c for c in candidates if is_file(c)), shipped_file(name))
     if path is None:
         raise NetcalcError(
             Diagnostic(
@@ -210,13 +218,14 @@ def _follow(name: str, cursor: Cursor, folder: Path, chain: tuple[Path, ...]) ->
                 hint=did_you_mean(name, [*shipped(), *(f"blocks/{b}" for b in shipped_blocks())]),
             )
         )
-    if path.resolve() in chain:
+    if Path(os.path.realpath(path)) in way.files:
         raise NetcalcError(
             Diagnostic("E006", f"{name!r} extends or imports itself, directly or through other specs", cursor.span)
         )
+    if len(way.files) >= MAX_EXTENDS:
+        message = f"over {MAX_EXTENDS} specs that extend or import each other"
+        raise NetcalcError(Diagnostic("E006", message, cursor.span))
     try:
-        return _load(path, chain or (Path(),))
-    except RecursionError:
-        raise NetcalcError(
-            Diagnostic("E006", f"the chain of extends and import is too deep at {name!r}", cursor.span)
-        ) from None
+        return _load(path, way if way.files else way._replace(files=(Path(),)))
+    except NetcalcError as error:
+        raise NetcalcError(d if d.span else d._replace(span=cursor.span) for d in error.diagnostics) from None

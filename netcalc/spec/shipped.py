@@ -9,6 +9,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from netcalc.files import is_file
+
 __all__ = [
     "CATALOGUE",
     "CatalogueEntry",
@@ -60,7 +62,7 @@ def shipped_file(name: str) -> Path | None:
     root = specs_dir()
     folders = (Path(entry) for entry in os.scandir(root) if entry.is_dir() and entry.name != "blocks")
     candidates = (folder / f"{name}.yaml" for folder in (root, *folders))
-    return next((path for path in candidates if path.is_file()), None) if "/" not in name else None
+    return next((path for path in candidates if is_file(path)), None) if "/" not in name else None
 
 
 @cache

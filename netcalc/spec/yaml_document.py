@@ -6,15 +6,18 @@ of nesting are bounded.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from netcalc.diagnostics import Diagnostic, NetcalcError, Span
 from netcalc.limits import MAX_DEPTH, MAX_DIGITS, MAX_VALUES
 from netcalc.spec.cursor import Cursor, Path
+from netcalc.spec.plain_text import joined_surrogates
 
 __all__ = ["parse_scalar", "parse_yaml"]
+
+if TYPE_CHECKING:
+    from netcalc.spec.yaml_composer import Node
 
 _TAG = "tag:yaml.org,2002:"
 
@@ -37,26 +40,38 @@ def parse_yaml(text: str, file: str) -> Cursor:
     Raises:
         NetcalcError: E001 (syntax), E002 (duplicate key) or E003 (a YAML feature or size that is not allowed).
     """
-    from ruamel.yaml.error import MarkedYAMLError, YAMLError
-
-    from netcalc.spec.yaml_composer import compose
-
+    text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
     # str.splitlines also splits at characters that are no line breaks in YAML 1.2
-    lines = re.split(r"\r\n?|\n", re.sub(r"(\r\n?|\n)\Z", "", text))
-    try:
-        node = compose(text)
-    except MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        span = _mark_span(file, lines, mark.line, mark.column) if mark else None
-        message = " ".join(part for part in (error.context, error.problem) if part)
-        raise NetcalcError(Diagnostic("E001", message, span, hint=_yaml_hint(message, span))) from None
-    except YAMLError as error:
-        raise NetcalcError(Diagnostic("E001", str(error).strip().splitlines()[0], Span(file, 1, 1, 2))) from None
+    lines = text.removesuffix("\n").split("\n")
+    node = _composed(text, file, lines)
     if node is None:
         raise NetcalcError(Diagnostic("E001", "the document is empty", Span(file, 1, 1, 2)))
     reader = _DocumentReader(file, lines)
     data = reader.read(node, (), None, 0)
     return Cursor(data, (), reader.spans)
+
+
+def _composed(text: str, file: str, lines: list[str]) -> Node | None:
+    """Return the root node of a text with its lines; NetcalcError if it is no YAML."""
+    from ruamel.yaml.error import MarkedYAMLError
+    from ruamel.yaml.reader import ReaderError
+
+    from netcalc.spec.yaml_composer import compose
+    from netcalc.spec.yaml_scanner import LimitError
+
+    try:
+        return compose(text)
+    except MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        span = _mark_span(file, lines, mark.line, mark.column) if mark else None
+        message = " ".join(part for part in (error.context, error.problem) if part)
+        code = "E003" if isinstance(error, LimitError) else "E001"
+        raise NetcalcError(Diagnostic(code, message, span, hint=_yaml_hint(message, span))) from None
+    except ReaderError as error:
+        start = text.rfind("\n", 0, error.position) + 1
+        span = _mark_span(file, lines, text.count("\n", 0, start), error.position - start)
+        message = f"the character U+{error.character:04X} is not allowed in YAML"
+        raise NetcalcError(Diagnostic("E001", message, span)) from None
 
 
 def parse_scalar(text: str) -> Any:
@@ -70,7 +85,7 @@ class _DocumentReader:
         self.lines = lines
         self.spans: dict[Path, tuple[Span | None, Span]] = {}
 
-    def read(self, node: Any, path: Path, key: Span | None, depth: int) -> Any:
+    def read(self, node: Node, path: Path, key: Span | None, depth: int) -> Any:
         span = self.span(node)
         if len(self.spans) >= MAX_VALUES:
             message = f"the document has over {MAX_VALUES:,} values, aliases expanded"
@@ -78,22 +93,19 @@ class _DocumentReader:
         if depth > MAX_DEPTH:
             raise NetcalcError(Diagnostic("E003", f"nested deeper than {MAX_DEPTH} levels", span))
         self.spans[path] = (key, span)
-        kind = type(node).__name__
-        if kind == "MappingNode":
+        if node.kind == "map":
             return self.mapping(node, path, depth)
-        if kind == "SequenceNode":
+        if node.kind == "seq":
             self.expect_tag(node, "seq", span)
             return [self.read(item, (*path, i), None, depth + 1) for i, item in enumerate(node.value)]
         return self.scalar(node, span)
 
-    def mapping(self, node: Any, path: Path, depth: int) -> dict[str, Any]:
+    def mapping(self, node: Node, path: Path, depth: int) -> dict[str, Any]:
         self.expect_tag(node, "map", self.span(node))
         out: dict[str, Any] = {}
         for key_node, value_node in node.value:
             span = self.span(key_node)
-            if type(key_node).__name__ != "ScalarNode":
-                raise NetcalcError(Diagnostic("E003", "a key should be a plain scalar", span))
-            key = str(key_node.value)
+            key = self.text(key_node, span)
             if key in out:
                 first = self.spans[(*path, key)][0]
                 hint = f"the first is on line {first.line}" if first else None
@@ -101,11 +113,10 @@ class _DocumentReader:
             out[key] = self.read(value_node, (*path, key), span, depth + 1)
         return out
 
-    def scalar(self, node: Any, span: Span) -> Any:
-        tag = str(node.tag)
-        text = node.value
+    def scalar(self, node: Node, span: Span) -> Any:
+        tag, text = node.tag, node.value
         if tag == _TAG + "str":
-            return text
+            return self.text(node, span)
         if tag == _TAG + "null":
             return None
         if tag in _READERS:
@@ -119,12 +130,20 @@ class _DocumentReader:
             return text
         raise NetcalcError(Diagnostic("E003", _tag_message(tag), span))
 
-    def expect_tag(self, node: Any, kind: str, span: Span) -> None:
-        if str(node.tag) != _TAG + kind:
-            raise NetcalcError(Diagnostic("E003", _tag_message(str(node.tag)), span))
+    def text(self, node: Node, span: Span) -> str:
+        """Return the text of a scalar; NetcalcError for one that UTF-8 cannot write."""
+        text: str = node.value
+        try:
+            return joined_surrogates(text)
+        except UnicodeError:
+            raise NetcalcError(Diagnostic("E001", "half of a surrogate pair is no character", span)) from None
 
-    def span(self, node: Any) -> Span:
-        start, end = node.start_mark, node.end_mark
+    def expect_tag(self, node: Node, kind: str, span: Span) -> None:
+        if node.tag != _TAG + kind:
+            raise NetcalcError(Diagnostic("E003", _tag_message(node.tag), span))
+
+    def span(self, node: Node) -> Span:
+        start, end = node.start, node.end
         line = self.lines[start.line] if start.line < len(self.lines) else ""
         # a value of several lines is marked on its first line
         stop = end.column if end.line == start.line else len(line.rstrip())
@@ -147,7 +166,7 @@ def _yaml_hint(message: str, span: Span | None) -> str | None:
 
 
 def _short(tag: str) -> str:
-    return tag.replace(_TAG, "!!")
+    return tag.replace(_TAG, "!!") if tag.startswith(_TAG) else tag
 
 
 def _tag_message(tag: str) -> str:

@@ -14,8 +14,8 @@ A comparison that bounds leave open (is ``h >= 7``?) is decided at the default s
 :class:`Assumption` in the innermost :func:`assumptions` block, as a tracing compiler guards a specialised graph.
 So is the equality of sizes of different form by :func:`equal`, where ``==`` compares forms only.
 
-Each module imports only earlier ones: ``intervals``, ``atoms``, ``terms``, ``bounds``, ``extremes``, ``order``,
-``polynomial``, ``functions``.
+Each module imports only earlier ones: ``intervals``, ``atoms``, ``arrays``, ``terms``, ``bounds``, ``extremes``,
+``order``, ``polynomial``, ``functions``.
 """
 
 from netcalc.dims.atoms import UndecidedError, value_at

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias, overload
 
+from netcalc.dims.arrays import value_at_arrays
 from netcalc.dims.atoms import Atom, Call, Operand, Symbol, UndecidedError, bounds_of
 from netcalc.dims.bounds import bounds_of_terms
 from netcalc.dims.extremes import reduced
@@ -23,16 +24,7 @@ from netcalc.dims.terms import (
     total,
 )
 
-__all__ = [
-    "Dim",
-    "Poly",
-    "as_dim",
-    "atom",
-    "equal",
-    "exact_div",
-    "maximum",
-    "minimum",
-]
+__all__ = ["Dim", "Poly", "as_dim", "atom", "equal", "exact_div", "maximum", "minimum"]
 
 
 class Poly:
@@ -129,8 +121,17 @@ class Poly:
 
     # -- reading ------------------------------------------------------------------------------------
 
-    def at(self, sizes: Mapping[str, int]) -> int:
-        """Return the value at the given sizes; a name that is missing takes its default."""
+    @overload
+    def at(self, sizes: Mapping[str, int]) -> int: ...
+    @overload
+    def at(self, sizes: Mapping[str, Any]) -> Any: ...
+    def at(self, sizes: Mapping[str, Any]) -> Any:
+        """Return the value at the given sizes; a name that is missing takes its default.
+
+        A size may be an array of integers, see :func:`netcalc.dims.arrays.value_at_arrays`.
+        """
+        if any(type(size) is not int for size in sizes.values()):
+            return value_at_arrays(self, sizes)
         return sum(c * math.prod(a.at(sizes) ** p for a, p in m) for m, c in self._terms.items())
 
     def symbols(self) -> set[Symbol]:

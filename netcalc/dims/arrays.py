@@ -1,0 +1,205 @@
+"""Values of sizes at arrays of integers, element by element.
+
+Arrays of NumPy are used through their operators and methods, so that this module imports nothing.  An array of int64
+wraps around silently where a number does not fit.  Therefore the range of each given array is taken first, and with it
+that of every intermediate result; where one may leave int64, arrays of Python integers are computed instead.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping
+from functools import reduce
+from typing import Any, NamedTuple
+
+from netcalc.diagnostics import Diagnostic, NetcalcError
+from netcalc.dims import intervals
+from netcalc.dims.atoms import Atom, CeilLog2, Operand, Symbol, Symbolic
+from netcalc.dims.intervals import Interval
+
+__all__ = ["value_at_arrays"]
+
+_LEAST, _MOST = -(1 << 63), (1 << 63) - 1
+
+
+def value_at_arrays(dim: Symbolic, sizes: Mapping[str, Any]) -> Any:
+    """Return the value of ``dim`` at sizes of which some are arrays; they are broadcast against each other.
+
+    The elements of the result are int64 if that holds every intermediate result at all elements, and Python integers
+    (the element type object) otherwise.  The result is a Python integer if all sizes that occur are numbers.
+
+    Raises:
+        NetcalcError: E502 a size that is neither an integer nor an array of integers.
+        UndecidedError: a size is missing and has no default.
+        ValueError: a size is no multiple of the number of which it should be one.
+        ZeroDivisionError: a divisor is zero.
+    """
+    symbols = dim.symbols()
+    named = {symbol.name for symbol in symbols}
+    given = {name: _accepted(name, size) for name, size in sizes.items() if name in named and size is not None}
+    numbers = {name: size for name, size in given.items() if isinstance(size, int)}
+    arrays = {name: size for name, size in given.items() if name not in numbers}
+    if not arrays:
+        return dim.at(numbers)
+    fixed = {symbol: symbol.at(numbers) for symbol in symbols if symbol.name not in arrays}
+    ranges: dict[Symbol, Interval] = {symbol: (size, size) for symbol, size in fixed.items()}
+    try:
+        for symbol in symbols - set(fixed):
+            low, high = _in_int64(_range(arrays[symbol.name]))
+            ranges[symbol] = low // symbol.multiple, high // symbol.multiple
+        _evaluate(dim, ranges, _RANGES)
+        dtype = "int64"
+    except OverflowError:
+        dtype = "object"
+    arrays = {name: array.astype(dtype) if array.dtype != dtype else array for name, array in arrays.items()}
+    values = {symbol: _parts(symbol, arrays[symbol.name]) for symbol in symbols - set(fixed)}
+    return _evaluate(dim, {**values, **fixed}, _ARRAYS)
+
+
+def _accepted(name: str, size: Any) -> Any:
+    """Return a given size as a Python integer or an array."""
+    if type(size) is int:
+        return size
+    dtype = getattr(size, "dtype", None)
+    kind = getattr(dtype, "kind", "i")
+    if not isinstance(size, bool) and kind in "iu":
+        try:
+            return operator.index(size)
+        except TypeError:
+            if hasattr(size, "astype"):
+                return size
+    if kind == "O" and all(type(one) is int for one in size.flat):
+        return size if size.ndim else size.item()
+    found = type(size).__name__ if dtype is None else f"an array of {dtype}" if getattr(size, "ndim", 0) else f"{dtype}"
+    raise NetcalcError(
+        Diagnostic("E502", f"the size {name!r} should be an integer or an array of integers, not {found}")
+    )
+
+
+def _parts(symbol: Symbol, array: Any) -> Any:
+    """Return the array divided by the number of which the size is a multiple."""
+    if symbol.multiple == 1:
+        return array
+    wrong = array % symbol.multiple != 0
+    if wrong.any():
+        raise ValueError(f"{symbol.name} {symbol.refusal(int(array[wrong][0]))}")
+    return array // symbol.multiple
+
+
+class _Arithmetic(NamedTuple):
+    """Operations on values of one kind; ``number`` makes such a value of an integer."""
+
+    number: Callable[[int], Any]
+    plus: Callable[[Any, Any], Any]
+    times: Callable[[Any, Any], Any]
+    over: Callable[[Any, Any], Any]
+    least: Callable[[Any, Any], Any]
+    most: Callable[[Any, Any], Any]
+    log2: Callable[[Any], Any]
+
+
+def _evaluate(dim: Operand, values: Mapping[Symbol, Any], arithmetic: _Arithmetic) -> Any:
+    """Return the value of a size at values of its symbols."""
+    known: dict[Atom, Any] = {}
+    known.update(values.items())
+
+    def of(operand: Operand) -> Any:
+        if isinstance(operand, int):
+            return arithmetic.number(operand)
+        terms = []
+        for monomial, coefficient in operand.monomials():
+            factors = [of_atom(atom) for atom, power in monomial for _ in range(power)]
+            if coefficient != 1 or not factors:
+                factors.append(arithmetic.number(coefficient))
+            terms.append(reduce(arithmetic.times, factors))
+        return reduce(arithmetic.plus, terms)
+
+    def of_atom(atom: Atom) -> Any:
+        if atom not in known:
+            known[atom] = _call(atom, of, arithmetic)
+        return known[atom]
+
+    return of(dim)
+
+
+def _call(atom: Atom, of: Callable[[Operand], Any], arithmetic: _Arithmetic) -> Any:
+    """Return the value of a function of sizes."""
+    assert not isinstance(atom, Symbol)
+    if isinstance(atom, CeilLog2):
+        return arithmetic.log2(of(atom.size))
+    functions = {"//": arithmetic.over, "min": arithmetic.least, "max": arithmetic.most}
+    return reduce(functions[atom.function], map(of, atom.operands))
+
+
+# -- ranges -----------------------------------------------------------------------------------------
+
+
+def _range(array: Any) -> tuple[int, int]:
+    return (int(array.min()), int(array.max())) if array.size else (0, 0)
+
+
+def _in_int64(bounds: Any) -> Any:
+    """Return bounds of a result; OverflowError if they leave int64."""
+    low, high = bounds
+    if low < _LEAST or high > _MOST:
+        raise OverflowError
+    return bounds
+
+
+def _range_over(a: Interval, b: Interval) -> Interval:
+    if b[0] > 0:
+        return intervals.over(a, b)
+    most = max(abs(bound) for bound in a)
+    return -most, most
+
+
+def _range_log2(size: tuple[int, int]) -> Interval:
+    most = max(abs(bound - 1) for bound in size)
+    _in_int64((-most, most))  # as the absolute value is computed too
+    return 0, most.bit_length()
+
+
+_RANGES = _Arithmetic(
+    number=lambda number: _in_int64((number, number)),
+    plus=lambda a, b: _in_int64(intervals.plus(a, b)),
+    times=lambda a, b: _in_int64(intervals.times(a, b)),
+    over=lambda a, b: _in_int64(_range_over(a, b)),
+    least=lambda a, b: (min(a[0], b[0]), min(a[1], b[1])),
+    most=lambda a, b: (max(a[0], b[0]), max(a[1], b[1])),
+    log2=_range_log2,
+)
+
+
+# -- arrays -----------------------------------------------------------------------------------------
+
+
+def _array_over(a: Any, b: Any) -> Any:
+    zero = b == 0
+    if zero if isinstance(b, int) else zero.any():
+        raise ZeroDivisionError("division of a size by zero")
+    return a // b
+
+
+def _array_least(a: Any, b: Any) -> Any:
+    if isinstance(a, int):
+        a, b = b, a
+    return min(a, b) if isinstance(a, int) else a.clip(None, b)
+
+
+def _array_most(a: Any, b: Any) -> Any:
+    if isinstance(a, int):
+        a, b = b, a
+    return max(a, b) if isinstance(a, int) else a.clip(b, None)
+
+
+def _array_log2(size: Any) -> Any:
+    """Return ⌈log₂ size⌉: the number of bits of the absolute value of size − 1."""
+    if isinstance(size, int):
+        return (size - 1).bit_length()
+    most, rest = max(map(abs, _range(size - 1))), abs(size - 1)
+    return sum(((rest >= 1 << bit).astype(size.dtype) for bit in range(1, most.bit_length())), 1 * (rest >= 1))
+
+
+_ARRAYS = _Arithmetic(
+    lambda number: number, operator.add, operator.mul, _array_over, _array_least, _array_most, _array_log2
+)

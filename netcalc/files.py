@@ -1,21 +1,39 @@
-"""Bounded reading and atomic writing of files."""
+"""Bounded reading and atomic writing of files.
+
+A file is written under the name ``.NAME.netcalc-PID`` in its folder and renamed when it is complete, so that the target
+holds its old or its new content at any time, also if the process is killed or the machine fails.  The lock on a
+temporary file ends with the process that wrote it; the next write removes those without a lock.
+"""
 
 from __future__ import annotations
 
+import errno
 import os
+import signal
+import stat
+import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from itertools import count
 from pathlib import Path
-from stat import S_ISREG
+from types import FrameType
 from typing import IO
 
+__all__ = ["exists", "is_file", "read_at_most", "replacing"]
+
 _CHUNK = 1 << 20
+
+#: Most bytes of a target's name in that of its temporary file; names of files are limited to 255 bytes.
+_NAME = 200
+
+#: Temporary files that this process is writing.
+_unfinished: set[Path] = set()
 
 
 def is_file(path: str | Path) -> bool:
     """Return True for a regular file; False for anything else, also a path that cannot be looked up."""
     try:
-        return S_ISREG(Path(path).stat().st_mode)
+        return stat.S_ISREG(Path(path).stat().st_mode)
     except (OSError, ValueError):  # a name too long, a folder that is closed, a circle of links, a null character
         return False
 
@@ -42,21 +60,153 @@ def read_at_most(stream: IO[bytes], size: int) -> bytes:
 def replacing(path: str | Path) -> Iterator[Path]:
     """Give a temporary path to write to, which replaces ``path`` when the block ends without an error.
 
-    The temporary file is in the folder of the target, so that it is replaced by a rename.  A target that is not a
-    regular file (a pipe, ``/dev/stdout``) is written to directly.
+    A target that exists keeps its mode, and its owner and group where that is permitted; a link to a file stays a link.
+    A target that is not a regular file (a pipe, ``/dev/stdout``) is written to directly.  SIGTERM and SIGHUP remove the
+    temporary file before they end the process, unless the program handles them.
 
     Raises:
         OSError: the file cannot be written; ``path`` is unchanged.
     """
-    target = Path(path).resolve()
-    if target.is_dir():
-        raise IsADirectoryError(f"{path} is a directory")
-    if target.exists() and not target.is_file():
-        yield target
+    previous = _status(path)
+    if previous is not None and (not stat.S_ISREG(previous.st_mode) or os.fspath(path).startswith(("/dev/", "/proc/"))):
+        yield Path(path)
         return
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    target = Path(os.path.realpath(path))
+    _remove_abandoned(target)
+    temporary, lock = _create(target, 0o666 if previous is None else 0o600)
+    _unfinished.add(temporary)
     try:
-        yield temporary
-        temporary.replace(target)
-    finally:
+        with _removed_on_signals():
+            yield temporary
+            _finish(temporary, previous)
+            temporary.replace(target)
+    except BaseException:
         temporary.unlink(missing_ok=True)
+        raise
+    finally:
+        _unfinished.discard(temporary)
+        if lock is not None:
+            os.close(lock)
+
+
+def _status(path: str | Path) -> os.stat_result | None:
+    """Return the status of the target, None if there is none; OSError if it must not be written."""
+    try:
+        status = Path(path).stat()
+    except FileNotFoundError:
+        return None
+    if stat.S_ISDIR(status.st_mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    if not os.access(path, os.W_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+    return status
+
+
+def _prefix(target: Path) -> str:
+    name = target.name.encode("utf-8", "ignore")[:_NAME].decode("utf-8", "ignore")
+    return f".{name}.netcalc-"
+
+
+def _create(target: Path, mode: int) -> tuple[Path, int | None]:
+    """Create a temporary file that no other thread or process uses; return it with the descriptor that locks it."""
+    for number in count():
+        suffix = f"-{number}" if number else ""
+        temporary = target.with_name(f"{_prefix(target)}{os.getpid()}{suffix}")
+        try:
+            descriptor = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0), mode)
+        except FileExistsError:
+            continue
+        if os.name == "nt":  # there, an open file cannot be renamed
+            os.close(descriptor)
+            return temporary, None
+        _lock(descriptor, wait=True)  # another process may hold it, to see that it is in use
+        if _is_open(temporary, descriptor):
+            return temporary, descriptor
+        os.close(descriptor)  # removed by another process before it was locked
+    raise AssertionError("count() does not end")
+
+
+def _finish(temporary: Path, previous: os.stat_result | None) -> None:
+    """Write the file to the disk, with the mode and the owner of the previous one."""
+    with temporary.open("rb+") as file:
+        os.fsync(file.fileno())
+    if previous is None or os.name == "nt":
+        return
+    mode = stat.S_IMODE(previous.st_mode)
+    created = temporary.stat()
+    if (created.st_uid, created.st_gid) != (previous.st_uid, previous.st_gid):
+        try:
+            os.chown(temporary, previous.st_uid, previous.st_gid)
+        except OSError:
+            mode &= ~(stat.S_ISUID | stat.S_ISGID)
+            with suppress(OSError):
+                os.chown(temporary, -1, previous.st_gid)
+    temporary.chmod(mode)
+
+
+def _remove_abandoned(target: Path) -> None:
+    """Remove temporary files of the target whose processes have ended."""
+    prefix = _prefix(target)
+    with suppress(OSError), os.scandir(target.parent) as entries:
+        for entry in entries:
+            if entry.name.startswith(prefix) and entry.name[len(prefix) :].replace("-", "").isdecimal():
+                _remove_unlocked(Path(entry.path))
+
+
+def _remove_unlocked(path: Path) -> None:
+    """Remove a regular file that no process has locked; links are not followed."""
+    if os.name == "nt":
+        return
+    with suppress(OSError):
+        descriptor = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        try:
+            if stat.S_ISREG(os.fstat(descriptor).st_mode) and _lock(descriptor) and _is_open(path, descriptor):
+                path.unlink()
+        finally:
+            os.close(descriptor)
+
+
+def _lock(descriptor: int, *, wait: bool = False) -> bool:
+    """Lock an open file until it is closed; return False if another process has locked it, or locks are missing."""
+    try:
+        import fcntl
+
+        fcntl.flock(descriptor, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (ImportError, OSError):
+        return False
+    return True
+
+
+def _is_open(path: Path, descriptor: int) -> bool:
+    """Return True if the descriptor is that of the file that the path names."""
+    try:
+        return os.path.samestat(path.lstat(), os.fstat(descriptor))
+    except FileNotFoundError:
+        return False
+
+
+@contextmanager
+def _removed_on_signals() -> Iterator[None]:
+    """Remove unfinished files before a signal ends the process."""
+    if threading.current_thread() is not threading.main_thread():  # others cannot set handlers
+        yield
+        return
+    names = [name for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    numbers = [signal.Signals[name] for name in names]
+    replaced = [number for number in numbers if signal.getsignal(number) is signal.SIG_DFL]
+    for number in replaced:
+        signal.signal(number, _end)
+    try:
+        yield
+    finally:
+        for number in replaced:
+            signal.signal(number, signal.SIG_DFL)
+
+
+def _end(number: int, frame: FrameType | None) -> None:
+    """End the process by the signal, after removal of its unfinished files."""
+    for path in tuple(_unfinished):
+        with suppress(OSError):
+            path.unlink()
+    signal.signal(number, signal.SIG_DFL)
+    os.kill(os.getpid(), number)

@@ -5,6 +5,7 @@ rules of operations raise :class:`RuleError` without a place; elaboration adds t
 """
 
 from collections.abc import Container, Iterable, Mapping
+from itertools import islice
 from typing import Any, NamedTuple
 
 #: Every code that netcalc emits, with its title; ``E`` for errors, ``W`` for warnings.  ``docs/errors.md`` is generated
@@ -163,11 +164,22 @@ def written(value: Any, *, quoted: bool = False) -> str:
     return str(value)
 
 
+#: Candidates that are compared with a misspelt name, and the characters of the longest name that is.
+_COMPARED = 2_000
+_COMPARED_LENGTH = 200
+
+
 def nearest(name: str, candidates: Iterable[str]) -> str | None:
-    """Return the candidate that is most similar to ``name``, or None if none is similar."""
+    """Return the candidate that is most similar to ``name``, or None if none is similar.
+
+    Long names, and candidates after the first thousands, are not compared: the time grows with both.
+    """
     import difflib
 
-    candidates = list(candidates)
+    if len(name) > _COMPARED_LENGTH:
+        return None
+    short = (candidate for candidate in candidates if len(candidate) <= _COMPARED_LENGTH)
+    candidates = list(islice(short, _COMPARED))
     longer = [c for c in candidates if len(name) > 2 and c.startswith(name)]  # abbreviations: `lin`, `conv`
     found = longer or difflib.get_close_matches(name, candidates, n=1, cutoff=0.6)
     return min(found, key=len) if found else None
@@ -184,6 +196,6 @@ def did_you_mean(name: str, candidates: Iterable[str], given: Container[str] = (
         return f"did you mean {near!r}? it is given already"
     if near:
         return f"did you mean {near!r}?"
-    if 0 < len(candidates) <= 12:
+    if 0 < len(candidates) <= 12 and max(map(len, candidates)) <= _COMPARED_LENGTH:
         return "known here: " + ", ".join(candidates)
     return None

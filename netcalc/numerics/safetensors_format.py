@@ -1,4 +1,4 @@
-"""Header of a ``.safetensors`` file: 8 bytes with its length, then JSON.
+"""Header of a ``.safetensors`` file, read and written: 8 bytes with its length, then JSON.
 
 The rules are those of the reference implementation (https://github.com/huggingface/safetensors): the data of tensors
 follow each other without gaps or overlaps, and fill the rest of the file.
@@ -7,6 +7,7 @@ follow each other without gaps or overlaps, and fill the rest of the file.
 from __future__ import annotations
 
 import io
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -25,7 +26,7 @@ from netcalc.numerics.stored import (
     stored_bytes,
 )
 
-__all__ = ["read_safetensors_header"]
+__all__ = ["read_safetensors_header", "safetensors_header"]
 
 #: Element types by their names in the file; other types keep those names.
 _NAMES = {
@@ -75,7 +76,27 @@ def read_safetensors_header(file: io.BufferedReader, length: int) -> dict[str, S
         raise DamagedError(f"it holds {len(entries):,} tensors, and the limit is {MAX_STORED_TENSORS:,}")
     _require_contiguous(entries, length - size - 8)
     dtypes = _Dtypes()
-    return {name: _stored(name, entry, size + 8, dtypes) for name, entry in entries.items()}
+    for name, entry in entries.items():  # in place: a header of many tensors takes much memory
+        entries[name] = _stored(name, entry, size + 8, dtypes)
+    return entries
+
+
+def safetensors_header(tensors: Mapping[str, np.ndarray[Any, Any]]) -> bytes:
+    """Return the header of a file whose data are those of ``tensors`` in their order, its length included.
+
+    Raises:
+        ValueError: the format has no such elements.
+    """
+    kinds = {name: kind for kind, name in (_NAMES | _OTHERS).items()}
+    entries, end = {}, 0
+    for name, array in tensors.items():
+        if array.dtype.name not in kinds:
+            raise ValueError(f"{clipped(name)} is {array.dtype.name}, which .safetensors files cannot hold")
+        start, end = end, end + array.nbytes
+        entries[name] = {"dtype": kinds[array.dtype.name], "shape": [*array.shape], "data_offsets": [start, end]}
+    text = json.dumps(entries, ensure_ascii=False, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)  # so that the data are aligned
+    return len(text).to_bytes(8, "little") + text
 
 
 def _require_contiguous(entries: Mapping[str, Any], length: int) -> None:

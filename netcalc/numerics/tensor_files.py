@@ -10,7 +10,7 @@ import zipfile
 from collections.abc import Callable, Iterable, Mapping
 from io import BufferedReader, RawIOBase
 from pathlib import Path
-from typing import Any, Protocol
+from typing import IO, Any, Protocol
 
 import numpy as np
 from numpy.lib import format as npy
@@ -21,7 +21,7 @@ from netcalc.limits import MAX_ARCHIVE_DIRECTORY, MAX_TENSOR_HEADER
 from netcalc.numerics.kernels import Array
 from netcalc.numerics.npy_format import read_npy_header
 from netcalc.numerics.npz_format import Member, MemberReader, read_members
-from netcalc.numerics.safetensors_format import read_safetensors_header
+from netcalc.numerics.safetensors_format import read_safetensors_header, safetensors_header
 from netcalc.numerics.stored import DamagedError, Header, Stored, clipped, exactly, load_stored, opened, reading
 
 __all__ = [
@@ -38,6 +38,8 @@ __all__ = [
 #: Suffixes of the supported formats.
 SUFFIXES = (".safetensors", ".npz", ".npy")
 PICKLES = (".pt", ".pth", ".bin", ".ckpt", ".pkl")
+#: Largest number of bytes of the name of a tensor in an archive, which adds ``.npy``.
+_MEMBER_NAME = 65_000
 
 
 class Tensors(Protocol):
@@ -100,7 +102,7 @@ class TensorFile:
         """
         names = list(self.headers)
         if name not in self.headers and len(names) != 1:
-            text = f"{self.name}: no tensor {name!r} among the {len(names):,} in this file"
+            text = f"{self.name}: no tensor {clipped(name)} among the {len(names):,} in this file"
             raise _error(text, did_you_mean(name, names))
         return name if name in self.headers else names[0]
 
@@ -171,12 +173,13 @@ def write_tensors(path: str | Path, tensors: Mapping[str, Array]) -> None:
     if suffix == ".npy" and len(arrays) != 1:
         raise _error(f"{path}: a .npy file holds one tensor, and there are {len(arrays)}", "write a .npz file")
     if suffix != ".safetensors":
-        unsupported = [name for name, array in arrays.items() if array.dtype.kind == "V"]
+        unsupported = [name for name, array in arrays.items() if array.dtype.kind not in "biufc"]
         if unsupported:
             raise _error(
                 f"{path}: {unsupported[0]!r} is {arrays[unsupported[0]].dtype}, which NumPy's files cannot hold",
                 "write a .safetensors file",
             )
+    _require_names(path, suffix, arrays)
     try:
         with replacing(path) as temporary:
             _write(temporary, suffix, arrays)
@@ -184,26 +187,60 @@ def write_tensors(path: str | Path, tensors: Mapping[str, Array]) -> None:
         raise _error(f"{path} cannot be written: {error.strerror or error}") from error
 
 
-def _write(path: Path, suffix: str, arrays: dict[str, Array]) -> None:
-    if suffix == ".safetensors":
-        from safetensors import SafetensorError
-        from safetensors.numpy import save_file
-
+def _require_names(path: Path, suffix: str, names: Iterable[str]) -> None:
+    """Raise NetcalcError if a format cannot hold a name, or if unpacking it would write outside the folder."""
+    for name in names:
         try:
-            save_file(arrays, path)
-        except SafetensorError as error:
-            raise OSError(str(error)) from error
-        return
+            length = len(name.encode())
+        except UnicodeEncodeError:
+            raise _error(f"{path}: a file cannot hold the name {clipped(name)}, which is not valid Unicode") from None
+        parts = name.replace("\\", "/").split("/")
+        outside = ".." in parts or (len(parts) > 1 and (not parts[0] or ":" in parts[0]))
+        if suffix == ".npz" and (outside or "\0" in name or length > _MEMBER_NAME):
+            reason = "which is no safe name of a file" if outside else "which is too long or has a null character"
+            raise _error(f"{path}: a .npz file cannot hold {clipped(name)}, {reason}", "write a .safetensors file")
+        if suffix == ".safetensors" and name == "__metadata__":
+            raise _error(f"{path}: a .safetensors file has other uses for the name {name!r}", "write a .npz file")
+
+
+def _write(path: Path, suffix: str, arrays: dict[str, Array]) -> None:
+    # the writer of safetensors would rename a file of its own to the path, also where that is a pipe or a device
+    header = _safetensors_header(path, arrays) if suffix == ".safetensors" else b""
     with path.open("wb") as file:
-        if suffix == ".npz":
+        if suffix == ".safetensors":
+            file.write(header)
+            for array in arrays.values():
+                file.write(_bytes(array.astype(array.dtype.newbyteorder("<"), copy=False)))
+        elif suffix == ".npz":
             # np.savez takes the names as keyword arguments, and so refuses some of them
             with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
                 for name, array in arrays.items():
                     with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
-                        npy.write_array(member, array, allow_pickle=False)
+                        _write_array(member, array)
         else:
             (array,) = arrays.values()
-            npy.write_array(file, array, allow_pickle=False)
+            _write_array(file, array)
+
+
+def _write_array(file: IO[bytes], array: Array) -> None:
+    # npy.write_array asks for the position in the file, which a pipe does not have
+    npy.write_array_header_1_0(file, npy.header_data_from_array_1_0(array))
+    file.write(_bytes(array))
+
+
+def _bytes(array: Array) -> memoryview:
+    return array.reshape(-1).view(np.uint8).data
+
+
+def _safetensors_header(path: Path, arrays: dict[str, Array]) -> bytes:
+    # those of several bytes first, as in the files of the reference implementation, so that all are aligned
+    order = sorted(arrays, key=lambda name: (-arrays[name].dtype.itemsize, name))
+    for name in order:
+        arrays[name] = arrays.pop(name)
+    try:
+        return safetensors_header(arrays)
+    except ValueError as error:
+        raise _error(f"{path}: {error}") from None
 
 
 def _format_hint(path: Path) -> str:

@@ -194,3 +194,81 @@ def test_arrays_in_memory() -> None:
     arrays = Arrays({"x": [[1.0, 2.0]], "y": np.float32(3)})
     assert arrays.headers == {"x": Header((1, 2), "float64"), "y": Header((), "float32")}
     assert arrays.load("y") == 3
+
+
+@pytest.mark.parametrize("name", ["../x", "/etc/x", "a\\..\\x", "C:\\x", "a\0b", "\ud800", "n" * 70_000])
+def test_names_that_an_archive_cannot_hold_safely(tmp_path: Path, name: str) -> None:
+    with pytest.raises(NetcalcError, match=r"E605.* cannot hold ") as caught:
+        write_tensors(tmp_path / "x.npz", {name: np.ones(1)})
+    assert len(str(caught.value)) < 400
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_names_that_safetensors_cannot_hold(tmp_path: Path) -> None:
+    for name in ("\ud800", "__metadata__"):
+        with pytest.raises(NetcalcError, match="E605"):
+            write_tensors(tmp_path / "x.safetensors", {name: np.ones(1)})
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".safetensors"])
+def test_any_other_name_is_kept(tmp_path: Path, suffix: str) -> None:
+    tensors = {name: np.ones(1) for name in ("a/b", "a\nb", "", "a.npy", "\x1b[31m", "n" * 10_000, "a:b", "über")}
+    write_tensors(tmp_path / f"x{suffix}", tensors)
+    same(tensors, tmp_path / f"x{suffix}")
+
+
+@posix
+@pytest.mark.parametrize("suffix", [".npz", ".safetensors", ".npy"])
+def test_a_full_disk(tmp_path: Path, suffix: str) -> None:
+    import resource
+
+    path = tmp_path / f"x{suffix}"
+    write_tensors(path, {"x": np.ones(3)})
+    before = path.read_bytes()
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, hard))
+    try:
+        with pytest.raises(NetcalcError, match=r"E605.*cannot be written: File too large"):
+            write_tensors(path, {"x": np.ones(100_000)})
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@posix
+@pytest.mark.parametrize("suffix", [".safetensors", ".npy"])
+def test_a_pipe_is_written_to_and_stays_a_pipe(tmp_path: Path, suffix: str) -> None:
+    pipe, link = tmp_path / "pipe", tmp_path / f"x{suffix}"
+    os.mkfifo(pipe)
+    link.symlink_to(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        write_tensors(link, {"x": np.ones(3)})
+        assert pipe.is_fifo()
+        (tmp_path / f"copy{suffix}").write_bytes(os.read(reader, 65536))
+    finally:
+        os.close(reader)
+    np.testing.assert_array_equal(read_array(tmp_path / f"copy{suffix}", "x"), np.ones(3))
+
+
+def test_the_reference_implementation_reads_written_files(tmp_path: Path) -> None:
+    from safetensors.numpy import load_file
+
+    tensors = SAMPLE | {"half": np.ones((2, 3), ml_dtypes.bfloat16), "big": np.ones(3, ">f4"), "über": np.ones(1)}
+    write_tensors(tmp_path / "x.safetensors", tensors)
+    loaded = load_file(tmp_path / "x.safetensors")
+    assert loaded.keys() == tensors.keys()
+    for name, array in tensors.items():
+        np.testing.assert_array_equal(loaded[name], array)
+
+
+def test_the_hint_at_a_name_is_bounded(tmp_path: Path) -> None:
+    names = {f"input_ids{i}": np.zeros(1) for i in range(3)}
+    write_tensors(tmp_path / "x.safetensors", names)
+    with pytest.raises(NetcalcError, match="did you mean 'input_ids2'"):
+        read_array(tmp_path / "x.safetensors", "input_idz")
+    write_tensors(tmp_path / "x.safetensors", {"ab" * 40_000: np.zeros(1), "ba": np.zeros(1)})
+    with pytest.raises(NetcalcError, match="E605") as caught:
+        read_array(tmp_path / "x.safetensors", "ba" * 40_000)
+    assert len(str(caught.value)) < 400

@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from netcalc.numerics.numpy_dtypes import is_half
 from netcalc.verification.references import (
     PARAMETERS,
     REFERENCES,
@@ -96,6 +95,12 @@ def compare_values(
         if len(expected) != len(outputs):
             return Comparison((Difference("outputs", str(len(expected)), str(len(outputs))),), 0, ())
         names = ["output"] if len(outputs) == 1 else [f"output {number}" for number in range(len(outputs))]
+        # arithmetic is as exact as the least exact of what goes in
+        exact = all(
+            x.dtype.name == "float64"
+            for x in (*inputs, *params.values())
+            if x is not None and x.dtype.kind not in "iub"
+        )
         pairs = list(zip(names, expected, outputs, strict=True))
         if updates is not None:
             updating = UPDATES.get(op.name)
@@ -104,7 +109,7 @@ def compare_values(
                 expected_names, names_given = (", ".join(sorted(found)) or "none" for found in (buffers, updates))
                 return Comparison((Difference("updated buffers", expected_names, names_given),), 0, ())
             pairs += [(name, buffers[name], updates[name]) for name in buffers]
-        parts = [_compared(*pair, rng, positions, reads) for pair in pairs]
+        parts = [_compared(*pair, rng, positions, reads, exact=exact) for pair in pairs]
     return Comparison(
         tuple(difference for part in parts for difference in part.differences),
         sum(part.compared for part in parts),
@@ -124,8 +129,16 @@ def compare_table(
 
 
 def _compared(
-    what: str, expected: Expected, executed: Array, rng: np.random.Generator, positions: int, reads: int
+    what: str,
+    expected: Expected,
+    executed: Array,
+    rng: np.random.Generator,
+    positions: int,
+    reads: int,
+    *,
+    exact: bool = False,
 ) -> Comparison:
+    """Compare an output; ``exact`` if its arithmetic is that of float64."""
     if (expected.shape, expected.dtype) != (executed.shape, executed.dtype.name):
         types = _described(expected.shape, expected.dtype), _described(executed.shape, executed.dtype.name)
         return Comparison((Difference(what, *types),), 0, ())
@@ -140,7 +153,7 @@ def _compared(
     different = (
         Difference(what, _text(value.value), _text(executed[index]), index)
         for index, value in zip(indices, values, strict=True)
-        if not _agree(value, executed[index], largest, expected.reads)
+        if not _agree(value, executed[index], largest, expected.reads, exact=exact)
     )
     first = next(different, None)
     short = min(positions, executed.size) - len(indices)
@@ -171,23 +184,25 @@ def _value(given: Any) -> Value:
     return given if isinstance(given, Value) else Value(given, 0.0)
 
 
-def _agree(expected: Value, executed: Any, largest: float, reads: int) -> bool:
+def _agree(expected: Value, executed: Any, largest: float, reads: int, *, exact: bool) -> bool:
     """Return True if a value is that of its definition, but for rounding."""
     if executed.dtype.kind in "iub":
         return bool(executed == expected.value)
-    exact, actual = float(expected.value), float(executed)
-    if math.isnan(exact) or math.isnan(actual):
-        return math.isnan(exact) and math.isnan(actual)
+    defined, actual = float(expected.value), float(executed)
+    if math.isnan(defined) or math.isnan(actual):
+        return math.isnan(defined) and math.isnan(actual)
     result = _finfo(executed.dtype)
-    arithmetic = np.finfo(np.float32) if is_half(executed.dtype) else result
-    if math.isinf(exact) or math.isinf(actual):
+    arithmetic = np.finfo(np.float64 if exact and executed.dtype == np.float64 else np.float32)
+    if math.isinf(defined) or math.isinf(actual):
         # near the largest number of a type, rounding decides between it and infinity
         overflow = float(result.max) * (1 - 4 * float(result.eps))
-        return exact == actual or (abs(exact) >= overflow and abs(actual) >= overflow and (exact > 0) == (actual > 0))
-    magnitude = max(expected.magnitude or largest, abs(exact))
+        return defined == actual or (
+            abs(defined) >= overflow and abs(actual) >= overflow and (defined > 0) == (actual > 0)
+        )
+    magnitude = max(expected.magnitude or largest, abs(defined))
     errors = (_ROUNDINGS + 2 * math.sqrt(reads)) * float(arithmetic.eps) * magnitude
     tiny = float(arithmetic.smallest_normal) + float(result.smallest_subnormal)
-    return abs(actual - exact) <= errors + float(result.eps) * abs(exact) + tiny
+    return abs(actual - defined) <= errors + float(result.eps) * abs(defined) + tiny
 
 
 def _finfo(dtype: np.dtype[Any]) -> Any:

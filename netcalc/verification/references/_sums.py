@@ -10,7 +10,7 @@ import numpy as np
 
 from netcalc.verification.references import Array, Value
 
-__all__ = ["double", "mean", "plus", "total"]
+__all__ = ["double", "mean", "plus", "product", "standardised", "sum_of_products", "total", "wrapped"]
 
 
 def double(array: Any) -> Array:
@@ -42,3 +42,36 @@ def _sum(terms: Iterable[float]) -> float:
         return math.fsum(listed)
     except (OverflowError, ValueError):  # of infinities, or beyond the largest double
         return sum(listed)
+
+
+def sum_of_products(dtype: Any, *factors: Any) -> Any:
+    """Return the sum of products in an element type: a :class:`Value`, or an integer that wraps around."""
+    if dtype.kind not in "iub":
+        return total(*factors)
+    lists = [np.asarray(factor).ravel().tolist() for factor in factors]
+    return wrapped(sum(math.prod(map(int, terms)) for terms in zip(*lists, strict=True)), dtype)
+
+
+def product(dtype: Any, factors: Any) -> Any:
+    """Return the product of elements in an element type."""
+    listed = np.asarray(factors).ravel().tolist()
+    return math.prod(listed) if dtype.kind not in "iub" else wrapped(math.prod(map(int, listed)), dtype)
+
+
+def wrapped(number: int, dtype: Any) -> int:
+    """Return an integer modulo the range of its element type."""
+    if dtype.kind == "b":
+        return int(number != 0)
+    size: int = 1 << (8 * int(dtype.itemsize))
+    low = 0 if dtype.kind == "u" else -(size // 2)
+    return (number - low) % size + low
+
+
+def standardised(element: Any, among: Any, eps: float, weight: Any = None, bias: Any = None) -> Value:
+    """Return (x − mean)/√(variance + eps) · weight + bias, with the statistics of the elements ``among``."""
+    elements, own = double(among).ravel(), float(element)
+    middle = mean(elements)
+    spread = mean((elements - middle) ** 2)
+    factor = float(np.float64(1) / np.sqrt(spread + eps)) * (1.0 if weight is None else float(weight))
+    shift = 0.0 if bias is None else float(bias)
+    return Value((own - middle) * factor + shift, (abs(own) + abs(middle)) * abs(factor) + abs(shift))

@@ -1,0 +1,97 @@
+"""References of :mod:`netcalc.ops.norm`, after torch.nn.LayerNorm, GroupNorm, RMSNorm, LocalResponseNorm, normalize."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from netcalc.verification.references import Array, Attributes, Expected, Shape, Value, parameters, reference
+from netcalc.verification.references._sums import mean, standardised, total
+from netcalc.verification.references.reduce import norm
+
+
+def _count(op: Attributes) -> int:
+    """Return the number of trailing axes that are normalised."""
+    return len(op.normalized_shape) if op.normalized_shape else op.axes or 1
+
+
+@reference("layer_norm")
+def layer_norm(op: Attributes, x: Array, *, weight: Array | None = None, bias: Array | None = None) -> Expected:
+    count = _count(op)
+
+    def at(index: Shape) -> Value:
+        inner = index[x.ndim - count :]
+        factor, shift = (None if one is None else one[inner] for one in (weight, bias))
+        return standardised(x[index], x[index[: x.ndim - count]], op.eps, factor, shift)
+
+    return Expected(x.shape, x.dtype.name, at, math.prod(x.shape[x.ndim - count :]))
+
+
+@parameters("layer_norm")
+def layer_norm_parameters(op: Attributes, x: Shape) -> dict[str, Shape]:
+    shape = x[len(x) - _count(op) :]
+    return ({"weight": shape} if op.affine else {}) | ({"bias": shape} if op.affine and op.bias else {})
+
+
+@reference("rms_norm")
+def rms_norm(op: Attributes, x: Array, *, weight: Array | None = None) -> Expected:
+    count = _count(op)
+    machine = np.finfo(np.float64 if x.dtype == np.float64 else np.float32).eps
+
+    def at(index: Shape) -> float:
+        row = x[index[: x.ndim - count]]
+        square = mean(row.astype(np.float64) ** 2) + (machine if op.eps is None else op.eps)
+        factor = 1.0 if weight is None else float(weight[index[x.ndim - count :]]) + op.offset
+        return float(np.float64(x[index]) / np.sqrt(square) * factor)
+
+    return Expected(x.shape, x.dtype.name, at, math.prod(x.shape[x.ndim - count :]))
+
+
+@parameters("rms_norm")
+def rms_norm_parameters(op: Attributes, x: Shape) -> dict[str, Shape]:
+    return {"weight": x[len(x) - _count(op) :]} if op.affine else {}
+
+
+@reference("group_norm")
+def group_norm(op: Attributes, x: Array, *, weight: Array | None = None, bias: Array | None = None) -> Expected:
+    share = x.shape[1] // op.groups
+
+    def at(index: Shape) -> Value:
+        first = index[1] - index[1] % share
+        factor, shift = (None if one is None else one[index[1]] for one in (weight, bias))
+        return standardised(x[index], x[index[0], first : first + share], op.eps, factor, shift)
+
+    return Expected(x.shape, x.dtype.name, at, share * math.prod(x.shape[2:]))
+
+
+@parameters("group_norm")
+def group_norm_parameters(op: Attributes, x: Shape) -> dict[str, Shape]:
+    return ({"weight": x[1:2]} if op.affine else {}) | ({"bias": x[1:2]} if op.affine and op.bias else {})
+
+
+@reference("local_response_norm")
+def local_response_norm(op: Attributes, x: Array) -> Expected:
+    def at(index: Shape) -> float:
+        batch, channel, *place = index
+        first, last = channel - op.size // 2, channel + (op.size - 1) // 2
+        near = [float(x[(batch, c, *place)]) ** 2 for c in range(max(first, 0), min(last, x.shape[1] - 1) + 1)]
+        return float(np.float64(x[index]) / np.float64(op.k + op.alpha * total(near).value / op.size) ** op.beta)
+
+    return Expected(x.shape, x.dtype.name, at, op.size)
+
+
+@reference("normalize")
+def normalize(op: Attributes, x: Array) -> Expected:
+    axes = [axis % x.ndim for axis in op.axis] or range(x.ndim)
+
+    def at(index: Shape) -> Any:
+        vector = x[tuple(slice(None) if axis in axes else place for axis, place in enumerate(index))]
+        length = norm(np.asarray(vector).ravel(), float(op.p))
+        own = float(
+            np.float64(x[index]) / np.float64(length.value if math.isnan(length.value) else max(length.value, op.eps))
+        )
+        return Value(own, abs(own) * (1 + (length.magnitude / length.value if length.value else 0)))
+
+    return Expected(x.shape, x.dtype.name, at, math.prod(x.shape[axis] for axis in axes))

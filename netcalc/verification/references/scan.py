@@ -1,0 +1,84 @@
+"""Reference of :mod:`netcalc.ops.scan`, without a recurrence.
+
+The recurrence x_t = exp(Δ_t·A)·x_{t−1} + Δ_t·B_t·u_t is unrolled: the input of step s has decayed by exp(A·Σ Δ) over
+the steps after s when step t reads it.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from netcalc.verification.references import Array, Attributes, Expected, Shape, Value, reference
+from netcalc.verification.references._promotion import promoted
+from netcalc.verification.references._sums import double, total
+
+
+@reference("selective_scan")
+def selective_scan(
+    op: Attributes,
+    u: Array,
+    delta: Array,
+    a: Array,
+    b: Array,
+    c: Array,
+    d: Array | None = None,
+    z: Array | None = None,
+    delta_bias: Array | None = None,
+    initial_state: Array | None = None,
+) -> tuple[Expected, Expected]:
+    batch, channels, length = u.shape
+    states = a.shape[1]
+    given = (u, delta, a, b, c, d, z, delta_bias, initial_state)
+    precision = promoted("float32", *(x.dtype.name for x in given if x is not None))
+
+    def steps(sample: int, channel: int) -> Array:
+        """Return Δ of each step."""
+        sizes = double(delta[sample, channel]) + (0 if delta_bias is None else float(delta_bias[channel]))
+        return np.logaddexp(0, sizes) if op.delta_softplus else sizes
+
+    def terms(sample: int, channel: int, upto: int) -> tuple[Array, Array]:
+        """Return what each step before ``upto``, and the initial state, contributes to the state after it."""
+        sizes = steps(sample, channel)[:upto]
+        after = np.cumsum(sizes[::-1])[::-1] - sizes  # the steps between s and the end
+        decays = np.exp(np.multiply.outer(after, double(a[channel])))
+        written = sizes * double(u[sample, channel, :upto])
+        parts = decays * written[:, None] * _projected(b, u, sample, channel, upto)
+        start = np.zeros(states) if initial_state is None else double(initial_state[sample, channel])
+        return parts, start * np.exp(float(sizes.sum()) * double(a[channel]))
+
+    def output(index: Shape) -> Value:
+        sample, channel, place = index
+        parts, start = terms(sample, channel, place + 1)
+        read = _projected(c, u, sample, channel, place + 1)[-1]
+        y = total(np.concatenate([(parts * read).ravel(), start * read]))
+        value, magnitude = y
+        if d is not None:
+            skipped = float(u[index]) * float(d[channel])
+            value, magnitude = value + skipped, magnitude + abs(skipped)
+        if z is not None:
+            gate = float(z[index])
+            share = gate * math.exp(-float(np.logaddexp(0, -gate)))
+            value, magnitude = value * share, magnitude * abs(share)
+        return Value(value, magnitude)
+
+    def last(index: Shape) -> Value:
+        sample, channel, state = index
+        parts, start = terms(sample, channel, length)
+        return total([*parts[:, state], start[state]])
+
+    reads = 4 * states * max(length, 1)
+    return (
+        Expected(u.shape, u.dtype.name, output, reads),
+        Expected((batch, channels, states), precision, last, reads),
+    )
+
+
+def _projected(x: Array, u: Array, sample: int, channel: int, upto: int) -> Array:
+    """Return B or C of a channel for the first steps, (steps, states)."""
+    if x.ndim == 2:
+        return np.broadcast_to(double(x[channel]), (upto, x.shape[1]))
+    if x.ndim == 3:
+        return double(x[sample, :upto])
+    return double(x[sample, :upto, channel // (u.shape[1] // x.shape[2])])

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from netcalc.numerics.trace import TraceRow
     from netcalc.records import as_dict
     from netcalc.tensor_type import TensorType
-    from netcalc.verification.verify import Check, VerifyReport
+    from netcalc.verification.report import Check, Gap, VerifyReport
 
 __all__ = [
     "Analysis",
@@ -41,6 +41,7 @@ __all__ = [
     "Diagnostic",
     "Dim",
     "Explanation",
+    "Gap",
     "Layer",
     "LayerShapes",
     "LayerTime",
@@ -91,7 +92,7 @@ _EXPORTS = {
     "netcalc.numerics.trace": ("TraceRow",),
     "netcalc.records": ("as_dict",),
     "netcalc.tensor_type": ("TensorType",),
-    "netcalc.verification.verify": ("Check", "VerifyReport"),
+    "netcalc.verification.report": ("Check", "Gap", "VerifyReport"),
 }
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from netcalc.engine.compiled import Compiled
     from netcalc.engine.run import PlanName, RunResult
     from netcalc.numerics.checkpoint_files import Weights
-    from netcalc.verification.verify import VerifyReport
+    from netcalc.verification.report import VerifyReport
 
 __all__ = ["LayerShapes", "Network"]
 
@@ -238,7 +238,7 @@ class Network:
         cast: bool = False,
         receptive_field: bool = False,
     ) -> VerifyReport:
-        """Run the network and compare shapes, types, parameters and work with the predictions.
+        """Run the network and compare shapes, types, parameters and work with the predictions, and a plan with kernels.
 
         Raises:
             NetcalcError: as :meth:`run` does; failures of kernels are reported as checks.

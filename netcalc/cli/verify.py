@@ -1,4 +1,5 @@
 """Shapes, types, parameter sizes and the kernels' own counts of work are compared with the prediction, layer by layer.
+The outputs of a planned run are compared with those of the kernels.
 
 With --weights nothing is executed: the names, shapes and types in the file's header are compared with the spec. The
 exit code is 1 if anything differs. --sort, --top and --filter select failures, or checks in JSON and CSV.

@@ -11,7 +11,7 @@ from netcalc.records import schema_id
 from netcalc.version import __version__
 
 if TYPE_CHECKING:
-    from netcalc.verification.verify import Check, VerifyReport
+    from netcalc.verification.report import Check, VerifyReport
 
 __all__ = ["VerificationRecord", "verification_record"]
 
@@ -31,6 +31,13 @@ class CheckRecord(TypedDict):
     ok: bool
 
 
+class GapRecord(TypedDict):
+    """Something that was not checked, and the reason."""
+
+    what: str
+    reason: str
+
+
 class VerificationRecord(TypedDict):
     """The checks of a verification."""
 
@@ -44,7 +51,9 @@ class VerificationRecord(TypedDict):
     operations: int
     """Number of executed operations."""
     counts: dict[str, int]
-    """Number of checks of outputs, parameters, work and totals."""
+    """Number of checks of outputs, parameters, work, totals and the plan."""
+    gaps: list[GapRecord]
+    """What was not checked."""
     checks: list[CheckRecord]
 
 
@@ -57,6 +66,7 @@ def verification_record(report: VerifyReport, checks: Iterable[Check] | None = N
         "ok": report.ok,
         "operations": report.operations,
         "counts": dict(report.counts),
+        "gaps": [{"what": gap.what, "reason": gap.reason} for gap in report.gaps],
         "checks": [
             {
                 "path": check.path,

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from netcalc.engine.run import RunResult
     from netcalc.numerics.trace import TraceRow
     from netcalc.numerics.weights_report import Mismatch, MismatchGroup, WeightsReport
-    from netcalc.verification.verify import Check, VerifyReport
+    from netcalc.verification.report import Check, VerifyReport
 
 __all__ = [
     "checks_data",
@@ -87,11 +87,14 @@ def verification_page(report: VerifyReport, spec: str, failures: Sequence[Check]
         "parameters": "shape and type of every parameter and buffer",
         "work": "operations by kind, as counted by the kernels",
         "totals": "elements of all parameters and of all buffers",
+        "plan": "outputs of a planned run, as by the kernels but for rounding",
     }
     if "receptive fields" in counts:
         checked["receptive fields"] = "positions of every layer that NaNs in a part of the input reach"
     columns = [Column("checked"), Column("checks", "total"), Column("prediction", "prose")]
     yield Table(columns, [Row([name, counts[name], text]) for name, text in checked.items()])
+    if report.gaps:
+        yield Paragraph([Line(f"not checked: {gap.what}: {gap.reason}") for gap in report.gaps])
     total = sum(counts.values())
     if report.ok:
         yield Paragraph([Line("", f"all {total:,} predictions are correct", "good")])

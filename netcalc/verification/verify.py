@@ -1,14 +1,14 @@
 """Verification of every prediction about a program by executing it.
 
 Each operation runs on arrays that count the work done on them.  The shapes and element types of its outputs and
-parameters, and the work by kind, must equal the results of its shape, parameter and cost rules.
+parameters, and the work by kind, must equal the results of its shape, parameter and cost rules.  A planned run must
+give the same outputs, but for rounding.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from netcalc.analysis.counting import operation_count
 from netcalc.analysis.unroll import unroll
 from netcalc.analysis.walk import Instance
 from netcalc.dims import integer
+from netcalc.engine.plan import Plan
 from netcalc.engine.preflight import reference_memory
 from netcalc.engine.run import Progress
 from netcalc.ir import OpNode, Program, dtype_of
@@ -30,58 +31,11 @@ from netcalc.numerics.parameters import Parameters, Weights
 from netcalc.numerics.tally import note, tallied, tallying
 from netcalc.opdef import KINDS
 from netcalc.tensor_type import TensorType
+from netcalc.verification.planned import KeptParameters, Samples, planned_checks, planned_or_gap
 from netcalc.verification.receptive_field import FieldCheck, field_checks
+from netcalc.verification.report import Check, Gap, VerifyReport
 
-__all__ = ["Check", "VerifyReport", "verify"]
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """Comparison of one prediction with the executed value; ``times`` instances of the operation gave the same.
-
-    ``path`` is the path of the first instance.  ``what`` is "output" (shape and element type, with a number if there
-    are several), the name of a parameter, a kind of work, "field along axis 2" for the positions that depend on a
-    part of the input, or "run" for a kernel that raised an error.
-    """
-
-    path: str
-    op: str
-    what: str
-    predicted: str | int
-    executed: str | int
-    times: int = 1
-
-    @property
-    def ok(self) -> bool:
-        """True if the executed value equals the prediction."""
-        return self.predicted == self.executed
-
-
-@dataclass(frozen=True, slots=True)
-class VerifyReport:
-    """All checks in order of first execution, and the number of operations executed."""
-
-    spec: str
-    checks: tuple[Check, ...]
-    operations: int
-
-    @property
-    def ok(self) -> bool:
-        """True if every prediction was right."""
-        return not self.failures
-
-    @property
-    def failures(self) -> tuple[Check, ...]:
-        """The checks whose prediction was wrong."""
-        return tuple(check for check in self.checks if not check.ok)
-
-    @property
-    def counts(self) -> Mapping[str, int]:
-        """Number of checks of outputs, parameters, work and totals; every instance counts."""
-        counts: Counter[str] = Counter(outputs=0, parameters=0, work=0, totals=0)
-        for check in self.checks:
-            counts[_group(check)] += check.times
-        return counts
+__all__ = ["Check", "Gap", "VerifyReport", "verify"]
 
 
 def verify(
@@ -104,15 +58,18 @@ def verify(
         NetcalcError: as ``forward`` does, except for errors raised by kernels, which are reported as checks.
     """
     reference_memory(program)
-    parameters = Parameters(program, weights, init=init, seed=seed, cast=cast)
+    plan = planned_or_gap(program)
+    kind = Parameters if isinstance(plan, Gap) else KeptParameters
+    parameters = kind(program, weights, init=init, seed=seed, cast=cast)
     arrays = run_inputs(program, inputs, seed)
     verifier = _Verifier(program, parameters, seed, progress)
-    unroll(program, arrays, verifier.evaluate)
+    outputs = unroll(program, arrays, verifier.evaluate)
     verifier.totals()
+    verifier.plan(plan, arrays, outputs)
     if receptive_field:
         for check in field_checks(program, run_inputs(program, inputs, seed), parameters, generator(seed, "/run")):
             verifier.field(check)
-    return VerifyReport(program.name, tuple(verifier.checks()), verifier.done)
+    return VerifyReport(program.name, tuple(verifier.checks()), verifier.done, tuple(verifier.gaps))
 
 
 class _Verifier:
@@ -133,6 +90,9 @@ class _Verifier:
         self._buffers: dict[str, Array] = {}
         self._sizes: Counter[str] = Counter()
         self._owners: set[str] = set()
+        self._samples = Samples()
+        self._substituted = False
+        self.gaps: list[Gap] = []
 
     def checks(self) -> Iterable[Check]:
         for key, times in self._times.items():
@@ -168,6 +128,20 @@ class _Verifier:
         for what, predicted in {"parameters": total.params, "buffers": total.buffers}.items():
             self._record((None, "", f"total {what}", integer(predicted), self._sizes[what]), "")
 
+    def plan(self, plan: Plan | Gap, arrays: Sequence[Array], outputs: Sequence[Array]) -> None:
+        """Check the outputs of a planned run against those of the reference path."""
+        if isinstance(plan, Plan) and self._substituted:
+            plan = Gap("planned run", "the kernels did not give the predicted outputs")
+        if isinstance(plan, Gap):
+            self.gaps.append(plan)
+            return
+        assert isinstance(self._parameters, KeptParameters)
+        for found in planned_checks(plan, arrays, outputs, self._parameters, self._samples):
+            if isinstance(found, Gap):
+                self.gaps.append(found)
+            else:
+                self._record((None, found.op, found.what, found.predicted, found.executed), found.path)
+
     def field(self, check: FieldCheck) -> None:
         """Record a check of a receptive field."""
         self._check(check.instance, f"field along axis {check.axis}", check.predicted, check.executed)
@@ -200,7 +174,10 @@ class _Verifier:
                 what = "output" if len(types) == 1 else f"output {number}"
                 self._check(instance, what, _describe(type_), _describe(array))
             fits = array is not None and array.shape == shape and array.dtype == numpy_dtype(type_.dtype)
+            self._substituted |= not fits
             checked.append(array if array is not None and fits else np.zeros(shape, numpy_dtype(type_.dtype)))
+        if isinstance(self._parameters, KeptParameters):
+            self._samples.keep(instance.path, checked[0])
         return checked
 
     def _predicted_work(self, node: OpNode) -> dict[str, int]:
@@ -226,13 +203,3 @@ def _describe(tensor: TensorType | Array) -> str:
     else:
         sizes, dtype = list(tensor.shape), tensor.dtype.name
     return f"{'×'.join(map(str, sizes)) or 'scalar'} {dtype}"
-
-
-def _group(check: Check) -> str:
-    if not check.op:
-        return "totals"
-    if check.what.startswith("field along"):
-        return "receptive fields"
-    if check.what in KINDS or check.what == "run":
-        return "work"
-    return "outputs" if check.what.startswith("output") else "parameters"

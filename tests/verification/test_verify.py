@@ -44,7 +44,7 @@ def test_correct_predictions_pass() -> None:
     report = verify(program(NET))
     assert report.ok
     assert report.operations == 53
-    assert report.counts == {"outputs": 53, "parameters": 104, "work": 51 * 2 + 1 + 4, "totals": 2}
+    assert report.counts == {"outputs": 53, "parameters": 104, "work": 51 * 2 + 1 + 4, "totals": 2, "plan": 1}
     assert len(report.checks) < 40  # instances of one node are one entry
     assert Check("stack.0", "linear", "mac", 72, 72, 50) in report.checks
     assert Check("a", "linear", "weight", "6×6 float32", "6×6 float32") in report.checks

@@ -1,0 +1,203 @@
+"""Comparison of a planned run with the reference path, output by output."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from netcalc.analysis.counting import operation_count
+from netcalc.analysis.memory import memory
+from netcalc.analysis.unroll import unroll
+from netcalc.analysis.walk import Instance
+from netcalc.diagnostics import NetcalcError
+from netcalc.engine.graph import GraphNode
+from netcalc.engine.plan import Plan
+from netcalc.engine.preflight import build_plan
+from netcalc.engine.runtime.session import Session
+from netcalc.engine.step import Step
+from netcalc.ir import Program, dtype_of
+from netcalc.numerics.initializers import generator
+from netcalc.numerics.kernels import Array, Run, apply, wide
+from netcalc.numerics.parameters import Parameters
+from netcalc.numerics.process_memory import format_bytes, free_bytes
+from netcalc.opdef import Param
+from netcalc.verification.report import Check, Gap
+
+__all__ = ["KeptParameters", "Samples", "planned_checks", "planned_or_gap"]
+
+#: Rounding of one operation, relative to the largest element; that of several operations adds up as their root.
+_ROUNDING = {"float64": 1e-14, "float32": 3e-6, "float16": 1e-3, "bfloat16": 1e-2}
+#: Elements of each intermediate tensor that are kept to locate a difference.
+_SAMPLED = 256
+
+
+class KeptParameters(Parameters):
+    """Parameters that are kept once they are fetched, since a plan reads them after the reference path."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._kept: dict[tuple[str, str], Array] = {}
+
+    def fetch(self, instance: Instance, param: Param) -> Array:
+        """Return the tensor that an operation uses."""
+        key = instance.owners[param.name], dtype_of(param, instance.node, self._program.dtype)
+        if key not in self._kept:
+            self._kept[key] = super().fetch(instance, param)
+        return self._kept[key]
+
+
+class Samples:
+    """Elements of the intermediate tensors of a run, by path."""
+
+    def __init__(self) -> None:
+        self._kept: dict[str, Array] = {}
+
+    def keep(self, path: str, array: Array) -> None:
+        """Keep some elements of the first output of an operation."""
+        self._kept[path] = _sampled(array)
+
+    def differs(self, path: str, array: Array, operations: int) -> bool:
+        """Return True if a tensor is not as kept, but for rounding; False if it cannot be compared."""
+        kept = self._kept.get(path)
+        return kept is not None and kept.dtype == array.dtype and _difference(kept, _sampled(array), operations) > 1
+
+
+def planned_or_gap(program: Program) -> Plan | Gap:
+    """Return the plan of a program, or the reason why it cannot run beside the reference path."""
+    try:
+        plan = build_plan(
+            program, threads=1
+        )  # the kernels take the time, and more threads compete with other processes
+    except NetcalcError as error:
+        return _gap("; ".join(diagnostic.message for diagnostic in error.diagnostics))
+    free = free_bytes()
+    # the weights are kept in the form of the reference path until the plan has read them
+    needed = max(memory(program).peak, plan.memory.peak) + plan.memory.weights
+    if needed > free:
+        return _gap(f"it needs {format_bytes(needed)} of memory, and {format_bytes(free)} is free")
+    return plan
+
+
+def planned_checks(
+    plan: Plan, arrays: Sequence[Array], expected: Sequence[Array], parameters: KeptParameters, samples: Samples
+) -> Iterable[Check | Gap]:
+    """Yield a check for each output of the program: that of the plan is as ``expected``, which the reference path gave.
+
+    A difference is located at the first layer whose ``samples`` the plan does not give.
+    """
+    program = plan.program
+    try:
+        session = Session(plan, parameters)
+        outputs = session(arrays)
+    except MemoryError:
+        yield _gap("there was not enough memory")
+        return
+    except Exception as error:  # any failure of a plan is a result to report
+        yield Check("", "", "planned run", "outputs", f"{type(error).__name__}: {error}")
+        return
+    operations = operation_count(program)
+    wrong: list[tuple[str, Array, Array]] = []
+    for name, reference, found in zip(program.output_names, expected, outputs, strict=True):
+        if _same_type(reference, found) and _difference(reference, found, operations) <= 1:
+            yield Check("", "", f"planned output {name}", *(f"{_described(reference)} as by the kernels",) * 2)
+        else:
+            wrong.append((name, reference, found))
+    if not wrong:
+        return
+    sensitive = _outputs_by_rounding(program, arrays, parameters)
+    at = _first_difference(session, arrays, samples, operations)
+    path, op = ("", "") if at is None else (at.instance.path, at.op.name)
+    for name, reference, found in wrong:
+        changed = sensitive[program.output_names.index(name)]
+        same_type = _same_type(reference, found)
+        if same_type and _difference(reference, found, 1) <= 4 * _difference(reference, changed, 1):
+            yield Gap(f"output {name} of the planned run", "other rounding changes it as much")
+        else:
+            predicted = f"{_described(reference)} as by the kernels"
+            executed = _largest_difference(reference, found) if same_type else _described(found)
+            yield Check(path, op, f"planned output {name}", predicted, executed)
+
+
+def _gap(reason: str) -> Gap:
+    return Gap("planned run", reason)
+
+
+def _difference(expected: Array, found: Array, operations: int) -> float:
+    """Return the largest difference of two arrays, where 1 is that by rounding in a chain of this many operations.
+
+    It is infinite if integers differ, or infinities and NaN are not in the same places.
+    """
+    if expected.dtype.kind in "iub":
+        return 0.0 if np.array_equal(expected, found) else math.inf
+    rounding = _ROUNDING[expected.dtype.name] * math.sqrt(max(operations, 1))
+    one, other = (wide(np.asarray(array)).astype(np.float64) for array in (expected, found))
+    finite = np.isfinite(one)
+    if not np.array_equal(one[~finite], other[~finite], equal_nan=True):
+        return math.inf
+    one, other = one[finite], other[finite]
+    largest = float(np.abs(one).max(initial=0))
+    off = float(np.abs(one - other).max(initial=0))
+    return 0.0 if not off else off / (rounding * largest) if largest else math.inf
+
+
+def _largest_difference(expected: Array, found: Array) -> str:
+    """Return the place and the values of the largest difference."""
+    one, other = (wide(np.asarray(array)).astype(np.float64) for array in (expected, found))
+    with np.errstate(invalid="ignore"):
+        off = np.where((one == other) | (np.isnan(one) & np.isnan(other)), 0, np.abs(one - other))
+    index = np.unravel_index(int(np.argmax(np.where(np.isnan(off), np.inf, off))), off.shape)
+    place = f"at [{', '.join(map(str, index))}] " if index else ""
+    return f"{place}{found[index]:.6g} instead of {expected[index]:.6g}"
+
+
+def _outputs_by_rounding(program: Program, arrays: Sequence[Array], parameters: Parameters) -> list[Array]:
+    """Return the outputs of the reference path, with all inputs, weights and results changed by a rounding each."""
+    rng = generator(0, "/verify")
+
+    def rounded(array: Array) -> Array:
+        if array.dtype.kind in "iub":
+            return array
+        eps = _ROUNDING[array.dtype.name] / 8
+        result: Array = (wide(array) * (1 + eps * rng.choice((-1, 1), array.shape))).astype(array.dtype)
+        return result
+
+    def evaluate(instance: Instance, inputs: Sequence[Array | None]) -> Sequence[Array]:
+        params = {param.name: rounded(parameters.fetch(instance, param)) for param in instance.node.params}
+        return [rounded(output) for output in apply(instance.node.op, Run(), tuple(inputs), params)]
+
+    return unroll(program, [rounded(array) for array in arrays], evaluate)
+
+
+def _first_difference(session: Session, arrays: Sequence[Array], samples: Samples, operations: int) -> GraphNode | None:
+    """Return the first node whose planned result is not as in ``samples``, or None.
+
+    A step may write its result in another shape; a difference is then found at a later node.
+    """
+    found: list[GraphNode] = []
+
+    def watch(number: int, step: Step, seconds: float) -> None:
+        node = step.node.after[-1] if step.node.after else step.node
+        result = node.outputs[0]
+        written = [slot for slot in step.writes if (slot.shape, slot.dtype) == (result.shape, result.dtype)]
+        if not found and any(samples.differs(node.instance.path, slot.array(), operations) for slot in written):
+            found.append(node)
+
+    session(arrays, watch)
+    return found[0] if found else None
+
+
+def _sampled(array: Array) -> Array:
+    places = np.linspace(0, array.size - 1, min(array.size, _SAMPLED)).astype(np.int64)
+    sample: Array = np.asarray(array).flat[places]
+    return sample
+
+
+def _same_type(one: Array, other: Array) -> bool:
+    return (one.shape, one.dtype) == (other.shape, other.dtype)
+
+
+def _described(array: Array) -> str:
+    return f"{'×'.join(map(str, array.shape)) or 'scalar'} {array.dtype.name}"

@@ -1,0 +1,83 @@
+"""Checks of a verification, and what it left out."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from netcalc.opdef import KINDS
+
+__all__ = ["Check", "Gap", "VerifyReport"]
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """Comparison of one prediction with the executed value; ``times`` instances of the operation gave the same.
+
+    ``path`` is the path of the first instance, and empty for the whole network.  ``what`` is "output" (shape and
+    element type, with a number if there are several), the name of a parameter, a kind of work, "field along axis 2" for
+    the positions that depend on a part of the input, "planned output NAME" for an output of the network by a plan, or
+    "run" or "planned run" for an execution that raised an error.
+    """
+
+    path: str
+    op: str
+    what: str
+    predicted: str | int
+    executed: str | int
+    times: int = 1
+
+    @property
+    def ok(self) -> bool:
+        """True if the executed value equals the prediction."""
+        return self.predicted == self.executed
+
+    @property
+    def group(self) -> str:
+        """The kind of what was checked: outputs, parameters, work, totals, receptive fields or plan."""
+        if self.what.startswith("planned "):
+            return "plan"
+        if not self.op:
+            return "totals"
+        if self.what.startswith("field along"):
+            return "receptive fields"
+        if self.what in KINDS or self.what == "run":
+            return "work"
+        return "outputs" if self.what.startswith("output") else "parameters"
+
+
+class Gap(NamedTuple):
+    """Something that a verification did not check, and the reason."""
+
+    what: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class VerifyReport:
+    """All checks in order of first execution, the number of operations executed, and what was not checked."""
+
+    spec: str
+    checks: tuple[Check, ...]
+    operations: int
+    gaps: tuple[Gap, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        """True if every prediction was right."""
+        return not self.failures
+
+    @property
+    def failures(self) -> tuple[Check, ...]:
+        """The checks whose prediction was wrong."""
+        return tuple(check for check in self.checks if not check.ok)
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """Number of checks of outputs, parameters, work, totals and the plan; every instance counts."""
+        counts: Counter[str] = Counter(outputs=0, parameters=0, work=0, totals=0, plan=0)
+        for check in self.checks:
+            counts[check.group] += check.times
+        return counts

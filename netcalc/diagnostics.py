@@ -8,6 +8,8 @@ from collections.abc import Container, Iterable, Mapping
 from itertools import islice
 from typing import Any, NamedTuple
 
+from netcalc.limits import MAX_MESSAGE, MAX_SHOWN_ERRORS
+
 #: Every code that netcalc emits, with its title; ``E`` for errors, ``W`` for warnings.  ``docs/errors.md`` is generated
 #: from it.
 CODES: dict[str, str] = {
@@ -119,8 +121,37 @@ class NetcalcError(Exception):
     def __init__(self, diagnostics: Diagnostic | Iterable[Diagnostic]) -> None:
         given = [diagnostics] if isinstance(diagnostics, Diagnostic) else list(diagnostics)
         #: In order and without duplicates (the error of a variable is raised by every line that uses it).
-        self.diagnostics: tuple[Diagnostic, ...] = tuple(d for i, d in enumerate(given) if d not in given[:i])
-        super().__init__("\n".join(map(str, self.diagnostics)))
+        self.diagnostics: tuple[Diagnostic, ...] = tuple(distinct(given))
+        super().__init__(self.diagnostics)
+
+    def __str__(self) -> str:
+        lines = [clipped(str(found), MAX_MESSAGE) for found in self.diagnostics[:MAX_SHOWN_ERRORS]]
+        more = len(self.diagnostics) - len(lines)
+        return "\n".join([*lines, *([f"… and {more:,} more"] if more else [])])
+
+
+def distinct(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
+    """Return diagnostics in order, each once."""
+    found: dict[Any, Diagnostic] = {}
+    for item in diagnostics:  # bindings may be large, and are no key themselves
+        found.setdefault((*item[:5], item.hint, hash(repr(item.bindings))), item)
+    return list(found.values())
+
+
+def clipped(text: str, length: int, place: int = 0) -> str:
+    """Return a text of at most ``length`` characters, of a longer one the part around ``place``.
+
+    >>> clipped("abcdefghij", 5), clipped("abcdefghij", 5, 5), clipped("abcdefghij", 5, 9)
+    ('abcd…', '…efg…', '…ghij')
+    """
+    if len(text) <= length:
+        return text
+    start = min(max(place - length // 2 + 1, 0), len(text) - length + 1)
+    if start <= 1:
+        return text[: length - 1] + "…"
+    if start + length - 1 >= len(text):
+        return "…" + text[-(length - 1) :]
+    return "…" + text[start : start + length - 2] + "…"
 
 
 class Fix(NamedTuple):
@@ -164,9 +195,10 @@ def written(value: Any, *, quoted: bool = False) -> str:
     return str(value)
 
 
-#: Candidates that are compared with a misspelt name, and the characters of the longest name that is.
-_COMPARED = 2_000
-_COMPARED_LENGTH = 200
+#: Longest name, and most candidates, that are looked at and compared for a suggestion.
+_LONGEST = 100
+_MOST_READ = 5000
+_MOST_COMPARED = 400
 
 
 def nearest(name: str, candidates: Iterable[str]) -> str | None:
@@ -176,10 +208,10 @@ def nearest(name: str, candidates: Iterable[str]) -> str | None:
     """
     import difflib
 
-    if len(name) > _COMPARED_LENGTH:
-        return None
-    short = (candidate for candidate in candidates if len(candidate) <= _COMPARED_LENGTH)
-    candidates = list(islice(short, _COMPARED))
+    candidates = [c for c in islice(candidates, _MOST_READ) if len(c) <= _LONGEST and len(name) <= _LONGEST]
+    if len(candidates) > _MOST_COMPARED:  # a comparison takes several microseconds
+        alike = (c for c in candidates if c[:1] == name[:1] and (abs(len(c) - len(name)) <= 2 or c.startswith(name)))
+        candidates = list(islice(alike, _MOST_COMPARED))
     longer = [c for c in candidates if len(name) > 2 and c.startswith(name)]  # abbreviations: `lin`, `conv`
     found = longer or difflib.get_close_matches(name, candidates, n=1, cutoff=0.6)
     return min(found, key=len) if found else None
@@ -190,12 +222,12 @@ def did_you_mean(name: str, candidates: Iterable[str], given: Container[str] = (
 
     ``given`` are names that stand beside it, and that cannot be given twice.
     """
-    candidates = list(dict.fromkeys(candidates))
+    candidates = list(dict.fromkeys(islice(candidates, _MOST_READ)))
     near = nearest(name, candidates)
     if near in given:
         return f"did you mean {near!r}? it is given already"
     if near:
         return f"did you mean {near!r}?"
-    if 0 < len(candidates) <= 12 and max(map(len, candidates)) <= _COMPARED_LENGTH:
+    if 0 < len(candidates) <= 12 and sum(map(len, candidates)) <= MAX_MESSAGE:
         return "known here: " + ", ".join(candidates)
     return None

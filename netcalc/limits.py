@@ -14,17 +14,20 @@ __all__ = [
     "MAX_BLOCK_DEPTH",
     "MAX_DEPTH",
     "MAX_DIGITS",
+    "MAX_ERRORS",
     "MAX_EXPRESSION",
     "MAX_EXPRESSION_DEPTH",
     "MAX_EXTENDS",
     "MAX_INSTANCES",
     "MAX_ITEMS",
     "MAX_LINES",
+    "MAX_MESSAGE",
     "MAX_NPY_HEADER",
     "MAX_PATH",
     "MAX_PIECES",
     "MAX_PLANNED_OPERATIONS",
     "MAX_ROWS",
+    "MAX_SHOWN_ERRORS",
     "MAX_SPEC_SIZE",
     "MAX_STACKED",
     "MAX_STORED_AXES",
@@ -86,6 +89,9 @@ MAX_BLOCK_DEPTH = Limit(64, "block calls and iterations nested in each other", "
 MAX_STACKED = Limit(1_000, "stacked layers of one recurrent operation", "E104")
 MAX_PIECES = Limit(10_000, "outputs of one operation", "E401")
 MAX_WINDOWS = Limit(10_000, "windows of adaptive pooling along an axis of symbolic size", "E404")
+MAX_ERRORS = Limit(200, "errors in a spec; the rest of it is not checked", "E003")
+MAX_SHOWN_ERRORS = Limit(20, "errors and warnings that are printed; JSON and Python have all", "E003")
+MAX_MESSAGE = Limit(1_000, "characters of a message that are printed", "E003")
 MAX_TIMES = Limit(100_000_000, "iterations of one `repeat`", "E104")
 MAX_PLANNED_OPERATIONS = Limit(
     10_000, "operations of a planned run; a longer one takes the reference path", "E502", option="--plan reference"

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from netcalc.diagnostics import Diagnostic, NetcalcError
+from netcalc.diagnostics import Diagnostic, NetcalcError, distinct
 from netcalc.render.escapes import json_text, outgoing
 from netcalc.render.text import PLAIN, Terminal, terminal_of
 
@@ -38,12 +38,11 @@ def write(lines: Iterable[str], output: str | None = None) -> None:
 
 def print_warnings(warnings: Iterable[Diagnostic]) -> None:
     """Write warnings to standard error, each once."""
-    given = list(warnings)
-    distinct = [warning for i, warning in enumerate(given) if warning not in given[:i]]
-    if distinct:
+    given = distinct(warnings)
+    if given:
         from netcalc.render.diagnostics import render_diagnostics
 
-        print(render_diagnostics(distinct, terminal_of(sys.stderr)), file=sys.stderr)
+        print(render_diagnostics(given, terminal_of(sys.stderr)), file=sys.stderr)
 
 
 def json_lines(record: Mapping[str, Any], rows: str = "") -> Iterator[str]:

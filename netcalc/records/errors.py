@@ -7,7 +7,8 @@ from typing import Any
 
 from typing_extensions import TypedDict
 
-from netcalc.diagnostics import CODES, Diagnostic, NetcalcError, Related, Span
+from netcalc.diagnostics import CODES, Diagnostic, NetcalcError, Related, Span, clipped
+from netcalc.limits import MAX_MESSAGE
 from netcalc.records import schema_id
 from netcalc.records.values import plain
 from netcalc.version import __version__
@@ -82,17 +83,17 @@ def _diagnostic(diagnostic: Diagnostic) -> DiagnosticRecord:
     return {
         "code": diagnostic.code,
         "title": CODES[diagnostic.code],
-        "message": diagnostic.message,
+        "message": clipped(diagnostic.message, MAX_MESSAGE),
         "at": _span(diagnostic.span),
         "related": _related(diagnostic.related),
         "chain": _related(diagnostic.chain),
         "bindings": plain(dict(diagnostic.bindings)),
-        "hint": diagnostic.hint,
+        "hint": None if diagnostic.hint is None else clipped(diagnostic.hint, MAX_MESSAGE),
     }
 
 
 def _related(facts: Iterable[Related]) -> list[RelatedRecord]:
-    return [{"text": fact.text, "at": _span(fact.span)} for fact in facts]
+    return [{"text": clipped(fact.text, MAX_MESSAGE), "at": _span(fact.span)} for fact in facts]
 
 
 def _span(span: Span | None) -> SpanRecord | DataPathRecord | None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from netcalc.diagnostics import Diagnostic, Related, Span, written
+from netcalc.diagnostics import Diagnostic, Related, Span, clipped, written
+from netcalc.limits import MAX_MESSAGE, MAX_SHOWN_ERRORS
 from netcalc.render.escapes import clean
 from netcalc.render.text import PLAIN, Terminal, padded, width_of
 
@@ -12,14 +13,19 @@ __all__ = ["render_diagnostic", "render_diagnostics"]
 
 _TAB = "    "
 _MOST_CALLS = 8
+#: Characters of a line that are shown, and of those before the place in a longer line.
+_LINE = 160
+_BEFORE = 60
 
 
 def render_diagnostics(diagnostics: Sequence[Diagnostic], terminal: Terminal = PLAIN) -> str:
-    """Return all diagnostics as text, and the number of errors."""
-    parts = [render_diagnostic(diagnostic, terminal) for diagnostic in diagnostics]
+    """Return the first diagnostics as text, and the number of the others and of all errors."""
+    parts = [render_diagnostic(diagnostic, terminal) for diagnostic in diagnostics[:MAX_SHOWN_ERRORS]]
+    if len(parts) < len(diagnostics):
+        parts.append(f"… and {len(diagnostics) - len(parts):,} more")
     errors = sum(not diagnostic.is_warning for diagnostic in diagnostics)
     if errors > 1:
-        parts.append(terminal.styled(f"{errors} errors", "error"))
+        parts.append(terminal.styled(f"{errors:,} errors", "error"))
     return "\n\n".join(parts)
 
 
@@ -27,7 +33,7 @@ def render_diagnostic(diagnostic: Diagnostic, terminal: Terminal = PLAIN) -> str
     """Return a diagnostic as text, in the style of rustc."""
     kind = "warning" if diagnostic.is_warning else "error"
     title = terminal.styled(f"{kind}[{diagnostic.code}]", kind) + terminal.styled(
-        f": {clean(diagnostic.message)}", "bold"
+        f": {_short(diagnostic.message)}", "bold"
     )
     span = diagnostic.span
     margin = " " * len(str(span.line)) if span and span.text else ""
@@ -37,20 +43,27 @@ def render_diagnostic(diagnostic: Diagnostic, terminal: Terminal = PLAIN) -> str
         lines += _snippet(span, margin, terminal, kind)
     notes = [*_placed(diagnostic.related), *_calls(diagnostic.chain)]
     if diagnostic.bindings:
-        bound = ", ".join(f"{name}={_shortened(written(value))}" for name, value in diagnostic.bindings.items())
+        bound = ", ".join(f"{name}={clipped(written(value), 60)}" for name, value in diagnostic.bindings.items())
         notes.append(f"with {bound}")
     mark = terminal.styled(f"{margin} = ", "place")
-    lines += (mark + clean(note) for note in notes)
+    lines += (mark + _short(note) for note in notes)
     if diagnostic.hint:
-        lines.append(mark + terminal.styled("hint", "note") + f": {clean(diagnostic.hint)}")
+        lines.append(mark + terminal.styled("hint", "note") + f": {_short(diagnostic.hint)}")
     return "\n".join(lines)
 
 
 def _snippet(span: Span, margin: str, terminal: Terminal, style: str) -> list[str]:
-    """Return the line with carets under the span."""
-    if not span.text.strip():
+    """Return the line, or the part of a long one around the span, with carets under the span."""
+    start, end = span.column - 1, max(span.end - 1, span.column)
+    first = max(start - _BEFORE, 0) if len(span.text) > _LINE else 0
+    line = span.text[first : first + _LINE].rstrip()
+    if not line.strip():
         return []
-    line, start, stop = span.text.rstrip(), span.column - 1, max(span.end - 1, span.column)
+    start, stop = start - first, min(end - first, _LINE)
+    if first:
+        line, start, stop = f"…{line}", start + 1, stop + 1
+    if first + _LINE < len(span.text):
+        line += "…"
     before, under = _visible(line[:start]), _visible(line[start:stop])
     carets = "^" * max(width_of(under), 1)
     bar = terminal.styled("|", "place")
@@ -88,5 +101,5 @@ def _line(call: Related) -> str:
     return f"{call.text.removesuffix(' here')} at {call.span}"
 
 
-def _shortened(value: str) -> str:
-    return value if len(value) <= 60 else value[:57] + "..."
+def _short(text: str) -> str:
+    return clean(clipped(text, MAX_MESSAGE))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean, written
@@ -105,6 +106,12 @@ def words_in(data: Any, *, keys: bool = False) -> frozenset[str]:
             pending += [(key, not keys) for key in item]
             pending += [(value, is_text or key in _TEXT_KEYS) for key, value in item.items()]
     return frozenset(found)
+
+
+def used_by_others(words: Mapping[str, Collection[str]]) -> frozenset[str]:
+    """Return the names that the words of another entry hold; ``words`` are those of each entry by name."""
+    count = Counter(word for own in words.values() for word in own)
+    return frozenset(name for name, own in words.items() if count[name] > (name in own))
 
 
 def _string(text: str, cursor: Cursor, scope: Mapping[str, Any]) -> Any:

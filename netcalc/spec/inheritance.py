@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
+from netcalc.limits import MAX_ERRORS
 from netcalc.spec.cursor import Cursor
 from netcalc.spec.declarations import former_names
-from netcalc.spec.evaluate import words_in
+from netcalc.spec.evaluate import used_by_others, words_in
 
 __all__ = ["merged", "with_current_names"]
 
@@ -93,12 +94,16 @@ def _declares(key: str, entry: Any) -> bool:
 
 def _check_names(parent: Cursor, child: Cursor) -> None:
     """Raise NetcalcError (E101) for new dims and vars of the child that nothing in it uses: they are misspelt."""
-    problems = []
+    problems: list[Diagnostic] = []
     for key in ("dims", "vars"):
-        known = parent.data.get(key) or {}
-        for name in child.data.get(key) or {}:
-            if name in known or _uses(child, key, name):
+        known, own = parent.data.get(key) or {}, child.data.get(key) or {}
+        new = [name for name in own if name not in known]
+        used = _used(child, key) if new else frozenset()
+        for name in new:
+            if name in used:
                 continue
+            if len(problems) >= MAX_ERRORS:
+                break
             message = f"the extended spec has no {key[:-1]} {name!r}"
             if "layers" in child.data or "blocks" in child.data:
                 message += ", and nothing in this spec uses it"
@@ -108,7 +113,7 @@ def _check_names(parent: Cursor, child: Cursor) -> None:
         raise NetcalcError(problems)
 
 
-def _uses(child: Cursor, key: str, name: str) -> bool:
-    """Return True if the child's document uses a name outside its declaration."""
-    others = {other: value for other, value in child.data[key].items() if other != name}
-    return name in words_in({**child.data, key: others})
+def _used(child: Cursor, key: str) -> frozenset[str]:
+    """Return the names that the child's document uses outside their declarations under ``key``."""
+    rest = words_in({other: value for other, value in child.data.items() if other != key})
+    return rest | used_by_others({name: words_in({name: value}) for name, value in child.data[key].items()})

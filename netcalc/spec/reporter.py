@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from netcalc.diagnostics import Diagnostic, NetcalcError, Related, Span
-from netcalc.limits import MAX_LINES
+from netcalc.limits import MAX_ERRORS, MAX_LINES
 from netcalc.spec.cursor import Cursor
 from netcalc.spec.scope import Poisoned
 
@@ -36,6 +36,10 @@ class Reporter:
         self.diagnostics += (
             d._replace(chain=d.chain or chain, bindings=d.bindings or bindings or {}) for d in error.diagnostics
         )
+        if len(self.diagnostics) > MAX_ERRORS:
+            message = f"over {MAX_ERRORS:,} errors; the rest of the spec is not checked"
+            last = Diagnostic("E003", message, self.diagnostics[-1].span)
+            raise TooLargeError([*_merged(self.diagnostics), last])
 
     def guard(self, work: Callable[..., _T], *args: Any) -> _T | None:
         """Return the result of ``work``; None if it raised an error, which is recorded."""

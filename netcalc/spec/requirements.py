@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from netcalc.diagnostics import Diagnostic, NetcalcError, Related, Span
+from netcalc.limits import MAX_ERRORS
 from netcalc.spec.cursor import Cursor
 from netcalc.spec.evaluate import evaluate_requirement, names_in
 
@@ -39,6 +40,8 @@ def unmet_by_settings(
             found = _unmet(requirement, settings, place_of, overridden)
         except NetcalcError as error:
             undefined += error.diagnostics
+            if len(undefined) >= MAX_ERRORS:
+                break
         else:
             unmet += [found] if found is not None else []
     return unmet, undefined

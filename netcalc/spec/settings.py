@@ -7,6 +7,7 @@ from typing import Any
 
 from netcalc.diagnostics import Diagnostic, NetcalcError, Span, did_you_mean, nearest
 from netcalc.dims import Poly, default_of, has_values, refusal, symbol
+from netcalc.limits import MAX_ERRORS
 from netcalc.spec.cursor import Cursor
 from netcalc.spec.declarations import Declaration, declare_variable, former_names
 from netcalc.spec.document import DimDecl
@@ -164,6 +165,8 @@ def resolve_settings(loaded: Loaded, overrides: Mapping[str, Any], symbolic: Col
         except NetcalcError as error:
             # the default of a var may follow from values that do not meet the requirements
             errors += error.diagnostics if not unmet or settings.is_overridden(name) else ()
+            if len(errors) >= MAX_ERRORS:
+                break
     if errors or unmet or undefined:
         raise NetcalcError([*unmet, *errors, *undefined])
     return settings

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 
 from netcalc.diagnostics import Diagnostic
 from netcalc.spec.cursor import Cursor
-from netcalc.spec.evaluate import words_in
+from netcalc.spec.evaluate import used_by_others, words_in
 from netcalc.spec.library import Loaded, find_block
 
 __all__ = ["unused_names"]
@@ -26,12 +26,12 @@ def unused_names(loaded: Loaded, called: Collection[str]) -> Iterator[Diagnostic
     """
     cursor = loaded.cursor
     rest = words_in({key: value for key, value in cursor.data.items() if key not in ("dims", "vars", *_ABOUT)})
-    defaults = {
-        name: words_in(value) for kind in ("dims", "vars") for name, value in (cursor.data.get(kind) or {}).items()
-    }
+    defaults = used_by_others(
+        {name: words_in(value) for kind in ("dims", "vars") for name, value in (cursor.data.get(kind) or {}).items()}
+    )
     for kind in ("dims", "vars"):
         for name, place in _own(cursor, kind, loaded.label):
-            if name not in rest and not any(name in words for other, words in defaults.items() if other != name):
+            if name not in rest and name not in defaults:
                 yield _warning(f"{kind[:-1]} {name!r}", place)
     yield from _unused_blocks(loaded, called)
 
@@ -42,10 +42,9 @@ def _unused_blocks(loaded: Loaded, called: Collection[str]) -> Iterator[Diagnost
         return
     data = loaded.cursor.data
     outside = words_in({key: value for key, value in data.items() if key not in ("blocks", *_ABOUT)}, keys=True)
-    bodies = {name: words_in(body, keys=True) for name, body in data["blocks"].items()}
+    bodies = used_by_others({name: words_in(body, keys=True) for name, body in data["blocks"].items()})
     for name, place in blocks.items():
-        others = (words for other, words in bodies.items() if other != name)
-        if name not in called and name not in outside and not any(name in words for words in others):
+        if name not in called and name not in outside and name not in bodies:
             yield _warning(f"block {name!r}", place)
         elif name not in loaded.inherited and find_block(name) is None:  # else it takes the arguments of another block
             yield from _unused_arguments(name, place)
@@ -54,9 +53,9 @@ def _unused_blocks(loaded: Loaded, called: Collection[str]) -> Iterator[Diagnost
 def _unused_arguments(block: str, cursor: Cursor) -> Iterator[Diagnostic]:
     arguments = cursor["args"].items() if cursor.data.get("args") else ()
     body = words_in({key: value for key, value in cursor.data.items() if key not in ("args", "inputs")})
-    defaults = {name: words_in(value) for name, value in (cursor.data.get("args") or {}).items()}
+    defaults = used_by_others({name: words_in(value) for name, value in (cursor.data.get("args") or {}).items()})
     for name, place in arguments:
-        if name not in body and not any(name in words for other, words in defaults.items() if other != name):
+        if name not in body and name not in defaults:
             yield _warning(f"argument {name!r} of {block!r}", place)
 
 

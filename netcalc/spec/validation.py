@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import typing
 from collections.abc import Container
+from itertools import islice
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean, written
+from netcalc.diagnostics import Diagnostic, NetcalcError, clipped, did_you_mean, written
+from netcalc.limits import MAX_ERRORS
 from netcalc.spec.cursor import Cursor, Path
 from netcalc.spec.document import Document
 from netcalc.spec.foreign_files import foreign_data
@@ -61,7 +63,7 @@ def diagnose(error: ValidationError, cursor: Cursor, model: type[BaseModel], nou
     """
     found: dict[Path, Diagnostic] = {}
     unions: set[Path] = set()
-    for item in error.errors(include_url=False):
+    for item in islice(error.errors(include_url=False, include_input=False, include_context=False), MAX_ERRORS):
         loc = _data_path(cursor, item)
         at = cursor.at(loc)
         place = (*at.path, loc[-1]) if item["type"] == "missing" else at.path
@@ -72,15 +74,20 @@ def diagnose(error: ValidationError, cursor: Cursor, model: type[BaseModel], nou
             found[place] = _diagnostic(item, loc, at, model, noun, given)
             if len(loc) < len(item["loc"]):
                 unions.add(place)
+    containers = {place[:length] for place in found for length in range(len(place))}
     suggestions = {d.hint for d in found.values() if d.hint is not None}
-    return [
+    errors = [
         diagnostic
         for place, diagnostic in found.items()
         # if a member of a union got further, only its errors are of interest
-        if not (place in unions and any(p[: len(place)] == place and p != place for p in found))
+        if not (place in unions and place in containers)
         # a misspelt key is not reported as missing too
         and not (diagnostic.code == "E105" and f"did you mean {str(place[-1])!r}?" in suggestions)
     ]
+    if error.error_count() > MAX_ERRORS:
+        message = f"over {MAX_ERRORS:,} errors; the rest of the spec is not checked"
+        errors.append(Diagnostic("E003", message, errors[-1].span if errors else cursor.span))
+    return errors
 
 
 def _data_path(cursor: Cursor, item: Any) -> Path:
@@ -111,14 +118,10 @@ def _diagnostic(
         return Diagnostic("E105", f"the {noun} {name!r} is missing", at.key_span)
     message = _MESSAGES.get(item["type"]) or item["msg"].removeprefix("Value error, ").removeprefix("Input ")
     shown = at.data if isinstance(at.data, (str, int, float, bool, list)) else None
-    got = "" if shown is None or ", not " in message else f", not {_clipped(written(shown, quoted=True))}"
+    got = "" if shown is None or ", not " in message else f", not {clipped(written(shown, quoted=True), _SHOWN)}"
     owner = ".".join(map(str, loc)) or name
     subject = f"{noun} {owner!r}" if owner else noun.removesuffix(" attribute")  # a rule about several attributes
     return Diagnostic("E104", f"{subject}: {message}{got}", at.span)
-
-
-def _clipped(text: str) -> str:
-    return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
 
 
 def _fields_at(model: type[BaseModel], loc: Path) -> list[str]:

@@ -1,7 +1,7 @@
 """A grammar of whole specs, over any source of choices: a random generator, bytes of a fuzzer, or Hypothesis.
 
-Most documents are valid.  They use every part of the language: dims, vars, requirements, blocks with arguments, sequences,
-branches, repeats with ``each``, ``collect`` and ``take``, conditions, shared and tied weights, patches, inlining.
+Most documents are valid.  They use every part of the language: dims, vars, requirements, blocks with arguments,
+sequences, branches, repeats with ``each``, ``collect`` and ``take``, conditions, shared weights, patches, inlining.
 """
 
 from __future__ import annotations

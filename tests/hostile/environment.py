@@ -50,8 +50,8 @@ def cases() -> Iterator[Case]:
         "help": ("--help",),
     }
     for name, arguments in commands.items():
-        yield Case(f"environment/full/{name}", arguments, "E004", FILES, 'exec "$@" > /dev/full')
-        yield Case(f"environment/closed/{name}", arguments, "E004", FILES, 'exec "$@" >&-')
+        yield Case(f"environment/full/{name}", arguments, "E502", FILES, 'exec "$@" > /dev/full')
+        yield Case(f"environment/closed/{name}", arguments, "E502", FILES, 'exec "$@" >&-')
     bad = ("shapes", "nothing.yaml")
     yield Case("environment/full-stderr", bad, "exit 2", FILES, 'exec "$@" 2> /dev/full')
     yield Case("environment/closed-stderr", bad, "exit 2", FILES, 'exec "$@" 2>&-')

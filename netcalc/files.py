@@ -91,6 +91,8 @@ def replacing(path: str | Path) -> Iterator[Path]:
 
 def _status(path: str | Path) -> os.stat_result | None:
     """Return the status of the target, None if there is none; OSError if it must not be written."""
+    if "\0" in os.fspath(path):
+        raise OSError(errno.EINVAL, "a null character in the name", str(path))
     try:
         status = Path(path).stat()
     except FileNotFoundError:

@@ -13,16 +13,16 @@ def command(
 ) -> None:
     """Write the starter; NetcalcError (E502) if the file exists."""
     import sys
-    from pathlib import Path
 
     from netcalc.cli.output import write
     from netcalc.diagnostics import Diagnostic, NetcalcError
+    from netcalc.files import exists
     from netcalc.spec.starter import STARTER
 
     text = STARTER.rstrip("\n")
     if file == "-":
         return write([text])
-    if Path(file).exists() and not force:
+    if exists(file) and not force:
         raise NetcalcError(Diagnostic("E502", f"{file} exists already", hint="--force replaces it"))
     write([text], file)
     print(f"wrote {file}; try `netcalc summary {file}`", file=sys.stderr)

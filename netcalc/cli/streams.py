@@ -10,6 +10,7 @@ from contextlib import contextmanager, suppress
 from typing import Any, TextIO, cast
 
 from netcalc.render.escapes import outgoing
+from netcalc.render.text import is_width
 
 __all__ = ["OutputClosedError", "OutputError", "discard_output", "open_closed_streams", "standard_streams"]
 
@@ -67,6 +68,9 @@ class _Errors(_Output):
 @contextmanager
 def standard_streams() -> Iterator[None]:
     """Escape what is written to the standard streams, and raise OutputError where standard output fails."""
+    for name in ("COLUMNS", "LINES", "TERMINAL_WIDTH"):  # rich and typer read them without checks
+        if not is_width(os.environ.get(name, "")):
+            os.environ.pop(name, None)
     output, errors = sys.stdout, sys.stderr
     for stream in (output, errors):
         _use_unicode(stream)

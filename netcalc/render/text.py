@@ -6,7 +6,7 @@ import os
 from typing import NamedTuple, TextIO
 from unicodedata import category, east_asian_width
 
-__all__ = ["PLAIN", "Terminal", "fill", "padded", "terminal_of", "width_of"]
+__all__ = ["PLAIN", "Terminal", "fill", "is_width", "padded", "terminal_of", "width_of"]
 
 _STYLES = {
     "bold": "1",
@@ -19,6 +19,10 @@ _STYLES = {
     "bad": "31",
     "name": "36",
 }
+
+
+#: Widest terminal: help pages fill each line with spaces.
+_WIDEST = 10_000
 
 
 class Terminal(NamedTuple):
@@ -42,7 +46,7 @@ def terminal_of(stream: TextIO) -> Terminal:
     """
     interactive = stream.isatty()
     columns = os.environ.get("COLUMNS", "")
-    width = int(columns) if columns.isascii() and columns.isdigit() and len(columns) < 10 and int(columns) else None
+    width = int(columns) if is_width(columns) else None
     if width is None and interactive:
         try:
             width = os.get_terminal_size(stream.fileno()).columns or None
@@ -50,6 +54,11 @@ def terminal_of(stream: TextIO) -> Terminal:
             width = None
     color = bool(os.environ.get("FORCE_COLOR")) or (interactive and os.environ.get("TERM") != "dumb")
     return Terminal(color and not os.environ.get("NO_COLOR"), width)
+
+
+def is_width(text: str) -> bool:
+    """Return True for a number of columns or lines that a terminal can have."""
+    return text.isascii() and text.isdigit() and len(text) < 10 and 0 < int(text) <= _WIDEST
 
 
 def width_of(text: str) -> int:

@@ -133,3 +133,66 @@ def test_characters_that_the_encoding_of_a_stream_lacks_are_escaped(
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written, encoding="gbk"))
     assert main(["shapes", str(spec)]) == 0
     assert "\\u05e9" in written.getvalue().decode("gbk")
+
+
+@pytest.mark.parametrize("columns", ["²", "0", "-1", "", "10001", "9" * 5000, "eighty", "\udcff"])
+def test_a_width_that_is_none_is_ignored(
+    columns: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("COLUMNS", "LINES", "TERMINAL_WIDTH"):
+        monkeypatch.setenv(name, columns)
+    assert main(["summary", "mlp", "--help"]) == 0
+    assert "summary" in capsys.readouterr().out
+    assert main(["summary", "mlp"]) == 0
+    output = capsys.readouterr().out
+    monkeypatch.undo()
+    monkeypatch.delenv("COLUMNS", raising=False)
+    assert main(["summary", "mlp"]) == 0
+    assert capsys.readouterr().out == output
+
+
+@POSIX
+def test_a_working_folder_that_is_gone(tmp_path: Path) -> None:
+    gone = f"mkdir -p {tmp_path}/gone; cd {tmp_path}/gone; rmdir {tmp_path}/gone; "
+    for command in ("ops relu", "specs mlp", "summary mlp", "schema"):
+        code, out, err = ran(f"{gone} netcalc {command}")
+        assert (code, err) == (0, ""), command
+        assert out
+    for command, error in (("summary a.yaml", "E004"), ("init", "E502"), ("summary mlp -o a", "E502")):
+        code, out, err = ran(f"{gone} netcalc {command}")
+        assert (code, out) == (2, "")
+        assert err.startswith(f"error[{error}]: ")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["summary", "NAME"],
+        ["summary", "NAME.yaml"],
+        ["summary", "NAME/NAME"],
+        ["specs", "NAME.yaml"],
+        ["ops", "NAME"],
+        ["schema", "NAME"],
+        ["init", "NAME"],
+        ["summary", "mlp", "--output", "NAME"],
+        ["run", "mlp", "--output", "NAME.npz"],
+        ["run", "mlp", "--weights", "NAME.npz"],
+        ["run", "mlp", "--input", "x=NAME.npy"],
+        ["explain", "mlp", "NAME"],
+    ],
+    ids=" ".join,
+)
+@pytest.mark.parametrize("name", ["n" * 300, "\udcff", "", "\0"], ids=["long", "surrogate", "empty", "null"])
+def test_names_that_no_file_has(
+    arguments: list[str],
+    name: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    code = main([argument.replace("NAME", name) for argument in arguments])
+    captured = capsys.readouterr()
+    written = [path for path in tmp_path.iterdir() if path.name.encode(errors="ignore")]
+    assert code == 2 or (code == 0 and (name in ("", "\udcff") or written)), captured.err
+    assert code == 0 or captured.err.startswith("error[E")

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from netcalc.numerics.trace import TraceRow
     from netcalc.records import as_dict
     from netcalc.tensor_type import TensorType
-    from netcalc.verification.report import Check, Gap, VerifyReport
+    from netcalc.verification.report import Check, Gap, ValueCount, VerifyReport
 
 __all__ = [
     "Analysis",
@@ -62,6 +62,7 @@ __all__ = [
     "TensorType",
     "Totals",
     "TraceRow",
+    "ValueCount",
     "VerifyReport",
     "__version__",
     "as_dict",
@@ -92,7 +93,7 @@ _EXPORTS = {
     "netcalc.numerics.trace": ("TraceRow",),
     "netcalc.records": ("as_dict",),
     "netcalc.tensor_type": ("TensorType",),
-    "netcalc.verification.report": ("Check", "Gap", "VerifyReport"),
+    "netcalc.verification.report": ("Check", "Gap", "ValueCount", "VerifyReport"),
 }
 
 

@@ -237,6 +237,7 @@ class Network:
         progress: Callable[[int, int, str], None] | None = None,
         cast: bool = False,
         receptive_field: bool = False,
+        values: bool = False,
     ) -> VerifyReport:
         """Run the network and compare shapes, types, parameters and work with the predictions, and a plan with kernels.
 
@@ -246,7 +247,13 @@ class Network:
         from netcalc.verification.verify import verify
 
         return verify(
-            self.program, seed=seed, weights=weights, progress=progress, cast=cast, receptive_field=receptive_field
+            self.program,
+            seed=seed,
+            weights=weights,
+            progress=progress,
+            cast=cast,
+            receptive_field=receptive_field,
+            values=values,
         )
 
     def __repr__(self) -> str:

@@ -103,6 +103,9 @@ ReceptiveField: TypeAlias = Annotated[
 ReceptiveFieldCheck: TypeAlias = Annotated[
     bool, typer.Option("--receptive-field", help="Also check receptive fields, by propagating NaNs in further passes.")
 ]
+Values: TypeAlias = Annotated[
+    bool, typer.Option("--values", help="Also compare each operation with an independent definition of its values.")
+]
 Sort: TypeAlias = Annotated[
     str | None, typer.Option("--sort", metavar="FIGURE", help="Sort rows by a column, the largest first.")
 ]

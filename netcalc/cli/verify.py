@@ -1,5 +1,6 @@
 """Shapes, types, parameter sizes and the kernels' own counts of work are compared with the prediction, layer by layer.
-The outputs of a planned run are compared with those of the kernels.
+The outputs of a planned run are compared with those of the kernels, and with --values each distinct operation with an
+independent definition, element by element at sampled positions. The report names what was not checked.
 
 With --weights nothing is executed: the names, shapes and types in the file's header are compared with the spec. The
 exit code is 1 if anything differs. --sort, --top and --filter select failures, or checks in JSON and CSV.
@@ -43,6 +44,7 @@ def command(
     dtype: options.Dtype = None,
     max_spec_size: options.MaxSpecSize = MAX_SPEC_SIZE,
     receptive_field: options.ReceptiveFieldCheck = False,
+    values: options.Values = False,
 ) -> None:
     """Run and check the network, or check a file of weights."""
     from netcalc.cli import EXIT_CHECK
@@ -58,7 +60,7 @@ def command(
 
         lines, ok = _audit(program, check_weights(program, weights, cast=cast), selection, format_, terminal)
     else:
-        lines, ok = _verify(program, seed, selection, format_, terminal, receptive_field)
+        lines, ok = _verify(program, seed, selection, format_, terminal, receptive_field, values)
     write(lines, output)
     if not ok:
         raise typer.Exit(EXIT_CHECK)
@@ -96,6 +98,7 @@ def _verify(
     format_: options.TextFormat,
     terminal: Terminal,
     receptive_field: bool,
+    values: bool,
 ) -> tuple[Iterable[str], bool]:
     """The lines of a report on an execution, and True if all predictions are correct."""
     from netcalc.cli.output import json_lines
@@ -110,7 +113,7 @@ def _verify(
     keys = keys_of("path", "op", "what", "predicted", "executed", "times", "ok")
     selection.check(keys)
     with Progress() as progress:
-        report = verify(program, seed=seed, progress=progress, receptive_field=receptive_field)
+        report = verify(program, seed=seed, progress=progress, receptive_field=receptive_field, values=values)
     checks = tuple(selection.apply(report.checks, keys).shown)
     match format_:
         case options.TextFormat.JSON:

@@ -38,6 +38,17 @@ class GapRecord(TypedDict):
     reason: str
 
 
+class ValueCountRecord(TypedDict):
+    """Operations of one kind that were compared with their definition."""
+
+    op: str
+    operations: int
+    values: int
+    """Number of values compared."""
+    different: int
+    """Number of operations that differ."""
+
+
 class VerificationRecord(TypedDict):
     """The checks of a verification."""
 
@@ -51,9 +62,13 @@ class VerificationRecord(TypedDict):
     operations: int
     """Number of executed operations."""
     counts: dict[str, int]
-    """Number of checks of outputs, parameters, work, totals and the plan."""
+    """Number of checks of outputs, parameters, work, totals, the plan and values."""
     gaps: list[GapRecord]
     """What was not checked."""
+    values: list[ValueCountRecord]
+    """Comparisons with definitions, by kind of operation; empty without ``--values``."""
+    unseen: list[str]
+    """Faults that such comparisons cannot see."""
     checks: list[CheckRecord]
 
 
@@ -67,6 +82,11 @@ def verification_record(report: VerifyReport, checks: Iterable[Check] | None = N
         "operations": report.operations,
         "counts": dict(report.counts),
         "gaps": [{"what": gap.what, "reason": gap.reason} for gap in report.gaps],
+        "values": [
+            {"op": v.op, "operations": v.operations, "values": v.values, "different": v.different}
+            for v in report.values
+        ],
+        "unseen": list(report.unseen),
         "checks": [
             {
                 "path": check.path,

@@ -91,8 +91,18 @@ def verification_page(report: VerifyReport, spec: str, failures: Sequence[Check]
     }
     if "receptive fields" in counts:
         checked["receptive fields"] = "positions of every layer that NaNs in a part of the input reach"
+    if report.unseen:
+        checked["values"] = "values of every distinct operation, as by its definition"
     columns = [Column("checked"), Column("checks", "total"), Column("prediction", "prose")]
     yield Table(columns, [Row([name, counts[name], text]) for name, text in checked.items()])
+    if report.values:
+        columns = [
+            Column("compared by value", key="op"),
+            *(Column(name, "total") for name in ("operations", "values", "different")),
+        ]
+        yield Table(columns, [Row(list(count)) for count in report.values])
+    if report.unseen:
+        yield Paragraph([Line("Not seen by these checks:"), *(Line(f"- {fault}") for fault in report.unseen)])
     if report.gaps:
         yield Paragraph([Line(f"not checked: {gap.what}: {gap.reason}") for gap in report.gaps])
     total = sum(counts.values())

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from netcalc.opdef import KINDS
 
-__all__ = ["Check", "Gap", "VerifyReport"]
+__all__ = ["Check", "Gap", "ValueCount", "VerifyReport"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,8 +18,9 @@ class Check:
 
     ``path`` is the path of the first instance, and empty for the whole network.  ``what`` is "output" (shape and
     element type, with a number if there are several), the name of a parameter, a kind of work, "field along axis 2" for
-    the positions that depend on a part of the input, "planned output NAME" for an output of the network by a plan, or
-    "run" or "planned run" for an execution that raised an error.
+    the positions that depend on a part of the input, "planned output NAME" for an output of the network by a plan,
+    "values" for those of an operation and its definition, or "run" or "planned run" for an execution that raised an
+    error.
     """
 
     path: str
@@ -36,9 +37,11 @@ class Check:
 
     @property
     def group(self) -> str:
-        """The kind of what was checked: outputs, parameters, work, totals, receptive fields or plan."""
+        """The kind of what was checked: outputs, parameters, work, totals, receptive fields, values or plan."""
         if self.what.startswith("planned "):
             return "plan"
+        if self.what.startswith("values"):
+            return "values"
         if not self.op:
             return "totals"
         if self.what.startswith("field along"):
@@ -55,14 +58,29 @@ class Gap(NamedTuple):
     reason: str
 
 
+class ValueCount(NamedTuple):
+    """Operations of one kind whose values were compared with their definition, and how many of them differ."""
+
+    op: str
+    operations: int
+    values: int
+    different: int
+
+
 @dataclass(frozen=True, slots=True)
 class VerifyReport:
-    """All checks in order of first execution, the number of operations executed, and what was not checked."""
+    """All checks in order of first execution, the number of operations executed, and what was not checked.
+
+    ``values`` are the comparisons with definitions by kind of operation, and ``unseen`` names the faults that they
+    cannot see; both are empty without ``values=True``.
+    """
 
     spec: str
     checks: tuple[Check, ...]
     operations: int
     gaps: tuple[Gap, ...] = ()
+    values: tuple[ValueCount, ...] = ()
+    unseen: tuple[str, ...] = ()
 
     @property
     def ok(self) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -31,11 +32,13 @@ from netcalc.numerics.parameters import Parameters, Weights
 from netcalc.numerics.tally import note, tallied, tallying
 from netcalc.opdef import KINDS
 from netcalc.tensor_type import TensorType
+from netcalc.verification.definitions import UNSEEN, Definitions
 from netcalc.verification.planned import KeptParameters, Samples, planned_checks, planned_or_gap
 from netcalc.verification.receptive_field import FieldCheck, field_checks
-from netcalc.verification.report import Check, Gap, VerifyReport
+from netcalc.verification.report import Check, Gap, ValueCount, VerifyReport
+from netcalc.verification.values import Difference
 
-__all__ = ["Check", "Gap", "VerifyReport", "verify"]
+__all__ = ["Check", "Gap", "ValueCount", "VerifyReport", "verify"]
 
 
 def verify(
@@ -48,11 +51,13 @@ def verify(
     progress: Progress | None = None,
     cast: bool = False,
     receptive_field: bool = False,
+    values: bool = False,
 ) -> VerifyReport:
     """Run the program and check each operation by itself; arguments as for :func:`~netcalc.engine.run.forward`.
 
     If an output is not as predicted, zeros of the predicted type are passed on in its place, so that each difference
-    is reported only where it arises.  With ``receptive_field``, further passes check the receptive fields.
+    is reported only where it arises.  With ``receptive_field``, further passes check the receptive fields.  With
+    ``values``, each distinct operation is compared with an independent reference (:mod:`~netcalc.verification.values`).
 
     Raises:
         NetcalcError: as ``forward`` does, except for errors raised by kernels, which are reported as checks.
@@ -62,21 +67,33 @@ def verify(
     kind = Parameters if isinstance(plan, Gap) else KeptParameters
     parameters = kind(program, weights, init=init, seed=seed, cast=cast)
     arrays = run_inputs(program, inputs, seed)
-    verifier = _Verifier(program, parameters, seed, progress)
+    definitions = Definitions(program, seed, drawn=weights is None) if values else None
+    verifier = _Verifier(program, parameters, seed, progress, definitions)
     outputs = unroll(program, arrays, verifier.evaluate)
     verifier.totals()
     verifier.plan(plan, arrays, outputs)
     if receptive_field:
         for check in field_checks(program, run_inputs(program, inputs, seed), parameters, generator(seed, "/run")):
             verifier.field(check)
-    return VerifyReport(program.name, tuple(verifier.checks()), verifier.done, tuple(verifier.gaps))
+    report = VerifyReport(program.name, tuple(verifier.checks()), verifier.done, tuple(verifier.gaps))
+    if definitions is None:
+        return report
+    return replace(report, gaps=report.gaps + definitions.gaps, values=definitions.counts, unseen=UNSEEN)
 
 
 class _Verifier:
     """Evaluation of operations on tallied arrays, with the checks made so far."""
 
-    def __init__(self, program: Program, parameters: Parameters, seed: int, progress: Progress | None) -> None:
+    def __init__(
+        self,
+        program: Program,
+        parameters: Parameters,
+        seed: int,
+        progress: Progress | None,
+        definitions: Definitions | None,
+    ) -> None:
         self.done = 0
+        self._definitions = definitions
         self._program = program
         self._parameters = parameters
         self._analysis = Analysis(program, CONVENTIONS["netcalc"])
@@ -115,6 +132,8 @@ class _Verifier:
             predicted, executed = self._predicted_work(node).get(kind, 0), work[kind]
             if predicted or executed:
                 self._check(instance, kind, predicted, executed)
+        if self._definitions is not None and outputs:
+            self._values(instance, self._definitions.differences(instance, inputs, params, outputs, run.updates))
         for name, array in run.updates.items():
             self._buffers[instance.owners[name]] = np.asarray(array)
         self.done += 1
@@ -160,6 +179,16 @@ class _Verifier:
                 self._sizes["buffers" if param.is_buffer else "parameters"] += array.size
             params[param.name] = array
         return params
+
+    def _values(self, instance: Instance, differences: Sequence[Difference] | None) -> None:
+        """Record the comparison of an operation with its definition."""
+        if differences is None:
+            return
+        for difference in differences:
+            place = "" if difference.position is None else f" at [{', '.join(map(str, difference.position))}]"
+            self._check(instance, f"values: {difference.what}{place}", difference.expected, difference.executed)
+        if not differences:
+            self._check(instance, "values", "as defined", "as defined")
 
     def _checked(self, instance: Instance, outputs: Sequence[Array]) -> list[Array]:
         """Check the outputs; return them as plain arrays, with zeros in place of those that are not as predicted."""

@@ -1,0 +1,105 @@
+"""Operations of a program held against the independent references of their values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+from netcalc.analysis.walk import Instance
+from netcalc.ir import OpNode, Program, join
+from netcalc.numerics.initializers import generator
+from netcalc.numerics.kernels import Array
+from netcalc.verification.references import REFERENCES
+from netcalc.verification.report import Gap, ValueCount
+from netcalc.verification.values import POSITIONS, Comparison, Difference, compare_table, compare_values
+
+__all__ = ["UNSEEN", "Definitions"]
+
+#: Faults that no comparison of executed operations with their references can see.
+UNSEEN = (
+    f"values at positions that are not compared: {POSITIONS} of each output are, of one instance of each operation",
+    "random values, such as the elements that dropout omits, and values drawn for weights",
+    "buffers that lines of the spec compute, and weights of a file that are not what their names say",
+    "an attribute that is read wrongly, since rules, kernels and references take the attributes as they are read",
+    "a spec that describes another architecture than was meant",
+    "work that a cost rule and a kernel count wrongly alike",
+    "a wrong prediction of memory, of a symbolic size at other values than those run, and of a receptive field",
+    "differences below rounding",
+)
+
+
+class Definitions:
+    """Comparison of every distinct operation of a program with its reference; repeats are compared once."""
+
+    def __init__(self, program: Program, seed: int, *, drawn: bool) -> None:
+        self._program = program
+        self._rng = generator(seed, "/values")
+        self._drawn = drawn  # without weights of the caller, tables have their initial content
+        self._seen: set[OpNode] = set()
+        self._counts: dict[str, ValueCount] = {}
+        self._gaps: dict[Gap, None] = {}
+
+    @property
+    def gaps(self) -> tuple[Gap, ...]:
+        """Gaps in order of execution."""
+        return tuple(self._gaps)
+
+    @property
+    def counts(self) -> tuple[ValueCount, ...]:
+        """The operations and values compared, by kind of operation."""
+        return tuple(self._counts.values())
+
+    def differences(
+        self,
+        instance: Instance,
+        inputs: Sequence[Array | None],
+        params: Mapping[str, Array],
+        outputs: Sequence[Array],
+        updates: Mapping[str, Array],
+    ) -> Sequence[Difference] | None:
+        """Compare an executed operation; None if it was compared before, or has no reference."""
+        node = instance.node
+        if node in self._seen:
+            return None
+        self._seen.add(node)
+        name = node.op.name
+        found: list[Difference] = []
+        compared = 0
+        try:
+            for part in self._parts(instance, inputs, params, outputs, updates):
+                found += part.differences
+                compared += part.compared
+                self._gaps |= {Gap(f"values of {name}", reason): None for reason in part.gaps}
+        except Exception as error:  # a reference fails on arrays that it cannot have been meant for
+            found.append(Difference("outputs", "values by the definition", f"{type(error).__name__}: {error}"))
+        if REFERENCES.get(name) is None:
+            return None
+        before = self._counts.get(name, ValueCount(name, 0, 0, 0))
+        self._counts[name] = ValueCount(
+            name, before.operations + 1, before.values + compared, before.different + bool(found)
+        )
+        return found
+
+    def _parts(
+        self,
+        instance: Instance,
+        inputs: Sequence[Array | None],
+        params: Mapping[str, Array],
+        outputs: Sequence[Array],
+        updates: Mapping[str, Array],
+    ) -> Iterator[Comparison]:
+        node, dtype = instance.node, self._program.dtype
+        yield compare_values(
+            node.op,
+            inputs,
+            params,
+            [np.asarray(output) for output in outputs],
+            rng=self._rng,
+            updates={name: np.asarray(array) for name, array in updates.items()},
+            training=self._program.training,
+            dtype=dtype,
+        )
+        for param in node.params if self._drawn else ():
+            if param.init.kind == "table" and instance.owners[param.name] == join(instance.path, param.name):
+                yield compare_table(node.op, param.name, params[param.name], rng=self._rng, dtype=dtype)

@@ -93,6 +93,13 @@ def _run(arguments: list[str]) -> int:
         raise KeyboardInterrupt from None
     except SystemExit as end:  # of the completion of shells
         result = end.code
+    except OSError as error:
+        if "--install-completion" not in arguments:
+            raise
+        from netcalc.diagnostics import Diagnostic, NetcalcError
+
+        message = f"--install-completion: {error.filename} cannot be written: {(error.strerror or str(error)).lower()}"
+        raise NetcalcError(Diagnostic("E502", message)) from None
     except usage_error as error:
         from netcalc.diagnostics import Diagnostic, NetcalcError
 

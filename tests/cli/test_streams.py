@@ -196,3 +196,13 @@ def test_names_that_no_file_has(
     written = [path for path in tmp_path.iterdir() if path.name.encode(errors="ignore")]
     assert code == 2 or (code == 0 and (name in ("", "\udcff") or written)), captured.err
     assert code == 0 or captured.err.startswith("error[E")
+
+
+def test_completion_in_a_home_that_cannot_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").touch()
+    for name in ("HOME", "USERPROFILE"):
+        monkeypatch.setenv(name, str(tmp_path / "file"))
+    assert main(["--install-completion", "bash"]) == 2
+    assert capsys.readouterr().err.startswith("error[E502]: --install-completion: ")

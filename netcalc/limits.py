@@ -12,6 +12,7 @@ __all__ = [
     "MAX_ARCHIVE_MEMBERS",
     "MAX_BITS",
     "MAX_BLOCK_DEPTH",
+    "MAX_DEFINITIONS",
     "MAX_DEPTH",
     "MAX_DIGITS",
     "MAX_ERRORS",
@@ -89,6 +90,7 @@ MAX_BLOCK_DEPTH = Limit(64, "block calls and iterations nested in each other", "
 MAX_STACKED = Limit(1_000, "stacked layers of one recurrent operation", "E104")
 MAX_PIECES = Limit(10_000, "outputs of one operation", "E401")
 MAX_WINDOWS = Limit(10_000, "windows of adaptive pooling along an axis of symbolic size", "E404")
+MAX_DEFINITIONS = Limit(64, "dims and vars in a chain of expressions", "E204")
 MAX_ERRORS = Limit(200, "errors in a spec; the rest of it is not checked", "E003")
 MAX_SHOWN_ERRORS = Limit(20, "errors and warnings that are printed; JSON and Python have all", "E003")
 MAX_MESSAGE = Limit(1_000, "characters of a message that are printed", "E003")

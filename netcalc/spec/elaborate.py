@@ -11,9 +11,10 @@ from collections.abc import Collection, Iterator, Mapping
 from itertools import islice
 from typing import Any
 
-from netcalc.diagnostics import Diagnostic, NetcalcError, Related
+from netcalc.diagnostics import Diagnostic, NetcalcError, Related, Span
 from netcalc.dims import assumptions
 from netcalc.dtypes import DTYPES, FLOATS, DType
+from netcalc.inits import parse_init
 from netcalc.ir import Body, Program
 from netcalc.ir.paths import Claim, path_collisions
 from netcalc.opdef import Context
@@ -68,6 +69,8 @@ def elaborate(
             scope.defined["in"] = Outputs.single(current, current.span)
         current = elaboration.lines(cursor["layers"], scope, current)
         outputs = program_outputs(elaboration, scope, current)
+        for pattern, text in document.init.items():
+            elaboration.reporter.guard(_check_initialiser, text, cursor["init"][pattern].span)
         places = document.checkpoint
         checkpoint = checkpoint_entries(elaboration.reporter, places.__pydantic_extra__ or {}, cursor, scope)
     elaboration.reporter.raise_if_any()
@@ -116,6 +119,13 @@ def _shared_paths(main: Body) -> Iterator[Diagnostic]:
 def _calls(claim: Claim) -> Iterator[Related]:
     """Yield the calls around a line, innermost first."""
     return (Related(f"in {call.body.block!r}, called here", call.span) for call in reversed(claim.calls))
+
+
+def _check_initialiser(text: str, place: Span | None) -> None:
+    try:
+        parse_init(text)
+    except NetcalcError as error:
+        raise NetcalcError(d._replace(code="E104", span=place) for d in error.diagnostics) from None
 
 
 def _float_type(name: str) -> DType:

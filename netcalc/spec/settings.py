@@ -7,7 +7,7 @@ from typing import Any
 
 from netcalc.diagnostics import Diagnostic, NetcalcError, Span, did_you_mean, nearest
 from netcalc.dims import Poly, default_of, has_values, refusal, symbol
-from netcalc.limits import MAX_ERRORS
+from netcalc.limits import MAX_DEFINITIONS, MAX_ERRORS
 from netcalc.spec.cursor import Cursor
 from netcalc.spec.declarations import Declaration, declare_variable, former_names
 from netcalc.spec.document import DimDecl
@@ -72,6 +72,10 @@ class Settings(Mapping[str, Any]):
             cycle = self._pending[self._pending.index(name) :]
             self.circular |= set(cycle)
             message = f"circular definition of {name!r}: {' → '.join([*cycle, name])}"
+            raise NetcalcError(Diagnostic("E204", message, cursor.span))
+        if len(self._pending) >= MAX_DEFINITIONS:
+            self.circular |= {*self}  # the rest may be as deep
+            message = f"over {MAX_DEFINITIONS} dims and vars that follow from each other"
             raise NetcalcError(Diagnostic("E204", message, cursor.span))
         self._pending.append(name)
         try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from netcalc.limits import MAX_DEFINITIONS
 from tests.spec.harness import layer_problems, layers, params, problems, program
 
 ONE = "inputs: {x: [2, 8]}\n"
@@ -137,3 +138,25 @@ def test_the_same_error_in_several_calls_is_said_once() -> None:
     assert found.related[-1].text.endswith(", …")
     two = "blocks: {bad: {layers: [{linear: {uot: 1}}, {from: x, relu: {}}]}}\nlayers: [bad, {from: x, bad: {}}]\n"
     assert [d.code for d in problems(ONE + two)] == ["E103", "E301"]
+
+
+@pytest.mark.parametrize("kind", ["dims", "vars"])
+def test_a_long_chain_of_definitions_is_refused_at_its_place(kind: str) -> None:
+    chain = "".join(f"  v{i}: '${{v{i + 1}}}'\n" for i in range(200))
+    (found,) = problems(f"{kind}:\n{chain}  v200: 1\n{ONE}layers: [relu]\n")
+    assert found.code == "E204"
+    assert found.span is not None
+    assert found.span.line == 2 + MAX_DEFINITIONS + 1
+
+
+def test_definitions_in_order_may_form_a_long_chain() -> None:
+    chain = "".join(f"  v{i + 1}: '${{v{i}}}'\n" for i in range(100))
+    assert program(f"vars:\n  v0: 4\n{chain}{ONE}layers: [{{linear: '${{v100}}'}}]\n").vars["v100"] == 4
+
+
+@pytest.mark.parametrize("text", ["nothing(3)", "normal(std=-1)", "normal(", "constant()"])
+def test_an_initialiser_is_checked_at_its_place(text: str) -> None:
+    (found,) = problems(f"{ONE}layers: [relu]\ninit:\n  '*.bias': '{text}'\n")
+    assert found.code == "E104"
+    assert found.span is not None
+    assert (found.span.line, found.span.column) == (5, 13)

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 from itertools import product
 from typing import Any
 
+import numpy as np
+
 Shape = tuple[int, ...]
 
 
@@ -76,3 +78,10 @@ def placed(
     """Return the first position of each window, for each axis, without ``ceil_mode``."""
     every = zip(sizes, pads, kernel, stride, dilation, strict=True)
     return [starts(*axis, ceil_mode=False) for axis in every]
+
+
+def touched(i: int, size: int, out: int) -> range:
+    """Return the elements of an axis that the part from i/out to (i + 1)/out of it touches."""
+    elements = np.arange(size)
+    found = elements[((elements + 1) * out > i * size) & (elements * out < (i + 1) * size)]
+    return range(int(found[0]), int(found[-1]) + 1)

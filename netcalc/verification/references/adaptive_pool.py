@@ -12,6 +12,7 @@ import numpy as np
 
 from netcalc.verification.references import Array, Attributes, Expected, Shape, Value, reference
 from netcalc.verification.references._sums import total
+from netcalc.verification.references._windows import touched
 
 Window = Callable[[Shape], tuple[slice, ...]]
 
@@ -25,9 +26,8 @@ def _windows(op: Attributes, shape: Shape) -> tuple[Shape, Window, int]:
     def window(index: Shape) -> tuple[slice, ...]:
         found = []
         for i, size, out in zip(index[-axes:], sizes, targets, strict=True):
-            elements = np.arange(size)
-            touched = elements[((elements + 1) * out > i * size) & (elements * out < (i + 1) * size)]
-            found.append(slice(touched[0], touched[-1] + 1))
+            elements = touched(i, size, out)
+            found.append(slice(elements.start, elements.stop))
         return tuple(found)
 
     largest = math.prod(size // out + 2 for size, out in zip(sizes, targets, strict=True)) + sum(sizes)

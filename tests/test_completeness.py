@@ -15,9 +15,10 @@ from netcalc.analysis.explain import explain
 from netcalc.analysis.walk import instances
 from netcalc.dims import value_at
 from netcalc.ir import Program
-from netcalc.numerics.kernels import KERNELS
+from netcalc.numerics.kernels import KERNELS, TABLES
 from netcalc.opdef import KINDS, Context, Operation
 from netcalc.spec.line_syntax import MODIFIERS
+from netcalc.verification.references import TABLES as TABLE_REFERENCES
 from netcalc.verification.verify import verify
 from tests.nodes import example_node, program_of
 
@@ -32,6 +33,9 @@ NO_ORACLE: dict[str, str] = {
     "key_value_cache": "PyTorch has no such operation; tested against attention over the whole",
     "top_k_router": "PyTorch has no such operation; tested against recorded routers of transformers",
 }
+
+#: Operations whose values are not compared with an independent reference, and why.
+NO_REFERENCE: dict[str, str] = {}
 
 EVERY = ops.every()
 
@@ -86,10 +90,16 @@ def test_the_example_is_counted_and_explained(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", EVERY)
-def test_the_example_runs_as_predicted(name: str) -> None:
+def test_the_example_runs_as_predicted_and_as_defined(name: str) -> None:
     assert KERNELS.get(name) is not None
-    report = verify(example_program(EVERY[name]))
+    report = verify(example_program(EVERY[name]), values=True)
     assert report.ok, [check for check in report.checks if not check.ok]
+    compared = [count.op for count in report.values if count.values]
+    assert (compared == [name] and not report.gaps) != (name in NO_REFERENCE), NO_REFERENCE.get(name, report.gaps)
+
+
+def test_tables_have_references() -> None:
+    assert [name for name in EVERY if TABLES.get(name)] == [name for name in EVERY if TABLE_REFERENCES.get(name)]
 
 
 def drawn_names() -> re.Pattern[str]:

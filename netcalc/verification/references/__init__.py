@@ -19,7 +19,6 @@ but the attributes: it takes :class:`Attributes` in place of the operation, and 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from pkgutil import iter_modules
 from typing import Any, NamedTuple, TypeAlias
 
 from numpy.typing import NDArray
@@ -93,8 +92,7 @@ Updates: TypeAlias = Callable[..., Mapping[str, Expected]]
 #: ``(attributes, name, shape) -> Expected``: the initial content of a parameter or buffer with a fixed formula.
 Table: TypeAlias = Callable[[Attributes, str, Shape], Expected]
 
-_WRITTEN = {module.name for module in iter_modules(__path__)}
-_MODULES = {n: module for n, module in ops.modules(__name__).items() if ops.family(n) in _WRITTEN}
+_MODULES = ops.modules(__name__)
 REFERENCES: Registry[Reference] = Registry("reference", _MODULES)
 PARAMETERS: Registry[ParameterShapes] = Registry("parameter shape", _MODULES)
 UPDATES: Registry[Updates] = Registry("update", _MODULES)

@@ -6,7 +6,7 @@ rules of operations raise :class:`RuleError` without a place; elaboration adds t
 
 from collections.abc import Container, Iterable, Mapping
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from netcalc.limits import MAX_MESSAGE, MAX_SHOWN_ERRORS
 
@@ -128,6 +128,14 @@ class NetcalcError(Exception):
         lines = [clipped(str(found), MAX_MESSAGE) for found in self.diagnostics[:MAX_SHOWN_ERRORS]]
         more = len(self.diagnostics) - len(lines)
         return "\n".join([*lines, *([f"… and {more:,} more"] if more else [])])
+
+    def at(self, span: Span | None) -> Self:
+        """Return the error with a place for the diagnostics that have none."""
+        return type(self)(found if found.span else found._replace(span=span) for found in self.diagnostics)
+
+
+class TooLargeError(NetcalcError):
+    """Error that ends elaboration at once; after any other error it continues."""
 
 
 def distinct(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:

@@ -7,6 +7,7 @@ wider wins, ``uint8`` with ``int8`` gives ``int16``, and ``float16`` with ``bflo
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterable
 from functools import reduce
 from typing import Any, Literal, TypeAlias, get_args
@@ -85,6 +86,8 @@ def holds(dtype: DType, number: Any) -> bool:
     >>> holds("float16", -1e9), holds("float16", float("-inf")), holds("uint8", -1)
     (False, True, False)
     """
+    if isinstance(number, int) and number.bit_length() > sys.float_info.max_exp:
+        return False
     if dtype in FLOATS:
         return math.isinf(number) or math.isnan(number) or abs(number) <= _LARGEST.get(dtype, math.inf)
     if dtype in INTEGERS:

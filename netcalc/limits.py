@@ -27,8 +27,10 @@ __all__ = [
     "MAX_PATH",
     "MAX_PIECES",
     "MAX_PLANNED_OPERATIONS",
+    "MAX_RANK",
     "MAX_ROWS",
     "MAX_SHOWN_ERRORS",
+    "MAX_SIZE_BITS",
     "MAX_SPEC_SIZE",
     "MAX_STACKED",
     "MAX_STORED_AXES",
@@ -37,11 +39,13 @@ __all__ = [
     "MAX_TENSORS",
     "MAX_TENSOR_FILES",
     "MAX_TENSOR_HEADER",
+    "MAX_TERMS",
     "MAX_TEXT",
     "MAX_TIMES",
     "MAX_UNROLLED",
     "MAX_VALUES",
     "MAX_WINDOWS",
+    "MAX_WORK",
     "Limit",
     "limits",
 ]
@@ -74,6 +78,10 @@ MAX_EXPRESSION = Limit(2_000, "characters of an expression", "E201")
 MAX_EXPRESSION_DEPTH = Limit(100, "levels of nesting in an expression", "E201")
 MAX_BITS = Limit(4_096, "bits of a number in an expression", "E203")
 MAX_ITEMS = Limit(10_000, "items of a list, or characters of a text, that an expression makes", "E203")
+MAX_TERMS = Limit(10_000, "terms of a symbolic size, those of the sizes in it included", "E404")
+MAX_WORK = Limit(
+    5_000_000, "items of lists and terms of symbolic sizes that all expressions and rules go through", "E003"
+)
 MAX_LINES = Limit(50_000, "lines that are elaborated one by one, iterations that cannot be folded included", "E003")
 MAX_ROWS = Limit(
     100_000,
@@ -87,6 +95,8 @@ MAX_UNROLLED = Limit(
 )
 MAX_INSTANCES = Limit(10_000_000, "operations of a network that is gone through with its repeats unrolled", "E603")
 MAX_BLOCK_DEPTH = Limit(64, "block calls and iterations nested in each other", "E204")
+MAX_RANK = Limit(64, "axes of a tensor", "E401")
+MAX_SIZE_BITS = Limit(256, "bits of a size, and of the number of elements of a tensor", "E401")
 MAX_STACKED = Limit(1_000, "stacked layers of one recurrent operation", "E104")
 MAX_PIECES = Limit(10_000, "outputs of one operation", "E401")
 MAX_WINDOWS = Limit(10_000, "windows of adaptive pooling along an axis of symbolic size", "E404")

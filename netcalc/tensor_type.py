@@ -8,6 +8,7 @@ from typing import Any
 
 from netcalc.dims import Dim, product
 from netcalc.dtypes import FLOATS, DType
+from netcalc.limits import MAX_RANK, MAX_SIZE_BITS
 
 __all__ = ["TensorType"]
 
@@ -33,6 +34,14 @@ class TensorType:
     def is_float(self) -> bool:
         """True if the elements are floating-point numbers."""
         return self.dtype in FLOATS
+
+    @property
+    def excess(self) -> str | None:
+        """The limit that the shape exceeds, in words; None if there is none."""
+        if len(self.shape) > MAX_RANK:
+            return f"{len(self.shape):,} axes (at most {MAX_RANK})"
+        bits = sum(size.bit_length() - 1 for size in self.shape if isinstance(size, int) and size)
+        return f"over 2**{bits} elements (at most 2**{MAX_SIZE_BITS})" if bits > MAX_SIZE_BITS else None
 
     def with_shape(self, *shape: Dim) -> TensorType:
         """Return the type with another shape."""

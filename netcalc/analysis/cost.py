@@ -14,6 +14,8 @@ from netcalc.analysis.conventions import Convention, convention_named
 from netcalc.analysis.counting import require_unrolled
 from netcalc.analysis.figures import Cost, Use, Weight, Work
 from netcalc.analysis.folding import Instances, Numbers, folded
+from netcalc.diagnostics import Diagnostic, NetcalcError
+from netcalc.dims import UndecidedError
 from netcalc.dtypes import ITEMSIZE
 from netcalc.ir import Body, CallNode, Node, OpNode, Program, Value, dtype_of, join
 from netcalc.opdef import Context, Term
@@ -114,13 +116,20 @@ class Analysis:
     def node(self, node: OpNode) -> Cost:
         """Return the cost of one operation."""
         if id(node) not in self._node_costs:
-            self._node_costs[id(node)] = self._operation(node)
+            try:
+                self._node_costs[id(node)] = self._operation(node)
+            except NetcalcError as error:  # of a figure with too many terms, which has no place yet
+                raise error.at(node.span) from None
         return self._node_costs[id(node)]
 
     def terms(self, node: OpNode, *, expected: bool = False) -> tuple[Term, ...]:
         """Return the terms of the work of one operation: all work that is executed, or the useful work only."""
         rule = node.op.expected_cost if expected else node.op.cost
-        return tuple(rule(self._context, node.input_types, node.output_types))
+        try:
+            return tuple(rule(self._context, node.input_types, node.output_types))
+        except UndecidedError as error:
+            hint = "leave out --symbolic for the sizes of the operation"
+            raise NetcalcError(Diagnostic("E404", f"{node.op.name}: {error}", node.span, hint=hint)) from None
 
     # -- costs ------------------------------------------------------------------------------------
 

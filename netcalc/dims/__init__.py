@@ -14,8 +14,8 @@ A comparison that bounds leave open (is ``h >= 7``?) is decided at the default s
 :class:`Assumption` in the innermost :func:`assumptions` block, as a tracing compiler guards a specialised graph.
 So is the equality of sizes of different form by :func:`equal`, where ``==`` compares forms only.
 
-Each module imports only earlier ones: ``intervals``, ``atoms``, ``arrays``, ``terms``, ``bounds``, ``extremes``,
-``order``, ``polynomial``, ``functions``.
+Each module imports only earlier ones: ``intervals``, ``work``, ``atoms``, ``arrays``, ``terms``, ``bounds``,
+``extremes``, ``order``, ``polynomial``, ``functions``.
 """
 
 from netcalc.dims.atoms import UndecidedError, value_at
@@ -39,6 +39,7 @@ from netcalc.dims.functions import (
 )
 from netcalc.dims.order import Assumption, assumptions
 from netcalc.dims.polynomial import Dim, Poly, equal, exact_div, maximum, minimum
+from netcalc.dims.work import limited_work, spend
 
 __all__ = [
     "Assumption",
@@ -56,6 +57,7 @@ __all__ = [
     "exact_div",
     "has_values",
     "integer",
+    "limited_work",
     "maximum",
     "may_be_zero",
     "minimum",
@@ -64,6 +66,7 @@ __all__ = [
     "product",
     "refusal",
     "required",
+    "spend",
     "substitute",
     "symbol",
     "value_at",

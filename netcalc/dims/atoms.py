@@ -24,6 +24,8 @@ class Symbolic(Protocol):
     def symbols(self) -> set[Symbol]: ...
     def bounds(self) -> Interval: ...
     def monomials(self) -> Iterator[tuple[tuple[tuple[Atom, int], ...], int]]: ...
+    @property
+    def weight(self) -> int: ...
 
 
 Operand: TypeAlias = int | Symbolic
@@ -81,6 +83,11 @@ class Symbol(NamedTuple):
         most = math.inf if self.most is None else self.most // self.multiple
         return -(-self.least // self.multiple), most
 
+    @property
+    def weight(self) -> int:
+        """Number of terms of the operands: none."""
+        return 0
+
     def refusal(self, value: object) -> str | None:
         """Return the requirement that a value of the size violates, or None if the size can have it."""
         if isinstance(value, bool) or not isinstance(value, int) or value < self.least:
@@ -109,6 +116,11 @@ class Call(NamedTuple):
             return values[0] // values[1]
         return min(values) if self.function == "min" else max(values)
 
+    @property
+    def weight(self) -> int:
+        """Number of terms of the operands."""
+        return sum(1 if isinstance(one, int) else one.weight for one in self.operands)
+
     def symbols(self) -> set[Symbol]:
         """Return the named sizes that occur."""
         return {symbol for one in self.operands if not isinstance(one, int) for symbol in one.symbols()}
@@ -133,6 +145,11 @@ class CeilLog2(NamedTuple):
     def at(self, sizes: Mapping[str, int]) -> int:
         """Return the value at the given sizes."""
         return (self.size.at(sizes) - 1).bit_length()
+
+    @property
+    def weight(self) -> int:
+        """Number of terms of the size."""
+        return self.size.weight
 
     def symbols(self) -> set[Symbol]:
         """Return the named sizes that occur."""

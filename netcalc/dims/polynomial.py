@@ -22,7 +22,9 @@ from netcalc.dims.terms import (
     single_calls,
     text_of,
     total,
+    weight_of,
 )
+from netcalc.dims.work import spend_terms
 
 __all__ = ["Dim", "Poly", "as_dim", "atom", "equal", "exact_div", "maximum", "minimum"]
 
@@ -30,9 +32,12 @@ __all__ = ["Dim", "Poly", "as_dim", "atom", "equal", "exact_div", "maximum", "mi
 class Poly:
     """Integer polynomial in canonical form: immutable, hashable, and equal to another if their forms are equal."""
 
-    __slots__ = ("_bounds", "_hash", "_terms")
+    __slots__ = ("_bounds", "_hash", "_terms", "weight")
 
     def __init__(self, terms: Terms) -> None:
+        #: Number of terms, those of the sizes in it included.
+        self.weight = weight_of(terms)
+        spend_terms(self.weight)
         self._terms: Terms = dict(sorted(terms.items(), key=_order))
         self._hash = hash(tuple(self._terms.items()))
         self._bounds: Interval | None = None
@@ -63,6 +68,7 @@ class Poly:
     def __mul__(self, other: Dim) -> Dim:
         if not isinstance(other, (int, Poly)):
             return NotImplemented
+        spend_terms(len(self._terms) * len(_terms(other)))
         return _simplified(multiply(self._terms, _terms(other)))
 
     __rmul__ = __mul__

@@ -19,6 +19,7 @@ __all__ = [
     "terms_of",
     "text_of",
     "total",
+    "weight_of",
 ]
 
 #: A product of powers of atoms; the empty one is 1.
@@ -44,6 +45,11 @@ def total(a: Terms, b: Terms, factor: int = 1) -> dict[Monomial, int]:
     for monomial, coefficient in b.items():
         terms[monomial] = terms.get(monomial, 0) + factor * coefficient
     return terms
+
+
+def weight_of(terms: Terms) -> int:
+    """Return the number of terms, those of the operands of atoms included."""
+    return sum(1 + sum(atom.weight for atom, _ in monomial) for monomial in terms)
 
 
 def multiply(a: Terms, b: Terms) -> dict[Monomial, int]:

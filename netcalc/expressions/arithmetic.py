@@ -6,7 +6,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from netcalc.dims import Poly, equal
+from netcalc.dims import Poly, equal, spend
 from netcalc.expressions.errors import limit_bits, limit_items
 
 __all__ = ["ARITHMETIC", "COMPARE", "RELATIONS", "arithmetic", "checked"]
@@ -15,6 +15,7 @@ __all__ = ["ARITHMETIC", "COMPARE", "RELATIONS", "arithmetic", "checked"]
 def _equal(a: Any, b: Any) -> bool:
     """Return True if two values are equal; symbolic sizes are compared by value, also within lists."""
     if isinstance(a, (list, tuple)) and isinstance(b, (list, tuple)):
+        spend(len(a))
         return len(a) == len(b) and all(map(_equal, a, b))
     if any(isinstance(x, Poly) for x in (a, b)) and all(isinstance(x, (int, Poly)) for x in (a, b)):
         return equal(a, b)
@@ -23,6 +24,7 @@ def _equal(a: Any, b: Any) -> bool:
 
 def _contains(item: Any, values: Any) -> bool:
     if isinstance(values, (list, tuple)):
+        spend(len(values))
         return any(_equal(item, value) for value in values)
     return item in values
 
@@ -73,7 +75,10 @@ def checked(value: Any) -> Any:
     """Return ``value``; ValueError if it is too large."""
     if isinstance(value, int):
         limit_bits(value.bit_length())
-    limit_items(_count(value))
+    if isinstance(value, (str, list, tuple)):
+        items = _count(value)
+        limit_items(items)
+        spend(items)
     return value
 
 

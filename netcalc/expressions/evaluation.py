@@ -87,7 +87,7 @@ def _value(node: Node, scope: Mapping[str, Any]) -> Any:
             return evaluate(value, scope)[evaluate(index, scope)]
         case Slice(value=value, start=start, stop=stop):
             first, end = (None if bound is None else evaluate(bound, scope) for bound in (start, stop))
-            return evaluate(value, scope)[first:end]
+            return checked(evaluate(value, scope)[first:end])
         case Apply(function="value"):
             return _value_named(node, scope)
         case Apply(function=function, args=args):

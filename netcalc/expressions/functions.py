@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import partial, reduce, wraps
 from typing import Any
 
-from netcalc.dims import Poly, ceil_div, ceil_log2, maximum, minimum
+from netcalc.dims import Poly, ceil_div, ceil_log2, maximum, minimum, spend
 from netcalc.expressions.arithmetic import arithmetic
 from netcalc.limits import MAX_ITEMS
 
@@ -26,6 +26,7 @@ def _fold(pair: Callable[[Any, Any], Any]) -> Callable[..., Any]:
         items = list(values[0]) if len(values) == 1 and isinstance(values[0], (list, tuple)) else list(values)
         if not items:
             raise ValueError("nothing to compare")
+        spend(len(items))
         best = items[0]
         for item in items[1:]:
             best = pair(best, item)
@@ -43,10 +44,12 @@ def _larger(a: Any, b: Any) -> Any:
 
 
 def _sum(values: list[Any]) -> Any:
+    spend(len(values))
     return reduce(partial(arithmetic, "+"), list(values), 0)
 
 
 def _prod(values: list[Any]) -> Any:
+    spend(len(values))
     return reduce(partial(arithmetic, "*"), list(values), 1)
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from netcalc.diagnostics import Span
+from netcalc.diagnostics import RuleError, Span
 from netcalc.ir.program import OpNode, Value, types_of
+from netcalc.limits import MAX_RANK
 from netcalc.opdef import Context, Operation, as_tuple, require_some
 from netcalc.tensor_type import TensorType
 
@@ -47,7 +48,12 @@ def infer(op: Operation, types: Sequence[TensorType | None], ctx: Context) -> tu
     """Return the output types of ``op`` on inputs of these types; raises as :func:`build_node` does."""
     if not op.takes_empty:
         _require_elements(op, types)
-    return as_tuple(op.infer(ctx, *types))
+    results = as_tuple(op.infer(ctx, *types))
+    for result in results:
+        excess = result.excess
+        if excess is not None:
+            raise RuleError(f"the result of {op.name} would have {excess}", code=MAX_RANK.code)
+    return results
 
 
 def _require_elements(op: Operation, types: Sequence[TensorType | None]) -> None:

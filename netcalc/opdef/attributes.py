@@ -6,12 +6,15 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from netcalc.dims import Poly, at_least
+from netcalc.limits import MAX_SIZE_BITS
 
 
 def whole_number(value: Any, *, least: int | None = 1) -> Any:
     """Return ``value``, a whole number of at least ``least`` or a symbolic size; ValueError for anything else."""
     if isinstance(value, bool) or not isinstance(value, (int, Poly)):
         raise ValueError("should be a whole number")
+    if isinstance(value, int) and value.bit_length() > MAX_SIZE_BITS:
+        raise ValueError(f"should have at most {MAX_SIZE_BITS} bits")
     if least is not None and not at_least(value, least):
         raise ValueError(f"should be at least {least}")
     return value

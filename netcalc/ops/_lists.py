@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
 
+from netcalc.limits import MAX_RANK
 from netcalc.opdef import Size, whole_number
 
 __all__ = ["Axes", "Counts", "Extents", "Numbers", "Shape", "Sizes", "Whole", "Wholes", "listed"]
@@ -15,6 +16,14 @@ __all__ = ["Axes", "Counts", "Extents", "Numbers", "Shape", "Sizes", "Whole", "W
 def listed(value: Any) -> Any:
     """Return a list as a tuple, and a single value as a tuple of one."""
     return tuple(value) if isinstance(value, (list, tuple)) else (value,)
+
+
+def per_axis(value: Any) -> Any:
+    """Return a list with an item for each axis as a tuple; ValueError if no tensor has that many."""
+    values = listed(value)
+    if len(values) > MAX_RANK:
+        raise ValueError(f"has {len(values):,} items, and a tensor at most {MAX_RANK} axes")
+    return values
 
 
 def _schema(**one: Any) -> WithJsonSchema:
@@ -37,14 +46,14 @@ _Count = Annotated[Any, BeforeValidator(partial(whole_number, least=0))]
 #: A whole number of any sign, which may be symbolic.
 Whole = Annotated[Any, BeforeValidator(partial(whole_number, least=None)), WithJsonSchema({"type": "integer"})]
 
-Sizes = Annotated[tuple[Size, ...], BeforeValidator(listed), _schema(type="integer", minimum=1)]
+Sizes = Annotated[tuple[Size, ...], BeforeValidator(per_axis), _schema(type="integer", minimum=1)]
 Counts = Annotated[tuple[_Count, ...], BeforeValidator(listed), _schema(type="integer", minimum=0)]
 Wholes = Annotated[tuple[Whole, ...], BeforeValidator(listed), _schema(type="integer")]
 #: Sizes, any of which may be -1.
-Extents = Annotated[tuple[_Extent, ...], BeforeValidator(listed), _schema(type="integer", minimum=-1)]
+Extents = Annotated[tuple[_Extent, ...], BeforeValidator(per_axis), _schema(type="integer", minimum=-1)]
 #: Sizes, one of which may be -1.
 Shape = Annotated[
-    tuple[_Extent, ...], BeforeValidator(listed), AfterValidator(_one_free), _schema(type="integer", minimum=-1)
+    tuple[_Extent, ...], BeforeValidator(per_axis), AfterValidator(_one_free), _schema(type="integer", minimum=-1)
 ]
-Axes = Annotated[tuple[int, ...], BeforeValidator(listed), _schema(type="integer")]
+Axes = Annotated[tuple[int, ...], BeforeValidator(per_axis), _schema(type="integer")]
 Numbers = Annotated[tuple[float, ...], BeforeValidator(listed), _schema(type="number")]

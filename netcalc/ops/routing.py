@@ -207,7 +207,9 @@ class Experts(Operation):
         "factor of the weights: the output or the input of the experts", default="output"
     )
     capacity: Size | None = attr("largest number of tokens of a sequence per expert", default=None)
-    capacity_factor: float | None = attr("capacity as a multiple of an even share", default=None, gt=0)
+    capacity_factor: float | None = attr(
+        "capacity as a multiple of an even share", default=None, gt=0, allow_inf_nan=False
+    )
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:

@@ -12,7 +12,7 @@ from itertools import islice
 from typing import Any
 
 from netcalc.diagnostics import Diagnostic, NetcalcError, Related, Span
-from netcalc.dims import assumptions
+from netcalc.dims import assumptions, limited_work
 from netcalc.dtypes import DTYPES, FLOATS, DType
 from netcalc.inits import parse_init
 from netcalc.ir import Body, Program
@@ -55,7 +55,7 @@ def elaborate(
     """
     document, cursor = loaded.document, loaded.cursor
     ctx = Context(training=training, dtype=document.dtype if dtype is None else _float_type(dtype))
-    with assumptions() as assumed:
+    with assumptions() as assumed, limited_work():
         used = resolve_settings(loaded, settings or {}, symbolic)
         elaboration = Elaboration(loaded, used, ctx, elaborate_lines)
         main = elaboration.main

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean, written
-from netcalc.dims import Dim, Poly, at_least
+from netcalc.dims import Dim, Poly, at_least, spend
 from netcalc.expressions import ExpressionError, parse
 from netcalc.limits import MAX_ITEMS
 from netcalc.spec.cursor import Cursor, within
@@ -119,7 +119,10 @@ def _string(text: str, cursor: Cursor, scope: Mapping[str, Any]) -> Any:
         return text
     single = _PLACEHOLDER.fullmatch(text)
     if single:
-        return _expression(single[1], cursor, scope)
+        value = _expression(single[1], cursor, scope)
+        if isinstance(value, list):
+            spend(len(value))  # it is checked item by item where it is used
+        return value
     if text.count("${") != len(_PLACEHOLDER.findall(text)):
         raise NetcalcError(Diagnostic("E201", "'${' without a closing '}'", within(cursor.span, "${", 0, 2)))
     return _filled(text, cursor, scope)
@@ -151,7 +154,7 @@ def _at_place(work: Callable[[], Any], text: str, cursor: Cursor, scope: Mapping
     try:
         return work()
     except NetcalcError as error:  # of value('path'), which has no place yet
-        raise NetcalcError(d if d.span else d._replace(span=cursor.span) for d in error.diagnostics) from None
+        raise error.at(cursor.span) from None
     except ExpressionError as error:
         length = len(error.name) if error.name else 1
         span = within(cursor.span, text, error.column, length) if text else cursor.span

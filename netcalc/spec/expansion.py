@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from netcalc.diagnostics import Diagnostic
+from netcalc.diagnostics import Diagnostic, TooLargeError
 from netcalc.ir import Body, Node, OpNode
 from netcalc.limits import MAX_PATH, MAX_ROWS, MAX_TENSORS
-from netcalc.spec.reporter import Reporter, TooLargeError
+from netcalc.spec.reporter import Reporter
 from netcalc.spec.scope import PartialBody
 
 __all__ = ["Expansion"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from netcalc import ops
-from netcalc.diagnostics import NetcalcError
+from netcalc.diagnostics import NetcalcError, TooLargeError
 from netcalc.ir import Value
 from netcalc.spec.block_calls import elaborate_call, with_absent
 from netcalc.spec.cursor import Cursor
@@ -16,7 +16,6 @@ from netcalc.spec.modifiers import condition_holds, define_outputs, line_name, l
 from netcalc.spec.operations import elaborate_operation
 from netcalc.spec.patching import elaborate_inserted, patched_line, patching
 from netcalc.spec.repeats import elaborate_repeat
-from netcalc.spec.reporter import TooLargeError
 from netcalc.spec.scope import Outputs, Poisoned, Scope
 from netcalc.spec.sequences import elaborate_sequence
 from netcalc.spec.targets import block_of, resolve_target, target_names
@@ -38,8 +37,8 @@ def elaborate_lines(elaboration: Elaboration, cursor: Cursor, scope: Scope, curr
         scope.current = None if current is None else Outputs.single(current)
         try:
             current = _elaborate_line(elaboration, item, scope, current)
-        except TooLargeError:
-            raise
+        except TooLargeError as error:
+            raise error.at(item.span) from None
         except NetcalcError as error:
             elaboration.reporter.report(error, scope.arguments_in_force())
             current = _poison(item, scope)

@@ -9,10 +9,11 @@ from typing import Any
 from pydantic import ValidationError
 
 from netcalc import ops
-from netcalc.diagnostics import Diagnostic, NetcalcError, Related, RuleError, Span
+from netcalc.diagnostics import Diagnostic, NetcalcError, Related, RuleError, Span, clipped
 from netcalc.dims import Poly, UndecidedError, assumptions, value_at
 from netcalc.ir import OpNode, Value, join
 from netcalc.ir.build import build_node, infer
+from netcalc.limits import MAX_MESSAGE
 from netcalc.opdef import Operation
 from netcalc.spec.computed import computed_body
 from netcalc.spec.cursor import Cursor
@@ -146,6 +147,8 @@ def _build(
         node = build_node(op, inputs, elaboration.ctx, path, frozen=elaboration.frozen, span=span)
         _note_costs(elaboration, node)
         return node
+    except NetcalcError as error:  # of a size that is too large, which has no place yet
+        raise error.at(span) from None
     except RuleError as error:
         raise NetcalcError(_misfit(elaboration, error, op, inputs, span)) from None
     except ZeroDivisionError:
@@ -180,7 +183,7 @@ def _misfit(
     )
     decided = _decided(elaboration, op, inputs)
     hint = error.hint or _working_fix(elaboration, error, inputs)
-    return Diagnostic(error.code, error.message + decided, span, related, hint=hint)
+    return Diagnostic(error.code, clipped(error.message, MAX_MESSAGE) + decided, span, related, hint=hint)
 
 
 def _decided(elaboration: Elaboration, op: Operation, inputs: Sequence[Value | None]) -> str:

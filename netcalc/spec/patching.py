@@ -7,7 +7,7 @@ from contextlib import ExitStack, contextmanager
 from typing import Any, NamedTuple
 
 from netcalc import ops
-from netcalc.diagnostics import Diagnostic, NetcalcError
+from netcalc.diagnostics import Diagnostic, NetcalcError, TooLargeError
 from netcalc.ir import Value, join
 from netcalc.spec.cursor import Cursor, Path
 from netcalc.spec.elaboration import Elaboration
@@ -15,7 +15,6 @@ from netcalc.spec.iterations import is_named_by_variable
 from netcalc.spec.line_syntax import MODIFIERS, SEQUENCE, Line, read_line
 from netcalc.spec.modifiers import condition_holds, line_name
 from netcalc.spec.patches import Patch
-from netcalc.spec.reporter import TooLargeError
 from netcalc.spec.scope import Scope
 from netcalc.spec.targets import block_of, resolve_target, target_names
 

@@ -46,13 +46,16 @@ def _input_spec(name: str, decl: InputDecl, place: Cursor, elaboration: Elaborat
     least = 0 if any(isinstance(dim, DimDecl) and dim.min == 0 for dim in dims.values()) else 1
     shape = tuple(evaluate_size(size, settings, least) for size in sizes.elements())
     dtype = decl.dtype or elaboration.ctx.dtype
+    excess = TensorType(shape).excess
+    if excess is not None:
+        raise NetcalcError(Diagnostic("E104", f"the input {name!r} would have {excess}", sizes.span))
     low = high = None
     if decl.range is not None:
         low, high = _range(place["range"], settings, dtype)
-    constant = None if decl.default is None else float(decl.default)
+    constant = decl.default
     if constant is not None and not _fits(dtype, constant):
         raise NetcalcError(Diagnostic("E104", f"default {decl.default} does not fit {dtype}", place["default"].span))
-    return InputSpec(name, TensorType(shape, dtype), low, high, constant)
+    return InputSpec(name, TensorType(shape, dtype), low, high, None if constant is None else float(constant))
 
 
 def _range(cursor: Cursor, settings: Mapping[str, Any], dtype: DType) -> tuple[float, float]:
@@ -60,7 +63,7 @@ def _range(cursor: Cursor, settings: Mapping[str, Any], dtype: DType) -> tuple[f
     if not low < high:
         raise NetcalcError(Diagnostic("E104", f"range [{low}, {high}) is empty", cursor.span))
     greatest = high if dtype in FLOATS else high - 1
-    if not (isfinite(high - low) and _fits(dtype, low, greatest)):
+    if not (_fits(dtype, low, greatest) and isfinite(high - low)):
         raise NetcalcError(Diagnostic("E104", f"range [{low}, {high}) does not fit {dtype}", cursor.span))
     return low, high
 

@@ -7,20 +7,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from netcalc.diagnostics import Diagnostic, NetcalcError, Related, Span
+from netcalc.diagnostics import Diagnostic, NetcalcError, Related, Span, TooLargeError
 from netcalc.limits import MAX_ERRORS, MAX_LINES
 from netcalc.spec.cursor import Cursor
 from netcalc.spec.scope import Poisoned
 
-__all__ = ["LineBudget", "Reporter", "TooLargeError"]
+__all__ = ["LineBudget", "Reporter"]
 
 _T = TypeVar("_T")
 _DIGITS = re.compile(r"\d+")
 _MOST_CALLS = 4
-
-
-class TooLargeError(NetcalcError):
-    """Error that ends elaboration at once; after any other error it continues."""
 
 
 class Reporter:

@@ -140,7 +140,7 @@ def _layers(
 
     dropped = op.training and op.dropout > 0 and op.layers > 1
     # a sequence is computed once, for all of its positions
-    reads = steps * sum(array.size for array in weights.values()) // 8
+    reads = steps * sum(array.size for array in weights.values()) // 64
     features = rows // op.layers * _handed_on(op)
     outputs = [Expected((*x.shape[:-1], features), x.dtype.name, output, reads), *map(final, given)]
     return tuple(one._replace(at=None) if dropped else one for one in outputs)

@@ -57,8 +57,21 @@ VALUES: dict[str, str] = {
 
 #: Codes of a value that an attribute takes by its type, and the rule of the operation refuses.
 REFUSED = "E104|E105|E401|E402"
+#: Attributes that take any whole number, as far as the sizes that it gives are within the limit.
+_UNBOUNDED = (
+    *("linear.out", "conv2d.out", "conv2d.stride", "conv2d.padding", "conv_transpose2d.stride", "rnn.hidden"),
+    *(
+        "adaptive_avg_pool2d.output_size",
+        "adaptive_max_pool3d.output_size",
+        "expand.shape",
+        "tile.repeats",
+        "arange.stop",
+    ),
+    *("pad.padding", "chunk.chunks", "repeat_interleave.repeats", "interpolate.size", "parameter.shape"),
+    "sinusoidal_positions.max_length",
+)
 #: Values that are valid.
-VALID = {("pad.padding", "negative")}
+VALID = {("pad.padding", "negative")} | {(attribute, "10e30") for attribute in _UNBOUNDED}
 
 
 def cases() -> Iterator[Case]:

@@ -120,6 +120,7 @@ LINES: dict[str, dict[str, str]] = {
         "set-without": "shapes spec.yaml --set",
     },
     "E503": {
+        "filter": f"params spec.yaml --filter '{'*a' * 40}'",
         "explain": "explain spec.yaml nothing",
         "explain-control": "explain spec.yaml '\x1b[31m\u202e'",
         "explain-long": f"explain spec.yaml {'a.' * 20000}b",
@@ -166,7 +167,6 @@ LINES: dict[str, dict[str, str]] = {
     "": {
         "unroll": "summary spec.yaml --unroll",
         "json": "summary spec.yaml --format json",
-        "filter": f"params spec.yaml --filter '{'*a' * 40}'",
         "top": "params spec.yaml --top 99999999999999999999",
         "times": "flops large.yaml --set times=50000000",
         "width": f"flops large.yaml --set width={2**63}",

@@ -29,6 +29,10 @@ layers:
 
 #: Command lines by code and name; ``spec.yaml`` and ``large.yaml`` exist.
 LINES: dict[str, dict[str, str]] = {
+    "E501|E401|E104": {
+        "hexadecimal": f"shapes spec.yaml --set length=0x{'f' * 800}",
+        "400-digits": f"shapes spec.yaml --set length={'9' * 400}",
+    },
     "E102": {
         "ops-control": "ops '\x1b]0;x\x07'",
         "ops": "ops no-such-operation",
@@ -56,8 +60,6 @@ LINES: dict[str, dict[str, str]] = {
         "null": "shapes spec.yaml --set width=null",
         "nan": "shapes spec.yaml --set width=.nan",
         "infinite": "shapes spec.yaml --set length=.inf",
-        "400-digits": f"shapes spec.yaml --set length={'9' * 400}",
-        "hexadecimal": f"shapes spec.yaml --set length=0x{'f' * 800}",
         "choice": "shapes spec.yaml --set kind=c",
         "flag": "shapes spec.yaml --set flag=maybe",
         "many-items": f"shapes spec.yaml --set 'kind=[{'1,' * 30000}]'",

@@ -113,7 +113,6 @@ FILES: dict[str, dict[str, Content]] = {
         "corrupt.npz": GOOD_NPZ.replace(BIAS.tobytes(), b"\xff" * 16),
         "corrupt-directory.npz": GOOD_NPZ.replace(b"PK\x01\x02", b"PK\x01\x03"),
         "encrypted.npz": _encrypted(),
-        "objects.npz": npz({"fc.weight.npy": npy(described("|O", "(4, 8)"), b"\x80\x04K\x01.")}),
         "huge-shape.npz": npz({"fc.weight.npy": npy(described("<f4", "(999999999999, 999999999999)"))}),
         "overflowing-shape.npz": npz({"fc.weight.npy": npy(described("<f4", f"({2**63}, {2**63})"))}),
         "digits-shape.npz": npz({"fc.weight.npy": npy(described("<f4", f"({'9' * 5000},)"))}),
@@ -122,12 +121,9 @@ FILES: dict[str, dict[str, Content]] = {
         "text-shape.npz": npz({"fc.weight.npy": npy(described("<f4", "'ab'"))}),
         "none-shape.npz": npz({"fc.weight.npy": npy(described("<f4", "None"))}),
         "float-shape.npz": npz({"fc.weight.npy": npy(described("<f4", "(4.0, 8)"))}),
-        "large-string.npz": npz({"fc.weight.npy": npy(described("|S2147483647", "(4, 8)"))}),
         "structured.npz": npz(
             {"fc.weight.npy": npy("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (4,)}\n")}
         ),
-        "unknown-dtype.npz": npz({"fc.weight.npy": npy(described("<f3", "(4, 8)"))}),
-        "time.npz": npz({"fc.weight.npy": npy(described("<M8[s]", "(4, 8)"), b"\0" * 256)}),
         "header-code.npz": npz({"fc.weight.npy": npy("__import__('os').system('ls')\n")}),
         "header-deep.npz": npz({"fc.weight.npy": npy("(" * 60000 + "\n")}),
         "header-deep-lists.npz": npz({"fc.weight.npy": npy("[" * 9000 + "]" * 9000 + "\n")}),
@@ -204,6 +200,10 @@ FILES: dict[str, dict[str, Content]] = {
         "onnx.onnx": b"\x08\x07",
     },
     "E601": {
+        "time.npz": npz({"fc.weight.npy": npy(described("<M8[s]", "(4, 8)"), b"\0" * 256)}),
+        "unknown-dtype.npz": npz({"fc.weight.npy": npy(described("<f3", "(4, 8)"))}),
+        "large-string.npz": npz({"fc.weight.npy": npy(described("|S2147483647", "(4, 8)"))}),
+        "objects.npz": npz({"fc.weight.npy": npy(described("|O", "(4, 8)"), b"\x80\x04K\x01.")}),
         "foreign.safetensors": safetensors({"other": entry("F32", [1], 0, 4)}, b"\0" * 4),
         "foreign-60000.safetensors": _foreign(60_000),
         "missing.npz": npz({"fc.weight.npy": saved(WEIGHT)}),
@@ -264,6 +264,8 @@ def cases() -> Iterator[Case]:
         for name, content in files.items():
             given: dict[str, Content] = {"spec.yaml": SPEC, name: content}
             audited = "failed check" if code == "E601" else code  # an audit reports what does not match
+            if name == "corrupt.npz":
+                audited = ""  # an audit reads no data
             yield Case(f"audit/{name}", ("verify", "spec.yaml", "--weights", name), audited, given)
             if name.endswith((".npz", ".safetensors")) and name.split(".")[0] in RUN_WITH:
                 yield Case(f"weights/{name}", ("run", "spec.yaml", "--weights", name), code, given)

@@ -65,14 +65,16 @@ class Samples:
         return kept is not None and kept.dtype == array.dtype and _difference(kept, _sampled(array), operations) > 1
 
 
-def planned_or_gap(program: Program) -> Plan | Gap:
-    """Return the plan of a program, or the reason why it cannot run beside the reference path."""
+def planned_or_gap(program: Program) -> Plan | Gap | Check:
+    """Return the plan of a program, the reason why it cannot run beside the reference path, or a failure to plan."""
     try:
         plan = build_plan(
             program, threads=1
         )  # the kernels take the time, and more threads compete with other processes
     except NetcalcError as error:
         return _gap("; ".join(diagnostic.message for diagnostic in error.diagnostics))
+    except Exception as error:  # any failure of a lowering is a result to report
+        return _failed(error)
     free = free_bytes()
     # the weights are kept in the form of the reference path until the plan has read them
     needed = max(memory(program).peak, plan.memory.peak) + plan.memory.weights
@@ -96,7 +98,7 @@ def planned_checks(
         yield _gap("there was not enough memory")
         return
     except Exception as error:  # any failure of a plan is a result to report
-        yield Check("", "", "planned run", "outputs", f"{type(error).__name__}: {error}")
+        yield _failed(error)
         return
     operations = operation_count(program)
     wrong: list[tuple[str, Array, Array]] = []
@@ -119,6 +121,10 @@ def planned_checks(
             predicted = f"{_described(reference)} as by the kernels"
             executed = _largest_difference(reference, found) if same_type else _described(found)
             yield Check(path, op, f"planned output {name}", predicted, executed)
+
+
+def _failed(error: Exception) -> Check:
+    return Check("", "", "planned run", "outputs", f"{type(error).__name__}: {error}")
 
 
 def _gap(reason: str) -> Gap:

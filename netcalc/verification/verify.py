@@ -64,7 +64,7 @@ def verify(
     """
     reference_memory(program)
     plan = planned_or_gap(program)
-    kind = Parameters if isinstance(plan, Gap) else KeptParameters
+    kind = KeptParameters if isinstance(plan, Plan) else Parameters
     parameters = kind(program, weights, init=init, seed=seed, cast=cast)
     arrays = run_inputs(program, inputs, seed)
     definitions = Definitions(program, seed, drawn=weights is None) if values else None
@@ -147,15 +147,14 @@ class _Verifier:
         for what, predicted in {"parameters": total.params, "buffers": total.buffers}.items():
             self._record((None, "", f"total {what}", integer(predicted), self._sizes[what]), "")
 
-    def plan(self, plan: Plan | Gap, arrays: Sequence[Array], outputs: Sequence[Array]) -> None:
+    def plan(self, plan: Plan | Gap | Check, arrays: Sequence[Array], outputs: Sequence[Array]) -> None:
         """Check the outputs of a planned run against those of the reference path."""
         if isinstance(plan, Plan) and self._substituted:
             plan = Gap("planned run", "the kernels did not give the predicted outputs")
-        if isinstance(plan, Gap):
-            self.gaps.append(plan)
-            return
-        assert isinstance(self._parameters, KeptParameters)
-        for found in planned_checks(plan, arrays, outputs, self._parameters, self._samples):
+        results: Iterable[Check | Gap] = [] if isinstance(plan, Plan) else [plan]
+        if isinstance(plan, Plan) and isinstance(self._parameters, KeptParameters):
+            results = planned_checks(plan, arrays, outputs, self._parameters, self._samples)
+        for found in results:
             if isinstance(found, Gap):
                 self.gaps.append(found)
             else:

@@ -15,7 +15,7 @@ from typing import Any
 from tests.exhaustive.record import RECORDS, read, write
 
 #: The checks, by the names of their modules.
-CHECKS = ("hostile", "mutants")
+CHECKS = ("hostile", "mutants", "faults")
 
 
 def main(arguments: list[str]) -> int:

@@ -78,6 +78,14 @@ def test_a_plan_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     assert planned_checks() == [Check("", "", "planned run", "outputs", "ZeroDivisionError: no")]
 
 
+def test_a_plan_that_cannot_be_built(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: Any) -> Any:
+        raise AssertionError
+
+    monkeypatch.setattr("netcalc.engine.plan._lower", fail)
+    assert planned_checks() == [Check("", "", "planned run", "outputs", "AssertionError: ")]
+
+
 def test_what_cannot_be_planned_is_a_gap(monkeypatch: pytest.MonkeyPatch) -> None:
     report = verify(program(NET, training=True))
     assert report.ok and report.counts["plan"] == 0

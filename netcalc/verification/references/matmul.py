@@ -52,7 +52,7 @@ def einsum(op: Attributes, *inputs: Array) -> Expected:
             places[label] = np.arange(sizes[label]).reshape([-1 if n == axis else 1 for n in range(len(summed))])
         factors = []
         for labels, x in zip(operands, inputs, strict=True):
-            chosen = (places[label] if size > 1 else 0 for label, size in zip(labels, x.shape, strict=True))
+            chosen = (0 if size == 1 else places[label] for label, size in zip(labels, x.shape, strict=True))
             factors.append(np.broadcast_to(x[tuple(chosen)], [sizes[label] for label in summed]))
         return sum_of_products(inputs[0].dtype, *factors)
 

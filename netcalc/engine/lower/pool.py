@@ -16,7 +16,7 @@ from netcalc.engine.lower.registry import lowering
 from netcalc.engine.lower.tiling import emit_tiles
 from netcalc.engine.storage import Slot
 from netcalc.numerics.kernels import Array
-from netcalc.numerics.kernels._pooling import elements
+from netcalc.numerics.kernels._pooling import elements, windows_of
 
 
 @lowering("max_pool1d", "max_pool2d", "max_pool3d")
@@ -31,8 +31,8 @@ def lower_average_pool(context: LoweringContext, node: GraphNode) -> bool:
     op, axes = node.op, _sliding_windows(node)
     if op.divisor_override is not None:
         return _lower(context, node, axes, np.add, 0, np.array(1 / op.divisor_override))
-    sizes, counts = zip(*((axis.size, axis.windows) for axis in axes), strict=True)
-    divisor = elements(op, sizes, counts, with_padding=op.count_include_pad)
+    sizes = [axis.size for axis in axes]
+    divisor = elements(windows_of(op, sizes), sizes, with_padding=op.count_include_pad)
     return _lower(context, node, axes, np.add, 0, 1 / (divisor if np.ptp(divisor) else divisor.flat[0]))
 
 

@@ -24,7 +24,7 @@ An operation with the trait ``combines`` also registers the ufunc that combines 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -85,6 +85,18 @@ def given(computed: Array | None, parameter: Array | None) -> Array:
     weight = parameter if computed is None else computed
     assert weight is not None
     return wide(weight)
+
+
+def by_port(op: Any, inputs: tuple[Array | None, ...]) -> dict[str, Array]:
+    """Return the inputs that are present, by the names of their ports."""
+    return {port.name: array for port, array in zip(op.inputs, inputs, strict=False) if array is not None}
+
+
+def axes_of(axes: Sequence[int] | None, rank: int) -> tuple[int, ...]:
+    """Return axes counted from the front; all of them if there are none.  A scalar has no axes."""
+    if not rank:
+        return ()
+    return tuple(axis % rank for axis in axes) if axes else tuple(range(rank))
 
 
 def apply(op: Any, run: Run, inputs: tuple[Array | None, ...], params: Mapping[str, Array]) -> tuple[Array, ...]:

@@ -34,6 +34,28 @@ def pad(x: Array, pads: Sequence[tuple[int, int]], mode: str = "zeros", value: f
     return like(x, padded)
 
 
+def extents(
+    padding: Sequence[tuple[int, int]] | str,
+    sizes: Sequence[int],
+    kernel: Sequence[int],
+    stride: Sequence[int],
+    dilation: Sequence[int],
+) -> list[tuple[int, int]]:
+    """Return the padding before and after each axis, as given or by the name of a rule."""
+    if not isinstance(padding, str):
+        return [*padding]
+    pads = []
+    for size, k, s, d in zip(sizes, kernel, stride, dilation, strict=True):
+        missing = 0
+        if padding == "same":
+            missing = d * (k - 1)
+        elif padding != "valid":  # the last window starts at the last multiple of the stride inside the input
+            missing = max(range(0, size, s)[-1] + d * (k - 1) + 1 - size, 0)
+        less = missing // 2
+        pads.append((missing - less, less) if padding == "same_lower" else (less, missing - less))
+    return pads
+
+
 def taps(
     kernel: Sequence[int], stride: Sequence[int], dilation: Sequence[int], counts: Sequence[int]
 ) -> Iterator[Index]:

@@ -33,9 +33,13 @@ def _gather(sizes: Sequence[int], targets: Sequence[int]) -> tuple[Index, Array]
 
 @kernel("adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d")
 def average(op: AdaptiveAvgPooling, run: Run, x: Array) -> Array:
-    sizes = x.shape[-op.axes :]
-    index, belongs = _gather(sizes, op.targets(sizes))
-    inner = tuple(range(-op.axes, 0))
+    return averaged(x, _targets(op, x))
+
+
+def averaged(x: Array, targets: Sequence[int]) -> Array:
+    """Return the averages of windows that divide the last axes into ``targets`` parts."""
+    index, belongs = _gather(x.shape[-len(targets) :], targets)
+    inner = tuple(range(-len(targets), 0))
     y: Array = np.add.reduce(wide(x)[index], axis=inner, where=True if belongs.all() else belongs)
     y /= np.count_nonzero(belongs, axis=inner)
     return y.astype(x.dtype, copy=False)
@@ -44,7 +48,7 @@ def average(op: AdaptiveAvgPooling, run: Run, x: Array) -> Array:
 @kernel("adaptive_max_pool1d", "adaptive_max_pool2d", "adaptive_max_pool3d")
 def maximum(op: AdaptiveMaxPooling, run: Run, x: Array) -> Array | tuple[Array, Array]:
     sizes = x.shape[-op.axes :]
-    index, belongs = _gather(sizes, op.targets(sizes))
+    index, belongs = _gather(sizes, _targets(op, x))
     windows = x[index]
     inner = tuple(range(-op.axes, 0))
     if not op.return_indices:
@@ -58,3 +62,8 @@ def maximum(op: AdaptiveMaxPooling, run: Run, x: Array) -> Array | tuple[Array, 
     positions = np.broadcast_to(np.ravel_multi_index(index[1:], sizes), windows.shape).reshape(flat.shape)
     indices = np.take_along_axis(positions, best, -1)[..., 0]
     return like(x, np.take_along_axis(np.asarray(flat), best, -1)[..., 0]), like(x, indices)
+
+
+def _targets(op: AdaptiveAvgPooling | AdaptiveMaxPooling, x: Array) -> list[int]:
+    """Return the spatial sizes of the result."""
+    return [n if out is None else out for n, out in zip(x.shape[-op.axes :], op.output_size, strict=True)]

@@ -8,15 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from netcalc.dtypes import DType, result_type
+from netcalc.dtypes import DType
 from netcalc.numerics.kernels import Array, Run, kernel, like, ufunc, wide
-from netcalc.numerics.numpy_dtypes import dtype_name, numpy_dtype
+from netcalc.numerics.kernels._promotion import at_least, result_dtype
 from netcalc.ops.arithmetic import Div, Pow
 
 
 def operands(op: Any, arrays: tuple[Array | None, ...]) -> list[Any]:
     """Return the tensors and numbers in the order of the operation."""
-    operands = [*(a for a in arrays if a is not None), *op.numbers()]
+    value = getattr(op, "value", None)
+    operands = [*(a for a in arrays if a is not None), *([] if value is None else [value])]
     return operands[::-1] if getattr(op, "reverse", False) else operands
 
 
@@ -25,10 +26,7 @@ def alike(x: Any, y: Any, *, least: DType = "bool") -> tuple[Array, Array, np.dt
 
     ``least`` is the type that the result has when both are of a lower kind.
     """
-    tensors = [a for a in (x, y) if isinstance(a, np.ndarray)]
-    numbers = [a for a in (x, y) if not isinstance(a, np.ndarray)]
-    dtype = result_type([(dtype_name(a.dtype), a.ndim) for a in tensors], *numbers)
-    common = numpy_dtype(result_type([(dtype, 1), (least, 0)]))
+    common = at_least(result_dtype(x, y), np.dtype(least))
     working = wide(np.empty(0, common)).dtype
     one, other = (np.asanyarray(a).astype(working, copy=False) for a in (x, y))
     return one, other, common

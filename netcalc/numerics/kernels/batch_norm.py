@@ -23,7 +23,7 @@ def batch_norm(
     running_var: Array | None = None,
     num_batches_tracked: Array | None = None,
 ) -> Array:
-    if not op.own_statistics(run.training):
+    if op.track_running_stats and not run.training:
         assert running_mean is not None and running_var is not None
         return _folded(op.eps, x, weight, bias, running_mean, running_var)
     others = (0, *range(2, x.ndim))
@@ -59,7 +59,7 @@ def instance_norm(
     running_var: Array | None = None,
     num_batches_tracked: Array | None = None,
 ) -> Array:
-    if not op.own_statistics(run.training):
+    if op.track_running_stats and not run.training:
         assert running_mean is not None and running_var is not None
         return _folded(op.eps, x, weight, bias, running_mean, running_var)
     middle, rest, variance = centred(wide(x), tuple(range(2, x.ndim)))

@@ -22,5 +22,11 @@ def blur_pool2d(op: BlurPool2d, run: Run, x: Array, *, filt: Array) -> Array:
     batched = wide(x if x.ndim == 4 else x[None])
     channels = batched.shape[1]
     filters = np.broadcast_to(wide(filt), (channels, *filt.shape[1:]), subok=True)
-    y = correlate(pad(batched, op.pads(), op.pad_mode), filters, op.stride, (1, 1), channels)
+    y = correlate(
+        pad(batched, [((s + op.filt_size - 2) // 2,) * 2 for s in op.stride], op.pad_mode),
+        filters,
+        op.stride,
+        (1, 1),
+        channels,
+    )
     return y.reshape(*x.shape[:-2], *y.shape[-2:]).astype(x.dtype, copy=False)

@@ -6,11 +6,9 @@ from itertools import accumulate
 
 import numpy as np
 
-from netcalc.dtypes import promote
 from netcalc.numerics.kernels import Array, Run, kernel, like
-from netcalc.numerics.numpy_dtypes import dtype_name, numpy_dtype
-from netcalc.opdef import Context
-from netcalc.ops.concat import Concat, Splitting, Stack
+from netcalc.numerics.kernels._promotion import common_dtype
+from netcalc.ops.concat import Chunk, Concat, Split, Stack
 
 
 @kernel("concat")
@@ -24,11 +22,21 @@ def stack(op: Stack, run: Run, *inputs: Array) -> Array:
 
 
 @kernel("split", "chunk")
-def part(op: Splitting, run: Run, x: Array) -> tuple[Array, ...]:
-    *ends, _ = accumulate(op.pieces(Context(), x.shape[op.axis]))
-    return tuple(np.split(x, ends, op.axis))
+def part(op: Split | Chunk, run: Run, x: Array) -> tuple[Array, ...]:
+    return tuple(np.split(x, _ends(op, x.shape[op.axis]), op.axis))
+
+
+def _ends(op: Split | Chunk, size: int) -> list[int]:
+    """Return the ends of all pieces of an axis but the last."""
+    if isinstance(op, Chunk):
+        if size % op.chunks == 0:  # also without elements
+            return [size // op.chunks * number for number in range(1, op.chunks)]
+        return [*range(-(-size // op.chunks), size, -(-size // op.chunks))]
+    if isinstance(op.sizes, tuple):
+        return [*accumulate(op.sizes[:-1])]
+    return [*range(op.sizes, size, op.sizes)]
 
 
 def _of_one_type(inputs: tuple[Array, ...]) -> list[Array]:
-    dtype = numpy_dtype(promote(*(dtype_name(x.dtype) for x in inputs)))
+    dtype = common_dtype(*(x.dtype for x in inputs))
     return [x.astype(dtype, copy=False) for x in inputs]

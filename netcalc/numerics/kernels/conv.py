@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from netcalc.numerics.kernels import Array, Run, given, kernel, wide
-from netcalc.numerics.kernels._windows import correlate, pad
+from netcalc.numerics.kernels._windows import correlate, extents, pad
 from netcalc.ops.conv import Convolution
 
 
@@ -23,7 +23,7 @@ def convolution(
     batched, weight = wide(x if x.ndim == op.axes + 2 else x[None]), given(filters, weight)
     if op.weight_standardization:
         weight = _standardized(weight, op.standardization_eps)
-    padded = pad(batched, op.pads(batched.shape[2:]), op.padding_mode)
+    padded = pad(batched, extents(op.padding, batched.shape[2:], op.kernel, op.stride, op.dilation), op.padding_mode)
     y = correlate(padded, weight, op.stride, op.dilation, op.groups)
     if shift is not None or bias is not None:
         y += given(shift, bias).reshape(-1, *(1,) * op.axes)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
-from netcalc.dims import integer
 from netcalc.numerics.kernels import Array, Run, kernel
 from netcalc.numerics.numpy_dtypes import numpy_dtype
-from netcalc.opdef import Context
 from netcalc.ops.creation import Arange, BufferTensor, Constant, Parameter
 
 
@@ -18,12 +18,15 @@ def stored(op: Parameter | BufferTensor, run: Run, **params: Array) -> Array:
 
 @kernel("constant")
 def constant(op: Constant, run: Run) -> Array:
-    result = op.infer(Context())
-    return np.full(result.shape, op.value, numpy_dtype(result.dtype))
+    numbers = np.asarray(op.value)
+    dtype = numpy_dtype(op.dtype or {"b": "bool", "f": "float32"}.get(numbers.dtype.kind, "int64"))
+    return np.full(numbers.shape if op.shape is None else op.shape, op.value, dtype)
 
 
 @kernel("arange")
 def arange(op: Arange, run: Run) -> Array:
-    length = integer(op.infer(Context()).shape[0])
-    numbers: Array = op.start + op.step * np.arange(length)
-    return numbers.astype(numpy_dtype(op.dtype))
+    numbers = (op.start, op.stop, op.step)
+    fractional = any(isinstance(number, float) for number in numbers)
+    length = math.ceil((op.stop - op.start) / op.step) if fractional else len(range(*numbers))
+    elements: Array = op.start + op.step * np.arange(length)
+    return elements.astype(numpy_dtype(op.dtype))

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from netcalc.dtypes import result_type
 from netcalc.numerics.kernels import Array, Run, kernel, wide
-from netcalc.numerics.numpy_dtypes import dtype_name, numpy_dtype
+from netcalc.numerics.kernels._promotion import floating, result_dtype
+from netcalc.numerics.numpy_dtypes import numpy_dtype
 from netcalc.ops.elementwise import Cast, Clamp
 
 
@@ -18,7 +18,7 @@ def _register(name: str, function: Callable[[Array], Array]) -> None:
 
     @kernel(name)
     def apply(op: Any, run: Run, x: Array) -> Array:
-        dtype = numpy_dtype(result_type([(dtype_name(x.dtype), 1), ("float32", 0)]))
+        dtype = floating(x)
         return function(wide(x.astype(dtype, copy=False))).astype(dtype, copy=False)
 
 
@@ -59,7 +59,7 @@ def sign(op: Any, run: Run, x: Array) -> Array:
 
 @kernel("clamp")
 def clamp(op: Clamp, run: Run, x: Array) -> Array:
-    dtype = numpy_dtype(result_type([(dtype_name(x.dtype), x.ndim)], *op.bounds()))
+    dtype = result_dtype(x, *(bound for bound in (op.min, op.max) if bound is not None))
     y = wide(x.astype(dtype, copy=False))
     if op.min is not None:
         y = np.maximum(y, np.asarray(op.min).astype(y.dtype))

@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 
 from netcalc.diagnostics import RuleError
-from netcalc.dtypes import promote
 from netcalc.numerics.kernels import Array, Run, kernel, wide
 from netcalc.numerics.kernels._elementwise import select
-from netcalc.numerics.numpy_dtypes import dtype_name, numpy_dtype
+from netcalc.numerics.kernels._promotion import common_dtype
 from netcalc.ops.loss import BinaryCrossEntropy, BinaryCrossEntropyWithLogits, KLDiv, L1Loss, Loss, MSELoss
 
 
@@ -88,5 +87,5 @@ def kl_div(op: KLDiv, run: Run, x: Array, target: Array) -> Array:
 
 def _alike(x: Array, target: Array) -> tuple[Array, Array, np.dtype[Any]]:
     """Return both in the precision of the computation, and their common type."""
-    dtype = numpy_dtype(promote(dtype_name(x.dtype), dtype_name(target.dtype)))
+    dtype = common_dtype(x.dtype, target.dtype)
     return wide(x.astype(dtype, copy=False)), wide(target.astype(dtype, copy=False)), dtype

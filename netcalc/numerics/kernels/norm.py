@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from netcalc.numerics.kernels import Array, Run, kernel, like, wide
+from netcalc.numerics.kernels import Array, Run, axes_of, kernel, like, wide
 from netcalc.ops.norm import GroupNorm, LayerNorm, LocalResponseNorm, Normalize, RMSNorm
 
 
@@ -88,7 +88,7 @@ def local_response_norm(op: LocalResponseNorm, run: Run, x: Array) -> Array:
 @kernel("normalize")
 def normalize(op: Normalize, run: Run, x: Array) -> Array:
     inner = wide(x)
-    y: Array = inner / np.maximum(_norm(inner, op.p, op.along(x.ndim)), op.eps)
+    y: Array = inner / np.maximum(_norm(inner, op.p, axes_of(op.axis, x.ndim)), op.eps)
     return y.astype(x.dtype, copy=False)
 
 

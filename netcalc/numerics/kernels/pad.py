@@ -12,7 +12,8 @@ from netcalc.ops.pad import Pad
 
 @kernel("pad")
 def pad(op: Pad, run: Run, x: Array) -> Array:
-    for axis, (before, after) in op.pads(x.ndim).items():
+    axes = range(x.ndim - len(op.padding), x.ndim) if op.axis is None else op.axis
+    for axis, (before, after) in zip(axes, op.padding, strict=True):
         size = x.shape[axis]
         places = np.arange(-before, size + after)
         if op.mode == "constant":

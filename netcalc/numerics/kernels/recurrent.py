@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from netcalc.diagnostics import RuleError
-from netcalc.numerics.kernels import Array, Run, apply, kernel, like, wide
+from netcalc.numerics.kernels import Array, Run, apply, by_port, kernel, like, wide
 from netcalc.numerics.kernels._elementwise import select
 from netcalc.numerics.kernels.activation import sigmoid
 from netcalc.numerics.kernels.rectifier import relu
@@ -65,7 +65,7 @@ def _initial(op: Layers | Cell, x: Array, given: Mapping[str, Array], **shapes: 
 
 @kernel("rnn", "lstm", "gru")
 def layers(op: Layers, run: Run, *inputs: Array | None, **weights: Array) -> tuple[Array, ...]:
-    given = op.named(inputs)
+    given = by_port(op, inputs)
     dtype, x = given["input"].dtype, wide(given["input"])
     weights = {name: wide(weight) for name, weight in weights.items()}
     batched = x.ndim == 3
@@ -84,7 +84,7 @@ def layers(op: Layers, run: Run, *inputs: Array | None, **weights: Array) -> tup
         if layer and run.training and op.dropout:
             (x,) = apply(Dropout(p=op.dropout), run, (x,), {})
         outputs = []
-        for direction, suffix in enumerate(op.suffixes(layer)):
+        for direction, suffix in enumerate((f"_l{layer}", f"_l{layer}_reverse")[: op.directions]):
             start = tuple(s[layer * op.directions + direction] for s in states)
             output, final = _sequence(op, x, start, weights, suffix, valid, range(steps)[:: -1 if direction else 1])
             outputs.append(output)
@@ -127,7 +127,7 @@ def _sequence(
 
 @kernel("rnn_cell", "lstm_cell", "gru_cell")
 def cell(op: Cell, run: Run, *inputs: Array | None, **weights: Array) -> tuple[Array, ...]:
-    given = op.named(inputs)
+    given = by_port(op, inputs)
     dtype, x = given["input"].dtype, wide(given["input"])
     weights = {name: wide(weight) for name, weight in weights.items()}
     shape = (*x.shape[:-1], op.hidden)

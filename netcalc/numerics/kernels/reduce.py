@@ -7,15 +7,25 @@ from typing import Any
 
 import numpy as np
 
-from netcalc.numerics.kernels import Array, Run, kernel, like, wide
-from netcalc.numerics.numpy_dtypes import dtype_name, numpy_dtype
+from netcalc.numerics.kernels import Array, Run, axes_of, kernel, like, wide
+from netcalc.numerics.kernels._promotion import floating
+from netcalc.numerics.numpy_dtypes import numpy_dtype
 from netcalc.ops.reduce import Cumsum, Var, VectorNorm
 
 
 def _start(op: Any, x: Array) -> tuple[Array, np.dtype[Any], dict[str, Any]]:
     """Return the input in the type of the computation, the type of the result, and the axes for NumPy."""
-    dtype = numpy_dtype(op.result(dtype_name(x.dtype)))
-    return wide(x.astype(dtype, copy=False)), dtype, {"axis": op.axes(x.ndim), "keepdims": op.keepdim}
+    dtype = _result(op, x)
+    return wide(x.astype(dtype, copy=False)), dtype, {"axis": axes_of(op.axis, x.ndim), "keepdims": op.keepdim}
+
+
+def _result(op: Any, x: Array) -> np.dtype[Any]:
+    """Return the type of the result: a sum of integers is int64, an exponential of them float32."""
+    if getattr(op, "dtype", None) is not None:
+        return numpy_dtype(op.dtype)
+    if op.name in ("sum", "prod", "cumsum"):
+        return x.dtype if floating(x) == x.dtype else np.dtype(np.int64)
+    return floating(x) if op.name == "logsumexp" else x.dtype
 
 
 def _register(name: str, ufunc: np.ufunc) -> None:
@@ -77,7 +87,7 @@ def logsumexp(op: Any, run: Run, x: Array) -> Array:
 
 @kernel("cumsum")
 def cumsum(op: Cumsum, run: Run, x: Array) -> Array:
-    dtype = numpy_dtype(op.result(dtype_name(x.dtype)))
+    dtype = _result(op, x)
     y = wide(x.astype(dtype, copy=False))
     if x.ndim:
         y = np.add.accumulate(y, axis=op.axis, dtype=y.dtype)

@@ -2,29 +2,30 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from netcalc.dims import integer
 from netcalc.numerics.kernels import Array, Run, kernel, wide
-from netcalc.numerics.kernels.adaptive_pool import average
-from netcalc.opdef import Context
+from netcalc.numerics.kernels.adaptive_pool import averaged
 from netcalc.ops.resize import Interpolate
-from netcalc.tensor_type import TensorType
 
 
 @kernel("interpolate")
 def interpolate(op: Interpolate, run: Run, x: Array) -> Array:
-    result = op.infer(Context(), TensorType(x.shape))  # for its shape
-    if op.mode == "area":
-        pooled: Array = average(op.pooling(result), run, x)
-        return pooled
     axes = x.ndim - 2
-    sizes = [integer(size) for size in result.shape[2:]]
-    every = list(zip(range(2, x.ndim), sizes, op.factors(axes), strict=True))
+    scales = (op.scale_factor or ()) * (axes // len(op.scale_factor or (1,)))
+    if op.size is None:
+        sizes = [math.floor(size * scale) for size, scale in zip(x.shape[2:], scales, strict=True)]
+    else:
+        sizes = [*op.size] * (axes // len(op.size))
+    if op.mode == "area":
+        return averaged(x, sizes)
+    by_ratio = op.scale_factor is None or op.recompute_scale_factor or op.align_corners
+    every = list(zip(range(2, x.ndim), sizes, (None,) * axes if by_ratio else scales, strict=True))
     if op.mode.startswith("nearest"):
         for axis, out, factor in every:
             x = np.take(x, _nearest(op, x.shape[axis], out, factor, axes), axis)
@@ -69,7 +70,7 @@ def _filter(op: Interpolate, size: int, out: int, factor: float | None, real: ty
         scale = real(size) / real(out)
     else:
         scale = real(1 / factor)
-    taps = int(op.taps(size, out, factor))
+    taps = _taps(op, size, out, factor)
     if op.antialias:
         return _antialiased(op, size, place, scale, taps)
     at = scale * place if op.align_corners else scale * (place + real(0.5)) - real(0.5)
@@ -77,16 +78,35 @@ def _filter(op: Interpolate, size: int, out: int, factor: float | None, real: ty
         at = np.maximum(at, 0)
     first = np.minimum(np.floor(at), size - 1)
     beyond = np.clip(at - first, 0, 1)
-    offsets = np.arange(1 - op.radius, op.radius + 1, dtype=real)
+    offsets = np.arange(1 - _radius(op), _radius(op) + 1, dtype=real)
     places = np.clip(first[:, None] + offsets, 0, size - 1).astype(np.int64)
     return places, _FILTERS[op.mode](beyond[:, None] - offsets)
+
+
+def _radius(op: Interpolate) -> int:
+    """Return the number of elements to each side of a position that the filter spans."""
+    return {"bicubic": 2, "lanczos": 3}.get(op.mode, 1)
+
+
+def _taps(op: Interpolate, size: int, out: int, factor: float | None) -> int:
+    """Return the number of elements that the filter spans along an axis."""
+    reach = radius = _radius(op)
+    if not op.antialias:
+        return 2 * radius
+    if factor is not None:
+        reach = math.ceil(radius / factor)
+    elif not op.align_corners:
+        reach = -(-radius * size // out)
+    elif out > 1:
+        reach = -(-radius * (size - 1) // (out - 1))
+    return 2 * max(radius, reach) + 1
 
 
 def _antialiased(op: Interpolate, size: int, place: Array, scale: Any, taps: int) -> tuple[Array, Array]:
     real = place.dtype.type
     widening = np.maximum(scale, real(1))
     center = scale * (place + real(0.5))
-    reach = op.radius * widening
+    reach = _radius(op) * widening
     start = np.maximum((center - reach + real(0.5)).astype(np.int64), 0)
     end = np.minimum((center + reach + real(0.5)).astype(np.int64), size)
     places = start[:, None] + np.arange(taps)

@@ -6,7 +6,6 @@ import math
 
 import numpy as np
 
-from netcalc.dims import integer
 from netcalc.numerics.kernels import Array, Run, kernel, like, wide
 from netcalc.ops.rotary import (
     DynamicScaling,
@@ -16,12 +15,13 @@ from netcalc.ops.rotary import (
     RotaryEmbedding,
     YarnScaling,
 )
-from netcalc.tensor_type import TensorType
 
 
 @kernel("rotary_embedding")
 def rotary_embedding(op: RotaryEmbedding, run: Run, x: Array, positions: Array | None = None) -> Array:
-    rotated = integer(op.rotated(TensorType(x.shape)))
+    rotated = x.shape[-1] if op.rotary_dim is None else op.rotary_dim
+    if op.rotary_dim is not None and not op.interleaved:
+        rotated += rotated % 2
     places = np.arange(op.offset, op.offset + x.shape[-2]) if positions is None else np.asarray(positions)
     if places.ndim == 2:  # (batch, length): insert the axes between
         places = places.reshape(len(places), *(1,) * (x.ndim - 3), places.shape[1])

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from fractions import Fraction
 
 import numpy as np
 
 from netcalc.numerics.kernels import Array, Run, apply, kernel, like, wide
 from netcalc.numerics.kernels.sorting import ranking, taken
-from netcalc.opdef import Context
+from netcalc.ops.activation import Sigmoid
 from netcalc.ops.routing import Experts, TopKRouter
+from netcalc.ops.softmax import Softmax
 
 
 @kernel("top_k_router")
@@ -17,7 +20,7 @@ def top_k_router(
     op: TopKRouter, run: Run, logits: Array, *, e_score_correction_bias: Array | None = None
 ) -> tuple[Array, Array]:
     def score(x: Array) -> Array:
-        return apply(op.score(), run, (x,), {})[0]
+        return apply(Softmax() if op.scoring == "softmax" else Sigmoid(), run, (x,), {})[0]
 
     scores = wide(logits)
     if op.order == "score_first":
@@ -83,7 +86,10 @@ def _every_pair(op: Experts, run: Run, tokens: Array, chosen: Array, params: dic
 
 def _within_capacity(op: Experts, run: Run, tokens: Array, chosen: Array, params: dict[str, Array]) -> Array:
     sequences, length, k, d = tokens.shape
-    places = op.places(Context(), length, k)
+    places = op.capacity
+    if places is None:
+        places = math.ceil(Fraction(str(op.capacity_factor)) * k * length / op.experts)
+    places = min(places, length)
     # first choices precede second choices
     expert = chosen.transpose(0, 2, 1).reshape(sequences, -1)
     rows = tokens.transpose(0, 2, 1, 3).reshape(sequences, -1, d)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from netcalc.numerics.kernels import Array, Run, apply, kernel, like, wide
+from netcalc.numerics.kernels import Array, Run, apply, by_port, kernel, like, wide
 from netcalc.numerics.kernels.activation import silu
 from netcalc.ops.activation import Softplus
 from netcalc.ops.scan import SelectiveScan
@@ -12,7 +12,7 @@ from netcalc.ops.scan import SelectiveScan
 
 @kernel("selective_scan")
 def selective_scan(op: SelectiveScan, run: Run, *inputs: Array | None) -> tuple[Array, Array]:
-    named: dict[str, Array] = op.named(inputs)
+    named: dict[str, Array] = by_port(op, inputs)
     given = {port: wide(array) for port, array in named.items()}
     precision = np.result_type(*given.values())
     u, delta, a = given["u"], given["delta"], given["A"]

@@ -14,7 +14,9 @@ from netcalc.ops.slicing import Flip, Gather, IndexSelect, Roll, Select, Slice
 @kernel("slice")
 def slices(op: Slice, run: Run, x: Array) -> Array:
     index: list[Any] = [slice(None)] * x.ndim
-    for axis, start, stop, step in op.ranges():
+    count = len(op.axis)
+    ends = (values if len(values) == count else values * count for values in (op.start, op.stop, op.step))
+    for axis, start, stop, step in zip(op.axis, *ends, strict=True):
         index[axis] = slice(start, stop, step)
     part: Array = x[tuple(index)]
     return part

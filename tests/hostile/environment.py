@@ -57,7 +57,6 @@ def cases() -> Iterator[Case]:
     yield Case("environment/closed-stderr", bad, "exit 2", FILES, 'exec "$@" 2>&-')
     yield Case("environment/closed-all", bad, "exit 2", FILES, 'exec "$@" <&- >&- 2>&-')
     yield Case("environment/closed-stdin", ("shapes", "-"), "E004", {}, 'exec "$@" <&-')
-    yield Case("environment/folder-stdin", ("shapes", "-"), "E004", {}, 'exec "$@" < .')
     yield Case("environment/zero-stdin", ("shapes", "-"), "E003|E001", {}, 'exec "$@" < /dev/zero')
     yield Case("environment/urandom-stdin", ("shapes", "-"), "E004|E003", {}, 'exec "$@" < /dev/urandom')
     yield Case("environment/null-stdin", ("shapes", "-"), "E001", {}, 'exec "$@" < /dev/null')

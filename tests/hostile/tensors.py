@@ -90,7 +90,8 @@ def _sparse(size: int, head: bytes) -> Callable[[Path], None]:
 
 
 def _foreign(count: int) -> bytes:
-    return safetensors({f"model.layers.{i}.weight": entry("F32", [1], 0, 4) for i in range(count)}, b"\0" * 4)
+    names = [f"model.layers.{i}.weight" for i in range(count)]
+    return safetensors({n: entry("F32", [1], 4 * i, 4 * i + 4) for i, n in enumerate(names)}, b"\0" * 4 * count)
 
 
 #: Files of weights by code and name; the suffix is that of the name.
@@ -149,7 +150,6 @@ FILES: dict[str, dict[str, Content]] = {
         "entry-null.safetensors": safetensors({"fc.weight": None}),
         "entry-list.safetensors": safetensors({"fc.weight": []}),
         "entry-empty.safetensors": safetensors({"fc.weight": {}}),
-        "entry-dtype.safetensors": safetensors({"fc.weight": entry("F1024", [4, 8], 0, 128)}, b"\0" * 128),
         "entry-dtype-number.safetensors": safetensors(
             {"fc.weight": {"dtype": 3, "shape": [4, 8], "data_offsets": [0, 128]}}, b"\0" * 128
         ),
@@ -200,6 +200,7 @@ FILES: dict[str, dict[str, Content]] = {
         "onnx.onnx": b"\x08\x07",
     },
     "E601": {
+        "entry-dtype.safetensors": safetensors({"fc.weight": entry("F1024", [4, 8], 0, 128)}, b"\0" * 128),
         "time.npz": npz({"fc.weight.npy": npy(described("<M8[s]", "(4, 8)"), b"\0" * 256)}),
         "unknown-dtype.npz": npz({"fc.weight.npy": npy(described("<f3", "(4, 8)"))}),
         "large-string.npz": npz({"fc.weight.npy": npy(described("|S2147483647", "(4, 8)"))}),
@@ -231,9 +232,7 @@ INPUTS: dict[str, dict[str, Content]] = {
         "empty.npy": b"",
         "text.npy": b"hello",
         "cut.npy": saved(np.ones((1, 8), np.float32))[:-4],
-        "objects.npy": npy(described("|O", "(1, 8)"), b"\x80\x04K\x01."),
         "huge.npy": npy(described("<f4", "(999999999999, 999999999999)")),
-        "string.npy": npy(described("|S2147483647", "(1, 8)")),
         "boolean.npy": npy(described("<f4", "(True, 8)"), b"\0" * 32),
         "deep.npy": npy("(" * 60000 + "\n"),
         "length.npy": npy("{}", version=(2, 0), length=2**32 - 1),
@@ -248,10 +247,14 @@ INPUTS: dict[str, dict[str, Content]] = {
         "text.txt": b"1 2 3",
     },
     "E602": {
+        "objects.npy": npy(described("|O", "(1, 8)"), b"\x80\x04K\x01."),
+        "string.npy": npy(described("|S2147483647", "(1, 8)")),
         "shape.npy": saved(np.ones((1, 7), np.float32)),
         "rank.npy": saved(np.ones(8, np.float32)),
         "integers.npy": saved(np.ones((1, 8), np.int64)),
         "large.npy": _sparse((1 << 32) + 128, npy(described("<f4", "(1, 1073741824)").rstrip("\n").ljust(117) + "\n")),
+    },
+    "": {
         "bfloat16.safetensors": safetensors({"x": entry("BF16", [1, 8], 0, 16)}, b"\0" * 16),
         "float8.safetensors": safetensors({"x": entry("F8_E4M3", [1, 8], 0, 8)}, b"\0" * 8),
     },

@@ -41,7 +41,7 @@ def shorten_path(path: str, width: int) -> str:
     suffix = times + count
     available = width - width_of(suffix)
     first, *others = path.split(".")
-    for start in range(1, len(others)):
+    for start in range(max(1, len(others) - available), len(others)):  # a part takes a column at least
         shorter = f"{first}.{_GAP}{'.'.join(others[start:])}"
         if width_of(shorter) <= available:
             return shorter + suffix
@@ -58,11 +58,11 @@ def shorten_shapes(text: str, width: int) -> str:
         first, *others = text.split(" → ")
         return " → ".join(shorten_shapes(part, 0) for part in (first, *others)) if width_of(text) > width else text
     shapes = text.split(", ")
-    shorter = text
-    for kept in range(len(shapes) - 1, 0, -1):
+    shorter, all_ = text, sum(map(_number, shapes))
+    for kept in range(min(len(shapes) - 1, max(width, 1)), 0, -1):  # a shape takes a column at least
         if width_of(shorter) <= width:
             break
-        more = sum(_number(shape) for shape in shapes[kept:])
+        more = all_ - sum(map(_number, shapes[:kept]))
         shorter = f"{', '.join(shapes[:kept])} + {more} more"
     return shorter
 

@@ -90,18 +90,27 @@ def fill(text: str, width: int | None, indent: str = "", hanging: str | None = N
             line, empty = rest, True
         line = line + word if empty else f"{line} {word}"
         empty = False
-        while width_of(line) > width and width > width_of(rest) + 8:
-            cut = _cut(line, width)
+        while (fitting := _fitting(line, width)) < len(line) and width > width_of(rest) + 8:
+            cut = _cut(line, fitting)
             lines.append(line[:cut])
             line = rest + line[cut:]
     return "\n".join([*lines, line])
 
 
-def _cut(line: str, width: int) -> int:
-    """Number of characters of ``line`` that fit in ``width``, preferably up to a place to break."""
-    end = len(line)
-    while width_of(line[:end]) > width:
-        end -= 1
+def _fitting(line: str, width: int) -> int:
+    """Number of characters of ``line`` that fit in ``width``; the rest of it, which may be long, is not looked at."""
+    if len(line) <= width and width_of(line) <= width:
+        return len(line)
+    columns = 0
+    for place, character in enumerate(line):
+        columns += width_of(character)
+        if columns > width:
+            return place
+    return len(line)
+
+
+def _cut(line: str, end: int) -> int:
+    """Number of characters of ``line``, at most ``end``, preferably up to a place to break."""
     for place in range(end, end // 2, -1):
         if line[place - 1] in "/,;=·+·–-_":
             return place

@@ -180,3 +180,9 @@ def test_shapes_are_omitted_whole() -> None:
     assert shorten_shapes("1×2×3, 1×2, 3 of 4×5", 12) == "1×2×3 + 4 more"
     assert shorten_shapes("1×2×3, 1×2, 3 of 4×5", 20) == "1×2×3, 1×2, 3 of 4×5"
     assert shorten_shapes("123456789×123456789", 3) == "123456789×123456789"
+
+
+def test_very_long_texts_are_shortened_in_linear_time() -> None:
+    """Trying every number of parts would take minutes."""
+    assert shorten_path("a." * 1_000_000 + "end", 20) == "a.…a.a.a.a.a.a.a.end"
+    assert shorten_shapes(", ".join(["1×2"] * 1_000_000), 20) == "1×2 + 999999 more"

@@ -159,3 +159,10 @@ def test_progress_is_shown_on_terminals_only_and_erased(monkeypatch: pytest.Monk
     assert "19" not in "".join(frames)  # nothing in the first second
     assert any("[b]layer20" in frame and " 50%" in frame for frame in frames)
     assert last == ""
+
+
+def test_a_very_long_word_is_broken_in_linear_time() -> None:
+    """Measuring the rest of the word for each line, or character by character, would take minutes."""
+    lines = fill("n" * 200_000, 80).split("\n")
+    assert {len(line) for line in lines} == {80} and len(lines) == 2_500
+    assert fill("e\u0301" * 100, 80).split("\n") == ["e\u0301" * 80, "e\u0301" * 20]

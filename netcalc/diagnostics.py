@@ -46,7 +46,7 @@ CODES: dict[str, str] = {
     "E503": "unknown path in the network",
     "E601": "weights do not match the spec",
     "E602": "input does not match the spec",
-    "E603": "not enough memory",
+    "E603": "run needs too much memory or work",
     "E604": "operation has no kernel",
     "E605": "tensor file cannot be read or written",
     "E701": "convention cannot be applied",

@@ -24,11 +24,15 @@ __all__ = [
     "MAX_LINES",
     "MAX_MESSAGE",
     "MAX_NPY_HEADER",
+    "MAX_OPERATIONS",
+    "MAX_PASSES",
     "MAX_PATH",
     "MAX_PIECES",
     "MAX_PLANNED_OPERATIONS",
     "MAX_RANK",
     "MAX_ROWS",
+    "MAX_RUN_AXES",
+    "MAX_RUN_WORK",
     "MAX_SHOWN_ERRORS",
     "MAX_SIZE_BITS",
     "MAX_SPEC_SIZE",
@@ -41,9 +45,11 @@ __all__ = [
     "MAX_TENSOR_HEADER",
     "MAX_TERMS",
     "MAX_TEXT",
+    "MAX_THREADS",
     "MAX_TIMES",
     "MAX_UNROLLED",
     "MAX_VALUES",
+    "MAX_VERIFY_WORK",
     "MAX_WINDOWS",
     "MAX_WORK",
     "Limit",
@@ -108,6 +114,19 @@ MAX_TIMES = Limit(100_000_000, "iterations of one `repeat`", "E104")
 MAX_PLANNED_OPERATIONS = Limit(
     10_000, "operations of a planned run; a longer one takes the reference path", "E502", option="--plan reference"
 )
+MAX_RUN_WORK = Limit(10**16, "FLOPs, and elements of parameters and results, of a run", "E603", option="--max-work")
+MAX_VERIFY_WORK = Limit(
+    2 * 10**12, "FLOPs, and elements of parameters and results, of `verify`", "E603", option="--max-work"
+)
+MAX_OPERATIONS = Limit(
+    1_000_000,
+    "operations that `run` or `verify` executes; `--max-work` divided by 10⁶ if that is more",
+    "E603",
+    option="--max-work",
+)
+MAX_RUN_AXES = Limit(24, "axes of a tensor in a run", "E603")
+MAX_THREADS = Limit(1_024, "threads of a run", "E502")
+MAX_PASSES = Limit(10_000, "passes of a profile", "E502")
 MAX_STORED_TENSORS = Limit(400_000, "tensors in a file or checkpoint", "E605")
 MAX_TENSOR_FILES = Limit(10_000, "files of a checkpoint", "E605")
 MAX_TENSOR_HEADER = Limit(48 << 20, "bytes of the header of a `.safetensors` file, or of an index of shards", "E605")

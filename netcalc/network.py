@@ -164,6 +164,7 @@ class Network:
         processes: bool = False,
         profiled: bool = False,
         cast: bool = False,
+        max_work: float | None = None,
     ) -> RunResult:
         """Run a forward pass in NumPy.
 
@@ -181,6 +182,7 @@ class Network:
             processes: True for worker processes instead of threads, on Linux.
             profiled: True to time five further passes.
             cast: True to convert weights of another floating-point type to that of the network.
+            max_work: most FLOPs and elements of results; a run that takes more is refused.
 
         Raises:
             NetcalcError: E404 for symbolic sizes, E502 for bad arguments, E503 if a pattern of ``trace`` matches no
@@ -203,6 +205,7 @@ class Network:
             processes=processes,
             profiled=profiled,
             cast=cast,
+            max_work=max_work,
         )
 
     def compile(
@@ -238,6 +241,7 @@ class Network:
         cast: bool = False,
         receptive_field: bool = False,
         values: bool = False,
+        max_work: float | None = None,
     ) -> VerifyReport:
         """Run the network and compare shapes, types, parameters and work with the predictions, and a plan with kernels.
 
@@ -254,6 +258,7 @@ class Network:
             cast=cast,
             receptive_field=receptive_field,
             values=values,
+            max_work=max_work,
         )
 
     def __repr__(self) -> str:

@@ -136,6 +136,10 @@ Weights: TypeAlias = Annotated[
 Cast: TypeAlias = Annotated[
     bool, typer.Option("--cast", help="Convert weights of another floating-point type to that of the spec.")
 ]
+MaxWork: TypeAlias = Annotated[
+    float | None,
+    typer.Option("--max-work", metavar="N", help="Most FLOPs, and elements of results, before it is refused."),
+]
 Seed: TypeAlias = Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Seed of all random numbers.")]
 
 

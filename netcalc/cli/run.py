@@ -92,6 +92,7 @@ def command(
     train: options.Train = False,
     dtype: options.Dtype = None,
     max_spec_size: options.MaxSpecSize = MAX_SPEC_SIZE,
+    max_work: options.MaxWork = None,
     plan: Plan = PlanChoice.FAST,
     threads: Threads = None,
     profile: Profile = False,
@@ -122,6 +123,7 @@ def command(
             threads=threads,
             processes=True,
             profiled=profile,
+            max_work=max_work,
         )
     _save(result, output)
     origin = _origin(program, arrays, weights or [], seed)

@@ -45,6 +45,7 @@ def command(
     max_spec_size: options.MaxSpecSize = MAX_SPEC_SIZE,
     receptive_field: options.ReceptiveFieldCheck = False,
     values: options.Values = False,
+    max_work: options.MaxWork = None,
 ) -> None:
     """Run and check the network, or check a file of weights."""
     from netcalc.cli import EXIT_CHECK
@@ -60,7 +61,7 @@ def command(
 
         lines, ok = _audit(program, check_weights(program, weights, cast=cast), selection, format_, terminal)
     else:
-        lines, ok = _verify(program, seed, selection, format_, terminal, receptive_field, values)
+        lines, ok = _verify(program, seed, selection, format_, terminal, receptive_field, values, max_work)
     write(lines, output)
     if not ok:
         raise typer.Exit(EXIT_CHECK)
@@ -99,6 +100,7 @@ def _verify(
     terminal: Terminal,
     receptive_field: bool,
     values: bool,
+    max_work: float | None,
 ) -> tuple[Iterable[str], bool]:
     """The lines of a report on an execution, and True if all predictions are correct."""
     from netcalc.cli.output import json_lines
@@ -113,7 +115,9 @@ def _verify(
     keys = keys_of("path", "op", "what", "predicted", "executed", "times", "ok")
     selection.check(keys)
     with Progress() as progress:
-        report = verify(program, seed=seed, progress=progress, receptive_field=receptive_field, values=values)
+        report = verify(
+            program, seed=seed, progress=progress, receptive_field=receptive_field, values=values, max_work=max_work
+        )
     checks = tuple(selection.apply(report.checks, keys).shown)
     match format_:
         case options.TextFormat.JSON:

@@ -11,6 +11,7 @@ from netcalc.engine.preflight import build_plan
 from netcalc.engine.profile import PASSES, Profile, profile
 from netcalc.engine.runtime.session import Session
 from netcalc.ir import Program
+from netcalc.limits import MAX_PASSES
 from netcalc.numerics.inputs import run_inputs
 from netcalc.numerics.kernels import Array
 from netcalc.numerics.parameters import Parameters, Weights
@@ -89,10 +90,12 @@ class Compiled:
         """Return the time of each layer, the median over ``passes`` passes after one to warm up.
 
         Raises:
-            NetcalcError: as a call does; E502 for fewer than one pass.
+            NetcalcError: as a call does; E502 for no pass, or more than :data:`~netcalc.limits.MAX_PASSES`.
         """
         if passes < 1:
             raise NetcalcError(Diagnostic("E502", f"a profile needs at least 1 pass, but passes is {passes}"))
+        if passes > MAX_PASSES:
+            raise NetcalcError(Diagnostic("E502", f"a profile has at most {MAX_PASSES:,} passes, not {passes:,}"))
         arrays = run_inputs(self.program, {**(inputs or {}), **named}, self.seed)
         with self._session.turn:
             self._session(arrays)

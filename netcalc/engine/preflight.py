@@ -10,9 +10,10 @@ from netcalc.analysis.counting import operation_count
 from netcalc.analysis.memory import Memory, memory
 from netcalc.analysis.walk import Instance, instances
 from netcalc.diagnostics import Diagnostic, NetcalcError
+from netcalc.engine.feasibility import require_arrays
 from netcalc.engine.plan import Plan, PlanMemory
 from netcalc.ir import Body, OpNode, Program
-from netcalc.limits import MAX_PLANNED_OPERATIONS
+from netcalc.limits import MAX_PLANNED_OPERATIONS, MAX_THREADS
 from netcalc.numerics.inputs import require_sizes
 from netcalc.numerics.kernels import KERNELS
 from netcalc.numerics.process_memory import format_bytes, free_bytes
@@ -20,6 +21,7 @@ from netcalc.numerics.process_memory import format_bytes, free_bytes
 __all__ = [
     "build_plan",
     "reference_memory",
+    "require_runnable",
     "thread_count",
     "too_large",
     "why_unplanned",
@@ -34,8 +36,7 @@ def reference_memory(program: Program) -> Memory:
     Raises:
         NetcalcError: E404 symbolic sizes; E603 not enough memory; E604 an operation without kernel.
     """
-    require_sizes(program)
-    _require_kernels(program)
+    require_runnable(program)
     required, free = memory(program), free_bytes()
     if required.peak > free:
         raise NetcalcError(too_large(program, required, free))
@@ -58,13 +59,23 @@ def build_plan(program: Program, threads: int | None = None, processes: bool = F
     why = why_unplanned(program)
     if why is not None:
         raise NetcalcError(Diagnostic("E502", f"{why}, which cannot be planned"))
-    require_sizes(program)
-    _require_kernels(program)
+    require_runnable(program)
     # system libraries of macOS do not survive a fork; Windows has none
     plan, free = Plan(program, count, processes and sys.platform == "linux" and count > 1), free_bytes()
     if plan.memory.peak > free:
         raise NetcalcError(too_large(program, plan.memory, free))
     return plan
+
+
+def require_runnable(program: Program) -> None:
+    """Check that all sizes are numbers, that every operation has a kernel, and that each tensor fits into memory.
+
+    Raises:
+        NetcalcError: E404, E603 or E604.
+    """
+    require_sizes(program)
+    _require_kernels(program)
+    require_arrays(program, free_bytes())
 
 
 def why_unplanned(program: Program) -> str | None:
@@ -79,12 +90,18 @@ def thread_count(threads: int | None) -> int:
     """Return the number of threads of a run: ``threads``, or the number of cores that this process may use if None.
 
     Raises:
-        NetcalcError: E502 for a number below 1.
+        NetcalcError: E502 for a number below 1 or above :data:`~netcalc.limits.MAX_THREADS`.
     """
     if threads is None:
-        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        try:
+            cores = len(os.sched_getaffinity(0))
+        except (AttributeError, OSError):  # other systems than Linux; a sandbox that refuses it
+            cores = os.cpu_count() or 1
+        return min(cores, MAX_THREADS)
     if threads < 1:
         raise NetcalcError(Diagnostic("E502", f"a run needs at least 1 thread, but threads is {threads}"))
+    if threads > MAX_THREADS:
+        raise NetcalcError(Diagnostic("E502", f"a run has at most {MAX_THREADS:,} threads, but threads is {threads:,}"))
     return threads
 
 

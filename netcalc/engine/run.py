@@ -11,8 +11,16 @@ from netcalc.analysis.memory import Memory
 from netcalc.analysis.unroll import unroll
 from netcalc.analysis.walk import Instance
 from netcalc.diagnostics import Diagnostic, NetcalcError, RuleError, did_you_mean
+from netcalc.engine.feasibility import require_work
 from netcalc.engine.plan import Plan, PlanMemory
-from netcalc.engine.preflight import build_plan, reference_memory, thread_count, too_large, why_unplanned
+from netcalc.engine.preflight import (
+    build_plan,
+    reference_memory,
+    require_runnable,
+    thread_count,
+    too_large,
+    why_unplanned,
+)
 from netcalc.engine.profile import Profile, profile
 from netcalc.engine.runtime.session import Loaded, Session, Watch
 from netcalc.engine.step import Step
@@ -69,6 +77,7 @@ def forward(
     processes: bool = False,
     profiled: bool = False,
     cast: bool = False,
+    max_work: float | None = None,
 ) -> RunResult:
     """Run the program once.
 
@@ -90,16 +99,20 @@ def forward(
             supports it; see :class:`~netcalc.engine.compiled.Compiled`.
         profiled: True to time further passes of a planned run.
         cast: True to convert weights of another floating-point type.
+        max_work: the most work, see :func:`~netcalc.engine.feasibility.require_work`; the limits when None.
 
     Raises:
         NetcalcError: E404 symbolic sizes; E502 bad ``init``, ``plan`` or ``threads``, or a profile of a run that is
             not planned; E503 a trace that matches nothing; E601 weights and E602 inputs that do not fit; E603 not
-            enough memory; E604 an operation without kernel; E605 unreadable files.
+            enough memory or too much work; E604 an operation without kernel; E605 unreadable files.
     """
     if training is not None:
         program = replace(program, training=training)
     thread_count(threads)
-    if not _is_planned(program, plan, trace, profiled):
+    planned = _is_planned(program, plan, trace, profiled)
+    require_runnable(program)
+    require_work(program, max_work)
+    if not planned:
         required = reference_memory(program)
         parameters = Parameters(program, weights, init=init, seed=seed, cast=cast)
         return _reference(program, inputs, parameters, required, seed, Tracer(program, trace, keep=keep), progress)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,8 +21,7 @@ def free_bytes() -> int:
 
     The machine's available memory, every control group and the limit on the address space (``ulimit -v``) count.
     """
-    available: int = psutil.virtual_memory().available
-    return max(0, min([available, *_cgroups_available(), *_address_space_available()]))
+    return max(0, min([_machine_available(), *_cgroups_available(), *_address_space_available()]))
 
 
 def format_bytes(count: int) -> str:
@@ -36,6 +36,22 @@ def format_bytes(count: int) -> str:
             return f"{size:.0f} {unit}" if unit == "B" else f"{size:.3g} {unit}"
         size /= 1024
     return f"{size:,.2f} GiB"
+
+
+def _machine_available() -> int:
+    """Return the bytes that the machine has left; without /proc, cached file pages count as used."""
+    try:
+        return int(psutil.virtual_memory().available)
+    except (OSError, psutil.Error):
+        return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+
+
+def _usage(figure: str) -> int | None:
+    """Return a figure of this process's memory (``rss``, ``vms``), or None without /proc."""
+    try:
+        return int(getattr(psutil.Process().memory_info(), figure))
+    except (OSError, psutil.Error):
+        return None
 
 
 def _cgroups_available() -> Iterator[int]:
@@ -80,24 +96,24 @@ def _address_space_available() -> Iterator[int]:
         return
     soft, _ = resource.getrlimit(resource.RLIMIT_AS)
     if soft != resource.RLIM_INFINITY:
-        yield soft - psutil.Process().memory_info().vms
+        yield soft - (_usage("vms") or 0)
 
 
 class MemoryBaseline(NamedTuple):
-    """Resident bytes of this process at one moment, and their peak until then."""
+    """Resident bytes of this process at one moment, None if unknown, and their peak until then."""
 
-    resident: int
+    resident: int | None
     peak: int
 
     @classmethod
     def now(cls) -> MemoryBaseline:
         """Return the baseline at this moment."""
-        return cls(int(psutil.Process().memory_info().rss), _peak())
+        return cls(_usage("rss"), _peak())
 
     def peak_increase(self) -> int | None:
-        """Return the peak since the baseline, in bytes above it; None if an earlier peak was higher."""
+        """Return the peak since the baseline, in bytes above it; None if unknown, or if an earlier one was higher."""
         peak = _peak()
-        return peak - self.resident if peak > self.peak else None
+        return peak - self.resident if self.resident is not None and peak > self.peak else None
 
 
 def _peak() -> int:

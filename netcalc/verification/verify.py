@@ -20,10 +20,12 @@ from netcalc.analysis.counting import operation_count
 from netcalc.analysis.unroll import unroll
 from netcalc.analysis.walk import Instance
 from netcalc.dims import integer
+from netcalc.engine.feasibility import require_work
 from netcalc.engine.plan import Plan
 from netcalc.engine.preflight import reference_memory
 from netcalc.engine.run import Progress
 from netcalc.ir import OpNode, Program, dtype_of
+from netcalc.limits import MAX_VERIFY_WORK
 from netcalc.numerics.initializers import generator
 from netcalc.numerics.inputs import run_inputs
 from netcalc.numerics.kernels import Array, Run, apply
@@ -52,6 +54,7 @@ def verify(
     cast: bool = False,
     receptive_field: bool = False,
     values: bool = False,
+    max_work: float | None = None,
 ) -> VerifyReport:
     """Run the program and check each operation by itself; arguments as for :func:`~netcalc.engine.run.forward`.
 
@@ -63,6 +66,7 @@ def verify(
         NetcalcError: as ``forward`` does, except for errors raised by kernels, which are reported as checks.
     """
     reference_memory(program)
+    require_work(program, max_work, MAX_VERIFY_WORK)
     plan = planned_or_gap(program)
     kind = KeptParameters if isinstance(plan, Plan) else Parameters
     parameters = kind(program, weights, init=init, seed=seed, cast=cast)

@@ -75,7 +75,7 @@ class ProcessPool:
         """Bytes that only the workers hold: scratch, BLAS buffers, and copied pages of the owner that they wrote."""
         total = 0
         for pid in self._pids:
-            with suppress(psutil.Error):  # the worker has ended
+            with suppress(OSError, psutil.Error):  # the worker has ended, or there is no /proc
                 total += psutil.Process(pid).memory_full_info().uss
         return total
 
@@ -126,11 +126,10 @@ def _serve(
         _close_files()
         with numpy_settings():
             parts = bind(number)
-            process = psutil.Process(owner)
-            _leave_core_of(process, number)
+            _leave_core_of(owner, number)
             while True:
                 if _wait(start, _WORKER_POLLS, 0, lambda: bool(board[1]) or os.getppid() != owner):
-                    _leave_core_of(process, number)
+                    _leave_core_of(owner, number)
                 parts[board[0]]()
                 end.release()
     except WorkerLostError:
@@ -150,10 +149,10 @@ def _close_files() -> None:
     os.closerange(3, os.sysconf("SC_OPEN_MAX"))
 
 
-def _leave_core_of(owner: psutil.Process, number: int) -> None:
+def _leave_core_of(owner: int, number: int) -> None:
     """Move to another core if this worker runs on the owner's, where the kernel starts and wakes it."""
     with suppress(OSError, psutil.Error):  # it only affects speed
-        cores, owners_core = sorted(os.sched_getaffinity(0)), owner.cpu_num()
+        cores, owners_core = sorted(os.sched_getaffinity(0)), psutil.Process(owner).cpu_num()
         if owners_core in cores and psutil.Process().cpu_num() == owners_core:
             os.sched_setaffinity(0, {cores[(cores.index(owners_core) + number) % len(cores)]})
             os.sched_setaffinity(0, cores)

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 import netcalc
 from netcalc.diagnostics import NetcalcError
-from netcalc.dims import Dim, Poly, assumptions, ceil_log2, symbol
+from netcalc.dims import Dim, Poly, assumptions, ceil_log2, maximum, minimum, symbol
 from tests.test_dims import NAMES, formulas, symbolic
 
 NUMBERS = st.integers(1, 40) | st.sampled_from([10**4, 10**9, 2**31, 2**62, 2**63 - 1])
@@ -66,6 +66,7 @@ def test_arrays_give_what_integers_give(formula: Any, data: st.DataObject) -> No
 
 @settings(deadline=None, max_examples=100)
 @given(st.lists(NUMBERS, min_size=1), st.integers(-3, 3), st.integers(0, 2**70))
+@example([1], 0, 2**63 - 1)
 def test_logarithms(numbers: list[int], shift: int, factor: int) -> None:
     size = symbol("a", default=7)
     dim = ceil_log2(size * size + shift) * (factor + 1) + size
@@ -102,6 +103,13 @@ def test_elements_are_int64_where_every_intermediate_result_fits(dim: Any, size:
     for kind in ("int64", "uint64"):
         found = formula.at({"a": np.array([1, size], kind)})
         assert found.dtype == dtype and found.tolist() == [formula.at({"a": 1}), formula.at({"a": size})]
+
+
+@pytest.mark.parametrize("use", [lambda a, b: a // b, minimum, maximum, lambda a, b: a * b])
+def test_numbers_beyond_64_bits_beside_arrays(use: Any) -> None:
+    dim = use(symbol("a", default=7), symbol("b", default=7))
+    expected = [dim.at({"a": one, "b": 2**63}) for one in (1, 3)]
+    assert dim.at({"a": np.array([1, 3], "int8"), "b": 2**63}).tolist() == expected
 
 
 def test_narrow_arrays_are_widened_and_not_changed() -> None:

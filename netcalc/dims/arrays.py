@@ -42,8 +42,8 @@ def value_at_arrays(dim: Symbolic, sizes: Mapping[str, Any]) -> Any:
     if not arrays:
         return dim.at(numbers)
     fixed = {symbol: symbol.at(numbers) for symbol in symbols if symbol.name not in arrays}
-    ranges: dict[Symbol, Interval] = {symbol: (size, size) for symbol, size in fixed.items()}
     try:
+        ranges: dict[Symbol, Interval] = {symbol: _in_int64((size, size)) for symbol, size in fixed.items()}
         for symbol in symbols - set(fixed):
             low, high = _in_int64(_range(arrays[symbol.name]))
             ranges[symbol] = low // symbol.multiple, high // symbol.multiple
@@ -197,7 +197,8 @@ def _array_log2(size: Any) -> Any:
     if isinstance(size, int):
         return (size - 1).bit_length()
     most, rest = max(map(abs, _range(size - 1))), abs(size - 1)
-    return sum(((rest >= 1 << bit).astype(size.dtype) for bit in range(1, most.bit_length())), 1 * (rest >= 1))
+    bits = [(rest >= 1 << bit).astype(size.dtype) for bit in range(max(1, most.bit_length()))]
+    return reduce(operator.add, bits)
 
 
 _ARRAYS = _Arithmetic(

@@ -25,6 +25,7 @@ UNSEEN = (
     "a spec that describes another architecture than was meant",
     "work that a cost rule and a kernel count wrongly alike",
     "a wrong prediction of memory, of a symbolic size at other values than those run, and of a receptive field",
+    "inputs that a rule refuses wrongly, or accepts wrongly",
     "differences below rounding",
 )
 

@@ -36,6 +36,7 @@ def write(options: argparse.Namespace, result: dict[str, Any], failures: list[st
         "sample": sample,
     }
     text = json.dumps(record, indent=1, ensure_ascii=True)
+    RECORDS.mkdir(exist_ok=True)
     (RECORDS / f"{options.name}.json").write_text(text + "\n", encoding="utf-8")
 
 

@@ -34,6 +34,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "ops": "The reference of operations and shipped blocks.",
         "schema": "The JSON Schema of specs, for editors, or of a JSON record.",
         "init": "Write a commented spec to start from.",
+        "help": "The page of an error code, or of a command.",
     },
 }
 COMMANDS: dict[str, str] = {name: about for group in GROUPS.values() for name, about in group.items()}

@@ -28,6 +28,7 @@ VERSIONS: dict[str, int] = {
     "operation": 1,
     "block": 1,
     "errors": 2,
+    "code": 1,
 }
 
 #: For each type of result, the module of this package and the function that writes its record.
@@ -40,6 +41,7 @@ _WRITERS = {
     "WeightsReport": ("weights", "weights_record"),
     "SpecReference": ("specs", "spec_record"),
     "NetcalcError": ("errors", "error_record"),
+    "CodeReference": ("codes", "code_record"),
 }
 
 

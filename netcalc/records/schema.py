@@ -12,6 +12,7 @@ from netcalc.analysis.compare import COMPARED
 from netcalc.analysis.figures import FIGURES, Figure, View
 from netcalc.analysis.summary import layer_fields
 from netcalc.records import VERSIONS, schema_id
+from netcalc.records.codes import CodeRecord
 from netcalc.records.compare import ComparisonRecord
 from netcalc.records.errors import ErrorsRecord
 from netcalc.records.explain import ExplanationRecord
@@ -118,4 +119,5 @@ _SCHEMAS: Mapping[str, Callable[[], Schema]] = {
     "operation": partial(_schema_of, OperationRecord),
     "block": partial(_schema_of, BlockRecord),
     "errors": partial(_schema_of, ErrorsRecord),
+    "code": partial(_schema_of, CodeRecord),
 }

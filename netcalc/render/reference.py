@@ -69,6 +69,7 @@ def _errors() -> Iterator[str]:
     yield "# Errors and exit codes"
     yield ""
     yield "Every diagnostic has a code, a message, the place of the error, and a hint if there is a likely fix."
+    yield "`netcalc help CODE` prints its page: meaning, usual causes, an example and its remedy."
     yield "With `--format json` errors are printed as a JSON record. Warnings go to standard error in every format and"
     yield "change neither the result nor the exit code."
     yield ""
@@ -77,7 +78,7 @@ def _errors() -> Iterator[str]:
         yield "|:--|:--|"
         for code, title in CODES.items():
             if code.startswith(kind[0].upper()):
-                yield f"| `{code}` | {title} |"
+                yield f"| [`{code}`](errors/{code}.md) | {title} |"
         yield ""
     yield "| exit code | meaning |"
     yield "|:--|:--|"

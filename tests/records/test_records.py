@@ -53,6 +53,11 @@ def test_symbolic_counts_are_valid(netcalc: Callable[..., CommandResult]) -> Non
     assert isinstance(record["totals"]["macs"], str)
 
 
+def test_the_page_of_a_code_is_valid(netcalc: Callable[..., CommandResult]) -> None:
+    record = validated(netcalc("help", "E401", "--format", "json"), "code")
+    assert not validator("code").is_valid({**record, "causes": record["causes"][0]})
+
+
 def test_parts_of_a_mixture_are_valid(netcalc: Callable[..., CommandResult]) -> None:
     record = validated(netcalc("summary", "switch-base-8", "--format", "json"), "summary")
     assert record["totals"]["params_active"] < record["totals"]["params"]

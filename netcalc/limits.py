@@ -22,11 +22,13 @@ __all__ = [
     "MAX_INSTANCES",
     "MAX_ITEMS",
     "MAX_LINES",
+    "MAX_LOOKUPS",
     "MAX_MESSAGE",
     "MAX_NPY_HEADER",
     "MAX_OPERATIONS",
     "MAX_PASSES",
     "MAX_PATH",
+    "MAX_PATTERN_WORK",
     "MAX_PIECES",
     "MAX_PLANNED_OPERATIONS",
     "MAX_RANK",
@@ -127,6 +129,10 @@ MAX_OPERATIONS = Limit(
 MAX_RUN_AXES = Limit(24, "axes of a tensor in a run", "E603")
 MAX_THREADS = Limit(1_024, "threads of a run", "E502")
 MAX_PASSES = Limit(10_000, "passes of a profile", "E502")
+MAX_LOOKUPS = Limit(500_000, "names under which parameters are looked up in a checkpoint", "E603")
+MAX_PATTERN_WORK = Limit(
+    5_000_000_000, "characters of paths times those of the patterns that they are compared with", "E603"
+)
 MAX_STORED_TENSORS = Limit(400_000, "tensors in a file or checkpoint", "E605")
 MAX_TENSOR_FILES = Limit(10_000, "files of a checkpoint", "E605")
 MAX_TENSOR_HEADER = Limit(48 << 20, "bytes of the header of a `.safetensors` file, or of an index of shards", "E605")

@@ -4,7 +4,7 @@
 :mod:`~netcalc.ir.build` makes nodes; :mod:`~netcalc.ir.check` validates a whole program.
 """
 
-from netcalc.ir.checkpoint import CheckpointEntry, CheckpointLocation, CheckpointMap, captures_of
+from netcalc.ir.checkpoint import CheckpointEntry, CheckpointLocation, CheckpointMap, PatternWork, captures_of, size_of
 from netcalc.ir.program import (
     Body,
     CallNode,
@@ -32,6 +32,7 @@ __all__ = [
     "InputSpec",
     "Node",
     "OpNode",
+    "PatternWork",
     "Program",
     "Tie",
     "Value",
@@ -42,5 +43,6 @@ __all__ = [
     "operation_with_parameters",
     "parameter_at",
     "parameter_signature",
+    "size_of",
     "types_of",
 ]

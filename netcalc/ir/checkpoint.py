@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from typing import Any, NamedTuple
 
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.expressions import ExpressionError, parse
+from netcalc.limits import MAX_PATTERN_WORK
 
-__all__ = ["CheckpointEntry", "CheckpointLocation", "CheckpointMap", "captures_of"]
+__all__ = ["CheckpointEntry", "CheckpointLocation", "CheckpointMap", "PatternWork", "captures_of", "size_of"]
 
 #: A captured number in a pattern of parameter paths, and any text.
 _CAPTURE = re.compile(r"\{([A-Za-z_]\w*)\}|\*")
 #: An expression in a name of a checkpoint, and the text that the pattern's ``*`` matched.
 _INSERTED = re.compile(r"\$\{([^}]*)\}|\*")
+#: Characters by whose comparison the fixed cost of looking at a path or a pattern is counted.
+_OVERHEAD = 20
 
 
 class CheckpointLocation(NamedTuple):
@@ -47,6 +50,11 @@ class CheckpointLocation(NamedTuple):
             return tuple(name for number in range(self.numbers) for name in self.numbered(number).names)
         return tuple(n for s in self.sources for n in ((s,) if isinstance(s, str) else s.names))
 
+    @property
+    def name_count(self) -> int:
+        """Number of all names, found without making them."""
+        return (self.numbers or 1) * sum(1 if isinstance(s, str) else s.name_count for s in self.sources)
+
     def numbered(self, number: int) -> CheckpointLocation:
         """Return one of the ``numbers`` locations that are stacked."""
         return self._replace(numbers=None).renamed(lambda name: name.replace("{}", str(number)))
@@ -61,15 +69,20 @@ class CheckpointLocation(NamedTuple):
 class CheckpointEntry(NamedTuple):
     """Places of the parameters whose path matches ``path``, in order of preference.
 
-    In ``path`` ``*`` is any text and ``{i}`` a number.  In names ``*`` stands for the text of the pattern's ``*``, and
-    expressions may use the numbers and the names in ``scope``.  An ``optional`` parameter may be absent.  A name that
-    starts with ``/`` is relative to the top of the spec, any other to the block.
+    In ``path`` ``*`` is any text, as short as possible, and ``{i}`` a number with all its digits.  In names ``*``
+    stands for the text of the pattern's ``*``, and expressions may use the numbers and the names in ``scope``.  An
+    ``optional`` parameter may be absent.  A name that starts with ``/`` is relative to the top of the spec, any other
+    to the block.
     """
 
     path: str
     alternatives: tuple[CheckpointLocation, ...]
     optional: bool = False
     scope: Mapping[str, Any] = {}
+
+    def matches(self, path: str) -> bool:
+        """Return True if the entry is for the parameter at ``path``."""
+        return _pattern(self.path).fullmatch(path) is not None
 
     def at(self, path: str) -> CheckpointEntry | None:
         """Return the entry with the names for the parameter at ``path``; None if the pattern does not match."""
@@ -99,12 +112,14 @@ class CheckpointEntry(NamedTuple):
 class CheckpointMap:
     """Entries of a spec or block.  An entry for a single parameter precedes patterns, which apply in order."""
 
-    __slots__ = ("_exact", "_patterns", "entries")
+    __slots__ = ("_exact", "_patterns", "entries", "size")
 
     def __init__(self, entries: tuple[CheckpointEntry, ...] = ()) -> None:
         self.entries = entries
         self._exact = {entry.path: entry for entry in entries if not _CAPTURE.search(entry.path)}
         self._patterns = [entry for entry in entries if entry.path not in self._exact]
+        #: Size of the patterns, for :class:`PatternWork`.
+        self.size = size_of(entry.path for entry in self._patterns)
 
     def __bool__(self) -> bool:
         return bool(self.entries)
@@ -121,6 +136,33 @@ class CheckpointMap:
         return next((found for entry in self._patterns if (found := entry.at(path)) is not None), None)
 
 
+def size_of(patterns: Iterable[str]) -> int:
+    """Return the characters of patterns, and some for each."""
+    return sum(len(pattern) + _OVERHEAD for pattern in patterns)
+
+
+class PatternWork:
+    """Bound on comparing names with patterns: the characters of both are multiplied."""
+
+    __slots__ = ("_done",)
+
+    def __init__(self) -> None:
+        self._done = 0
+
+    def add(self, name: str, size: int) -> None:
+        """Count the comparison of a name with patterns of a :attr:`~CheckpointMap.size`.
+
+        Raises:
+            NetcalcError: E603 if it is too much together.
+        """
+        self._done += (len(name) + _OVERHEAD) * size
+        if self._done > MAX_PATTERN_WORK:
+            message = (
+                f"checkpoint: too many patterns and names to compare (at most {MAX_PATTERN_WORK:,} pairs of characters)"
+            )
+            raise NetcalcError(Diagnostic(MAX_PATTERN_WORK.code, message))
+
+
 def captures_of(path: str) -> tuple[frozenset[str], int]:
     """Return the names of the numbers in a pattern of paths, and how often it has ``*``.
 
@@ -133,11 +175,21 @@ def captures_of(path: str) -> tuple[frozenset[str], int]:
 
 @cache
 def _pattern(path: str) -> re.Pattern[str]:
-    text, end, seen = "", 0, set[str]()
+    """Return a regular expression that never goes back to try another text for a ``*``, or fewer digits.
+
+    The first place after a ``*`` where the following part fits leaves most of the path to the others.
+    """
+    texts, seen = [""], set[str]()  # of the parts between the `*`
+    end = 0
     for match in _CAPTURE.finditer(path):
-        name = match[1]
-        part = "(.*)" if name is None else f"(?P={name})" if name in seen else rf"(?P<{name}>\d+)"
-        seen.add(name)
-        text += re.escape(path[end : match.start()]) + part
-        end = match.end()
-    return re.compile(text + re.escape(path[end:]))
+        texts[-1] += re.escape(path[end : match.start()])
+        end, name = match.end(), match[1]
+        if name is None:
+            texts.append("")
+        else:
+            texts[-1] += f"(?P={name})" if name in seen else rf"(?P<{name}>\d++)"
+            seen.add(name)
+    texts[-1] += re.escape(path[end:])
+    first, *others = texts
+    last = [f"(.*?){others.pop()}"] if others else []
+    return re.compile("".join([first, *(f"(?>(.*?){text})" for text in others), *last]))

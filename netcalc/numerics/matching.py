@@ -10,10 +10,11 @@ from typing import NamedTuple
 import numpy as np
 
 from netcalc.analysis.walk import ParameterInstance, parameters
-from netcalc.diagnostics import nearest
+from netcalc.diagnostics import Diagnostic, NetcalcError, nearest
 from netcalc.dims import integer
 from netcalc.dtypes import FLOATS, INTEGERS
-from netcalc.ir import CheckpointLocation, Program
+from netcalc.ir import CheckpointLocation, PatternWork, Program, size_of
+from netcalc.limits import MAX_LOOKUPS
 from netcalc.numerics.assembly import assembled_shape, expected_shape, load
 from netcalc.numerics.initializers import Initializers
 from netcalc.numerics.tensor_files import Header, Tensors
@@ -85,6 +86,8 @@ class _Matching:
     missing: dict[str, ParameterInstance] = field(default_factory=dict)
     used: set[str] = field(default_factory=set)
     mismatches: list[Mismatch] = field(default_factory=list)
+    lookups: int = 0
+    work: PatternWork = field(default_factory=PatternWork)
     rename: Callable[[str], str] = field(init=False)
     headless: bool = field(init=False)
     stored_types: set[str] = field(init=False)
@@ -133,8 +136,15 @@ class _Matching:
 
         A place is preferred if all its tensors are present, else if one is, so that the others are reported.
         """
+        for _, checkpoint in parameter.checkpoints:
+            self.work.add(parameter.path, checkpoint.size)
         own = CheckpointLocation.of(parameter.path)
-        groups = [*(entry.alternatives for entry in parameter.entries), (own,)]
+        entries = parameter.entries
+        self.lookups += 1 + sum(location.name_count for entry in entries for location in entry.alternatives)
+        if self.lookups > MAX_LOOKUPS:
+            message = f"{self.program.name} has parameters under more than {MAX_LOOKUPS:,} names, too many to look up"
+            raise NetcalcError(Diagnostic(MAX_LOOKUPS.code, message))
+        groups = [*(entry.alternatives for entry in entries), (own,)]
         renamed = [[location.renamed(self.rename) for location in group] for group in groups]
         for quantifier in (all, any):
             for group in renamed:
@@ -173,7 +183,9 @@ class _Matching:
 
         prefix = self.program.checkpoint_prefix + "."
         patterns = [re.compile(translate(pattern)) for pattern in self.program.checkpoint_ignore]
+        size = size_of(self.program.checkpoint_ignore)
         for name in names:
+            self.work.add(name, size)
             outside = self.headless and not name.startswith(prefix)
             if not outside and not any(pattern.match(name) for pattern in patterns):
                 yield name

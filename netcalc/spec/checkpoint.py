@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.ir import CheckpointEntry, CheckpointLocation, CheckpointMap, captures_of
+from netcalc.limits import MAX_STORED_TENSORS
 from netcalc.spec.cursor import Cursor
 from netcalc.spec.document import CheckpointDecl, SourceDecl
 from netcalc.spec.evaluate import evaluate, evaluate_expression, evaluate_size, names_in
@@ -87,6 +88,8 @@ class _Reader(NamedTuple):
         count = evaluate_size(cursor["stack"], self.scope)
         if not isinstance(count, int):
             raise _error("stack: should be a number of tensors", cursor["stack"])
+        if count > MAX_STORED_TENSORS:
+            raise _error(f"stack: too many tensors, and the limit is {MAX_STORED_TENSORS:,}", cursor["stack"])
         return count
 
     def name(self, text: str, cursor: Cursor, numbered: bool) -> str:

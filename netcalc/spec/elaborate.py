@@ -17,6 +17,7 @@ from netcalc.dtypes import DTYPES, FLOATS, DType
 from netcalc.inits import parse_init
 from netcalc.ir import Body, Program
 from netcalc.ir.paths import Claim, path_collisions
+from netcalc.limits import MAX_ERRORS
 from netcalc.opdef import Context
 from netcalc.spec.checkpoint import checkpoint_entries
 from netcalc.spec.elaboration import Elaboration
@@ -102,7 +103,7 @@ def _check(elaboration: Elaboration, main: Body, *, is_default: bool) -> None:
     """
     problems = [*elaboration.patch_log.unmatched(elaboration.patches), *_shared_paths(main)]
     if is_default:
-        problems += unmatched_entries(elaboration, main)
+        problems += islice(unmatched_entries(elaboration, main), MAX_ERRORS)
     if problems:
         raise NetcalcError(problems)
 

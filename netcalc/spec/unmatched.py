@@ -4,15 +4,28 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Any
 
 from netcalc.diagnostics import Diagnostic, did_you_mean
-from netcalc.ir import Body, CheckpointMap, OpNode, captures_of, join, parameter_at
+from netcalc.ir import (
+    Body,
+    CheckpointEntry,
+    OpNode,
+    PatternWork,
+    captures_of,
+    join,
+    parameter_at,
+    size_of,
+)
 from netcalc.spec.cursor import Cursor
 from netcalc.spec.elaboration import Elaboration
 from netcalc.spec.line_syntax import MODIFIERS
 
 __all__ = ["unmatched_entries"]
+
+#: Paths of parameters that are candidates for a suggestion.
+_KNOWN = 5000
 
 
 def unmatched_entries(elaboration: Elaboration, main: Body) -> Iterator[Diagnostic]:
@@ -36,18 +49,27 @@ def _unmatched(
     cursor: Cursor, label: str, bodies: Sequence[Body], owner: str, conditional: set[str]
 ) -> Iterator[Diagnostic]:
     declared = cursor["checkpoint"].items() if cursor.data.get("checkpoint") else ()
+    work = PatternWork()
+    known: list[str] | None = None
     places = {path: place for path, place in declared if place.key_span is None or place.key_span.file == label}
     for entry in bodies[0].checkpoint.entries:
         names_condition = any(f".{name}." in f".{entry.path}." for name in conditional)
         if entry.path not in places or names_condition or (conditional and captures_of(entry.path) != (frozenset(), 0)):
             continue
-        single, numbers = CheckpointMap((entry,)), {1, 2, *(int(text) for text in re.findall(r"\d+", entry.path))}
-        if not any(
-            parameter_at(body.nodes, entry.path) or any(map(single.find, _paths(body, numbers))) for body in bodies
-        ):
-            known = [path for body in bodies for path in _paths(body, set())]
+        if not any(parameter_at(body.nodes, entry.path) or _matches(entry, body, work) for body in bodies):
+            known = known or list(islice((path for body in bodies for path in _paths(body, set())), _KNOWN))
             message = f"checkpoint: no parameter of {owner} matches {entry.path!r}"
             yield Diagnostic("E109", message, places[entry.path].key_span, hint=did_you_mean(entry.path, known))
+
+
+def _matches(entry: CheckpointEntry, body: Body, work: PatternWork) -> bool:
+    """Return True if an entry matches a path in a body."""
+    size = size_of([entry.path])
+    for path in _paths(body, {1, 2, *map(int, re.findall(r"\d+", entry.path))}):
+        work.add(path, size)
+        if entry.matches(path):
+            return True
+    return False
 
 
 def _paths(body: Body, numbers: set[int]) -> Iterator[str]:

@@ -7,9 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from netcalc.diagnostics import NetcalcError
-from netcalc.ir import Program
+from netcalc import limits
+from netcalc.diagnostics import NetcalcError, nearest
+from netcalc.ir import CheckpointEntry, CheckpointLocation, Program, checkpoint
+from netcalc.numerics import matching
 from netcalc.numerics.parameters import check_weights
+from netcalc.numerics.weights_report import pattern_of
 from tests.numerics.programs import program
 from tests.numerics.test_parameters import loaded, mismatches
 
@@ -204,3 +207,85 @@ def test_many_foreign_names_are_few_lines() -> None:
     shown = report.diagnostics
     assert len(shown) < 20
     assert "59,988 more of kind 'unexpected'" in str(shown[-1])
+
+
+@pytest.mark.parametrize(
+    "name", ["p{}.layers.0.weight", "layers.{}.weightX", "a{}x", "{}layers.1.weight", "layers.{}x.w"]
+)
+def test_work_grows_with_the_names_and_not_faster(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    net = program("inputs: {x: [2, 6]}\nlayers: [{name: layers, repeat: 50, linear: {out: 6, bias: false}}]")
+    compared = patterns = 0
+
+    def counting_nearest(name: str, candidates: list[str]) -> str | None:
+        nonlocal compared
+        compared += len(candidates)
+        return nearest(name, candidates)
+
+    def counting_pattern_of(name: str) -> str:
+        nonlocal patterns
+        patterns += 1
+        return pattern_of(name)
+
+    monkeypatch.setattr(matching, "nearest", counting_nearest)
+    monkeypatch.setattr(matching, "pattern_of", counting_pattern_of)
+    zero = np.zeros(1, np.float32)
+    for count in (500, 5_000):
+        compared = patterns = 0
+        report = check_weights(net, {name.format(i): zero for i in range(count)})
+        assert len(report.mismatches) == count + 50
+        assert compared <= 50 * 100
+        assert patterns <= count + 50
+
+
+@pytest.mark.parametrize(
+    ("pattern", "path"),
+    [
+        ("*a" * 40 + "z", "a" * 900),
+        ("*.a" * 40 + ".z", "x.a" * 300),
+        ("".join(f"{{n{i}}}" for i in range(40)), "1" * 900 + "x"),
+        ("".join(f"*{{n{i}}}" for i in range(40)) + "z", "1" * 900),
+    ],
+)
+def test_patterns_of_paths_are_matched_without_trying_all_divisions(pattern: str, path: str) -> None:
+    assert CheckpointEntry(pattern, (CheckpointLocation.of("w"),)).at(path) is None  # would take years
+
+
+@pytest.mark.parametrize(
+    ("pattern", "name", "path", "expected"),
+    [
+        ("*.a.*.w", "*-*", "x.a.y.a.z.w", "x-y.a.z"),  # a `*` is as short as possible
+        ("*{i}.w", "* ${i + 1}", "block12.w", "block 13"),  # and a number has all its digits
+        ("*.{i}.*.{i}.w", "*/*/${i}", "a.3.b.3.w", "a/b/3"),
+        ("*w", "*", "ww", "w"),
+        ("*", "*", "a.b", "a.b"),
+    ],
+)
+def test_texts_of_patterns(pattern: str, name: str, path: str, expected: str) -> None:
+    entry = CheckpointEntry(pattern, (CheckpointLocation.of(name),))
+    assert entry.matches(path)
+    found = entry.at(path)
+    assert found is not None
+    assert found.alternatives[0].names == (expected,)
+
+
+def test_work_of_comparing_names_and_patterns_has_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(NetcalcError, match="E104: stack: too many tensors, and the limit is 400,000"):
+        program(FC + "{fc.weight: {from: 'w{}', stack: 1000000000000}}")
+    layers = "inputs: {x: [2, 6]}\nlayers: [{name: l, repeat: 10, linear: {out: 6, bias: false}}]\ncheckpoint: "
+    for entry in ("{any: ['a.*', 'b.*', 'c.*']}", "{from: 'w.*.{}', stack: 6}"):
+        net = program(layers + "{'l.*': " + entry + "}")
+        monkeypatch.setattr(matching, "MAX_LOOKUPS", limits.Limit(70, "", "E603"))
+        check_weights(net, {})
+        monkeypatch.setattr(matching, "MAX_LOOKUPS", limits.Limit(39, "", "E603"))
+        with pytest.raises(NetcalcError, match=r"E603: .* has parameters under more than 39 names"):
+            check_weights(net, {})
+    monkeypatch.setattr(matching, "MAX_LOOKUPS", limits.Limit(70, "", "E603"))
+    for entries, given in [("{'l.*': 'a.*'}", {}), ("{ignore: ['a*']}", {"b" * 80: drawn(1)})]:
+        net = program(layers + entries)
+        monkeypatch.setattr(checkpoint, "MAX_PATTERN_WORK", limits.Limit(1000, "", "E603"))
+        with pytest.raises(NetcalcError, match="E603: checkpoint: too many patterns and names to compare"):
+            check_weights(net, given)
+        monkeypatch.undo()
+    monkeypatch.setattr(checkpoint, "MAX_PATTERN_WORK", limits.Limit(5000, "", "E603"))
+    with pytest.raises(NetcalcError, match="E603: checkpoint: too many patterns"):
+        program(layers + "{" + ", ".join(f"'l.*.weight{'*' * i}': w" for i in range(9)) + "}")

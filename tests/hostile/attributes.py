@@ -71,7 +71,9 @@ _UNBOUNDED = (
     "sinusoidal_positions.max_length",
 )
 #: Values that are valid.
-VALID = {("pad.padding", "negative")} | {(attribute, "10e30") for attribute in _UNBOUNDED}
+VALID = {("pad.padding", "negative"), ("chunk.chunks", "400-digits")} | {
+    (attribute, "10e30") for attribute in _UNBOUNDED
+}
 
 
 def cases() -> Iterator[Case]:

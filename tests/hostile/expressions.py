@@ -131,6 +131,9 @@ def _doubling(steps: int, first: str, step: str) -> str:
 
 #: Specs whose variables grow by each line, by code and name.
 GROWING: dict[str, dict[str, str]] = {
+    "E401": {
+        "concat": "netcalc: 1\ninputs: {x: [1, 8]}\nlayers: [{repeat: 5000, concat: {axis: 1, a: [], b: []}}]\n",
+    },
     "E203": {
         "text": _doubling(32, "abcdefgh", '"${{{0}}}${{{0}}}"'),
         "text-sum": _doubling(32, "abcdefgh", '"${{{0} + {0}}}"'),
@@ -138,8 +141,7 @@ GROWING: dict[str, dict[str, str]] = {
         "nested-list": _doubling(32, "[1, 2, 3]", '"${{[{0}, {0}]}}"'),
         "square": _doubling(32, "3", '"${{{0} * {0}}}"'),
         "str-list": _doubling(32, "[1, 2, 3]", '"${{str([{0}, {0}])}}"'),
-        "concat": "netcalc: 1\ninputs: {x: [1, 8]}\nlayers: [{repeat: 5000, concat: {axis: 1, a: [], b: []}}]\n",
-    }
+    },
 }
 
 #: Texts at other places that hold expressions.

@@ -6,6 +6,8 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from netcalc.api_arguments import checked, plain
+from netcalc.diagnostics import NetcalcError
 from netcalc.limits import MAX_SPEC_SIZE
 from netcalc.network import Network
 from netcalc.spec import elaborate, library
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["compare", "describe", "load", "load_data", "loads"]
 
 
+@checked
 def load(
     spec: str | Path,
     *,
@@ -30,18 +33,19 @@ def load(
 
     Args:
         spec: ``"resnet34"``, ``"my/net.yaml"`` or ``"-"``.
-        set: values of dims and vars by name, which replace the spec's own.
+        set: values of dims and vars by name, which replace the spec's own; NumPy scalars count as numbers.
         symbolic: dims that are kept as symbols, so that shapes and counts are formulas.
         training: True for the training mode of every operation.
         dtype: element type of floating-point inputs and parameters, such as ``"bfloat16"``; None for the spec's own.
         max_spec_size: largest size in bytes of the spec file, and of each file that it extends or imports.
 
     Raises:
-        NetcalcError: with every error in the spec and the settings.
+        NetcalcError: with every error in the spec and the settings; E502 if an argument is of a wrong type.
     """
     return _network(library.load_document(spec, max_spec_size), set, symbolic, training, dtype)
 
 
+@checked
 def loads(
     text: str,
     *,
@@ -65,6 +69,7 @@ def loads(
     return _network(loaded, set, symbolic, training, dtype)
 
 
+@checked
 def load_data(
     data: Mapping[str, Any],
     *,
@@ -113,6 +118,7 @@ def compare(
     return compare_analyses([network.analysis(convention) for network in networks])
 
 
+@checked
 def describe(spec: str | Path, *, convention: str = "netcalc", max_spec_size: int = MAX_SPEC_SIZE) -> SpecReference:
     """Describe a spec: its dims and vars, inputs and outputs at the default sizes, and published figures.
 
@@ -140,4 +146,18 @@ def _network(
     training: bool,
     dtype: str | None,
 ) -> Network:
-    return Network(elaborate(loaded, settings, symbolic=symbolic, training=training, dtype=dtype))
+    given = {name: _setting(name, value) for name, value in (settings or {}).items()}
+    return Network(elaborate(loaded, given, symbolic=symbolic, training=training, dtype=dtype))
+
+
+def _setting(name: str, value: Any) -> Any:
+    """Return a value of ``set`` as plain data; NetcalcError (E501) if it holds anything that YAML could not hold."""
+    value = plain(value)
+    if not isinstance(value, (list, tuple, Mapping)):
+        return value
+    from netcalc.spec.plain_data import read_data
+
+    try:
+        return read_data(value, f"set[{name!r}]").data
+    except NetcalcError as error:
+        raise NetcalcError(problem._replace(code="E501") for problem in error.diagnostics) from None

@@ -11,6 +11,7 @@ from netcalc.analysis.counting import require_unrolled
 from netcalc.analysis.figures import Cost
 from netcalc.analysis.summary import Summary, summarise
 from netcalc.analysis.walk import instances
+from netcalc.api_arguments import checked, plain
 from netcalc.diagnostics import Diagnostic
 from netcalc.dims import Dim
 from netcalc.ir import Program, Value
@@ -61,11 +62,12 @@ class Network:
         """Warnings about the spec and its settings, which commands print on standard error."""
         return self.program.warnings
 
+    @checked
     def analysis(self, convention: str = "netcalc") -> Analysis:
         """Return the costs by layer and by operation under a counting convention.
 
         Raises:
-            NetcalcError: E701 if the convention is unknown.
+            NetcalcError: E701 if the convention is unknown; E502 if an argument is of a wrong type, as in all methods.
         """
         if convention not in self._analyses:
             self._analyses[convention] = analyse(self.program, convention)
@@ -75,6 +77,7 @@ class Network:
         """Return the total cost: parameters, bytes, MACs and FLOPs."""
         return self.analysis(convention).total
 
+    @checked
     def summary(self, convention: str = "netcalc", *, depth: int | None = None, unroll: bool = False) -> Summary:
         """Return the totals and layers that ``netcalc summary`` prints.
 
@@ -137,8 +140,9 @@ class Network:
         """
         from netcalc.ir.specialise import specialise
 
-        return Network(specialise(self.program, sizes))
+        return Network(specialise(self.program, {name: plain(size) for name, size in sizes.items()}))
 
+    @checked
     def explain(self, path: str | None = None, *, convention: str = "netcalc") -> Explanation:
         """Return the formulas and numbers behind the layer at ``path``, or behind the whole network.
 
@@ -149,6 +153,7 @@ class Network:
 
         return explain(self.program, path, self.analysis(convention).convention)
 
+    @checked
     def run(
         self,
         inputs: Mapping[str, Any] | None = None,
@@ -208,6 +213,7 @@ class Network:
             max_work=max_work,
         )
 
+    @checked
     def compile(
         self,
         weights: Weights | None = None,
@@ -232,6 +238,7 @@ class Network:
 
         return Compiled(self.program, weights, init=init, seed=seed, threads=threads, processes=processes, cast=cast)
 
+    @checked
     def verify(
         self,
         *,

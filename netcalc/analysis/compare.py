@@ -9,6 +9,7 @@ from netcalc.analysis.cost import Analysis
 from netcalc.analysis.figures import FIGURES, Cost, Figure, shown_totals
 from netcalc.analysis.matching import Match, match_layers
 from netcalc.analysis.summary import Totals
+from netcalc.api_arguments import checked
 from netcalc.dims import Dim
 from netcalc.ir import Program
 from netcalc.tensor_type import TensorType
@@ -54,6 +55,7 @@ class Comparison:
         """Return the figures to show as totals; a part only if it differs from the whole in some network."""
         return shown_totals("compare", self.totals)
 
+    @checked
     def rows(self, *, depth: int | None = None, all: bool = False) -> Iterator[Match]:
         """Yield the innermost matches, or with a depth those at that depth; without ``all`` only those that differ.
 

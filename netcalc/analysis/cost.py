@@ -14,6 +14,7 @@ from netcalc.analysis.conventions import Convention, convention_named
 from netcalc.analysis.counting import require_unrolled
 from netcalc.analysis.figures import Cost, Use, Weight, Work
 from netcalc.analysis.folding import Instances, Numbers, folded
+from netcalc.api_arguments import checked
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.dims import UndecidedError
 from netcalc.dtypes import ITEMSIZE
@@ -93,6 +94,7 @@ class Analysis:
             operations[row.op] = (count + row.repeat, cost + row.total)
         return operations
 
+    @checked
     def rows(self, *, depth: int | None = None, unroll: bool = False) -> Iterable[Row]:
         """Return rows that add up to the totals: the operations, or with a depth the layers at that depth."""
         return self.leaves(unroll=unroll) if depth is None else self.frontier(depth, unroll=unroll)

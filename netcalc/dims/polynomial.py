@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias, overload
 
+from netcalc.api_arguments import checked_argument
 from netcalc.dims.arrays import value_at_arrays
 from netcalc.dims.atoms import Atom, Call, Operand, Symbol, UndecidedError, bounds_of
 from netcalc.dims.bounds import bounds_of_terms
@@ -136,6 +137,7 @@ class Poly:
 
         A size may be an array of integers, see :func:`netcalc.dims.arrays.value_at_arrays`.
         """
+        sizes = sizes if type(sizes) is dict else checked_argument("sizes", sizes)
         if any(type(size) is not int for size in sizes.values()):
             return value_at_arrays(self, sizes)
         return sum(c * math.prod(a.at(sizes) ** p for a, p in m) for m, c in self._terms.items())

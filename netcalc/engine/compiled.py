@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from netcalc.api_arguments import checked_argument
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.engine.plan import PlanMemory
 from netcalc.engine.preflight import build_plan
@@ -73,8 +74,12 @@ class Compiled:
         Raises:
             NetcalcError: E602 for inputs that do not fit, or for values out of range, such as an index.
         """
-        outputs = self._session(run_inputs(self.program, {**(inputs or {}), **named}, self.seed))
+        outputs = self._session(self._arrays(inputs, named))
         return dict(zip(self.program.output_names, outputs, strict=True))
+
+    def _arrays(self, inputs: Mapping[str, Any] | None, named: Mapping[str, Any]) -> list[Array]:
+        given = {**(checked_argument("inputs", inputs) or {}), **named}
+        return run_inputs(self.program, given, self.seed)
 
     @property
     def threads(self) -> int:
@@ -92,11 +97,10 @@ class Compiled:
         Raises:
             NetcalcError: as a call does; E502 for no pass, or more than :data:`~netcalc.limits.MAX_PASSES`.
         """
-        if passes < 1:
-            raise NetcalcError(Diagnostic("E502", f"a profile needs at least 1 pass, but passes is {passes}"))
+        passes = checked_argument("passes", passes)
         if passes > MAX_PASSES:
             raise NetcalcError(Diagnostic("E502", f"a profile has at most {MAX_PASSES:,} passes, not {passes:,}"))
-        arrays = run_inputs(self.program, {**(inputs or {}), **named}, self.seed)
+        arrays = self._arrays(inputs, named)
         with self._session.turn:
             self._session(arrays)
             return profile(self._session, arrays, self._baseline, passes=passes)

@@ -30,6 +30,14 @@ def _schema(**one: Any) -> WithJsonSchema:
     return WithJsonSchema({"anyOf": [one, {"type": "array", "items": one}]})
 
 
+def _some(value: Any) -> Any:
+    """Return a list with at least one number as a tuple."""
+    values = listed(value)
+    if not len(values):
+        raise ValueError("should have at least one number")
+    return values
+
+
 def _extent(value: Any) -> Any:
     return value if type(value) is int and value == -1 else whole_number(value, least=0)
 
@@ -56,4 +64,4 @@ Shape = Annotated[
     tuple[_Extent, ...], BeforeValidator(per_axis), AfterValidator(_one_free), _schema(type="integer", minimum=-1)
 ]
 Axes = Annotated[tuple[int, ...], BeforeValidator(per_axis), _schema(type="integer")]
-Numbers = Annotated[tuple[float, ...], BeforeValidator(listed), _schema(type="number")]
+Numbers = Annotated[tuple[float, ...], BeforeValidator(_some), _schema(type="number")]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from netcalc.api_arguments import plain
 from netcalc.diagnostics import Diagnostic, NetcalcError, Span, written
 from netcalc.limits import MAX_DEPTH, MAX_DIGITS, MAX_VALUES
 from netcalc.spec.cursor import Cursor, Path
@@ -15,7 +16,7 @@ __all__ = ["read_data"]
 def read_data(data: Any, label: str) -> Cursor:
     """Return a copy of ``data`` with the path of every value as its place.
 
-    Mappings have string keys; tuples are read as lists.
+    Mappings have string keys; tuples are read as lists, and NumPy scalars as numbers.
 
     Raises:
         NetcalcError: E003 for data too large or too deep, E104 for anything that YAML could not hold.
@@ -43,6 +44,7 @@ class _DataReader:
             return {key: self.read(item, (*path, key), depth + 1) for key, item in value.items()}
         if isinstance(value, (list, tuple)):
             return [self.read(item, (*path, index), depth + 1) for index, item in enumerate(value)]
+        value = plain(value)
         if value is not None and type(value) not in (str, int, float, bool):
             message = f"should be a mapping, list, string, number, boolean or None, not {type(value).__name__}"
             raise NetcalcError(Diagnostic("E104", message, span))

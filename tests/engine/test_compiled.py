@@ -215,7 +215,7 @@ def test_times_sum_to_the_total(profile: Profile) -> None:
 
 
 def test_a_profile_needs_at_least_one_pass() -> None:
-    with pytest.raises(NetcalcError, match=r"E502.*at least 1 pass, but passes is 0"):
+    with pytest.raises(NetcalcError, match=r"E502.*'passes' should be a whole number of at least 1, not 0"):
         Compiled(program(TWO)).profile(passes=0)
 
 

@@ -201,7 +201,7 @@ def test_invalid_inputs_of_experts() -> None:
         execute("experts", attrs | {"activation": "prelu"}, x, weights, indices)
     with pytest.raises(RuleError, match="sequence of tokens"):
         execute("experts", attrs | {"capacity": 2}, x[0], weights[0], indices[0])
-    with pytest.raises(IndexError, match="experts are 0 to 4"):
+    with pytest.raises(RuleError, match="experts are 0 to 4"):
         execute("experts", attrs, x, weights, indices + 4)
 
 

@@ -8,6 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from netcalc.diagnostics import RuleError
 from netcalc.numerics.kernels import Array, Run, apply, kernel, like, wide
 from netcalc.numerics.kernels.sorting import ranking, taken
 from netcalc.ops.activation import Sigmoid
@@ -59,7 +60,8 @@ def experts(op: Experts, run: Run, x: Array, weights: Array, indices: Array, **p
     pairs = (-1, x.shape[-2] if x.ndim > 1 else 1, k)
     chosen = np.asarray(indices).reshape(pairs)
     if chosen.size and not 0 <= chosen.min() <= chosen.max() < op.experts:
-        raise IndexError(f"experts are 0 to {op.experts - 1}, and the indices are {chosen.min()} to {chosen.max()}")
+        message = f"experts are 0 to {op.experts - 1}, and the indices are {chosen.min()} to {chosen.max()}"
+        raise RuleError(message, code="E602")
     share = wide(weights).reshape(*pairs, 1)
     tokens = wide(x).reshape(*pairs[:2], 1, d)
     tokens = tokens * share if op.weights_on == "input" else np.broadcast_to(tokens, (*chosen.shape, d), subok=True)

@@ -54,6 +54,13 @@ def _count(value: Any) -> int:
     return count
 
 
+def _amount(value: Any) -> int | float:
+    value = plain(value)
+    if type(value) not in (int, float) or not value > 0:
+        raise TypeError
+    return value  # type: ignore[no-any-return]
+
+
 def _text(value: Any) -> str:
     if not isinstance(value, str):
         raise TypeError
@@ -117,6 +124,7 @@ _KINDS = {
     "inputs": _Kind("a mapping of names to arrays, or None", _mapping, optional=True),
     "keep": _FLAG,
     "max_spec_size": _Kind("a whole number of at least 1", _count),
+    "max_work": _Kind("a number above 0, or None", _amount, optional=True),
     "passes": _Kind("a whole number of at least 1", _count),
     "path": _Kind("the path of a layer as a string, or None", _text, optional=True),
     "plan": _Kind("the name of a plan", _text),

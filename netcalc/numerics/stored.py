@@ -20,6 +20,7 @@ import numpy as np
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.limits import MAX_STORED_AXES, MAX_STORED_VALUES, MAX_TENSOR_HEADER
 from netcalc.numerics.kernels import Array
+from netcalc.numerics.process_memory import format_bytes, free_bytes
 
 __all__ = [
     "DamagedError",
@@ -35,6 +36,8 @@ __all__ = [
 
 #: Bytes that are read at a time.
 _CHUNK = 1 << 20
+#: Bytes of a tensor below which free memory, whose reading takes time, is not looked at.
+_SMALL = 64 << 20
 #: Characters of a text of a file that a message repeats.
 _CLIPPED = 80
 _KINDS = (
@@ -125,7 +128,8 @@ def reading(name: str) -> Iterator[None]:
     except DamagedError as error:
         raise NetcalcError(Diagnostic("E605", f"{name} is damaged, or not what its name says: {error}")) from error
     except MemoryError as error:
-        raise NetcalcError(Diagnostic("E603", f"{name} does not fit into memory")) from error
+        reason = f": {error}" if str(error) else ""
+        raise NetcalcError(Diagnostic("E603", f"{name} does not fit into memory{reason}")) from error
 
 
 def exactly(file: io.RawIOBase | io.BufferedIOBase, size: int, what: str) -> bytes:
@@ -169,11 +173,15 @@ def load_stored(file: io.RawIOBase | io.BufferedIOBase, stored: Stored) -> Array
 
     Raises:
         DamagedError: NumPy has no such elements, or the data end before.
+        MemoryError: less memory is free.
     """
     if stored.dtype is None:
         raise DamagedError(f"elements of type {clipped(stored.header.dtype)} cannot be read")
     shape = stored.header.shape
-    buffer = np.empty(stored_bytes(shape, 8 * stored.dtype.itemsize, 1 << 62), np.uint8)
+    size = stored_bytes(shape, 8 * stored.dtype.itemsize, 1 << 62)
+    if size > _SMALL and size > (free := free_bytes()):
+        raise MemoryError(f"a tensor of {format_bytes(size)}, and {format_bytes(free)} is free")
+    buffer = np.empty(size, np.uint8)
     view, done = buffer.data, 0
     while done < len(buffer):
         count = file.readinto(view[done : done + _CHUNK])

@@ -11,6 +11,7 @@ import pytest
 
 from netcalc.diagnostics import CODES
 from tests.conftest import CommandResult
+from tests.numerics.hostile import npy_of, npz
 
 HEAD = "netcalc: 1\ninputs: {x: [1, 8]}\n"
 IMAGE = "netcalc: 1\ninputs: {x: [1, 3, 8, 8]}\n"
@@ -113,6 +114,11 @@ COMMANDS: dict[tuple[str, str], list[str]] = {
     ("E602", "name"): ["run", "spec.yaml", "--input", "y=wrong.npy"],
     ("E605", "missing"): ["run", "spec.yaml", "--weights", "none.npz"],
     ("E605", "pickle"): ["run", "spec.yaml", "--weights", "weights.pth"],
+    ("E605", "header"): ["verify", "spec.yaml", "--weights", "header.safetensors"],
+    ("E605", "short"): ["verify", "spec.yaml", "--weights", "short.npz"],
+    ("E605", "input"): ["run", "spec.yaml", "--input", "x=short.npy"],
+    ("E605", "shard"): ["verify", "spec.yaml", "--weights", "model.safetensors.index.json"],
+    ("E605", "folder"): ["verify", "spec.yaml", "--weights", "folder.npz"],
     ("E701", "convention"): ["flops", "spec.yaml", "--convention", "torchvison"],
 }
 SPEC = """\
@@ -141,6 +147,11 @@ def test_invalid_commands(
     np.save("wrong.npy", np.zeros((1, 7), "float32"))
     np.savez("weights.npz", **{"head.weight": np.zeros((10, 9), "float32"), "head.bais": np.zeros(10, "float32")})
     Path("weights.pth").write_bytes(b"")
+    Path("header.safetensors").write_bytes(b"\xff\xff\xff\xff\0\0\0\0{}")
+    Path("short.npz").write_bytes(npz({"head.weight.npy": npy_of(data=bytes(7))}))
+    Path("short.npy").write_bytes(npy_of(data=bytes(7)))
+    Path("model.safetensors.index.json").write_text('{"weight_map": {"head.weight": "model-1.safetensors"}}')
+    Path("folder.npz").symlink_to("folder.npz")
     ran = netcalc(*COMMANDS[code, what])
     assert (ran.code, ran.out) == (2, "")
     assert f"error[{code}]" in ran.err

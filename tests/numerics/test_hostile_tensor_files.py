@@ -16,10 +16,11 @@ import numpy as np
 import pytest
 
 from netcalc import limits
+from netcalc.analysis.walk import instances
 from netcalc.diagnostics import NetcalcError
 from netcalc.numerics.checkpoint_files import open_weights
 from netcalc.numerics.inputs import read_input
-from netcalc.numerics.parameters import check_weights
+from netcalc.numerics.parameters import Parameters, check_weights
 from netcalc.numerics.tensor_files import open_tensors, write_tensors
 from tests.numerics.hostile import bomb, entry, mutants, npy, npy_of, npz, read_all, safetensors
 from tests.numerics.programs import program
@@ -163,8 +164,6 @@ def test_a_bomb_is_held_against_the_spec_before_it_is_decompressed(tmp_path: Pat
     assert open_tensors(tmp_path / "x.npz").headers["x"].shape == (32 << 20,)
     assert peak_of(read_input, program(NET), "x", tmp_path / "x.npz") < 10 << 20
     (tmp_path / "x.npz").rename(tmp_path / "a.weight.npz")
-    from netcalc.numerics.parameters import Parameters
-
     assert peak_of(Parameters, program(NET), tmp_path / "a.weight.npz") < 10 << 20
 
 
@@ -299,3 +298,58 @@ def test_mutants_of_valid_files_are_read_or_refused(tmp_path: Path) -> None:
     finally:
         tracemalloc.stop()
     assert 200 < refused < 400
+
+
+def test_a_tensor_larger_than_the_free_memory_is_not_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from netcalc.numerics import stored
+
+    sliced = program(NET + "\ncheckpoint: {a.weight: {from: x, slice: [0, 2]}}")
+    (tmp_path / "x.npy").write_bytes(npy_of(shape="(1000, 4)", data=bytes(16_000)))
+    monkeypatch.setattr(stored, "_SMALL", 1_000)
+    monkeypatch.setattr(stored, "free_bytes", lambda: 16_000)
+    (instance,) = instances(sliced)
+    weights = Parameters(sliced, tmp_path / "x.npy")
+    assert weights.fetch(instance, instance.node.params[0]).shape == (2, 4)
+    monkeypatch.setattr(stored, "free_bytes", lambda: 15_999)
+    with pytest.raises(
+        NetcalcError, match=r"E603: .*x.npy does not fit into memory: a tensor of 15.6 KiB, and 15.6 KiB"
+    ):
+        weights.fetch(instance, instance.node.params[0])
+
+
+@pytest.mark.skipif(not hasattr(os, "fork") or os.geteuid() != 0, reason="needs the right to become another user")
+def test_files_without_permission(tmp_path: Path) -> None:
+    private = [p for p in (tmp_path, *tmp_path.parents) if p.stat().st_mode & 0o055 != 0o055]
+    for folder in private:
+        folder.chmod(0o755)
+    (tmp_path / "w.npy").write_bytes(npy_of())
+    (tmp_path / "w.npy").chmod(0o000)
+    (tmp_path / "closed").mkdir(mode=0o000)
+    paths = [tmp_path / "w.npy", tmp_path / "closed", tmp_path / "closed" / "w.npz"]
+    receiver, sender = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            os.setgid(65534)
+            os.setuid(65534)
+            found = []
+            for path in paths:
+                try:
+                    open_weights(path)
+                except NetcalcError as error:
+                    found.append(str(error))
+            try:
+                write_tensors(tmp_path / "new.npz", {"a": np.zeros(1)})
+            except NetcalcError as error:
+                found.append(str(error))
+            os.write(sender, json.dumps(found).encode())
+        finally:
+            os._exit(0)
+    os.close(sender)
+    with os.fdopen(receiver, "rb") as file:
+        found = json.loads(file.read())
+    os.waitpid(child, 0)
+    for folder in (tmp_path / "closed", *private):
+        folder.chmod(0o700)
+    assert [("E605" in text, "ermission denied" in text) for text in found] == [(True, True)] * 4
+    assert not (tmp_path / "new.npz").exists()

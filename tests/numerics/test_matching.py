@@ -269,7 +269,7 @@ def test_texts_of_patterns(pattern: str, name: str, path: str, expected: str) ->
 
 
 def test_work_of_comparing_names_and_patterns_has_limits(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(NetcalcError, match="E104: stack: too many tensors, and the limit is 400,000"):
+    with pytest.raises(NetcalcError, match="E104: stack: too many tensors, and the limit is 300,000"):
         program(FC + "{fc.weight: {from: 'w{}', stack: 1000000000000}}")
     layers = "inputs: {x: [2, 6]}\nlayers: [{name: l, repeat: 10, linear: {out: 6, bias: false}}]\ncheckpoint: "
     for entry in ("{any: ['a.*', 'b.*', 'c.*']}", "{from: 'w.*.{}', stack: 6}"):

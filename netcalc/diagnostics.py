@@ -4,11 +4,11 @@ A :class:`Diagnostic` is plain data; ``render`` formats it as text and ``records
 rules of operations raise :class:`RuleError` without a place; elaboration adds the place.
 """
 
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any, NamedTuple, Self
 
-from netcalc.limits import MAX_MESSAGE, MAX_SHOWN_ERRORS
+from netcalc.limits import MAX_ERRORS, MAX_MESSAGE, MAX_SHOWN_ERRORS
 
 #: Every code that netcalc emits, with its title; ``E`` for errors, ``W`` for warnings.  ``docs/errors.md`` is generated
 #: from it.
@@ -115,23 +115,45 @@ class Diagnostic(NamedTuple):
         return f"{place}{self.code}: {self.message}{hint}"
 
 
+class Unlisted(Diagnostic):
+    """Error that ends a list of errors which is not complete."""
+
+    __slots__ = ()
+
+    @classmethod
+    def after(cls, last: Diagnostic) -> "Unlisted":
+        """Return the error that follows the last one of a list, at its place."""
+        return cls("E003", f"over {MAX_ERRORS:,} errors; the rest is not reported", last.span)
+
+
 class NetcalcError(Exception):
-    """Invalid input.  Carries all diagnostics; the command line prints them and exits with code 2."""
+    """Invalid input.  Carries its diagnostics; the command line prints them and exits with code 2."""
 
     def __init__(self, diagnostics: Diagnostic | Iterable[Diagnostic]) -> None:
         given = [diagnostics] if isinstance(diagnostics, Diagnostic) else list(diagnostics)
-        #: In order and without duplicates (the error of a variable is raised by every line that uses it).
-        self.diagnostics: tuple[Diagnostic, ...] = tuple(distinct(given))
+        found = distinct(given)
+        if len(found) > MAX_ERRORS and not isinstance(found[-1], Unlisted):
+            found = [*found[:MAX_ERRORS], Unlisted.after(found[MAX_ERRORS])]
+        #: In order and without duplicates (the error of a variable is raised by every line that uses it).  At most
+        #: MAX_ERRORS; if there are more, an :class:`Unlisted` follows them.
+        self.diagnostics: tuple[Diagnostic, ...] = tuple(found)
         super().__init__(self.diagnostics)
 
     def __str__(self) -> str:
         lines = [clipped(str(found), MAX_MESSAGE) for found in self.diagnostics[:MAX_SHOWN_ERRORS]]
-        more = len(self.diagnostics) - len(lines)
-        return "\n".join([*lines, *([f"… and {more:,} more"] if more else [])])
+        more = counted(self.diagnostics[len(lines) :])
+        return "\n".join([*lines, *([f"… and {more} more"] if more else [])])
 
     def at(self, span: Span | None) -> Self:
         """Return the error with a place for the diagnostics that have none."""
         return type(self)(found if found.span else found._replace(span=span) for found in self.diagnostics)
+
+
+def counted(diagnostics: Iterable[Diagnostic]) -> str:
+    """Return the number of diagnostics for messages, ``over 180`` for a list that is not complete; "" for none."""
+    listed = list(diagnostics)
+    unlisted = any(isinstance(found, Unlisted) for found in listed)
+    return f"over {len(listed) - 1:,}" if unlisted else f"{len(listed):,}" if listed else ""
 
 
 class TooLargeError(NetcalcError):
@@ -142,7 +164,7 @@ def distinct(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
     """Return diagnostics in order, each once."""
     found: dict[Any, Diagnostic] = {}
     for item in diagnostics:  # bindings may be large, and are no key themselves
-        found.setdefault((*item[:5], item.hint, hash(repr(item.bindings))), item)
+        found.setdefault((*item[:5], item.hint, written(item.bindings)), item)
     return list(found.values())
 
 
@@ -186,21 +208,41 @@ class RuleError(Exception):
         self.fixes = tuple(fixes)
 
 
-def written(value: Any, *, quoted: bool = False) -> str:
+def written(value: Any, *, quoted: bool = False, length: int = MAX_MESSAGE) -> str:
     """Return plain data as a spec writes it, in flow style; text in quotes if ``quoted``, or if it is empty.
 
-    >>> written([1, True, None, "same"]), written({"out": "a"}, quoted=True)
-    ('[1, true, null, same]', "{out: 'a'}")
+    The text is clipped to ``length`` characters; no more of the data are looked at than it needs.
+
+    >>> written([1, True, None, "same"]), written({"out": "a"}, quoted=True), written([10] * 10**6, length=9)
+    ('[1, true, null, same]', "{out: 'a'}", '[10, 10,…')
     """
+    parts: list[str] = []
+    room = length + 1
+    for part in _parts(value, quoted):
+        parts.append(part[:room])
+        room -= len(part)
+        if room <= 0:
+            break
+    return clipped("".join(parts), length)
+
+
+def _parts(value: Any, quoted: bool) -> Iterator[str]:
     if value is None or isinstance(value, bool):
-        return {None: "null", True: "true", False: "false"}[value]
-    if isinstance(value, str):
-        return f"'{value}'" if quoted or not value else value
-    if isinstance(value, (list, tuple)):
-        return "[" + ", ".join(written(item, quoted=quoted) for item in value) + "]"
-    if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{key}: {written(item, quoted=quoted)}" for key, item in value.items()) + "}"
-    return str(value)
+        yield {None: "null", True: "true", False: "false"}[value]
+    elif isinstance(value, str):
+        yield f"'{value}'" if quoted or not value else value
+    elif isinstance(value, (list, tuple)):
+        for index, item in enumerate(value):
+            yield ", " if index else "["
+            yield from _parts(item, quoted)
+        yield "]" if value else "[]"
+    elif isinstance(value, Mapping):
+        for index, (key, item) in enumerate(value.items()):
+            yield f"{', ' if index else '{'}{key}: "
+            yield from _parts(item, quoted)
+        yield "}" if value else "{}"
+    else:
+        yield str(value)
 
 
 #: Longest name, and most candidates, that are looked at and compared for a suggestion.

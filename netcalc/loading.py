@@ -78,12 +78,14 @@ def load_data(
     training: bool = False,
     dtype: str | None = None,
     folder: str | Path | None = None,
+    max_spec_size: int = MAX_SPEC_SIZE,
 ) -> Network:
     """Load a network from a spec given as Python data; arguments as for :func:`load`.
 
     Args:
         data: mapping with the structure of a YAML spec: string keys, lists or tuples, strings, numbers, booleans, None.
         folder: folder that paths in its ``extends`` and ``import`` are relative to; the current one by default.
+        max_spec_size: largest size in bytes of each file that it extends or imports.
 
     Raises:
         NetcalcError: with every error in the spec and the settings; its places are paths such as ``layers[0].linear``.
@@ -92,18 +94,23 @@ def load_data(
     >>> netcalc.load_data({"netcalc": 1, "inputs": {"x": [1, 8]}, "layers": [{"linear": 2}]}).params
     18
     """
-    loaded = library.load_data(data, folder=None if folder is None else Path(folder))
+    loaded = library.load_data(data, folder=None if folder is None else Path(folder), max_size=max_spec_size)
     return _network(loaded, set, symbolic, training, dtype)
 
 
 def compare(
-    first: Network | str | Path, second: Network | str | Path, *more: Network | str | Path, convention: str = "netcalc"
+    first: Network | str | Path,
+    second: Network | str | Path,
+    *more: Network | str | Path,
+    convention: str = "netcalc",
+    max_spec_size: int = MAX_SPEC_SIZE,
 ) -> Comparison:
     """Compare networks: totals, operations, and layers with matching paths.
 
     Args:
         first, second, more: networks, or specs by name or path.
         convention: counting convention of MACs and FLOPs.
+        max_spec_size: as for :func:`load`, of each spec that is not a network.
 
     Raises:
         NetcalcError: if a spec cannot be loaded, or the convention is unknown.
@@ -114,7 +121,10 @@ def compare(
     """
     from netcalc.analysis.compare import compare as compare_analyses
 
-    networks = [spec if isinstance(spec, Network) else load(spec) for spec in (first, second, *more)]
+    networks = [
+        spec if isinstance(spec, Network) else load(spec, max_spec_size=max_spec_size)
+        for spec in (first, second, *more)
+    ]
     return compare_analyses([network.analysis(convention) for network in networks])
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -68,6 +69,43 @@ def test_no_modules_import_each_other() -> None:
     upstream = {module: graph.find_upstream_modules(module) for module in graph.modules}
     cyclic = {module for module, needed in upstream.items() if any(module in upstream[other] for other in needed)}
     assert cyclic == set()
+
+
+#: Calls that write files or change folders, however they are reached.
+WRITERS = {
+    *("write_text", "write_bytes", "touch", "mkdir", "makedirs", "unlink", "rmtree", "copyfile", "copy2"),
+    *("tofile", "save", "savez", "savez_compressed", "savetxt", "save_file", "mkstemp", "mkdtemp", "memmap"),
+    *("NamedTemporaryFile", "TemporaryDirectory", "symlink_to", "hardlink_to"),
+}
+
+
+def _writes(call: ast.Call) -> bool:
+    """Return True for a call that writes a file, or opens one for writing."""
+    name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+    if name != "open":
+        return name in WRITERS
+    if ast.unparse(call.func) == "archive.open":  # a member of a file that is open
+        return False
+    texts = [ast.unparse(argument) for argument in (*call.args, *(keyword.value for keyword in call.keywords))]
+    return any(re.fullmatch(r"'[rbt]*[wax+][rwaxbt+]*'", text) or "O_CREAT" in text for text in texts)
+
+
+def _written_by(module: str) -> list[str]:
+    """Return the calls of a module that write files, other than to what ``replacing`` gives in the same ``with``."""
+    tree = ast.parse((ROOT / module).read_text(encoding="utf-8"))
+    allowed: set[ast.AST] = set()
+    for block in (node for node in ast.walk(tree) if isinstance(node, ast.With)):
+        first, *others = (item.context_expr for item in block.items)
+        if isinstance(first, ast.Call) and getattr(first.func, "id", "") == "replacing":
+            allowed.update(others)
+    calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call))
+    return [ast.unparse(call) for call in calls if _writes(call) and call not in allowed]
+
+
+@pytest.mark.parametrize("module", [module for module in MODULES if module != "netcalc/files.py"])
+def test_files_are_written_through_one_module(module: str) -> None:
+    """``netcalc.files.replacing`` replaces a file as a whole, and leaves no part of one."""
+    assert _written_by(module) == []
 
 
 def test_every_limit_is_declared_once() -> None:

@@ -141,10 +141,12 @@ def _report_diagnostics(diagnostics: Sequence[Diagnostic], arguments: Sequence[s
         import json
 
         from netcalc.cli.output import write
+        from netcalc.cli.streams import in_utf8
         from netcalc.records.errors import errors_record
         from netcalc.render.escapes import json_text
 
-        text = json.dumps(errors_record(diagnostics), indent=2, ensure_ascii=False)
+        text = json.dumps(errors_record(diagnostics), indent=2, ensure_ascii=not in_utf8(sys.stdout))
+
         try:
             write(map(json_text, text.split("\n")))
             sys.stdout.flush()

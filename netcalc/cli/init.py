@@ -24,6 +24,6 @@ def command(
         return write([text])
     if exists(file) and not force:
         raise NetcalcError(Diagnostic("E502", f"{file} exists already", hint="--force replaces it"))
-    write([text], file)
+    write([text], file, option="")
     print(f"wrote {file}; try `netcalc summary {file}`", file=sys.stderr)
     return None

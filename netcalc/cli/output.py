@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from netcalc.cli.streams import in_utf8
 from netcalc.diagnostics import Diagnostic, NetcalcError, distinct
 from netcalc.render.escapes import json_text, outgoing
 from netcalc.render.text import PLAIN, Terminal, terminal_of
@@ -21,8 +22,8 @@ def terminal_for(output: str | None, *, wide: bool = False) -> Terminal:
     return terminal._replace(width=None) if wide else terminal
 
 
-def write(lines: Iterable[str], output: str | None = None) -> None:
-    """Write lines; NetcalcError (E502) if the file cannot be written."""
+def write(lines: Iterable[str], output: str | None = None, *, option: str = "--output ") -> None:
+    """Write lines; NetcalcError (E502) if the file, which ``option`` names, cannot be written."""
     if output is None:
         sys.stdout.writelines(line + "\n" for line in lines)
         return
@@ -32,7 +33,7 @@ def write(lines: Iterable[str], output: str | None = None) -> None:
         with replacing(output) as path, path.open("w", encoding="utf-8", newline="\n") as file:
             file.writelines(outgoing(line + "\n", styled=False) for line in lines)
     except OSError as error:
-        message = f"--output {output} cannot be written: {(error.strerror or str(error)).lower()}"
+        message = f"{option}{output} cannot be written: {(error.strerror or str(error)).lower()}"
         raise NetcalcError(Diagnostic("E502", message)) from None
 
 
@@ -91,4 +92,4 @@ def _separated(items: Iterable[str]) -> Iterator[str]:
 def _json(value: Any) -> str:
     import json  # not needed for tables
 
-    return json_text(json.dumps(value, ensure_ascii=False, allow_nan=False))
+    return json_text(json.dumps(value, ensure_ascii=not in_utf8(sys.stdout), allow_nan=False))

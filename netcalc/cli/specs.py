@@ -7,6 +7,7 @@ sources. Figures are those at the default sizes.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Annotated, Any
@@ -77,16 +78,16 @@ def command(
 
 
 def _is_spec(name: str) -> bool:
-    """Return True for a shipped spec, an alias, or a file written with a suffix or a separator."""
+    """Return True for a shipped spec, an alias, a name of a YAML file, or a path with a suffix or a separator."""
     from pathlib import Path
 
-    from netcalc.files import is_file
+    from netcalc.files import exists
     from netcalc.spec.shipped import catalogue, unaliased
 
-    path = Path(name)
-    return (
-        name in catalogue() or unaliased(name) is not None or name == "-" or (path.name != path.stem and is_file(path))
-    )
+    if name in catalogue() or unaliased(name) is not None or name == "-":
+        return True
+    suffix = Path(name).suffix
+    return suffix in (".yaml", ".yml") or ((suffix != "" or "/" in name or os.sep in name) and exists(name))
 
 
 def _listed(words: Sequence[str], family: str | None) -> list[CatalogueEntry]:

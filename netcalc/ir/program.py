@@ -213,7 +213,7 @@ class Program:
     output_names: tuple[str, ...]
     training: bool = False
     dtype: DType = "float32"
-    init: tuple[tuple[str, str], ...] = ()  # (pattern of parameter paths, initialiser), first match wins
+    init: tuple[tuple[str, str, Span | None], ...] = ()  # (pattern of parameter paths, initialiser, place); first wins
     about: str = ""
     source: str = ""
     dims: Mapping[str, Any] = field(default_factory=dict)

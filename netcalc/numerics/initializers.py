@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from netcalc.diagnostics import Diagnostic, NetcalcError
+from netcalc.diagnostics import Diagnostic, NetcalcError, Span
 from netcalc.dims import integer
 from netcalc.inits import MODES, parse_init
 from netcalc.ir import Program
@@ -171,13 +171,14 @@ class Rule:
 
     A rule without a pattern applies to parameters of two or more dimensions, so that biases and the scales and
     shifts of norms keep their defaults.  ``text`` is the rule as written, for messages.  ``is_option`` is true for
-    a command-line option and false for a rule of the spec.
+    a command-line option and false for a rule of the spec, whose place is ``span``.
     """
 
     init: Init | None
     pattern: str | None
     text: str
     is_option: bool
+    span: Span | None = None
 
     def applies(self, path: str, param: Param) -> bool:
         """Return True if this rule initialises the parameter at this path."""
@@ -208,15 +209,16 @@ class Initializers:
             NetcalcError: E502, with every invalid option.
         """
         options = (init,) if isinstance(init, str) else tuple(init)
-        texts = [("--init", *_split(option)) for option in reversed(options)]
-        texts += [("init", pattern, text) for pattern, text in program.init]
+        texts: list[tuple[str, str | None, str, Span | None]]
+        texts = [("--init", *_split(option), None) for option in reversed(options)]
+        texts += [("init", *rule) for rule in program.init]
         rules, problems = [], []
-        for where, pattern, text in texts:
+        for where, pattern, text, span in texts:
             shown = f"{where} {text if pattern is None else f'{pattern}={text}'}"
             if where == "--init" and pattern is None and text.strip() == "default":
                 continue  # the rules of the spec and the defaults of the operations stay in force
             try:
-                rules.append(Rule(parse_init(text), pattern, shown, where == "--init"))
+                rules.append(Rule(parse_init(text), pattern, shown, where == "--init", span))
             except NetcalcError as error:
                 problems += [d._replace(message=f"{shown}: {d.message}") for d in error.diagnostics]
         if problems:
@@ -235,7 +237,8 @@ class Initializers:
         """Return the initial value of the parameter at ``path``.
 
         Raises:
-            NetcalcError: E502 if the initialiser of a rule does not apply to the parameter's shape.
+            NetcalcError: E104 at its place if the initialiser of a spec does not apply to the parameter's shape, E502
+                for that of an option.
         """
         shape = tuple(integer(size) for size in param.shape)
         if param.init.kind == "table":
@@ -252,7 +255,10 @@ class Initializers:
             return draw(init, shape, dtype, generator(seed, path))
         except ValueError as error:
             text = rule.text if rule else param.init.kind
-            raise NetcalcError(Diagnostic("E502", f"{text}: {path}: {error}")) from None
+            place = rule.span if rule else None
+            hint = None if place is None else "the first pattern that matches counts: put one for this path above"
+            code = "E502" if place is None else "E104"
+            raise NetcalcError(Diagnostic(code, f"{text}: {path}: {error}", place, hint=hint)) from None
 
 
 def _split(text: str) -> tuple[str | None, str]:

@@ -180,9 +180,11 @@ def write_tensors(path: str | Path, tensors: Mapping[str, Array]) -> None:
                 "write a .safetensors file",
             )
     _require_names(path, suffix, arrays)
+    # the writer of safetensors would rename a file of its own to the path, also where that is a pipe or a device
+    header = _safetensors_header(path, arrays) if suffix == ".safetensors" else b""
     try:
-        with replacing(path) as temporary:
-            _write(temporary, suffix, arrays)
+        with replacing(path) as temporary, temporary.open("wb") as file:
+            _write(file, suffix, header, arrays)
     except OSError as error:
         raise _error(f"{path} cannot be written: {error.strerror or error}") from error
 
@@ -203,23 +205,20 @@ def _require_names(path: Path, suffix: str, names: Iterable[str]) -> None:
             raise _error(f"{path}: a .safetensors file has other uses for the name {name!r}", "write a .npz file")
 
 
-def _write(path: Path, suffix: str, arrays: dict[str, Array]) -> None:
-    # the writer of safetensors would rename a file of its own to the path, also where that is a pipe or a device
-    header = _safetensors_header(path, arrays) if suffix == ".safetensors" else b""
-    with path.open("wb") as file:
-        if suffix == ".safetensors":
-            file.write(header)
-            for array in arrays.values():
-                file.write(_bytes(array.astype(array.dtype.newbyteorder("<"), copy=False)))
-        elif suffix == ".npz":
-            # np.savez takes the names as keyword arguments, and so refuses some of them
-            with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
-                for name, array in arrays.items():
-                    with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
-                        _write_array(member, array)
-        else:
-            (array,) = arrays.values()
-            _write_array(file, array)
+def _write(file: IO[bytes], suffix: str, header: bytes, arrays: dict[str, Array]) -> None:
+    if suffix == ".safetensors":
+        file.write(header)
+        for array in arrays.values():
+            file.write(_bytes(array.astype(array.dtype.newbyteorder("<"), copy=False)))
+    elif suffix == ".npz":
+        # np.savez takes the names as keyword arguments, and so refuses some of them
+        with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
+            for name, array in arrays.items():
+                with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                    _write_array(member, array)
+    else:
+        (array,) = arrays.values()
+        _write_array(file, array)
 
 
 def _write_array(file: IO[bytes], array: Array) -> None:

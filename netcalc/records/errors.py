@@ -7,7 +7,7 @@ from typing import Any
 
 from typing_extensions import TypedDict
 
-from netcalc.diagnostics import CODES, Diagnostic, NetcalcError, Related, Span, clipped
+from netcalc.diagnostics import CODES, Diagnostic, NetcalcError, Related, Span, clipped, written
 from netcalc.limits import MAX_MESSAGE
 from netcalc.records import schema_id
 from netcalc.records.values import plain
@@ -52,12 +52,12 @@ class DiagnosticRecord(TypedDict):
     chain: list[RelatedRecord]
     """Blocks and repeats that led to the place, outermost first."""
     bindings: dict[str, Any]
-    """Arguments in force at the place."""
+    """Arguments in force at the place; the text of a value that takes over 1,000 characters, clipped."""
     hint: str | None
 
 
 class ErrorsRecord(TypedDict):
-    """All errors in the input."""
+    """Errors in the input; the last one (E003) tells if there are more than are listed."""
 
     schema: str
     netcalc: str
@@ -87,9 +87,14 @@ def _diagnostic(diagnostic: Diagnostic) -> DiagnosticRecord:
         "at": _span(diagnostic.span),
         "related": _related(diagnostic.related),
         "chain": _related(diagnostic.chain),
-        "bindings": plain(dict(diagnostic.bindings)),
+        "bindings": {name: _binding(value) for name, value in diagnostic.bindings.items()},
         "hint": None if diagnostic.hint is None else clipped(diagnostic.hint, MAX_MESSAGE),
     }
+
+
+def _binding(value: Any) -> Any:
+    text = written(value, length=MAX_MESSAGE + 1)
+    return plain(value) if len(text) <= MAX_MESSAGE else clipped(text, MAX_MESSAGE)
 
 
 def _related(facts: Iterable[Related]) -> list[RelatedRecord]:

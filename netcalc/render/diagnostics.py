@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from netcalc.diagnostics import Diagnostic, Related, Span, clipped, written
+from netcalc.diagnostics import Diagnostic, Related, Span, clipped, counted, written
 from netcalc.limits import MAX_MESSAGE, MAX_SHOWN_ERRORS
 from netcalc.render.escapes import clean
 from netcalc.render.text import PLAIN, Terminal, padded, width_of
@@ -22,10 +22,10 @@ def render_diagnostics(diagnostics: Sequence[Diagnostic], terminal: Terminal = P
     """Return the first diagnostics as text, and the number of the others and of all errors."""
     parts = [render_diagnostic(diagnostic, terminal) for diagnostic in diagnostics[:MAX_SHOWN_ERRORS]]
     if len(parts) < len(diagnostics):
-        parts.append(f"… and {len(diagnostics) - len(parts):,} more")
-    errors = sum(not diagnostic.is_warning for diagnostic in diagnostics)
-    if errors > 1:
-        parts.append(terminal.styled(f"{errors:,} errors", "error"))
+        parts.append(f"… and {counted(diagnostics[len(parts) :])} more")
+    errors = [diagnostic for diagnostic in diagnostics if not diagnostic.is_warning]
+    if len(errors) > 1:
+        parts.append(terminal.styled(f"{counted(errors)} errors", "error"))
     return "\n\n".join(parts)
 
 
@@ -43,7 +43,7 @@ def render_diagnostic(diagnostic: Diagnostic, terminal: Terminal = PLAIN) -> str
         lines += _snippet(span, margin, terminal, kind)
     notes = [*_placed(diagnostic.related), *_calls(diagnostic.chain)]
     if diagnostic.bindings:
-        bound = ", ".join(f"{name}={clipped(written(value), 60)}" for name, value in diagnostic.bindings.items())
+        bound = ", ".join(f"{name}={written(value, length=60)}" for name, value in diagnostic.bindings.items())
         notes.append(f"with {bound}")
     mark = terminal.styled(f"{margin} = ", "place")
     lines += (mark + _short(note) for note in notes)

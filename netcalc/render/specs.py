@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
@@ -79,7 +80,7 @@ def settings_data(spec: SpecReference) -> Table:
     """Dims and vars of a spec with all fields, for CSV."""
     fields = ("kind", "name", "type", "default", "expression", "limits", "about")
     rows = [
-        Row([kind, s.name, s.type, written(s.default), s.expression, s.limits, s.about])
+        Row([kind, s.name, s.type, written(s.default, length=sys.maxsize), s.expression, s.limits, s.about])
         for kind, settings in (("dim", spec.dims), ("var", spec.vars))
         for s in settings
     ]

@@ -84,7 +84,7 @@ def elaborate(
         output_names=tuple(outputs),
         training=training,
         dtype=ctx.dtype,
-        init=tuple(document.init.items()),
+        init=tuple((pattern, text, cursor["init"][pattern].span) for pattern, text in document.init.items()),
         about=document.about,
         source=document.source,
         dims={name: used[name] for name in used.dims},
@@ -103,7 +103,7 @@ def _check(elaboration: Elaboration, main: Body, *, is_default: bool) -> None:
     """
     problems = [*elaboration.patch_log.unmatched(elaboration.patches), *_shared_paths(main)]
     if is_default:
-        problems += islice(unmatched_entries(elaboration, main), MAX_ERRORS)
+        problems += islice(unmatched_entries(elaboration, main), MAX_ERRORS + 1)
     if problems:
         raise NetcalcError(problems)
 

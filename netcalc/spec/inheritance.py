@@ -102,7 +102,7 @@ def _check_names(parent: Cursor, child: Cursor) -> None:
         for name in new:
             if name in used:
                 continue
-            if len(problems) >= MAX_ERRORS:
+            if len(problems) > MAX_ERRORS:
                 break
             message = f"the extended spec has no {key[:-1]} {name!r}"
             if "layers" in child.data or "blocks" in child.data:

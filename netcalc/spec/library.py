@@ -89,7 +89,9 @@ def load_text(text: str, label: str = "<text>", folder: Path | None = None, max_
     return _assemble(parse_yaml(text, label), label, folder or Path(), _Way(max_size))
 
 
-def load_data(data: Mapping[str, Any], label: str = "<data>", folder: Path | None = None) -> Loaded:
+def load_data(
+    data: Mapping[str, Any], label: str = "<data>", folder: Path | None = None, max_size: int = MAX_SPEC_SIZE
+) -> Loaded:
     """Load a spec from Python data with the structure of a YAML spec.
 
     It is validated as a file is; diagnostics give the path in the data, such as ``layers[3].conv2d.out``.
@@ -98,13 +100,14 @@ def load_data(data: Mapping[str, Any], label: str = "<data>", folder: Path | Non
         data: mapping with string keys, of mappings, lists, tuples, strings, numbers, booleans and None.
         label: name of the document in diagnostics.
         folder: where the files that it extends and imports are looked up.
+        max_size: largest size in bytes of each of these files.
 
     Raises:
         NetcalcError: as :func:`load_document`.
     """
     from netcalc.spec.plain_data import read_data  # the commands read files only
 
-    return _assemble(read_data(data, label), label, folder or Path(), _Way(MAX_SPEC_SIZE))
+    return _assemble(read_data(data, label), label, folder or Path(), _Way(max_size))
 
 
 def find_block(name: str, *files: Loaded) -> Block | None:
@@ -167,9 +170,20 @@ def _read(path: Path, real: Path | None, way: _Way) -> Loaded:
     text = read_spec(path, label, way.max_size)
     if way.files and not looks_like_spec(text):  # no part of another file may be shown in a message
         raise NetcalcError(Diagnostic("E004", f"{path} is not a spec: it has no key 'netcalc'"))
-    loaded = _assemble(parse_yaml(text, label), label, path.parent, way._replace(files=(*way.files, real or path)))
+    way = way._replace(files=(*way.files, real or path))
+    try:
+        loaded = _assemble(parse_yaml(text, label), label, path.parent, way)
+    except NetcalcError as error:
+        if looks_like_spec(text):
+            raise
+        raise NetcalcError(_without_excerpt(d, label) for d in error.diagnostics) from None
     loaded.path = real
     return loaded
+
+
+def _without_excerpt(found: Diagnostic, label: str) -> Diagnostic:
+    """Return an error that shows no line of the file: it may be any file, named by mistake or by another user."""
+    return found._replace(span=found.span._replace(text="")) if found.span and found.span.file == label else found
 
 
 def _label(path: Path) -> str:

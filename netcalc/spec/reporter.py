@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from netcalc.diagnostics import Diagnostic, NetcalcError, Related, Span, TooLargeError
+from netcalc.diagnostics import Diagnostic, NetcalcError, Related, Span, TooLargeError, Unlisted
 from netcalc.limits import MAX_ERRORS, MAX_LINES
 from netcalc.spec.cursor import Cursor
 from netcalc.spec.scope import Poisoned
@@ -33,9 +33,8 @@ class Reporter:
             d._replace(chain=d.chain or chain, bindings=d.bindings or bindings or {}) for d in error.diagnostics
         )
         if len(self.diagnostics) > MAX_ERRORS:
-            message = f"over {MAX_ERRORS:,} errors; the rest of the spec is not checked"
-            last = Diagnostic("E003", message, self.diagnostics[-1].span)
-            raise TooLargeError([*_merged(self.diagnostics), last])
+            listed = list(_merged(self.diagnostics))[:MAX_ERRORS]
+            raise TooLargeError([*listed, Unlisted.after(self.diagnostics[-1])])
 
     def guard(self, work: Callable[..., _T], *args: Any) -> _T | None:
         """Return the result of ``work``; None if it raised an error, which is recorded."""

@@ -40,7 +40,7 @@ def unmet_by_settings(
             found = _unmet(requirement, settings, place_of, overridden)
         except NetcalcError as error:
             undefined += error.diagnostics
-            if len(undefined) >= MAX_ERRORS:
+            if len(undefined) > MAX_ERRORS:
                 break
         else:
             unmet += [found] if found is not None else []

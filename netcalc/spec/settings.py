@@ -32,6 +32,7 @@ class Settings(Mapping[str, Any]):
         self.circular: set[str] = set()  # names of circular definitions, which are reported once
         self.warnings: list[Diagnostic] = []
         self._former = _former_names(loaded)
+        self._noted: set[str] = set()  # former names that a warning tells
         self.dims = tuple(loaded.document.dims)
         self.vars = tuple(loaded.document.vars)
 
@@ -56,9 +57,9 @@ class Settings(Mapping[str, Any]):
     def _current(self, former: str) -> str:
         """Return the present name of a var that an expression calls by a former one, with a warning."""
         name = self._former[former]
-        warning = Diagnostic("W102", f"an expression uses {former!r}; the var is now called {name!r}")
-        if warning not in self.warnings:
-            self.warnings.append(warning)
+        if former not in self._noted:
+            self._noted.add(former)
+            self.warnings.append(Diagnostic("W102", f"an expression uses {former!r}; the var is now called {name!r}"))
         return name
 
     def is_overridden(self, name: str) -> bool:
@@ -169,7 +170,7 @@ def resolve_settings(loaded: Loaded, overrides: Mapping[str, Any], symbolic: Col
         except NetcalcError as error:
             # the default of a var may follow from values that do not meet the requirements
             errors += error.diagnostics if not unmet or settings.is_overridden(name) else ()
-            if len(errors) >= MAX_ERRORS:
+            if len(errors) > MAX_ERRORS:
                 break
     if errors or unmet or undefined:
         raise NetcalcError([*unmet, *errors, *undefined])

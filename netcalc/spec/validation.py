@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from netcalc.diagnostics import Diagnostic, NetcalcError, clipped, did_you_mean, written
+from netcalc.diagnostics import Diagnostic, NetcalcError, Unlisted, did_you_mean, written
 from netcalc.limits import MAX_ERRORS
 from netcalc.spec.cursor import Cursor, Path
 from netcalc.spec.document import Document
@@ -85,8 +85,7 @@ def diagnose(error: ValidationError, cursor: Cursor, model: type[BaseModel], nou
         and not (diagnostic.code == "E105" and f"did you mean {str(place[-1])!r}?" in suggestions)
     ]
     if error.error_count() > MAX_ERRORS:
-        message = f"over {MAX_ERRORS:,} errors; the rest of the spec is not checked"
-        errors.append(Diagnostic("E003", message, errors[-1].span if errors else cursor.span))
+        errors.append(Unlisted.after(errors[-1]))
     return errors
 
 
@@ -118,7 +117,7 @@ def _diagnostic(
         return Diagnostic("E105", f"the {noun} {name!r} is missing", at.key_span)
     message = _MESSAGES.get(item["type"]) or item["msg"].removeprefix("Value error, ").removeprefix("Input ")
     shown = at.data if isinstance(at.data, (str, int, float, bool, list)) else None
-    got = "" if shown is None or ", not " in message else f", not {clipped(written(shown, quoted=True), _SHOWN)}"
+    got = "" if shown is None or ", not " in message else f", not {written(shown, quoted=True, length=_SHOWN)}"
     owner = ".".join(map(str, loc)) or name
     subject = f"{noun} {owner!r}" if owner else noun.removesuffix(" attribute")  # a rule about several attributes
     return Diagnostic("E104", f"{subject}: {message}{got}", at.span)

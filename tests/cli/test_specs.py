@@ -69,6 +69,40 @@ def test_yaml_is_the_file(netcalc: Callable[..., CommandResult]) -> None:
     assert "name it" in ran.err
 
 
+@pytest.mark.parametrize(
+    ("name", "code"),
+    [
+        ("no_such.yaml", "E004"),
+        ("no/such.yml", "E004"),
+        ("folder.d", "E004"),
+        ("./folder.d", "E004"),
+        ("no/such", "E502"),
+    ],
+)
+def test_a_file_that_cannot_be_read(
+    name: str, code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, netcalc: Callable[..., CommandResult]
+) -> None:
+    (tmp_path / "folder.d").mkdir()
+    monkeypatch.chdir(tmp_path)
+    result = netcalc("specs", name)
+    assert result.code == 2
+    assert result.err.startswith(f"error[{code}]: ")
+
+
+def test_a_page_of_a_path_without_a_suffix(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, netcalc: Callable[..., CommandResult]
+) -> None:
+    (tmp_path / "net").write_text("netcalc: 1\ninputs: {x: [1, 2]}\nlayers: [{linear: 1}]\n")
+    monkeypatch.chdir(tmp_path)
+    assert "parameters  3" in netcalc("specs", "./net").out
+
+
+def test_init_names_the_file_that_cannot_be_written(tmp_path: Path, netcalc: Callable[..., CommandResult]) -> None:
+    file = tmp_path / "nothing" / "net.yaml"
+    result = netcalc("init", str(file))
+    assert (result.code, result.err.splitlines()[0][:50]) == (2, f"error[E502]: {file} cannot be written"[:50])
+
+
 def test_a_name_is_also_a_word(netcalc: Callable[..., CommandResult]) -> None:
     found = [spec["name"] for spec in json.loads(netcalc("specs", "--search", "bert-base", "-f", "json").out)["specs"]]
     assert {"bert-base", "bert-base-cased"} <= set(found)

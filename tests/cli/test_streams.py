@@ -206,3 +206,21 @@ def test_completion_in_a_home_that_cannot_be_written(
         monkeypatch.setenv(name, str(tmp_path / "file"))
     assert main(["--install-completion", "bash"]) == 2
     assert capsys.readouterr().err.startswith("error[E502]: --install-completion: ")
+
+
+@pytest.mark.parametrize("encoding", ["gbk", "big5", "cp1252", "latin-1", "ascii", "utf-16", "cp500", "utf-8"])
+def test_json_is_valid_in_every_encoding(encoding: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    name = "\xe9\xf1 שלום 中 \U0001f600"  # of one byte, of other scripts, and beyond 16 bits
+    spec = tmp_path / "spec.yaml"
+    text = f"netcalc: 1\nname: {name!r}\ninputs: {{x: [1, 8]}}\nlayers: [{{OP: 4}}]\n"
+    for operation, code in (("linear", 0), ("\xf1\U0001f600", 2)):
+        spec.write_text(text.replace("OP", operation), encoding="utf-8")
+        written = io.BytesIO()
+        monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written, encoding=encoding))
+        assert main(["summary", str(spec), "--format", "json"]) == code
+        output = written.getvalue()
+        record = json.loads(output.decode("utf-16") if encoding == "utf-16" else output.decode("utf-8"))
+        assert record["spec"] == name if code == 0 else operation in record["errors"][0]["message"]
+        if encoding in ("gbk", "big5"):
+            assert output.isascii()
+        written.truncate(0)

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+import netcalc
 from netcalc.diagnostics import NetcalcError
 from netcalc.inits import parse_init
 from netcalc.numerics.initializers import Initializers, draw, generator
@@ -114,6 +115,18 @@ def test_malformed_options(option: str, message: str) -> None:
         Initializers.of(program(TIED), option)
     assert message in str(caught.value)
     assert f"--init {option}" in str(caught.value)
+
+
+def test_an_initialiser_that_does_not_fit_is_reported_at_its_place() -> None:
+    spec = "netcalc: 1\ninputs: {x: [1, 8]}\ninit: {'*.weight': orthogonal}\nlayers: [{linear: 4}, {layer_norm: {}}]\n"
+    network = netcalc.loads(spec)
+    for work in (network.run, network.compile, network.verify):
+        with pytest.raises(NetcalcError) as caught:
+            work()
+        (found,) = caught.value.diagnostics
+        assert found.code == "E104"
+        assert "layer_norm.weight" in found.message
+        assert str(found.span) == "<text>:3:20"
 
 
 def test_all_malformed_options_are_reported() -> None:

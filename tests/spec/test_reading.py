@@ -257,3 +257,40 @@ def test_a_name_of_a_file_and_of_a_shipped_spec_is_noted(tmp_path: Path, monkeyp
     assert "the shipped spec is used" in found.message
     assert netcalc.load("./mlp").params == 3
     assert netcalc.load("./mlp").warnings == ()
+
+
+def test_the_size_of_a_spec_is_limited_in_every_function(tmp_path: Path) -> None:
+    spec = tmp_path / "spec.yaml"
+    spec.write_text(HEAD + "inputs: {x: [1, 2]}\nlayers: [{linear: 1}]\n")
+    child = {"netcalc": 1, "extends": str(spec)}
+    for load in (
+        lambda size: netcalc.load(spec, max_spec_size=size),
+        lambda size: netcalc.describe(spec, max_spec_size=size),
+        lambda size: netcalc.compare(netcalc.load("mlp"), spec, max_spec_size=size),
+        lambda size: netcalc.load_data(child, max_spec_size=size),
+    ):
+        load(1000)
+        with pytest.raises(NetcalcError, match="E003: the spec has over 20 bytes"):
+            load(20)
+
+
+@pytest.mark.parametrize(
+    "text", ["root:x:0:0\n  foo: [\n", "root:x:0:0\n", "root: 1\n", "root: 1\nroot: 2\n", "[root", "{"]
+)
+def test_no_line_is_shown_of_a_file_that_is_no_spec(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_text(text)
+    with pytest.raises(NetcalcError) as caught:
+        load_document(str(path))
+    (found,) = caught.value.diagnostics
+    assert found.span is not None
+    assert (found.span.file, found.span.text) == (str(path), "")
+    assert found.span.line
+    with pytest.raises(NetcalcError) as caught:  # a text that is given is no file of someone else
+        load_text(text)
+    assert caught.value.diagnostics[0].span is not None
+    assert caught.value.diagnostics[0].span.text == text.splitlines()[caught.value.diagnostics[0].span.line - 1]
+    path.write_text("netcalc: 1\n" + text)
+    with pytest.raises(NetcalcError) as caught:
+        load_document(str(path))
+    assert any(found.span is not None and found.span.text for found in caught.value.diagnostics)

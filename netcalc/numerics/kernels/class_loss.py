@@ -50,7 +50,7 @@ def _at_class(op: CrossEntropy | NLLLoss, x: Array, target: Array, weight: Array
 def _by_probability(op: CrossEntropy, x: Array, target: Array, weight: Array | None) -> Array:
     """Return the loss of log-probabilities ``x`` for target probabilities."""
     if op.label_smoothing:
-        target = target * (1 - op.label_smoothing) + op.label_smoothing / x.shape[class_axis(x.ndim)]
+        target = wide(target) * (1 - op.label_smoothing) + op.label_smoothing / x.shape[class_axis(x.ndim)]
     losses = -_sum_over_classes(x * target, weight)
     return reduced(op, losses, losses.size)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from netcalc.verification.references import Array, Attributes, Expected, reference
+from netcalc.verification.references import Array, Attributes, Expected, Value, reference
 from netcalc.verification.references._elementwise import FORMULAS, Formula, float_functions, normal_cdf, sigmoid
 
 
@@ -56,10 +56,10 @@ _FORMULAS: dict[str, Formula] = {
     "sigmoid": lambda op, x: sigmoid(x),
     "logsigmoid": lambda op, x: -np.logaddexp(0, -x),
     "tanh": lambda op, x: np.sinh(x) / np.cosh(x) if abs(x) < 20 else np.sign(x),
-    "tanhshrink": lambda op, x: x - np.tanh(x),
+    "tanhshrink": lambda op, x: Value(x - np.tanh(x), abs(x)),
     "hardshrink": lambda op, x: 0.0 if -op.lambd <= x <= op.lambd else x,
     "softshrink": lambda op, x: x - _limited(x, -op.lambd, op.lambd),
-    "threshold": lambda op, x: x if x > op.threshold else op.value,
+    "threshold": lambda op, x: op.value if x <= op.threshold else x,
     "softplus": _softplus,
     "softsign": lambda op, x: x / (1 + abs(x)),
 }

@@ -49,6 +49,8 @@ def variadic(op: Attributes, *inputs: Array | None) -> Expected:
 
     def at(index: Shape) -> Any:
         values = [converted(value, dtype) for value in _operands(op, arrays, index)]
+        if op.name == "add" and all(x.dtype.name == "bool" for x in arrays):  # their sum is "or", before the number
+            values = [converted(any(values[: len(arrays)]), dtype), *values[len(arrays) :]]
         found = _VARIADIC[op.name](values)
         return Value(found, sum(map(abs, values))) if "float" in dtype else converted(found, dtype)
 

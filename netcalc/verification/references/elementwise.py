@@ -45,7 +45,7 @@ _EXACT = {
 @reference(*_EXACT)
 def exact(op: Attributes, x: Array) -> Expected:
     dtype = "int64" if op.name == "square" and x.dtype.name == "bool" else x.dtype.name
-    return Expected(x.shape, dtype, lambda index: _EXACT[op.name](x[index].item()))
+    return Expected(x.shape, dtype, lambda index: converted(_EXACT[op.name](x[index].item()), dtype))
 
 
 @reference("clamp")

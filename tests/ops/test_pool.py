@@ -67,6 +67,21 @@ def test_indices_point_at_the_maximum() -> None:
     np.testing.assert_array_equal(flat.reshape(y.shape), y)
 
 
+def test_indices_of_nan_are_those_of_torch() -> None:
+    x = np.arange(36, dtype=np.float32).reshape(1, 1, 6, 6)
+    x[0, 0, 1, 1] = x[0, 0, 2, 2] = np.nan
+    y, found = execute("max_pool2d", {"kernel": 3, "return_indices": True}, x).outputs
+    np.testing.assert_array_equal(y, [[[[np.nan, 17], [32, 35]]]])
+    np.testing.assert_array_equal(found, [[[[14, 17], [32, 35]]]])
+
+
+def test_indices_of_windows_of_padding_are_those_of_torch() -> None:
+    attrs = {"kernel": [1, 4, 2], "padding": [0, 2, 1], "dilation": 3, "return_indices": True}
+    y, found = execute("max_pool3d", attrs, np.zeros((1, 1, 1, 6, 2), np.float32)).outputs
+    np.testing.assert_array_equal(y, np.full((1, 1, 1, 1, 1), -np.inf))
+    np.testing.assert_array_equal(found, np.full((1, 1, 1, 1, 1), 4))
+
+
 @pytest.mark.parametrize("value", [np.nan, -np.inf])
 def test_the_maximum_of_non_finite_values(value: float) -> None:
     x = np.full((1, 1, 5), value, "float32")

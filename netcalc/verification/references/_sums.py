@@ -74,4 +74,5 @@ def standardised(element: Any, among: Any, eps: float, weight: Any = None, bias:
     spread = mean((elements - middle) ** 2)
     factor = float(np.float64(1) / np.sqrt(spread + eps)) * (1.0 if weight is None else float(weight))
     shift = 0.0 if bias is None else float(bias)
-    return Value((own - middle) * factor + shift, (abs(own) + abs(middle)) * abs(factor) + abs(shift))
+    magnitude = (abs(own) + mean(np.abs(elements))) * abs(factor) + abs(shift)
+    return Value((own - middle) * factor + shift, magnitude)

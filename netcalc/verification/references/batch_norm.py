@@ -63,7 +63,9 @@ def running(
         return [x[:, channel]] if op.name == "batch_norm" else list(x[:, channel])
 
     def middle(index: Shape) -> Value:
-        return moved(running_mean[index], mean([mean(part) for part in samples(index[0])]))
+        parts = samples(index[0])
+        value, magnitude = moved(running_mean[index], mean([mean(part) for part in parts]))
+        return Value(value, magnitude + share * mean([mean(np.abs(double(part))) for part in parts]))
 
     def spread(index: Shape) -> Value:
         every = [total((double(part) - mean(part)) ** 2).value / (part.size - 1) for part in samples(index[0])]

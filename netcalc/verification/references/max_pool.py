@@ -21,12 +21,18 @@ def max_pool(op: Attributes, x: Array) -> Expected | tuple[Expected, ...]:
 
     def first_largest(index: Shape) -> tuple[float, int]:
         plane = x[index[: len(lead)]]
-        best, found = -math.inf, -1
         corner = [place[i] for place, i in zip(places, index[len(lead) :], strict=True)]
-        for position in positions(corner, op.kernel, op.dilation):
-            if inside(position, sizes) and (found < 0 or not float(plane[position]) <= best):
-                best, found = float(plane[position]), _flat(position, sizes)
-        return best, found
+        within = [one for one in positions(corner, op.kernel, op.dilation) if inside(one, sizes)]
+        if not within:  # dilation steps over the input; torch's index is that of the first position past the padding
+            return -math.inf, _flat(
+                tuple(c if c >= 0 else c % d for c, d in zip(corner, op.dilation, strict=True)), sizes
+            )
+        best, found = float(plane[within[0]]), within[0]
+        for position in within[1:]:
+            value = float(plane[position])
+            if value > best or math.isnan(value):
+                best, found = value, position
+        return best, _flat(found, sizes)
 
     y = Expected(shape, x.dtype.name, lambda index: first_largest(index)[0])
     return (y, Expected(shape, "int64", lambda index: first_largest(index)[1])) if op.return_indices else y

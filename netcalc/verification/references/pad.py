@@ -25,15 +25,14 @@ def pad(op: Attributes, x: Array) -> Expected:
 
 def _sources(mode: str, size: int, before: int, after: int) -> list[int | None]:
     """Return the position that each element of a padded axis is taken from; None for the value of the padding."""
-    kept = list(range(max(-before, 0), size - max(-after, 0)))
-    left, right = max(before, 0), max(after, 0)
+    if mode == "circular":  # what is cropped does not come back at the other end
+        kept = list(range(max(-before, 0), size - max(-after, 0)))
+        return [*kept[len(kept) - max(before, 0) :], *kept, *kept[: max(after, 0)]]
+    places = range(-before, size + after)
     match mode:
         case "reflect":
-            added = list(range(left, 0, -1)), list(range(size - 2, size - 2 - right, -1))
+            return [size - 1 - abs(size - 1 - abs(place)) for place in places]
         case "replicate":
-            added = [0] * left, [size - 1] * right
-        case "circular":
-            added = kept[len(kept) - left :], kept[:right]
+            return [min(max(place, 0), size - 1) for place in places]
         case _:
-            return [*[None] * left, *kept, *[None] * right]
-    return [*added[0], *kept, *added[1]]
+            return [place if 0 <= place < size else None for place in places]

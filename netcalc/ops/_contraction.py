@@ -1,4 +1,4 @@
-"""Einsum equations: parsing, and the sequence of pairwise contractions; used by the rules and by the kernel."""
+"""Einsum equations: parsing, and the sequence of pairwise contractions."""
 
 from __future__ import annotations
 

@@ -75,8 +75,8 @@ def div(op: Div, run: Run, *arrays: Array | None) -> Array:
 def power(op: Pow, run: Run, *arrays: Array | None) -> Array:
     x, y, dtype = alike(*operands(op, arrays))
     result: Array
-    if op.multiplications is not None:
-        result = reduce(np.multiply, [x] * (op.multiplications + 1))
+    if op.value in (2, 3) and not op.reverse:
+        result = reduce(np.multiply, [x] * int(op.value))
     elif x.dtype.kind == "f":
         result = np.power(x, y)
     else:

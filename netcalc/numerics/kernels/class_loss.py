@@ -9,7 +9,7 @@ from netcalc.numerics.kernels import Array, Run, kernel, like, wide
 from netcalc.numerics.kernels._elementwise import select
 from netcalc.numerics.kernels.loss import reduced
 from netcalc.numerics.kernels.softmax import log_softmax_along
-from netcalc.ops.class_loss import CrossEntropy, NLLLoss, class_axis
+from netcalc.ops.class_loss import CrossEntropy, NLLLoss
 
 
 @kernel("nll_loss")
@@ -19,14 +19,19 @@ def nll_loss(op: NLLLoss, run: Run, x: Array, target: Array, weight: Array | Non
 
 @kernel("cross_entropy")
 def cross_entropy(op: CrossEntropy, run: Run, x: Array, target: Array, weight: Array | None = None) -> Array:
-    inner = log_softmax_along(wide(x), class_axis(x.ndim))
+    inner = log_softmax_along(wide(x), _class_axis(x))
     measure = _at_class if target.dtype.kind in "iu" else _by_probability
     return measure(op, inner, target, weight).astype(x.dtype, copy=False)
 
 
+def _class_axis(x: Array) -> int:
+    """Return the axis of classes: 1, or 0 for a single sample."""
+    return 1 if x.ndim > 1 else 0
+
+
 def _at_class(op: CrossEntropy | NLLLoss, x: Array, target: Array, weight: Array | None) -> Array:
     """Return the loss of log-probabilities ``x`` for target classes."""
-    axis = class_axis(x.ndim)
+    axis = _class_axis(x)
     kept = target != op.ignore_index
     classes = select(kept, target, np.zeros_like(target)).astype(np.intp)
     wrong = np.asarray(classes)[(np.asarray(classes) < 0) | (np.asarray(classes) >= x.shape[axis])]
@@ -50,13 +55,13 @@ def _at_class(op: CrossEntropy | NLLLoss, x: Array, target: Array, weight: Array
 def _by_probability(op: CrossEntropy, x: Array, target: Array, weight: Array | None) -> Array:
     """Return the loss of log-probabilities ``x`` for target probabilities."""
     if op.label_smoothing:
-        target = wide(target) * (1 - op.label_smoothing) + op.label_smoothing / x.shape[class_axis(x.ndim)]
+        target = wide(target) * (1 - op.label_smoothing) + op.label_smoothing / x.shape[_class_axis(x)]
     losses = -_sum_over_classes(x * target, weight)
     return reduced(op, losses, losses.size)
 
 
 def _sum_over_classes(x: Array, weight: Array | None) -> Array:
-    axis = class_axis(x.ndim)
+    axis = _class_axis(x)
     if weight is not None:
         x = x * weight.reshape(-1, *(1,) * (x.ndim - axis - 1))
     total: Array = np.add.reduce(x, axis=axis)

@@ -47,9 +47,14 @@ def affine(x: Array, weight: Array | None, bias: Array | None) -> Array:
     return x if bias is None else x + bias
 
 
+def _trailing(op: LayerNorm | RMSNorm) -> tuple[int, ...]:
+    """Return the axes that are normalised together."""
+    return tuple(range(-(len(op.normalized_shape or ()) or op.axes or 1), 0))
+
+
 @kernel("layer_norm")
 def layer_norm(op: LayerNorm, run: Run, x: Array, *, weight: Array | None = None, bias: Array | None = None) -> Array:
-    y = standardised(wide(x), tuple(range(-op.count, 0)), op.eps)
+    y = standardised(wide(x), _trailing(op), op.eps)
     return affine(y, weight, bias).astype(x.dtype, copy=False)
 
 
@@ -57,7 +62,7 @@ def layer_norm(op: LayerNorm, run: Run, x: Array, *, weight: Array | None = None
 def rms_norm(op: RMSNorm, run: Run, x: Array, *, weight: Array | None = None) -> Array:
     inner = wide(x)
     eps = float(np.finfo(inner.dtype).eps) if op.eps is None else op.eps
-    y = inner * reciprocal_root(mean(inner * inner, tuple(range(-op.count, 0))), eps)
+    y = inner * reciprocal_root(mean(inner * inner, _trailing(op)), eps)
     if weight is not None and op.offset:
         weight = wide(weight) + op.offset
     return affine(y, weight, None).astype(x.dtype, copy=False)

@@ -95,13 +95,14 @@ def _distances(op: T5PositionBias | AlibiBias, query: Array, key: Array | None) 
 def _buckets(op: T5PositionBias, offsets: Array) -> Array:
     """Return the bucket of each offset of a key from its query."""
     buckets = op.num_buckets // 2 if op.bidirectional else op.num_buckets
+    exact = buckets // 2  # the other half is logarithmic
     later = np.where(offsets > 0, buckets, 0) if op.bidirectional else 0
     distance = np.abs(offsets) if op.bidirectional else np.maximum(-offsets, 0)
     # in float32, so that distances at the edge of a bucket are rounded as in the reference implementation
-    ratio = np.maximum(distance, op.exact).astype(np.float32) / np.float32(op.exact)
-    steps = np.log(ratio) / np.float32(math.log(op.max_distance / op.exact)) * np.float32(buckets - op.exact)
-    far = np.minimum(op.exact + steps.astype(np.int64), buckets - 1)
-    return np.where(distance < op.exact, distance, far) + later
+    ratio = np.maximum(distance, exact).astype(np.float32) / np.float32(exact)
+    steps = np.log(ratio) / np.float32(math.log(op.max_distance / exact)) * np.float32(buckets - exact)
+    far = np.minimum(exact + steps.astype(np.int64), buckets - 1)
+    return np.where(distance < exact, distance, far) + later
 
 
 def _slopes(heads: int, max_bias: float) -> list[float]:

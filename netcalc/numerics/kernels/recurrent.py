@@ -75,8 +75,9 @@ def layers(op: Layers, run: Run, *inputs: Array | None, **weights: Array) -> tup
         x = x.swapaxes(0, 1)
     steps, batch, _ = x.shape
     valid = _valid(given["lengths"], steps) if "lengths" in given else None
-    rows = op.layers * op.directions
-    sizes = {"h": (rows, batch, op.handed_on), "c": (rows, batch, op.hidden)}
+    suffixes = ("", "_reverse") if op.bidirectional else ("",)
+    rows = op.layers * len(suffixes)
+    sizes = {"h": (rows, batch, weights["weight_hh_l0"].shape[1]), "c": (rows, batch, op.hidden)}
     states = tuple(s.reshape(rows, batch, -1) for s in _initial(op, x, given, **sizes))
 
     finals: list[States] = []
@@ -84,9 +85,10 @@ def layers(op: Layers, run: Run, *inputs: Array | None, **weights: Array) -> tup
         if layer and run.training and op.dropout:
             (x,) = apply(Dropout(p=op.dropout), run, (x,), {})
         outputs = []
-        for direction, suffix in enumerate((f"_l{layer}", f"_l{layer}_reverse")[: op.directions]):
-            start = tuple(s[layer * op.directions + direction] for s in states)
-            output, final = _sequence(op, x, start, weights, suffix, valid, range(steps)[:: -1 if direction else 1])
+        for direction, suffix in enumerate(suffixes):
+            start = tuple(s[layer * len(suffixes) + direction] for s in states)
+            order = range(steps)[:: -1 if direction else 1]
+            output, final = _sequence(op, x, start, weights, f"_l{layer}{suffix}", valid, order)
             outputs.append(output)
             finals.append(final)
         x = like(x, np.concatenate(outputs, axis=-1))
@@ -113,7 +115,7 @@ def _sequence(
 ) -> tuple[Array, States]:
     """Run one layer in one direction; return the output at every time step, and the last states."""
     products = _affine(x, weights[f"weight_ih{suffix}"], weights.get(f"bias_ih{suffix}"))
-    output = like(x, np.zeros((*x.shape[:-1], op.handed_on), products.dtype))
+    output = like(x, np.zeros((*x.shape[:-1], states[0].shape[-1]), products.dtype))
     for t in order:
         after = _step(op, products[t], states, weights, suffix)
         if valid is None:

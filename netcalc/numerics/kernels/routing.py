@@ -65,7 +65,8 @@ def experts(op: Experts, run: Run, x: Array, weights: Array, indices: Array, **p
     share = wide(weights).reshape(*pairs, 1)
     tokens = wide(x).reshape(*pairs[:2], 1, d)
     tokens = tokens * share if op.weights_on == "input" else np.broadcast_to(tokens, (*chosen.shape, d), subok=True)
-    mlp = _within_capacity if op.limited else _every_pair
+    unlimited = op.capacity is None and op.capacity_factor is None
+    mlp = _every_pair if unlimited else _within_capacity
     y = mlp(op, run, tokens, chosen, {name: wide(param) for name, param in params.items()})
     if op.weights_on == "output":
         y = y * share

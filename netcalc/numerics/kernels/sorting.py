@@ -8,18 +8,23 @@ from typing import Any
 import numpy as np
 
 from netcalc.numerics.kernels import Array, Run, kernel, like, wide
-from netcalc.ops.sorting import Sort, Topk, selection
+from netcalc.ops.sorting import Sort, Topk
 
 
 def ranking(run: Run, x: Array, k: int, *, axis: int = -1, largest: bool = True) -> Array:
-    """Return the indices of the first k sorted elements along an axis, equal ones by index; count the comparisons."""
+    """Return the indices of the first k sorted elements along an axis, equal ones by index; count the comparisons.
+
+    The count is that of a tournament: all but one element lose once, and each next element is the best of those that
+    lost to the one before, of which there are ⌈log₂ n⌉.
+    """
     keys = np.asarray(wide(x))
     n = keys.shape[axis]
     if largest:  # reversed, so that a stable ascending sort, read backwards, keeps equal elements in order
         order = n - 1 - np.flip(np.argsort(np.flip(keys, axis), axis=axis, kind="stable"), axis)
     else:
         order = np.argsort(keys, axis=axis, kind="stable")
-    run.note("compare", keys.size // n * selection(n, k))
+    rounds = max(n - 1, 0).bit_length()
+    run.note("compare", keys.size // n * (n - 1 + (k - 1) * (rounds - 1)))
     return np.take(order, range(k), axis=axis)
 
 

@@ -92,7 +92,7 @@ MAX_WORK = Limit(
 )
 MAX_LINES = Limit(50_000, "lines that are elaborated one by one, iterations that cannot be folded included", "E003")
 MAX_ROWS = Limit(
-    100_000,
+    40_000,
     "rows of a report: lines of the expanded network, equal iterations once; 16 tensors count as a line",
     "E003",
 )

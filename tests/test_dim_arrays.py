@@ -123,8 +123,15 @@ def test_sizes_that_are_multiples() -> None:
     dim = symbol("h", default=64, multiple=32) * 3
     assert isinstance(dim, Poly)
     assert dim.at({"h": np.array([32, 96], "uint8")}).tolist() == [96, 288]
-    with pytest.raises(ValueError, match="h should be a multiple of 32, not 33"):
-        dim.at({"h": np.array([32, 33])})
+    for size in (33, np.array([32, 33])):
+        with pytest.raises(NetcalcError, match="E502: h should be a multiple of 32, not 33"):
+            dim.at({"h": size})
+
+
+@pytest.mark.parametrize("sizes", [{}, {"w": 3}, {"w": np.array([3])}])
+def test_a_size_that_is_not_given_and_has_no_default(sizes: dict[str, Any]) -> None:
+    with pytest.raises(NetcalcError, match="E404: the size of 'h' is not known"):
+        (symbol("h") * symbol("w")).at(sizes)  # type: ignore[union-attr]
 
 
 def test_numbers_of_numpy_are_numbers() -> None:

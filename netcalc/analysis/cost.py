@@ -71,6 +71,7 @@ class Analysis:
         self.convention = convention
         self._node_costs: dict[int, Cost] = {}
         self._body_costs: dict[int, Cost] = {}
+        self._shared_costs: dict[int, Cost] = {}  # of nodes whose weights are counted before
         self._uncounted: dict[str, None] = {}
         self._context = Context(training=program.training, dtype=program.dtype)
 
@@ -131,7 +132,7 @@ class Analysis:
             return tuple(rule(self._context, node.input_types, node.output_types))
         except UndecidedError as error:
             hint = "leave out --symbolic for the sizes of the operation"
-            raise NetcalcError(Diagnostic("E404", f"{node.op.name}: {error}", node.span, hint=hint)) from None
+            raise NetcalcError(Diagnostic("E404", f"{node.op.name}: {error.message}", node.span, hint=hint)) from None
 
     # -- costs ------------------------------------------------------------------------------------
 
@@ -168,8 +169,11 @@ class Analysis:
 
     def _instance(self, node: Node, shared: bool) -> Cost:
         """Return the cost of an operation, or of one iteration of a call."""
-        cost = self.node(node) if isinstance(node, OpNode) else self._body(node.body)
-        return cost.with_tied_weights() if shared else cost
+        if not shared:
+            return self.node(node) if isinstance(node, OpNode) else self._body(node.body)
+        if id(node) not in self._shared_costs:
+            self._shared_costs[id(node)] = self._instance(node, shared=False).with_tied_weights()
+        return self._shared_costs[id(node)]
 
     # -- rows -------------------------------------------------------------------------------------
 
@@ -181,7 +185,7 @@ class Analysis:
                 yield from self._leaves(found.node.body, place.inside(found), repeat * found.times, unroll)
 
     def _leaf(self, node: OpNode, place: _Place, repeat: int) -> Row:
-        compute_cost = cache(partial(self._instance, node, place.shared))
+        compute_cost = partial(self._instance, node, place.shared)
         path, title = join(place.path, node.name), join(place.title, node.name)
         inputs = _used_inputs(node)
         return Row(
@@ -201,7 +205,7 @@ class Analysis:
         assert isinstance(node, CallNode)
         children = self._tree(node.body, place, unroll)
         inputs, op = _used_inputs(node), node.body.block
-        compute_cost: Callable[[], Cost] = cache(partial(self._instance, node, place.shared))
+        compute_cost: Callable[[], Cost] = partial(self._instance, node, place.shared)
         leaf: Node | None = node
         # a repeated operation is a single line
         if len(children) == 1 and children[0].path == place.path:

@@ -20,6 +20,7 @@ from netcalc.analysis.walk import Instance
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.dtypes import FLOATS
 from netcalc.ir import CallNode, Program
+from netcalc.limits import MAX_SIZE_BITS
 from netcalc.opdef import AxisReach, Merged, Window
 from netcalc.tensor_type import TensorType
 
@@ -181,6 +182,8 @@ def _composed(along: Extent, window: Window) -> Traced:
     last = ((i * moved + window.last) // window.divisor for i in range(turns))
     step = along.step * (turns * moved // window.divisor) // period
     low, high = tuple(along.bounds(at)[0] for at in first), tuple(along.bounds(at)[1] for at in last)
+    if max(map(abs, (*low, *high, step))).bit_length() > MAX_SIZE_BITS:
+        return "unknown"
     return Extent(window.axis, low, high, step)
 
 

@@ -145,7 +145,7 @@ def _report_diagnostics(diagnostics: Sequence[Diagnostic], arguments: Sequence[s
         from netcalc.records.errors import errors_record
         from netcalc.render.escapes import json_text
 
-        text = json.dumps(errors_record(diagnostics), indent=2, ensure_ascii=not in_utf8(sys.stdout))
+        text = json.dumps(errors_record(diagnostics), indent=2, ensure_ascii=not in_utf8(sys.stdout), allow_nan=False)
 
         try:
             write(map(json_text, text.split("\n")))

@@ -29,9 +29,9 @@ def value_at_arrays(dim: Symbolic, sizes: Mapping[str, Any]) -> Any:
     (the element type object) otherwise.  The result is a Python integer if all sizes that occur are numbers.
 
     Raises:
-        NetcalcError: E502 a size that is neither an integer nor an array of integers.
+        NetcalcError: E502 a size that is neither an integer nor an array of integers, or no multiple of the number of
+            which it should be one.
         UndecidedError: a size is missing and has no default.
-        ValueError: a size is no multiple of the number of which it should be one.
         ZeroDivisionError: a divisor is zero.
     """
     symbols = dim.symbols()
@@ -82,7 +82,7 @@ def _parts(symbol: Symbol, array: Any) -> Any:
         return array
     wrong = array % symbol.multiple != 0
     if wrong.any():
-        raise ValueError(f"{symbol.name} {symbol.refusal(int(array[wrong][0]))}")
+        raise NetcalcError(Diagnostic("E502", f"{symbol.name} {symbol.refusal(int(array[wrong][0]))}"))
     return array // symbol.multiple
 
 

@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple, Protocol, TypeAlias
 
-from netcalc.diagnostics import written
+from netcalc.diagnostics import Diagnostic, NetcalcError, written
 from netcalc.dims import intervals
 from netcalc.dims.intervals import Interval
 
 __all__ = ["Atom", "Call", "CeilLog2", "Operand", "Symbol", "Symbolic", "UndecidedError", "bounds_of", "value_at"]
 
 
-class UndecidedError(Exception):
-    """A rule needs the value of a size, or an order between sizes, that neither their form nor their defaults give."""
+class UndecidedError(NetcalcError):
+    """The value of a size, or an order between sizes, that neither their form nor their defaults give (E404)."""
+
+    def __init__(self, problem: str | Iterable[Diagnostic]) -> None:
+        super().__init__(Diagnostic("E404", problem) if isinstance(problem, str) else problem)
+
+    @property
+    def message(self) -> str:
+        """The problem in words, without its code."""
+        return self.diagnostics[0].message
 
 
 class Symbolic(Protocol):
@@ -65,13 +73,13 @@ class Symbol(NamedTuple):
 
         Raises:
             UndecidedError: there is neither a value nor a default.
-            ValueError: the value is no multiple of ``multiple``.
+            NetcalcError: E502 the value is no multiple of ``multiple``.
         """
         value = sizes.get(self.name, self.default)
         if value is None:
             raise UndecidedError(f"the size of {self.name!r} is not known")
         if value % self.multiple:
-            raise ValueError(f"{self.name} {self.refusal(value)}")
+            raise NetcalcError(Diagnostic("E502", f"{self.name} {self.refusal(value)}"))
         return value // self.multiple
 
     def symbols(self) -> set[Symbol]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from netcalc.dims.atoms import Operand
 from netcalc.dims.bounds import bounds_of_terms
@@ -11,12 +11,15 @@ from netcalc.dims.terms import single_calls, terms_of, total
 __all__ = ["reduced"]
 
 
-def reduced(function: str, operands: Iterable[Operand]) -> tuple[Operand, ...]:
+def reduced(function: str, operands: Collection[Operand]) -> tuple[Operand, ...]:
     """Return the operands that decide the ``min`` or ``max`` of ``operands``, sorted by their text.
 
     Operands that are the same function of others are replaced by these. An operand is left out if another one is at
     most as large (``min``) or at least as large (``max``) at all sizes.
     """
+    numbers = [one for one in operands if isinstance(one, int)]
+    if len(numbers) == len(operands):
+        return (min(numbers) if function == "min" else max(numbers),)
     kept: list[Operand] = []
     for one in sorted(_flat(function, operands), key=str):
         if not any(_precedes(function, other, one) for other in kept):

@@ -86,7 +86,7 @@ def decide(claim: Assumption, difference: Interval) -> bool:
     try:
         holds = claim.holds({})
     except UndecidedError as error:
-        raise UndecidedError(f"whether {claim} is open: {error}") from None
+        raise UndecidedError(f"whether {claim} is open: {error.message}") from None
     _note(claim if holds else claim._replace(relation=_NEGATIONS[claim.relation]))
     return holds
 

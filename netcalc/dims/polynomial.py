@@ -133,9 +133,9 @@ class Poly:
     @overload
     def at(self, sizes: Mapping[str, Any]) -> Any: ...
     def at(self, sizes: Mapping[str, Any]) -> Any:
-        """Return the value at the given sizes; a name that is missing takes its default.
+        """Return the value at the given sizes, numbers or arrays of integers; a name that is missing takes its default.
 
-        A size may be an array of integers, see :func:`netcalc.dims.arrays.value_at_arrays`.
+        See :func:`netcalc.dims.arrays.value_at_arrays`, also for what is raised.
         """
         sizes = sizes if type(sizes) is dict else checked_argument("sizes", sizes)
         if any(type(size) is not int for size in sizes.values()):

@@ -24,7 +24,7 @@ def evaluate(node: Node, scope: Mapping[str, Any]) -> Any:
     except ZeroDivisionError:
         raise ExpressionError("division by zero", node.column, code="E203") from None
     except UndecidedError as why:
-        raise ExpressionError(str(why), node.column, code="E404") from None
+        raise ExpressionError(why.message, node.column, code="E404") from None
     except (TypeError, ValueError, OverflowError, IndexError, KeyError, AttributeError) as why:
         raise ExpressionError(_reason(node, why), node.column, code="E203") from None
 

@@ -90,7 +90,7 @@ class _Checker:
             results = infer(node.op, node.input_types, self._ctx)
             params = tuple(node.op.params(self._ctx, *node.input_types))
         except (RuleError, UndecidedError) as error:
-            raise ProgramError(f"{path}: {node.op.name} refuses its inputs: {error}") from error
+            raise ProgramError(f"{path}: {node.op.name} refuses its inputs: {error.message}") from error
         _require(results == node.output_types, path, "the outputs are not of the types that the operation infers")
         _require(params == node.params, path, "the parameters are not those of the operation")
         own = {param.name: param for param in node.params}

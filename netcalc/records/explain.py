@@ -11,7 +11,7 @@ from netcalc.analysis.explain import Explanation
 from netcalc.ir import Value
 from netcalc.opdef import WorkingLine
 from netcalc.records import schema_id
-from netcalc.records.values import Shape, attribute, shapes
+from netcalc.records.values import Shape, attribute, plain, shapes
 from netcalc.version import __version__
 
 __all__ = ["ExplanationRecord", "explanation_record"]
@@ -83,8 +83,8 @@ def explanation_record(explanation: Explanation) -> ExplanationRecord:
 
 
 def _step(step: WorkingLine) -> StepRecord:
-    value = step.value
-    simple = value if isinstance(value, (bool, int, float, str)) or value is None else str(value)
+    value = plain(step.value)
+    simple = value if isinstance(value, (bool, int, float, str)) or value is None else str(step.value)
     return {"label": step.label, "formula": step.formula, "substituted": step.substituted, "value": simple}
 
 

@@ -11,6 +11,7 @@ from netcalc.analysis.block_reference import BlockReference
 from netcalc.analysis.reference import AttributeReference, OperationReference
 from netcalc.opdef import Port
 from netcalc.records import schema_id
+from netcalc.records.values import plain
 
 __all__ = [
     "BlockRecord",
@@ -170,6 +171,6 @@ def _attribute(attribute: AttributeReference) -> AttributeRecord:
         "name": attribute.name,
         "type": attribute.type,
         "required": attribute.required,
-        "default": attribute.default,
+        "default": plain(attribute.default),
         "description": attribute.description,
     }

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NotRequired, cast
 
 from typing_extensions import TypedDict
 
 from netcalc.records import schema_id
+from netcalc.records.values import plain
 from netcalc.version import __version__
 
 if TYPE_CHECKING:
@@ -190,7 +190,7 @@ def profile_record(profile: Profile, layers: Iterable[LayerTime] | None = None) 
 def _output(row: TraceRow, array: Any) -> OutputRecord:
     output = cast("OutputRecord", _statistics(row))
     if array.size <= MAX_VALUES:
-        output["values"] = _values(array.tolist())
+        output["values"] = plain(array.tolist())
     return output
 
 
@@ -198,20 +198,9 @@ def _statistics(row: TraceRow) -> StatisticsRecord:
     return {
         "shape": list(row.shape),
         "dtype": row.dtype,
-        "mean": _finite(row.mean),
-        "std": _finite(row.std),
-        "min": _finite(row.min),
-        "max": _finite(row.max),
-        "absmax": _finite(row.absmax),
+        "mean": plain(row.mean),
+        "std": plain(row.std),
+        "min": plain(row.min),
+        "max": plain(row.max),
+        "absmax": plain(row.absmax),
     }
-
-
-def _values(value: Any) -> Any:
-    return [_values(item) for item in value] if isinstance(value, list) else _finite(value)
-
-
-def _finite(value: Any) -> Any:
-    """Return a number that JSON can hold, or its text."""
-    if isinstance(value, complex):
-        return str(value)
-    return str(value) if isinstance(value, float) and not math.isfinite(value) else value

@@ -55,7 +55,7 @@ class DescribedTensor(TensorRecord):
     """An input or output at the default sizes."""
 
     about: str
-    default: float | None
+    default: float | str | None
     """Value of all elements of an input that is not given; null if it is required."""
 
 
@@ -141,4 +141,4 @@ def _setting(setting: SettingReference) -> SettingRecord:
 
 
 def _tensor(declared: TensorReference) -> DescribedTensor:
-    return {**tensor(declared.type), "about": declared.about, "default": declared.default}
+    return {**tensor(declared.type), "about": declared.about, "default": plain(declared.default)}

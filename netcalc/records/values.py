@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import Any, TypeAlias
 
@@ -55,8 +56,6 @@ def attribute(value: Any) -> Any:
             if getattr(value, name) != field.default
         }
         return {value.name: given} if given else value.name
-    if isinstance(value, TensorType):
-        return tensor(value)
     if isinstance(value, BaseModel):
         return {name: attribute(getattr(value, name)) for name in type(value).model_fields}
     if isinstance(value, (list, tuple)):
@@ -65,9 +64,17 @@ def attribute(value: Any) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """Return a value with JSON types: dictionaries, lists, numbers and text."""
+    """Return a value of an expression or a run with JSON types.
+
+    A tensor type is its record.  Text stands for what JSON cannot hold: formulas, and numbers that are complex,
+    infinite or NaN.
+    """
     if isinstance(value, dict):
         return {key: plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [plain(item) for item in value]
-    return str(value) if isinstance(value, Poly) else value
+    if isinstance(value, TensorType):
+        return tensor(value)
+    if isinstance(value, (Poly, complex)) or (isinstance(value, float) and not math.isfinite(value)):
+        return str(value)
+    return value

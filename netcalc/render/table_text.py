@@ -15,7 +15,7 @@ from netcalc.render.cells import text_writer
 from netcalc.render.escapes import clean
 from netcalc.render.numbers import NO_TERM, repeated
 from netcalc.render.shorten import shorten_middle, shorten_path, shorten_shapes
-from netcalc.render.table import ALWAYS, LEFT_ALIGNED, Column, Table, rows_shown
+from netcalc.render.table import ALWAYS, LEFT_ALIGNED, Column, Row, Table, rows_shown
 from netcalc.render.text import PLAIN, Terminal, fill, width_of
 from netcalc.render.tree import compact_margin, flat_rows, tree_rows
 
@@ -45,9 +45,10 @@ def table_text(table: Table, terminal: Terminal = PLAIN) -> str:
         terminal = terminal._replace(width=terminal.width - len(indent))
     dropped: list[_Formatted] = []
     shortened: list[_Formatted] = []
-    symbolic = any(cell.__class__ is Poly for row in (*flat_rows(table.rows), *table.totals) for cell in row.cells)
+    rows = [*flat_rows(table.rows), *table.totals]
+    symbolic = any(cell.__class__ is Poly for row in rows for cell in row.cells)
     for length, priority in _FITS if symbolic else [(72, ALWAYS)]:
-        columns = [_format(table, i, column, length) for i, column in enumerate(table.columns)]
+        columns = [_format(table, rows, i, column, length) for i, column in enumerate(table.columns)]
         shown = [column for i, column in enumerate(columns) if i == 0 or any(column.cells)]
         if terminal.width is None:
             break
@@ -139,10 +140,10 @@ _SHORTENED: dict[str, Callable[[str, int], str]] = {
 }
 
 
-def _format(table: Table, index: int, column: Column, formulas: int) -> _Formatted:
+def _format(table: Table, rows: Sequence[Row], index: int, column: Column, formulas: int) -> _Formatted:
     write = text_writer(column, table.layout, formulas)
     if index:
-        cells = [clean(write(row.cells[index])) for row in (*flat_rows(table.rows), *table.totals)]
+        cells = [clean(write(row.cells[index])) for row in rows]
         return _Formatted(column, cells, [], header=table.header)
     labelled = [*tree_rows(table.rows), *(("", row) for row in table.totals)]
     cells = [repeated(clean(write(row.cells[0])), row.repeat) for _, row in labelled]

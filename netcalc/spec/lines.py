@@ -40,7 +40,7 @@ def elaborate_lines(elaboration: Elaboration, cursor: Cursor, scope: Scope, curr
         except TooLargeError as error:
             raise error.at(item.span) from None
         except NetcalcError as error:
-            elaboration.reporter.report(error, scope.arguments_in_force())
+            elaboration.reporter.report(error.at(item.span), scope.arguments_in_force())
             current = _poison(item, scope)
         except Poisoned:
             current = _poison(item, scope)

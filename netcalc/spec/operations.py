@@ -147,15 +147,15 @@ def _build(
         node = build_node(op, inputs, elaboration.ctx, path, frozen=elaboration.frozen, span=span)
         _note_costs(elaboration, node)
         return node
+    except UndecidedError as error:
+        hint = "give the size a value with --set, or a default in dims"
+        raise NetcalcError(Diagnostic("E404", f"{op.name}: {error.message}", span, hint=hint)) from None
     except NetcalcError as error:  # of a size that is too large, which has no place yet
         raise error.at(span) from None
     except RuleError as error:
         raise NetcalcError(_misfit(elaboration, error, op, inputs, span)) from None
     except ZeroDivisionError:
         raise NetcalcError(Diagnostic("E401", f"{op.name} divides by a size, and the size is 0", span)) from None
-    except UndecidedError as error:
-        hint = "give the size a value with --set, or a default in dims"
-        raise NetcalcError(Diagnostic("E404", f"{op.name}: {error}", span, hint=hint)) from None
 
 
 def _note_costs(elaboration: Elaboration, node: OpNode) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import math
 import random
 import re
 from collections.abc import Callable, Iterator
@@ -179,9 +180,16 @@ def _text(container: Any, key: Any, rng: random.Random) -> None:
 def _scale(container: Any, key: Any, rng: random.Random) -> None:
     value = container[key]
     if isinstance(value, int) and not isinstance(value, bool):
-        container[key] = rng.choice((value + 1, value - 1, value * 2, -value, value // 2, value * 1000, float(value)))
+        container[key] = rng.choice((value + 1, value - 1, value * 2, -value, value // 2, value * 1000, _float(value)))
     else:
         _number(container, key, rng)
+
+
+def _float(value: int) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
 
 
 def _retype(container: Any, key: Any, rng: random.Random) -> None:

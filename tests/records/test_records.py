@@ -93,6 +93,32 @@ def test_run_with_values_that_are_not_finite(netcalc: Callable[..., CommandResul
     assert record["outputs"]["output"]["values"] == [["-inf"] * 3]
 
 
+VALUES = {
+    "${in}": {"shape": [2, 3], "dtype": "float32"},
+    "${[in, in.shape[0]]}": [{"shape": [2, 3], "dtype": "float32"}, 2],
+    "${a}": ["nan", {"p": "inf"}],
+    "${-b}": "-inf",
+}
+
+
+@pytest.mark.parametrize("value", VALUES)
+def test_errors_where_values_have_no_json(value: str, netcalc: Callable[..., CommandResult], tmp_path: Path) -> None:
+    spec = tmp_path / "net.yaml"
+    block = "{args: {v: any}, layers: [{linear: -1}]}"
+    text = f"blocks: {{f: {block}}}\nlayers: [f: {{v: '{value}'}}]\n"
+    spec.write_text(f"netcalc: 1\ninputs: {{x: [2, 3]}}\nvars: {{a: [.nan, {{p: .inf}}], b: .inf}}\n{text}")
+    record = validated(netcalc("summary", str(spec), "-f", "json"), "errors", code=2)
+    assert record["errors"][0]["bindings"] == {"v": VALUES[value]}
+
+
+def test_defaults_that_are_not_finite(netcalc: Callable[..., CommandResult], tmp_path: Path) -> None:
+    spec = tmp_path / "net.yaml"
+    inputs = "{x: [2, 3], y: {shape: [2, 3], default: .inf}}"
+    spec.write_text(f"netcalc: 1\ninputs: {inputs}\nvars: {{b: -.inf}}\nlayers: [{{add: , from: [x, y]}}]\n")
+    record = validated(netcalc("specs", str(spec), "-f", "json"), "spec-page")
+    assert (record["vars"]["b"]["default"], record["inputs"]["y"]["default"]) == ("-inf", "inf")
+
+
 @pytest.mark.parametrize("spec", [SMALL, "mlp"])
 def test_verify(spec: str, netcalc: Callable[..., CommandResult]) -> None:
     assert validated(netcalc("verify", spec, "--format", "json"), "verify")["ok"]

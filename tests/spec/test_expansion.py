@@ -53,6 +53,10 @@ def test_a_spec_that_expands_exponentially_is_refused_at_a_line(text: str) -> No
     assert f"{MAX_ROWS:,} rows" in refusal(text).message
 
 
+def test_reports_have_few_enough_rows_to_be_printed_in_seconds() -> None:
+    assert "reports have at most 40,000 rows" in refusal(chain("NEXT: , NEXT: ", 16)).message
+
+
 def test_inlined_lines_count_as_lines() -> None:
     assert "lines" in refusal(chain("{NEXT: , inline: true}, {NEXT: , inline: true}").replace("b0: ]", "b0]")).message
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import netcalc
-from netcalc.analysis.receptive_field import Extent, traced
+from netcalc import load
+from netcalc.analysis.receptive_field import AxisField, Extent, traced
 from netcalc.numerics.numpy_dtypes import numpy_dtype
 from netcalc.ops.conv import Conv2d
 from tests.conftest import CommandResult
@@ -117,6 +119,20 @@ def test_parts_that_are_not_known_are_named() -> None:
     fields = net.receptive_fields()
     assert [field.size for field in fields["up"]] == [None, None]
     assert [field.size for field in fields["pool"]] == [None, None]
+
+
+@pytest.mark.parametrize("form", ["table", "json", "csv"])
+def test_fields_of_too_many_elements_are_not_known(
+    form: str, netcalc: Callable[..., CommandResult], tmp_path: Path
+) -> None:
+    spec = tmp_path / "net.yaml"
+    layer = "{conv1d: {out: 1, kernel: 1, stride: 1000000000}, repeat: 600, name: a}"
+    spec.write_text(f"netcalc: 1\ninputs: {{x: [1, 1, 8]}}\nlayers: [{layer}]\n")
+    ran = netcalc("shapes", str(spec), "--receptive-field", "-f", form)
+    assert (ran.code, ran.err) == (0, "")
+    fields = list(load(spec).receptive_fields().values())
+    assert fields[7][0].stride == 10**72
+    assert fields[8:] == [(AxisField(None),)] * 592
 
 
 def test_a_network_without_spatial_axes_is_refused(netcalc: Callable[..., CommandResult]) -> None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from netcalc.analysis.conventions import CONVENTIONS
 from netcalc.analysis.cost import Analysis
 from netcalc.analysis.liveness import dying
+from netcalc.diagnostics import Span
 from netcalc.dims import integer
 from netcalc.dtypes import ITEMSIZE
 from netcalc.ir import Body, CallNode, OpNode, Program, Value, dtype_of, join
@@ -29,8 +30,8 @@ class Memory:
     """Memory of one forward pass, in bytes.
 
     ``weights`` and ``buffers`` are totals, tied ones counted once. ``activations`` is the peak of program inputs and
-    live values. ``peak`` is the peak of the executor, reached at the operation ``peak_at``: live values, the parameters
-    of that operation, and an allowance for the temporaries of its kernel.
+    live values. ``peak`` is the peak of the executor, reached at the operation ``peak_at``, which stands at ``span``:
+    live values, the parameters of that operation, and an allowance for the temporaries of its kernel.
     """
 
     weights: int
@@ -38,6 +39,7 @@ class Memory:
     activations: int
     peak: int
     peak_at: str
+    span: Span | None = None
 
 
 def memory(program: Program) -> Memory:
@@ -50,24 +52,25 @@ def memory(program: Program) -> Memory:
     inputs = _bytes(program.main.inputs)
     peak = _Peaks(analysis).body(program.main, (False,) * len(program.main.inputs)).plus(inputs)
     weights, buffers = integer(analysis.total.weight_bytes), integer(analysis.total.buffer_bytes)
-    return Memory(weights, buffers, peak.live, peak.total, peak.path)
+    return Memory(weights, buffers, peak.live, peak.total, peak.path, peak.span)
 
 
 @dataclass(frozen=True, slots=True)
 class _Peak:
-    """Peak bytes of live values, and of all memory with the path of the operation that reaches this peak."""
+    """Peak bytes of live values, and of all memory with path and place of the operation that reaches this peak."""
 
     live: int = 0
     total: int = 0
     path: str = ""
+    span: Span | None = None
 
     def plus(self, size: int, name: str = "") -> _Peak:
         """Return the peak with ``size`` further live bytes; ``name`` is put before the path."""
-        return _Peak(size + self.live, size + self.total, join(name, self.path))
+        return _Peak(size + self.live, size + self.total, join(name, self.path), self.span)
 
     def __or__(self, other: _Peak) -> _Peak:
         larger = max(self, other, key=lambda peak: peak.total)
-        return _Peak(max(self.live, other.live), larger.total, larger.path)
+        return _Peak(max(self.live, other.live), larger.total, larger.path, larger.span)
 
 
 class _Peaks:
@@ -101,7 +104,7 @@ class _Peaks:
                 peak |= self._call(node, passed).plus(size - passed_size, node.instance(0))
             else:
                 needed = size + _bytes(node.outputs)
-                peak |= _Peak(needed, needed + self._parameters(node) + self._temporaries(node), node.name)
+                peak |= _Peak(needed, needed + self._parameters(node) + self._temporaries(node), node.name, node.span)
             new = {value for value in node.outputs if value not in live}
             released = (live | new).intersection(dead)
             size += _bytes(new) - _bytes(released)

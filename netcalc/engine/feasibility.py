@@ -9,7 +9,7 @@ from typing import NamedTuple
 from netcalc.analysis.conventions import CONVENTIONS
 from netcalc.analysis.cost import Analysis
 from netcalc.analysis.counting import operation_count, require_visits
-from netcalc.diagnostics import Diagnostic, NetcalcError
+from netcalc.diagnostics import Diagnostic, NetcalcError, Span
 from netcalc.dims import Dim, integer
 from netcalc.dtypes import ITEMSIZE
 from netcalc.ir import Body, CallNode, OpNode, Program, dtype_of, join
@@ -58,20 +58,21 @@ def require_arrays(program: Program, free: int) -> None:
     """Check that NumPy can hold every tensor, and that each one alone fits into ``free`` bytes.
 
     Raises:
-        NetcalcError: E603, with the tensor.
+        NetcalcError: E603, with the tensor, at the line that produces or holds it.
     """
     for tensor in _tensors(program):
         problem = _problem(tensor, free)
         if problem is not None:
             message = f"a run of {program.name!r} is not possible: {tensor.place} {problem}"
             hint = "smaller sizes (--set) need less memory; shapes, params and flops allocate no tensors"
-            raise NetcalcError(Diagnostic("E603", message, hint=hint))
+            raise NetcalcError(Diagnostic("E603", message, tensor.span, hint=hint))
 
 
 class _Tensor(NamedTuple):
-    """A tensor of a run: its name, and the fewest bytes that an element takes in memory, 0 for a view."""
+    """A tensor of a run: its name, its line, and the fewest bytes that an element takes in memory, 0 for a view."""
 
     place: str
+    span: Span | None
     shape: tuple[Dim, ...]
     itemsize: int
     least_itemsize: int
@@ -90,17 +91,18 @@ def _problem(tensor: _Tensor, free: int) -> str | None:
 
 def _tensors(program: Program) -> Iterator[_Tensor]:
     """Yield every tensor; those of equal calls once."""
-    for spec in program.inputs:
+    for spec, value in zip(program.inputs, program.main.inputs, strict=True):
         itemsize = ITEMSIZE[spec.type.dtype]
-        yield _Tensor(f"the input {spec.name!r}", spec.type.shape, itemsize, itemsize)
+        span = None if value is None else value.span
+        yield _Tensor(f"the input {spec.name!r}", span, spec.type.shape, itemsize, itemsize)
     for path, node in _operations(program.main, "", set()):
         for type_ in node.output_types:
             # an operation fused into this one may store the result in a type of one byte
             least = 0 if node.op.view else 1
-            yield _Tensor(f"the output of {path!r}", type_.shape, ITEMSIZE[type_.dtype], least)
+            yield _Tensor(f"the output of {path!r}", node.span, type_.shape, ITEMSIZE[type_.dtype], least)
         for param in node.params:
             itemsize = ITEMSIZE[dtype_of(param, node, program.dtype)]
-            yield _Tensor(f"the parameter {join(path, param.name)!r}", param.shape, itemsize, 1)
+            yield _Tensor(f"the parameter {join(path, param.name)!r}", node.span, param.shape, itemsize, 1)
 
 
 def _operations(body: Body, prefix: str, visited: set[Body]) -> Iterator[tuple[str, OpNode]]:

@@ -107,7 +107,7 @@ def thread_count(threads: int | None) -> int:
 
 def too_large(program: Program, required: Memory | PlanMemory, free: int) -> Diagnostic:
     """Return the diagnostic of a run that needs more memory than is free."""
-    place = f", at {required.peak_at!r}" if isinstance(required, Memory) else ""
+    place, span = (f", at {required.peak_at!r}", required.span) if isinstance(required, Memory) else ("", None)
     message = (
         f"a run of {program.name!r} needs {format_bytes(required.peak)} of memory{place}, and "
         f"{format_bytes(free)} is free (all weights {format_bytes(required.weights)}, intermediate values up to "
@@ -116,7 +116,7 @@ def too_large(program: Program, required: Memory | PlanMemory, free: int) -> Dia
     hint = _HINT
     if isinstance(required, PlanMemory) and (least := memory(program).peak) < required.peak:
         hint = f"--plan reference holds the weights of one layer at a time and needs {format_bytes(least)}; {hint}"
-    return Diagnostic("E603", message, hint=hint)
+    return Diagnostic("E603", message, span, hint=hint)
 
 
 def _require_kernels(program: Program) -> None:

@@ -63,7 +63,7 @@ class SinusoidalPositions(_Positions):
     layout: Literal["interleaved", "halves"] = attr(
         "sines and cosines alternating, or all sines first", default="interleaved"
     )
-    downscale_freq_shift: Literal[0, 1] = attr("subtracted from the divisor d/2 of the exponents", default=0)
+    downscale_freq_shift: int = attr("subtracted from the divisor d/2 of the exponents", default=0, ge=0, le=1)
     persistent: bool = attr("keep the table in checkpoints", default=True)
     as_parameter: bool = attr("store the table as an untrained parameter instead of a buffer", default=False)
 

@@ -205,3 +205,10 @@ class Document(_Part):
     outputs: dict[_Name, str] | list[str] | None = None
     init: dict[str, str] = Field(default={}, description="initialisers by pattern of parameter paths")
     checkpoint: CheckpointsDecl = Field(default_factory=CheckpointsDecl)
+
+    @field_validator("netcalc", mode="before")
+    @classmethod
+    def _is_a_whole_number(cls, version: Any) -> Any:
+        if type(version) is not int:  # true and 1.0 equal 1
+            raise ValueError("should be 1")
+        return version

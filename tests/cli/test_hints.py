@@ -93,6 +93,8 @@ CORRECTED: dict[tuple[str, str], list[str]] = {
     ("E601", "weights"): ["run", "spec.yaml", "--weights", "right.npz"],
     ("E602", "shape"): ["run", "spec.yaml", "--input", "x=right.npy"],
     ("E602", "name"): ["run", "spec.yaml", "--input", "x=right.npy"],
+    ("E603", "input"): ["run", "spec.yaml", "--set", "batch=2"],
+    ("E603", "output"): ["run", "spec.yaml", "--set", "classes=2"],
     ("E605", "pickle"): ["run", "spec.yaml", "--weights", "right.npz"],
     ("E701", "convention"): ["flops", "spec.yaml", "--convention", "torchvision"],
 }

@@ -44,6 +44,7 @@ def refusal(kind: str, net: Program, **named: Any) -> str:
         RUNS[kind](net, **named)
     (found,) = caught.value.diagnostics
     assert found.code == "E603"
+    assert (found.span is not None) == ("is not possible" in found.message)
     return f"{found.message}; {found.hint}"
 
 

@@ -169,6 +169,7 @@ def test_too_large_a_network_is_an_error_before_allocation(
         forward(net, plan=plan)
     found = caught.value.diagnostics[0]
     assert found.code == "E603"
+    assert (found.span is not None) == bool(place)
     assert f"needs 6.13 GiB of memory{place}, and 3.00 GiB is free (all weights 6.13 GiB" in found.message
     assert found.hint and "--plan" not in found.hint
 

@@ -223,6 +223,7 @@ class Network:
         threads: int | None = None,
         processes: bool = False,
         cast: bool = False,
+        max_work: float | None = None,
     ) -> Compiled:
         """Plan the network and load its weights once, for repeated passes; arguments as for :meth:`run`.
 
@@ -236,7 +237,16 @@ class Network:
         """
         from netcalc.engine.compiled import Compiled
 
-        return Compiled(self.program, weights, init=init, seed=seed, threads=threads, processes=processes, cast=cast)
+        return Compiled(
+            self.program,
+            weights,
+            init=init,
+            seed=seed,
+            threads=threads,
+            processes=processes,
+            cast=cast,
+            max_work=max_work,
+        )
 
     @checked
     def verify(

@@ -74,6 +74,7 @@ WRONG: list[tuple[str, Callable[[Any], Any], tuple[Any, ...]]] = [
     ("threads", lambda v: NET.run(threads=v), NO_WHOLE),
     ("threads", lambda v: NET.compile(threads=v), NO_WHOLE),
     ("max_work", lambda v: NET.run(max_work=v), ("x", True, [], 0, -1.0, float("nan"))),
+    ("max_work", lambda v: NET.compile(max_work=v), ("x", True, 0)),
     ("max_work", lambda v: NET.verify(max_work=v), ("x", True, 0)),
     ("progress", lambda v: NET.run(progress=v), (3, "x")),
     ("progress", lambda v: NET.verify(progress=v), (3, "x")),

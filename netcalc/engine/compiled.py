@@ -7,8 +7,9 @@ from typing import Any
 
 from netcalc.api_arguments import checked_argument
 from netcalc.diagnostics import Diagnostic, NetcalcError
+from netcalc.engine.feasibility import require_work
 from netcalc.engine.plan import PlanMemory
-from netcalc.engine.preflight import build_plan
+from netcalc.engine.preflight import build_plan, require_runnable
 from netcalc.engine.profile import PASSES, Profile, profile
 from netcalc.engine.runtime.session import Session
 from netcalc.ir import Program
@@ -45,10 +46,12 @@ class Compiled:
             this process, made by the first call, share the memory of a pass, and end with the object; while they live,
             memory pages that this process writes are copied.  Only Linux has them; other systems use threads.
         cast: True to convert weights of another floating-point type.
+        max_work: the most work of a pass, see :func:`~netcalc.engine.feasibility.require_work`; the limits when None.
 
     Raises:
         NetcalcError: E404 symbolic sizes; E502 bad ``init`` or ``threads``, training mode or too many operations; E601
-            weights that do not fit; E603 not enough memory; E604 an operation without kernel; E605 unreadable files.
+            weights that do not fit; E603 not enough memory, or too much work; E604 an operation without kernel; E605
+            unreadable files.
     """
 
     def __init__(
@@ -61,10 +64,13 @@ class Compiled:
         threads: int | None = None,
         processes: bool = False,
         cast: bool = False,
+        max_work: float | None = None,
     ) -> None:
         self.program = program
         self.seed = seed
         self._baseline = MemoryBaseline.now()
+        require_runnable(program)
+        require_work(program, max_work)
         plan = build_plan(program, threads, processes)
         self._session = Session(plan, Parameters(program, weights, init=init, seed=seed, cast=cast))
 

@@ -117,6 +117,13 @@ def test_no_shipped_network_is_beyond_the_limit_of_a_run() -> None:
     assert 2 * net.macs < net.flops + 1 < MAX_RUN_WORK / 4
 
 
+def test_compiled_passes_have_the_limits_of_runs() -> None:
+    net = netcalc.loads("netcalc: 1\ninputs: {x: [1, 4]}\nlayers: [{linear: 5}]")
+    with pytest.raises(NetcalcError, match=r"E603.*takes 75 FLOPs and elements written \(at most 74\)"):
+        net.compile(max_work=74)
+    assert net.compile(max_work=75, threads=1)()["output"].shape == (1, 5)
+
+
 @pytest.mark.parametrize("threads", [1_025, 10**9])
 def test_threads_have_a_limit(threads: int) -> None:
     net = program("inputs: {x: [1, 4]}\nlayers: [{linear: 5}]")

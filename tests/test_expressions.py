@@ -217,6 +217,7 @@ ERRORS = [
     ("3 + 1 // 0", "E203", 6, "division by zero"),
     ("1 % 0", "E203", 2, "division by zero"),
     ("0 ** -1", "E203", 2, "division by zero"),
+    ("int('9' * 5000)", "E203", 0, "a number of over 4,096 bits"),
     ("1 + 'a'", "E203", 2, "'+' does not take these"),
     ("-'a'", "E203", 0, "'-' does not take these"),
     ("'%d' % 3", "E203", 5, "'%' does not take these: a text is not a number"),

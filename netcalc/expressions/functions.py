@@ -9,6 +9,7 @@ from typing import Any
 
 from netcalc.dims import Poly, ceil_div, ceil_log2, maximum, minimum, spend
 from netcalc.expressions.arithmetic import arithmetic
+from netcalc.expressions.errors import limit_bits
 from netcalc.limits import MAX_ITEMS
 
 __all__ = ["FUNCTIONS"]
@@ -65,6 +66,12 @@ def _make_divisible(value: float, divisor: int = 8) -> int:
     return nearest + divisor if nearest < 0.9 * value else nearest
 
 
+def _int(value: Any) -> int:
+    if isinstance(value, str):
+        limit_bits(3 * len(value))  # a digit has more than three bits
+    return int(value)
+
+
 def _str(value: Any) -> str:
     if isinstance(value, (list, tuple)):
         raise TypeError("a list has no text")
@@ -95,7 +102,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "ceil_div": ceil_div,
     "ceil_log2": ceil_log2,
     "make_divisible": _make_divisible,
-    "int": _whole(int),
+    "int": _whole(_int),
     "float": float,
     "str": _str,
     "sqrt": math.sqrt,

@@ -25,6 +25,7 @@ _MESSAGES = {
     "string_type": "should be a string",
     "string_pattern_mismatch": "is not in the expected format",
     "int_type": "should be a whole number",
+    "int_parsing_size": "should be a smaller number",
     "bool_type": "should be true or false",
     "too_short": "has too few entries",
     "too_long": "has too many entries",

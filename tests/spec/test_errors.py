@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from netcalc.diagnostics import NetcalcError
 from netcalc.limits import MAX_DEFINITIONS
+from netcalc.spec.library import load_text
 from tests.spec.harness import layer_problems, layers, params, problems, program
 
 ONE = "inputs: {x: [2, 8]}\n"
@@ -160,3 +162,9 @@ def test_an_initialiser_is_checked_at_its_place(text: str) -> None:
     assert found.code == "E104"
     assert found.span is not None
     assert (found.span.line, found.span.column) == (5, 13)
+
+
+def test_a_version_that_is_too_large() -> None:
+    with pytest.raises(NetcalcError, match="'netcalc': should be a smaller number, not 100") as caught:
+        load_text(f"netcalc: 1{'0' * 500}\n{ONE}layers: [relu]\n", "spec.yaml", None)
+    assert [found.code for found in caught.value.diagnostics] == ["E104"]

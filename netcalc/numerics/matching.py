@@ -18,7 +18,7 @@ from netcalc.limits import MAX_LOOKUPS
 from netcalc.numerics.assembly import assembled_shape, expected_shape, load
 from netcalc.numerics.initializers import Initializers
 from netcalc.numerics.tensor_files import Header, Tensors
-from netcalc.numerics.weights_report import Mismatch, WeightsReport, pattern_of
+from netcalc.numerics.weights_report import Mismatch, WeightsReport, pattern_of, quoted
 from netcalc.opdef import Buffer
 
 __all__ = ["Match", "match"]
@@ -240,7 +240,7 @@ def _absent(missing: Sequence[ParameterInstance], unexpected: list[str]) -> Iter
         if pattern not in hints:
             similar = nearest(pattern, candidates) if len(hints) < _CANDIDATES and not prefix else None
             hints[pattern] = f"the file has {similar!r}" if similar else None
-        hint = f"the file's names begin with {prefix!r}" if prefix else hints[pattern]
+        hint = f"the file's names begin with {quoted(prefix)}" if prefix else hints[pattern]
         subject = "the buffer " if parameter.param.is_buffer else "the parameter "
         yield Mismatch("missing", name, "is missing", subject, hint=hint)
     if not prefix:
@@ -264,4 +264,4 @@ def _differences(
         if other != location and not np.array_equal(load(tensors, location), load(tensors, other)):
             reason = "are one tensor in the spec, and hold different numbers"
             hint = f"leave one of them out, or untie {owner!r}"
-            yield Mismatch("tie", other.names[0], reason, f"{location.names[0]!r} and ", hint=hint)
+            yield Mismatch("tie", other.names[0], reason, f"{quoted(location.names[0])} and ", hint=hint)

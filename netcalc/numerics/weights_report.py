@@ -6,14 +6,16 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from netcalc.diagnostics import Diagnostic
+from netcalc.diagnostics import Diagnostic, clipped
 
-__all__ = ["Mismatch", "MismatchGroup", "WeightsReport", "grouped", "pattern_of"]
+__all__ = ["Mismatch", "MismatchGroup", "WeightsReport", "grouped", "pattern_of", "quoted"]
 
 #: A number that is a part of a path, or follows ``_`` or ``-``.
 _NUMBER = re.compile(r"(?:(?<=[._-])|^)\d+(?=\.|$)")
 #: Groups of each kind that are reported as errors.
 _SHOWN = 12
+#: Characters of a name that messages and tables show; a file may hold names of any length.
+_NAME = 200
 
 
 def pattern_of(name: str) -> str:
@@ -23,6 +25,11 @@ def pattern_of(name: str) -> str:
     'layers.*.experts.expert_*.conv1.weight'
     """
     return _NUMBER.sub("*", name)
+
+
+def quoted(name: str) -> str:
+    """Return a name as messages quote it, of a very long one its beginning."""
+    return repr(clipped(name, _NAME))
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +49,7 @@ class Mismatch:
     @property
     def message(self) -> str:
         """The mismatch in words."""
-        return _message(self, repr(self.name), self.path)
+        return _message(self, quoted(self.name), self.path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +64,9 @@ class MismatchGroup:
 
     @property
     def label(self) -> str:
-        """The pattern and the number of tensors."""
-        return f"{self.name} ×{self.count:,}" if self.count > 1 else self.name
+        """The pattern, of a very long one its beginning, and the number of tensors."""
+        name = clipped(self.name, _NAME)
+        return f"{name} ×{self.count:,}" if self.count > 1 else name
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +127,9 @@ def _group(pattern: str, same: list[Mismatch]) -> MismatchGroup:
     if first.kind == "dtype":
         message = f"{count:,} tensors {first.predicate.replace('is ', 'are ', 1)}"
     else:
-        message = _message(first, f"{pattern!r} ×{count:,}", None if first.path is None else pattern_of(first.path))
+        message = _message(
+            first, f"{quoted(pattern)} ×{count:,}", None if first.path is None else pattern_of(first.path)
+        )
     hint = first.hint if len({m.hint for m in same}) == 1 else None
     return MismatchGroup(first.kind, pattern, count, message, hint)
 

@@ -124,6 +124,30 @@ def test_a_mismatched_checkpoint_is_a_failed_check(netcalc: Callable[..., Comman
     assert {m["name"] for m in record["mismatches"]} >= {"head.weight", "stranger"}
 
 
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("n" * 50_000, "is no parameter of the spec"),
+        ("0." * 20_000 + "n", "is no parameter of the spec"),
+        ("n" * 50_000 + ".", "the file's names begin with"),
+    ],
+)
+@pytest.mark.parametrize("form", ["text", "markdown"])
+def test_names_of_any_length_in_a_checkpoint(
+    netcalc: Callable[..., CommandResult], name: str, said: str, form: str
+) -> None:
+    Path("net.yaml").write_text("netcalc: 1\nname: net\ninputs: {x: [1, 3]}\nlayers: [{name: fc, linear: 3}]\n")
+    save_file({f"{name}fc.{kind}": np.zeros(3, "float32") for kind in ("weight", "bias", "3")}, "w.safetensors")
+    audit = netcalc("verify", "net.yaml", "--weights", "w.safetensors", "--format", form)
+    assert (audit.code, audit.err) == (1, "")
+    assert said in " ".join(audit.out.split())
+    assert len(audit.out) < 10_000
+    ran = netcalc("run", "net.yaml", "--weights", "w.safetensors")
+    assert ran.code == 2
+    assert said in ran.err
+    assert len(ran.err) < 5_000
+
+
 def test_verify_lists_its_checks(netcalc: Callable[..., CommandResult], golden: Callable[[str, str], None]) -> None:
     ran = netcalc("verify", SMALL)
     assert (ran.code, ran.err) == (0, "")

@@ -13,6 +13,7 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
@@ -50,7 +51,7 @@ class Case(NamedTuple):
     around: str = 'exec "$@"'
     stdin: str | bytes = ""
     environment: Mapping[str, str] = {}
-    unprivileged: bool = False  # needs a user whose permissions are checked
+    unprivileged: bool = False  # needs a process whose permissions are checked
 
     @property
     def memory(self) -> int:
@@ -82,9 +83,6 @@ def run(case: Case) -> Outcome:
         folder.mkdir()
         for file, content in case.files.items():
             _make(folder / file, content)
-        if case.unprivileged:
-            for path in (Path(name), *Path(name).rglob("*")):
-                os.chown(path, *UNPRIVILEGED, follow_symlinks=False)
         before = _listing(folder)
         outcome = _measured(case, folder, Path(name))
         return outcome._replace(left=tuple(sorted(_listing(folder) - before)))
@@ -115,8 +113,8 @@ def problems(case: Case, outcome: Outcome) -> list[str]:
     return found
 
 
-#: User and group without special permissions, for a process that is started by root.
-UNPRIVILEGED = (65534, 65534)
+#: Command that runs another without the right of root to pass over the permissions of files.
+UNPRIVILEGED = ("setpriv", "--bounding-set=-dac_override,-dac_read_search")
 
 
 def command() -> list[str]:
@@ -125,9 +123,12 @@ def command() -> list[str]:
     return [str(script)] if script.is_file() else [sys.executable, "-m", "netcalc"]
 
 
+@cache
 def can_drop_privileges() -> bool:
     """Return True if a process can be started whose permissions are checked."""
-    return os.geteuid() != 0 or shutil.which("setpriv") is not None
+    if os.geteuid() != 0:
+        return True
+    return bool(shutil.which(UNPRIVILEGED[0])) and subprocess.run([*UNPRIVILEGED, "true"], check=False).returncode == 0
 
 
 def _make(path: Path, content: Content) -> None:
@@ -149,13 +150,15 @@ def _listing(folder: Path) -> set[str]:
 
 
 def _measured(case: Case, folder: Path, scratch: Path) -> Outcome:
+    import resource  # which Windows lacks
+
     line = ["sh", "-c", case.around, "sh", *command(), *case.arguments]
     if case.unprivileged and os.geteuid() == 0:
-        user, group = UNPRIVILEGED
-        line = ["setpriv", f"--reuid={user}", f"--regid={group}", "--clear-groups", *line]
+        line = [*UNPRIVILEGED, *line]
     environment = {**os.environ, "COLUMNS": "80", "NO_COLOR": "1", **case.environment}
     given = scratch / "stdin"
     given.write_bytes(case.stdin.encode("utf-8", "surrogatepass") if isinstance(case.stdin, str) else case.stdin)
+    own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     with (scratch / "output").open("w+b") as output, given.open("rb") as stdin:
         start = time.monotonic()
         process = subprocess.Popen(
@@ -183,7 +186,9 @@ def _measured(case: Case, folder: Path, scratch: Path) -> Outcome:
         output.seek(0)
         text = output.read(2 * OUTPUT).decode("utf-8", "replace")
     code = None if ended or process.returncode < 0 else process.returncode
-    return Outcome(code, text, size, usage.ru_utime + usage.ru_stime, clock, max(peak, usage.ru_maxrss * 1024), ())
+    if usage.ru_maxrss > own:  # otherwise it may be that of this process, as a child begins with its memory
+        peak = max(peak, usage.ru_maxrss * 1024)
+    return Outcome(code, text, size, usage.ru_utime + usage.ru_stime, clock, peak, ())
 
 
 def _size(descriptor: int) -> int:

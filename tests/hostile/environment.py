@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.hostile.case import Case
+from tests.hostile.case import Case, Content
 
 SPEC = "netcalc: 1\nname: spec\ninputs: {x: [1, 8]}\nlayers: [{name: fc, linear: 4}]\n"
 FILES = {"spec.yaml": SPEC}
@@ -107,7 +107,7 @@ def cases() -> Iterator[Case]:
         "environment/import-outside", ("shapes", "-"), "E005", {}, stdin="netcalc: 1\nimport: [../../../etc/passwd]\n"
     )
     yield Case("environment/gzip", ("shapes", "a.yaml"), "E004", {"a.yaml": b"\x1f\x8b\x08\0" + b"\0" * 100})
-    yield Case("environment/elf", ("shapes", "a.yaml"), "E004", {"a.yaml": b"\x7fELF" + b"\0" * 100})
+    yield Case("environment/elf", ("shapes", "a.yaml"), "E001", {"a.yaml": b"\x7fELF" + b"\0" * 100})
     yield Case("environment/latin", ("shapes", "a.yaml"), "E004", {"a.yaml": b"netcalc: 1\nname: \xe9\n"})
     yield Case("environment/utf-16", ("shapes", "a.yaml"), "E004", {"a.yaml": SPEC.encode("utf-16")})
     yield Case("environment/overlong", ("shapes", "a.yaml"), "E004", {"a.yaml": b"netcalc: 1\nname: \xc0\x80\n"})
@@ -196,17 +196,12 @@ def cases() -> Iterator[Case]:
         unprivileged=True,
     )
     yield Case("environment/sealed-init", ("init", "a/spec.yaml"), "E502|E004", {"a": _sealed}, unprivileged=True)
-    locked = 'mkdir inner && cd inner && chmod 000 . && exec "$@"'
-    for name in ("nothing", "nothing.yaml"):
-        yield Case(
-            f"environment/locked-working-folder-{name}", ("shapes", name), "E004|E005", {}, locked, unprivileged=True
-        )
-    yield Case("environment/locked-working-folder-mlp", ("shapes", "mlp"), "", {}, locked, unprivileged=True)
-    yield Case(
-        "environment/locked-working-folder-output",
-        ("shapes", "mlp", "-o", "x"),
-        "E502|E004",
-        {},
-        locked,
-        unprivileged=True,
-    )
+    inner: dict[str, Content] = {"inner": lambda path: path.mkdir()}
+    for name, arguments, code in (
+        ("nothing", ("shapes", "nothing"), "E004|E005"),
+        ("nothing.yaml", ("shapes", "nothing.yaml"), "E004|E005"),
+        ("mlp", ("shapes", "mlp"), ""),
+        ("output", ("shapes", "mlp", "-o", "x"), "E502|E004"),
+    ):
+        locked = 'cd inner && chmod 000 . && exec "$@"'
+        yield Case(f"environment/locked-working-folder-{name}", arguments, code, inner, locked, unprivileged=True)

@@ -30,6 +30,8 @@ __all__ = ["KeptParameters", "Samples", "planned_checks", "planned_or_gap"]
 
 #: Rounding of one operation, relative to the largest element; that of several operations adds up as their root.
 _ROUNDING = {"float64": 1e-14, "float32": 3e-6, "float16": 1e-3, "bfloat16": 1e-2}
+#: Workers of the plan, so that the cuts between them are checked too.  The caller runs their parts one after the other.
+_WORKERS = 2
 #: Elements of each intermediate tensor that are kept to locate a difference.
 _SAMPLED = 256
 
@@ -68,9 +70,7 @@ class Samples:
 def planned_or_gap(program: Program) -> Plan | Gap | Check:
     """Return the plan of a program, the reason why it cannot run beside the reference path, or a failure to plan."""
     try:
-        plan = build_plan(
-            program, threads=1
-        )  # the kernels take the time, and more threads compete with other processes
+        plan = build_plan(program, threads=_WORKERS, processes=True)
     except NetcalcError as error:
         return _gap("; ".join(diagnostic.message for diagnostic in error.diagnostics))
     except Exception as error:  # any failure of a lowering is a result to report
@@ -92,7 +92,7 @@ def planned_checks(
     """
     program = plan.program
     try:
-        session = Session(plan, parameters)
+        session = Session(plan, parameters, alone=True)
         outputs = session(arrays)
     except MemoryError:
         yield _gap("there was not enough memory")

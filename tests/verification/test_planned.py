@@ -10,6 +10,7 @@ import pytest
 
 from netcalc.engine.lower import activations
 from netcalc.engine.runtime.session import Session
+from netcalc.engine.runtime.workers import SerialPool
 from netcalc.limits import Limit
 from netcalc.verification import planned
 from netcalc.verification.verify import Check, Gap, verify
@@ -93,6 +94,14 @@ def test_what_cannot_be_planned_is_a_gap(monkeypatch: pytest.MonkeyPatch) -> Non
     assert "training mode" in report.gaps[0].reason
     monkeypatch.setattr("netcalc.engine.preflight.MAX_PLANNED_OPERATIONS", Limit(4, "operations", "E502"))
     assert "5 operations" in verify(program(NET)).gaps[0].reason
+
+
+def test_work_that_a_second_worker_leaves_out_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "inputs: {x: [1, 64, 128, 128]}\nlayers: [{name: c, max_pool2d: {kernel: 3}}]"
+    assert all(check.ok for check in planned_checks(text))
+    monkeypatch.setattr(SerialPool, "run", lambda self, phase, own_part, workers: own_part())
+    (check,) = planned_checks(text)
+    assert not check.ok
 
 
 def test_a_plan_without_memory_is_a_gap(monkeypatch: pytest.MonkeyPatch) -> None:

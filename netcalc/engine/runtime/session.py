@@ -40,10 +40,14 @@ class Session:
         plan: the plan to execute.
         parameters: where its constants are read from, once.
         loaded: called after each constant is loaded.
+        alone: True if the caller runs the parts of all workers, one after the other.
     """
 
-    def __init__(self, plan: Plan, parameters: Parameters, loaded: Loaded | None = None) -> None:
+    def __init__(
+        self, plan: Plan, parameters: Parameters, loaded: Loaded | None = None, *, alone: bool = False
+    ) -> None:
         self.plan = plan
+        self._alone = alone
         self.turn = RLock()
         self._passing = False
         with plan.reading(parameters):
@@ -124,7 +128,7 @@ class Session:
                 self._pool.close()
             bind, count = partial(self._parts, plan.steps), max(plan.workers_by_step.values(), default=1)
             try:
-                self._pool = (_pool_type(plan.processes) if count > 1 else SerialPool)(bind, count)
+                self._pool = (_pool_type(plan.processes) if count > 1 and not self._alone else SerialPool)(bind, count)
             except OSError:  # the system refuses another process
                 self._pool = SerialPool(bind, count)
         return self._pool

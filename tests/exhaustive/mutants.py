@@ -34,6 +34,7 @@ MEMORY = 4 << 30
 #: A worker that is silent for this many seconds is stuck outside the interpreter.
 SILENT = 120
 SAMPLE = 300
+COLLECTED = 100  # mutants after which a worker collects garbage
 GROWTH_FROM = 0.2  # growth of memory is measured after this part of the mutants, when caches are filled
 
 
@@ -145,6 +146,8 @@ def _work(options: argparse.Namespace) -> None:
     numbers = range(options.start, options.start + options.count, options.jobs)
     base = 0.0
     for done, number in enumerate(numbers):
+        if done % COLLECTED == 0:
+            gc.collect()
         if done == int(GROWTH_FROM * len(numbers)):
             base = _resident()
         before = time.process_time()

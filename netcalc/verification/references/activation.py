@@ -7,8 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from netcalc.verification.references import Array, Attributes, Expected, Value, reference
-from netcalc.verification.references._elementwise import FORMULAS, Formula, float_functions, normal_cdf, sigmoid
+from netcalc.verification.references import Array, Attributes, Expected, Shape, Value, reference
+from netcalc.verification.references._elementwise import (
+    FORMULAS,
+    Formula,
+    element,
+    float_functions,
+    normal_cdf,
+    sigmoid,
+)
 
 
 def gelu(op: Attributes, x: Any) -> Any:
@@ -16,10 +23,6 @@ def gelu(op: Attributes, x: Any) -> Any:
     if op.approximate == "tanh":
         return x * sigmoid(2 * math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))
     return x * normal_cdf(x)
-
-
-def _elu(x: Any, alpha: float, width: float = 1) -> Any:
-    return x if x > 0 else alpha * (np.exp(x / width) - 1)
 
 
 def _selu_constants() -> tuple[float, float]:
@@ -33,9 +36,9 @@ def _selu_constants() -> tuple[float, float]:
 _SCALE, _ALPHA = _selu_constants()
 
 
-def _softplus(op: Attributes, x: Any) -> Any:
-    scaled = op.beta * x
-    return x if scaled > op.threshold else np.logaddexp(0, scaled) / op.beta
+def _arithmetic(x: Array) -> Any:
+    """Return the type of arithmetic on the elements of an array."""
+    return np.float64 if x.dtype == np.float64 else np.float32
 
 
 def _limited(x: Any, low: float, high: float) -> Any:
@@ -43,9 +46,6 @@ def _limited(x: Any, low: float, high: float) -> Any:
 
 
 _FORMULAS: dict[str, Formula] = {
-    "elu": lambda op, x: _elu(x, op.alpha),
-    "selu": lambda op, x: _SCALE * _elu(x, _ALPHA),
-    "celu": lambda op, x: _elu(x, op.alpha, op.alpha),
     "gelu": gelu,
     "quick_gelu": lambda op, x: x * sigmoid(1.702 * x),
     "silu": lambda op, x: x * sigmoid(x),
@@ -60,11 +60,40 @@ _FORMULAS: dict[str, Formula] = {
     "hardshrink": lambda op, x: 0.0 if -op.lambd <= x <= op.lambd else x,
     "softshrink": lambda op, x: x - _limited(x, -op.lambd, op.lambd),
     "threshold": lambda op, x: op.value if x <= op.threshold else x,
-    "softplus": _softplus,
     "softsign": lambda op, x: x / (1 + abs(x)),
 }
 FORMULAS.update(_FORMULAS)
 float_functions(*_FORMULAS)
+
+
+@reference("elu", "celu", "selu")
+def exponential_unit(op: Attributes, x: Array) -> Expected:
+    arithmetic = _arithmetic(x)
+    above, alpha = (_SCALE, _SCALE * _ALPHA) if op.name == "selu" else (1.0, op.alpha)
+    width = op.alpha if op.name == "celu" else 1.0
+
+    def at(index: Shape) -> Any:
+        value = element(x, index)
+        if value > 0:
+            return above * value
+        exponent = value / width  # a negative width makes the power large, with the rounding of the exponent
+        power = float(arithmetic(np.exp(exponent)))
+        rounding = power * (1 + abs(exponent)) if power else 0.0
+        return Value(alpha * (power - 1), abs(alpha) * (rounding + 1))
+
+    return Expected(x.shape, x.dtype.name, at)
+
+
+@reference("softplus")
+def softplus(op: Attributes, x: Array) -> Expected:
+    arithmetic = _arithmetic(x)
+    beta, threshold = np.float64(arithmetic(op.beta)), float(arithmetic(op.threshold))
+
+    def at(index: Shape) -> Any:
+        scaled = beta * element(x, index)
+        return x[index] if scaled > threshold else np.logaddexp(0, scaled) / beta
+
+    return Expected(x.shape, x.dtype.name, at)
 
 
 @reference("identity")

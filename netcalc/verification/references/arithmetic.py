@@ -45,16 +45,21 @@ _VARIADIC: dict[str, Callable[[list[Any]], Any]] = {
 @reference(*_VARIADIC)
 def variadic(op: Attributes, *inputs: Array | None) -> Expected:
     arrays = [x for x in inputs if x is not None]
-    dtype = folded_type(arrays, *_numbers(op))
+    numbers = _numbers(op)
+    # from left to right: what the first operands give is of their type, before the others raise it
+    types = [folded_type(arrays[:count]) for count in range(1, len(arrays) + 1)]
+    types += [folded_type(arrays, *numbers)] * len(numbers)
 
     def at(index: Shape) -> Any:
-        values = [converted(value, dtype) for value in _operands(op, arrays, index)]
-        if op.name == "add" and all(x.dtype.name == "bool" for x in arrays):  # their sum is "or", before the number
-            values = [converted(any(values[: len(arrays)]), dtype), *values[len(arrays) :]]
-        found = _VARIADIC[op.name](values)
-        return Value(found, sum(map(abs, values))) if "float" in dtype else converted(found, dtype)
+        found, *others = _operands(op, arrays, index)
+        magnitude = abs(found)
+        for other, dtype in zip(others, types[1:], strict=True):
+            pair = [converted(value, dtype) for value in (found, other)]
+            found = converted(_VARIADIC[op.name](pair), dtype)
+            magnitude += abs(other)
+        return Value(found, magnitude) if "float" in types[-1] else found
 
-    return Expected(broadcast_shape(*arrays), dtype, at)
+    return Expected(broadcast_shape(*arrays), types[-1], at)
 
 
 def _quotient(op: Attributes, a: Any, b: Any, dtype: str) -> Any:

@@ -13,12 +13,13 @@ from netcalc.limits import MAX_ERRORS, MAX_MESSAGE, MAX_SHOWN_ERRORS
 #: Every code that netcalc emits, with its title; ``E`` for errors, ``W`` for warnings.  ``docs/errors.md`` is generated
 #: from it.
 CODES: dict[str, str] = {
-    "E001": "YAML syntax error",
+    "E001": "syntax error in YAML or JSON",
     "E002": "duplicate key",
     "E003": "YAML feature or size that is not allowed (tags, too many values, too deep)",
     "E004": "file cannot be read",
     "E005": "spec not found",
     "E006": "circular extends or import",
+    "E007": "model that cannot be imported",
     "E101": "unknown key",
     "E102": "unknown operation or block",
     "E103": "unknown attribute or argument",

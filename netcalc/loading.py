@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from netcalc.api_arguments import checked, plain
 from netcalc.diagnostics import NetcalcError
+from netcalc.formats import load_model
 from netcalc.limits import MAX_SPEC_SIZE
 from netcalc.network import Network
 from netcalc.spec import elaborate, library
@@ -42,7 +43,7 @@ def load(
     Raises:
         NetcalcError: with every error in the spec and the settings; E502 if an argument is of a wrong type.
     """
-    return _network(library.load_document(spec, max_spec_size), set, symbolic, training, dtype)
+    return _network(load_model(spec, max_spec_size), set, symbolic, training, dtype)
 
 
 @checked
@@ -146,7 +147,7 @@ def describe(spec: str | Path, *, convention: str = "netcalc", max_spec_size: in
     """
     from netcalc.analysis.spec_reference import describe as describe_loaded
 
-    return describe_loaded(library.load_document(spec, max_spec_size), convention)
+    return describe_loaded(load_model(spec, max_spec_size), convention)
 
 
 def _network(

@@ -52,13 +52,14 @@ def command(
     from netcalc.analysis.cost import analyse
     from netcalc.cli.output import print_warnings, terminal_for, write
     from netcalc.diagnostics import Diagnostic, NetcalcError
-    from netcalc.spec import elaborate, load_document
+    from netcalc.formats import load_model
+    from netcalc.spec import elaborate
 
     if len(specs) < 2:
         raise NetcalcError(Diagnostic("E502", "a comparison takes two specs or more"))
     if specs.count("-") > 1:
         raise NetcalcError(Diagnostic("E502", "only one of the specs can be standard input"))
-    documents = [load_document(spec, max_spec_size) for spec in specs]
+    documents = [load_model(spec, max_spec_size) for spec in specs]
     settings = _settings(set_, documents)
     training = options.is_training(mode, train)
     programs = [

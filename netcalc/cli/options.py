@@ -168,11 +168,12 @@ def read_program(
     max_spec_size: int = MAX_SPEC_SIZE,
 ) -> Program:
     """Return the program of a spec with the settings of the command line."""
-    from netcalc.spec import elaborate, load_document
+    from netcalc.formats import load_model
+    from netcalc.spec import elaborate
 
     values = read_settings(settings)
     program = elaborate(
-        load_document(spec, max_spec_size), values, symbolic=symbolic or (), training=training, dtype=dtype
+        load_model(spec, max_spec_size), values, symbolic=symbolic or (), training=training, dtype=dtype
     )
     if program.warnings:
         from netcalc.cli.output import print_warnings

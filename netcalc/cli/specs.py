@@ -137,9 +137,9 @@ def _page(
     from netcalc.render.page import page_markdown, page_text
     from netcalc.render.specs import settings_data, spec_page
     from netcalc.render.table_csv import table_csv
-    from netcalc.spec import load_document
+    from netcalc.formats import load_model
 
-    spec = describe(load_document(name, max_spec_size), convention)
+    spec = describe(load_model(name, max_spec_size), convention)
     match format_:
         case options.Format.JSON:
             return write(json_lines(spec_record(spec)), output)
@@ -153,11 +153,11 @@ def _page(
 def _file_lines(name: str | None, max_spec_size: int) -> list[str]:
     """Return the lines of a spec's file; NetcalcError (E502) without a name."""
     from netcalc.diagnostics import Diagnostic, NetcalcError
-    from netcalc.spec import load_document
+    from netcalc.formats import load_model
 
     if name is None:
         raise NetcalcError(Diagnostic("E502", "--yaml prints one spec", hint="name it: netcalc specs resnet18 --yaml"))
-    path = load_document(name, max_spec_size).path
+    path = load_model(name, max_spec_size).path
     if path is None:
         raise NetcalcError(Diagnostic("E502", "--yaml prints a file, and a pipe is none"))
     return path.read_text(encoding="utf-8").splitlines()

@@ -26,6 +26,7 @@ __all__ = [
     "Block",
     "Loaded",
     "find_block",
+    "load_cursor",
     "load_data",
     "load_document",
     "load_text",
@@ -107,7 +108,18 @@ def load_data(
     """
     from netcalc.spec.plain_data import read_data  # the commands read files only
 
-    return _assemble(read_data(data, label), label, folder or Path(), _Way(max_size))
+    return load_cursor(read_data(data, label), label, folder, max_size)
+
+
+def load_cursor(
+    document: Cursor, label: str, folder: Path | None = None, max_size: int = MAX_SPEC_SIZE
+) -> Loaded:
+    """Load a spec from a document with its places; arguments as for :func:`load_data`.
+
+    Raises:
+        NetcalcError: as :func:`load_document`.
+    """
+    return _assemble(document, label, folder or Path(), _Way(max_size))
 
 
 def find_block(name: str, *files: Loaded) -> Block | None:

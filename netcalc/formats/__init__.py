@@ -1,0 +1,52 @@
+"""Models in foreign formats, which are read as spec documents: configurations of Hugging Face."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from netcalc.diagnostics import Diagnostic, NetcalcError
+from netcalc.files import exists
+from netcalc.limits import MAX_SPEC_SIZE
+from netcalc.spec.library import Loaded, load_document
+from netcalc.spec.shipped import shipped_file, unaliased
+
+__all__ = ["load_model"]
+
+#: File of a folder that describes its model.
+CONFIG = "config.json"
+
+
+def load_model(model: str | Path, max_size: int = MAX_SPEC_SIZE) -> Loaded:
+    """Load a spec, or a model in a foreign format, which becomes a spec that extends a shipped one.
+
+    Args:
+        model: a spec (a path, a name or ``-``), the configuration of a Hugging Face model, or its folder.
+        max_size: largest size in bytes of each file that is read.
+
+    Raises:
+        NetcalcError: with every error found; E007 if the model cannot be imported.
+    """
+    config = _configuration(str(model))
+    if config is None:
+        return load_document(model, max_size)
+    from netcalc.formats.huggingface import load_config
+
+    return load_config(config, max_size)
+
+
+def _configuration(model: str) -> Path | None:
+    """Return the configuration that a text names, itself or by its folder; None for a spec.
+
+    As for specs, a text with a separator or a suffix is a path, and another one first of all a shipped name.
+    """
+    path = Path(model)
+    if path.suffix == ".json":
+        return path
+    named = path.suffix == "" and "/" not in model and os.sep not in model
+    if model == "-" or not path.is_dir() or (named and (shipped_file(model) or unaliased(model))):
+        return None
+    if exists(path / CONFIG):
+        return path / CONFIG
+    hint = "a folder of a Hugging Face model has one; a spec is named by its file"
+    raise NetcalcError(Diagnostic("E004", f"{model} is a folder without {CONFIG}", hint=hint))

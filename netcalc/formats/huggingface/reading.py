@@ -1,0 +1,42 @@
+"""Reading of a ``config.json``, and fields that transformers itself writes in several ways."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from netcalc.diagnostics import Diagnostic, NetcalcError, nearest
+from netcalc.formats.json_document import parse_json
+from netcalc.spec.cursor import Cursor
+from netcalc.spec.spec_files import read_spec
+
+__all__ = ["read_config"]
+
+
+def read_config(path: Path, max_size: int) -> Cursor:
+    """Return the configuration in a file, which has a ``model_type``.
+
+    Raises:
+        NetcalcError: E004 if the file cannot be read or is no configuration, E001 to E003 if it is malformed.
+    """
+    label = str(path)
+    config = parse_json(read_spec(path, label, max_size), label)
+    if not isinstance(config.data, dict):
+        raise NetcalcError(Diagnostic("E004", f"{label} is no configuration: it should be an object", config.span))
+    if not isinstance(config.data.get("model_type"), str):
+        raise NetcalcError(_unknown_kind(config, label))
+    return config
+
+
+def _unknown_kind(config: Cursor, label: str) -> Diagnostic:
+    """Return the error for a JSON file that is not the configuration of a model in transformers."""
+    data = config.data
+    if "model_type" in data:
+        return Diagnostic("E007", "model_type should be a string", config["model_type"].span)
+    if "_diffusers_version" in data or "_class_name" in data:
+        return Diagnostic("E007", f"{label} describes a model of diffusers, which netcalc cannot import", config.span)
+    if "weight_map" in data:
+        hint = "give the folder, or give the checkpoint to a spec by --weights"
+        return Diagnostic("E004", f"{label} is the index of a checkpoint, not a configuration", config.span, hint=hint)
+    near = nearest("model_type", data)
+    hint = f"is {near!r} meant to be 'model_type'?" if near else "the config.json of a Hugging Face model has one"
+    return Diagnostic("E007", f"{label} has no model_type", config.span, hint=hint)

@@ -1,0 +1,84 @@
+"""Rotary position embedding in configurations, which transformers has written in several ways.
+
+Version 5 has ``rope_parameters``, for all layers or for each type of layer, earlier ones ``rope_theta`` and
+``rope_scaling``, some models names of their own.  The earlier fields are what tables use: ``rope_theta``,
+``rope_scaling``, ``partial_rotary_factor``, and ``rope_local_base_freq`` of the layers with a sliding window.  Defaults
+within a scaling are those of transformers.modeling_rope_utils.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+__all__ = ["SOURCES", "rope_fields"]
+
+#: The fields that these are read from.
+SOURCES = ("rope_parameters", "rope_scaling", "rope_theta")
+#: Fields that give the same for layers of a type, each with its name in version 4.
+_BY_LAYER_TYPE = {"full_attention": "rope_theta", "sliding_attention": "rope_local_base_freq"}
+
+
+def rope_fields(config: Mapping[str, Any], fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of rotary embeddings that ``config`` gives, by the names of version 4.
+
+    ``fields`` are the fields that the table has.
+
+    Raises:
+        ValueError: with the reason, if they are malformed.
+    """
+    parameters = config.get("rope_parameters") or config.get("rope_scaling") or {}
+    if not isinstance(parameters, dict):
+        raise ValueError("should be an object")
+    found: dict[str, Any] = {}
+    if any(isinstance(value, dict) for value in parameters.values()):
+        unknown = next((name for name in parameters if name not in _BY_LAYER_TYPE), None)
+        if unknown is not None:
+            raise ValueError(f"layers of type {unknown!r} are not known")
+        for layer_type, name in _BY_LAYER_TYPE.items():
+            if parameters.get(layer_type) is None:
+                continue
+            theta, scaling, share = _parts(parameters[layer_type], config)
+            if layer_type == "full_attention":
+                found["rope_scaling"] = scaling
+            elif scaling is not None:
+                raise ValueError("scaling of layers with a sliding window is not known")
+            if share is not None:
+                found["partial_rotary_factor"] = share
+            if theta is not None:
+                found[name] = theta
+    else:
+        theta, scaling, share = _parts(parameters, config)
+        found["rope_scaling"] = scaling
+        if theta is not None:
+            found["rope_theta"] = theta
+        if share is not None:
+            found["partial_rotary_factor"] = share
+    return {name: value for name, value in found.items() if name in fields or value is not None}
+
+
+def _parts(parameters: Any, config: Mapping[str, Any]) -> tuple[float | None, dict[str, Any] | None, float | None]:
+    """Return the base, the scaling and the share of rotated features."""
+    if not isinstance(parameters, dict):
+        raise ValueError("should be an object for each type of layer")
+    rest = dict(parameters)
+    theta, share = rest.pop("rope_theta", None), rest.pop("partial_rotary_factor", None)
+    old_kind = rest.pop("type", None)
+    kind = rest.pop("rope_type", None) or old_kind or "default"
+    kind = "longrope" if kind == "su" else kind
+    if kind == "default":
+        if rest:
+            raise ValueError(f"{next(iter(rest))!r} is not known without a scaling")
+        return theta, None, share
+    longest = config.get("max_position_embeddings")
+    original = config.get("original_max_position_embeddings")
+    if kind in ("llama3", "yarn", "longrope") and (original is not None or rest.get(_ORIGINAL) is None):
+        rest[_ORIGINAL] = original if original is not None else longest
+    if kind == "dynamic":
+        rest[_ORIGINAL] = longest
+    if kind == "longrope" and rest.get("factor") is None and longest and rest.get(_ORIGINAL):
+        rest["factor"] = longest / rest[_ORIGINAL]
+    return theta, {"rope_type": kind, **{name: value for name, value in rest.items() if value is not None}}, share
+
+
+_ORIGINAL = "original_max_position_embeddings"

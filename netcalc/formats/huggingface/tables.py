@@ -1,0 +1,86 @@
+"""Tables of model types: the meaning of each field of a configuration, as data.
+
+A table ``specs/<family>/huggingface/<model_type>.yaml`` has these keys::
+
+    source: the class of the configuration in transformers
+    models: {ARCHITECTURE: {extends: SPEC, …}}  # and anything else that a spec may have
+    fields: {FIELD: default}                    # of the class; or {type, default, min, max, choices, also: [names]}
+    vars: {VAR: "${an expression of fields}"}   # every var of the spec that is not a field of the same name
+    dims: {DIM: "${an expression of fields}"}
+    require: [{that: condition, message: text}] # what the spec cannot express is refused
+    without_effect: [FIELD]                     # on shapes and work
+
+In expressions, a field that has the name of a var with an expression is called ``config_FIELD``.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from netcalc.diagnostics import Diagnostic, NetcalcError, nearest
+from netcalc.limits import MAX_SPEC_SIZE
+from netcalc.spec.cursor import Cursor
+from netcalc.spec.shipped import specs_dir
+from netcalc.spec.spec_files import read_spec
+from netcalc.spec.yaml_document import parse_yaml
+
+__all__ = ["KEYS", "Table", "model_types", "read_table", "table_of"]
+
+#: The keys of a table.
+KEYS = ("source", "models", "fields", "vars", "dims", "require", "without_effect")
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
+
+
+class Table(NamedTuple):
+    """The table of a model type."""
+
+    model_type: str
+    family: str
+    cursor: Cursor
+
+    def part(self, key: str) -> Any:
+        """Return the entries of a key; none if the table lacks it."""
+        return self.cursor.data.get(key) or ([] if key in ("require", "without_effect") else {})
+
+    @property
+    def also(self) -> dict[str, str]:
+        """The field that each other name stands for."""
+        fields = self.part("fields")
+        return {name: field for field, value in fields.items() for name in _options(value).get("also", ())}
+
+
+def table_of(config: Cursor) -> Table:
+    """Return the table of a configuration's ``model_type``; NetcalcError (E007) if there is none."""
+    model_type = config.data["model_type"]
+    table = read_table(model_type)
+    if table is not None:
+        return table
+    near = nearest(model_type, model_types())
+    hint = f"the nearest known type is {near!r}; " if near else ""
+    hint += "a spec can be written by hand: `netcalc init` writes one to start from"
+    message = f"models of type {model_type!r} cannot be imported"
+    raise NetcalcError(Diagnostic("E007", message, config["model_type"].span, hint=hint))
+
+
+@cache
+def read_table(model_type: str) -> Table | None:
+    """Return the table of a model type; None if there is none."""
+    if not _NAME.fullmatch(model_type):
+        return None
+    path = next(specs_dir().glob(f"*/huggingface/{model_type}.yaml"), None)
+    if path is None:
+        return None
+    label = str(path.relative_to(specs_dir().parent))
+    return Table(model_type, path.parent.parent.name, parse_yaml(read_spec(path, label, MAX_SPEC_SIZE), label))
+
+
+def model_types() -> list[str]:
+    """Return every model type that has a table."""
+    return sorted(Path(path).stem for path in specs_dir().glob("*/huggingface/*.yaml"))
+
+
+def _options(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) and "default" in value else {}

@@ -133,11 +133,11 @@ def _page(
     """Write the page of a spec."""
     from netcalc.analysis.spec_reference import describe
     from netcalc.cli.output import json_lines, terminal_for, write
+    from netcalc.formats import load_model
     from netcalc.records.specs import spec_record
     from netcalc.render.page import page_markdown, page_text
     from netcalc.render.specs import settings_data, spec_page
     from netcalc.render.table_csv import table_csv
-    from netcalc.formats import load_model
 
     spec = describe(load_model(name, max_spec_size), convention)
     match format_:

@@ -111,9 +111,7 @@ def load_data(
     return load_cursor(read_data(data, label), label, folder, max_size)
 
 
-def load_cursor(
-    document: Cursor, label: str, folder: Path | None = None, max_size: int = MAX_SPEC_SIZE
-) -> Loaded:
+def load_cursor(document: Cursor, label: str, folder: Path | None = None, max_size: int = MAX_SPEC_SIZE) -> Loaded:
     """Load a spec from a document with its places; arguments as for :func:`load_data`.
 
     Raises:

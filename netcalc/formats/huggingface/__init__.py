@@ -1,7 +1,7 @@
 """Configurations of Hugging Face models, read as specs that extend shipped ones.
 
-The correspondence is data: ``specs/<family>/huggingface/<model_type>.yaml`` says what each field means (:mod:`.tables`).
-The fields become vars of the spec, and the vars of the shipped spec expressions of them, so that ``--set`` takes both.
+The correspondence is data: a table ``specs/<family>/huggingface/<model_type>.yaml`` says what each field means.  The
+fields become vars of the spec, and the vars of the shipped spec expressions of them, so that ``--set`` takes both.
 """
 
 from __future__ import annotations

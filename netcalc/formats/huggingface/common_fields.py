@@ -5,7 +5,9 @@ from __future__ import annotations
 __all__ = ["READ", "REFUSED", "WITHOUT_EFFECT"]
 
 #: Fields that are read in every configuration.
-READ = frozenset({"architectures", "dtype", "id2label", "model_type", "num_labels", "quantization_config", "torch_dtype"})
+READ = frozenset(
+    {"architectures", "dtype", "id2label", "model_type", "num_labels", "quantization_config", "torch_dtype"}
+)
 
 #: Fields that change a model in a way that netcalc does not know, with the values that are harmless; a table may name
 #: one all the same.

@@ -54,8 +54,9 @@ class _Translation:
             self._declare(field, declared)
         for key in ("dims", "vars", "require"):
             self._copy(key, self.table.cursor)
-        for key in entry.data if entry else ():
-            self._copy(key, entry)
+        if entry is not None:
+            for key in entry.data:
+                self._copy(key, entry)
         if self.problems:
             raise NetcalcError(self.problems)
         return Cursor(self.data, (), self.spans)

@@ -19,7 +19,7 @@ from pathlib import Path
 from types import FrameType
 from typing import IO
 
-__all__ = ["exists", "is_file", "read_at_most", "replacing"]
+__all__ = ["exists", "is_file", "is_folder", "read_at_most", "replacing"]
 
 _CHUNK = 1 << 20
 
@@ -35,6 +35,14 @@ def is_file(path: str | Path) -> bool:
     try:
         return stat.S_ISREG(Path(path).stat().st_mode)
     except (OSError, ValueError):  # a name too long, a folder that is closed, a circle of links, a null character
+        return False
+
+
+def is_folder(path: str | Path) -> bool:
+    """Return True for a folder; False for anything else, also a path that cannot be looked up."""
+    try:
+        return stat.S_ISDIR(Path(path).stat().st_mode)
+    except (OSError, ValueError):
         return False
 
 

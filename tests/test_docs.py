@@ -65,6 +65,7 @@ def test_console_blocks_print_what_they_show(
 ) -> None:
     monkeypatch.chdir(tmp_path if files else ROOT)
     for name, content in files.items():
+        Path(name).parent.mkdir(exist_ok=True)
         Path(name).write_text(content, encoding="utf-8")
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setenv("NO_COLOR", "1")

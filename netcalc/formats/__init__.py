@@ -6,10 +6,11 @@ import os
 from pathlib import Path
 
 from netcalc.diagnostics import Diagnostic, NetcalcError
-from netcalc.files import exists
+from netcalc.files import exists, is_folder
 from netcalc.limits import MAX_SPEC_SIZE
 from netcalc.spec.library import Loaded, load_document
 from netcalc.spec.shipped import shipped_file, unaliased
+from netcalc.spec.spec_files import looks_like_spec, read_spec
 
 __all__ = ["load_model"]
 
@@ -28,7 +29,7 @@ def load_model(model: str | Path, max_size: int = MAX_SPEC_SIZE) -> Loaded:
         NetcalcError: with every error found; E007 if the model cannot be imported.
     """
     config = _configuration(str(model))
-    if config is None:
+    if config is None or _is_spec(config, max_size):
         return load_document(model, max_size)
     from netcalc.formats.huggingface import load_config
 
@@ -36,7 +37,7 @@ def load_model(model: str | Path, max_size: int = MAX_SPEC_SIZE) -> Loaded:
 
 
 def _configuration(model: str) -> Path | None:
-    """Return the configuration that a text names, itself or by its folder; None for a spec.
+    """Return the configuration that a text may name, itself or by its folder; None for a spec.
 
     As for specs, a text with a separator or a suffix is a path, and another one first of all a shipped name.
     """
@@ -44,9 +45,14 @@ def _configuration(model: str) -> Path | None:
     if path.suffix == ".json":
         return path
     named = path.suffix == "" and "/" not in model and os.sep not in model
-    if model == "-" or not path.is_dir() or (named and (shipped_file(model) or unaliased(model))):
+    if model == "-" or not is_folder(path) or (named and (shipped_file(model) or unaliased(model))):
         return None
     if exists(path / CONFIG):
         return path / CONFIG
     hint = "a folder of a Hugging Face model has one; a spec is named by its file"
     raise NetcalcError(Diagnostic("E004", f"{model} is a folder without {CONFIG}", hint=hint))
+
+
+def _is_spec(path: Path, max_size: int) -> bool:
+    """Return True for a spec in JSON."""
+    return path.name != CONFIG and looks_like_spec(read_spec(path, str(path), max_size))

@@ -68,9 +68,8 @@ def foreign_data(data: Mapping[str, Any]) -> Diagnostic | None:
     if "model_type" not in data and "architectures" not in data:
         return None
     model = str(data.get("model_type") or "")
-    near = f"`netcalc specs {model}` looks for a spec of this architecture" if model else "`netcalc specs` lists specs"
     name = f"the configuration of a Hugging Face model{f' of type {model}' if model else ''}"
-    return _error("this", _Kind(name, f"{near}; its sizes are set with --set"))
+    return _error("this", _Kind(name, "give its file, config.json, or its folder"))
 
 
 def _error(subject: Path | str, kind: _Kind) -> Diagnostic:

@@ -41,8 +41,8 @@ WRITERS: dict[str, tuple[Callable[[Path], object], str]] = {
     "archive": (write_torch_archive, "pickle"),
     "old": (lambda path: path.write_bytes(pickle.dumps({}, protocol=2)), "pickle"),
     "w.npz": (lambda path: np.savez(path, x=np.zeros(2)), "NumPy"),
-    "config.json": (lambda path: path.write_text(json.dumps({"model_type": "llama"})), "type llama"),
-    "model.safetensors.index.json": (lambda path: path.write_text(json.dumps({"weight_map": {}})), "index"),
+    "config.yaml": (lambda path: path.write_text(json.dumps({"model_type": "llama"})), "type llama"),
+    "model.safetensors.index.yaml": (lambda path: path.write_text(json.dumps({"weight_map": {}})), "index"),
 }
 
 

@@ -1,0 +1,50 @@
+"""Tables of model types against the classes of transformers: every field is named, and defaults are the same."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from transformers import CONFIG_MAPPING
+
+import netcalc
+from netcalc.formats.huggingface import load_config
+from netcalc.formats.huggingface.tables import Table, table_of
+from netcalc.spec.cursor import Cursor
+from netcalc.spec.settings import resolve_settings
+from tests.formats.huggingface.harness import tables, write_config
+
+CASES = [
+    pytest.param(table, architecture, id=architecture) for table in tables() for architecture in table.part("models")
+]
+
+
+def vars_of(folder: Path, config: dict[str, Any]) -> dict[str, Any]:
+    """Return the values of dims and vars of an imported configuration.
+
+    A field that is null by default is left out: classes fill in a value, as the expressions of the table do.
+    """
+    loaded = load_config(write_config(folder, config))
+    table = table_of(Cursor(config, (), {}))
+    declared = {
+        field: value["default"] if isinstance(value, dict) else value for field, value in table.part("fields").items()
+    }
+    values = resolve_settings(loaded, {}, ())
+    return {name: value for name, value in values.items() if declared.get(name.removeprefix("config_"), 0) is not None}
+
+
+@pytest.mark.parametrize(("table", "architecture"), CASES)
+def test_every_field_is_known_and_has_the_default_of_its_class(table: Table, architecture: str, tmp_path: Path) -> None:
+    full = CONFIG_MAPPING[table.model_type]().to_dict()
+    least = {"model_type": table.model_type, "architectures": [architecture]}
+    assert vars_of(tmp_path / "full", full | least) == vars_of(tmp_path / "least", least)
+
+
+@pytest.mark.parametrize("table", [pytest.param(table, id=table.model_type) for table in tables()])
+def test_a_field_without_a_default_elsewhere_is_read(table: Table, tmp_path: Path) -> None:
+    """A field that is added to a configuration, or renamed, is an error."""
+    architecture = next(iter(table.part("models")))
+    config = {"model_type": table.model_type, "architectures": [architecture], "added_by_nobody": 1}
+    with pytest.raises(netcalc.NetcalcError, match="added_by_nobody"):
+        load_config(write_config(tmp_path, config))

@@ -1,0 +1,59 @@
+"""Models of transformers built from a configuration on the meta device, and the same configuration imported."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import torch
+import transformers
+from torch.utils.flop_counter import FlopCounterMode
+
+import netcalc
+from tests.formats.huggingface.harness import write_config
+
+__all__ = ["assert_agrees", "ids", "images"]
+
+
+def ids(*shape: int) -> torch.Tensor:
+    """Return token ids on the meta device."""
+    return torch.zeros(shape, dtype=torch.int64, device="meta")
+
+
+def images(*shape: int) -> torch.Tensor:
+    """Return images, or other real inputs, on the meta device."""
+    return torch.zeros(shape, device="meta")
+
+
+def assert_agrees(
+    architecture: str, fields: Mapping[str, Any], inputs: Mapping[str, Any], dims: Mapping[str, int]
+) -> None:
+    """Assert that parameters, trainable ones and torch's FLOPs agree, from the configuration that would be saved.
+
+    Args:
+        architecture: class in transformers.
+        fields: fields of its configuration; the others have the defaults of the class.
+        inputs: inputs of the model, on the meta device.
+        dims: sizes of these inputs, as settings of the spec.
+    """
+    model_class = getattr(transformers, architecture)
+    config = model_class.config_class(**fields)
+    config._attn_implementation = "eager"
+    with torch.device("meta"):
+        model = model_class(config).eval()
+    with FlopCounterMode(display=False) as counter, torch.no_grad():
+        model(**inputs)
+    parameters = {id(p): p for p in model.parameters()}.values()
+    expected = (
+        sum(p.numel() for p in parameters),
+        sum(p.numel() for p in parameters if p.requires_grad),
+        counter.get_total_flops(),
+    )
+    for saved in (config.to_dict(), config.to_diff_dict()):
+        saved |= {"architectures": [architecture], "model_type": config.model_type}
+        with TemporaryDirectory() as folder:
+            network = netcalc.load(write_config(Path(folder), saved), set=dims)
+        total = network.analysis("torch").total
+        assert (total.params, total.params_trainable, total.flops) == expected

@@ -18,6 +18,7 @@ IMAGES = "{c2: [B, 4, 16, 24], c3: [B, 6, 8, 12], c4: [B, 8, 4, 6], c5: [B, 10, 
 ALONE = {
     "feature_pyramid": (IMAGES, "{channels: 6, norm: {group_norm: 3}}"),
     "gpt_layer": ("{x: [B, 5, 12]}", "{heads: 3, norm_first: false}"),
+    "last_token": ("{x: [B, 5, 12], ids: [B, 5]}", "{padding_id: 0}"),
     "patch_embedding": ("{x: [B, 3, 32, 16]}", "{features: 12, patch: [8, 4], dropout: 0.1}"),
     "scaled_std_conv2d": ("{x: [B, 4, 9, 10]}", "{out: 6, kernel: 3, stride: 2, padding: same_upper}"),
     "weight_norm_conv": ("{x: [B, 4, 16]}", "{out: 6, kernel: [3], conv: {conv1d: {padding: 1}}}"),

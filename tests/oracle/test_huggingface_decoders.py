@@ -27,12 +27,26 @@ def llama(draw: st.DrawFn) -> dict[str, Any]:
         "tie_word_embeddings": draw(st.booleans()),
         "attention_bias": draw(st.booleans()),
         "mlp_bias": draw(st.booleans()),
-        "pad_token_id": None,
     }
 
 
-@draws
-@given(llama(), st.integers(1, 2), st.integers(1, 9))
-def test_llama(fields: dict[str, Any], batch: int, length: int) -> None:
+@st.composite
+def heads(draw: st.DrawFn, *heads: str) -> tuple[str, dict[str, Any], int, int]:
+    """Draw the end of an architecture's name, fields of its head, batch and length."""
+    fields = {"num_labels": draw(st.integers(2, 4)), "pad_token_id": draw(st.integers(0, 7))}
+    return draw(st.sampled_from(heads)), fields, draw(st.integers(1, 2)), draw(st.integers(1, 9))
+
+
+def check(name: str, fields: dict[str, Any], head: tuple[str, dict[str, Any], int, int]) -> None:
+    end, more, batch, length = head
     inputs = {"input_ids": ids(batch, length)}
-    assert_agrees("LlamaForCausalLM", fields, inputs, {"batch": batch, "length": length})
+    assert_agrees(name + end, more | fields, inputs, {"batch": batch, "length": length})
+
+
+ALL = ("Model", "ForCausalLM", "ForSequenceClassification", "ForTokenClassification")
+
+
+@draws
+@given(llama(), heads(*ALL))
+def test_llama(fields: dict[str, Any], head: tuple[str, dict[str, Any], int, int]) -> None:
+    check("Llama", fields, head)

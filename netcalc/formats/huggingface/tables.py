@@ -10,7 +10,9 @@ A table ``specs/<family>/huggingface/<model_type>.yaml`` has these keys::
     require: [{that: condition, message: text}] # what the spec cannot express is refused
     without_effect: [FIELD]                     # on shapes and work
 
-In expressions, a field that has the name of a var with an expression is called ``config_FIELD``.
+In expressions, a field that has the name of a var with an expression is called ``config_FIELD``.  An architecture may
+have ``vars`` of its own, and a ``patch`` with ``outputs`` for another head; a field that only other architectures use
+has no effect.
 """
 
 from __future__ import annotations

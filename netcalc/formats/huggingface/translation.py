@@ -12,6 +12,7 @@ from netcalc.formats.huggingface.common_fields import READ, REFUSED, WITHOUT_EFF
 from netcalc.formats.huggingface.rope import SOURCES, rope_fields
 from netcalc.formats.huggingface.tables import Table
 from netcalc.spec.cursor import Cursor, Spans
+from netcalc.spec.evaluate import words_in
 
 __all__ = ["translated"]
 
@@ -50,8 +51,10 @@ class _Translation:
         self._set("dtype", self._dtype())
         for key in ("dims", "vars"):
             self.data[key] = {}
+        others = self._fields_of_others(architecture)
         for field, declared in self.fields.items():
-            self._declare(field, declared)
+            if field not in others:
+                self._declare(field, declared)
         for key in ("dims", "vars", "require"):
             self._copy(key, self.table.cursor)
         if entry is not None:
@@ -78,6 +81,12 @@ class _Translation:
     def _problem(self, message: str, place: Cursor, hint: str | None = None) -> tuple[None, None]:
         self.problems.append(Diagnostic("E007", message, place.key_span, hint=hint))
         return None, None
+
+    def _fields_of_others(self, architecture: str | None) -> frozenset[str]:
+        """Return the words of other architectures alone: the fields among them have no effect on this one."""
+        models = dict(self.table.part("models"))
+        own = words_in([models.pop(architecture, {}), *(self.table.part(key) for key in ("vars", "dims", "require"))])
+        return words_in(list(models.values())) - own
 
     def _read_fields(self) -> None:
         """Read the values of all fields; those that nothing knows are errors."""

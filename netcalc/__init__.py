@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from netcalc.engine.plan import PlanMemory
     from netcalc.engine.profile import LayerTime, OperationTime, Profile
     from netcalc.engine.run import RunResult
-    from netcalc.loading import compare, describe, load, load_data, loads
+    from netcalc.loading import compare, describe, import_spec, load, load_data, loads
     from netcalc.network import LayerShapes, Network
     from netcalc.numerics.trace import TraceRow
     from netcalc.records import as_dict
@@ -68,6 +68,7 @@ __all__ = [
     "as_dict",
     "compare",
     "describe",
+    "import_spec",
     "load",
     "load_data",
     "loads",
@@ -88,7 +89,7 @@ _EXPORTS = {
     "netcalc.engine.plan": ("PlanMemory",),
     "netcalc.engine.profile": ("LayerTime", "OperationTime", "Profile"),
     "netcalc.engine.run": ("RunResult",),
-    "netcalc.loading": ("compare", "describe", "load", "load_data", "loads"),
+    "netcalc.loading": ("compare", "describe", "import_spec", "load", "load_data", "loads"),
     "netcalc.network": ("LayerShapes", "Network"),
     "netcalc.numerics.trace": ("TraceRow",),
     "netcalc.records": ("as_dict",),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from netcalc.api_arguments import checked, plain
 from netcalc.diagnostics import NetcalcError
-from netcalc.formats import load_model
+from netcalc.formats import import_model, load_model
 from netcalc.limits import MAX_SPEC_SIZE
 from netcalc.network import Network
 from netcalc.spec import elaborate, library
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from netcalc.analysis.compare import Comparison
     from netcalc.analysis.spec_reference import SpecReference
 
-__all__ = ["compare", "describe", "load", "load_data", "loads"]
+__all__ = ["compare", "describe", "import_spec", "load", "load_data", "loads"]
 
 
 @checked
@@ -30,11 +30,12 @@ def load(
     dtype: str | None = None,
     max_spec_size: int = MAX_SPEC_SIZE,
 ) -> Network:
-    """Load a network from a spec file, by the name of a shipped spec, or from standard input (``-``).
+    """Load a network from a spec file, a shipped spec, standard input (``-``), or a Hugging Face configuration.
 
     Args:
-        spec: ``"resnet34"``, ``"my/net.yaml"`` or ``"-"``.
-        set: values of dims and vars by name, which replace the spec's own; NumPy scalars count as numbers.
+        spec: ``"resnet34"``, ``"my/net.yaml"`` or ``"-"``; or a ``config.json`` of Hugging Face, or its folder.
+        set: values of dims and vars by name, which replace the spec's own, and of fields of a configuration; NumPy
+            scalars count as numbers.
         symbolic: dims that are kept as symbols, so that shapes and counts are formulas.
         training: True for the training mode of every operation.
         dtype: element type of floating-point inputs and parameters, such as ``"bfloat16"``; None for the spec's own.
@@ -99,6 +100,21 @@ def load_data(
     return _network(loaded, set, symbolic, training, dtype)
 
 
+@checked
+def import_spec(model: str | Path, *, set: Mapping[str, Any] | None = None, max_spec_size: int = MAX_SPEC_SIZE) -> str:
+    """Return the YAML text of the spec that is equivalent to a Hugging Face configuration.
+
+    Args:
+        model: a ``config.json``, or the folder that has it.
+        set: values of fields, dims and vars by name, in place of those of the configuration.
+        max_spec_size: as for :func:`load`.
+
+    Raises:
+        NetcalcError: E007 with everything in the configuration that netcalc does not know.
+    """
+    return import_model(model, _settings(set), max_spec_size)
+
+
 def compare(
     first: Network | str | Path,
     second: Network | str | Path,
@@ -157,8 +173,12 @@ def _network(
     training: bool,
     dtype: str | None,
 ) -> Network:
-    given = {name: _setting(name, value) for name, value in (settings or {}).items()}
-    return Network(elaborate(loaded, given, symbolic=symbolic, training=training, dtype=dtype))
+    return Network(elaborate(loaded, _settings(settings), symbolic=symbolic, training=training, dtype=dtype))
+
+
+def _settings(settings: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return ``set`` with every value as plain data."""
+    return {name: _setting(name, value) for name, value in (settings or {}).items()}
 
 
 def _setting(name: str, value: Any) -> Any:

@@ -29,6 +29,9 @@ GROUPS: dict[str, dict[str, str]] = {
         "compare": "Specs side by side, and layer against layer.",
         "explain": "The working behind the numbers of one layer, or of the whole network.",
     },
+    "Convert": {
+        "import": "The spec that is equivalent to a Hugging Face configuration.",
+    },
     "Reference": {
         "specs": "The specs that ship with netcalc, or the page of one.",
         "ops": "The reference of operations and shipped blocks.",
@@ -40,6 +43,10 @@ GROUPS: dict[str, dict[str, str]] = {
 COMMANDS: dict[str, str] = {name: about for group in GROUPS.values() for name, about in group.items()}
 
 
+#: Modules of commands whose name is a keyword of Python.
+_MODULES = {"import": "import_"}
+
+
 class _Commands(TyperGroup):
     """Commands by name, each imported at its first use."""
 
@@ -49,7 +56,7 @@ class _Commands(TyperGroup):
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         if cmd_name not in COMMANDS:
             return None
-        module = import_module(f"netcalc.cli.{cmd_name}")
+        module = import_module(f"netcalc.cli.{_MODULES.get(cmd_name, cmd_name)}")
         single = typer.Typer(add_completion=False)
         panel = next(title for title, commands in GROUPS.items() if cmd_name in commands)
         text = f"{COMMANDS[cmd_name]}\n\n{module.__doc__ or ''}"

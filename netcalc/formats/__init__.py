@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.files import exists, is_folder
@@ -12,7 +14,7 @@ from netcalc.spec.library import Loaded, load_document
 from netcalc.spec.shipped import shipped_file, unaliased
 from netcalc.spec.spec_files import looks_like_spec, read_spec
 
-__all__ = ["load_model"]
+__all__ = ["import_model", "load_model"]
 
 #: File of a folder that describes its model.
 CONFIG = "config.json"
@@ -34,6 +36,27 @@ def load_model(model: str | Path, max_size: int = MAX_SPEC_SIZE) -> Loaded:
     from netcalc.formats.huggingface import load_config
 
     return load_config(config, max_size)
+
+
+def import_model(model: str | Path, settings: Mapping[str, Any], max_size: int = MAX_SPEC_SIZE) -> str:
+    """Return the text of the spec that is equivalent to a model in a foreign format.
+
+    Args:
+        model: as for :func:`load_model`, but no spec.
+        settings: values of fields of the configuration, dims and vars by name, in place of its own.
+        max_size: largest size in bytes of each file that is read.
+
+    Raises:
+        NetcalcError: as :func:`load_model`; E502 for a spec.
+    """
+    config = _configuration(str(model))
+    if config is None or _is_spec(config, max_size):
+        hint = "import takes the config.json of a Hugging Face model, or its folder"
+        raise NetcalcError(Diagnostic("E502", f"{model} is no model in a foreign format", hint=hint))
+    from netcalc.formats.huggingface import import_config
+    from netcalc.formats.spec_text import spec_text
+
+    return spec_text(import_config(config, settings, max_size))
 
 
 def _configuration(model: str) -> Path | None:

@@ -29,6 +29,7 @@ VERSIONS: dict[str, int] = {
     "block": 1,
     "errors": 2,
     "code": 1,
+    "model-types": 1,
 }
 
 #: For each type of result, the module of this package and the function that writes its record.

@@ -16,6 +16,7 @@ from netcalc.records.codes import CodeRecord
 from netcalc.records.compare import ComparisonRecord
 from netcalc.records.errors import ErrorsRecord
 from netcalc.records.explain import ExplanationRecord
+from netcalc.records.model_types import ModelTypesRecord
 from netcalc.records.ops import BlockRecord, OperationRecord, OperationsRecord
 from netcalc.records.run import RunRecord
 from netcalc.records.specs import SpecRecord, SpecsRecord
@@ -115,6 +116,7 @@ _SCHEMAS: Mapping[str, Callable[[], Schema]] = {
     "weights": partial(_schema_of, WeightsRecord),
     "specs": partial(_schema_of, SpecsRecord),
     "spec-page": partial(_schema_of, SpecRecord),
+    "model-types": partial(_schema_of, ModelTypesRecord),
     "ops": partial(_schema_of, OperationsRecord),
     "operation": partial(_schema_of, OperationRecord),
     "block": partial(_schema_of, BlockRecord),

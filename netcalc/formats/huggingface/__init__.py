@@ -6,15 +6,19 @@ fields become vars of the spec, and the vars of the shipped spec expressions of 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from netcalc.formats.huggingface.reading import read_config
 from netcalc.formats.huggingface.tables import table_of
 from netcalc.formats.huggingface.translation import translated
 from netcalc.limits import MAX_SPEC_SIZE
-from netcalc.spec.library import Loaded, load_cursor
+from netcalc.spec.cursor import Cursor
+from netcalc.spec.library import Loaded, load_cursor, load_document
+from netcalc.spec.settings import resolve_settings
 
-__all__ = ["load_config"]
+__all__ = ["import_config", "load_config"]
 
 
 def load_config(path: Path, max_size: int = MAX_SPEC_SIZE) -> Loaded:
@@ -23,7 +27,45 @@ def load_config(path: Path, max_size: int = MAX_SPEC_SIZE) -> Loaded:
     Raises:
         NetcalcError: with every error found; E007 for what netcalc does not know, which is never left out silently.
     """
+    return load_cursor(_document(path, max_size), str(path), max_size=max_size)
+
+
+def import_config(path: Path, settings: Mapping[str, Any], max_size: int = MAX_SPEC_SIZE) -> dict[str, Any]:
+    """Return the spec of a configuration with numbers in place of fields, as data that can be written to a file.
+
+    Args:
+        path: the ``config.json``.
+        settings: values of fields, dims and vars by name, in place of those of the configuration.
+        max_size: largest size in bytes of each file that is read.
+
+    Raises:
+        NetcalcError: as :func:`load_config`, and for invalid settings.
+    """
+    document = _document(path, max_size)
+    loaded = load_cursor(document, str(path), max_size=max_size)
+    values = resolve_settings(loaded, settings, ())
+    data = {key: value for key, value in document.data.items() if key != "require"}
+    parent = load_document(data["extends"]).document
+    head = {key: data.pop(key) for key in ("netcalc", "name", "about", "family", "extends", "dtype")}
+    fields = table_of(read_config(path, max_size)).part("fields")
+    kept = {name for name in data.pop("vars") if name in parent.vars or name not in fields}
+    kept -= {f"config_{name}" for name in fields}
+    dims = {name: values[name] for name in {**data.pop("dims"), **settings} if name in parent.dims}
+    variables = {name: plain_value(values[name]) for name in loaded.document.vars if name in kept}
+    return {**head, "dims": dims, "vars": variables, **data}
+
+
+def plain_value(value: Any) -> Any:
+    """Return a value of a var as plain data."""
+    if isinstance(value, Mapping):
+        return {str(key): plain_value(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain_value(item) for item in value]
+    return str(value) if isinstance(value, str) else value
+
+
+def _document(path: Path, max_size: int) -> Cursor:
+    """Return the spec document of a configuration."""
     config = read_config(path, max_size)
     name = path.resolve().parent.name if path.name == "config.json" else path.stem
-    document = translated(config, table_of(config), name)
-    return load_cursor(document, str(path), max_size=max_size)
+    return translated(config, table_of(config), name)

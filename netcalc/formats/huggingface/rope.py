@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from netcalc.diagnostics import written
+
 __all__ = ["SOURCES", "rope_fields"]
 
 #: The fields that these are read from.
@@ -66,6 +68,8 @@ def _parts(parameters: Any, config: Mapping[str, Any]) -> tuple[float | None, di
     old_kind = rest.pop("type", None)
     kind = rest.pop("rope_type", None) or old_kind or "default"
     kind = "longrope" if kind == "su" else kind
+    if kind not in _KINDS:
+        raise ValueError(f"rope_type {written(kind, quoted=True)} is not known")
     if kind == "default":
         if rest:
             raise ValueError(f"{next(iter(rest))!r} is not known without a scaling")
@@ -81,4 +85,5 @@ def _parts(parameters: Any, config: Mapping[str, Any]) -> tuple[float | None, di
     return theta, {"rope_type": kind, **{name: value for name, value in rest.items() if value is not None}}, share
 
 
+_KINDS = ("default", "dynamic", "linear", "llama3", "longrope", "yarn")
 _ORIGINAL = "original_max_position_embeddings"

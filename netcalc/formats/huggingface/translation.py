@@ -45,8 +45,7 @@ class _Translation:
         architecture, entry = self._model()
         self.vars = {*self.table.part("vars"), *(entry.data.get("vars", ()) if entry else ())}
         self._read_fields()
-        label = self.config.span.file if self.config.span else name
-        self.data |= {"name": name, "about": f"{architecture or self.table.model_type}, imported from {label}"}
+        self.data |= {"name": name, "about": f"{architecture} of transformers"}
         self.data["family"] = self.table.family
         self._set("dtype", self._dtype())
         for key in ("dims", "vars"):
@@ -166,6 +165,8 @@ class _Translation:
             options["default"] = ACTIVATIONS.get(options["default"], options["default"])
         options.setdefault("type", _TYPES.get(type(options["default"]), "any"))
         value, place = self.given.get(field, (options["default"], origin))
+        if value is None and options["default"] is not None and options["type"] != "any":
+            self._problem(f"{field} should not be null", place)  # the default of a var may always be
         name = f"config_{field}" if field in self.vars else field
         self.data["vars"][name] = {**options, "default": value}
         self.spans |= _moved(place.spans, place.path, ("vars", name))

@@ -1,0 +1,38 @@
+"""Record of the model types that can be imported."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from typing_extensions import TypedDict
+
+from netcalc.records import schema_id
+
+__all__ = ["ModelTypesRecord", "model_types_record"]
+
+
+class ModelTypeRecord(TypedDict):
+    """A ``model_type`` of Hugging Face configurations."""
+
+    model_type: str
+    family: str
+    """Family of the shipped specs that its models extend."""
+    architectures: list[str]
+    """Classes of transformers that are known."""
+
+
+class ModelTypesRecord(TypedDict):
+    """The model types that can be imported."""
+
+    schema: str
+    model_types: list[ModelTypeRecord]
+
+
+def model_types_record(listed: Iterable[tuple[str, str, list[str]]]) -> ModelTypesRecord:
+    """Return the record of model types, each with its family and architectures."""
+    return {
+        "schema": schema_id("model-types"),
+        "model_types": [
+            {"model_type": name, "family": family, "architectures": models} for name, family, models in listed
+        ],
+    }

@@ -1,0 +1,88 @@
+"""Configurations that are refused, with the place of what is not known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import CommandResult
+from tests.formats.huggingface.harness import write_config
+
+Run = Callable[..., CommandResult]
+LLAMA = {"model_type": "llama", "architectures": ["LlamaForCausalLM"]}
+
+#: Name, configuration, code and a part of the message.
+REFUSED: dict[str, tuple[Any, str, str]] = {
+    "unknown model type": ({"model_type": "lama", "architectures": []}, "E007", "the nearest known type is 'llama'"),
+    "path as a model type": ({"model_type": "../../llama", "architectures": []}, "E007", "cannot be imported"),
+    "no model type": ({"architectures": ["LlamaForCausalLM"]}, "E007", "has no model_type"),
+    "diffusers": ({"_class_name": "UNet2DConditionModel"}, "E007", "diffusers"),
+    "index of a checkpoint": ({"weight_map": {}}, "E004", "index of a checkpoint"),
+    "not an object": ([1], "E004", "should be an object"),
+    "no architecture": ({"model_type": "llama"}, "E007", "architectures should name one class"),
+    "two architectures": (LLAMA | {"architectures": ["A", "B"]}, "E007", "should name one class"),
+    "unknown architecture": (LLAMA | {"architectures": ["LlamaForAll"]}, "E007", "'LlamaForAll' is not known"),
+    "added field": (LLAMA | {"mixture_depth": 2}, "E007", "'mixture_depth'"),
+    "added null": (LLAMA | {"mixture_depth": None}, "E007", "'mixture_depth'"),
+    "renamed field": (LLAMA | {"hidden_sizes": 64}, "E007", "'hidden_sizes'"),
+    "text for a number": (LLAMA | {"hidden_size": "64"}, "E104", "whole number"),
+    "fraction for a whole number": (LLAMA | {"num_hidden_layers": 2.5}, "E104", "whole number"),
+    "true for a number": (LLAMA | {"num_hidden_layers": True}, "E104", "whole number"),
+    "null for a number": (LLAMA | {"hidden_size": None}, "E007", "hidden_size should not be null"),
+    "heads that do not divide": (LLAMA | {"num_key_value_heads": 5}, "E108", "must serve the same number"),
+    "activation": (LLAMA | {"hidden_act": "xielu"}, "E007", "'xielu' is not known"),
+    "code of its own": (LLAMA | {"auto_map": {"AutoModel": "m.M"}}, "E007", "auto_map"),
+    "quantisation": (LLAMA | {"quantization_config": {"quant_method": "x"}}, "E007", "quantised"),
+    "element type": (LLAMA | {"dtype": "int8"}, "E007", "dtype = 'int8'"),
+    "rotary scaling": (LLAMA | {"rope_scaling": {"type": "spiral", "factor": 2.0}}, "E007", "'spiral' is not known"),
+    "rotary parameters": (LLAMA | {"rope_parameters": [1]}, "E007", "rope_parameters"),
+    "pruned heads": (LLAMA | {"pruned_heads": {"0": [1]}}, "E007", "pruned_heads"),
+    "decoder with cross attention": (LLAMA | {"add_cross_attention": True}, "E007", "add_cross_attention"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_is_not_known_is_refused(case: str, tmp_path: Path, netcalc: Run) -> None:
+    config, code, part = REFUSED[case]
+    ran = netcalc("summary", str(write_config(tmp_path, config)))
+    assert (ran.code, ran.out) == (2, "")
+    assert f"error[{code}]" in ran.err
+    assert part in " ".join(ran.err.split())
+    assert "config.json" in ran.err or code == "E108"  # whose place is the requirement
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("{", "E001"),
+        ('{"model_type": "llama",}', "E001"),
+        ('{"model_type": "llama", "model_type": "bert"}', "E002"),
+        ("[" * 100_000, "E003"),
+        ('{"a": ' + "9" * 10_000 + "}", "E003"),
+        ('{"model_type": "\\ud800"}', "E001"),
+        ("", "E001"),
+        ("\x00", "E001"),
+    ],
+)
+def test_malformed_json_is_an_error_with_its_place(text: str, code: str, tmp_path: Path, netcalc: Run) -> None:
+    file = tmp_path / "config.json"
+    file.write_text(text)
+    ran = netcalc("summary", str(file))
+    assert (ran.code, ran.out) == (2, "")
+    assert f"error[{code}]" in ran.err
+    assert "config.json" in ran.err
+
+
+def test_a_folder_without_a_configuration(tmp_path: Path, netcalc: Run) -> None:
+    ran = netcalc("summary", str(tmp_path))
+    assert (ran.code, ran.out) == (2, "")
+    assert "error[E004]" in ran.err
+    assert "without config.json" in " ".join(ran.err.split())
+
+
+def test_all_unknown_fields_are_named_at_once(tmp_path: Path, netcalc: Run) -> None:
+    ran = netcalc("summary", str(write_config(tmp_path, LLAMA | {"first": 1, "second": 2})))
+    assert ran.err.count("error[E007]") == 2

@@ -28,7 +28,8 @@ def vars_of(folder: Path, config: dict[str, Any]) -> dict[str, Any]:
     loaded = load_config(write_config(folder, config))
     table = table_of(Cursor(config, (), {}))
     declared = {
-        field: value["default"] if isinstance(value, dict) else value for field, value in table.part("fields").items()
+        field: place.data["default"] if isinstance(place.data, dict) else place.data
+        for field, place in table.declarations().items()
     }
     values = resolve_settings(loaded, {}, ())
     return {name: value for name, value in values.items() if declared.get(name.removeprefix("config_"), 0) is not None}

@@ -47,7 +47,7 @@ def import_config(path: Path, settings: Mapping[str, Any], max_size: int = MAX_S
     data = {key: value for key, value in document.data.items() if key != "require"}
     parent = load_document(data["extends"]).document
     head = {key: data.pop(key) for key in ("netcalc", "name", "about", "family", "extends", "dtype")}
-    fields = table_of(read_config(path, max_size)).part("fields")
+    fields = table_of(read_config(path, max_size)).declarations()
     kept = {name for name in data.pop("vars") if name in parent.vars or name not in fields}
     kept -= {f"config_{name}" for name in fields}
     dims = {name: values[name] for name in {**data.pop("dims"), **settings} if name in parent.dims}

@@ -5,21 +5,29 @@ A table ``specs/<family>/huggingface/<model_type>.yaml`` has these keys::
     source: the class of the configuration in transformers
     models: {ARCHITECTURE: {extends: SPEC, …}}  # and anything else that a spec may have
     fields: {FIELD: default}                    # of the class; or {type, default, min, max, choices, also: [names]}
+    nested: {FIELD: MODEL_TYPE}                 # a configuration within; or a list of types, the default first;
+                                                # or {type, over: a field that takes precedence}
     vars: {VAR: "${an expression of fields}"}   # every var of the spec that is not a field of the same name
     dims: {DIM: "${an expression of fields}"}
     require: [{that: condition, message: text}] # what the spec cannot express is refused
     without_effect: [FIELD]                     # on shapes and work
 
-In expressions, a field that has the name of a var with an expression is called ``config_FIELD``.  An architecture may
-have ``vars`` of its own, and a ``patch`` with ``outputs`` for another head; a field that only other architectures use
-has no effect.
+In expressions, a field that has the name of a var with an expression is called ``config_FIELD``, and a field of a
+configuration within ``FIELD_INNER``, as it is under ``without_effect`` of the outer table.  If several types are
+possible, ``FIELD_model_type`` is that at hand, and fields that it lacks have the defaults of the others.  Types that
+are of interest only within others have their tables in ``huggingface/nested``, without ``models``.
+
+An architecture may have ``vars`` of its own, and a ``patch`` with ``outputs`` for another head; a field that only other
+architectures use has no effect.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from netcalc.diagnostics import Diagnostic, NetcalcError, nearest
@@ -32,7 +40,7 @@ from netcalc.spec.yaml_document import parse_yaml
 __all__ = ["KEYS", "Table", "model_types", "read_table", "table_of"]
 
 #: The keys of a table.
-KEYS = ("source", "models", "fields", "vars", "dims", "require", "without_effect")
+KEYS = ("source", "models", "fields", "nested", "vars", "dims", "require", "without_effect")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 
 
@@ -46,6 +54,33 @@ class Table(NamedTuple):
     def part(self, key: str) -> Any:
         """Return the entries of a key; none if the table lacks it."""
         return self.cursor.data.get(key) or ([] if key in ("require", "without_effect") else {})
+
+    @property
+    def nested(self) -> dict[str, list[Table]]:
+        """The tables of the types that each configuration within may have."""
+        return {field: [_nested(kind) for kind in _kinds(kinds)] for field, kinds in self.part("nested").items()}
+
+    @property
+    def overriding(self) -> dict[str, str]:
+        """The other field that takes precedence over a configuration within."""
+        return {field: value["over"] for field, value in self.part("nested").items() if isinstance(value, dict)}
+
+    def declarations(self, chosen: Mapping[str, str] = MappingProxyType({})) -> dict[str, Cursor]:
+        """Return the declarations of all fields, those of configurations within included.
+
+        Args:
+            chosen: the type of each configuration within that is not of the first possible type.
+        """
+        found = {field: self.cursor["fields"][field] for field in self.part("fields")}
+        for field, inner in self.nested.items():
+            kind = chosen.get(field, inner[0].model_type)
+            for table in sorted(inner, key=lambda table: table.model_type != kind):
+                for name, declared in table.declarations().items():
+                    found.setdefault(f"{field}_{name}", declared)
+            if len(inner) > 1:
+                kinds = [table.model_type for table in inner]
+                found[f"{field}_model_type"] = Cursor({"default": kind, "choices": kinds}, (), {})
+        return {name: declared for name, declared in found.items() if name not in self.part("without_effect")}
 
     @property
     def also(self) -> dict[str, str]:
@@ -68,20 +103,33 @@ def table_of(config: Cursor) -> Table:
 
 
 @cache
-def read_table(model_type: str) -> Table | None:
+def read_table(model_type: str, folder: str = "huggingface") -> Table | None:
     """Return the table of a model type; None if there is none."""
     if not _NAME.fullmatch(model_type):
         return None
-    path = next(specs_dir().glob(f"*/huggingface/{model_type}.yaml"), None)
+    path = next(specs_dir().glob(f"*/{folder}/{model_type}.yaml"), None)
     if path is None:
         return None
     label = str(path.relative_to(specs_dir().parent))
-    return Table(model_type, path.parent.parent.name, parse_yaml(read_spec(path, label, MAX_SPEC_SIZE), label))
+    return Table(
+        model_type, path.relative_to(specs_dir()).parts[0], parse_yaml(read_spec(path, label, MAX_SPEC_SIZE), label)
+    )
+
+
+def _nested(model_type: str) -> Table:
+    table = read_table(model_type) or read_table(model_type, "huggingface/nested")
+    assert table is not None, model_type
+    return table
 
 
 def model_types() -> list[str]:
     """Return every model type that has a table."""
     return sorted(Path(path).stem for path in specs_dir().glob("*/huggingface/*.yaml"))
+
+
+def _kinds(value: Any) -> list[str]:
+    value = value["type"] if isinstance(value, dict) else value
+    return value if isinstance(value, list) else [value]
 
 
 def _options(value: Any) -> dict[str, Any]:

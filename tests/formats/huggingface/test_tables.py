@@ -25,7 +25,7 @@ def test_every_field_is_used(table: Table) -> None:
     expressions = {key: table.part(key) for key in ("models", "vars", "dims", "require")}
     words = words_in(expressions)
     specs = [load_document(entry["extends"]) for entry in table.part("models").values()]
-    for field in table.part("fields"):
+    for field in table.declarations():
         used = field in words or f"config_{field}" in words
         assert used or all(field in {*spec.document.vars, *spec.document.dims} for spec in specs), field
 
@@ -33,7 +33,7 @@ def test_every_field_is_used(table: Table) -> None:
 @pytest.mark.parametrize("table", TABLES)
 def test_every_var_of_the_spec_is_set(table: Table) -> None:
     for architecture, entry in table.part("models").items():
-        given = {*table.part("vars"), *table.part("fields"), *entry.get("vars", ())}
+        given = {*table.part("vars"), *table.declarations(), *entry.get("vars", ())}
         expected = set(load_document(entry["extends"]).document.vars)
         assert expected - given == set(), architecture
 

@@ -1,0 +1,120 @@
+"""Reading of the fields of a configuration, and of configurations within it, by tables."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from netcalc.diagnostics import Diagnostic, did_you_mean, written
+from netcalc.formats.huggingface.activations import ACTIVATIONS
+from netcalc.formats.huggingface.common_fields import READ, REFUSED, WITHOUT_EFFECT
+from netcalc.formats.huggingface.rope import SOURCES, rope_fields
+from netcalc.formats.huggingface.tables import Table
+from netcalc.spec.cursor import Cursor
+
+__all__ = ["Fields"]
+
+
+class Fields:
+    """The values of all fields; those of a configuration within have names with a prefix.
+
+    Attributes:
+        given: the values of fields that are given, each with its place.
+        chosen: the type of each configuration within.
+        problems: errors (E007) for fields and values that nothing knows.
+    """
+
+    def __init__(self) -> None:
+        self.given: dict[str, tuple[Any, Cursor]] = {}
+        self.chosen: dict[str, str] = {}
+        self.problems: list[Diagnostic] = []
+
+    def read(self, config: Cursor, table: Table, prefix: str = "") -> None:
+        """Read the fields of a configuration; ``prefix`` is that of the names of a configuration within."""
+        also, fields, nested = table.also, table.part("fields"), table.nested
+        harmless = {*WITHOUT_EFFECT, *READ, *table.part("without_effect"), *table.overriding.values()} - set(fields)
+        within = ".".join([*(str(part) for part in config.path), ""])
+        for key, place in config.items():
+            field = also.get(key, key)
+            name = prefix + field
+            if field in fields:
+                if name in self.given and self.given[name][0] != place.data:
+                    self.problem(f"{within + key!r} and {self.given[name][1].path[-1]!r} are one field", place)
+                self.given[name] = (self._converted(field, place, fields[field]), place)
+            elif key in REFUSED and key not in harmless:
+                if place.data not in REFUSED[key]:
+                    self.problem(f"{within}{key} = {written(place.data, quoted=True)} is not known", place)
+            elif key not in {*harmless, *nested} and not (key in SOURCES and "rope_theta" in fields):
+                known = [*fields, *also]
+                message = f"the field {within + key!r} of {table.model_type} is not known; it is {written(place.data)}"
+                self.problem(message, place, did_you_mean(key, known) if len(known) > 12 else None)
+        if config.data.get("quantization_config") is not None:
+            self.problem("quantised models cannot be imported", config["quantization_config"])
+        self._read_rope(config, fields, prefix)
+        self._read_labels(config, fields, prefix)
+        for key, kinds in nested.items():
+            self._read_nested(config, key, kinds, prefix)
+            if (other := table.overriding.get(key)) and config.data.get(other) is not None:
+                for name in [name for name in self.given if name.startswith(f"{prefix}{key}_")]:
+                    del self.given[name]
+                self._read_nested(config, other, kinds, prefix, key)
+
+    def problem(self, message: str, place: Cursor, hint: str | None = None) -> tuple[None, None]:
+        """Add an error at a place."""
+        self.problems.append(Diagnostic("E007", message, place.key_span, hint=hint))
+        return None, None
+
+    def _read_nested(self, config: Cursor, key: str, kinds: list[Table], prefix: str, field: str | None = None) -> None:
+        """Read the configuration under a key, if there is one, as that of a field (by default of the same name)."""
+        if config.data.get(key) is None:
+            return
+        inner = config[key]
+        if not isinstance(inner.data, dict):
+            self.problem(f"{key} should be an object, not {written(inner.data)}", inner)
+            return
+        kind = inner.data.get("model_type", kinds[0].model_type)
+        table = next((table for table in kinds if table.model_type == kind), None)
+        if table is None:
+            known = " or ".join(table.model_type for table in kinds)
+            self.problem(f"{key} of type {written(kind, quoted=True)} is not known; {known} is", inner)
+            return
+        for name in ("dtype", "torch_dtype"):
+            value, outer = inner.data.get(name), config.data.get("dtype") or config.data.get("torch_dtype") or "float32"
+            if value is not None and value != outer:
+                self.problem(f"{key} of {name} {written(value, quoted=True)} in a model of {outer} is not known", inner)
+        self.chosen[prefix + (field or key)] = table.model_type
+        self.read(inner, table, f"{prefix}{field or key}_")
+
+    def _converted(self, field: str, place: Cursor, declared: Any) -> Any:
+        """Return the value of a field as the spec language writes it."""
+        if not isinstance(declared, dict) or declared.get("type") != "activation" or not isinstance(place.data, str):
+            return place.data
+        if place.data not in ACTIVATIONS:
+            hint = did_you_mean(place.data, ACTIVATIONS)
+            within = ".".join(str(part) for part in place.path)
+            self.problem(f"{within}: the activation {place.data!r} is not known", place, hint)
+        return ACTIVATIONS.get(place.data, place.data)
+
+    def _read_rope(self, config: Cursor, fields: dict[str, Any], prefix: str) -> None:
+        """Read what the configuration says of rotary embeddings, if the model has them."""
+        sources = [name for name in SOURCES if config.data.get(name) is not None]
+        if "rope_theta" not in fields or not sources:
+            return
+        place = config[sources[0]]
+        try:
+            found = rope_fields(config.data, fields)
+        except ValueError as why:
+            self.problem(f"{sources[0]}: {why}", place)
+            return
+        for name, value in found.items():
+            if name in fields:
+                self.given[prefix + name] = (value, place)
+            else:
+                self.problem(f"{name} = {written(value)} is not known", place)
+
+    def _read_labels(self, config: Cursor, fields: dict[str, Any], prefix: str) -> None:
+        """Read the number of labels, which is that of ``id2label`` if there are names."""
+        for name in ("num_labels", "id2label"):
+            value = config.data.get(name)
+            if "num_labels" in fields and value is not None:
+                number = len(value) if isinstance(value, (dict, list)) else value
+                self.given[f"{prefix}num_labels"] = (number, config[name])

@@ -133,6 +133,7 @@ Weights: TypeAlias = Annotated[
         "--weights", "-w", metavar="PATH", help="A checkpoint: .safetensors, .npz, index.json or folder; repeatable."
     ),
 ]
+Execute: TypeAlias = Annotated[bool, typer.Option("--execute", help="Run the network too, where weights are checked.")]
 Cast: TypeAlias = Annotated[
     bool, typer.Option("--cast", help="Convert weights of another floating-point type to that of the spec.")
 ]
@@ -180,6 +181,21 @@ def read_program(
 
         print_warnings(program.warnings)
     return program
+
+
+def read_weights(weights: list[str] | None, model: str, *, own: bool = False) -> list[str]:
+    """Return the paths of ``--weights``, in which ``.`` stands for the weights of the model itself, if it has any.
+
+    With ``own`` the weights of the model are also those that are used without the option.
+    """
+    from netcalc.formats import own_weights
+
+    if not (own and not weights) and "." not in (weights or ()):
+        return weights or []
+    found = own_weights(model)
+    if found is None:
+        return weights or []
+    return [str(found) if path == "." else path for path in weights or ["."]]
 
 
 def read_settings(settings: list[str] | None) -> dict[str, object]:

@@ -107,6 +107,7 @@ def command(
     program = options.read_program(
         spec, set_, training=options.is_training(mode, train), dtype=dtype, max_spec_size=max_spec_size
     )
+    weights = options.read_weights(weights, spec)
     arrays = _read_inputs(program, inputs or [])
     with Progress() as progress:
         result = forward(
@@ -126,7 +127,7 @@ def command(
             max_work=max_work,
         )
     _save(result, output)
-    origin = _origin(program, arrays, weights or [], seed)
+    origin = _origin(program, arrays, weights, seed)
     write(_lines(result, options.read_selection(sort, top, filter_), format_, origin, wide))
 
 

@@ -3,14 +3,15 @@ The outputs of a planned run are compared with those of the kernels, and with --
 independent definition, element by element at sampled positions. The report names what was not checked.
 
 With --weights nothing is executed: the names, shapes and types in the file's header are compared with the spec. The
-exit code is 1 if anything differs. --sort, --top and --filter select failures, or checks in JSON and CSV.
+folder of a model that holds its weights is its own --weights; --execute runs the network as well, with random weights.
+The exit code is 1 if anything differs. --sort, --top and --filter select failures, or checks in JSON and CSV.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from operator import attrgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from netcalc.ir import Program
     from netcalc.numerics.weights_report import WeightsReport
     from netcalc.render.text import Terminal
+    from netcalc.verification.report import Check, VerifyReport
 
 #: Groups of mismatches that a page shows unless --top is given.
 MAX_GROUPS = 40
@@ -46,8 +48,9 @@ def command(
     receptive_field: options.ReceptiveFieldCheck = False,
     values: options.Values = False,
     max_work: options.MaxWork = None,
+    execute: options.Execute = False,
 ) -> None:
-    """Run and check the network, or check a file of weights."""
+    """Run and check the network, or check a file of weights, or both."""
     from netcalc.cli import EXIT_CHECK
     from netcalc.cli.output import terminal_for, write
 
@@ -56,21 +59,45 @@ def command(
     )
     selection = options.read_selection(sort, top, filter_)
     terminal = terminal_for(output, wide=wide)
-    if weights:
+    given = options.read_weights(weights, spec, own=True)
+    audit = execution = None
+    if given:
         from netcalc.numerics.parameters import check_weights
 
-        lines, ok = _audit(program, check_weights(program, weights, cast=cast), selection, format_, terminal)
-    else:
-        lines, ok = _verify(program, seed, selection, format_, terminal, receptive_field, values, max_work)
-    write(lines, output)
-    if not ok:
+        audit = check_weights(program, given, cast=cast)
+    if execute or not given:
+        execution = _execution(program, seed, selection, receptive_field, values, max_work)
+    write(_lines(audit, execution, program.name, selection, format_, terminal), output)
+    if not all(report.ok for report in (audit, execution) if report is not None):
         raise typer.Exit(EXIT_CHECK)
 
 
+def _lines(
+    audit: WeightsReport | None,
+    execution: VerifyReport | None,
+    name: str,
+    selection: Selection,
+    format_: options.TextFormat,
+    terminal: Terminal,
+) -> Iterable[str]:
+    """The lines of the reports that there are; in JSON that of the audit is part of the other."""
+    if audit is not None and execution is not None and format_ is options.TextFormat.CSV:
+        from netcalc.diagnostics import Diagnostic, NetcalcError
+
+        raise NetcalcError(Diagnostic("E502", "--format csv writes one table; leave out --execute, or --weights"))
+    if execution is None:
+        assert audit is not None
+        return _audit(audit, name, selection, format_, terminal)
+    lines = _verification(execution, audit, name, selection, format_, terminal)
+    if audit is None or format_ is options.TextFormat.JSON:
+        return lines
+    return [*_audit(audit, name, selection._replace(sort=None), format_, terminal), "", *lines]
+
+
 def _audit(
-    program: Program, report: WeightsReport, selection: Selection, format_: options.TextFormat, terminal: Terminal
-) -> tuple[Iterable[str], bool]:
-    """The lines of a report on the header of a file of weights, and True if it matches the spec."""
+    report: WeightsReport, name: str, selection: Selection, format_: options.TextFormat, terminal: Terminal
+) -> Iterable[str]:
+    """The lines of a report on the header of a file of weights."""
     from netcalc.cli.output import json_lines
     from netcalc.cli.selection import Selection, keys_of
     from netcalc.numerics.weights_report import grouped
@@ -83,48 +110,62 @@ def _audit(
     match format_:
         case options.TextFormat.JSON:
             shown = tuple(selection.apply(report.mismatches, keys, names).shown)
-            return json_lines(weights_record(report, shown), "mismatches"), report.ok
+            return json_lines(weights_record(report, shown), "mismatches")
         case options.TextFormat.CSV:
-            return table_csv(mismatches_table(selection.apply(report.mismatches, keys, names).shown)), report.ok
+            return table_csv(mismatches_table(selection.apply(report.mismatches, keys, names).shown))
     matching = grouped(Selection(patterns=selection.patterns).apply(report.mismatches, keys, names).shown)
     ranked = Selection(selection.sort, selection.top or MAX_GROUPS).apply(matching, keys, names).shown
-    page = weights_page(report, program.name, ranked, len(report.groups) - len(ranked))
-    return page_markdown(page) if format_ is options.TextFormat.MARKDOWN else page_text(page, terminal), report.ok
+    page = weights_page(report, name, ranked, len(report.groups) - len(ranked))
+    return page_markdown(page) if format_ is options.TextFormat.MARKDOWN else page_text(page, terminal)
 
 
-def _verify(
+def _execution(
     program: Program,
     seed: int,
     selection: Selection,
-    format_: options.TextFormat,
-    terminal: Terminal,
     receptive_field: bool,
     values: bool,
     max_work: float | None,
-) -> tuple[Iterable[str], bool]:
-    """The lines of a report on an execution, and True if all predictions are correct."""
-    from netcalc.cli.output import json_lines
-    from netcalc.cli.selection import keys_of
-    from netcalc.records.verify import verification_record
-    from netcalc.render.page import page_markdown, page_text
+) -> VerifyReport:
+    """Execute the network, with a progress bar, and return the report."""
     from netcalc.render.progress import Progress
-    from netcalc.render.runs import checks_data, verification_page
-    from netcalc.render.table_csv import table_csv
     from netcalc.verification.verify import verify
 
-    keys = keys_of("path", "op", "what", "predicted", "executed", "times", "ok")
-    selection.check(keys)
+    selection.check(_keys())
     with Progress() as progress:
-        report = verify(
+        return verify(
             program, seed=seed, progress=progress, receptive_field=receptive_field, values=values, max_work=max_work
         )
-    checks = tuple(selection.apply(report.checks, keys).shown)
+
+
+def _keys() -> Mapping[str, Callable[[Check], Any]]:
+    from netcalc.cli.selection import keys_of
+
+    return keys_of("path", "op", "what", "predicted", "executed", "times", "ok")
+
+
+def _verification(
+    report: VerifyReport,
+    audit: WeightsReport | None,
+    name: str,
+    selection: Selection,
+    format_: options.TextFormat,
+    terminal: Terminal,
+) -> Iterable[str]:
+    """The lines of a report on an execution; in JSON with that of an audit."""
+    from netcalc.cli.output import json_lines
+    from netcalc.records.verify import verification_record
+    from netcalc.render.page import page_markdown, page_text
+    from netcalc.render.runs import checks_data, verification_page
+    from netcalc.render.table_csv import table_csv
+
+    checks = tuple(selection.apply(report.checks, _keys()).shown)
     match format_:
         case options.TextFormat.JSON:
-            return json_lines(verification_record(report, checks), "checks"), report.ok
+            return json_lines(verification_record(report, checks, audit), "checks")
         case options.TextFormat.CSV:
-            return table_csv(checks_data(checks)), report.ok
-    matching = selection._replace(top=None).apply(report.checks, keys).shown
+            return table_csv(checks_data(checks))
+    matching = selection._replace(top=None).apply(report.checks, _keys()).shown
     failures = [check for check in matching if not check.ok][: selection.top]
-    page = verification_page(report, program.name, failures)
-    return page_markdown(page) if format_ is options.TextFormat.MARKDOWN else page_text(page, terminal), report.ok
+    page = verification_page(report, name, failures)
+    return page_markdown(page) if format_ is options.TextFormat.MARKDOWN else page_text(page, terminal)

@@ -12,12 +12,13 @@ from netcalc.files import exists, is_folder
 from netcalc.limits import MAX_SPEC_SIZE
 from netcalc.spec.library import Loaded, load_document
 from netcalc.spec.shipped import shipped_file, unaliased
-from netcalc.spec.spec_files import looks_like_spec, read_spec
+from netcalc.spec.spec_files import looks_like_spec, read_spec, unreadable
 
-__all__ = ["import_model", "load_model"]
+__all__ = ["import_model", "load_model", "own_weights"]
 
 #: File of a folder that describes its model.
 CONFIG = "config.json"
+_INDEX = ".safetensors.index.json"
 
 
 def load_model(model: str | Path, max_size: int = MAX_SPEC_SIZE) -> Loaded:
@@ -57,6 +58,22 @@ def import_model(model: str | Path, settings: Mapping[str, Any], max_size: int =
     from netcalc.formats.spec_text import spec_text
 
     return spec_text(import_config(config, settings, max_size))
+
+
+def own_weights(model: str | Path) -> Path | None:
+    """Return the folder of a configuration that holds weights in safetensors files; None if there are none.
+
+    Raises:
+        NetcalcError: E004 if the folder cannot be listed.
+    """
+    config = _configuration(str(model))
+    if config is None or config.name != CONFIG:
+        return None
+    try:
+        with os.scandir(config.parent) as entries:
+            return config.parent if any(e.name.endswith((".safetensors", _INDEX)) for e in entries) else None
+    except OSError as error:
+        raise NetcalcError(unreadable(config.parent, error)) from None
 
 
 def _configuration(model: str) -> Path | None:

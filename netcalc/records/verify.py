@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 from typing_extensions import TypedDict
 
 from netcalc.records import schema_id
+from netcalc.records.weights import WeightsRecord, weights_record
 from netcalc.version import __version__
 
 if TYPE_CHECKING:
+    from netcalc.numerics.weights_report import WeightsReport
     from netcalc.verification.report import Check, VerifyReport
 
 __all__ = ["VerificationRecord", "verification_record"]
@@ -69,10 +71,14 @@ class VerificationRecord(TypedDict):
     """Comparisons with definitions, by kind of operation; empty without ``--values``."""
     unseen: list[str]
     """Faults that such comparisons cannot see."""
+    weights: WeightsRecord | None
+    """The audit of the weights that were checked too; null if there were none."""
     checks: list[CheckRecord]
 
 
-def verification_record(report: VerifyReport, checks: Iterable[Check] | None = None) -> VerificationRecord:
+def verification_record(
+    report: VerifyReport, checks: Iterable[Check] | None = None, audit: WeightsReport | None = None
+) -> VerificationRecord:
     """Return the record of a verification; ``checks`` are the checks to include, by default all."""
     return {
         "schema": schema_id("verify"),
@@ -87,6 +93,7 @@ def verification_record(report: VerifyReport, checks: Iterable[Check] | None = N
             for v in report.values
         ],
         "unseen": list(report.unseen),
+        "weights": None if audit is None else weights_record(audit),
         "checks": [
             {
                 "path": check.path,

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["ACTIVATIONS"]
+__all__ = ["activations_of"]
 
 _TANH_GELU = {"gelu": {"approximate": "tanh"}}
 
 #: The operation of each name.
-ACTIVATIONS: dict[str, Any] = {
+_ACTIVATIONS: dict[str, Any] = {
     "gelu": "gelu",
     "gelu_accurate": _TANH_GELU,
     "gelu_fast": _TANH_GELU,
@@ -30,3 +31,9 @@ ACTIVATIONS: dict[str, Any] = {
     "swish": "silu",
     "tanh": "tanh",
 }
+
+
+def activations_of(declared: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the operation of each activation that a field may name; ``names`` of the table limits and changes them."""
+    names = declared.get("names")
+    return _ACTIVATIONS if names is None else {name: _ACTIVATIONS[meant] for name, meant in names.items()}

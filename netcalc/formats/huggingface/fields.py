@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from netcalc.diagnostics import Diagnostic, did_you_mean, written
-from netcalc.formats.huggingface.activations import ACTIVATIONS
+from netcalc.formats.huggingface.activations import activations_of
 from netcalc.formats.huggingface.common_fields import READ, REFUSED, WITHOUT_EFFECT
 from netcalc.formats.huggingface.rope import SOURCES, rope_fields
 from netcalc.formats.huggingface.tables import Table
@@ -88,11 +88,12 @@ class Fields:
         """Return the value of a field as the spec language writes it."""
         if not isinstance(declared, dict) or declared.get("type") != "activation" or not isinstance(place.data, str):
             return place.data
-        if place.data not in ACTIVATIONS:
-            hint = did_you_mean(place.data, ACTIVATIONS)
+        names = activations_of(declared)
+        if place.data not in names:
+            hint = did_you_mean(place.data, names)
             within = ".".join(str(part) for part in place.path)
             self.problem(f"{within}: the activation {place.data!r} is not known", place, hint)
-        return ACTIVATIONS.get(place.data, place.data)
+        return names.get(place.data, place.data)
 
     def _read_rope(self, config: Cursor, fields: dict[str, Any], prefix: str) -> None:
         """Read what the configuration says of rotary embeddings, if the model has them."""

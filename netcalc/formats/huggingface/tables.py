@@ -4,13 +4,15 @@ A table ``specs/<family>/huggingface/<model_type>.yaml`` has these keys::
 
     source: the class of the configuration in transformers
     models: {ARCHITECTURE: {extends: SPEC, …}}  # and anything else that a spec may have
-    fields: {FIELD: default}                    # of the class; or {type, default, min, max, choices, also: [names]}
+    fields: {FIELD: default}                    # of the class; or {type, default, min, max, choices, also, names}
     nested: {FIELD: MODEL_TYPE}                 # a configuration within; or a list of types, the default first;
                                                 # or {type, over: a field that takes precedence}
     vars: {VAR: "${an expression of fields}"}   # every var of the spec that is not a field of the same name
     dims: {DIM: "${an expression of fields}"}
     require: [{that: condition, message: text}] # what the spec cannot express is refused
     without_effect: [FIELD]                     # on shapes and work
+
+``also`` are other names of a field, and ``names`` those of the activations that a class reads in its own way.
 
 In expressions, a field that has the name of a var with an expression is called ``config_FIELD``, and a field of a
 configuration within ``FIELD_INNER``, as it is under ``without_effect`` of the outer table.  If several types are

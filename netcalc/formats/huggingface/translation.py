@@ -7,7 +7,7 @@ from typing import Any
 
 from netcalc.diagnostics import NetcalcError, Span, did_you_mean, written
 from netcalc.dtypes import FLOATS
-from netcalc.formats.huggingface.activations import ACTIVATIONS
+from netcalc.formats.huggingface.activations import activations_of
 from netcalc.formats.huggingface.fields import Fields
 from netcalc.formats.huggingface.tables import Table
 from netcalc.spec.cursor import Cursor, Spans
@@ -100,7 +100,8 @@ class _Translation:
         options.pop("also", None)
         if options.get("type", "").startswith("activation"):
             options["type"] = options["type"].replace("activation", "op")
-            options["default"] = ACTIVATIONS.get(options["default"], options["default"])
+            options["default"] = activations_of(options).get(options["default"], options["default"])
+            options.pop("names", None)
         options.setdefault("type", _TYPES.get(type(options["default"]), "any"))
         value, place = self.fields.given.get(field, (options["default"], origin))
         if value is None and options["default"] is not None and options["type"] != "any":

@@ -1,0 +1,161 @@
+"""Random configurations of encoders and of encoder–decoders: figures are those of transformers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.oracle.harness import draws
+from tests.oracle.huggingface import assert_agrees, ids, images
+
+HEADS = ["Model", "ForMaskedLM", "ForSequenceClassification", "ForTokenClassification", "ForQuestionAnswering"]
+
+
+@st.composite
+def bert(draw: st.DrawFn, architecture: str, **more: Any) -> dict[str, Any]:
+    """Draw fields that most encoders have."""
+    heads = draw(st.integers(1, 4))
+    return {
+        "vocab_size": draw(st.integers(8, 40)),
+        "hidden_size": heads * draw(st.integers(1, 8)),
+        "num_hidden_layers": draw(st.integers(1, 3)),
+        "num_attention_heads": heads,
+        "intermediate_size": draw(st.integers(1, 40)),
+        "hidden_act": draw(st.sampled_from(["gelu", "gelu_new", "relu"])),
+        "max_position_embeddings": draw(st.integers(12, 20)),
+        "type_vocab_size": draw(st.integers(1, 3)),
+        "tie_word_embeddings": draw(st.booleans()),
+        "num_labels": 2 if architecture.endswith("QuestionAnswering") else draw(st.integers(1, 5)),
+    } | {name: draw(strategy) for name, strategy in more.items()}
+
+
+def check_encoder(data: st.DataObject, name: str, heads: list[str], **more: Any) -> None:
+    """Assert agreement for a drawn architecture and configuration, and drawn sizes of the input."""
+    architecture = name + data.draw(st.sampled_from(heads))
+    fields = data.draw(bert(architecture, **more))
+    batch, length = data.draw(st.integers(1, 2)), data.draw(st.integers(1, 9))
+    assert_agrees(architecture, fields, {"input_ids": ids(batch, length)}, {"batch": batch, "length": length})
+
+
+@draws
+@given(st.data())
+def test_bert(data: st.DataObject) -> None:
+    check_encoder(data, "Bert", [*HEADS, "ForPreTraining", "ForNextSentencePrediction"])
+
+
+@draws
+@given(st.data())
+def test_roberta(data: st.DataObject) -> None:
+    check_encoder(data, "Roberta", HEADS, pad_token_id=st.integers(0, 2))
+
+
+@draws
+@given(st.data())
+def test_albert(data: st.DataObject) -> None:
+    groups = data.draw(st.integers(1, 3))
+    sizes = {"num_hidden_layers": st.integers(groups, 5), "inner_group_num": st.integers(1, 2)}
+    sizes |= {"num_hidden_groups": st.just(groups), "embedding_size": st.integers(1, 8)}
+    check_encoder(data, "Albert", [*HEADS, "ForPreTraining"], **sizes)
+
+
+@draws
+@given(st.data())
+def test_electra(data: st.DataObject) -> None:
+    check_encoder(data, "Electra", [*HEADS, "ForPreTraining"], embedding_size=st.sampled_from([4, 8]))
+
+
+@draws
+@given(st.data())
+def test_distilbert(data: st.DataObject) -> None:
+    architecture = "DistilBert" + data.draw(st.sampled_from(HEADS))
+    drawn = data.draw(bert(architecture, sinusoidal_pos_embds=st.booleans()))
+    renamed = {"intermediate_size": "hidden_dim", "hidden_act": "activation"}
+    fields = {renamed.get(name, name): value for name, value in drawn.items() if name != "type_vocab_size"}
+    length = data.draw(st.integers(1, 9))
+    assert_agrees(architecture, fields, {"input_ids": ids(1, length)}, {"length": length})
+
+
+@st.composite
+def bart(draw: st.DrawFn, architecture: str, **more: Any) -> dict[str, Any]:
+    """Draw fields that encoder–decoders with BART's layers have."""
+    heads, decoder_heads = draw(st.sampled_from([(1, 1), (2, 1), (2, 4), (3, 2)]))
+    return {
+        "vocab_size": draw(st.integers(8, 40)),
+        "pad_token_id": 1,
+        "d_model": heads * decoder_heads * draw(st.sampled_from([2, 4])),
+        "encoder_layers": draw(st.integers(1, 3)),
+        "encoder_attention_heads": heads,
+        "encoder_ffn_dim": draw(st.integers(1, 40)),
+        "decoder_layers": draw(st.integers(1, 3)),
+        "decoder_attention_heads": decoder_heads,
+        "decoder_ffn_dim": draw(st.integers(1, 40)),
+        "activation_function": draw(st.sampled_from(["gelu", "relu", "swish"])),
+        "scale_embedding": draw(st.booleans()),
+        "tie_word_embeddings": draw(st.booleans()),
+        "num_labels": 2 if architecture.endswith("QuestionAnswering") else draw(st.integers(1, 5)),
+    } | {name: draw(strategy) for name, strategy in more.items()}
+
+
+def check_pair(data: st.DataObject, architecture: str, fields: dict[str, Any]) -> None:
+    """Assert agreement for sequences of drawn lengths."""
+    dims = {name: data.draw(st.integers(1, limit), name) for name, limit in [("batch", 2), ("source", 9), ("target", 9)]}
+    batch, source, target = dims.values()
+    inputs = {"input_ids": ids(batch, source), "decoder_input_ids": ids(batch, target)}
+    assert_agrees(architecture, fields, inputs, dims)
+
+
+@draws
+@given(st.data())
+def test_bart(data: st.DataObject) -> None:
+    architecture = "Bart" + data.draw(st.sampled_from(["Model", "ForConditionalGeneration", "ForQuestionAnswering"]))
+    fields = data.draw(bart(architecture, max_position_embeddings=st.integers(9, 20)))
+    check_pair(data, architecture, fields)
+
+
+@draws
+@given(st.data())
+def test_marian(data: st.DataObject) -> None:
+    architecture = data.draw(st.sampled_from(["MarianModel", "MarianMTModel"]))
+    fields = data.draw(bart(architecture, max_position_embeddings=st.integers(9, 20)))
+    if data.draw(st.booleans(), "separate embeddings"):
+        fields |= {"share_encoder_decoder_embeddings": False, "decoder_vocab_size": data.draw(st.integers(8, 40))}
+    check_pair(data, architecture, fields)
+
+
+@draws
+@given(st.data())
+def test_t5(data: st.DataObject) -> None:
+    name = data.draw(st.sampled_from(["T5", "MT5"]))
+    architecture = name + data.draw(st.sampled_from(["Model", "ForConditionalGeneration", "EncoderModel"]))
+    forms = ["relu", "gelu", "gelu_new", "silu", "gated-gelu", "gated-silu", "gated-relu"]
+    fields = {
+        "vocab_size": data.draw(st.integers(8, 40)),
+        "d_model": data.draw(st.integers(1, 16)),
+        "d_kv": data.draw(st.integers(1, 8)),
+        "d_ff": data.draw(st.integers(1, 40)),
+        "num_layers": data.draw(st.integers(1, 3)),
+        "num_decoder_layers": data.draw(st.sampled_from([None, 1, 2])),
+        "num_heads": data.draw(st.integers(1, 4)),
+        "relative_attention_num_buckets": data.draw(st.sampled_from([4, 8])),
+        "relative_attention_max_distance": data.draw(st.integers(8, 20)),
+        "feed_forward_proj": data.draw(st.sampled_from(forms)),
+        "tie_word_embeddings": data.draw(st.booleans()),
+    }
+    if architecture.endswith("EncoderModel"):
+        length = data.draw(st.integers(1, 9))
+        assert_agrees(architecture, fields, {"input_ids": ids(2, length)}, {"batch": 2, "source": length})
+    else:
+        check_pair(data, architecture, fields)
+
+
+@draws
+@given(st.data())
+def test_whisper(data: st.DataObject) -> None:
+    architecture = data.draw(st.sampled_from(["WhisperModel", "WhisperForConditionalGeneration"]))
+    fields = data.draw(bart(architecture, num_mel_bins=st.integers(1, 8), max_source_positions=st.integers(1, 9)))
+    fields |= {"max_target_positions": 9, "eos_token_id": 1, "bos_token_id": 1, "decoder_start_token_id": 1}
+    frames, target = 2 * fields["max_source_positions"], data.draw(st.integers(1, 9))
+    inputs = {"input_features": images(2, fields["num_mel_bins"], frames), "decoder_input_ids": ids(2, target)}
+    assert_agrees(architecture, fields, inputs, {"batch": 2, "frames": frames, "target": target})

@@ -15,6 +15,7 @@ from netcalc.formats.huggingface.tables import table_of
 from netcalc.formats.huggingface.translation import translated
 from netcalc.limits import MAX_SPEC_SIZE
 from netcalc.spec.cursor import Cursor
+from netcalc.spec.evaluate import words_in
 from netcalc.spec.library import Loaded, load_cursor, load_document
 from netcalc.spec.settings import resolve_settings
 
@@ -48,9 +49,10 @@ def import_config(path: Path, settings: Mapping[str, Any], max_size: int = MAX_S
     parent = load_document(data["extends"]).document
     head = {key: data.pop(key) for key in ("netcalc", "name", "about", "family", "extends", "dtype")}
     fields = table_of(read_config(path, max_size)).declarations()
-    kept = {name for name in data.pop("vars") if name in parent.vars or name not in fields}
-    kept -= {f"config_{name}" for name in fields}
-    dims = {name: values[name] for name in {**data.pop("dims"), **settings} if name in parent.dims}
+    own, dims = data.pop("vars"), data.pop("dims")
+    used = words_in(data) - {*fields, *(f"config_{name}" for name in fields)}
+    kept = {name for name in own if name in parent.vars or name in used}
+    dims = {name: values[name] for name in {**dims, **settings} if name in parent.dims}
     variables = {name: plain_value(values[name]) for name in loaded.document.vars if name in kept}
     return {**head, "dims": dims, "vars": variables, **data}
 

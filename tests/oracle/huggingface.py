@@ -29,24 +29,30 @@ def images(*shape: int) -> torch.Tensor:
 
 
 def assert_agrees(
-    architecture: str, fields: Mapping[str, Any], inputs: Mapping[str, Any], dims: Mapping[str, int]
+    architecture: str,
+    fields: Mapping[str, Any],
+    inputs: Mapping[str, Any],
+    dims: Mapping[str, int],
+    device: str = "meta",
 ) -> None:
     """Assert that parameters, trainable ones and torch's FLOPs agree, from the configuration that would be saved.
 
     Args:
         architecture: class in transformers.
         fields: fields of its configuration; the others have the defaults of the class.
-        inputs: inputs of the model, on the meta device.
+        inputs: inputs of the model, on the device.
         dims: sizes of these inputs, as settings of the spec.
+        device: on which the model runs: the CPU if it needs values.
     """
     model_class = getattr(transformers, architecture)
     config = model_class.config_class(**fields)
     config._attn_implementation = "eager"
-    with torch.device("meta"):
+    with torch.device(device):
         model = model_class(config).eval()
     # transformers warns about padding, and looks for it in ids, which have no values here
     quiet = patch.object(transformers.PreTrainedModel, "warn_if_padding_and_no_attention_mask")
-    with quiet, FlopCounterMode(display=False) as counter, torch.no_grad():
+    uncounted = torch.backends.mkldnn.flags(enabled=False, allow_tf32=None)  # its convolutions are not counted
+    with quiet, uncounted, FlopCounterMode(display=False) as counter, torch.no_grad():
         model(**inputs)
     parameters = {id(p): p for p in model.parameters()}.values()
     expected = (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -44,3 +45,123 @@ def test_clip(fields: dict[str, Any], batch: int, texts: int, length: int) -> No
     size = vision["image_size"]
     inputs = {"pixel_values": images(batch, vision["num_channels"], size, size), "input_ids": ids(texts, length)}
     assert_agrees("CLIPModel", fields, inputs, {"images": batch, "texts": texts, "length": length})
+
+
+@st.composite
+def images_of(draw: st.DrawFn, sides: int = 3) -> dict[str, Any]:
+    """Draw the fields of the image and its patches."""
+    patch = draw(st.integers(1, 4))
+    return {
+        "patch_size": patch,
+        "image_size": patch * draw(st.integers(1, sides)),
+        "num_channels": draw(st.integers(1, 3)),
+    }
+
+
+def drawn(draw: st.DrawFn, *, dropout: str = "hidden_dropout_prob") -> dict[str, Any]:
+    """Draw the fields of a Vision Transformer."""
+    others = {"qkv_bias": draw(st.booleans()), dropout: 0.1, "num_labels": draw(st.integers(2, 5))}
+    return draw(encoder()) | draw(images_of()) | others
+
+
+def image(fields: dict[str, Any], batch: int) -> dict[str, Any]:
+    """Return an image of the size and channels that a configuration has."""
+    size = fields["image_size"]
+    return {"pixel_values": images(batch, fields.get("num_channels", 3), size, size)}
+
+
+@draws
+@given(st.data(), BATCHES)
+def test_vit(data: st.DataObject, batch: int) -> None:
+    fields = drawn(data.draw)
+    assert_agrees("ViTForImageClassification", fields, image(fields, batch), {"batch": batch})
+    fields |= {"pooler_output_size": data.draw(st.sampled_from([None, 3])), "pooler_act": "relu"}
+    assert_agrees("ViTModel", fields, image(fields, batch), {"batch": batch})
+
+
+@st.composite
+def resnet(draw: st.DrawFn) -> dict[str, Any]:
+    stages = draw(st.integers(1, 3))
+    sizes, depths = st.lists(st.integers(4, 24), min_size=stages, max_size=stages), st.integers(1, 2)
+    return {
+        "num_channels": draw(st.integers(1, 3)),
+        "embedding_size": draw(st.integers(1, 8)),
+        "hidden_sizes": draw(sizes),
+        "depths": draw(st.lists(depths, min_size=stages, max_size=stages)),
+        "layer_type": draw(st.sampled_from(["basic", "bottleneck"])),
+        "hidden_act": draw(st.sampled_from(["relu", "silu"])),
+        "downsample_in_first_stage": draw(st.booleans()),
+        "downsample_in_bottleneck": draw(st.booleans()),
+        "num_labels": draw(st.integers(2, 5)),
+    }
+
+
+@draws
+@given(resnet(), BATCHES, st.sampled_from(["ResNetModel", "ResNetForImageClassification"]))
+def test_resnet(fields: dict[str, Any], batch: int, architecture: str) -> None:
+    inputs = {"pixel_values": images(batch, fields["num_channels"], 45, 64)}
+    assert_agrees(architecture, fields, inputs, {"batch": batch, "height": 45, "width": 64})
+
+
+@st.composite
+def swin(draw: st.DrawFn, smallest: int) -> dict[str, Any]:
+    """Draw the fields of a Swin Transformer, whose last feature map is at least ``smallest`` windows wide."""
+    stages, patch, window = draw(st.integers(1, 3)), draw(st.integers(1, 4)), draw(st.integers(2, 4))
+    heads, width = draw(st.lists(st.integers(1, 2), min_size=stages, max_size=stages)), draw(st.integers(1, 4))
+    side = draw(st.integers(max(smallest * window, 1), 2 * window + 1))
+    return {
+        "image_size": patch * side * 2 ** (stages - 1),
+        "patch_size": patch,
+        "num_channels": draw(st.integers(1, 3)),
+        "embed_dim": 2 * width,
+        "depths": draw(st.lists(st.integers(1, 3), min_size=stages, max_size=stages)),
+        "num_heads": heads,
+        "window_size": window,
+        "mlp_ratio": draw(st.sampled_from([1.0, 2.5, 4.0])),
+        "qkv_bias": draw(st.booleans()),
+        "hidden_act": draw(st.sampled_from(["gelu", "relu"])),
+        "num_labels": draw(st.integers(2, 5)),
+    }
+
+
+@draws
+@given(swin(1), BATCHES, st.sampled_from(["SwinModel", "SwinForImageClassification"]))
+def test_swin(fields: dict[str, Any], batch: int, architecture: str) -> None:
+    assert_agrees(architecture, fields, image(fields, batch), {"batch": batch})
+
+
+@draws
+@given(swin(0), BATCHES, st.sampled_from(["Swinv2Model", "Swinv2ForImageClassification"]), st.sampled_from([0, 6]))
+def test_swinv2(fields: dict[str, Any], batch: int, architecture: str, earlier: int) -> None:
+    fields |= {"pretrained_window_sizes": [earlier] * len(fields["depths"])}
+    assert_agrees(architecture, fields, image(fields, batch), {"batch": batch})
+
+
+@draws
+@given(resnet(), st.data(), BATCHES, st.sampled_from(["DetrModel", "DetrForObjectDetection"]))
+def test_detr(backbone: dict[str, Any], data: st.DataObject, batch: int, architecture: str) -> None:
+    draw, heads = data.draw, st.sampled_from([1, 2, 4])
+    del backbone["num_labels"]
+    backbone |= {"layer_type": "bottleneck", "hidden_act": "relu", "downsample_in_first_stage": False}
+    backbone |= {"model_type": "resnet", "downsample_in_bottleneck": False}
+    fields = {
+        "backbone_config": backbone | {"out_features": [f"stage{len(backbone['depths'])}"]},
+        "num_channels": backbone["num_channels"],
+        "num_queries": draw(st.integers(1, 5)),
+        "d_model": 4 * draw(st.integers(1, 4)),
+        "encoder_attention_heads": draw(heads),
+        "decoder_attention_heads": draw(heads),
+        "num_labels": draw(st.integers(2, 5)),
+    }
+    fields |= {
+        f"{part}_{name}": draw(st.integers(1, limit))
+        for part in ("encoder", "decoder")
+        for name, limit in (("layers", 2), ("ffn_dim", 20))
+    }
+    if draw(st.integers(0, 9)) == 9:  # ResNet-50 of timm
+        fields |= {"backbone_config": None, "num_channels": 3}
+    inputs = {
+        "pixel_values": torch.zeros(batch, fields["num_channels"], 64, 45),
+        "pixel_mask": torch.ones(batch, 64, 45),
+    }
+    assert_agrees(architecture, fields, inputs, {"batch": batch, "height": 64, "width": 45}, device="cpu")

@@ -119,7 +119,7 @@ def read_table(model_type: str, folder: str = "huggingface") -> Table | None:
 
 
 def _nested(model_type: str) -> Table:
-    table = read_table(model_type) or read_table(model_type, "huggingface/nested")
+    table = read_table(model_type, "huggingface/nested") or read_table(model_type)
     assert table is not None, model_type
     return table
 

@@ -165,3 +165,98 @@ def test_detr(backbone: dict[str, Any], data: st.DataObject, batch: int, archite
         "pixel_mask": torch.ones(batch, 64, 45),
     }
     assert_agrees(architecture, fields, inputs, {"batch": batch, "height": 64, "width": 45}, device="cpu")
+
+
+@draws
+@given(st.data(), BATCHES, st.sampled_from(["Dinov2Model", "Dinov2ForImageClassification"]))
+def test_dinov2(data: st.DataObject, batch: int, architecture: str) -> None:
+    fields = drawn(data.draw) | {"mlp_ratio": data.draw(st.integers(1, 5))}
+    fields |= {name: data.draw(st.booleans()) for name in ("use_swiglu_ffn", "use_mask_token")}
+    del fields["intermediate_size"]
+    other = data.draw(st.integers(1, 3)) * fields["patch_size"]
+    inputs = {"pixel_values": images(batch, fields["num_channels"], fields["image_size"], other)}
+    assert_agrees(architecture, fields, inputs, {"batch": batch, "width": other})
+
+
+@st.composite
+def segformer(draw: st.DrawFn) -> dict[str, Any]:
+    stages = draw(st.integers(1, 3))
+
+    def each(numbers: st.SearchStrategy[int]) -> list[int]:
+        return draw(st.lists(numbers, min_size=stages, max_size=stages))
+
+    heads, widths = each(st.integers(1, 2)), each(st.integers(1, 4))
+    return {
+        "num_encoder_blocks": stages,
+        "num_channels": draw(st.integers(1, 3)),
+        "hidden_sizes": [2 * width for width in widths],
+        "num_attention_heads": heads,
+        "depths": each(st.integers(1, 2)),
+        "sr_ratios": each(st.integers(1, 3)),
+        "patch_sizes": each(st.integers(2, 5)),
+        "strides": each(st.integers(1, 2)),
+        "mlp_ratios": each(st.integers(1, 3)),
+        "decoder_hidden_size": draw(st.integers(1, 9)),
+        "num_labels": draw(st.integers(2, 5)),
+    }
+
+
+SEGFORMERS = ["SegformerModel", "SegformerForImageClassification", "SegformerForSemanticSegmentation"]
+
+
+@draws
+@given(segformer(), BATCHES, st.sampled_from(SEGFORMERS))
+def test_segformer(fields: dict[str, Any], batch: int, architecture: str) -> None:
+    inputs = {"pixel_values": images(batch, fields["num_channels"], 32, 40)}
+    assert_agrees(architecture, fields, inputs, {"batch": batch, "height": 32, "width": 40})
+
+
+@draws
+@given(st.data(), BATCHES, st.sampled_from(["MobileViTModel", "MobileViTForImageClassification"]))
+def test_mobilevit(data: st.DataObject, batch: int, architecture: str) -> None:
+    draw, heads = data.draw, data.draw(st.integers(1, 2))
+    fields = {
+        "num_channels": draw(st.integers(1, 3)),
+        "patch_size": draw(st.integers(1, 3)),
+        "hidden_sizes": [heads * width for width in draw(st.lists(st.integers(1, 6), min_size=3, max_size=3))],
+        "neck_hidden_sizes": draw(st.lists(st.integers(2, 12), min_size=7, max_size=7)),
+        "num_attention_heads": heads,
+        "mlp_ratio": draw(st.sampled_from([1.0, 2.5])),
+        "expand_ratio": draw(st.sampled_from([1.5, 4.0])),
+        "output_stride": draw(st.sampled_from([8, 16, 32])),
+        "conv_kernel_size": draw(st.sampled_from([1, 3])),
+        "qkv_bias": draw(st.booleans()),
+        "num_labels": draw(st.integers(2, 5)),
+    }
+    inputs = {"pixel_values": images(batch, fields["num_channels"], 64, 96)}
+    assert_agrees(architecture, fields, inputs, {"batch": batch, "height": 64, "width": 96})
+
+
+@st.composite
+def sound(draw: st.DrawFn) -> dict[str, Any]:
+    """Draw the fields of a Transformer over a waveform."""
+    count, groups = draw(st.integers(1, 3)), draw(st.integers(1, 2))
+
+    def each(numbers: st.SearchStrategy[int]) -> list[int]:
+        return draw(st.lists(numbers, min_size=count, max_size=count))
+
+    fields = draw(encoder())
+    fields["hidden_size"] *= groups
+    return fields | {
+        "vocab_size": draw(st.integers(4, 20)),
+        "conv_dim": each(st.integers(1, 8)),
+        "conv_kernel": each(st.integers(1, 5)),
+        "conv_stride": each(st.integers(1, 3)),
+        "conv_bias": draw(st.booleans()),
+        "feat_extract_norm": draw(st.sampled_from(["group", "layer"])),
+        "num_conv_pos_embeddings": draw(st.integers(1, 6)),
+        "num_conv_pos_embedding_groups": groups,
+        "do_stable_layer_norm": draw(st.booleans()),
+        "mask_time_prob": draw(st.sampled_from([0.0, 0.05])),
+    }
+
+
+@draws
+@given(sound(), BATCHES, st.sampled_from(["Wav2Vec2Model", "Wav2Vec2ForCTC"]))
+def test_wav2vec2(fields: dict[str, Any], batch: int, architecture: str) -> None:
+    assert_agrees(architecture, fields, {"input_values": images(batch, 200)}, {"batch": batch, "length": 200})

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from tests.oracle.checkpoints.model import Model, models
+from tests.zoo.harness import FAMILIES
 
 __all__ = ["encoder_decoders", "encoders", "image_models"]
 
@@ -103,6 +104,29 @@ def image_models() -> Iterator[Model]:
     answers: dict[str, Any] = {"config": vilt["config"] | {"num_labels": 10}}
     answers["settings"] = vilt["settings"] | {"classes": 10}
     yield from models("ViltForQuestionAnswering", "vilt-b32-finetuned-vqa", **answers)
+    segformer = {"num_encoder_blocks": 2, "depths": [2, 1], "sr_ratios": [4, 1], "hidden_sizes": [8, 12]}
+    segformer |= {"patch_sizes": [7, 3], "strides": [4, 2], "num_attention_heads": [1, 2], "mlp_ratios": [2, 3]}
+    yield from models(
+        "SegformerForSemanticSegmentation",
+        "segformer-b0",
+        config=segformer | {"decoder_hidden_size": 10, "num_labels": 5},
+        settings=FAMILIES["segformer"]["small"]["segformer-b0"],
+    )
+    mobilevit = {"hidden_sizes": [8, 12, 16], "neck_hidden_sizes": [4, 6, 8, 8, 10, 12, 16], "expand_ratio": 2.0}
+    yield from models(
+        "MobileViTForImageClassification",
+        "mobilevit-small",
+        config=mobilevit | {"num_labels": 5},
+        settings=FAMILIES["mobilevit"]["small"]["mobilevit-small"],
+    )
+    sizes = {"hidden_size": 32, "num_attention_heads": 4, "num_hidden_layers": 2}
+    sound = {"conv_dim": [8, 12], "conv_kernel": [10, 3], "conv_stride": [5, 2], "intermediate_size": 48}
+    yield from models(
+        "Wav2Vec2Model",
+        "wav2vec2-base",
+        config=sizes | sound | {"num_conv_pos_embeddings": 8, "num_conv_pos_embedding_groups": 4},
+        settings=FAMILIES["wav2vec2"]["small"]["wav2vec2-base"],
+    )
     backbone = {"model_type": "resnet", "embedding_size": 8, "hidden_sizes": [16, 24], "depths": [2, 1]}
     detr = {"backbone_config": backbone | {"out_features": ["stage2"]}, "num_queries": 7, "num_labels": 5}
     yield from models(

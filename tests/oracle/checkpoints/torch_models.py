@@ -139,6 +139,15 @@ def _deit(heads: int) -> Reference:
     return VisionTransformer(**arguments, num_classes=10), settings | {"classes": 10}
 
 
+def _dinov2() -> Reference:
+    from timm.models.vision_transformer import VisionTransformer
+
+    sizes: dict[str, Any] = {"patch_size": 8, "embed_dim": 32, "depth": 2, "num_heads": 4, "num_classes": 0}
+    model = VisionTransformer(img_size=32, **sizes, init_values=1.0, global_pool="")
+    settings = {"batch": 2, "height": 32, "width": 32, "patch": 8, "grid": 4, "d_model": 32, "heads": 4, "layers": 2}
+    return model, settings | {"mask_token": False}
+
+
 def _mixer() -> Reference:
     from timm.models.mlp_mixer import MlpMixer
 
@@ -202,6 +211,7 @@ def _references() -> Iterator[tuple[str, Callable[[], Reference]]]:
         yield f"regnet_y_{size}", partial(_regnet, 0.25)
     for name, patch in {"b_16": 16, "b_32": 32, "l_16": 16, "l_32": 32, "h_14": 14}.items():
         yield f"vit_{name}", partial(_vit, patch)
+    yield "dinov2-small", _dinov2
     for size, heads in {"tiny": 3, "small": 6, "base": 12}.items():
         yield f"deit-{size}", partial(_deit, heads)
     yield from dict.fromkeys(("mixer_s32", "mixer_b16", "mixer_l16"), _mixer).items()

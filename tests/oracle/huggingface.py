@@ -47,6 +47,7 @@ def assert_agrees(
     model_class = getattr(transformers, architecture)
     config = model_class.config_class(**fields)
     config._attn_implementation = "eager"
+    config._experts_implementation = "batched_mm"  # exactly the chosen experts of each token, on any device
     with torch.device(device):
         model = model_class(config).eval()
     # transformers warns about padding, and looks for it in ids, which have no values here

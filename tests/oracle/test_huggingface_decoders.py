@@ -217,3 +217,75 @@ def test_falcon(fields: dict[str, Any], head: Head) -> None:
 )
 def test_mamba(fields: dict[str, Any], head: Head) -> None:
     check("Mamba", fields, head)
+
+
+NORM_EXPERTS = {
+    "norm_topk_prob": st.booleans(),
+    "num_experts": st.integers(2, 4),
+    "num_experts_per_tok": st.integers(1, 2),
+}
+
+
+@draws
+@given(also(llama(), partial_rotary_factor=st.just(1.0), qk_layernorm=st.booleans()), heads(*ALL))
+def test_phi(fields: dict[str, Any], head: Head) -> None:
+    check("Phi", fields, head)
+
+
+@draws
+@given(
+    also(
+        llama(),
+        partial_rotary_factor=st.just(1.0),
+        use_qkv_bias=st.booleans(),
+        use_parallel_residual=st.booleans(),
+    ),
+    heads(*ALL),
+)
+def test_stablelm(fields: dict[str, Any], head: Head) -> None:
+    check("StableLm", fields, head)
+
+
+@draws
+@given(also(llama(), use_bias=st.booleans(), sliding_window=st.sampled_from([None, 3])), heads(*ALL))
+def test_starcoder2(fields: dict[str, Any], head: Head) -> None:
+    check("Starcoder2", fields, head)
+
+
+@draws
+@given(also(llama(), attention_bias=st.booleans()), heads(*ALL[:3]))
+def test_olmo2(fields: dict[str, Any], head: Head) -> None:
+    check("Olmo2", fields, head)
+
+
+@draws
+@given(also(llama(), attention_bias=st.booleans(), **NORM_EXPERTS), heads(*ALL[:2]))
+def test_olmoe(fields: dict[str, Any], head: Head) -> None:
+    check("Olmoe", fields, head)
+
+
+@draws
+@given(also(llama(), attention_bias=st.booleans(), mlp_bias=st.booleans()), heads(*ALL[:2]))
+def test_granite(fields: dict[str, Any], head: Head) -> None:
+    check("Granite", fields, head)
+
+
+@draws
+@given(
+    also(llama(), attention_bias=st.booleans(), sliding_window=st.just(3), sliding_window_pattern=st.integers(1, 3)),
+    heads(*ALL[:2]),
+)
+def test_cohere2(fields: dict[str, Any], head: Head) -> None:
+    check("Cohere2", fields, head)
+
+
+@draws
+@given(
+    dense(),
+    st.lists(st.sampled_from(["global", "local"]), min_size=1, max_size=2),
+    st.integers(1, 2),
+    heads(*ALL),
+)
+def test_gpt_neo(fields: dict[str, Any], pattern: list[str], times: int, head: Head) -> None:
+    more = {"attention_types": [[pattern, times]], "num_hidden_layers": times * len(pattern), "window_size": 3}
+    check("GPTNeo", fields | more, head)

@@ -36,6 +36,7 @@ def decoders() -> Iterator[Model]:
     yield from _experts()
     yield from _gpt()
     yield from _layer_norms()
+    yield from _later()
 
 
 def _llama() -> Iterator[Model]:
@@ -193,4 +194,67 @@ def _layer_norms() -> Iterator[Model]:
         *("mamba-130m", "mamba-370m", "mamba-2.8b"),
         config={"vocab_size": 50, "hidden_size": 32, "num_hidden_layers": 2, "state_size": 5, "pad_token_id": 0},
         settings={"batch": 2, "length": 11, "vocab": 50, "d_model": 32, "layers": 2, "state": 5},
+    )
+
+
+def _later() -> Iterator[Model]:
+    sizes: dict[str, Any] = {"config": GROUPED, "settings": GROUPED_SIZES}
+    partial = rope(1e4, partial_rotary_factor=0.5)
+    yield from models(
+        "PhiForCausalLM",
+        "phi-2",
+        config=GROUPED,
+        settings=GROUPED_SIZES | {"rotary_dim": 4},
+        rope_parameters=partial,
+    )
+    yield from models(
+        "StableLmForCausalLM",
+        "stablelm-3b-4e1t",
+        config=GROUPED,
+        settings=GROUPED_SIZES | {"rotary_dim": 4},
+        rope_parameters=partial,
+    )
+    yield from models(
+        "Starcoder2ForCausalLM",
+        "starcoder2-3b",
+        config=GROUPED | {"sliding_window": 4},
+        settings=GROUPED_SIZES | {"window": 4},
+        rope_parameters=rope(999999.4420358813),
+    )
+    yield from models("Olmo2ForCausalLM", "olmo-2-7b", **sizes, rms_norm_eps=1e-6, rope_parameters=rope(5e5))
+    yield from models(
+        "OlmoeForCausalLM",
+        "olmoe-1b-7b",
+        config=GROUPED | {"num_experts": 4, "num_experts_per_tok": 2},
+        settings=GROUPED_SIZES | {"experts": 4, "experts_per_token": 2},
+        rms_norm_eps=1e-5,
+        rope_parameters=rope(1e4),
+    )
+    yield from models(
+        "GraniteForCausalLM",
+        "granite-3.0-2b",
+        **sizes,
+        rms_norm_eps=1e-5,
+        rope_parameters=rope(1e4),
+        tie_word_embeddings=True,
+        embedding_multiplier=12.0,
+        residual_multiplier=0.22,
+        attention_multiplier=0.015625,
+        logits_scaling=8.0,
+    )
+    yield from models(
+        "Cohere2ForCausalLM",
+        "command-r7b",
+        config=GROUPED | {"num_hidden_layers": 4, "sliding_window": 4},
+        settings=GROUPED_SIZES | {"layers": 4, "window": 4},
+        rope_parameters=rope(5e4),
+        logit_scale=0.25,
+    )
+    neo = {name: CONFIG[name] for name in ("vocab_size", "hidden_size", "pad_token_id")}
+    yield from models(
+        "GPTNeoForCausalLM",
+        "gpt-neo-125m",
+        config=neo | {"num_layers": 2, "num_heads": 4, "max_position_embeddings": 16, "window_size": 4},
+        settings=SIZES | {"max_length": 16, "window": 4},
+        attention_types=[[["global", "local"], 1]],
     )

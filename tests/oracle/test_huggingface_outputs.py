@@ -1,0 +1,64 @@
+"""Small models that transformers saves: the folder, loaded as it is, has the outputs of the model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+import transformers
+
+import netcalc
+from tests.oracle.checkpoints.harness import assert_close, randomise
+
+SMALL = {"vocab_size": 50, "hidden_size": 24, "num_attention_heads": 4, "num_hidden_layers": 2, "pad_token_id": 7}
+LABELS = {"num_labels": 3}
+GROUPED = SMALL | LABELS | {"intermediate_size": 20, "num_key_value_heads": 2, "max_position_embeddings": 16}
+FALCON = SMALL | LABELS | {"num_kv_heads": 2, "new_decoder_architecture": True}
+SEQUENTIAL = SMALL | {"alibi": True, "parallel_attn": False, "multi_query": False, "bias": True}
+PLACES = {"max_position_embeddings": 16}
+EVERY = ("Model", "ForCausalLM", "ForSequenceClassification", "ForTokenClassification")
+
+CASES: list[tuple[str, dict[str, Any]]] = [
+    *((f"Llama{head}", GROUPED) for head in EVERY),
+    *((f"Mistral{head}", GROUPED | {"sliding_window": 4}) for head in EVERY[2:]),
+    ("Phi3ForSequenceClassification", GROUPED),
+    ("MixtralModel", GROUPED | {"num_local_experts": 3}),
+    ("GPT2Model", SMALL | {"n_positions": 16}),
+    ("GPT2ForSequenceClassification", SMALL | LABELS | {"n_positions": 16}),
+    ("OpenAIGPTLMHeadModel", SMALL | {"n_positions": 16, "afn": "gelu"}),
+    ("GPTJForSequenceClassification", SMALL | {"rotary_dim": 4}),
+    ("GPTNeoXForTokenClassification", SMALL | LABELS | {"intermediate_size": 20, "rotary_pct": 1.0}),
+    ("GPTNeoXModel", SMALL | {"use_parallel_residual": False, "intermediate_size": 20, "rotary_pct": 1.0}),
+    ("OPTModel", SMALL | PLACES | {"ffn_dim": 20, "word_embed_proj_dim": 10}),
+    ("OPTForSequenceClassification", SMALL | PLACES | {"ffn_dim": 20, "layer_norm_elementwise_affine": False}),
+    ("BloomForTokenClassification", SMALL | LABELS),
+    ("FalconForCausalLM", FALCON),
+    ("FalconModel", FALCON | {"num_ln_in_parallel_attn": 1}),
+    ("FalconForSequenceClassification", SEQUENTIAL),
+    ("MambaModel", {"vocab_size": 50, "hidden_size": 12, "num_hidden_layers": 2}),
+    ("StableLmModel", GROUPED | {"use_parallel_residual": True, "use_qkv_bias": True, "partial_rotary_factor": 0.7}),
+    ("PhiModel", GROUPED | {"qk_layernorm": True, "partial_rotary_factor": 0.7}),
+    ("Starcoder2ForTokenClassification", GROUPED),
+    ("Olmo2ForSequenceClassification", GROUPED),
+    ("OlmoeForCausalLM", GROUPED | {"num_experts": 4, "num_experts_per_tok": 2, "norm_topk_prob": True}),
+    ("GraniteModel", GROUPED | {"residual_multiplier": 0.3, "attention_multiplier": 0.2}),
+    ("Cohere2ForCausalLM", GROUPED | {"layer_types": ["full_attention", "sliding_attention"], "sliding_window": 4}),
+    ("GPTNeoForTokenClassification", SMALL | LABELS | {"attention_types": [[["local"], 2]], "window_size": 3}),
+]
+
+
+@pytest.mark.parametrize(("architecture", "fields"), CASES, ids=[name for name, _ in CASES])
+def test_outputs_are_those_of_transformers(architecture: str, fields: dict[str, Any], tmp_path: Path) -> None:
+    model_class = getattr(transformers, architecture)
+    model = randomise(model_class(model_class.config_class(**fields)))
+    model.save_pretrained(tmp_path)
+    ids = np.random.default_rng(1).integers(8, 50, (2, 9))
+    ids[1, 6:] = 7  # padding, which the classification of sequences leaves out
+    with torch.no_grad():
+        expected = model(torch.from_numpy(ids), attention_mask=torch.ones(2, 9, dtype=torch.int64))
+    network = netcalc.load(tmp_path, set={"batch": 2, "length": 9})
+    for name, array in network.run({"input_ids": ids}, weights=tmp_path).outputs.items():
+        assert_close(array, expected[name].numpy(), name)

@@ -7,9 +7,18 @@ from pathlib import Path
 from netcalc.diagnostics import Diagnostic, NetcalcError, nearest
 from netcalc.formats.json_document import parse_json
 from netcalc.spec.cursor import Cursor
+from netcalc.spec.shipped import unaliased
 from netcalc.spec.spec_files import read_spec
 
 __all__ = ["read_config"]
+
+#: Kinds of other JSON files, by a key that they have.
+_OTHERS = {
+    "_class_name": "a model of diffusers",
+    "_diffusers_version": "a model of diffusers",
+    "architecture": "a model of timm",
+    "peft_type": "an adapter of PEFT",
+}
 
 
 def read_config(path: Path, max_size: int) -> Cursor:
@@ -32,11 +41,16 @@ def _unknown_kind(config: Cursor, label: str) -> Diagnostic:
     data = config.data
     if "model_type" in data:
         return Diagnostic("E007", "model_type should be a string", config["model_type"].span)
-    if "_diffusers_version" in data or "_class_name" in data:
-        return Diagnostic("E007", f"{label} describes a model of diffusers, which netcalc cannot import", config.span)
     if "weight_map" in data:
         hint = "give the folder, or give the checkpoint to a spec by --weights"
         return Diagnostic("E004", f"{label} is the index of a checkpoint, not a configuration", config.span, hint=hint)
+    kind = next((kind for key, kind in _OTHERS.items() if key in data), None)
+    if kind is not None:
+        named = data.get("architecture")
+        spec = unaliased(named) if isinstance(named, str) else None
+        message = f"{label} describes {kind}, which cannot be imported"
+        known = f"the spec {spec} has this architecture, with its own sizes" if spec else None
+        return Diagnostic("E007", message, config.span, hint=known)
     near = nearest("model_type", data)
     hint = f"is {near!r} meant to be 'model_type'?" if near else "the config.json of a Hugging Face model has one"
     return Diagnostic("E007", f"{label} has no model_type", config.span, hint=hint)

@@ -20,6 +20,12 @@ REFUSED: dict[str, tuple[Any, str, str]] = {
     "path as a model type": ({"model_type": "../../llama", "architectures": []}, "E007", "cannot be imported"),
     "no model type": ({"architectures": ["LlamaForCausalLM"]}, "E007", "has no model_type"),
     "diffusers": ({"_class_name": "UNet2DConditionModel"}, "E007", "diffusers"),
+    "timm": (
+        {"architecture": "vit_base_patch16_224", "num_classes": 5},
+        "E007",
+        "the spec vit_b_16 has this architecture",
+    ),
+    "adapter": ({"peft_type": "LORA", "r": 8}, "E007", "an adapter of PEFT"),
     "index of a checkpoint": ({"weight_map": {}}, "E004", "index of a checkpoint"),
     "not an object": ([1], "E004", "should be an object"),
     "no architecture": ({"model_type": "llama"}, "E007", "architectures should name one class"),

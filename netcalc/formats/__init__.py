@@ -85,7 +85,7 @@ def _configuration(model: str) -> Path | None:
     if path.suffix == ".json":
         return path
     named = path.suffix == "" and "/" not in model and os.sep not in model
-    if model == "-" or not is_folder(path) or (named and (shipped_file(model) or unaliased(model))):
+    if model in ("", "-") or not is_folder(path) or (named and (shipped_file(model) or unaliased(model))):
         return None
     if exists(path / CONFIG):
         return path / CONFIG

@@ -8,22 +8,23 @@ from tempfile import TemporaryDirectory
 from typing import Any
 from unittest.mock import patch
 
-import torch
-import transformers
-from torch.utils.flop_counter import FlopCounterMode
+import pytest
 
 import netcalc
 from tests.formats.huggingface.harness import write_config
 
+torch = pytest.importorskip("torch")
+transformers = pytest.importorskip("transformers")
+
 __all__ = ["assert_agrees", "ids", "images"]
 
 
-def ids(*shape: int) -> torch.Tensor:
+def ids(*shape: int) -> Any:
     """Return token ids on the meta device."""
     return torch.zeros(shape, dtype=torch.int64, device="meta")
 
 
-def images(*shape: int) -> torch.Tensor:
+def images(*shape: int) -> Any:
     """Return images, or other real inputs, on the meta device."""
     return torch.zeros(shape, device="meta")
 
@@ -44,6 +45,8 @@ def assert_agrees(
         dims: sizes of these inputs, as settings of the spec.
         device: on which the model runs: the CPU if it needs values.
     """
+    from torch.utils.flop_counter import FlopCounterMode
+
     model_class = getattr(transformers, architecture)
     config = model_class.config_class(**fields)
     config._attn_implementation = "eager"

@@ -262,3 +262,20 @@ def sound(draw: st.DrawFn) -> dict[str, Any]:
 @given(sound(), BATCHES, st.sampled_from(["Wav2Vec2Model", "Wav2Vec2ForCTC"]))
 def test_wav2vec2(fields: dict[str, Any], batch: int, architecture: str) -> None:
     assert_agrees(architecture, fields, {"input_values": images(batch, 200)}, {"batch": batch, "length": 200})
+
+
+VILTS = ["ViltModel", "ViltForMaskedLM", "ViltForQuestionAnswering"]
+VILTS += ["ViltForImageAndTextRetrieval", "ViltForTokenClassification"]
+
+
+@draws
+@given(st.data(), BATCHES, st.sampled_from(VILTS), st.integers(1, 9))
+def test_vilt(data: st.DataObject, batch: int, architecture: str, length: int) -> None:
+    fields = drawn(data.draw) | {"vocab_size": 20, "max_position_embeddings": 9, "type_vocab_size": 3}
+    fields |= {"modality_type_vocab_size": data.draw(st.integers(2, 3))}
+    size = fields["image_size"]
+    text = torch.zeros(batch, length, dtype=torch.int64)
+    inputs = {"input_ids": text, "token_type_ids": text, "attention_mask": text + 1}
+    inputs |= {"pixel_values": torch.zeros(batch, fields["num_channels"], size, size)}
+    inputs |= {"pixel_mask": torch.ones(batch, size, size, dtype=torch.int64)}
+    assert_agrees(architecture, fields, inputs, {"batch": batch, "length": length}, device="cpu")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -48,7 +49,36 @@ def test_bert(data: st.DataObject) -> None:
 @draws
 @given(st.data())
 def test_roberta(data: st.DataObject) -> None:
-    check_encoder(data, "Roberta", HEADS, pad_token_id=st.integers(0, 2))
+    name = data.draw(st.sampled_from(["Roberta", "Camembert", "XLMRoberta"]))
+    check_encoder(data, name, HEADS, pad_token_id=st.integers(0, 2))
+
+
+@draws
+@given(st.data())
+def test_big_bird(data: st.DataObject) -> None:
+    """A short sequence, and long ones, which may have sparse attention."""
+    heads = ["Model", "ForMaskedLM", "ForPreTraining", "ForSequenceClassification", "ForTokenClassification"]
+    architecture = "BigBird" + data.draw(st.sampled_from(heads))
+    kinds = {"attention_type": st.sampled_from(["original_full", "block_sparse"]), "use_bias": st.booleans()}
+    fields = data.draw(bert(architecture, rescale_embeddings=st.booleans(), **kinds))
+    fields |= {"block_size": 2, "num_random_blocks": 1, "max_position_embeddings": 20}
+    length = data.draw(st.sampled_from([5, 14, 16, 20]))
+    inputs = {"input_ids": torch.full((1, length), 3)}
+    assert_agrees(architecture, fields, inputs, {"length": length}, device="cpu")
+
+
+@draws
+@given(st.data())
+def test_longformer(data: st.DataObject) -> None:
+    architecture = "Longformer" + data.draw(st.sampled_from(["Model", "ForMaskedLM", "ForTokenClassification"]))
+    fields = data.draw(bert(architecture)) | {"max_position_embeddings": 30}
+    window = data.draw(st.sampled_from([2, 4, 8]))
+    each = [data.draw(st.sampled_from([size for size in (2, 4, 8) if size <= window])) for _ in range(3)]
+    layers = fields["num_hidden_layers"]
+    fields["attention_window"] = data.draw(st.sampled_from([window, [window, *each][:layers]]))
+    length = data.draw(st.integers(1, 20))
+    inputs = {"input_ids": torch.full((2, length), 3)}
+    assert_agrees(architecture, fields, inputs, {"batch": 2, "length": length}, device="cpu")
 
 
 @draws

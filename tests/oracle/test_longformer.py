@@ -33,7 +33,8 @@ def attention_mask(length: int, padding: str) -> np.ndarray:
 
 @pytest.mark.parametrize("padding", ["none", "right", "left", "both", "inside"])
 @pytest.mark.parametrize(
-    ("length", "window", "tokens"), [(16, 8, 1), (13, 8, 1), (17, 4, 3), (5, 8, 2), (9, 4, 5), (21, 6, 1)]
+    ("length", "window", "tokens"),
+    [(16, 8, 1), (13, 8, 1), (17, 4, 3), (5, 8, 2), (9, 4, 5), (21, 6, 1), (16, 8, 0), (13, 4, 0)],
 )
 def test_padded_outputs_equal_transformers(length: int, window: int, tokens: int, padding: str) -> None:
     """Also where the outputs are padding."""

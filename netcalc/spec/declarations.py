@@ -44,8 +44,11 @@ class Declaration(NamedTuple):
         if not _fits(value, self.type):
             raise ValueError(f"should be {_described(self.type)}, not {written(value, quoted=True)}")
         if self.choices and value not in self.choices:
-            choices = ", ".join(written(choice, quoted=True) for choice in self.choices)
-            raise ValueError(f"should be one of {choices}, not {written(value, quoted=True)}")
+            listed = self.type.startswith("list") and not any(isinstance(each, (list, tuple)) for each in self.choices)
+            wrong = next((item for item in value if item not in self.choices), None) if listed else value
+            if wrong is not None:
+                choices = ", ".join(written(choice, quoted=True) for choice in self.choices)
+                raise ValueError(f"should be one of {choices}, not {written(wrong, quoted=True)}")
         for item in value if isinstance(value, (list, tuple)) else (value,):
             if isinstance(item, (int, float)) and not isinstance(item, bool):
                 if self.minimum is not None and item < self.minimum:

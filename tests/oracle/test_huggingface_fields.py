@@ -37,9 +37,17 @@ def vars_of(folder: Path, config: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in values.items() if name.removeprefix("config_") not in computed}
 
 
+def declared_or(default: Any, value: Any) -> Any:
+    """Return the number that a class declares, if an instance drops it, and otherwise the value of the instance."""
+    return default if not value and isinstance(default, int) else value
+
+
 @pytest.mark.parametrize(("table", "architecture"), CASES)
 def test_every_field_is_known_and_has_the_default_of_its_class(table: Table, architecture: str, tmp_path: Path) -> None:
-    full = transformers.CONFIG_MAPPING[table.model_type]().to_dict()
+    config_class = transformers.CONFIG_MAPPING[table.model_type]
+    full = config_class().to_dict()
+    # a class may drop a default since another field makes it useless, such as the width of a window that is not used
+    full = {name: declared_or(getattr(config_class, name, None), value) for name, value in full.items()}
     least = {"model_type": table.model_type, "architectures": [architecture]}
     assert vars_of(tmp_path / "full", full | least) == vars_of(tmp_path / "least", least)
 

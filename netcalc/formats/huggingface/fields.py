@@ -51,12 +51,25 @@ class Fields:
             self.problem("quantised models cannot be imported", config["quantization_config"])
         self._read_rope(config, fields, prefix)
         self._read_labels(config, fields, prefix)
+        self._check_lists(fields, prefix)
         for key, kinds in nested.items():
             self._read_nested(config, key, kinds, prefix)
             if (other := table.overriding.get(key)) and config.data.get(other) is not None:
                 for name in [name for name in self.given if name.startswith(f"{prefix}{key}_")]:
                     del self.given[name]
                 self._read_nested(config, other, kinds, prefix, key)
+
+    def _check_lists(self, fields: dict[str, Any], prefix: str) -> None:
+        """Check the number of items of lists that have one for each layer."""
+        for field, declared in fields.items():
+            value, place = self.given.get(prefix + field, (None, None))
+            if place is None or not isinstance(declared, dict) or not isinstance(value, list):
+                continue
+            if (length := declared.get("length")) is not None:
+                default = fields[length]["default"] if isinstance(fields[length], dict) else fields[length]
+                number = self.given.get(prefix + length, (default, None))[0]
+                if len(value) != number:
+                    self.problem(f"{field} has {len(value)} items, and {length} is {written(number)}", place)
 
     def problem(self, message: str, place: Cursor, hint: str | None = None) -> tuple[None, None]:
         """Add an error at a place."""

@@ -4,7 +4,8 @@ A table ``specs/<family>/huggingface/<model_type>.yaml`` has these keys::
 
     source: the class of the configuration in transformers
     models: {ARCHITECTURE: {extends: SPEC, …}}  # and anything else that a spec may have
-    fields: {FIELD: default}                    # of the class; or {type, default, min, max, choices, also, names}
+    fields: {FIELD: default}                    # of the class; or {type, default, min, max, choices, also, names,
+                                                # length: the field that gives the number of items of a list}
     nested: {FIELD: MODEL_TYPE}                 # a configuration within; or a list of types, the default first;
                                                 # or {type, over: a field that takes precedence}
     vars: {VAR: "${an expression of fields}"}   # every var of the spec that is not a field of the same name

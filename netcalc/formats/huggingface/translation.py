@@ -97,14 +97,16 @@ class _Translation:
         """Make a field a var of its type, with the value in the configuration or the default of its class."""
         declared = origin.data
         options = dict(declared) if isinstance(declared, dict) and "default" in declared else {"default": declared}
-        options.pop("also", None)
+        for key in ("also", "length"):
+            options.pop(key, None)
         if options.get("type", "").startswith("activation"):
             options["type"] = options["type"].replace("activation", "op")
             options["default"] = activations_of(options).get(options["default"], options["default"])
             options.pop("names", None)
         options.setdefault("type", _TYPES.get(type(options["default"]), "any"))
         value, place = self.fields.given.get(field, (options["default"], origin))
-        if value is None and options["default"] is not None and options["type"] != "any":
+        nullable = options["default"] is None or options["type"] == "any" or str(options["type"]).endswith("?")
+        if value is None and not nullable:
             self.fields.problem(f"{field} should not be null", place)  # the default of a var may always be
         name = f"config_{field}" if field in self.vars else field
         self.data["vars"][name] = {**options, "default": value}

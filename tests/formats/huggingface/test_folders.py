@@ -37,14 +37,14 @@ def _cases() -> dict[str, dict[str, Any]]:
 CASES = _cases()
 
 
-#: Numbers of labels, which these records lack.
-LABELS = {"detr_tiny": {"num_labels": 5}}
+#: Fields that these records lack: the number of labels, and those that are null.
+MISSING = {"detr_tiny": {"num_labels": 5}, "deepseekv3_mla_mini": {"q_lora_rank": None}}
 
 
 def model_folder(folder: Path, case: str, *, shards: int = 1) -> Path:
     """Write a recorded model as save_pretrained does: a configuration, and weights in one file or several."""
     record = CASES[case]
-    write_config(folder, record["config"] | LABELS.get(case, {}) | {"architectures": [record["architecture"]]})
+    write_config(folder, record["config"] | MISSING.get(case, {}) | {"architectures": [record["architecture"]]})
     tensors = {n.removeprefix("w/"): t for n, t in load_file(TRUTH / f"{case}.safetensors").items() if n[:2] == "w/"}
     if shards == 1:
         save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})

@@ -1,0 +1,166 @@
+"""Random configurations of Gemma, Qwen and DeepSeek: figures are those of transformers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.oracle.harness import draws
+from tests.oracle.huggingface import assert_agrees, ids
+
+Fields = dict[str, Any]
+LAYER_TYPES = ["full_attention", "sliding_attention"]
+ACTIVATIONS = ["silu", "gelu", "gelu_pytorch_tanh", "relu"]
+
+
+def common(draw: st.DrawFn, *, activation: str = "hidden_act", divided: bool = True) -> Fields:
+    """Return the fields that all these decoders have."""
+    kv_heads, groups = draw(st.integers(1, 3)), draw(st.integers(1, 3))
+    heads = kv_heads * groups
+    return {
+        "vocab_size": draw(st.integers(8, 40)),
+        "hidden_size": heads * 2 * draw(st.integers(1, 4)) if divided else draw(st.integers(1, 40)),
+        "intermediate_size": draw(st.integers(1, 40)),
+        "num_hidden_layers": draw(st.integers(1, 5)),
+        "num_attention_heads": heads,
+        "num_key_value_heads": kv_heads,
+        activation: draw(st.sampled_from(ACTIVATIONS)),
+        "tie_word_embeddings": draw(st.booleans()),
+    }
+
+
+def layer_types(draw: st.DrawFn, layers: int) -> list[str] | None:
+    """Return a type for each layer, in any order."""
+    return draw(st.none() | st.lists(st.sampled_from(LAYER_TYPES), min_size=layers, max_size=layers))
+
+
+def windows(draw: st.DrawFn, layers: int) -> Fields:
+    """Return fields of Qwen that say which layers have a sliding window."""
+    used = draw(st.booleans())
+    fields: Fields = {"use_sliding_window": used, "max_window_layers": draw(st.integers(0, 6))}
+    if used:
+        fields |= {"sliding_window": draw(st.integers(1, 9)), "layer_types": layer_types(draw, layers)}
+    return fields
+
+
+@st.composite
+def gemma(draw: st.DrawFn) -> Fields:
+    fields = common(draw, divided=False)
+    return fields | {"head_dim": 2 * draw(st.integers(1, 4)), "attention_bias": draw(st.booleans())}
+
+
+@st.composite
+def gemma2(draw: st.DrawFn) -> Fields:
+    fields = common(draw, activation="hidden_activation")
+    cap = st.none() | st.just(5.0)
+    return fields | {
+        "head_dim": 2 * draw(st.integers(1, 4)),
+        "attention_bias": draw(st.booleans()),
+        "query_pre_attn_scalar": draw(st.integers(1, 9)),
+        "sliding_window": draw(st.integers(1, 9)),
+        "layer_types": layer_types(draw, fields["num_hidden_layers"]),
+        "final_logit_softcapping": draw(cap),
+        "attn_logit_softcapping": draw(cap),
+    }
+
+
+@st.composite
+def gemma3(draw: st.DrawFn) -> Fields:
+    fields = draw(gemma2())
+    if fields["layer_types"] is None:
+        fields["sliding_window_pattern"] = draw(st.integers(1, 4))
+    return fields | {"use_bidirectional_attention": draw(st.booleans())}
+
+
+@st.composite
+def qwen2(draw: st.DrawFn) -> Fields:
+    fields = common(draw)
+    return fields | windows(draw, fields["num_hidden_layers"])
+
+
+@st.composite
+def qwen3(draw: st.DrawFn) -> Fields:
+    fields = common(draw, divided=False)
+    fields |= windows(draw, fields["num_hidden_layers"])
+    return fields | {"head_dim": 2 * draw(st.integers(1, 4)), "attention_bias": draw(st.booleans())}
+
+
+@st.composite
+def qwen2_moe(draw: st.DrawFn) -> Fields:
+    fields = draw(qwen2())
+    experts = draw(st.integers(0, 5))
+    return fields | {
+        "num_experts": experts,
+        "num_experts_per_tok": draw(st.integers(1, max(experts, 1))),
+        "decoder_sparse_step": draw(st.integers(1, 3)),
+        "mlp_only_layers": draw(st.none() | st.lists(st.integers(0, 5), max_size=3)),
+        "moe_intermediate_size": draw(st.integers(1, 20)),
+        "shared_expert_intermediate_size": draw(st.integers(1, 20)),
+        "norm_topk_prob": draw(st.booleans()),
+        "qkv_bias": draw(st.booleans()),
+    }
+
+
+@st.composite
+def deepseek_v3(draw: st.DrawFn) -> Fields:
+    fields = common(draw)
+    groups, each = draw(st.integers(1, 3)), draw(st.integers(2, 4))
+    top_groups = draw(st.integers(1, groups))
+    yarn = {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 8, "rope_theta": 100.0}
+    yarn |= {"mscale": 0.7, "mscale_all_dim": 0.7}
+    return fields | {
+        "num_key_value_heads": fields["num_attention_heads"],
+        "first_k_dense_replace": draw(st.integers(0, 6)),
+        "kv_lora_rank": 2 * draw(st.integers(1, 4)),  # torch rotates pairs of features as complex numbers in place
+        "q_lora_rank": draw(st.none() | st.integers(1, 9)),
+        "n_group": groups,
+        "topk_group": top_groups,
+        "n_routed_experts": groups * each,
+        "n_shared_experts": draw(st.integers(1, 3)),
+        "num_experts_per_tok": draw(st.integers(1, top_groups * each)),
+        "qk_nope_head_dim": 2 * draw(st.integers(1, 4)),
+        "qk_rope_head_dim": 2 * draw(st.integers(1, 4)),
+        "v_head_dim": draw(st.integers(1, 9)),
+        "moe_intermediate_size": draw(st.integers(1, 20)),
+        "attention_bias": draw(st.booleans()),
+        "norm_topk_prob": draw(st.booleans()),
+        "rope_parameters": draw(st.none() | st.just(yarn)),
+    }
+
+
+@st.composite
+def deepseek_v2(draw: st.DrawFn) -> Fields:
+    fields = draw(deepseek_v3())
+    method = draw(st.sampled_from(["greedy", "group_limited_greedy"]))
+    return fields | {"mlp_bias": draw(st.booleans()), "topk_method": method}
+
+
+SEQUENCE, TOKEN, ANSWER = "ForSequenceClassification", "ForTokenClassification", "ForQuestionAnswering"
+#: Base of the names of architectures, the ends of the names, and fields.
+CASES = [
+    ("Gemma", ["Model", SEQUENCE, TOKEN], gemma()),
+    ("Gemma2", ["Model", SEQUENCE, TOKEN], gemma2()),
+    ("Gemma3", [], gemma3()),
+    ("Gemma3Text", ["Model", SEQUENCE], gemma3()),
+    ("Qwen2", ["Model", SEQUENCE, TOKEN, ANSWER], qwen2()),
+    ("Qwen3", ["Model", SEQUENCE, TOKEN, ANSWER], qwen3()),
+    ("Qwen2Moe", ["Model", SEQUENCE, TOKEN, ANSWER], qwen2_moe()),
+    ("DeepseekV2", ["Model", SEQUENCE], deepseek_v2()),
+    ("DeepseekV3", ["Model", SEQUENCE, TOKEN], deepseek_v3()),
+]
+
+
+@pytest.mark.parametrize(("base", "ends", "strategy"), CASES, ids=[base for base, *_ in CASES])
+@draws
+@given(data=st.data(), batch=st.integers(1, 2), length=st.integers(1, 9))
+def test_figures_of_random_configurations(
+    base: str, ends: list[str], strategy: st.SearchStrategy[Fields], data: st.DataObject, batch: int, length: int
+) -> None:
+    language = ["ForCausalLM"] if base != "Gemma3Text" else []
+    end = data.draw(st.sampled_from(language + ends))
+    head = {"num_labels": data.draw(st.integers(2, 4)), "pad_token_id": data.draw(st.integers(0, 7))}
+    inputs = {"input_ids": ids(batch, length)}
+    assert_agrees(base + end, head | data.draw(strategy), inputs, {"batch": batch, "length": length})

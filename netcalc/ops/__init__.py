@@ -131,6 +131,7 @@ FAMILIES: dict[str, tuple[str, ...]] = {
         "cumsum",
     ),
     "sorting": ("argmax", "argmin", "topk", "sort"),
+    "fourier": ("fourier",),
     "routing": ("top_k_router", "experts"),
     "shape": ("reshape", "flatten", "unflatten"),
     "axes": ("squeeze", "unsqueeze", "permute", "transpose"),

@@ -55,6 +55,15 @@ def test_roberta(data: st.DataObject) -> None:
 
 @draws
 @given(st.data())
+def test_fnet(data: st.DataObject) -> None:
+    architecture = "FNet" + data.draw(st.sampled_from([*HEADS, "ForPreTraining", "ForNextSentencePrediction"]))
+    fields = {name: value for name, value in data.draw(bert(architecture)).items() if name != "num_attention_heads"}
+    length = data.draw(st.integers(1, 9))
+    assert_agrees(architecture, fields, {"input_ids": ids(2, length)}, {"batch": 2, "length": length})
+
+
+@draws
+@given(st.data())
 def test_big_bird(data: st.DataObject) -> None:
     """A short sequence, and long ones, which may have sparse attention."""
     heads = ["Model", "ForMaskedLM", "ForPreTraining", "ForSequenceClassification", "ForTokenClassification"]

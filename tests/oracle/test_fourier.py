@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-import torch
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
 from tests.oracle.harness import agree, draws
+
+torch = pytest.importorskip("torch")
 
 SHAPES = npst.array_shapes(min_dims=1, max_dims=3, max_side=6)
 

@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
-import transformers
 
 import netcalc
-from tests.oracle.checkpoints.harness import assert_close, randomise
+
+torch = pytest.importorskip("torch")
+transformers = pytest.importorskip("transformers")
+
+from tests.oracle.checkpoints.harness import assert_close, randomise  # noqa: E402
 
 SMALL = {"vocab_size": 50, "hidden_size": 24, "num_attention_heads": 4, "num_hidden_layers": 2, "pad_token_id": 7}
 LABELS = {"num_labels": 3}

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-import torch
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.oracle.harness import draws
 from tests.oracle.huggingface import assert_agrees, ids, images
+
+torch = pytest.importorskip("torch")
 
 HEADS = ["Model", "ForMaskedLM", "ForSequenceClassification", "ForTokenClassification", "ForQuestionAnswering"]
 

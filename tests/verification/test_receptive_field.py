@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, reject, settings
 from hypothesis import strategies as st
 
 import netcalc
@@ -92,7 +92,10 @@ def test_fields_of_drawn_stacks_equal_those_of_nans(lines: list[dict[str, Any]])
     """The field of an inner position of the last layer, by NaN at one input position at a time."""
     size = 400
     spec = {"netcalc": 1, "name": "n", "inputs": {"x": [1, 1, size]}, "layers": lines}
-    net = netcalc.load_data(spec)
+    try:
+        net = netcalc.load_data(spec)
+    except netcalc.NetcalcError:
+        reject()  # little is left of the input where a kernel does not fit
     *_, (_, _, (state,)) = traced(net.program)
     (along,) = state
     assert isinstance(along, Extent)
@@ -100,6 +103,7 @@ def test_fields_of_drawn_stacks_equal_those_of_nans(lines: list[dict[str, Any]])
     assert isinstance(outputs, int)
     position = outputs // 2
     low, high = along.bounds(position)
+    assume(low > 0 and high + 1 < size)
     reached = set()
     for place in {low - 1, low, high, high + 1}:
         x = np.zeros((1, 1, size), numpy_dtype("float32"))

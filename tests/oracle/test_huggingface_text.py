@@ -67,12 +67,13 @@ def test_fnet(data: st.DataObject) -> None:
 @draws
 @given(st.data())
 def test_big_bird(data: st.DataObject) -> None:
-    """A short sequence, and long ones, which may have sparse attention."""
+    """A short sequence, and long ones, which may have sparse attention; of the size of heads as for Longformer."""
     heads = ["Model", "ForMaskedLM", "ForPreTraining", "ForSequenceClassification", "ForTokenClassification"]
     architecture = "BigBird" + data.draw(st.sampled_from(heads))
     kinds = {"attention_type": st.sampled_from(["original_full", "block_sparse"]), "use_bias": st.booleans()}
     fields = data.draw(bert(architecture, rescale_embeddings=st.booleans(), **kinds))
     fields |= {"block_size": 2, "num_random_blocks": 1, "max_position_embeddings": 20}
+    fields["hidden_size"] *= 2
     length = data.draw(st.sampled_from([5, 14, 16, 20]))
     inputs = {"input_ids": torch.full((1, length), 3)}
     assert_agrees(architecture, fields, inputs, {"length": length}, device="cpu")

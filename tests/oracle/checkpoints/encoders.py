@@ -37,6 +37,9 @@ def encoders() -> Iterator[Model]:
     yield from models("AlbertModel", "albert-base", **narrow, hidden_act="gelu_new")
     yield from models("ElectraModel", "electra-small", **narrow)
     yield from models("ElectraForPreTraining", "electra-small-discriminator", **narrow)
+    mixing = {name: size for name, size in BERT_SIZES.items() if name != "heads"}
+    fields = {name: value for name, value in BERT.items() if name != "num_attention_heads"}
+    yield from models("FNetModel", "fnet-base", config=fields, settings=mixing, hidden_act="gelu_new")
     # attention in blocks draws some of them at random
     full: dict[str, Any] = {"attention_type": "original_full"}
     yield from models("BigBirdModel", "bigbird-roberta-base", config=BERT | full, settings=BERT_SIZES | full)

@@ -72,8 +72,12 @@ def run(options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
 
 
 def sample(result: dict[str, Any]) -> dict[str, Any]:
-    """Return the outcomes of the first mutants of the recorded seed, by number."""
-    return {str(number): _outcome(result["seed"], number) for number in range(SAMPLE)}
+    """Return the failures among the first mutants of the recorded seed, by number, and "passed" for the others.
+
+    The mutants, and with them their outcomes, change with the shipped specs; no specs may make one fail.
+    """
+    outcomes = {str(number): _outcome(result["seed"], number) for number in range(SAMPLE)}
+    return {number: found if found.startswith("FAILED") else "passed" for number, found in outcomes.items()}
 
 
 class _Report:

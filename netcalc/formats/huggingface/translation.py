@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 from netcalc.diagnostics import NetcalcError, Span, did_you_mean, written
@@ -10,12 +9,13 @@ from netcalc.dtypes import FLOATS
 from netcalc.formats.huggingface.activations import activations_of
 from netcalc.formats.huggingface.fields import Fields
 from netcalc.formats.huggingface.tables import Table
-from netcalc.spec.cursor import Cursor, Spans
+from netcalc.spec.cursor import Cursor, Path
+from netcalc.spec.declarations import declare_variable
 from netcalc.spec.evaluate import words_in
 
 __all__ = ["translated"]
 
-_Spans = dict[tuple[str | int, ...], tuple[Span | None, Span]]
+_Spans = dict[Path, tuple[Span | None, Span]]
 
 
 def translated(config: Cursor, table: Table, name: str) -> Cursor:
@@ -49,8 +49,7 @@ class _Translation:
             self.data[key] = {}
         others = self._fields_of_others(architecture)
         for field, origin in self.table.declarations(self.fields.chosen).items():
-            if field not in others:
-                self._declare(field, origin)
+            self._declare(field, origin, used=field not in others)
         for key in ("dims", "vars", "require"):
             self._copy(key, self.table.cursor)
         if entry is not None:
@@ -93,25 +92,27 @@ class _Translation:
             self.fields.problem(f"{name} = {written(value, quoted=True)} is not known", place)
         return value, place
 
-    def _declare(self, field: str, origin: Cursor) -> None:
-        """Make a field a var of its type, with the value in the configuration or the default of its class."""
-        declared = origin.data
-        options = dict(declared) if isinstance(declared, dict) and "default" in declared else {"default": declared}
-        for key in ("also", "length"):
-            options.pop(key, None)
-        if options.get("type", "").startswith("activation"):
-            options["type"] = options["type"].replace("activation", "op")
-            options["default"] = activations_of(options).get(options["default"], options["default"])
-            options.pop("names", None)
-        options.setdefault("type", _TYPES.get(type(options["default"]), "any"))
+    def _declare(self, field: str, origin: Cursor, *, used: bool) -> None:
+        """Make a field a var of its type, with the value in the configuration or the default of its class.
+
+        A field that is not used is no var; its value is checked all the same.
+        """
+        options = _options(origin.data)
         value, place = self.fields.given.get(field, (options["default"], origin))
         nullable = options["default"] is None or options["type"] == "any" or str(options["type"]).endswith("?")
         if value is None and not nullable:
             self.fields.problem(f"{field} should not be null", place)  # the default of a var may always be
+        elif not used:
+            try:
+                declare_variable(field, options).check(value)
+            except ValueError as why:
+                self.fields.problem(f"{field} {why}", place)
+        if not used:
+            return
         name = f"config_{field}" if field in self.vars else field
         self.data["vars"][name] = {**options, "default": value}
-        self.spans |= _moved(place.spans, place.path, ("vars", name))
-        self.spans |= _moved(place.spans, place.path, ("vars", name, "default"))
+        for path in (("vars", name), ("vars", name, "default")):
+            self.spans |= _moved(place, path)
 
     def _copy(self, key: str, source: Cursor) -> None:
         """Copy the entries of a key from the table, or from the entry of an architecture, which comes last."""
@@ -119,25 +120,38 @@ class _Translation:
             return
         value = source.data[key]
         self.data[key] = {**self.data[key], **value} if key in ("dims", "vars") else value
-        self.spans |= _moved(source.spans, (*source.path, key), (key,))
+        self.spans |= _moved(source[key], (key,))
 
     def _set(self, key: str, valued: tuple[Any, Cursor]) -> None:
         self.data[key], place = valued
-        self.spans |= _moved(place.spans, place.path, (key,))
+        self.spans[(key,)] = place.spans[place.path]
 
 
 _TYPES = {bool: "bool", int: "int", float: "float", str: "str", list: "list"}
 
 
-def _moved(spans: Spans, source: tuple[str | int, ...], target: tuple[str | int, ...]) -> _Spans:
-    """Return the places of the values below a path, for the same values below another path."""
-    return dict(_below(spans, source, target))
+def _options(declared: Any) -> dict[str, Any]:
+    """Return the declaration of a field as that of a var, with a type."""
+    options = dict(declared) if isinstance(declared, dict) and "default" in declared else {"default": declared}
+    for key in ("also", "length"):
+        options.pop(key, None)
+    if options.get("type", "").startswith("activation"):
+        options["type"] = options["type"].replace("activation", "op")
+        options["default"] = activations_of(options).get(options["default"], options["default"])
+        options.pop("names", None)
+    options.setdefault("type", _TYPES.get(type(options["default"]), "any"))
+    return options
 
 
-def _below(
-    spans: Spans, source: tuple[str | int, ...], target: tuple[str | int, ...]
-) -> Iterator[tuple[tuple[str | int, ...], tuple[Span | None, Span]]]:
-    depth = len(source)
-    for path, place in spans.items():
-        if path[:depth] == source:
-            yield (*target, *path[depth:]), place
+def _moved(source: Cursor, target: Path) -> _Spans:
+    """Return the places of a value and of all within it, for the same values at another path."""
+    found: _Spans = {}
+    pending = [(source, target)]
+    while pending:
+        place, path = pending.pop()
+        if place.path in place.spans:
+            found[path] = place.spans[place.path]
+        if isinstance(place.data, (dict, list)):
+            keys = place.data if isinstance(place.data, dict) else range(len(place.data))
+            pending += ((place[key], (*path, key)) for key in keys)
+    return found

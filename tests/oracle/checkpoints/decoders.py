@@ -200,20 +200,9 @@ def _layer_norms() -> Iterator[Model]:
 def _later() -> Iterator[Model]:
     sizes: dict[str, Any] = {"config": GROUPED, "settings": GROUPED_SIZES}
     partial = rope(1e4, partial_rotary_factor=0.5)
-    yield from models(
-        "PhiForCausalLM",
-        "phi-2",
-        config=GROUPED,
-        settings=GROUPED_SIZES | {"rotary_dim": 4},
-        rope_parameters=partial,
-    )
-    yield from models(
-        "StableLmForCausalLM",
-        "stablelm-3b-4e1t",
-        config=GROUPED,
-        settings=GROUPED_SIZES | {"rotary_dim": 4},
-        rope_parameters=partial,
-    )
+    for kind, spec in (("PhiForCausalLM", "phi-2"), ("StableLmForCausalLM", "stablelm-3b-4e1t")):
+        settings = GROUPED_SIZES | {"rotary_dim": 4}
+        yield from models(kind, spec, config=GROUPED, settings=settings, rope_parameters=partial)
     yield from models(
         "Starcoder2ForCausalLM",
         "starcoder2-3b",

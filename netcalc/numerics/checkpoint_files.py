@@ -16,8 +16,8 @@ from netcalc.numerics.tensor_files import PICKLES, Arrays, Tensors, conversion, 
 
 __all__ = ["Weights", "open_weights"]
 
-#: Type of a ``weights`` argument: a file, a folder, an index of shards, several of these, or arrays by name.
-Weights: TypeAlias = str | Path | Sequence[str | Path] | Mapping[str, Any]
+#: Type of a ``weights`` argument: a file, a folder, an index of shards, several of these, arrays by name, or tensors.
+Weights: TypeAlias = str | Path | Sequence[str | Path] | Mapping[str, Any] | Tensors
 
 _INDEX = ".safetensors.index.json"
 #: Name of one of several numbered shards.
@@ -34,6 +34,8 @@ def open_weights(weights: Weights) -> Tensors:
     """
     if isinstance(weights, Mapping):
         return Arrays(weights)
+    if isinstance(weights, Tensors):
+        return weights
     if isinstance(weights, (str, Path)):
         return _open(Path(weights))
     if not weights:

@@ -10,7 +10,7 @@ import zipfile
 from collections.abc import Callable, Iterable, Mapping
 from io import BufferedReader, RawIOBase
 from pathlib import Path
-from typing import IO, Any, Protocol
+from typing import IO, Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.lib import format as npy
@@ -42,6 +42,7 @@ PICKLES = (".pt", ".pth", ".bin", ".ckpt", ".pkl")
 _MEMBER_NAME = 65_000
 
 
+@runtime_checkable
 class Tensors(Protocol):
     """Tensors by name: all headers at once, the data of one tensor at a time."""
 

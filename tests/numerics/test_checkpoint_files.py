@@ -13,7 +13,7 @@ from netcalc.diagnostics import NetcalcError
 from netcalc.numerics.checkpoint_files import open_weights
 from netcalc.numerics.numpy_dtypes import numpy_dtype
 from netcalc.numerics.parameters import Parameters, check_weights
-from netcalc.numerics.tensor_files import write_tensors
+from netcalc.numerics.tensor_files import open_tensors, write_tensors
 from tests.numerics.programs import program
 from tests.numerics.test_parameters import loaded
 
@@ -79,6 +79,13 @@ def test_a_single_file_in_a_folder(tmp_path: Path) -> None:
 def test_a_folder_of_npz_files(tmp_path: Path) -> None:
     write_tensors(tmp_path / "weights.npz", tensors())
     assert check_weights(program(NET), tmp_path).ok
+
+
+def test_tensors_are_weights_as_they_are(tmp_path: Path) -> None:
+    write_tensors(tmp_path / "w.safetensors", tensors())
+    opened = open_tensors(tmp_path / "w.safetensors")
+    assert open_weights(opened) is opened
+    assert check_weights(program(NET), opened).ok
 
 
 def test_folders_without_weights(tmp_path: Path) -> None:

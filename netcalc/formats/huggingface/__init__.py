@@ -10,14 +10,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from netcalc.formats.documents import imported
 from netcalc.formats.huggingface.reading import read_config
 from netcalc.formats.huggingface.tables import table_of
 from netcalc.formats.huggingface.translation import translated
 from netcalc.limits import MAX_SPEC_SIZE
 from netcalc.spec.cursor import Cursor
-from netcalc.spec.evaluate import words_in
-from netcalc.spec.library import Loaded, load_cursor, load_document
-from netcalc.spec.settings import resolve_settings
+from netcalc.spec.library import Loaded, load_cursor
 
 __all__ = ["import_config", "load_config"]
 
@@ -44,26 +43,8 @@ def import_config(path: Path, settings: Mapping[str, Any], max_size: int = MAX_S
     """
     document = _document(path, max_size)
     loaded = load_cursor(document, str(path), max_size=max_size)
-    values = resolve_settings(loaded, settings, ())
-    data = {key: value for key, value in document.data.items() if key != "require"}
-    parent = load_document(data["extends"]).document
-    head = {key: data.pop(key) for key in ("netcalc", "name", "about", "family", "extends", "dtype")}
-    fields = table_of(read_config(path, max_size)).declarations()
-    own, dims = data.pop("vars"), data.pop("dims")
-    used = words_in(data) - {*fields, *(f"config_{name}" for name in fields)}
-    kept = {name for name in own if name in parent.vars or name in used}
-    dims = {name: values[name] for name in {**dims, **settings} if name in parent.dims}
-    variables = {name: plain_value(values[name]) for name in loaded.document.vars if name in kept}
-    return {**head, "dims": dims, "vars": variables, **data}
-
-
-def plain_value(value: Any) -> Any:
-    """Return a value of a var as plain data."""
-    if isinstance(value, Mapping):
-        return {str(key): plain_value(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [plain_value(item) for item in value]
-    return str(value) if isinstance(value, str) else value
+    fields = set(table_of(read_config(path, max_size)).declarations())
+    return imported(document, loaded, fields, settings)
 
 
 def _document(path: Path, max_size: int) -> Cursor:

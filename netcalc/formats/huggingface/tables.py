@@ -26,25 +26,19 @@ architectures use has no effect.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from functools import cache
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from netcalc.diagnostics import Diagnostic, NetcalcError, nearest
-from netcalc.limits import MAX_SPEC_SIZE
+from netcalc.formats.table_files import find_table, table_names
 from netcalc.spec.cursor import Cursor
-from netcalc.spec.shipped import specs_dir
-from netcalc.spec.spec_files import read_spec
-from netcalc.spec.yaml_document import parse_yaml
 
 __all__ = ["KEYS", "Table", "model_types", "read_table", "table_of"]
 
 #: The keys of a table.
 KEYS = ("source", "models", "fields", "nested", "vars", "dims", "require", "without_effect")
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 
 
 class Table(NamedTuple):
@@ -108,15 +102,8 @@ def table_of(config: Cursor) -> Table:
 @cache
 def read_table(model_type: str, folder: str = "huggingface") -> Table | None:
     """Return the table of a model type; None if there is none."""
-    if not _NAME.fullmatch(model_type):
-        return None
-    path = next(specs_dir().glob(f"*/{folder}/{model_type}.yaml"), None)
-    if path is None:
-        return None
-    label = str(path.relative_to(specs_dir().parent))
-    return Table(
-        model_type, path.relative_to(specs_dir()).parts[0], parse_yaml(read_spec(path, label, MAX_SPEC_SIZE), label)
-    )
+    found = find_table(model_type, folder)
+    return None if found is None else Table(model_type, *found)
 
 
 def _nested(model_type: str) -> Table:
@@ -127,7 +114,7 @@ def _nested(model_type: str) -> Table:
 
 def model_types() -> list[str]:
     """Return every model type that has a table."""
-    return sorted(Path(path).stem for path in specs_dir().glob("*/huggingface/*.yaml"))
+    return table_names("huggingface")
 
 
 def _kinds(value: Any) -> list[str]:

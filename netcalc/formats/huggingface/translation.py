@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from netcalc.diagnostics import NetcalcError, Span, did_you_mean, written
+from netcalc.diagnostics import did_you_mean, written
 from netcalc.dtypes import FLOATS
+from netcalc.formats.documents import Document, typed
 from netcalc.formats.huggingface.activations import activations_of
 from netcalc.formats.huggingface.fields import Fields
 from netcalc.formats.huggingface.tables import Table
-from netcalc.spec.cursor import Cursor, Path
-from netcalc.spec.declarations import declare_variable
+from netcalc.spec.cursor import Cursor
 from netcalc.spec.evaluate import words_in
 
 __all__ = ["translated"]
-
-_Spans = dict[Path, tuple[Span | None, Span]]
 
 
 def translated(config: Cursor, table: Table, name: str) -> Cursor:
@@ -26,7 +24,7 @@ def translated(config: Cursor, table: Table, name: str) -> Cursor:
     Raises:
         NetcalcError: E007 with every field and value that netcalc does not know.
     """
-    return _Translation(config, table).document(name)
+    return _Translation(config, table).translated(name)
 
 
 class _Translation:
@@ -34,30 +32,29 @@ class _Translation:
         self.config = config
         self.table = table
         self.fields = Fields()
-        self.vars: set[str] = set()  # with an expression
-        self.data: dict[str, Any] = {"netcalc": 1}
-        self.spans: _Spans = {}
+        self.document = Document(self.fields.problems)
 
-    def document(self, name: str) -> Cursor:
+    def translated(self, name: str) -> Cursor:
         architecture, entry = self._model()
-        self.vars = {*self.table.part("vars"), *(entry.data.get("vars", ()) if entry else ())}
+        document = self.document
+        document.expressed = {*self.table.part("vars"), *(entry.data.get("vars", ()) if entry else ())}
         self.fields.read(self.config, self.table)
-        self.data |= {"name": name, "about": f"{architecture} of transformers"}
-        self.data["family"] = self.table.family
-        self._set("dtype", self._dtype())
+        document.data |= {"name": name, "about": f"{architecture} of transformers"}
+        document.data["family"] = self.table.family
+        document.set("dtype", *self._dtype())
         for key in ("dims", "vars"):
-            self.data[key] = {}
+            document.data[key] = {}
         others = self._fields_of_others(architecture)
         for field, origin in self.table.declarations(self.fields.chosen).items():
-            self._declare(field, origin, used=field not in others)
+            options = _options(origin.data)
+            value, place = self.fields.given.get(field, (options["default"], origin))
+            document.declare(field, options, value, place, used=field not in others)
         for key in ("dims", "vars", "require"):
-            self._copy(key, self.table.cursor)
+            document.copy(key, self.table.cursor)
         if entry is not None:
             for key in entry.data:
-                self._copy(key, entry)
-        if self.fields.problems:
-            raise NetcalcError(self.fields.problems)
-        return Cursor(self.data, (), self.spans)
+                document.copy(key, entry)
+        return document.finished()
 
     def _model(self) -> tuple[str | None, Cursor | None]:
         """Return the architecture that the configuration names, and its entry in the table."""
@@ -92,43 +89,6 @@ class _Translation:
             self.fields.problem(f"{name} = {written(value, quoted=True)} is not known", place)
         return value, place
 
-    def _declare(self, field: str, origin: Cursor, *, used: bool) -> None:
-        """Make a field a var of its type, with the value in the configuration or the default of its class.
-
-        A field that is not used is no var; its value is checked all the same.
-        """
-        options = _options(origin.data)
-        value, place = self.fields.given.get(field, (options["default"], origin))
-        nullable = options["default"] is None or options["type"] == "any" or str(options["type"]).endswith("?")
-        if value is None and not nullable:
-            self.fields.problem(f"{field} should not be null", place)  # the default of a var may always be
-        elif not used:
-            try:
-                declare_variable(field, options).check(value)
-            except ValueError as why:
-                self.fields.problem(f"{field} {why}", place)
-        if not used:
-            return
-        name = f"config_{field}" if field in self.vars else field
-        self.data["vars"][name] = {**options, "default": value}
-        for path in (("vars", name), ("vars", name, "default")):
-            self.spans |= _moved(place, path)
-
-    def _copy(self, key: str, source: Cursor) -> None:
-        """Copy the entries of a key from the table, or from the entry of an architecture, which comes last."""
-        if key not in source.data:
-            return
-        value = source.data[key]
-        self.data[key] = {**self.data[key], **value} if key in ("dims", "vars") else value
-        self.spans |= _moved(source[key], (key,))
-
-    def _set(self, key: str, valued: tuple[Any, Cursor]) -> None:
-        self.data[key], place = valued
-        self.spans[(key,)] = place.spans[place.path]
-
-
-_TYPES = {bool: "bool", int: "int", float: "float", str: "str", list: "list"}
-
 
 def _options(declared: Any) -> dict[str, Any]:
     """Return the declaration of a field as that of a var, with a type."""
@@ -139,19 +99,4 @@ def _options(declared: Any) -> dict[str, Any]:
         options["type"] = options["type"].replace("activation", "op")
         options["default"] = activations_of(options).get(options["default"], options["default"])
         options.pop("names", None)
-    options.setdefault("type", _TYPES.get(type(options["default"]), "any"))
-    return options
-
-
-def _moved(source: Cursor, target: Path) -> _Spans:
-    """Return the places of a value and of all within it, for the same values at another path."""
-    found: _Spans = {}
-    pending = [(source, target)]
-    while pending:
-        place, path = pending.pop()
-        if place.path in place.spans:
-            found[path] = place.spans[place.path]
-        if isinstance(place.data, (dict, list)):
-            keys = place.data if isinstance(place.data, dict) else range(len(place.data))
-            pending += ((place[key], (*path, key)) for key in keys)
-    return found
+    return typed(options)

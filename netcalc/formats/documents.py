@@ -1,0 +1,130 @@
+"""Spec documents built from the fields of a model in a foreign format and a table that says what they mean.
+
+The fields are vars of the document, and the vars of the shipped spec that it extends follow from them by the
+expressions of the table.  Values have their places in the foreign file, expressions theirs in the table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from netcalc.diagnostics import Diagnostic, NetcalcError, Span
+from netcalc.spec.cursor import Cursor, Path
+from netcalc.spec.declarations import declare_variable
+from netcalc.spec.evaluate import words_in
+from netcalc.spec.library import Loaded, load_document
+from netcalc.spec.settings import resolve_settings
+
+__all__ = ["Document", "imported", "typed"]
+
+_Spans = dict[Path, tuple[Span | None, Span]]
+_TYPES = {bool: "bool", int: "int", float: "float", str: "str", list: "list"}
+#: Keys of a document that come first, in the text of a spec.
+_HEAD = ("netcalc", "name", "about", "family", "extends", "dtype")
+
+
+class Document:
+    """A document under construction; ``expressed`` are the vars that have an expression in the table."""
+
+    def __init__(self, problems: list[Diagnostic]) -> None:
+        self.problems = problems
+        self.expressed: set[str] = set()
+        self.data: dict[str, Any] = {"netcalc": 1}
+        self.spans: _Spans = {}
+
+    def problem(self, message: str, place: Cursor, hint: str | None = None) -> None:
+        """Add an error (E007) at a place."""
+        self.problems.append(Diagnostic("E007", message, place.key_span, hint=hint))
+
+    def finished(self) -> Cursor:
+        """Return the document; NetcalcError with all problems if there are any."""
+        if self.problems:
+            raise NetcalcError(self.problems)
+        return Cursor(self.data, (), self.spans)
+
+    def declare(self, field: str, options: Mapping[str, Any], value: Any, place: Cursor, *, used: bool) -> None:
+        """Make a field a var of its type with a value.
+
+        A field that is not used is no var; its value is checked all the same.
+        """
+        nullable = options["default"] is None or options["type"] == "any" or str(options["type"]).endswith("?")
+        if value is None and not nullable:
+            self.problem(f"{field} should not be null", place)  # the default of a var may always be
+        elif not used:
+            try:
+                declare_variable(field, dict(options)).check(value)
+            except ValueError as why:
+                self.problem(f"{field} {why}", place)
+        if not used:
+            return
+        name = f"config_{field}" if field in self.expressed else field
+        self.data["vars"][name] = {**options, "default": value}
+        for path in (("vars", name), ("vars", name, "default")):
+            self.spans |= _moved(place, path)
+
+    def copy(self, key: str, source: Cursor) -> None:
+        """Copy the entries of a key from the table, or from an entry in it that comes last."""
+        if key not in source.data:
+            return
+        value = source.data[key]
+        merged = key in ("dims", "vars", "checkpoint")
+        self.data[key] = {**self.data.get(key, {}), **value} if merged else value
+        self.spans |= _moved(source[key], (key,))
+
+    def set(self, key: str, value: Any, place: Cursor) -> None:
+        """Give a key a value that stands at a place."""
+        self.data[key] = value
+        self.spans[(key,)] = place.spans[place.path]
+
+
+def typed(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the declaration of a var with a type, by default that of its value."""
+    return {**options, "type": options.get("type", _TYPES.get(type(options["default"]), "any"))}
+
+
+def imported(document: Cursor, loaded: Loaded, fields: set[str], settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a document with numbers in place of fields, as data that can be written to a file.
+
+    Args:
+        document: the document, with expressions.
+        loaded: the spec of the document.
+        fields: names of the vars that are fields.
+        settings: values of fields, dims and vars by name, in place of those of the document.
+
+    Raises:
+        NetcalcError: for invalid settings.
+    """
+    values = resolve_settings(loaded, settings, ())
+    data = {key: value for key, value in document.data.items() if key != "require"}
+    parent = load_document(data["extends"]).document
+    head = {key: data.pop(key) for key in _HEAD}
+    own, dims = data.pop("vars"), data.pop("dims")
+    used = words_in(data) - {*fields, *(f"config_{name}" for name in fields)}
+    kept = {name for name in own if name in parent.vars or name in used}
+    dims = {name: values[name] for name in {**dims, **settings} if name in parent.dims}
+    variables = {name: _plain(values[name]) for name in loaded.document.vars if name in kept}
+    return {**head, "dims": dims, "vars": variables, **data}
+
+
+def _plain(value: Any) -> Any:
+    """Return a value of a var as plain data."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    return str(value) if isinstance(value, str) else value
+
+
+def _moved(source: Cursor, target: Path) -> _Spans:
+    """Return the places of a value and of all within it, for the same values at another path."""
+    found: _Spans = {}
+    pending = [(source, target)]
+    while pending:
+        place, path = pending.pop()
+        if place.path in place.spans:
+            found[path] = place.spans[place.path]
+        if isinstance(place.data, (dict, list)):
+            keys = place.data if isinstance(place.data, dict) else range(len(place.data))
+            pending += ((place[key], (*path, key)) for key in keys)
+    return found

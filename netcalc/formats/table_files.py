@@ -1,0 +1,32 @@
+"""Files of the tables that say what the fields of foreign models mean: ``specs/<family>/<format>/<name>.yaml``."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from netcalc.limits import MAX_SPEC_SIZE
+from netcalc.spec.cursor import Cursor
+from netcalc.spec.shipped import specs_dir
+from netcalc.spec.spec_files import read_spec
+from netcalc.spec.yaml_document import parse_yaml
+
+__all__ = ["find_table", "table_names"]
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
+
+
+def find_table(name: str, folder: str) -> tuple[str, Cursor] | None:
+    """Return the family of a table and its content; None if there is none of that name for a format."""
+    if not _NAME.fullmatch(name):
+        return None
+    path = next(specs_dir().glob(f"*/{folder}/{name}.yaml"), None)
+    if path is None:
+        return None
+    label = str(path.relative_to(specs_dir().parent))
+    return path.relative_to(specs_dir()).parts[0], parse_yaml(read_spec(path, label, MAX_SPEC_SIZE), label)
+
+
+def table_names(folder: str) -> list[str]:
+    """Return the names of all tables of a format."""
+    return sorted(Path(path).stem for path in specs_dir().glob(f"*/{folder}/*.yaml"))

@@ -1,4 +1,4 @@
-"""Random configurations of Gemma, Qwen and DeepSeek: figures are those of transformers."""
+"""Random configurations of Gemma, Qwen, GLM and DeepSeek: figures are those of transformers."""
 
 from __future__ import annotations
 
@@ -105,6 +105,39 @@ def qwen2_moe(draw: st.DrawFn) -> Fields:
 
 
 @st.composite
+def qwen3_moe(draw: st.DrawFn) -> Fields:
+    fields = draw(qwen2_moe())
+    names = ("max_window_layers", "layer_types", "shared_expert_intermediate_size", "qkv_bias")
+    fields = {name: value for name, value in fields.items() if name not in names}
+    head_dim = draw(st.sampled_from([{}, {"head_dim": 2}, {"head_dim": 6}]))
+    return fields | head_dim | {"attention_bias": draw(st.booleans())}
+
+
+@st.composite
+def glm4(draw: st.DrawFn) -> Fields:
+    fields = common(draw, divided=False)
+    return fields | {"head_dim": 4 * draw(st.integers(1, 3)), "attention_bias": draw(st.booleans())}
+
+
+@st.composite
+def glm4_moe(draw: st.DrawFn) -> Fields:
+    fields = draw(glm4())
+    groups, each = draw(st.integers(1, 3)), draw(st.integers(2, 4))
+    top_groups = draw(st.integers(1, groups))
+    return fields | {
+        "first_k_dense_replace": draw(st.integers(0, 6)),
+        "n_group": groups,
+        "topk_group": top_groups,
+        "n_routed_experts": groups * each,
+        "n_shared_experts": draw(st.integers(1, 3)),
+        "num_experts_per_tok": draw(st.integers(1, top_groups * each)),
+        "moe_intermediate_size": draw(st.integers(1, 20)),
+        "norm_topk_prob": draw(st.booleans()),
+        "use_qk_norm": draw(st.booleans()),
+    }
+
+
+@st.composite
 def deepseek_v3(draw: st.DrawFn) -> Fields:
     fields = common(draw)
     groups, each = draw(st.integers(1, 3)), draw(st.integers(2, 4))
@@ -148,6 +181,9 @@ CASES = [
     ("Qwen2", ["Model", SEQUENCE, TOKEN, ANSWER], qwen2()),
     ("Qwen3", ["Model", SEQUENCE, TOKEN, ANSWER], qwen3()),
     ("Qwen2Moe", ["Model", SEQUENCE, TOKEN, ANSWER], qwen2_moe()),
+    ("Qwen3Moe", ["Model", SEQUENCE, TOKEN, ANSWER], qwen3_moe()),
+    ("Glm4", ["Model", SEQUENCE, TOKEN], glm4()),
+    ("Glm4Moe", ["Model"], glm4_moe()),
     ("DeepseekV2", ["Model", SEQUENCE], deepseek_v2()),
     ("DeepseekV3", ["Model", SEQUENCE, TOKEN], deepseek_v3()),
 ]

@@ -37,6 +37,7 @@ def decoders() -> Iterator[Model]:
     yield from _gpt()
     yield from _layer_norms()
     yield from _later()
+    yield from _later_experts()
 
 
 def _llama() -> Iterator[Model]:
@@ -246,4 +247,34 @@ def _later() -> Iterator[Model]:
         config=neo | {"num_layers": 2, "num_heads": 4, "max_position_embeddings": 16, "window_size": 4},
         settings=SIZES | {"max_length": 16, "window": 4},
         attention_types=[[["global", "local"], 1]],
+    )
+
+
+def _later_experts() -> Iterator[Model]:
+    wide = WIDE | {"head_dim": 8, "moe_intermediate_size": 12}
+    wide_sizes = WIDE_SIZES | {"head_dim": 8}
+    experts = {"experts": 6, "experts_per_token": 2, "d_expert": 12}
+    yield from models(
+        "Qwen3MoeForCausalLM",
+        "qwen3-30b-a3b",
+        config=wide | {"num_experts": 6, "num_experts_per_tok": 2},
+        settings=wide_sizes | experts,
+        norm_topk_prob=True,
+        rope_parameters=rope(1e6),
+    )
+    yield from models(
+        "Glm4ForCausalLM",
+        "glm-4-9b",
+        config=WIDE | {"head_dim": 8},
+        settings=wide_sizes,
+        rms_norm_eps=1e-5,
+        rope_parameters=rope(1e4, partial_rotary_factor=0.5),
+    )
+    yield from models(
+        "Glm4MoeForCausalLM",
+        "glm-4.5-air",
+        config=wide | {"n_routed_experts": 6, "num_experts_per_tok": 2},
+        settings=wide_sizes | experts,
+        attention_bias=True,
+        rope_parameters=rope(1e6, partial_rotary_factor=0.5),
     )

@@ -154,9 +154,29 @@ def check_pair(data: st.DataObject, architecture: str, fields: dict[str, Any]) -
 @draws
 @given(st.data())
 def test_bart(data: st.DataObject) -> None:
-    architecture = "Bart" + data.draw(st.sampled_from(["Model", "ForConditionalGeneration", "ForQuestionAnswering"]))
+    name = data.draw(st.sampled_from(["Bart", "MBart"]))
+    architecture = name + data.draw(st.sampled_from(["Model", "ForConditionalGeneration", "ForQuestionAnswering"]))
     fields = data.draw(bart(max_position_embeddings=st.integers(9, 20)))
     check_pair(data, architecture, fields)
+
+
+@draws
+@given(st.data())
+def test_texts_classified_by_bart(data: st.DataObject) -> None:
+    architecture = data.draw(st.sampled_from(["BartForSequenceClassification", "MBartForSequenceClassification"]))
+    fields = data.draw(bart(num_labels=st.integers(1, 5), eos_token_id=st.integers(2, 7)))
+    batch, length = data.draw(st.integers(1, 2)), data.draw(st.integers(1, 9))
+    inputs = dict.fromkeys(["input_ids", "decoder_input_ids"], torch.full((batch, length), fields["eos_token_id"]))
+    assert_agrees(architecture, fields, inputs, {"batch": batch, "source": length, "target": length}, device="cpu")
+
+
+@draws
+@given(st.data())
+def test_pegasus_and_m2m_100(data: st.DataObject) -> None:
+    name = data.draw(st.sampled_from(["Pegasus", "M2M100"]))
+    architecture = name + data.draw(st.sampled_from(["Model", "ForConditionalGeneration"]))
+    fields = data.draw(bart(max_position_embeddings=st.integers(9, 20)))
+    check_pair(data, architecture, fields | {"d_model": 2 * fields["d_model"]})
 
 
 @draws

@@ -57,6 +57,10 @@ def encoder_decoders() -> Iterator[Model]:
     bart: dict[str, Any] = {"config": BART | {"max_position_embeddings": 16}, "settings": BART_SIZES | two_layers}
     yield from models("BartForConditionalGeneration", "bart-base", **bart)
     yield from models("MarianMTModel", "opus-mt-en-de", **bart, activation_function="swish", scale_embedding=True)
+    released = {"activation_function": "relu", "scale_embedding": True}
+    yield from models("MBartForConditionalGeneration", "mbart-large-cc25", **bart, scale_embedding=True)
+    yield from models("PegasusForConditionalGeneration", "pegasus-large", **bart, **released)
+    yield from models("M2M100ForConditionalGeneration", "m2m100-418m", **bart, **released)
     t5, sizes = T5 | {"num_layers": 2, "num_decoder_layers": 2}, T5_SIZES | {"encoder_layers": 2}
     kind = "T5ForConditionalGeneration"
     yield from models(kind, "t5-small", "t5-base", "t5-large", config=t5, settings=sizes)

@@ -1,0 +1,52 @@
+"""Small encoders, and encoders with decoders, that transformers saves: the folder fits and has the model's outputs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import netcalc
+
+torch = pytest.importorskip("torch")
+transformers = pytest.importorskip("transformers")
+
+from netcalc.numerics.parameters import check_weights  # noqa: E402
+from tests.oracle.checkpoints.harness import assert_close, randomise  # noqa: E402
+
+PAIR = {"vocab_size": 50, "d_model": 24, "max_position_embeddings": 32, "pad_token_id": 7, "num_labels": 3}
+for part in ("encoder", "decoder"):
+    PAIR |= {f"{part}_layers": 2, f"{part}_attention_heads": 4, f"{part}_ffn_dim": 20}
+
+CASES: list[tuple[str, dict[str, Any]]] = [
+    ("BartForSequenceClassification", PAIR | {"eos_token_id": 6}),
+    ("MBartModel", PAIR | {"scale_embedding": True}),
+    ("MBartForSequenceClassification", PAIR | {"eos_token_id": 6}),
+    ("PegasusModel", PAIR | {"scale_embedding": True}),
+    ("PegasusForConditionalGeneration", PAIR),
+    ("M2M100Model", PAIR),
+    ("M2M100ForConditionalGeneration", PAIR | {"scale_embedding": False, "tie_word_embeddings": False}),
+]
+
+
+@pytest.mark.parametrize(("architecture", "fields"), CASES, ids=[name for name, _ in CASES])
+def test_outputs_are_those_of_transformers(architecture: str, fields: dict[str, Any], tmp_path: Path) -> None:
+    model_class = getattr(transformers, architecture)
+    model = randomise(model_class(model_class.config_class(**fields)))
+    model.save_pretrained(tmp_path)
+    ids = np.random.default_rng(1).integers(8, 50, (2, 9))
+    ids[1, 6:] = 7  # padding
+    ids[:, 4] = 6  # the end of a text
+    inputs, dims = {"input_ids": ids}, {"batch": 2, "length": 9}
+    if model.config.is_encoder_decoder:
+        inputs, dims = inputs | {"decoder_input_ids": ids[::-1].copy()}, {"batch": 2, "source": 9, "target": 9}
+    tensors = {name: torch.from_numpy(array) for name, array in inputs.items()}
+    with torch.no_grad():
+        expected = model(**tensors, attention_mask=torch.ones(2, 9, dtype=torch.int64))
+    network = netcalc.load(tmp_path, set=dims)
+    report = check_weights(network.program, tmp_path)
+    assert report.ok, report.mismatches
+    for name, array in network.run(inputs, weights=tmp_path).outputs.items():
+        assert_close(array, expected[name].numpy(), name)

@@ -1,4 +1,4 @@
-"""Random configurations of Gemma, Qwen, GLM and DeepSeek: figures are those of transformers."""
+"""Random configurations of Gemma, Qwen, GLM, gpt-oss and DeepSeek: figures are those of transformers."""
 
 from __future__ import annotations
 
@@ -138,6 +138,21 @@ def glm4_moe(draw: st.DrawFn) -> Fields:
 
 
 @st.composite
+def gpt_oss(draw: st.DrawFn) -> Fields:
+    fields = common(draw, divided=False)
+    experts = draw(st.integers(1, 5))
+    return fields | {
+        "head_dim": draw(st.sampled_from([2, 6])),
+        "num_local_experts": experts,
+        "num_experts_per_tok": draw(st.integers(1, experts)),
+        "sliding_window": draw(st.integers(1, 9)),
+        "layer_types": layer_types(draw, fields["num_hidden_layers"]),
+        "attention_bias": draw(st.booleans()),
+        "swiglu_alpha": draw(st.sampled_from([1.0, 1.702])),
+    }
+
+
+@st.composite
 def deepseek_v3(draw: st.DrawFn) -> Fields:
     fields = common(draw)
     groups, each = draw(st.integers(1, 3)), draw(st.integers(2, 4))
@@ -184,6 +199,7 @@ CASES = [
     ("Qwen3Moe", ["Model", SEQUENCE, TOKEN, ANSWER], qwen3_moe()),
     ("Glm4", ["Model", SEQUENCE, TOKEN], glm4()),
     ("Glm4Moe", ["Model"], glm4_moe()),
+    ("GptOss", ["Model", SEQUENCE, TOKEN], gpt_oss()),
     ("DeepseekV2", ["Model", SEQUENCE], deepseek_v2()),
     ("DeepseekV3", ["Model", SEQUENCE, TOKEN], deepseek_v3()),
 ]

@@ -21,6 +21,7 @@ GROUPED = SMALL | LABELS | {"intermediate_size": 20, "num_key_value_heads": 2, "
 FALCON = SMALL | LABELS | {"num_kv_heads": 2, "new_decoder_architecture": True}
 SEQUENTIAL = SMALL | {"alibi": True, "parallel_attn": False, "multi_query": False, "bias": True}
 PLACES = {"max_position_embeddings": 16}
+GPT_OSS = {"head_dim": 8, "num_local_experts": 4, "num_experts_per_tok": 2, "sliding_window": 4, "swiglu_limit": 0.5}
 QWEN3_MOE = {"num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 12}
 GLM4_MOE = {"n_routed_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 12, "routed_scaling_factor": 1.5}
 EVERY = ("Model", "ForCausalLM", "ForSequenceClassification", "ForTokenClassification")
@@ -54,6 +55,8 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ("Qwen3MoeForCausalLM", GROUPED | QWEN3_MOE | {"mlp_only_layers": [0], "norm_topk_prob": True}),
     ("Qwen3MoeForQuestionAnswering", GROUPED | QWEN3_MOE | {"use_sliding_window": True, "sliding_window": 4}),
     ("Glm4ForSequenceClassification", GROUPED | {"head_dim": 8}),
+    ("GptOssForCausalLM", GROUPED | GPT_OSS),
+    ("GptOssForSequenceClassification", GROUPED | GPT_OSS | {"layer_types": ["full_attention", "sliding_attention"]}),
     ("Glm4MoeForCausalLM", GROUPED | GLM4_MOE | {"head_dim": 8, "use_qk_norm": True}),
 ]
 

@@ -29,7 +29,8 @@ def rope_fields(config: Mapping[str, Any], fields: Mapping[str, Any]) -> dict[st
     Raises:
         ValueError: with the reason, if they are malformed.
     """
-    parameters = config.get("rope_parameters") or config.get("rope_scaling") or {}
+    stated = config.get("rope_parameters") or config.get("rope_scaling")
+    parameters = stated or {}
     if not isinstance(parameters, dict):
         raise ValueError("should be an object")
     found: dict[str, Any] = {}
@@ -51,7 +52,8 @@ def rope_fields(config: Mapping[str, Any], fields: Mapping[str, Any]) -> dict[st
                 found[name] = theta
     else:
         theta, scaling, share = _parts(parameters, config)
-        found["rope_scaling"] = scaling
+        if stated:  # otherwise the class has its default
+            found["rope_scaling"] = scaling
         if theta is not None:
             found["rope_theta"] = theta
         if share is not None:

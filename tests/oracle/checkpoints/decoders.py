@@ -263,6 +263,12 @@ def _later_experts() -> Iterator[Model]:
         rope_parameters=rope(1e6),
     )
     yield from models(
+        "GptOssForCausalLM",
+        "gpt-oss-20b",
+        config=WIDE | {"num_local_experts": 6, "num_experts_per_tok": 2, "sliding_window": 4},
+        settings=WIDE_SIZES | {"experts": 6, "experts_per_token": 2, "window": 4},
+    )
+    yield from models(
         "Glm4ForCausalLM",
         "glm-4-9b",
         config=WIDE | {"head_dim": 8},

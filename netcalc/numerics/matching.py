@@ -95,7 +95,7 @@ class _Matching:
     def __post_init__(self) -> None:
         prefix = self.program.checkpoint_prefix and self.program.checkpoint_prefix + "."
         stored = bool(prefix) and any(name.startswith(prefix) for name in self.headers)
-        in_spec = bool(prefix) and any(p.path.startswith(prefix) for p in parameters(self.program))
+        in_spec = bool(prefix) and any(n.startswith(prefix) for p in parameters(self.program) for n in _names(p))
         self.stored_types = {header.dtype for header in self.headers.values()} & FLOATS
         #: True if the spec is the model under the prefix, and the checkpoint holds a larger one.
         self.headless = stored and not in_spec
@@ -189,6 +189,14 @@ class _Matching:
             outside = self.headless and not name.startswith(prefix)
             if not outside and not any(pattern.match(name) for pattern in patterns):
                 yield name
+
+
+def _names(parameter: ParameterInstance) -> Iterator[str]:
+    """Yield the names that a parameter may have in a checkpoint."""
+    yield parameter.path
+    for entry in parameter.entries:
+        for location in entry.alternatives:
+            yield from location.names
 
 
 def _misfits(

@@ -1,0 +1,48 @@
+"""Folders of small models that transformers writes, for every architecture that netcalc imports."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from netcalc.formats.huggingface.tables import model_types
+from tests.conftest import CommandResult
+from tests.formats.huggingface.harness import tables
+from tests.oracle.tiny_models import TINY
+
+torch = pytest.importorskip("torch")
+transformers = pytest.importorskip("transformers")
+
+Run = Callable[..., CommandResult]
+CASES = {name: table.model_type for table in tables() for name in table.part("models")}
+
+
+def saved(architecture: str, folder: Path, **options: str) -> str:
+    """Write a small model of an architecture as transformers does, and return its folder."""
+    kind = getattr(transformers, architecture)
+    kind(kind.config_class(**TINY[CASES[architecture]])).save_pretrained(folder, **options)
+    return str(folder)
+
+
+def test_every_model_type_has_a_small_configuration() -> None:
+    assert sorted(TINY) == sorted(model_types())
+
+
+@pytest.mark.parametrize("architecture", CASES)
+def test_the_weights_of_a_folder_fit(architecture: str, tmp_path: Path, netcalc: Run) -> None:
+    ran = netcalc("verify", saved(architecture, tmp_path))
+    assert (ran.code, ran.err) == (0, ""), ran.out
+    assert "every name, shape and type fits" in ran.out
+
+
+@pytest.mark.parametrize("model_type", model_types())
+@pytest.mark.parametrize("options", [{}, {"max_shard_size": "4KB"}], ids=["file", "shards"])
+def test_the_commands(model_type: str, options: dict[str, str], tmp_path: Path, netcalc: Run) -> None:
+    architecture = next(name for name, kind in CASES.items() if kind == model_type)
+    folder = saved(architecture, tmp_path, **options)
+    assert (tmp_path / "model.safetensors.index.json").is_file() == bool(options)
+    for command in (["summary"], ["verify", "--execute"], ["run", "--weights", "."]):
+        ran = netcalc(command[0], folder, *command[1:])
+        assert (ran.code, ran.err) == (0, ""), ran.out

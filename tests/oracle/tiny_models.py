@@ -1,0 +1,116 @@
+"""Small configurations of every model type that netcalc imports, by the names that transformers has."""
+
+from __future__ import annotations
+
+from typing import Any
+
+__all__ = ["TINY"]
+
+Fields = dict[str, Any]
+
+WORDS: Fields = {"vocab_size": 40, "pad_token_id": 1, "bos_token_id": 0, "eos_token_id": 2}
+SIZES: Fields = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 4}
+WIDTH: Fields = SIZES | {"intermediate_size": 20}
+PLACES: Fields = {"max_position_embeddings": 24}
+ENCODER = WORDS | WIDTH | PLACES | {"type_vocab_size": 2}
+DECODER = WORDS | WIDTH | PLACES | {"num_key_value_heads": 2}
+EXPERTS: Fields = {"num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 6}
+LATENT: Fields = {
+    "num_key_value_heads": 4,
+    "kv_lora_rank": 6,
+    "q_lora_rank": 5,
+    "qk_nope_head_dim": 4,
+    "qk_rope_head_dim": 4,
+    "v_head_dim": 3,
+    "n_routed_experts": 4,
+    "n_shared_experts": 1,
+    "n_group": 2,
+    "topk_group": 1,
+    "num_experts_per_tok": 2,
+    "moe_intermediate_size": 6,
+    "first_k_dense_replace": 1,
+}
+SIDES = {
+    f"{side}_{name}": size
+    for side in ("encoder", "decoder")
+    for name, size in (("layers", 2), ("attention_heads", 2), ("ffn_dim", 20))
+}
+BART = WORDS | SIDES | PLACES | {"d_model": 16, "decoder_start_token_id": 2, "forced_eos_token_id": None}
+T5: Fields = WORDS | {"d_model": 16, "d_kv": 4, "d_ff": 20, "num_layers": 2, "num_heads": 4}
+SPARSE: Fields = {"num_experts": 2, "num_sparse_encoder_layers": 1, "num_sparse_decoder_layers": 1}
+SOUND: Fields = {"d_model": 16, "num_mel_bins": 6, "max_source_positions": 8, "max_target_positions": 12}
+PATCHES: Fields = {"patch_size": 4, "image_size": 12}
+SWIN: Fields = {
+    "image_size": 32,
+    "patch_size": 2,
+    "embed_dim": 8,
+    "depths": [2, 1],
+    "num_heads": [2, 4],
+    "window_size": 4,
+}
+RESNET: Fields = {"embedding_size": 6, "hidden_sizes": [8, 16], "depths": [2, 1]}
+
+#: Fields of a small configuration by model type.
+TINY: dict[str, Fields] = {
+    "albert": ENCODER | {"embedding_size": 6},
+    "bart": BART,
+    "bert": ENCODER,
+    "big_bird": ENCODER,
+    "bloom": WORDS | SIZES,
+    "camembert": ENCODER,
+    "clip": {"text_config": WORDS | WIDTH | PLACES, "vision_config": WIDTH | PATCHES, "projection_dim": 6},
+    "cohere2": DECODER | {"layer_types": ["sliding_attention", "full_attention"], "sliding_window": 4},
+    "deepseek_v2": WORDS | WIDTH | PLACES | LATENT,
+    "deepseek_v3": WORDS | WIDTH | PLACES | LATENT,
+    "detr": SIDES | {"d_model": 16, "num_queries": 3, "backbone_config": RESNET | {"model_type": "resnet"}},
+    "dinov2": SIZES | PATCHES,
+    "distilbert": WORDS | PLACES | {"dim": 16, "hidden_dim": 20, "n_layers": 2, "n_heads": 4},
+    "electra": ENCODER | {"embedding_size": 6},
+    "falcon": WORDS | SIZES | {"num_kv_heads": 2, "new_decoder_architecture": True},
+    "fnet": WORDS | PLACES | {"hidden_size": 16, "num_hidden_layers": 2, "intermediate_size": 20},
+    "gemma": DECODER | {"head_dim": 6},
+    "gemma2": DECODER | {"head_dim": 6, "sliding_window": 4},
+    "gemma3_text": DECODER | {"head_dim": 6, "sliding_window": 4},
+    "gpt2": WORDS | {"n_embd": 16, "n_layer": 2, "n_head": 4, "n_positions": 24},
+    "gpt_neo": WORDS
+    | PLACES
+    | {"hidden_size": 16, "num_heads": 4, "num_layers": 2, "window_size": 3}
+    | {"attention_types": [[["local", "global"], 1]]},
+    "gpt_neox": WORDS | WIDTH | PLACES,
+    "gptj": WORDS | {"n_embd": 16, "n_layer": 2, "n_head": 4, "n_positions": 24, "rotary_dim": 2},
+    "granite": DECODER,
+    "llama": DECODER,
+    "longformer": ENCODER | {"attention_window": 4},
+    "mamba": WORDS | {"hidden_size": 12, "num_hidden_layers": 2, "state_size": 4},
+    "marian": BART,
+    "mistral": DECODER | {"sliding_window": 4},
+    "mixtral": DECODER | {"num_local_experts": 4},
+    "mobilevit": {"image_size": 64, "hidden_sizes": [8, 12, 16], "neck_hidden_sizes": [4, 6, 8, 10, 12, 16, 20]},
+    "mt5": T5 | {"feed_forward_proj": "gated-gelu"},
+    "olmo2": DECODER,
+    "olmoe": DECODER | {"num_experts": 4, "num_experts_per_tok": 2},
+    "openai-gpt": WORDS | {"n_embd": 16, "n_layer": 2, "n_head": 4, "n_positions": 24},
+    "opt": WORDS | SIZES | PLACES | {"ffn_dim": 20, "word_embed_proj_dim": 10},
+    "phi": DECODER,
+    "phi3": DECODER,
+    "qwen2": DECODER,
+    "qwen2_moe": DECODER | EXPERTS | {"shared_expert_intermediate_size": 8},
+    "qwen3": DECODER | {"head_dim": 6},
+    "resnet": RESNET,
+    "roberta": ENCODER,
+    "segformer": {"hidden_sizes": [4, 8, 12, 16], "decoder_hidden_size": 6, "num_attention_heads": [1, 2, 2, 4]},
+    "stablelm": DECODER,
+    "starcoder2": DECODER,
+    "swin": SWIN,
+    "swinv2": SWIN | {"pretrained_window_sizes": [0, 6]},
+    "switch_transformers": T5 | SPARSE,
+    "t5": T5,
+    "vilt": ENCODER | PATCHES,
+    "vit": WIDTH | PATCHES,
+    "wav2vec2": WORDS
+    | WIDTH
+    | {"conv_dim": [6, 8], "conv_kernel": [5, 3], "conv_stride": [3, 2]}
+    | {"num_conv_pos_embeddings": 4, "num_conv_pos_embedding_groups": 2},
+    "whisper": WORDS | SIDES | SOUND,
+    "xlm-roberta": ENCODER,
+}

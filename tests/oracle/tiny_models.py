@@ -15,13 +15,7 @@ PLACES: Fields = {"max_position_embeddings": 24}
 ENCODER = WORDS | WIDTH | PLACES | {"type_vocab_size": 2}
 DECODER = WORDS | WIDTH | PLACES | {"num_key_value_heads": 2}
 EXPERTS: Fields = {"num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 6}
-LATENT: Fields = {
-    "num_key_value_heads": 4,
-    "kv_lora_rank": 6,
-    "q_lora_rank": 5,
-    "qk_nope_head_dim": 4,
-    "qk_rope_head_dim": 4,
-    "v_head_dim": 3,
+ROUTED: Fields = {
     "n_routed_experts": 4,
     "n_shared_experts": 1,
     "n_group": 2,
@@ -29,6 +23,14 @@ LATENT: Fields = {
     "num_experts_per_tok": 2,
     "moe_intermediate_size": 6,
     "first_k_dense_replace": 1,
+}
+LATENT: Fields = ROUTED | {
+    "num_key_value_heads": 4,
+    "kv_lora_rank": 6,
+    "q_lora_rank": 5,
+    "qk_nope_head_dim": 4,
+    "qk_rope_head_dim": 4,
+    "v_head_dim": 3,
 }
 SIDES = {
     f"{side}_{name}": size
@@ -71,6 +73,8 @@ TINY: dict[str, Fields] = {
     "gemma": DECODER | {"head_dim": 6},
     "gemma2": DECODER | {"head_dim": 6, "sliding_window": 4},
     "gemma3_text": DECODER | {"head_dim": 6, "sliding_window": 4},
+    "glm4": DECODER | {"head_dim": 4},
+    "glm4_moe": DECODER | ROUTED | {"head_dim": 4},
     "gpt2": WORDS | {"n_embd": 16, "n_layer": 2, "n_head": 4, "n_positions": 24},
     "gpt_neo": WORDS
     | PLACES
@@ -83,6 +87,8 @@ TINY: dict[str, Fields] = {
     "longformer": ENCODER | {"attention_window": 4},
     "mamba": WORDS | {"hidden_size": 12, "num_hidden_layers": 2, "state_size": 4},
     "marian": BART,
+    "m2m_100": BART,
+    "mbart": BART,
     "mistral": DECODER | {"sliding_window": 4},
     "mixtral": DECODER | {"num_local_experts": 4},
     "mobilevit": {"image_size": 64, "hidden_sizes": [8, 12, 16], "neck_hidden_sizes": [4, 6, 8, 10, 12, 16, 20]},
@@ -91,11 +97,13 @@ TINY: dict[str, Fields] = {
     "olmoe": DECODER | {"num_experts": 4, "num_experts_per_tok": 2},
     "openai-gpt": WORDS | {"n_embd": 16, "n_layer": 2, "n_head": 4, "n_positions": 24},
     "opt": WORDS | SIZES | PLACES | {"ffn_dim": 20, "word_embed_proj_dim": 10},
+    "pegasus": BART,
     "phi": DECODER,
     "phi3": DECODER,
     "qwen2": DECODER,
     "qwen2_moe": DECODER | EXPERTS | {"shared_expert_intermediate_size": 8},
     "qwen3": DECODER | {"head_dim": 6},
+    "qwen3_moe": DECODER | EXPERTS | {"head_dim": 6},
     "resnet": RESNET,
     "roberta": ENCODER,
     "segformer": {"hidden_sizes": [4, 8, 12, 16], "decoder_hidden_size": 6, "num_attention_heads": [1, 2, 2, 4]},

@@ -19,14 +19,16 @@ if TYPE_CHECKING:
     from netcalc.analysis.memory import Memory
     from netcalc.analysis.spec_reference import SettingReference, SpecReference, TensorReference
     from netcalc.analysis.summary import Layer, Summary, Totals
+    from netcalc.checkpoint import Checkpoint
     from netcalc.diagnostics import Diagnostic, NetcalcError
     from netcalc.dims import Dim
     from netcalc.engine.compiled import Compiled
     from netcalc.engine.plan import PlanMemory
     from netcalc.engine.profile import LayerTime, OperationTime, Profile
     from netcalc.engine.run import RunResult
-    from netcalc.loading import compare, describe, import_spec, load, load_data, loads
+    from netcalc.loading import compare, describe, import_spec, load, load_data, loads, read_checkpoint
     from netcalc.network import LayerShapes, Network
+    from netcalc.numerics.checkpoint_content import CheckpointFile, CheckpointTensor, Copies, Duplicate, TypeTotals
     from netcalc.numerics.trace import TraceRow
     from netcalc.records import as_dict
     from netcalc.tensor_type import TensorType
@@ -35,11 +37,16 @@ if TYPE_CHECKING:
 __all__ = [
     "Analysis",
     "Check",
+    "Checkpoint",
+    "CheckpointFile",
+    "CheckpointTensor",
     "Comparison",
     "Compiled",
+    "Copies",
     "Cost",
     "Diagnostic",
     "Dim",
+    "Duplicate",
     "Explanation",
     "Gap",
     "Layer",
@@ -62,6 +69,7 @@ __all__ = [
     "TensorType",
     "Totals",
     "TraceRow",
+    "TypeTotals",
     "ValueCount",
     "VerifyReport",
     "__version__",
@@ -72,6 +80,7 @@ __all__ = [
     "load",
     "load_data",
     "loads",
+    "read_checkpoint",
 ]
 
 #: Public names by the module that defines them.  A name is imported on first use, so that importing netcalc is quick.
@@ -83,14 +92,22 @@ _EXPORTS = {
     "netcalc.analysis.memory": ("Memory",),
     "netcalc.analysis.spec_reference": ("SettingReference", "SpecReference", "TensorReference"),
     "netcalc.analysis.summary": ("Layer", "Summary", "Totals"),
+    "netcalc.checkpoint": ("Checkpoint",),
     "netcalc.diagnostics": ("Diagnostic", "NetcalcError"),
     "netcalc.dims": ("Dim",),
     "netcalc.engine.compiled": ("Compiled",),
     "netcalc.engine.plan": ("PlanMemory",),
     "netcalc.engine.profile": ("LayerTime", "OperationTime", "Profile"),
     "netcalc.engine.run": ("RunResult",),
-    "netcalc.loading": ("compare", "describe", "import_spec", "load", "load_data", "loads"),
+    "netcalc.loading": ("compare", "describe", "import_spec", "load", "load_data", "loads", "read_checkpoint"),
     "netcalc.network": ("LayerShapes", "Network"),
+    "netcalc.numerics.checkpoint_content": (
+        "CheckpointFile",
+        "CheckpointTensor",
+        "Copies",
+        "Duplicate",
+        "TypeTotals",
+    ),
     "netcalc.numerics.trace": ("TraceRow",),
     "netcalc.records": ("as_dict",),
     "netcalc.tensor_type": ("TensorType",),

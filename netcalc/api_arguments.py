@@ -116,6 +116,7 @@ _NAME = _Kind("a string", _text)
 _KINDS = {
     "all": _FLAG,
     "cast": _FLAG,
+    "checkpoint": _Kind("a path", _path),
     "convention": _Kind("the name of a counting convention", _text),
     "depth": _Kind("a whole number of at least 1, or None", _count, optional=True),
     "dtype": _Kind("the name of an element type such as 'float32', or None", _text, optional=True),

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from netcalc.api_arguments import checked, plain
+from netcalc.api_arguments import checked, checked_argument, plain
 from netcalc.diagnostics import NetcalcError
 from netcalc.formats import import_model, load_model
 from netcalc.limits import MAX_SPEC_SIZE
@@ -16,8 +16,9 @@ from netcalc.spec import elaborate, library
 if TYPE_CHECKING:
     from netcalc.analysis.compare import Comparison
     from netcalc.analysis.spec_reference import SpecReference
+    from netcalc.checkpoint import Checkpoint
 
-__all__ = ["compare", "describe", "import_spec", "load", "load_data", "loads"]
+__all__ = ["compare", "describe", "import_spec", "load", "load_data", "loads", "read_checkpoint"]
 
 
 @checked
@@ -113,6 +114,20 @@ def import_spec(model: str | Path, *, set: Mapping[str, Any] | None = None, max_
         NetcalcError: E007 with everything in the configuration that netcalc does not know.
     """
     return import_model(model, _settings(set), max_spec_size)
+
+
+def read_checkpoint(checkpoint: str | Path) -> Checkpoint:
+    """Read the headers of a checkpoint: names, shapes, types and bytes of its tensors, without a spec.
+
+    Args:
+        checkpoint: a ``.safetensors``, ``.npz`` or ``.npy`` file, an ``index.json``, or a folder with such files.
+
+    Raises:
+        NetcalcError: E605 if a file cannot be read.
+    """
+    from netcalc.checkpoint import Checkpoint
+
+    return Checkpoint.read(checked_argument("checkpoint", checkpoint))
 
 
 def compare(

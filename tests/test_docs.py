@@ -22,7 +22,10 @@ _FENCE = re.compile(r"^```(\S+)?[ ]?(.*)\n((?:.*\n)*?)```$", re.MULTILINE)
 
 
 def blocks(language: str) -> list[Any]:
-    """Return (info, text, preceding files) of every block in a language; ``file=NAME`` in the info makes a file."""
+    """Return (info, text, preceding files) of every block in a language; ``file=NAME`` in the info makes a file.
+
+    A Python block with the info ``writes`` writes files itself; it is among them under the name ``python``.
+    """
     found = []
     for page in PAGES:
         files: dict[str, str] = {}
@@ -31,6 +34,8 @@ def blocks(language: str) -> list[Any]:
             if match[1] == language:
                 label = f"{page.relative_to(ROOT)}#{number}"
                 found.append(pytest.param(info, match[3], dict(files), id=label))
+            if match[1] == "python" and info == "writes":
+                files["python"] = match[3]
             if info.startswith("file="):
                 files[info.split()[0].removeprefix("file=")] = match[3]
     return found
@@ -47,9 +52,11 @@ def test_yaml_blocks_elaborate(info: str, text: str, files: dict[str, str]) -> N
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_python_blocks_run_in_order(page: Path) -> None:
+def test_python_blocks_run_in_order(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     namespace: dict[str, Any] = {"__name__": "docs"}
     for match in _FENCE.finditer(page.read_text()):
+        if match[2].strip() == "writes":
+            monkeypatch.chdir(tmp_path)
         if match[1] == "python":
             exec(compile(match[3], str(page), "exec", dont_inherit=True), namespace)
 
@@ -64,6 +71,8 @@ def test_console_blocks_print_what_they_show(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path if files else ROOT)
+    if "python" in files:
+        exec(compile(files.pop("python"), "docs", "exec", dont_inherit=True), {"__name__": "docs"})
     for name, content in files.items():
         Path(name).parent.mkdir(exist_ok=True)
         Path(name).write_text(content, encoding="utf-8")

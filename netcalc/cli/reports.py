@@ -48,14 +48,18 @@ def report_command(view: View) -> Callable[..., None]:
         receptive_field: options.ReceptiveField = False,
     ) -> None:
         from netcalc.analysis.cost import analyse
+        from netcalc.cli.checkpoint import is_checkpoint, write_checkpoint
         from netcalc.cli.output import terminal_for, write
         from netcalc.render.page import page_markdown, page_text
 
+        selection = options.read_selection(sort, top, filter_)
+        if view == "params" and is_checkpoint(spec):
+            _refuse_settings(spec, set_, symbolic, mode, train, dtype)
+            return write_checkpoint(spec, selection, format_, output, wide=wide, depth=depth, unroll=unroll)
         program = options.read_program(spec, set_, symbolic, options.is_training(mode, train), dtype, max_spec_size)
         analysis = analyse(program, convention)
         receptive = _receptive(program) if receptive_field else None
         unroll = unroll or receptive_field
-        selection = options.read_selection(sort, top, filter_)
         if format_ in (Format.JSON, Format.CSV):
             from netcalc.analysis.summary import summarise
 
@@ -80,6 +84,16 @@ def report_command(view: View) -> Callable[..., None]:
     kept = [option for name, option in known.parameters.items() if name not in absent]
     command.__dict__["__signature__"] = known.replace(parameters=kept)
     return command
+
+
+def _refuse_settings(checkpoint: str, *given: object) -> None:
+    """Raise NetcalcError (E502) if options of a spec are given with a checkpoint."""
+    if any(given):
+        from netcalc.diagnostics import Diagnostic, NetcalcError
+
+        message = "--set, --symbolic, --mode, --train and --dtype are for a spec, not for a checkpoint"
+        hint = f"`netcalc verify SPEC --weights {checkpoint}` compares it with a spec"
+        raise NetcalcError(Diagnostic("E502", message, hint=hint))
 
 
 def _receptive(program: Program) -> Mapping[str, Fields]:

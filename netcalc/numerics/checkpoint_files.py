@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.limits import MAX_STORED_TENSORS, MAX_TENSOR_FILES
@@ -14,7 +15,7 @@ from netcalc.numerics.kernels import Array
 from netcalc.numerics.stored import DamagedError, Header, clipped, exactly, opened, parsed_json, reading
 from netcalc.numerics.tensor_files import PICKLES, Arrays, Tensors, conversion, open_tensors
 
-__all__ = ["Weights", "open_weights"]
+__all__ = ["CheckpointFiles", "Index", "Joined", "Weights", "checkpoint_files", "open_weights"]
 
 #: Type of a ``weights`` argument: a file, a folder, an index of shards, several of these, arrays by name, or tensors.
 Weights: TypeAlias = str | Path | Sequence[str | Path] | Mapping[str, Any] | Tensors
@@ -24,6 +25,23 @@ _INDEX = ".safetensors.index.json"
 _SHARD = re.compile(r"(.*)-(\d{5})-of-(\d{5})\.safetensors")
 #: Characters of the name of a missing file in a message.
 _CLIPPED = 100
+
+
+class Index(NamedTuple):
+    """An index of shards: the shard of each tensor, and what the index says of the whole checkpoint."""
+
+    path: str
+    places: Mapping[str, str]
+    metadata: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointFiles:
+    """The opened files of a checkpoint, and the index that named them."""
+
+    name: str
+    files: Sequence[Tensors]
+    index: Index | None = None
 
 
 def open_weights(weights: Weights) -> Tensors:
@@ -40,18 +58,31 @@ def open_weights(weights: Weights) -> Tensors:
         return _open(Path(weights))
     if not weights:
         raise NetcalcError(Diagnostic("E605", "the list of weights is empty"))
-    return _joined(_opened(map(Path, weights), len(weights), "the weights", _open), ", ".join(map(str, weights)))
+    files = _opened(map(Path, weights), len(weights), "the weights", _open)
+    return files[0] if len(files) == 1 else Joined(files, ", ".join(map(str, weights)))
 
 
-def _open(path: Path) -> Tensors:
+def checkpoint_files(path: Path) -> CheckpointFiles:
+    """Open the files of a checkpoint: a file of tensors, those that an index names, or those in a folder.
+
+    Raises:
+        NetcalcError: E605 with everything that is wrong with them.
+    """
     if os.path.isdir(path):  # noqa: PTH112 - raises nothing
         return _folder(path)
     if path.name.endswith(".index.json"):
         return _indexed(path)
-    return open_tensors(path)
+    return CheckpointFiles(str(path), [open_tensors(path)])
 
 
-def _folder(folder: Path) -> Tensors:
+def _open(path: Path) -> Tensors:
+    found = checkpoint_files(path)
+    if len(found.files) == 1 and found.index is None:
+        return found.files[0]
+    return Joined(found.files, found.name, found.index)
+
+
+def _folder(folder: Path) -> CheckpointFiles:
     """Open the weights in a folder: its index, ``model.safetensors``, or all files of tensors."""
     with reading(str(folder)), os.scandir(folder) as entries:  # pathlib would ask for the kind of each file
         known = (".safetensors", ".npz", _INDEX, *PICKLES)
@@ -68,7 +99,7 @@ def _folder(folder: Path) -> Tensors:
     if not chosen:
         raise _no_weights(folder, [file for file in files if file.suffix in PICKLES])
     _require_all_shards(folder, [file.name for file in chosen])
-    return _joined(_opened(chosen, len(chosen), str(folder)), str(folder))
+    return CheckpointFiles(str(folder), _opened(chosen, len(chosen), str(folder)))
 
 
 def _no_weights(folder: Path, pickles: Sequence[Path]) -> NetcalcError:
@@ -92,9 +123,9 @@ def _require_all_shards(folder: Path, names: Iterable[str]) -> None:
             raise _error(f"{folder}: {missing} of {total} shards missing, the first of them {name}")
 
 
-def _indexed(index: Path, name: str | None = None) -> Tensors:
+def _indexed(index: Path, name: str | None = None) -> CheckpointFiles:
     """Open the shards that an index names, and compare their tensors with the index."""
-    places = _read_index(index)
+    places, metadata = _read_index(index)
     problems = []
     names = list(dict.fromkeys(places.values()))
     for shard in names:
@@ -111,23 +142,24 @@ def _indexed(index: Path, name: str | None = None) -> Tensors:
     if absent:
         others = f", nor {len(absent) - 1:,} more that the index names" if len(absent) > 1 else ""
         raise _error(f"{index}: {clipped(absent[0])} is not in its shard {places[absent[0]]}{others}")
-    return _joined(files, name or str(index))
+    return CheckpointFiles(name or str(index), files, Index(str(index), places, metadata))
 
 
-def _read_index(index: Path) -> dict[str, str]:
-    """Return the shard of each tensor."""
+def _read_index(index: Path) -> tuple[dict[str, str], dict[str, Any]]:
+    """Return the shard of each tensor, and the metadata."""
     with reading(str(index)), opened(index) as (file, length):
         data = exactly(file, length, "an index")
-    places, reason = None, ""
+    places, metadata, reason = None, None, ""
     try:
         content = parsed_json(data)
-        places = content.get("weight_map") if isinstance(content, dict) else None
+        if isinstance(content, dict):
+            places, metadata = content.get("weight_map"), content.get("metadata")
     except DamagedError as error:
         reason = f": {error}"
     if not isinstance(places, dict) or not places or not all(isinstance(shard, str) for shard in places.values()):
         hint = 'an index has {"weight_map": {"name of a tensor": "file.safetensors", …}}'
         raise _error(f"{index} is not an index of shards{reason}", hint)
-    return places
+    return places, metadata if isinstance(metadata, dict) else {}
 
 
 def _opened(
@@ -146,15 +178,13 @@ def _opened(
     return files
 
 
-def _joined(files: Sequence[Tensors], name: str) -> Tensors:
-    return files[0] if len(files) == 1 else _Joined(files, name)
+class Joined:
+    """The tensors of several files, and the index that named them."""
 
-
-class _Joined:
-    """The tensors of several files."""
-
-    def __init__(self, files: Sequence[Tensors], name: str) -> None:
+    def __init__(self, files: Sequence[Tensors], name: str, index: Index | None = None) -> None:
         self.name = name
+        self.index = index
+        self.files = files
         self.headers: dict[str, Header] = {}
         self._files: dict[str, Tensors] = {}
         for file in files:

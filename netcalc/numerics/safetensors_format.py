@@ -16,6 +16,7 @@ import numpy as np
 from netcalc.limits import MAX_STORED_TENSORS, MAX_TENSOR_HEADER
 from netcalc.numerics.numpy_dtypes import numpy_dtype
 from netcalc.numerics.stored import (
+    BITS,
     DamagedError,
     Header,
     Stored,
@@ -50,8 +51,6 @@ _OTHERS = {
     "F8_E4M3": "float8_e4m3fn",
     "F8_E5M2": "float8_e5m2",
 }
-#: Bits of an element of types that no array holds.
-_BITS = {"F8_E8M0": 8, "F6_E2M3": 6, "F6_E3M2": 6, "F4": 4}
 _KEYS = {"dtype", "shape", "data_offsets"}
 
 
@@ -125,7 +124,7 @@ class _Dtypes(dict[str, "tuple[str, np.dtype[Any] | None, int | None]"]):
 
     def __missing__(self, name: str) -> tuple[str, np.dtype[Any] | None, int | None]:
         dtype = numpy_dtype(_NAMES.get(name) or _OTHERS[name]) if name in _NAMES or name in _OTHERS else None
-        self[name] = _NAMES.get(name, name), dtype, 8 * dtype.itemsize if dtype else _BITS.get(name)
+        self[name] = _NAMES.get(name, name), dtype, 8 * dtype.itemsize if dtype else BITS.get(name)
         return self[name]
 
 
@@ -139,4 +138,5 @@ def _stored(name: str, entry: Mapping[str, Any], data: int, dtypes: _Dtypes) -> 
     start, stop = entry["data_offsets"]
     if bits is not None and stored_bytes(shape, bits, stop - start) != stop - start:
         raise DamagedError(f"{clipped(name)} has {stop - start:,} bytes, which its shape and element type do not give")
-    return Stored(Header(shape, dtype_name), dtype, data + start)
+    header = Header(shape, dtype_name) if bits is not None else Header(shape, dtype_name, stop - start)
+    return Stored(header, dtype, data + start)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import os
 import stat
 from collections.abc import Iterable, Iterator
@@ -18,11 +19,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from netcalc.diagnostics import Diagnostic, NetcalcError
+from netcalc.dtypes import ITEMSIZE
 from netcalc.limits import MAX_STORED_AXES, MAX_STORED_VALUES, MAX_TENSOR_HEADER
 from netcalc.numerics.kernels import Array
 from netcalc.numerics.process_memory import format_bytes, free_bytes
 
 __all__ = [
+    "BITS",
     "DamagedError",
     "Header",
     "Stored",
@@ -34,6 +37,18 @@ __all__ = [
     "stored_bytes",
 ]
 
+#: Bits of an element, for netcalc's types and for those that only files have.
+BITS = {
+    **{name: 8 * size for name, size in ITEMSIZE.items()},
+    **dict.fromkeys(("U64", "C64", "uint64", "complex64"), 64),
+    **dict.fromkeys(("U32", "uint32"), 32),
+    **dict.fromkeys(("U16", "uint16"), 16),
+    **dict.fromkeys(("F8_E4M3", "F8_E5M2", "F8_E8M0", "F8_E4M3FNUZ", "F8_E5M2FNUZ"), 8),
+    "complex128": 128,
+    "F6_E2M3": 6,
+    "F6_E3M2": 6,
+    "F4": 4,
+}
 #: Bytes that are read at a time.
 _CHUNK = 1 << 20
 #: Bytes of a tensor below which free memory, whose reading takes time, is not looked at.
@@ -54,13 +69,25 @@ class DamagedError(Exception):
 
 
 class Header(NamedTuple):
-    """Shape and element type of a tensor in a file."""
+    """Shape and element type of a tensor in a file; ``size`` are its bytes where these do not follow from them."""
 
     shape: tuple[int, ...]
     dtype: str
+    size: int | None = None
 
     def __str__(self) -> str:
         return f"{'×'.join(map(str, self.shape)) or 'scalar'} {self.dtype}"
+
+    @property
+    def elements(self) -> int:
+        """Number of elements."""
+        return math.prod(self.shape)
+
+    @property
+    def bytes(self) -> int | None:
+        """Bytes of the data; None if they are not known."""
+        bits = BITS.get(self.dtype)
+        return self.size if self.size is not None or bits is None else -(-math.prod(self.shape) * bits // 8)
 
 
 class Stored(NamedTuple):

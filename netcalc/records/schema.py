@@ -12,6 +12,7 @@ from netcalc.analysis.compare import COMPARED
 from netcalc.analysis.figures import FIGURES, Figure, View
 from netcalc.analysis.summary import layer_fields
 from netcalc.records import VERSIONS, schema_id
+from netcalc.records.checkpoint import CheckpointRecord
 from netcalc.records.codes import CodeRecord
 from netcalc.records.compare import ComparisonRecord
 from netcalc.records.errors import ErrorsRecord
@@ -114,6 +115,7 @@ _SCHEMAS: Mapping[str, Callable[[], Schema]] = {
     "run": partial(_schema_of, RunRecord),
     "verify": partial(_schema_of, VerificationRecord),
     "weights": partial(_schema_of, WeightsRecord),
+    "checkpoint": partial(_schema_of, CheckpointRecord),
     "specs": partial(_schema_of, SpecsRecord),
     "spec-page": partial(_schema_of, SpecRecord),
     "model-types": partial(_schema_of, ModelTypesRecord),

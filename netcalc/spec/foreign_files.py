@@ -14,7 +14,8 @@ __all__ = ["foreign_data", "foreign_file"]
 _MAX_HEADER = 100_000_000
 
 _WEIGHTS = (
-    "give weights to a spec: `netcalc run SPEC --weights {0}`, or `netcalc verify SPEC --weights {0}` to compare them"
+    "`netcalc params {0}` lists its tensors; give weights to a spec: `netcalc run SPEC --weights {0}`, or "
+    "`netcalc verify SPEC --weights {0}` to compare them"
 )
 _UNREAD = "netcalc reads specs: `netcalc init` writes one to start from, and `netcalc specs` lists those that ship"
 _PICKLE = "`netcalc run SPEC --weights {0}` prints the command that converts it to safetensors, which a spec can load"

@@ -1,0 +1,37 @@
+"""Checkpoints that are given in place of a model."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from netcalc.diagnostics import NetcalcError
+from netcalc.files import exists, is_folder
+from netcalc.spec.shipped import shipped_file, unaliased
+from netcalc.spec.spec_files import unreadable
+
+__all__ = ["is_checkpoint"]
+
+_TENSORS = (".safetensors", ".npz")
+_FILES = (*_TENSORS, ".npy", ".pt", ".pth", ".bin", ".ckpt", ".pkl", ".index.json")
+
+
+def is_checkpoint(model: str) -> bool:
+    """Return True for a file of tensors, an index of shards, and a folder that has such files and no configuration.
+
+    Raises:
+        NetcalcError: E004 if a folder cannot be listed.
+    """
+    path = Path(model)
+    if path.name.lower().endswith(_FILES):
+        return True
+    named = path.suffix == "" and "/" not in model and os.sep not in model
+    if model in ("", "-") or not is_folder(path) or (named and (shipped_file(model) or unaliased(model))):
+        return False
+    if exists(path / "config.json"):
+        return False
+    try:
+        with os.scandir(path) as entries:
+            return any(entry.name.endswith((*_TENSORS, ".safetensors.index.json")) for entry in entries)
+    except OSError as error:
+        raise NetcalcError(unreadable(path, error)) from None

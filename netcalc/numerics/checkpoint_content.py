@@ -1,0 +1,158 @@
+"""Tensors of a checkpoint as typed data, read from headers alone and without a spec."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from netcalc.numerics.checkpoint_files import checkpoint_files
+from netcalc.numerics.stored import Header
+
+__all__ = [
+    "CheckpointContent",
+    "CheckpointFile",
+    "CheckpointTensor",
+    "Copies",
+    "Duplicate",
+    "TypeTotals",
+    "read_content",
+]
+
+#: Parts of a name that are tried as a prefix.
+_PREFIXES = 8
+
+
+class CheckpointTensor(NamedTuple):
+    """A tensor of a checkpoint: its name, shape, element type and bytes, and the file that holds it."""
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: str
+    elements: int
+    bytes: int
+    file: str
+
+
+class CheckpointFile(NamedTuple):
+    """A file of a checkpoint, with the number and the bytes of its tensors."""
+
+    name: str
+    tensors: int
+    bytes: int
+
+
+class Duplicate(NamedTuple):
+    """A name that several files have; ``same`` is False if shape or type differ.  The first file counts."""
+
+    name: str
+    files: tuple[str, ...]
+    same: bool
+    bytes: int
+
+
+class Copies(NamedTuple):
+    """Tensors under a prefix of which each has the name, shape and type of another one without the prefix."""
+
+    prefix: str
+    tensors: int
+    bytes: int
+
+
+class TypeTotals(NamedTuple):
+    """Figures of all tensors of one element type."""
+
+    dtype: str
+    tensors: int
+    elements: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointContent:
+    """The content of a checkpoint.
+
+    ``duplicates`` are names that several files have, and are counted once; ``copies`` differ from others by a prefix.
+    """
+
+    name: str
+    files: tuple[CheckpointFile, ...]
+    tensors: tuple[CheckpointTensor, ...]
+    duplicates: tuple[Duplicate, ...]
+    copies: tuple[Copies, ...]
+
+    @property
+    def elements(self) -> int:
+        """Elements of all tensors."""
+        return sum(tensor.elements for tensor in self.tensors)
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of all tensors."""
+        return sum(tensor.bytes for tensor in self.tensors)
+
+    @property
+    def types(self) -> tuple[TypeTotals, ...]:
+        """Figures by element type, that with most bytes first."""
+        totals: dict[str, list[int]] = {}
+        for tensor in self.tensors:
+            sums = totals.setdefault(tensor.dtype, [0, 0, 0])
+            for position, amount in enumerate((1, tensor.elements, tensor.bytes)):
+                sums[position] += amount
+        found = (TypeTotals(dtype, *sums) for dtype, sums in totals.items())
+        return tuple(sorted(found, key=lambda total: -total.bytes))
+
+
+def read_content(path: Path) -> CheckpointContent:
+    """Return the content of a checkpoint: a file, an index of shards, or a folder.
+
+    Raises:
+        NetcalcError: E605 if a file cannot be read.
+    """
+    found = checkpoint_files(path)
+    stands: dict[str, list[tuple[str, Header]]] = {}
+    files = []
+    for file in found.files:
+        name, headers = Path(file.name).name, file.headers
+        files.append(CheckpointFile(name, len(headers), sum(header.bytes or 0 for header in headers.values())))
+        for tensor, header in headers.items():
+            stands.setdefault(tensor, []).append((name, header))
+    chosen = found.index.places if found.index else {}
+    duplicates = []
+    for tensor, places in stands.items():
+        if len(places) > 1:
+            places.sort(key=lambda place: place[0] != chosen.get(tensor))
+            duplicates.append(_duplicate(tensor, places))
+    tensors = tuple(_tensor(name, *places[0]) for name, places in stands.items())
+    return CheckpointContent(found.name, tuple(files), tensors, tuple(duplicates), tuple(_copies(tensors)))
+
+
+def _tensor(name: str, file: str, header: Header) -> CheckpointTensor:
+    return CheckpointTensor(name, header.shape, header.dtype, header.elements, header.bytes or 0, file)
+
+
+def _duplicate(name: str, places: Sequence[tuple[str, Header]]) -> Duplicate:
+    _, first = places[0]
+    same = all(header[:2] == first[:2] for _, header in places)
+    return Duplicate(name, tuple(file for file, _ in places), same, sum(header.bytes or 0 for _, header in places[1:]))
+
+
+def _copies(tensors: Iterable[CheckpointTensor]) -> Iterator[Copies]:
+    """Yield the prefixes without which tensors have the names of others, those with the most bytes first."""
+    kinds = {tensor.name: tensor[1:3] for tensor in tensors}
+    numbers: Counter[str] = Counter()
+    sizes: Counter[str] = Counter()
+    for tensor in tensors:
+        name, position = tensor.name, -1
+        for _ in range(_PREFIXES):
+            position = name.find(".", position + 1)
+            if position < 0:
+                break
+            if kinds.get(name[position + 1 :]) == tensor[1:3]:
+                prefix = name[: position + 1]
+                numbers[prefix] += 1
+                sizes[prefix] += tensor.bytes
+                break
+    yield from (Copies(prefix, numbers[prefix], size) for prefix, size in sizes.most_common())

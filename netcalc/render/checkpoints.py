@@ -1,0 +1,134 @@
+"""Pages and tables of the content of a checkpoint."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from netcalc.render.numbers import bytes_text, measured, plain_numbers
+from netcalc.render.page import Line, Page, Paragraph
+from netcalc.render.table import ALWAYS, Column, Row, Share, Table
+
+if TYPE_CHECKING:
+    from netcalc.numerics.checkpoint_content import CheckpointContent
+    from netcalc.numerics.checkpoint_tree import Group
+
+__all__ = ["checkpoint_list", "checkpoint_page", "groups_data"]
+
+#: Rows of duplicates and of copies on a page.
+_SHOWN = 8
+#: Files that the head of a page names.
+_NAMED = 3
+_COLUMNS = (
+    Column("shape", "shape", ALWAYS - 4),
+    Column("type", priority=ALWAYS - 3, key="dtype"),
+    Column("parameters", "count", key="elements"),
+    Column("bytes", "bytes", ALWAYS - 2),
+    Column("share", "share", ALWAYS - 1),
+)
+
+
+def checkpoint_page(content: CheckpointContent, tree: Sequence[Group], depth: int | None = None) -> Page:
+    """Page of a checkpoint with its tensors as a tree, down to a depth."""
+    rows = _tree(tree, content.bytes, depth, 0, 1)
+    return _page(content, Table([Column("tensor", "path"), *_COLUMNS], rows), any(map(_repeats, tree)))
+
+
+def checkpoint_list(content: CheckpointContent, shown: Sequence[Group], others: Sequence[Group]) -> Page:
+    """Page of a checkpoint with selected tensors or groups by their full names."""
+    whole = content.bytes
+    rows = [Row([row.title, *_cells(row, whole, 1)], row.repeat) for row in shown]
+    totals = []
+    if others:
+        for label, part in ((f"{len(shown):,} shown", shown), (f"{len(others):,} not shown", others)):
+            totals.append(_sum(label, part, whole))
+        totals.append(_sum("total", [*shown, *others], whole))
+    columns = [Column("tensor", "path"), *_COLUMNS]
+    return _page(content, Table(columns, rows, totals), any(row.repeat > 1 for row in shown))
+
+
+def groups_data(rows: Iterable[Group]) -> Table:
+    """Tensors or groups with all fields, for CSV."""
+    columns = [Column("name"), Column("dtype"), Column("shape", "shape"), Column("tensors", "total")]
+    columns += [Column("elements", "total"), Column("bytes", "total"), Column("file"), Column("repeat", "total")]
+    return Table(columns, [Row([plain_numbers(row.title), *_fields(row)]) for row in rows])
+
+
+def _fields(row: Group) -> list[Any]:
+    return [" ".join(row.dtypes), row.shape, *row.figures, " ".join(row.files), row.repeat]
+
+
+def _page(content: CheckpointContent, table: Table, folded: bool) -> Iterator[Table | Paragraph]:
+    yield Paragraph([Line(_head(content), content.name)])
+    yield table
+    columns = [Column("by type"), Column("tensors", "total"), Column("parameters", "count")]
+    columns += [Column("bytes", "bytes"), Column("share", "share")]
+    by_type = content.types
+    rows = [Row([t.dtype, t.tensors, t.elements, t.bytes, Share(t.bytes, content.bytes)]) for t in by_type]
+    yield Table(columns, rows)
+    yield Paragraph([Line(f"; {bytes_text(content.bytes)}", f"{measured(content.elements)} parameters and buffers")])
+    yield from _duplicates(content)
+    if folded:
+        yield Paragraph([Line("×N: figures are those of one of the N instances; shares include all of them.")])
+
+
+def _head(content: CheckpointContent) -> str:
+    names = [file.name for file in content.files]
+    text = f": {len(content.tensors):,} tensors"
+    if len(names) < 2:
+        return text
+    return f"{text} in {len(names):,} files: {', '.join(names[:_NAMED])}{', …' if len(names) > _NAMED else ''}"
+
+
+def _duplicates(content: CheckpointContent) -> Iterator[Table | Paragraph]:
+    """Names that several files have, and names that differ by a prefix."""
+    if content.duplicates:
+        size = sum(duplicate.bytes for duplicate in content.duplicates)
+        columns = [Column("in several files", "path"), Column("files", "prose"), Column("shapes")]
+        rows = [
+            Row([found.name, ", ".join(found.files), "equal" if found.same else "differ"])
+            for found in content.duplicates[:_SHOWN]
+        ]
+        yield Table(columns, rows, omitted=len(content.duplicates) - len(rows))
+        yield Paragraph([Line(f"{len(content.duplicates):,} counted once; the copies have {bytes_text(size)} more")])
+    if content.copies:
+        yield Paragraph(
+            [
+                Line(
+                    f"{copies.tensors:,} under {copies.prefix!r} ({bytes_text(copies.bytes)}) have the name, shape and "
+                    "type of others without it; their data are not compared"
+                )
+                for copies in content.copies[:_SHOWN]
+            ]
+        )
+
+
+def _tree(groups: Sequence[Group], whole: int, depth: int | None, prefix: int, outer: int) -> list[Row]:
+    """The groups with what is below them, to a depth, without the ``prefix`` first characters of their titles.
+
+    ``outer`` is the product of the enclosing repeats.
+    """
+    rows = []
+    for group in groups:
+        children = []
+        if group.children and (depth is None or depth > 1):
+            inner = len(group.title) + 1
+            children = _tree(group.children, whole, depth and depth - 1, inner, outer * group.repeat)
+        label = group.title[prefix:] or group.title.rpartition(".")[2]  # of a tensor that others are named after
+        rows.append(Row([label, *_cells(group, whole, outer)], group.repeat, children))
+    return rows
+
+
+def _cells(group: Group, whole: int, outer: int) -> list[Any]:
+    _, elements, size = group.figures
+    return [group.shape, ", ".join(group.dtypes), elements, size, Share(size * group.repeat * outer, whole)]
+
+
+def _sum(label: str, groups: Sequence[Group], whole: int) -> Row:
+    elements, size = (sum(group.repeat * group.figure(name) for group in groups) for name in ("elements", "bytes"))
+    return Row([label, None, None, elements, size, Share(size, whole)])
+
+
+def _repeats(group: Group) -> bool:
+    """Return True if a group, or one below it, stands for several."""
+    return group.repeat > 1 or any(map(_repeats, group.children))

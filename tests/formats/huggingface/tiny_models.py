@@ -80,6 +80,7 @@ TINY: dict[str, Fields] = {
     | PLACES
     | {"hidden_size": 16, "num_heads": 4, "num_layers": 2, "window_size": 3}
     | {"attention_types": [[["local", "global"], 1]]},
+    "gpt_oss": DECODER | {"head_dim": 6, "num_local_experts": 4, "num_experts_per_tok": 2},
     "gpt_neox": WORDS | WIDTH | PLACES,
     "gptj": WORDS | {"n_embd": 16, "n_layer": 2, "n_head": 4, "n_positions": 24, "rotary_dim": 2},
     "granite": DECODER,

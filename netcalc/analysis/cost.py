@@ -73,6 +73,7 @@ class Analysis:
         self._body_costs: dict[int, Cost] = {}
         self._shared_costs: dict[int, Cost] = {}  # of nodes whose weights are counted before
         self._uncounted: dict[str, None] = {}
+        self._counted_as: dict[str, str] = {}
         self._context = Context(training=program.training, dtype=program.dtype)
 
     @cached_property
@@ -85,6 +86,12 @@ class Analysis:
         """Operations whose work the convention does not count, in order of first use."""
         _ = self.total
         return tuple(self._uncounted)
+
+    @property
+    def counted_as(self) -> dict[str, str]:
+        """The implementation whose work is counted, for each operation whose implementations differ in their work."""
+        _ = self.total
+        return dict(self._counted_as)
 
     @cached_property
     def by_operation(self) -> dict[str, tuple[int, Cost]]:
@@ -141,6 +148,8 @@ class Analysis:
         executed = self.convention.counts(node, self.terms(node), training)
         if executed.incomplete:
             self._uncounted.setdefault(node.op.name)
+        elif node.op.counted_as is not None:
+            self._counted_as[node.op.name] = node.op.counted_as
         expected = self.convention.counts(node, self.terms(node, expected=True), training)
         return Cost.of(self._weights(node), Work(node, executed, expected))
 

@@ -65,6 +65,9 @@ class Operation(BaseModel):
     #: operation with a lowering, and for a no-op in inference, which no plan contains.
     kernel_suffices: ClassVar[str | None] = None
 
+    #: Implementation whose work is counted, where implementations of the operation differ in their work.
+    counted_as: ClassVar[str | None] = None
+
     #: True if the operation takes tensors with an axis of size 0.
     takes_empty: ClassVar[bool] = False
 

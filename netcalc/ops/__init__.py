@@ -146,6 +146,7 @@ FAMILIES: dict[str, tuple[str, ...]] = {
     "mask": ("tril", "triu", "causal_mask"),
     "recurrent": ("rnn", "lstm", "gru", "rnn_cell", "lstm_cell", "gru_cell"),
     "scan": ("selective_scan",),
+    "chunked_scan": ("ssd_scan",),
 }
 
 _family_of = {name: family for family, names in FAMILIES.items() for name in names}

@@ -156,6 +156,8 @@ def _total_lines(report: ReportView) -> Iterator[Line]:
             yield Line(f"useful work under even routing: {_counted(report, total.macs_expected, total.flops_expected)}")
         if analysis.uncounted:
             yield Line(f"not counted by {name}: {', '.join(analysis.uncounted)}")
+        for operation, implementation in analysis.counted_as.items():
+            yield Line(f"{operation}: the work of {implementation}")
 
 
 def _counted(report: ReportView, counted_macs: Dim, counted_flops: Dim) -> str:

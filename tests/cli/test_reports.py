@@ -97,6 +97,14 @@ def test_torchvision_counts_macs_and_lists_uncounted_operations(netcalc: Callabl
     }
 
 
+def test_the_work_of_an_eager_fallback_is_named(netcalc: Callable[..., CommandResult]) -> None:
+    (line,) = [line for line in netcalc("flops", "mamba2-130m").out.splitlines() if line.startswith("ssd_scan: ")]
+    assert line == "ssd_scan: the work of transformers' eager fallback mamba2_chunk_scan"
+    assert "eager fallback" in netcalc("explain", "mamba2-130m", "backbone.layers.0.mixer.scan").out
+    assert "eager fallback" not in netcalc("params", "mamba2-130m").out
+    assert "eager fallback" not in netcalc("flops", "mamba-130m").out
+
+
 def test_heavy_layers_are_highlighted(netcalc: Callable[..., CommandResult]) -> None:
     out = netcalc("params", "seed_cnn").out
     assert "56×56×128 = 401,408 inputs to 4,096 units is 1,644,171,264 (1.64 G) parameters" in " ".join(out.split())

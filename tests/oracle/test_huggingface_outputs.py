@@ -24,6 +24,8 @@ PLACES = {"max_position_embeddings": 16}
 GPT_OSS = {"head_dim": 8, "num_local_experts": 4, "num_experts_per_tok": 2, "sliding_window": 4, "swiglu_limit": 0.5}
 QWEN3_MOE = {"num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 12}
 GLM4_MOE = {"n_routed_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 12, "routed_scaling_factor": 1.5}
+MAMBA2 = {"vocab_size": 50, "hidden_size": 12, "num_hidden_layers": 2, "num_heads": 6, "head_dim": 4, "n_groups": 1}
+MAMBA2 |= {"state_size": 5, "chunk_size": 4, "layer_norm_epsilon": 1e-5}
 EVERY = ("Model", "ForCausalLM", "ForSequenceClassification", "ForTokenClassification")
 
 CASES: list[tuple[str, dict[str, Any]]] = [
@@ -44,6 +46,8 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ("FalconModel", FALCON | {"num_ln_in_parallel_attn": 1}),
     ("FalconForSequenceClassification", SEQUENTIAL),
     ("MambaModel", {"vocab_size": 50, "hidden_size": 12, "num_hidden_layers": 2}),
+    ("Mamba2Model", MAMBA2 | {"n_groups": 2, "time_step_limit": (0.01, 0.5)}),
+    ("Mamba2ForCausalLM", MAMBA2),
     ("StableLmModel", GROUPED | {"use_parallel_residual": True, "use_qkv_bias": True, "partial_rotary_factor": 0.7}),
     ("PhiModel", GROUPED | {"qk_layernorm": True, "partial_rotary_factor": 0.7}),
     ("Starcoder2ForTokenClassification", GROUPED),

@@ -16,8 +16,8 @@ from netcalc.spec import elaborate
 from netcalc.spec.library import load_data
 from netcalc.spec.shipped import shipped
 
-#: Operations whose result has a type of its own: the state of a selective scan, in float32 as in mamba_ssm.
-OWN_TYPE = {"selective_scan"}
+#: Operations whose result has a type of its own: the state of a scan, in float32 as in mamba_ssm.
+OWN_TYPE = {"selective_scan", "ssd_scan"}
 
 
 def built(name: str, **keys: Any) -> Program:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from netcalc.diagnostics import Diagnostic, did_you_mean, written
@@ -100,7 +101,7 @@ class Fields:
     def _converted(self, field: str, place: Cursor, declared: Any) -> Any:
         """Return the value of a field as the spec language writes it."""
         if not isinstance(declared, dict) or declared.get("type") != "activation" or not isinstance(place.data, str):
-            return place.data
+            return _with_infinities(place.data)
         names = activations_of(declared)
         if place.data not in names:
             hint = did_you_mean(place.data, names)
@@ -132,3 +133,13 @@ class Fields:
             if "num_labels" in fields and value is not None:
                 number = len(value) if isinstance(value, (dict, list)) else value
                 self.given[f"{prefix}num_labels"] = (number, config[name])
+
+
+def _with_infinities(value: Any) -> Any:
+    """Return a value with the numbers that transformers writes as ``{"__float__": "Infinity"}``."""
+    if isinstance(value, list):
+        return [_with_infinities(item) for item in value]
+    infinities = {"Infinity": math.inf, "-Infinity": -math.inf}
+    if isinstance(value, dict) and list(value) == ["__float__"]:
+        return infinities.get(str(value["__float__"]), value)
+    return value

@@ -196,6 +196,16 @@ def _layer_norms() -> Iterator[Model]:
         config={"vocab_size": 50, "hidden_size": 32, "num_hidden_layers": 2, "state_size": 5, "pad_token_id": 0},
         settings={"batch": 2, "length": 11, "vocab": 50, "d_model": 32, "layers": 2, "state": 5},
     )
+    yield from models(
+        "Mamba2ForCausalLM",
+        "mamba2-130m",
+        config={"vocab_size": 50, "hidden_size": 32, "num_hidden_layers": 2, "state_size": 5, "pad_token_id": 0}
+        | {"num_heads": 8, "head_dim": 8, "chunk_size": 4},
+        settings={"batch": 2, "length": 11, "vocab": 50, "d_model": 32, "layers": 2, "state": 5}
+        | {"mixer_heads": 8, "mixer_head_dim": 8, "chunk": 4},
+        n_groups=1,
+        tie_word_embeddings=True,
+    )
 
 
 def _later() -> Iterator[Model]:

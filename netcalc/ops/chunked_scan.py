@@ -1,0 +1,148 @@
+"""State-space recurrences over a sequence, computed in chunks by matrix products."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from netcalc.dims import Dim, divided
+from netcalc.dtypes import promote
+from netcalc.opdef import (
+    Context,
+    Example,
+    Operation,
+    RuleError,
+    Term,
+    attr,
+    ports,
+    require_float,
+    require_rank,
+    require_some,
+    same_shape,
+)
+from netcalc.ops import operation
+from netcalc.ops._elementwise import terms
+from netcalc.ops.activation import Softplus
+from netcalc.tensor_type import TensorType
+
+#: Largest chunk: the work grows with its square, and the kernel stores a matrix for each chunk and head.
+MAX_CHUNK = 4096
+
+
+def _require_shapes(
+    name: str, tensors: dict[str, TensorType], expected: dict[str, tuple[str, tuple[Dim, ...]]]
+) -> None:
+    """Raise RuleError unless every tensor is of a float type and has the shape expected, whose axes are named."""
+    for port, tensor in tensors.items():
+        require_float(tensor, f"{port} of {name}")
+        if port in expected:
+            axes, shape = expected[port]
+            if not same_shape(tensor.shape, shape):
+                raise RuleError(f"{port} should be {tensor.with_shape(*shape)}, {axes}, and it is {tensor}")
+
+
+def _chunks(ctx: Context, length: Dim, chunk: int) -> Dim:
+    """Return the number of chunks, of which the last is padded."""
+    count: Dim = ctx.size("chunks", "ceil_div(length, chunk)", length=length, chunk=chunk)
+    return count
+
+
+@operation
+class SsdScan(Operation):
+    """The scan of Mamba-2: x_t = exp(Δ_t·a)·x_{t−1} + Δ_t·B_t⊗u_t, y_t = C_t·x_t, where a head has one decay a.
+
+    ``u`` is (batch, length, heads, size), ``delta`` (batch, length, heads) and ``a`` (heads), negative for a stable
+    recurrence.  ``B`` and ``C`` are (batch, length, groups, state), each group for as many consecutive heads.  ``D``
+    (heads) adds D·u to the output.  ``delta_bias`` (heads) is added to delta, which passes through a softplus if
+    ``delta_softplus`` is set, and is limited to the range from ``delta_min`` to ``delta_max``.  ``initial_state``
+    (zeros if absent) and ``last_state`` are (batch, heads, size, state).
+
+    The sequence is padded to a multiple of ``chunk`` positions.  Within a chunk every position reads those before it
+    through a matrix of scores, as in attention; from chunk to chunk the state is passed on, by a matrix over all
+    pairs of chunks.  This is the algorithm of Mamba-2 as transformers computes it in PyTorch if there is no fused
+    kernel.  Its work is counted; that of a fused kernel is less.
+
+    The computation is at least in float32, as is ``last_state``; ``output`` has the type of u.
+    """
+
+    name = "ssd_scan"
+    kernel_suffices = "a few large matrix products over all chunks, each a single NumPy call"
+    reference = "Dao & Gu 2024, arXiv:2405.21060, §6; transformers mamba2_chunk_scan"
+    counted_as = "transformers' eager fallback mamba2_chunk_scan"
+    inputs = ports("u", "delta", "a", "B", "C", "D?", "delta_bias?", "initial_state?")
+    outputs = ports("output", "last_state")
+    shape_rule = "(batch, length, heads, size) → output unchanged, last_state (batch, heads, size, state)"
+    cost_rule = (
+        "as transformers' eager fallback mamba2_chunk_scan: per chunk and head, chunk²·(state + size) + "
+        "2·chunk·state·size MACs; per head, (chunks + 1)²·state·size MACs; and the work of decays, D, delta_bias and "
+        "delta_softplus"
+    )
+    example = Example(((2, 5, 4, 3), (2, 5, 4), (4,), (2, 5, 2, 6), (2, 5, 2, 6)), {"chunk": 2})
+
+    chunk: int = attr("positions in a chunk (transformers chunk_size)", default=256, ge=1, le=MAX_CHUNK)
+    delta_softplus: bool = attr("apply softplus to delta, after its bias", default=False)
+    delta_min: float = attr("lower limit of delta", default=0.0)
+    delta_max: float | None = attr("upper limit of delta; null for none", default=None)
+
+    def infer(self, ctx: Context, *inputs: TensorType | None) -> tuple[TensorType, TensorType]:
+        tensors: dict[str, TensorType] = self.named(inputs)
+        u, b = tensors["u"], tensors["B"]
+        require_rank(u, 4, "u of ssd_scan")
+        require_rank(b, 4, "B of ssd_scan")
+        batch, length, heads, size = u.shape
+        groups, state = b.shape[2:]
+        sizes = {"batch": batch, "length": length, "heads": heads, "size": size, "groups": groups, "state": state}
+        for axis, found in sizes.items():
+            require_some(found, f"the {axis} of ssd_scan")
+        expected: dict[str, tuple[str, tuple[Dim, ...]]] = {
+            "delta": ("(batch, length, heads)", (batch, length, heads)),
+            "a": ("(heads)", (heads,)),
+            "B": ("(batch, length, groups, state)", (batch, length, groups, state)),
+            "C": ("as B", (batch, length, groups, state)),
+            "D": ("(heads)", (heads,)),
+            "delta_bias": ("(heads)", (heads,)),
+            "initial_state": ("(batch, heads, size, state)", (batch, heads, size, state)),
+        }
+        _require_shapes(self.name, tensors, expected)
+        if divided(heads, groups) is None:
+            raise RuleError(f"B has {groups} groups, which do not divide {heads} heads")
+        precision = promote("float32", *(tensor.dtype for tensor in tensors.values()))
+        return u, TensorType((batch, heads, size, state), precision)
+
+    def cost(self, ctx: Context, inputs: Sequence[Any], outputs: Sequence[TensorType]) -> Sequence[Term]:
+        given = self.named(inputs)
+        batch, length, heads, size = given["u"].shape
+        chunks = _chunks(ctx, length, self.chunk)
+        state = {"state": given["B"].shape[3]}
+        each = {"batch": batch, "length": length, "heads": heads}
+        part = {"batch": batch, "chunks": chunks, "heads": heads}
+        places = {**part, "positions": self.chunk}
+        pairs = {**part, "queries": self.chunk, "keys": self.chunk}
+        passed = {"batch": batch, "heads": heads, "to_chunks": chunks + 1, "from_chunks": chunks + 1}
+        work = [
+            Term.of("compare", "limits", **each, limits=1 if self.delta_max is None else 2),
+            Term.of("mul", "input", **each, size=size),
+            Term.of("mul", "decay", **each),
+            Term.of("add", "decay", **part, steps=self.chunk - 1),
+            Term.of("add", "decay between positions", **places, steps=self.chunk - 1),
+            Term.of("transcendental", "decay between positions", **pairs),
+            Term.of("mac", "scores", **pairs, **state),
+            Term.of("mul", "scores", **pairs),
+            Term.of("mac", "output of the chunk", **pairs, size=size),
+            Term.of("add", "decay to the end", **places),
+            Term.of("transcendental", "decay to the end", **places),
+            Term.of("mul", "decay to the end", **places, **state),
+            Term.of("mac", "states", **places, size=size, **state),
+            Term.of("add", "decay between chunks", batch=batch, heads=heads, chunks=chunks + 1, steps=chunks),
+            Term.of("transcendental", "decay between chunks", **passed),
+            Term.of("mac", "states passed on", **passed, size=size, **state),
+            Term.of("transcendental", "decay from the start", **places),
+            Term.of("mac", "output of the states", **places, size=size, **state),
+            Term.of("mul", "output of the states", **places, size=size),
+            Term.of("add", "output", **places, size=size),
+        ]
+        if "delta_bias" in given:
+            work.append(Term.of("add", "delta bias", **each))
+        if self.delta_softplus:
+            work += terms(Softplus.work, "softplus", **each)
+        if "D" in given:
+            work += [Term.of("mul", "skip", **each, size=size), Term.of("add", "skip", **each, size=size)]
+        return work

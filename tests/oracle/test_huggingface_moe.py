@@ -1,4 +1,4 @@
-"""Random configurations of Gemma, Qwen, GLM, gpt-oss and DeepSeek: figures are those of transformers."""
+"""Random configurations of Gemma, Qwen, GLM, gpt-oss, Llama 4 and DeepSeek: figures are those of transformers."""
 
 from __future__ import annotations
 
@@ -153,6 +153,31 @@ def gpt_oss(draw: st.DrawFn) -> Fields:
 
 
 @st.composite
+def llama4(draw: st.DrawFn) -> Fields:
+    fields = common(draw, divided=False)
+    layers, experts = fields["num_hidden_layers"], draw(st.integers(1, 5))
+    kinds = st.lists(st.sampled_from(["full_attention", "chunked_attention"]), min_size=layers, max_size=layers)
+    places = st.lists(st.integers(0, layers - 1), max_size=3)
+    rotary = st.lists(st.integers(0, 1), min_size=layers, max_size=layers)
+    return fields | {
+        "head_dim": 2 * draw(st.integers(1, 4)),
+        "intermediate_size_mlp": draw(st.integers(1, 40)),
+        "num_local_experts": experts,
+        "num_experts_per_tok": draw(st.integers(1, experts)),
+        "moe_layers": draw(st.none() | places),
+        "interleave_moe_layer_step": draw(st.integers(1, 3)),
+        "no_rope_layers": draw(st.none() | rotary),
+        "no_rope_layer_interval": draw(st.integers(1, 3)),
+        "attention_chunk_size": draw(st.integers(1, 9)),
+        "layer_types": draw(st.none() | kinds),
+        "floor_scale": draw(st.integers(1, 9)),
+        "use_qk_norm": draw(st.booleans()),
+        "attn_temperature_tuning": draw(st.booleans()),
+        "attention_bias": draw(st.booleans()),
+    }
+
+
+@st.composite
 def deepseek_v3(draw: st.DrawFn) -> Fields:
     fields = common(draw)
     groups, each = draw(st.integers(1, 3)), draw(st.integers(2, 4))
@@ -200,6 +225,8 @@ CASES = [
     ("Glm4", ["Model", SEQUENCE, TOKEN], glm4()),
     ("Glm4Moe", ["Model"], glm4_moe()),
     ("GptOss", ["Model", SEQUENCE, TOKEN], gpt_oss()),
+    ("Llama4", [], llama4()),
+    ("Llama4Text", ["Model"], llama4()),
     ("DeepseekV2", ["Model", SEQUENCE], deepseek_v2()),
     ("DeepseekV3", ["Model", SEQUENCE, TOKEN], deepseek_v3()),
 ]
@@ -211,7 +238,7 @@ CASES = [
 def test_figures_of_random_configurations(
     base: str, ends: list[str], strategy: st.SearchStrategy[Fields], data: st.DataObject, batch: int, length: int
 ) -> None:
-    language = ["ForCausalLM"] if base != "Gemma3Text" else []
+    language = ["ForCausalLM"] if not base.endswith("Text") else []
     end = data.draw(st.sampled_from(language + ends))
     head = {"num_labels": data.draw(st.integers(2, 4)), "pad_token_id": data.draw(st.integers(0, 7))}
     inputs = {"input_ids": ids(batch, length)}

@@ -22,6 +22,7 @@ FALCON = SMALL | LABELS | {"num_kv_heads": 2, "new_decoder_architecture": True}
 SEQUENTIAL = SMALL | {"alibi": True, "parallel_attn": False, "multi_query": False, "bias": True}
 PLACES = {"max_position_embeddings": 16}
 GPT_OSS = {"head_dim": 8, "num_local_experts": 4, "num_experts_per_tok": 2, "sliding_window": 4, "swiglu_limit": 0.5}
+LLAMA4 = {"head_dim": 8, "num_local_experts": 4, "num_experts_per_tok": 2, "intermediate_size_mlp": 16}
 QWEN3_MOE = {"num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 12}
 GLM4_MOE = {"n_routed_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 12, "routed_scaling_factor": 1.5}
 MAMBA2 = {"vocab_size": 50, "hidden_size": 12, "num_hidden_layers": 2, "num_heads": 6, "head_dim": 4, "n_groups": 1}
@@ -61,6 +62,13 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ("Glm4ForSequenceClassification", GROUPED | {"head_dim": 8}),
     ("GptOssForCausalLM", GROUPED | GPT_OSS),
     ("GptOssForSequenceClassification", GROUPED | GPT_OSS | {"layer_types": ["full_attention", "sliding_attention"]}),
+    (
+        "Llama4ForCausalLM",
+        GROUPED
+        | LLAMA4
+        | {"attention_chunk_size": 4, "floor_scale": 3, "no_rope_layers": [0, 1], "interleave_moe_layer_step": 2},
+    ),
+    ("Llama4TextModel", GROUPED | LLAMA4 | {"layer_types": ["full_attention"] * 2, "use_qk_norm": False}),
     ("Glm4MoeForCausalLM", GROUPED | GLM4_MOE | {"head_dim": 8, "use_qk_norm": True}),
 ]
 

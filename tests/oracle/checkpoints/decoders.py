@@ -279,6 +279,16 @@ def _later_experts() -> Iterator[Model]:
         settings=WIDE_SIZES | {"experts": 6, "experts_per_token": 2, "window": 4},
     )
     yield from models(
+        "Llama4ForCausalLM",
+        "llama-4-scout",
+        config=wide
+        | {"intermediate_size": 12, "intermediate_size_mlp": 24, "num_hidden_layers": 4, "num_local_experts": 3}
+        | {"attention_chunk_size": 4, "floor_scale": 3, "moe_layers": [1, 3]},
+        settings=wide_sizes
+        | {"layers": 4, "d_expert": 12, "experts": 3, "moe_layers": [1, 3], "chunk": 4, "temperature_floor": 3},
+        rope_parameters=rope(5e5, **LLAMA3 | {"factor": 16.0, "high_freq_factor": 1.0}),
+    )
+    yield from models(
         "Glm4ForCausalLM",
         "glm-4-9b",
         config=WIDE | {"head_dim": 8},

@@ -141,6 +141,9 @@ def bart(draw: st.DrawFn, **more: Any) -> dict[str, Any]:
     } | {name: draw(strategy) for name, strategy in more.items()}
 
 
+SEQUENCES = {"input_ids": "source", "decoder_input_ids": "target"}
+
+
 def check_pair(data: st.DataObject, architecture: str, fields: dict[str, Any]) -> None:
     """Assert agreement for sequences of drawn lengths."""
     dims = {
@@ -187,6 +190,20 @@ def test_marian(data: st.DataObject) -> None:
     if data.draw(st.booleans(), "separate embeddings"):
         fields |= {"share_encoder_decoder_embeddings": False, "decoder_vocab_size": data.draw(st.integers(8, 40))}
     check_pair(data, architecture, fields)
+
+
+@draws
+@given(st.data())
+def test_led(data: st.DataObject) -> None:
+    """Windows as in Longformer; a position for each token with which the source is padded."""
+    architecture = "LED" + data.draw(st.sampled_from(["Model", "ForConditionalGeneration", "ForQuestionAnswering"]))
+    fields = {name: value for name, value in data.draw(bart()).items() if name != "scale_embedding"}
+    fields["max_encoder_position_embeddings"] = 48
+    window = data.draw(st.sampled_from([4, 8, 16]))
+    fields["attention_window"] = data.draw(st.sampled_from([window, [window, 4, 4][: fields["encoder_layers"]]]))
+    dims = {"batch": data.draw(st.integers(1, 2)), "source": data.draw(st.integers(1, 20)), "target": 5}
+    inputs = {name: torch.full((dims["batch"], dims[size]), 3) for name, size in SEQUENCES.items()}
+    assert_agrees(architecture, fields, inputs, dims, device="cpu")
 
 
 @draws

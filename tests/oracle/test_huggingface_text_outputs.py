@@ -19,6 +19,7 @@ from tests.oracle.checkpoints.harness import assert_close, randomise  # noqa: E4
 PAIR = {"vocab_size": 50, "d_model": 24, "max_position_embeddings": 32, "pad_token_id": 7, "num_labels": 3}
 for part in ("encoder", "decoder"):
     PAIR |= {f"{part}_layers": 2, f"{part}_attention_heads": 4, f"{part}_ffn_dim": 20}
+LED = {name: value for name, value in PAIR.items() if name != "max_position_embeddings"} | {"attention_window": [8, 4]}
 
 CASES: list[tuple[str, dict[str, Any]]] = [
     ("BartForSequenceClassification", PAIR | {"eos_token_id": 6}),
@@ -28,6 +29,7 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ("PegasusForConditionalGeneration", PAIR),
     ("M2M100Model", PAIR),
     ("M2M100ForConditionalGeneration", PAIR | {"scale_embedding": False, "tie_word_embeddings": False}),
+    *((f"LED{head}", LED) for head in ("Model", "ForConditionalGeneration", "ForQuestionAnswering")),
 ]
 
 

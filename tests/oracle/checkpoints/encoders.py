@@ -61,6 +61,14 @@ def encoder_decoders() -> Iterator[Model]:
     yield from models("MBartForConditionalGeneration", "mbart-large-cc25", **bart, scale_embedding=True)
     yield from models("PegasusForConditionalGeneration", "pegasus-large", **bart, **released)
     yield from models("M2M100ForConditionalGeneration", "m2m100-418m", **bart, **released)
+    places = {"max_encoder_position_embeddings": 16, "max_decoder_position_embeddings": 16}
+    yield Model(
+        "led-base-16384",
+        "LEDForConditionalGeneration",
+        BART | places | {"attention_window": 4},
+        bart["settings"] | {"source": 12, "decoder_max_length": 16, "window": 4, "global_tokens": 2},
+        {"global_attention_mask": [[1] * 2 + [0] * 10] * 2},
+    )
     t5, sizes = T5 | {"num_layers": 2, "num_decoder_layers": 2}, T5_SIZES | {"encoder_layers": 2}
     kind = "T5ForConditionalGeneration"
     yield from models(kind, "t5-small", "t5-base", "t5-large", config=t5, settings=sizes)

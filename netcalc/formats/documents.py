@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from netcalc.diagnostics import Diagnostic, NetcalcError, Span
+from netcalc.formats.repetition import shortened
 from netcalc.spec.cursor import Cursor, Path
 from netcalc.spec.declarations import declare_variable
 from netcalc.spec.evaluate import words_in
@@ -112,7 +113,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
+        return shortened([_plain(item) for item in value])
     return str(value) if isinstance(value, str) else value
 
 

@@ -1,0 +1,51 @@
+"""Long lists that repeat themselves, such as the types of layers, written as short expressions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+from typing import Any
+
+__all__ = ["shortened"]
+
+#: Length of a list that is written in full.
+_SHORT = 6
+
+
+def shortened(values: Sequence[Any]) -> list[Any] | str:
+    """Return a list of words or numbers, or a shorter expression of equal value.
+
+    >>> shortened(["a", "a", "a", "b"] * 3 + ["a"])
+    "${(['a'] * 3 + ['b']) * 3 + ['a']}"
+    >>> shortened([1, 2, 3])
+    [1, 2, 3]
+    """
+    listed = list(values)
+    if len(listed) <= _SHORT or not all(map(_plain, listed)):
+        return listed
+    period = next(size for size in range(1, len(listed) + 1) if listed[size:] == listed[:-size])
+    times, rest = divmod(len(listed), period)
+    text = _runs(listed[:period])
+    if times > 1:
+        text = f"{text if period == 1 or ' + ' not in text else f'({text})'} * {times}"
+    if rest:
+        text += " + " + _runs(listed[:rest])
+    expression = f"${{{text}}}"
+    return expression if len(expression) < len(str(listed)) else listed
+
+
+def _runs(values: Sequence[Any]) -> str:
+    """Return an expression that joins runs of equal values; values that are not repeated stand in one list."""
+    parts: list[tuple[list[Any], int]] = []
+    for value, group in groupby(values):
+        count = len(list(group))
+        if parts and count == parts[-1][1] == 1:
+            parts[-1][0].append(value)
+        else:
+            parts.append(([value], count))
+    return " + ".join(f"{part} * {count}" if count > 1 else str(part) for part, count in parts)
+
+
+def _plain(value: Any) -> bool:
+    """Return True for a word or an integer, which expressions write as Python does."""
+    return type(value) is int or (type(value) is str and value.replace("-", "_").isidentifier())

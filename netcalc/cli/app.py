@@ -30,7 +30,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "explain": "The working behind the numbers of one layer, or of the whole network.",
     },
     "Convert": {
-        "import": "The spec that is equivalent to a Hugging Face configuration.",
+        "import": "The spec that is equivalent to a model of Hugging Face.",
     },
     "Reference": {
         "specs": "The specs that ship with netcalc, or the page of one.",
@@ -59,9 +59,14 @@ class _Commands(TyperGroup):
         module = import_module(f"netcalc.cli.{_MODULES.get(cmd_name, cmd_name)}")
         single = typer.Typer(add_completion=False)
         panel = next(title for title, commands in GROUPS.items() if cmd_name in commands)
-        text = f"{COMMANDS[cmd_name]}\n\n{module.__doc__ or ''}"
+        text = f"{COMMANDS[cmd_name]}\n\n{_unwrapped(module.__doc__ or '')}"
         single.command(name=cmd_name, help=text, rich_help_panel=panel)(module.command)
         return typer.main.get_command(single)
+
+
+def _unwrapped(text: str) -> str:
+    """Return a text with each paragraph on one line, which help pages wrap at their own width."""
+    return "\n\n".join(" ".join(paragraph.split("\n")) for paragraph in text.strip().split("\n\n"))
 
 
 app = typer.Typer(

@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 def command(
     specs: Annotated[
         list[str],
-        typer.Argument(metavar="SPEC SPEC [SPEC]...", help="Two or more: files, shipped names, or - for one of them."),
+        typer.Argument(
+            metavar="SPEC SPEC [SPEC]...", help="Two or more: files, shipped names, models, or - for one of them."
+        ),
     ],
     set_: Annotated[
         list[str] | None,

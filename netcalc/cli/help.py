@@ -17,7 +17,7 @@ from netcalc.cli import options
 def command(
     context: typer.Context,
     topic: Annotated[
-        str | None, typer.Argument(metavar="[TOPIC]", help="A code, such as E401, or a command.", show_default=False)
+        str | None, typer.Argument(metavar="TOPIC", help="A code, such as E401, or a command.", show_default=False)
     ] = None,
     format_: options.TextFormatChoice = options.TextFormat.TABLE,
     output: options.Output = None,

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterable
 from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
@@ -12,6 +15,7 @@ from netcalc.limits import MAX_SPEC_SIZE
 if TYPE_CHECKING:
     from netcalc.cli.selection import Selection
     from netcalc.ir import Program
+    from netcalc.numerics.tensor_files import Tensors
 
 
 class Format(StrEnum):
@@ -57,7 +61,11 @@ class Layout(StrEnum):
 
 
 Spec: TypeAlias = Annotated[
-    str, typer.Argument(help="A spec file, a shipped name or alias (see `netcalc specs`), or - .")
+    str,
+    typer.Argument(
+        help="A spec file, a shipped name or alias (see `netcalc specs`), a config.json or its folder, hf:org/name, "
+        "or - ."
+    ),
 ]
 MaxSpecSize: TypeAlias = Annotated[
     int, typer.Option("--max-spec-size", metavar="BYTES", min=1, help="Largest spec file that is read.")
@@ -130,7 +138,11 @@ Output: TypeAlias = Annotated[
 Weights: TypeAlias = Annotated[
     list[str] | None,
     typer.Option(
-        "--weights", "-w", metavar="PATH", help="A checkpoint: .safetensors, .npz, index.json or folder; repeatable."
+        "--weights",
+        "-w",
+        metavar="PATH",
+        help="A checkpoint: .safetensors, .npz, index.json, folder, hf:org/name, or . for that of the model; "
+        "repeatable.",
     ),
 ]
 Execute: TypeAlias = Annotated[bool, typer.Option("--execute", help="Run the network too, where weights are checked.")]
@@ -183,19 +195,36 @@ def read_program(
     return program
 
 
-def read_weights(weights: list[str] | None, model: str, *, own: bool = False) -> list[str]:
+def read_weights(weights: list[str] | None, model: str, *, own: bool = False) -> list[str | Tensors]:
     """Return the paths of ``--weights``, in which ``.`` stands for the weights of the model itself, if it has any.
 
-    With ``own`` the weights of the model are also those that are used without the option.
+    With ``own`` the weights of the model are also those that are used without the option.  The name of a model on the
+    Hub stands for its weights.
     """
-    from netcalc.formats import own_weights
+    from netcalc.formats import HUB_PREFIX, own_weights
 
-    if not (own and not weights) and "." not in (weights or ()):
-        return weights or []
-    found = own_weights(model)
-    if found is None:
-        return weights or []
-    return [str(found) if path == "." else path for path in weights or ["."]]
+    found: list[str | Tensors] = []
+    for path in weights or (["."] if own else []):
+        of = model if path == "." else path if path.startswith(HUB_PREFIX) else None
+        theirs = own_weights(of) if of is not None else None
+        if theirs is not None:
+            found.append(str(theirs) if isinstance(theirs, Path) else theirs)
+        elif weights:
+            found.append(path)
+    return found
+
+
+def note_downloads(weights: Iterable[str | Tensors]) -> None:
+    """Say on standard error how much of weights on the Hub a run downloads."""
+    for given in weights:
+        if isinstance(given, str):
+            continue
+        from netcalc.formats.hub.remote_tensors import pending_bytes
+        from netcalc.render.numbers import bytes_text
+
+        if pending := pending_bytes(given):
+            text = f"{given.name}: {bytes_text(pending)} of weights are downloaded to the cache of the Hub"
+            print(text, file=sys.stderr)
 
 
 def read_settings(settings: list[str] | None) -> dict[str, object]:

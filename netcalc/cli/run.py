@@ -107,13 +107,14 @@ def command(
     program = options.read_program(
         spec, set_, training=options.is_training(mode, train), dtype=dtype, max_spec_size=max_spec_size
     )
-    weights = options.read_weights(weights, spec)
+    read = options.read_weights(weights, spec)
+    options.note_downloads(read)
     arrays = _read_inputs(program, inputs or [])
     with Progress() as progress:
         result = forward(
             program,
             arrays,
-            weights=weights or None,
+            weights=read or None,
             cast=cast,
             init=init or "default",
             seed=seed,
@@ -127,7 +128,7 @@ def command(
             max_work=max_work,
         )
     _save(result, output)
-    origin = _origin(program, arrays, weights, seed)
+    origin = _origin(program, arrays, [path if isinstance(path, str) else path.name for path in read], seed)
     write(_lines(result, options.read_selection(sort, top, filter_), format_, origin, wide))
 
 

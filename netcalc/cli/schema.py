@@ -14,7 +14,7 @@ from netcalc.cli import options
 
 def command(
     name: Annotated[
-        str, typer.Argument(metavar="[NAME]", help="spec, or the name of a record.", show_default=False)
+        str, typer.Argument(metavar="NAME", help="spec, or the name of a record.", show_default=False)
     ] = "spec",
     output: options.Output = None,
 ) -> None:

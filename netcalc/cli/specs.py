@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 def command(
     name: Annotated[
-        str | None, typer.Argument(metavar="[NAME|WORD]", help="A spec, or a word that specs mention.")
+        str | None, typer.Argument(metavar="NAME|WORD", help="A spec, or a word that specs mention.")
     ] = None,
     search: Annotated[
         str | None,

@@ -3,8 +3,9 @@ The outputs of a planned run are compared with those of the kernels, and with --
 independent definition, element by element at sampled positions. The report names what was not checked.
 
 With --weights nothing is executed: the names, shapes and types in the file's header are compared with the spec. The
-folder of a model that holds its weights is its own --weights; --execute runs the network as well, with random weights.
-The exit code is 1 if anything differs. --sort, --top and --filter select failures, or checks in JSON and CSV.
+folder of a model that holds its weights is its own --weights, and so is a model on the Hub, of whose weights only the
+headers are read; --execute runs the network as well, with random weights. The exit code is 1 if anything differs.
+--sort, --top and --filter select failures, or checks in JSON and CSV.
 """
 
 from __future__ import annotations

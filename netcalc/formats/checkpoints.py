@@ -7,6 +7,7 @@ from pathlib import Path
 
 from netcalc.diagnostics import NetcalcError
 from netcalc.files import exists, is_folder
+from netcalc.formats.hub import PREFIX
 from netcalc.spec.shipped import shipped_file, unaliased
 from netcalc.spec.spec_files import unreadable
 
@@ -22,6 +23,8 @@ def is_checkpoint(model: str) -> bool:
     Raises:
         NetcalcError: E004 if a folder cannot be listed.
     """
+    if model.startswith(PREFIX):
+        return False
     path = Path(model)
     if path.name.lower().endswith(_FILES):
         return True

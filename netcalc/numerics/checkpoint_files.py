@@ -15,10 +15,19 @@ from netcalc.numerics.kernels import Array
 from netcalc.numerics.stored import DamagedError, Header, clipped, exactly, opened, parsed_json, reading
 from netcalc.numerics.tensor_files import PICKLES, Arrays, Tensors, conversion, open_tensors
 
-__all__ = ["CheckpointFiles", "Index", "Joined", "Weights", "checkpoint_files", "open_weights"]
+__all__ = [
+    "CheckpointFiles",
+    "Index",
+    "Joined",
+    "Weights",
+    "checkpoint_files",
+    "open_shards",
+    "open_weights",
+    "read_index",
+]
 
 #: Type of a ``weights`` argument: a file, a folder, an index of shards, several of these, arrays by name, or tensors.
-Weights: TypeAlias = str | Path | Sequence[str | Path] | Mapping[str, Any] | Tensors
+Weights: TypeAlias = str | Path | Tensors | Sequence[str | Path | Tensors] | Mapping[str, Any]
 
 _INDEX = ".safetensors.index.json"
 #: Name of one of several numbered shards.
@@ -52,14 +61,12 @@ def open_weights(weights: Weights) -> Tensors:
     """
     if isinstance(weights, Mapping):
         return Arrays(weights)
-    if isinstance(weights, Tensors):
-        return weights
-    if isinstance(weights, (str, Path)):
-        return _open(Path(weights))
+    if isinstance(weights, (str, Path, Tensors)):
+        return _open(weights)
     if not weights:
         raise NetcalcError(Diagnostic("E605", "the list of weights is empty"))
-    files = _opened(map(Path, weights), len(weights), "the weights", _open)
-    return files[0] if len(files) == 1 else Joined(files, ", ".join(map(str, weights)))
+    files = _limited(map(_open, weights), len(weights), "the weights")
+    return files[0] if len(files) == 1 else Joined(files, ", ".join(file.name for file in files))
 
 
 def checkpoint_files(path: Path) -> CheckpointFiles:
@@ -75,8 +82,10 @@ def checkpoint_files(path: Path) -> CheckpointFiles:
     return CheckpointFiles(str(path), [open_tensors(path)])
 
 
-def _open(path: Path) -> Tensors:
-    found = checkpoint_files(path)
+def _open(given: str | Path | Tensors) -> Tensors:
+    if isinstance(given, Tensors):
+        return given
+    found = checkpoint_files(Path(given))
     if len(found.files) == 1 and found.index is None:
         return found.files[0]
     return Joined(found.files, found.name, found.index)
@@ -99,7 +108,7 @@ def _folder(folder: Path) -> CheckpointFiles:
     if not chosen:
         raise _no_weights(folder, [file for file in files if file.suffix in PICKLES])
     _require_all_shards(folder, [file.name for file in chosen])
-    return CheckpointFiles(str(folder), _opened(chosen, len(chosen), str(folder)))
+    return CheckpointFiles(str(folder), _limited(map(open_tensors, chosen), len(chosen), str(folder)))
 
 
 def _no_weights(folder: Path, pickles: Sequence[Path]) -> NetcalcError:
@@ -123,31 +132,45 @@ def _require_all_shards(folder: Path, names: Iterable[str]) -> None:
             raise _error(f"{folder}: {missing} of {total} shards missing, the first of them {name}")
 
 
-def _indexed(index: Path, name: str | None = None) -> CheckpointFiles:
-    """Open the shards that an index names, and compare their tensors with the index."""
-    places, metadata = _read_index(index)
-    problems = []
-    names = list(dict.fromkeys(places.values()))
-    for shard in names:
-        outside = shard in ("", ".", "..") or "/" in shard or "\\" in shard or "\0" in shard
-        if outside or Path(shard).drive:
-            problems.append(f"{index}: the shard {clipped(shard)} should be the name of a file in the same folder")
-        elif not os.path.exists(index.parent / shard):  # noqa: PTH110 - raises nothing
-            problems.append(f"{index}: the shard {shard[:_CLIPPED]} is missing")
-    if problems:
-        raise NetcalcError([Diagnostic("E605", text) for text in problems[:10]])
-    files = _opened((index.parent / shard for shard in names), len(names), str(index))
+def _indexed(path: Path, name: str | None = None) -> CheckpointFiles:
+    """Open the shards that an index names, all of which must be there."""
+    index = read_index(path, str(path))
+    shards = dict.fromkeys(index.places.values())
+    missing = [shard for shard in shards if not os.path.exists(path.parent / shard)]  # noqa: PTH110 - raises nothing
+    if missing:
+        texts = [f"{path}: the shard {shard[:_CLIPPED]} is missing" for shard in missing[:10]]
+        raise NetcalcError([Diagnostic("E605", text) for text in texts])
+    files = open_shards(index, lambda names: (open_tensors(path.parent / shard) for shard in names))
+    return CheckpointFiles(name or str(path), files, index)
+
+
+def open_shards(index: Index, open_all: Callable[[Sequence[str]], Iterable[Tensors]]) -> list[Tensors]:
+    """Open the shards that an index names, and compare their tensors with the index.
+
+    Args:
+        index: the index.
+        open_all: opens shards by name, in order, when they are asked for.
+
+    Raises:
+        NetcalcError: E605 if the index names a tensor that its shard lacks.
+    """
+    names = list(dict.fromkeys(index.places.values()))
+    files = _limited(open_all(names), len(names), index.path)
     shards = dict(zip(names, files, strict=True))
-    absent = [tensor for tensor, shard in places.items() if tensor not in shards[shard].headers]
+    absent = [tensor for tensor, shard in index.places.items() if tensor not in shards[shard].headers]
     if absent:
         others = f", nor {len(absent) - 1:,} more that the index names" if len(absent) > 1 else ""
-        raise _error(f"{index}: {clipped(absent[0])} is not in its shard {places[absent[0]]}{others}")
-    return CheckpointFiles(name or str(index), files, Index(str(index), places, metadata))
+        raise _error(f"{index.path}: {clipped(absent[0])} is not in its shard {index.places[absent[0]]}{others}")
+    return files
 
 
-def _read_index(index: Path) -> tuple[dict[str, str], dict[str, Any]]:
-    """Return the shard of each tensor, and the metadata."""
-    with reading(str(index)), opened(index) as (file, length):
+def read_index(path: Path, name: str) -> Index:
+    """Return an index, whose shards are files in its folder; ``name`` is its name in messages.
+
+    Raises:
+        NetcalcError: E605 if the file cannot be read or is no index.
+    """
+    with reading(name), opened(path) as (file, length):
         data = exactly(file, length, "an index")
     places, metadata, reason = None, None, ""
     try:
@@ -158,21 +181,29 @@ def _read_index(index: Path) -> tuple[dict[str, str], dict[str, Any]]:
         reason = f": {error}"
     if not isinstance(places, dict) or not places or not all(isinstance(shard, str) for shard in places.values()):
         hint = 'an index has {"weight_map": {"name of a tensor": "file.safetensors", …}}'
-        raise _error(f"{index} is not an index of shards{reason}", hint)
-    return places, metadata if isinstance(metadata, dict) else {}
+        raise _error(f"{name} is not an index of shards{reason}", hint)
+    outside = [shard for shard in dict.fromkeys(places.values()) if not _is_filename(shard)]
+    if outside:
+        texts = [f"{name}: the shard {clipped(s)} should be the name of a file in the same folder" for s in outside]
+        raise NetcalcError([Diagnostic("E605", text) for text in texts[:10]])
+    return Index(name, places, metadata if isinstance(metadata, dict) else {})
 
 
-def _opened(
-    paths: Iterable[Path], count: int, name: str, open_: Callable[[Path], Tensors] = open_tensors
-) -> list[Tensors]:
-    """Open the files of one checkpoint, with bounds on their number and that of their tensors."""
+def _is_filename(shard: str) -> bool:
+    """Return True for the name of a file without that of a folder."""
+    outside = shard in ("", ".", "..") or "/" in shard or "\\" in shard or "\0" in shard
+    return not outside and not Path(shard).drive
+
+
+def _limited(opened_files: Iterable[Tensors], count: int, name: str) -> list[Tensors]:
+    """Return the files of one checkpoint, which are opened here, with bounds on their number and that of tensors."""
     if count > MAX_TENSOR_FILES:
         raise _error(f"{name}: {count:,} files of weights, and the limit is {MAX_TENSOR_FILES:,}")
     files: list[Tensors] = []
     total = 0
-    for path in paths:
-        files.append(open_(path))
-        total += len(files[-1].headers)
+    for file in opened_files:
+        files.append(file)
+        total += len(file.headers)
         if total > MAX_STORED_TENSORS:
             raise _error(f"{name}: more than {MAX_STORED_TENSORS:,} tensors, which is the limit")
     return files

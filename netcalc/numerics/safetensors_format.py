@@ -54,7 +54,7 @@ _OTHERS = {
 _KEYS = {"dtype", "shape", "data_offsets"}
 
 
-def read_safetensors_header(file: io.BufferedReader, length: int) -> dict[str, Stored]:
+def read_safetensors_header(file: io.RawIOBase | io.BufferedIOBase, length: int) -> dict[str, Stored]:
     """Return the tensors of a file of ``length`` bytes by name.
 
     Raises:

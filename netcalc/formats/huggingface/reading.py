@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from netcalc.diagnostics import Diagnostic, NetcalcError, nearest
 from netcalc.formats.json_document import parse_json
+from netcalc.formats.sources import Source
 from netcalc.spec.cursor import Cursor
 from netcalc.spec.shipped import unaliased
 from netcalc.spec.spec_files import read_spec
@@ -21,14 +20,14 @@ _OTHERS = {
 }
 
 
-def read_config(path: Path, max_size: int) -> Cursor:
+def read_config(source: Source, max_size: int) -> Cursor:
     """Return the configuration in a file, which has a ``model_type``.
 
     Raises:
         NetcalcError: E004 if the file cannot be read or is no configuration, E001 to E003 if it is malformed.
     """
-    label = str(path)
-    config = parse_json(read_spec(path, label, max_size), label)
+    label = source.label
+    config = parse_json(read_spec(source.path, label, max_size), label)
     if not isinstance(config.data, dict):
         raise NetcalcError(Diagnostic("E004", f"{label} is no configuration: it should be an object", config.span))
     if not isinstance(config.data.get("model_type"), str):

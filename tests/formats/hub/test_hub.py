@@ -1,0 +1,222 @@
+"""Models on the Hub: read through its library and cache, audited by headers alone, and refused with the reason."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import CommandResult
+from tests.formats.hub.server import TOKEN, Hub, Repository, serving
+from tests.formats.huggingface.test_folders import model_folder
+
+Run = Callable[..., CommandResult]
+#: Settings of the library that another environment may have.
+FOREIGN = ("HF_", "HUGGINGFACE_", "XDG_", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy")
+
+
+def files_of(folder: Path) -> dict[str, bytes]:
+    """Return the content of the files in a folder."""
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    return files_of(model_folder(tmp_path_factory.mktemp("whole"), "llama3rope_l1"))
+
+
+@pytest.fixture(scope="module")
+def shards(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    return files_of(model_folder(tmp_path_factory.mktemp("shards"), "llama3rope_l1", shards=3))
+
+
+@pytest.fixture(scope="module")
+def hub(files: dict[str, bytes], shards: dict[str, bytes]) -> Iterator[Hub]:
+    config = json.loads(files["config.json"])
+    own_code = json.dumps(config | {"auto_map": {"AutoModel": "model.Model"}}).encode()
+    narrow = json.dumps(config | {"intermediate_size": config["intermediate_size"] + 8}).encode()
+    index = b'{"weight_map": {"lm_head.weight": "../../secret.safetensors"}}'
+    lost = b'{"weight_map": {"lm_head.weight": "model-00007-of-00007.safetensors"}}'
+    repositories = {
+        "acme/tiny": Repository(files, {"v2": files | {"config.json": narrow}}),
+        "acme/sharded": Repository(shards),
+        "acme/gated": Repository(files, gated=True),
+        "old/tiny": Repository({}, moved_to="acme/tiny"),
+        "acme/empty": Repository({"README.md": b""}),
+        "acme/own-code": Repository(files | {"config.json": own_code}),
+        "acme/pickled": Repository({"config.json": files["config.json"], "pytorch_model.bin": b"\x80\x02"}),
+        "acme/damaged": Repository(files | {"model.safetensors": files["model.safetensors"][:-8]}),
+        "acme/no-bytes": Repository(files | {"model.safetensors": b""}),
+        "acme/endless": Repository(files | {"model.safetensors": (1 << 40).to_bytes(8, "little") + bytes(64)}),
+        "acme/outside": Repository({"config.json": files["config.json"], "model.safetensors.index.json": index}),
+        "acme/lost": Repository({"config.json": files["config.json"], "model.safetensors.index.json": lost}),
+        "acme/down": Repository(files, status=503),
+        "acme/forbidden": Repository(files, status=403),
+        "single": Repository(files),
+    }
+    with serving(repositories) as started:
+        yield started
+
+
+@pytest.fixture
+def command(hub: Hub, tmp_path: Path) -> Run:
+    """Return a function that runs a command line in a process of its own, as the library reads its settings once."""
+    hub.requests.clear()
+
+    def run(*arguments: str, **settings: str) -> CommandResult:
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(FOREIGN)}
+        own = {"HF_ENDPOINT": hub.url, "HF_HOME": str(tmp_path / "cache"), "COLUMNS": "100", "NO_COLOR": "1"}
+        done = subprocess.run(
+            [sys.executable, "-m", "netcalc", *arguments],
+            env=kept | own | settings,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        return CommandResult(done.returncode, done.stdout, done.stderr)
+
+    return run
+
+
+def test_a_summary_is_that_of_the_folder(command: Run, hub: Hub, tmp_path: Path, netcalc: Run) -> None:
+    folder = model_folder(tmp_path / "tiny", "llama3rope_l1")
+    ran = command("summary", "hf:acme/tiny", "-f", "json")
+    assert (ran.code, ran.err) == (0, "")
+    assert json.loads(ran.out) == json.loads(netcalc("summary", str(folder), "-f", "json").out)
+    assert not any(path.endswith(".safetensors") for _, path, _ in hub.requests)
+
+
+@pytest.mark.parametrize("name", ["acme/tiny", "acme/sharded", "single", "old/tiny"])
+def test_an_audit_requests_headers_only(name: str, command: Run, hub: Hub) -> None:
+    ran = command("verify", f"hf:{name}")
+    assert (ran.code, ran.err) == (0, "")
+    assert "every name, shape and type fits" in ran.out
+    stored = hub.repositories["acme/tiny" if name == "old/tiny" else name].files
+    for file, data in stored.items():
+        if file.endswith(".safetensors"):
+            header = int.from_bytes(data[:8], "little") + 8
+            assert hub.ranges_of(file) == [(0, 7), (8, header - 1)]
+
+
+def test_a_revision_counts(command: Run) -> None:
+    ran = command("verify", "hf:acme/tiny@v2")
+    assert ran.code == 1
+    assert "do not fit" in ran.out
+    ran = command("import", "hf:acme/tiny@v2")
+    assert "name: tiny\n" in ran.out
+
+
+def test_a_run_downloads_the_weights_and_says_so(command: Run, tmp_path: Path, netcalc: Run) -> None:
+    folder = model_folder(tmp_path / "tiny", "llama3rope_l1")
+    expected = json.loads(netcalc("run", str(folder), "--set", "length=4", "-w", ".", "-f", "json").out)
+    for name in ("hf:acme/tiny", "hf:acme/sharded"):
+        ran = command("run", name, "--set", "length=4", "-w", ".", "-f", "json")
+        assert ran.code == 0
+        assert "KiB of weights are downloaded" in ran.err
+        assert json.loads(ran.out)["outputs"] == expected["outputs"]
+    ran = command("run", "hf:acme/tiny", "--set", "length=4", "-w", ".", "-f", "json", HF_HUB_OFFLINE="1")
+    assert (ran.code, ran.err) == (0, "")
+
+
+def test_the_weights_of_another_model_on_the_hub(command: Run, tmp_path: Path) -> None:
+    folder = model_folder(tmp_path / "tiny", "llama3rope_l1")
+    ran = command("verify", str(folder), "--weights", "hf:acme/sharded")
+    assert "every name, shape and type fits" in ran.out
+
+
+def test_the_cache_answers_without_a_connection(command: Run) -> None:
+    ran = command("params", "hf:acme/tiny", HF_HUB_OFFLINE="1")
+    assert (ran.code, ran.out) == (2, "")
+    assert "error[E008]" in ran.err and "HF_HUB_OFFLINE" in ran.err
+    first = command("params", "hf:acme/tiny")
+    assert first.code == 0
+    for settings in ({"HF_HUB_OFFLINE": "1"}, {"HF_ENDPOINT": "http://127.0.0.1:9"}):
+        again = command("params", "hf:acme/tiny", **settings)
+        assert (again.code, again.err, again.out) == (0, "", first.out)
+    ran = command("verify", "hf:acme/tiny", HF_HUB_OFFLINE="1")
+    assert (ran.code, ran.out) == (2, "")
+    assert "error[E008]" in ran.err
+
+
+def test_a_token_opens_a_gated_model(command: Run) -> None:
+    ran = command("verify", "hf:acme/gated", HF_TOKEN=TOKEN)
+    assert (ran.code, ran.err) == (0, "")
+
+
+#: Arguments, and parts of the message.
+REFUSED: dict[str, tuple[list[str], list[str]]] = {
+    "unknown": (["summary", "hf:acme/none"], ["E008", "no such model, or it is private", "hf auth login"]),
+    "gated": (["summary", "hf:acme/gated"], ["E008", "is gated", "/acme/gated"]),
+    "forbidden": (["summary", "hf:acme/forbidden"], ["E008", "denied (403)"]),
+    "no revision": (["summary", "hf:acme/tiny@v3"], ["E008", "acme/tiny has no revision 'v3'"]),
+    "no configuration": (["summary", "hf:acme/empty"], ["E008", "acme/empty has no config.json"]),
+    "own code": (["summary", "hf:acme/own-code"], ["E007", "auto_map", "hf:acme/own-code/config.json:"]),
+    "server down": (["summary", "hf:acme/down"], ["E008", "status 503", "try again"]),
+    "too large": (["summary", "hf:acme/tiny", "--max-spec-size", "100"], ["E008", "the limit is 100"]),
+    "pickles": (["verify", "hf:acme/pickled"], ["E008", "no weights in safetensors files"]),
+    "cut off": (["verify", "hf:acme/damaged"], ["E605", "hf:acme/damaged/model.safetensors", "ends too early"]),
+    "no bytes": (["verify", "hf:acme/no-bytes"], ["E605", "ends within the length"]),
+    "long header": (["verify", "hf:acme/endless"], ["E605", "should have 1,099,511,627,776 bytes"]),
+    "shard elsewhere": (["verify", "hf:acme/outside"], ["E605", "should be the name of a file"]),
+    "shard missing": (["verify", "hf:acme/lost"], ["E008", "acme/lost has no model-00007-of-00007.safetensors"]),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_cannot_be_read_is_refused(case: str, command: Run) -> None:
+    arguments, parts = REFUSED[case]
+    ran = command(*arguments)
+    assert (ran.code, ran.out) == (2, "")
+    text = " ".join(ran.err.split())
+    assert all(part in text for part in parts), ran.err
+    assert "Traceback" not in ran.err
+
+
+def test_a_refused_connection(command: Run) -> None:
+    ran = command("summary", "hf:acme/tiny", HF_ENDPOINT="http://127.0.0.1:9")
+    assert (ran.code, ran.out) == (2, "")
+    assert "error[E008]" in ran.err and "cannot be reached" in ran.err and "hint" in ran.err
+
+
+def test_a_server_without_ranges(command: Run, hub: Hub) -> None:
+    hub.ranges = False
+    try:
+        ran = command("verify", "hf:acme/tiny")
+    finally:
+        hub.ranges = True
+    assert (ran.code, ran.out) == (2, "")
+    assert "gives no parts of model.safetensors" in ran.err
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("hf:", "hf:/", "hf:a/b/c", "hf:a//b", "hf:../b", "hf:a/..", "hf:-a/b", "hf:a/b c", "hf:a--b/c", "hf:a/b.git"),
+        *("hf:a/b@", "hf:a/b@../c", "hf:a/b@x y", "hf:a/b@-x", "hf:a/b\n", f"hf:{'a' * 100}", f"hf:a/b@{'c' * 300}"),
+        *("hf://a/b", "hf:@main", "hf:a/b@é", "hf:a/\x00"),
+    ],
+)
+def test_malformed_names(name: str, netcalc: Run) -> None:
+    ran = netcalc("summary", name)
+    assert (ran.code, ran.out) == (2, "")
+    assert "error[E008]" in ran.err
+    assert "names no model on the Hub" in " ".join(ran.err.split())
+    assert "hf:org/name" in ran.err
+
+
+def test_without_the_library_the_extra_is_named(netcalc: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "huggingface_hub", None)
+    ran = netcalc("summary", "hf:acme/tiny")
+    assert (ran.code, ran.out) == (2, "")
+    assert "error[E008]" in ran.err
+    assert "pip install 'netcalc[hub]'" in ran.err
+
+
+def test_the_prefix_is_never_implied(netcalc: Run) -> None:
+    ran = netcalc("summary", "acme/tiny")
+    assert "error[E004]" in ran.err

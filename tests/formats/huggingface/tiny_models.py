@@ -38,6 +38,16 @@ SIDES = {
     for name, size in (("layers", 2), ("attention_heads", 2), ("ffn_dim", 20))
 }
 BART = WORDS | SIDES | PLACES | {"d_model": 16, "decoder_start_token_id": 2, "forced_eos_token_id": None}
+LED = (
+    WORDS
+    | SIDES
+    | {
+        "d_model": 16,
+        "attention_window": 4,
+        "max_encoder_position_embeddings": 24,
+        "max_decoder_position_embeddings": 12,
+    }
+)
 T5: Fields = WORDS | {"d_model": 16, "d_kv": 4, "d_ff": 20, "num_layers": 2, "num_heads": 4}
 SPARSE: Fields = {"num_experts": 2, "num_sparse_encoder_layers": 1, "num_sparse_decoder_layers": 1}
 SOUND: Fields = {"d_model": 16, "num_mel_bins": 6, "max_source_positions": 8, "max_target_positions": 12}
@@ -51,6 +61,14 @@ SWIN: Fields = {
     "window_size": 4,
 }
 RESNET: Fields = {"embedding_size": 6, "hidden_sizes": [8, 16], "depths": [2, 1]}
+
+LLAMA4: Fields = {
+    "head_dim": 4,
+    "intermediate_size_mlp": 12,
+    "num_local_experts": 4,
+    "interleave_moe_layer_step": 2,
+    "attention_chunk_size": 4,
+}
 
 #: Fields of a small configuration by model type.
 TINY: dict[str, Fields] = {
@@ -84,9 +102,13 @@ TINY: dict[str, Fields] = {
     "gpt_neox": WORDS | WIDTH | PLACES,
     "gptj": WORDS | {"n_embd": 16, "n_layer": 2, "n_head": 4, "n_positions": 24, "rotary_dim": 2},
     "granite": DECODER,
+    "led": LED,
     "llama": DECODER,
+    "llama4_text": DECODER | LLAMA4,
     "longformer": ENCODER | {"attention_window": 4},
     "mamba": WORDS | {"hidden_size": 12, "num_hidden_layers": 2, "state_size": 4},
+    "mamba2": WORDS
+    | {"hidden_size": 12, "num_hidden_layers": 2, "state_size": 4, "num_heads": 6, "head_dim": 4, "n_groups": 2},
     "marian": BART,
     "m2m_100": BART,
     "mbart": BART,

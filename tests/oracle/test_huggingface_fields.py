@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import netcalc
-from netcalc.formats.huggingface import load_config
+from netcalc.formats import load_model
 from netcalc.formats.huggingface.tables import Table, table_of
 from netcalc.spec.cursor import Cursor
 from netcalc.spec.settings import resolve_settings
@@ -26,7 +26,7 @@ def vars_of(folder: Path, config: dict[str, Any]) -> dict[str, Any]:
 
     A field that is null or "auto" by default is left out: classes fill in a value, as the expressions of the table do.
     """
-    loaded = load_config(write_config(folder, config))
+    loaded = load_model(write_config(folder, config))
     table = table_of(Cursor(config, (), {}))
     declared = {
         field: place.data["default"] if isinstance(place.data, dict) else place.data
@@ -58,4 +58,4 @@ def test_a_field_without_a_default_elsewhere_is_read(table: Table, tmp_path: Pat
     architecture = next(iter(table.part("models")))
     config = {"model_type": table.model_type, "architectures": [architecture], "added_by_nobody": 1}
     with pytest.raises(netcalc.NetcalcError, match="added_by_nobody"):
-        load_config(write_config(tmp_path, config))
+        load_model(write_config(tmp_path, config))

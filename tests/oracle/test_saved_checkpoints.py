@@ -52,7 +52,7 @@ def test_saved_by_transformers(spec: str, tmp_path: Path) -> None:
     """A folder with a file, one with shards and an index, and the names that the tensors have in memory."""
     case = TRANSFORMERS_MODELS[spec]
     model, program = transformers_model(case), built(spec, **case.settings)
-    inputs = drawn_inputs(program)
+    inputs = drawn_inputs(program) | {name: np.array(value) for name, value in case.values.items()}
     expected = reference_outputs(model, inputs, **case.arguments)
     model.save_pretrained(tmp_path / "file")
     model.save_pretrained(tmp_path / "shards", max_shard_size="20KB")

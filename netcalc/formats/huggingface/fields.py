@@ -54,6 +54,8 @@ class Fields:
         self._read_labels(config, fields, prefix)
         self._check_lists(fields, prefix)
         for key, kinds in nested.items():
+            if config.data.get(key) is None:
+                self.given |= {f"{prefix}{key}_{name}": given for name, given in table.defaults_of(key).items()}
             self._read_nested(config, key, kinds, prefix)
             if (other := table.overriding.get(key)) and config.data.get(other) is not None:
                 for name in [name for name in self.given if name.startswith(f"{prefix}{key}_")]:

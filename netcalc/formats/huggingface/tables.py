@@ -7,7 +7,8 @@ A table ``specs/<family>/huggingface/<model_type>.yaml`` has these keys::
     fields: {FIELD: default}                    # of the class; or {type, default, min, max, choices, also, names,
                                                 # length: the field that gives the number of items of a list}
     nested: {FIELD: MODEL_TYPE}                 # a configuration within; or a list of types, the default first;
-                                                # or {type, over: a field that takes precedence}
+                                                # or {type, over: a field that takes precedence,
+                                                # defaults: fields of a configuration that is left out}
     vars: {VAR: "${an expression of fields}"}   # every var of the spec that is not a field of the same name
     dims: {DIM: "${an expression of fields}"}
     require: [{that: condition, message: text}] # what the spec cannot express is refused
@@ -60,7 +61,16 @@ class Table(NamedTuple):
     @property
     def overriding(self) -> dict[str, str]:
         """The other field that takes precedence over a configuration within."""
-        return {field: value["over"] for field, value in self.part("nested").items() if isinstance(value, dict)}
+        nested = self.part("nested").items()
+        return {field: value["over"] for field, value in nested if isinstance(value, dict) and "over" in value}
+
+    def defaults_of(self, field: str) -> dict[str, tuple[Any, Cursor]]:
+        """Return the fields of a configuration within that is left out, if they are not the defaults of its class."""
+        value = self.part("nested")[field]
+        if not isinstance(value, dict) or "defaults" not in value:
+            return {}
+        place = self.cursor["nested"][field]["defaults"]
+        return {name: (given, place[name]) for name, given in value["defaults"].items()}
 
     def declarations(self, chosen: Mapping[str, str] = MappingProxyType({})) -> dict[str, Cursor]:
         """Return the declarations of all fields, those of configurations within included.

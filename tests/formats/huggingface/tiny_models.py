@@ -32,6 +32,10 @@ LATENT: Fields = ROUTED | {
     "qk_rope_head_dim": 4,
     "v_head_dim": 3,
 }
+IMAGES: Fields = {
+    "vision_config": WIDTH | {"model_type": "clip_vision_model", "image_size": 12, "patch_size": 6},
+    "image_token_index": 9,
+}
 SIDES = {
     f"{side}_{name}": size
     for side in ("encoder", "decoder")
@@ -105,6 +109,7 @@ TINY: dict[str, Fields] = {
     "led": LED,
     "llama": DECODER,
     "llama4_text": DECODER | LLAMA4,
+    "llava": IMAGES | {"text_config": DECODER | {"model_type": "llama"}},
     "longformer": ENCODER | {"attention_window": 4},
     "mamba": WORDS | {"hidden_size": 12, "num_hidden_layers": 2, "state_size": 4},
     "mamba2": WORDS

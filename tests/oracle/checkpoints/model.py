@@ -13,8 +13,8 @@ __all__ = ["Model", "models"]
 class Model:
     """A class of transformers, its configuration, and the spec of the same network.
 
-    ``arguments`` are given to the model in addition to the inputs of the spec.  ``untied`` is a layer whose weight the
-    class ties, and which has its own in released files.
+    ``arguments`` are given to the model in addition to the inputs of the spec, of which ``values`` are not drawn.
+    ``untied`` is a layer whose weight the class ties, and which has its own in released files.
     """
 
     spec: str
@@ -23,6 +23,7 @@ class Model:
     settings: dict[str, Any]
     arguments: dict[str, Any] = field(default_factory=dict)
     untied: str = ""
+    values: dict[str, Any] = field(default_factory=dict)
 
 
 def models(

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from tests.oracle.checkpoints.decoders import decoders
 from tests.oracle.checkpoints.encoders import encoder_decoders, encoders, image_models
+from tests.oracle.checkpoints.multimodal import multimodal
 
 __all__ = ["TRANSFORMERS_MODELS"]
 
 TRANSFORMERS_MODELS = {
-    model.spec: model for group in (decoders, encoders, encoder_decoders, image_models) for model in group()
+    model.spec: model for group in (decoders, encoders, encoder_decoders, image_models, multimodal) for model in group()
 }

@@ -1,0 +1,38 @@
+"""Decoders of transformers that take images, small."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from tests.oracle.checkpoints.model import Model
+
+__all__ = ["multimodal"]
+
+TEXT = {"vocab_size": 50, "hidden_size": 32, "num_attention_heads": 4, "num_hidden_layers": 2, "intermediate_size": 24}
+VISION = {"hidden_size": 24, "num_attention_heads": 4, "num_hidden_layers": 2, "intermediate_size": 20}
+VISION |= {"image_size": 12, "patch_size": 6}
+SIZES: dict[str, Any] = {"batch": 2, "length": 11, "vocab": 50, "d_model": 32, "heads": 4, "layers": 2, "d_ff": 24}
+SIZES |= {"images": 2, "height": 12, "width": 12, "patch": 6, "vision_d_model": 24, "vision_heads": 4}
+SIZES |= {"vision_layers": 2, "vision_d_ff": 20, "image_token": 9}
+#: One image in the first text, and one in the second.
+IDS = [[8, 9, 9, 9, 9, 20, 21, 22, 23, 24, 25], [8, 30, 31, 9, 9, 9, 9, 32, 33, 34, 35]]
+
+
+def multimodal() -> Iterator[Model]:
+    llama = {
+        "model_type": "llama",
+        "rms_norm_eps": 1e-5,
+        "rope_parameters": {"rope_type": "default", "rope_theta": 1e4},
+    }
+    yield Model(
+        "llava-1.5-7b",
+        "LlavaForConditionalGeneration",
+        {
+            "text_config": TEXT | llama,
+            "vision_config": VISION | {"model_type": "clip_vision_model"},
+            "image_token_index": 9,
+        },
+        SIZES,
+        values={"input_ids": IDS},
+    )

@@ -1,0 +1,119 @@
+"""Decoders that take images: figures of random configurations and outputs of saved models are those of transformers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import netcalc
+from tests.oracle.harness import draws
+from tests.oracle.huggingface import assert_agrees
+from tests.oracle.test_huggingface_moe import ACTIVATIONS, Fields, common
+
+torch = pytest.importorskip("torch")
+transformers = pytest.importorskip("transformers")
+
+from tests.oracle.checkpoints.harness import assert_close, randomise  # noqa: E402
+
+#: The token that stands for a feature of an image.
+IMAGE = 7
+
+
+@st.composite
+def clip(draw: st.DrawFn) -> Fields:
+    """Return fields of an image encoder of CLIP or SigLIP."""
+    heads = draw(st.integers(1, 3))
+    fields = {
+        "model_type": draw(st.sampled_from(["clip_vision_model", "siglip_vision_model"])),
+        "hidden_size": heads * 2 * draw(st.integers(1, 4)),
+        "num_attention_heads": heads,
+        "num_hidden_layers": draw(st.integers(1, 4)),
+        "intermediate_size": draw(st.integers(1, 20)),
+        "image_size": 12,
+        "patch_size": draw(st.sampled_from([4, 5, 6])),
+        "hidden_act": draw(st.sampled_from(ACTIVATIONS)),
+    }
+    return fields | ({"vision_use_head": draw(st.booleans())} if fields["model_type"][0] == "s" else {})
+
+
+@st.composite
+def llava(draw: st.DrawFn) -> tuple[Fields, int]:
+    """Return fields of LLaVA, and the number of features of an image."""
+    kind = draw(st.sampled_from(["llama", "mistral", "qwen2"]))
+    text = common(draw) | {"model_type": kind}
+    if kind == "llama":
+        text |= {"attention_bias": draw(st.booleans()), "mlp_bias": draw(st.booleans())}
+    if kind == "mistral":
+        text |= {"sliding_window": draw(st.none() | st.integers(1, 9))}
+    vision = draw(clip())
+    strategy, layers = draw(st.sampled_from(["default", "full"])), vision["num_hidden_layers"]
+    fields = {
+        "text_config": text,
+        "vision_config": vision,
+        "image_token_index": IMAGE,
+        "projector_hidden_act": draw(st.sampled_from(ACTIVATIONS)),
+        "multimodal_projector_bias": draw(st.booleans()),
+        "vision_feature_select_strategy": strategy,
+        "vision_feature_layer": draw(st.integers(-layers - 1, layers).filter(bool)),
+    }
+    features = (12 // vision["patch_size"]) ** 2
+    return fields, features + (vision["model_type"][0] == "c") - (strategy == "default")
+
+
+def texts(batch: int, length: int, features: int) -> Any:
+    """Return token ids with the features of one image for each text, at its start."""
+    ids = torch.zeros((batch, length + features), dtype=torch.int64)
+    ids[:, :features] = IMAGE
+    return ids
+
+
+@pytest.mark.parametrize("architecture", ["LlavaForConditionalGeneration", "LlavaModel"])
+@draws
+@given(llava(), st.integers(1, 2), st.integers(0, 4))
+def test_llava(architecture: str, drawn: tuple[Fields, int], batch: int, length: int) -> None:
+    fields, features = drawn
+    inputs = {"input_ids": texts(batch, length, features), "pixel_values": torch.zeros(batch, 3, 12, 12)}
+    dims = {"batch": batch, "images": batch, "length": length + features}
+    assert_agrees(architecture, fields, inputs, dims, "cpu")
+
+
+TEXT = {"vocab_size": 50, "hidden_size": 24, "num_attention_heads": 4, "num_hidden_layers": 2, "pad_token_id": 0}
+TEXT |= {"intermediate_size": 20, "num_key_value_heads": 2}
+VISION = {"hidden_size": 12, "intermediate_size": 20, "num_hidden_layers": 2, "num_attention_heads": 2}
+VISION |= {"image_size": 12, "patch_size": 6}
+CLIP, SIGLIP = VISION | {"model_type": "clip_vision_model"}, VISION | {"model_type": "siglip_vision_model"}
+LLAVA: Fields = {"image_token_index": IMAGE, "vision_feature_select_strategy": "full"}
+CASES: list[tuple[str, Fields, int]] = [
+    (
+        "LlavaForConditionalGeneration",
+        LLAVA | {"text_config": TEXT | {"model_type": "qwen2"}, "vision_config": SIGLIP, "vision_feature_layer": -1},
+        4,
+    ),
+    (
+        "LlavaModel",
+        LLAVA | {"text_config": TEXT | {"model_type": "mistral", "sliding_window": 3}, "vision_config": CLIP},
+        5,
+    ),
+]
+
+
+@pytest.mark.parametrize(("architecture", "fields", "features"), CASES, ids=[name for name, *_ in CASES])
+def test_outputs_are_those_of_transformers(architecture: str, fields: Fields, features: int, tmp_path: Path) -> None:
+    """The features of the second image stand in two places of the second text."""
+    model_class = getattr(transformers, architecture)
+    model = randomise(model_class(model_class.config_class(**fields)))
+    model.save_pretrained(tmp_path)
+    rng = np.random.default_rng(1)
+    ids = rng.integers(8, 50, (2, 12))
+    ids[0, 3 : 3 + features] = ids[1, 6 : 5 + features] = ids[1, 1] = IMAGE
+    images = rng.normal(size=(2, 3, 12, 12)).astype(np.float32)
+    with torch.no_grad():
+        expected = model(input_ids=torch.from_numpy(ids), pixel_values=torch.from_numpy(images))
+    network = netcalc.load(tmp_path, set={"batch": 2, "images": 2, "length": 12})
+    for name, array in network.run({"input_ids": ids, "pixel_values": images}, weights=tmp_path).outputs.items():
+        assert_close(array, expected[name].numpy(), name)

@@ -136,7 +136,9 @@ MAX_PATTERN_WORK = Limit(
 MAX_STORED_TENSORS = Limit(300_000, "tensors in a file or checkpoint", "E605")
 MAX_TENSOR_FILES = Limit(10_000, "files of a checkpoint", "E605")
 MAX_TENSOR_HEADER = Limit(48 << 20, "bytes of the header of a `.safetensors` file, or of an index of shards", "E605")
-MAX_STORED_VALUES = Limit(2_500_000, "values in the header of a `.safetensors` file, or in an index of shards", "E605")
+MAX_STORED_VALUES = Limit(
+    2_500_000, "values in the header of a `.safetensors` or `.gguf` file, or in an index of shards", "E605"
+)
 MAX_STORED_AXES = Limit(64, "axes of a tensor in a file", "E605")
 MAX_NPY_HEADER = Limit(10_000, "bytes of the header of an array in a `.npy` or `.npz` file", "E605")
 MAX_ARCHIVE_DIRECTORY = Limit(16 << 20, "bytes of the directory of a `.npz` file", "E605")

@@ -31,11 +31,11 @@ def load(
     dtype: str | None = None,
     max_spec_size: int = MAX_SPEC_SIZE,
 ) -> Network:
-    """Load a network from a spec file, a shipped spec, standard input (``-``), or a Hugging Face model.
+    """Load a network from a spec file, a shipped spec, standard input (``-``), or a foreign format.
 
     Args:
-        spec: ``"resnet34"``, ``"my/net.yaml"`` or ``"-"``; or a ``config.json`` of Hugging Face, its folder, or
-            ``"hf:org/name"`` for a model on the Hub, of which the configuration is downloaded.
+        spec: ``"resnet34"``, ``"my/net.yaml"`` or ``"-"``; or a ``config.json`` of Hugging Face, its folder, a
+            ``.gguf`` file, or ``"hf:org/name"`` for a model on the Hub, of which the configuration is downloaded.
         set: values of dims and vars by name, which replace the spec's own, and of fields of a configuration; NumPy
             scalars count as numbers.
         symbolic: dims that are kept as symbols, so that shapes and counts are formulas.
@@ -104,10 +104,10 @@ def load_data(
 
 @checked
 def import_spec(model: str | Path, *, set: Mapping[str, Any] | None = None, max_spec_size: int = MAX_SPEC_SIZE) -> str:
-    """Return the YAML text of the spec that is equivalent to a Hugging Face model.
+    """Return the YAML text of the spec that is equivalent to a model in a foreign format.
 
     Args:
-        model: a ``config.json``, the folder that has it, or ``"hf:org/name"``.
+        model: a ``config.json``, the folder that has it, a ``.gguf`` file, or ``"hf:org/name"``.
         set: values of fields, dims and vars by name, in place of those of the configuration.
         max_spec_size: as for :func:`load`.
 

@@ -14,6 +14,7 @@ from netcalc.analysis.walk import instances
 from netcalc.api_arguments import checked, plain
 from netcalc.diagnostics import Diagnostic
 from netcalc.dims import Dim
+from netcalc.formats import opened_weights
 from netcalc.ir import Program, Value
 from netcalc.render.numbers import exact
 
@@ -175,8 +176,8 @@ class Network:
 
         Args:
             inputs: arrays by name; other inputs are drawn at random, or take their default.
-            weights: a ``.safetensors`` or ``.npz`` file, a folder or ``.index.json`` of shards, a list of these, or
-                arrays by name; None to initialise parameters by ``init``.
+            weights: a ``.safetensors``, ``.npz`` or ``.gguf`` file, a folder or ``.index.json`` of shards, a list of
+                these, or arrays by name; None to initialise parameters by ``init``.
             init: one initialiser or several, such as ``"*.bias=zeros"``; as ``--init`` of the command line.
             seed: seed of all random numbers.
             trace: patterns of paths; statistics of the outputs of these layers are recorded.
@@ -199,7 +200,7 @@ class Network:
         return forward(
             self.program,
             inputs,
-            weights=weights,
+            weights=opened_weights(weights),
             init=init,
             seed=seed,
             trace=trace,
@@ -239,7 +240,7 @@ class Network:
 
         return Compiled(
             self.program,
-            weights,
+            opened_weights(weights),
             init=init,
             seed=seed,
             threads=threads,
@@ -270,7 +271,7 @@ class Network:
         return verify(
             self.program,
             seed=seed,
-            weights=weights,
+            weights=opened_weights(weights),
             progress=progress,
             cast=cast,
             receptive_field=receptive_field,

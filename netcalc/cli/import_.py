@@ -1,7 +1,7 @@
 """The spec extends a shipped one, whose vars it sets; it gives the same figures as the source, which every command
 takes as it is too: `netcalc summary FOLDER`. Without SOURCE the known model types are listed.
 
-SOURCE is a config.json, the folder that has it, or the name of a model on the Hub, hf:org/name or
+SOURCE is a config.json, the folder that has it, a .gguf file, or the name of a model on the Hub, hf:org/name or
 hf:org/name@revision, of which only the configuration is downloaded.
 
 A field, a value or an architecture that netcalc does not know is an error, so that no figure is a guess. --set takes
@@ -21,7 +21,7 @@ from netcalc.limits import MAX_SPEC_SIZE
 
 def command(
     source: Annotated[
-        str | None, typer.Argument(metavar="SOURCE", help="A config.json, the folder that has it, or hf:org/name.")
+        str | None, typer.Argument(metavar="SOURCE", help="A config.json, its folder, a .gguf file, or hf:org/name.")
     ] = None,
     set_: options.Set = None,
     format_: options.FormatChoice = options.Format.TABLE,

@@ -199,13 +199,13 @@ def read_weights(weights: list[str] | None, model: str, *, own: bool = False) ->
     """Return the paths of ``--weights``, in which ``.`` stands for the weights of the model itself, if it has any.
 
     With ``own`` the weights of the model are also those that are used without the option.  The name of a model on the
-    Hub stands for its weights.
+    Hub, and a ``.gguf`` file, stand for their weights.
     """
-    from netcalc.formats import HUB_PREFIX, own_weights
+    from netcalc.formats import HUB_PREFIX, is_gguf, own_weights
 
     found: list[str | Tensors] = []
     for path in weights or (["."] if own else []):
-        of = model if path == "." else path if path.startswith(HUB_PREFIX) else None
+        of = model if path == "." else path if path.startswith(HUB_PREFIX) or is_gguf(path) else None
         theirs = own_weights(of) if of is not None else None
         if theirs is not None:
             found.append(str(theirs) if isinstance(theirs, Path) else theirs)

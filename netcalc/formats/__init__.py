@@ -1,4 +1,4 @@
-"""Models in foreign formats, which are read as spec documents: configurations of Hugging Face."""
+"""Models in foreign formats, which are read as spec documents: configurations of Hugging Face, and GGUF."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ from netcalc.spec.library import Loaded, load_document
 from netcalc.spec.spec_files import looks_like_spec, read_spec, unreadable
 
 if TYPE_CHECKING:
+    from netcalc.numerics.checkpoint_files import Weights
     from netcalc.numerics.tensor_files import Tensors
 
-__all__ = ["HUB_PREFIX", "import_model", "load_model", "own_weights"]
+__all__ = ["HUB_PREFIX", "import_model", "is_gguf", "load_model", "opened_weights", "own_weights"]
 
 _INDEX = ".safetensors.index.json"
 
@@ -27,13 +28,17 @@ def load_model(model: str | Path, max_size: int = MAX_SPEC_SIZE) -> Loaded:
     """Load a spec, or a model in a foreign format, which becomes a spec that extends a shipped one.
 
     Args:
-        model: a spec (a path, a name or ``-``); the configuration of a Hugging Face model, or its folder; or the name
-            of a model on the Hub, ``hf:org/name[@revision]``.
+        model: a spec (a path, a name or ``-``); the configuration of a Hugging Face model, or its folder; a ``.gguf``
+            file; or the name of a model on the Hub, ``hf:org/name[@revision]``.
         max_size: largest size in bytes of each file that is read.
 
     Raises:
         NetcalcError: with every error found; E007 if the model cannot be imported, E008 if the Hub cannot be read.
     """
+    if is_gguf(model):
+        from netcalc.formats.gguf import load_gguf
+
+        return load_gguf(Path(model), max_size)
     source = find_source(str(model), max_size)
     if source is None or _is_spec(source, max_size):
         return load_document(model, max_size)
@@ -53,23 +58,55 @@ def import_model(model: str | Path, settings: Mapping[str, Any], max_size: int =
     Raises:
         NetcalcError: as :func:`load_model`; E502 for a spec.
     """
+    from netcalc.formats.spec_text import spec_text
+
+    if is_gguf(model):
+        from netcalc.formats.gguf import import_gguf
+
+        return spec_text(import_gguf(Path(model), settings, max_size))
     source = find_source(str(model), max_size)
     if source is None or _is_spec(source, max_size):
-        hint = "import takes the config.json of a Hugging Face model, its folder, or hf:org/name"
+        hint = "import takes the config.json of a Hugging Face model, its folder, a .gguf file, or hf:org/name"
         raise NetcalcError(Diagnostic("E502", f"{model} is no model in a foreign format", hint=hint))
     from netcalc.formats.huggingface import import_config
-    from netcalc.formats.spec_text import spec_text
 
     return spec_text(import_config(source, settings, max_size))
 
 
+def is_gguf(model: str | Path) -> bool:
+    """Return True for the name of a file in GGUF."""
+    return str(model).lower().endswith(".gguf")
+
+
+def opened_weights(weights: Weights | None) -> Weights | None:
+    """Return weights, with the tensors of a ``.gguf`` file in place of its path.
+
+    Raises:
+        NetcalcError: E605 if the file cannot be read; E007 if its model is not known.
+    """
+    if isinstance(weights, (str, Path)):
+        return own_weights(weights) if is_gguf(weights) else weights
+    if isinstance(weights, (list, tuple)):
+        return [
+            own_weights(given) or given if isinstance(given, (str, Path)) and is_gguf(given) else given
+            for given in weights
+        ]
+    return weights
+
+
 def own_weights(model: str | Path) -> Path | Tensors | None:
-    """Return a model's own weights in safetensors files: its folder, or those on the Hub; None if there are none.
+    """Return a model's own weights: its folder of safetensors files, those on the Hub, or those of a ``.gguf`` file.
+
+    Returns None if there are none.
 
     Raises:
         NetcalcError: E004 if the folder cannot be listed; E008 for a model on the Hub that has none, and if it cannot
-            be read; E605 for damaged files there.
+            be read; E605 for damaged files.
     """
+    if is_gguf(model):
+        from netcalc.formats.gguf import gguf_weights
+
+        return gguf_weights(Path(model))
     source = find_source(str(model))
     if source is None or not source.is_of_folder:
         return None

@@ -68,9 +68,13 @@ class Document:
         """Copy the entries of a key from the table, or from an entry in it that comes last."""
         if key not in source.data:
             return
-        value = source.data[key]
-        merged = key in ("dims", "vars", "checkpoint")
-        self.data[key] = {**self.data.get(key, {}), **value} if merged else value
+        value, before = source.data[key], self.data.get(key)
+        if key == "require" and before:
+            self.data[key] = [*before, *value]
+            for index in range(len(value)):
+                self.spans |= _moved(source[key][index], (key, len(before) + index))
+            return
+        self.data[key] = {**before, **value} if before and key in ("dims", "vars", "checkpoint") else value
         self.spans |= _moved(source[key], (key,))
 
     def set(self, key: str, value: Any, place: Cursor) -> None:

@@ -161,7 +161,7 @@ class _Matching:
                 continue
             hint = None
             if header.dtype in FLOATS and parameter.dtype in FLOATS:
-                if self.cast:
+                if self.cast or header.any_float:
                     continue
                 hint = "add --cast" + (f", or --dtype {header.dtype}" if len(self.stored_types) == 1 else "")
             path = None if name == parameter.path else parameter.path

@@ -69,11 +69,15 @@ class DamagedError(Exception):
 
 
 class Header(NamedTuple):
-    """Shape and element type of a tensor in a file; ``size`` are its bytes where these do not follow from them."""
+    """Shape and element type of a tensor in a file; ``size`` are its bytes where these do not follow from them.
+
+    With ``any_float`` the tensor is converted to whatever floating-point type the spec has.
+    """
 
     shape: tuple[int, ...]
     dtype: str
     size: int | None = None
+    any_float: bool = False
 
     def __str__(self) -> str:
         return f"{'×'.join(map(str, self.shape)) or 'scalar'} {self.dtype}"

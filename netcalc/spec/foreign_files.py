@@ -33,7 +33,7 @@ _BY_SUFFIX = {
     ".npz": _Kind("a NumPy archive of arrays", _WEIGHTS),
     ".npy": _Kind("a NumPy array", _WEIGHTS),
     ".onnx": _Kind("an ONNX model", _UNREAD),
-    ".gguf": _Kind("a GGUF model", _UNREAD),
+    ".gguf": _Kind("a GGUF model", "give it by a name that ends in .gguf, as a model of its own"),
     ".pt2": _Kind("an exported PyTorch program", _UNREAD),
     ".h5": _Kind("an HDF5 file", _UNREAD),
     ".keras": _Kind("a Keras model", _UNREAD),

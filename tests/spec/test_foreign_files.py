@@ -36,7 +36,7 @@ WRITERS: dict[str, tuple[Callable[[Path], object], str]] = {
     "weights": (write_safetensors, "safetensors"),
     "net.onnx": (write_onnx, "ONNX"),
     "net": (write_onnx, "ONNX"),
-    "model.gguf": (lambda path: path.write_bytes(b"GGUF\x03\x00\x00\x00"), "GGUF"),
+    "model": (lambda path: path.write_bytes(b"GGUF\x03\x00\x00\x00"), "GGUF"),
     "pytorch_model.bin": (write_torch_archive, "pickle"),
     "archive": (write_torch_archive, "pickle"),
     "old": (lambda path: path.write_bytes(pickle.dumps({}, protocol=2)), "pickle"),

@@ -1,0 +1,56 @@
+"""Scaling of rotary angles in the metadata of GGUF, as specs have it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from netcalc.diagnostics import written
+
+__all__ = ["PREFIX", "rope_scaling"]
+
+#: The keys that say how angles are scaled.
+PREFIX = "rope.scaling"
+_NAMES = {
+    "factor": "factor",
+    "original_context_length": "original_max_position_embeddings",
+    "attn_factor": "attention_factor",
+    "yarn_attn_factor": "attention_factor",
+    "yarn_beta_fast": "beta_fast",
+    "yarn_beta_slow": "beta_slow",
+}
+_OF_KIND = {
+    "linear": {"factor"},
+    "yarn": {"factor", "original_max_position_embeddings", "attention_factor", "beta_fast", "beta_slow"},
+}
+#: Keys without an effect on the angles, and those with values that have none.
+_IDLE = {"finetuned"}
+_NEUTRAL: dict[str, tuple[Any, ...]] = {"yarn_ext_factor": (1.0,), "yarn_log_multiplier": (0.0,), "alpha": (0.0,)}
+
+
+def rope_scaling(given: Mapping[str, Any], context_length: Any) -> dict[str, Any] | None:
+    """Return the scaling that the keys after ``rope.scaling.`` describe, or None.
+
+    The factors of longrope are tensors, and what they are is not looked at.
+
+    Raises:
+        ValueError: with the reason, if it is not known.
+    """
+    kind = given.get("type", "none")
+    if kind in ("none", "longrope"):
+        return None
+    if kind not in _OF_KIND:
+        raise ValueError(f"rope.scaling.type = {written(kind, quoted=True)} is not known")
+    found: dict[str, Any] = {}
+    for key, value in given.items():
+        name = _NAMES.get(key)
+        if key == "type" or key in _IDLE or value in _NEUTRAL.get(key, ()):
+            continue
+        if name not in _OF_KIND[kind]:
+            if name is not None:
+                continue  # of another kind: the reader does not look at it
+            raise ValueError(f"rope.scaling.{key} = {written(value)} is not known")
+        found[name] = value
+    if kind == "yarn":
+        found.setdefault("original_max_position_embeddings", context_length)
+    return {"rope_type": kind, "factor": 1.0, **found}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["READ", "REFUSED", "WITHOUT_EFFECT"]
+__all__ = ["HINTS", "READ", "REFUSED", "WITHOUT_EFFECT"]
 
 #: Fields that are read in every configuration.
 READ = frozenset(
@@ -19,6 +19,11 @@ REFUSED = {
     "is_encoder_decoder": (None, False),
     "pruned_heads": (None, {}),
     "tie_encoder_decoder": (None, False),
+}
+
+#: Hints at what to do about a field that is refused.
+HINTS = {
+    "auto_map": "the model has code of its own; without the field it is read as the class of transformers computes it"
 }
 
 _BOOKKEEPING = """

@@ -7,7 +7,7 @@ from typing import Any
 
 from netcalc.diagnostics import Diagnostic, did_you_mean, written
 from netcalc.formats.huggingface.activations import activations_of
-from netcalc.formats.huggingface.common_fields import READ, REFUSED, WITHOUT_EFFECT
+from netcalc.formats.huggingface.common_fields import HINTS, READ, REFUSED, WITHOUT_EFFECT
 from netcalc.formats.huggingface.rope import SOURCES, rope_fields
 from netcalc.formats.huggingface.tables import Table
 from netcalc.spec.cursor import Cursor
@@ -43,7 +43,8 @@ class Fields:
                 self.given[name] = (self._converted(field, place, fields[field]), place)
             elif key in REFUSED and key not in harmless:
                 if place.data not in REFUSED[key]:
-                    self.problem(f"{within}{key} = {written(place.data, quoted=True)} is not known", place)
+                    message = f"{within}{key} = {written(place.data, quoted=True)} is not known"
+                    self.problem(message, place, HINTS.get(key))
             elif key not in {*harmless, *nested} and not (key in SOURCES and "rope_theta" in fields):
                 known = [*fields, *also]
                 message = f"the field {within + key!r} of {table.model_type} is not known; it is {written(place.data)}"

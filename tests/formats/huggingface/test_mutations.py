@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from netcalc.diagnostics import NetcalcError
-from netcalc.formats.huggingface import load_config
+from netcalc.formats import load_model
 from netcalc.formats.huggingface.tables import read_table
 from netcalc.spec.settings import resolve_settings
 from tests.formats.huggingface.harness import config_of, write_config
@@ -28,7 +28,7 @@ OTHERS: dict[type, list[Any]] = {
 
 def read(folder: Path, config: dict[str, Any]) -> None:
     """Read a configuration and evaluate the dims and vars of its spec."""
-    resolve_settings(load_config(write_config(folder, config)), {}, ())
+    resolve_settings(load_model(write_config(folder, config)), {}, ())
 
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])

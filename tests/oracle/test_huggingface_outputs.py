@@ -27,6 +27,9 @@ QWEN3_MOE = {"num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size"
 GLM4_MOE = {"n_routed_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 12, "routed_scaling_factor": 1.5}
 MAMBA2 = {"vocab_size": 50, "hidden_size": 12, "num_hidden_layers": 2, "num_heads": 6, "head_dim": 4, "n_groups": 1}
 MAMBA2 |= {"state_size": 5, "chunk_size": 4, "layer_norm_epsilon": 1e-5}
+HYBRID = GROUPED | {"num_hidden_layers": 4, "mamba_d_state": 5}
+JAMBA = HYBRID | {"attn_layer_period": 3, "attn_layer_offset": 1, "num_experts": 4, "tie_word_embeddings": True}
+BAMBA = HYBRID | {"attn_layer_indices": [2], "mamba_n_heads": 6, "mamba_chunk_size": 4}
 EVERY = ("Model", "ForCausalLM", "ForSequenceClassification", "ForTokenClassification")
 
 CASES: list[tuple[str, dict[str, Any]]] = [
@@ -49,6 +52,10 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ("MambaModel", {"vocab_size": 50, "hidden_size": 12, "num_hidden_layers": 2}),
     ("Mamba2Model", MAMBA2 | {"n_groups": 2, "time_step_limit": (0.01, 0.5)}),
     ("Mamba2ForCausalLM", MAMBA2),
+    ("JambaForCausalLM", JAMBA | {"mamba_dt_rank": 4}),
+    ("JambaForSequenceClassification", JAMBA | LABELS | {"hidden_act": "gelu"}),
+    ("BambaForCausalLM", BAMBA),
+    ("BambaModel", BAMBA | {"mamba_n_groups": 3, "attention_bias": True, "mlp_bias": True}),
     ("StableLmModel", GROUPED | {"use_parallel_residual": True, "use_qkv_bias": True, "partial_rotary_factor": 0.7}),
     ("PhiModel", GROUPED | {"qk_layernorm": True, "partial_rotary_factor": 0.7}),
     ("Starcoder2ForTokenClassification", GROUPED),

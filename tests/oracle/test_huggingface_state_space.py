@@ -9,7 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.oracle.harness import draws
-from tests.oracle.huggingface import assert_agrees, ids
+from tests.oracle.huggingface import assert_agrees
+
+torch = pytest.importorskip("torch")
 
 Fields = dict[str, Any]
 ACTIVATIONS = ["silu", "gelu", "gelu_pytorch_tanh", "relu"]
@@ -40,9 +42,61 @@ def mamba2(draw: st.DrawFn) -> Fields:
     }
 
 
+def hybrid(draw: st.DrawFn) -> Fields:
+    """Return the fields that hybrids with attention have."""
+    kv_heads, groups = draw(st.integers(1, 3)), draw(st.integers(1, 3))
+    heads = kv_heads * groups
+    return {
+        "vocab_size": draw(st.integers(8, 40)),
+        "hidden_size": heads * 4 * draw(st.integers(1, 3)),
+        "intermediate_size": draw(st.integers(1, 20)),
+        "num_hidden_layers": draw(st.integers(1, 6)),
+        "num_attention_heads": heads,
+        "num_key_value_heads": kv_heads,
+        "hidden_act": draw(st.sampled_from(ACTIVATIONS)),
+        "mamba_d_state": draw(st.integers(2, 9)),
+        "mamba_d_conv": draw(st.integers(1, 4)),
+        "mamba_expand": draw(st.integers(1, 2)),
+        "mamba_conv_bias": draw(st.booleans()),
+        "mamba_proj_bias": draw(st.booleans()),
+        "tie_word_embeddings": draw(st.booleans()),
+    }
+
+
+@st.composite
+def jamba(draw: st.DrawFn) -> Fields:
+    experts, attention, sparse = (draw(st.integers(1, 4)) for _ in range(3))
+    return hybrid(draw) | {
+        "num_experts": experts,
+        "num_experts_per_tok": draw(st.integers(1, experts)),
+        "attn_layer_period": attention,
+        "attn_layer_offset": draw(st.integers(0, attention - 1)),
+        "expert_layer_period": sparse,
+        "expert_layer_offset": draw(st.integers(0, sparse - 1)),
+        "mamba_dt_rank": draw(st.just("auto") | st.integers(2, 9)),
+    }
+
+
+@st.composite
+def bamba(draw: st.DrawFn) -> Fields:
+    fields = hybrid(draw)
+    heads = draw(st.sampled_from([2, 4]))
+    return fields | {
+        "attn_layer_indices": draw(st.none() | st.lists(st.integers(0, 5), max_size=3)),
+        "mamba_n_heads": heads,
+        "mamba_d_head": draw(st.sampled_from(["auto", fields["mamba_expand"] * fields["hidden_size"] // heads])),
+        "mamba_n_groups": draw(st.integers(1, 2)),
+        "mamba_chunk_size": draw(st.integers(2, 9)),
+        "attention_bias": draw(st.booleans()),
+        "mlp_bias": draw(st.booleans()),
+    }
+
+
 #: Base of the names of architectures, the ends of the names, and fields.
 CASES = [
     ("Mamba2", ["Model", "ForCausalLM"], mamba2()),
+    ("Jamba", ["Model", "ForCausalLM", "ForSequenceClassification"], jamba()),
+    ("Bamba", ["Model", "ForCausalLM"], bamba()),
 ]
 
 
@@ -52,7 +106,8 @@ CASES = [
 def test_figures_of_random_configurations(
     base: str, ends: list[str], strategy: st.SearchStrategy[Fields], data: st.DataObject, batch: int, length: int
 ) -> None:
+    """The models run on the CPU and without a cache: it would pad short inputs, and without it masks need values."""
     end = data.draw(st.sampled_from(ends))
     labels = {"num_labels": data.draw(st.integers(2, 4)), "pad_token_id": data.draw(st.integers(0, 7))}
-    inputs = {"input_ids": ids(batch, length), "use_cache": False}  # a cache pads the input of short convolutions
-    assert_agrees(base + end, labels | data.draw(strategy), inputs, {"batch": batch, "length": length})
+    inputs = {"input_ids": torch.zeros((batch, length), dtype=torch.int64), "use_cache": False}
+    assert_agrees(base + end, labels | data.draw(strategy), inputs, {"batch": batch, "length": length}, device="cpu")

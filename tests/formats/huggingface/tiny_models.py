@@ -36,6 +36,7 @@ IMAGES: Fields = {
     "vision_config": WIDTH | {"model_type": "clip_vision_model", "image_size": 12, "patch_size": 6},
     "image_token_index": 9,
 }
+HYBRID = DECODER | {"num_hidden_layers": 4, "mamba_d_state": 4}
 SIDES = {
     f"{side}_{name}": size
     for side in ("encoder", "decoder")
@@ -79,6 +80,7 @@ TINY: dict[str, Fields] = {
     "albert": ENCODER | {"embedding_size": 6},
     "bart": BART,
     "bert": ENCODER,
+    "bamba": HYBRID | {"attn_layer_indices": [2], "mamba_n_heads": 4, "mamba_chunk_size": 4},
     "big_bird": ENCODER,
     "bloom": WORDS | SIZES,
     "camembert": ENCODER,
@@ -106,6 +108,7 @@ TINY: dict[str, Fields] = {
     "gpt_neox": WORDS | WIDTH | PLACES,
     "gptj": WORDS | {"n_embd": 16, "n_layer": 2, "n_head": 4, "n_positions": 24, "rotary_dim": 2},
     "granite": DECODER,
+    "jamba": HYBRID | {"attn_layer_period": 2, "attn_layer_offset": 1, "num_experts": 4},
     "led": LED,
     "llama": DECODER,
     "llama4_text": DECODER | LLAMA4,

@@ -38,6 +38,7 @@ def decoders() -> Iterator[Model]:
     yield from _layer_norms()
     yield from _later()
     yield from _later_experts()
+    yield from _hybrids()
 
 
 def _llama() -> Iterator[Model]:
@@ -303,4 +304,23 @@ def _later_experts() -> Iterator[Model]:
         settings=wide_sizes | experts,
         attention_bias=True,
         rope_parameters=rope(1e6, partial_rotary_factor=0.5),
+    )
+
+
+def _hybrids() -> Iterator[Model]:
+    hybrid = GROUPED | {"num_hidden_layers": 4, "mamba_d_state": 5}
+    sizes = GROUPED_SIZES | {"layers": 4, "state": 5}
+    yield from models(
+        "JambaForCausalLM",
+        "jamba-v0.1",
+        config=hybrid | {"attn_layer_period": 3, "attn_layer_offset": 1, "num_experts": 4},
+        settings=sizes | {"attention_period": 3, "attention_offset": 1, "experts": 4},
+        rms_norm_eps=1e-6,
+    )
+    yield from models(
+        "BambaForCausalLM",
+        "bamba-9b",
+        config=hybrid | {"attn_layer_indices": [2], "mamba_n_heads": 8, "mamba_chunk_size": 4},
+        settings=sizes | {"attention_layers": [2], "mixer_heads": 8, "mixer_head_dim": 8, "chunk": 4},
+        rms_norm_eps=1e-5,
     )

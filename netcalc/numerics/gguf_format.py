@@ -17,7 +17,7 @@ from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.limits import MAX_STORED_TENSORS, MAX_STORED_VALUES
 from netcalc.numerics.stored import DamagedError, clipped, exactly
 
-__all__ = ["GgufHeader", "GgufTensor", "Unread", "read_gguf_header", "require_library"]
+__all__ = ["GgufHeader", "GgufTensor", "Unread", "read_gguf_header", "require_library", "shortest"]
 
 _MAGIC = b"GGUF"
 _VERSIONS = (2, 3)
@@ -176,7 +176,7 @@ class _Reader:
     def _numbers(self, kind: int, count: int) -> list[Any]:
         form = struct.Struct(f"{self.order}{count}{_NUMBERS[kind]}")
         values = form.unpack(exactly(self.file, form.size, "a value"))
-        return [_shortest(value) for value in values] if kind == _FLOAT else list(values)
+        return [shortest(value) for value in values] if kind == _FLOAT else list(values)
 
     def _string(self) -> str | Unread:
         size = self.number("Q")
@@ -196,7 +196,7 @@ class _Reader:
         self.file.seek(size, io.SEEK_CUR)
 
 
-def _shortest(value: float) -> float:
+def shortest(value: float) -> float:
     """Return the decimal number with the fewest digits that a 32-bit number stands for: 1e-06, not 9.99999997e-07."""
     packed = struct.pack("<f", value)
     for digits in range(6, 10):

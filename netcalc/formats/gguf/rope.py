@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from netcalc.diagnostics import written
 
-__all__ = ["PREFIX", "rope_scaling"]
+__all__ = ["DIVISORS", "PREFIX", "rope_scaling"]
 
 #: The keys that say how angles are scaled.
 PREFIX = "rope.scaling"
+#: Tensors with divisors of the frequencies, and with those for short and for long lengths.
+DIVISORS = (("rope_freqs.weight",), ("rope_factors_short.weight", "rope_factors_long.weight"))
 _NAMES = {
     "factor": "factor",
     "original_context_length": "original_max_position_embeddings",
@@ -28,19 +30,25 @@ _IDLE = {"finetuned"}
 _NEUTRAL: dict[str, tuple[Any, ...]] = {"yarn_ext_factor": (1.0,), "yarn_log_multiplier": (0.0,), "alpha": (0.0,)}
 
 
-def rope_scaling(given: Mapping[str, Any], context_length: Any) -> dict[str, Any] | None:
-    """Return the scaling that the keys after ``rope.scaling.`` describe, or None.
+def rope_scaling(
+    given: Mapping[str, Any], context_length: Any, divisors: Sequence[list[float]]
+) -> dict[str, Any] | None:
+    """Return the scaling that the keys after ``rope.scaling.`` and tensors describe, or None.
 
-    The factors of longrope are tensors, and what they are is not looked at.
+    ``divisors`` are those of the frequencies that tensors hold: for all lengths, or for short and for long ones.
 
     Raises:
         ValueError: with the reason, if it is not known.
     """
     kind = given.get("type", "none")
-    if kind in ("none", "longrope"):
-        return None
-    if kind not in _OF_KIND:
+    if kind not in ("none", "longrope", *_OF_KIND):
         raise ValueError(f"rope.scaling.type = {written(kind, quoted=True)} is not known")
+    if divisors and kind in _OF_KIND:
+        raise ValueError(f"rope.scaling.type = {kind!r} beside factors in tensors is not known")
+    if divisors:
+        return _by_frequency(given, context_length, divisors)
+    if kind not in _OF_KIND:
+        return None
     found: dict[str, Any] = {}
     for key, value in given.items():
         name = _NAMES.get(key)
@@ -54,3 +62,15 @@ def rope_scaling(given: Mapping[str, Any], context_length: Any) -> dict[str, Any
     if kind == "yarn":
         found.setdefault("original_max_position_embeddings", context_length)
     return {"rope_type": kind, "factor": 1.0, **found}
+
+
+def _by_frequency(given: Mapping[str, Any], context_length: Any, divisors: Sequence[list[float]]) -> dict[str, Any]:
+    """Return the scaling by divisors of the frequencies, those for short lengths first."""
+    return {
+        "rope_type": "longrope",
+        "short_factor": divisors[0],
+        "long_factor": divisors[-1],
+        "original_max_position_embeddings": given.get("original_context_length", context_length),
+        "factor": 1.0,
+        "attention_factor": given.get("attn_factor", 1.0),
+    }

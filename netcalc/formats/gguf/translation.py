@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from netcalc.diagnostics import NetcalcError, Span, did_you_mean, written
 from netcalc.formats.documents import Document, typed
-from netcalc.formats.gguf.rope import PREFIX, rope_scaling
+from netcalc.formats.gguf.rope import DIVISORS, PREFIX, rope_scaling
 from netcalc.formats.gguf.tables import GgufTable
 from netcalc.spec.cursor import Cursor
 from netcalc.spec.evaluate import evaluate_expression, words_in
@@ -21,6 +21,8 @@ __all__ = ["Translation", "field_name"]
 
 #: Element type of a program by that of most of the weights; quantised ones are computed in float32.
 _DTYPES = {"F16": "float16", "BF16": "bfloat16", "F64": "float64"}
+#: Bytes of a tensor with divisors of rotary frequencies.
+_MAX_DIVISORS = 65_536
 
 
 def field_name(key: str) -> str:
@@ -99,10 +101,23 @@ class Translation:
         if "rope.scale_linear" in self.given and not keys:  # its former name
             keys = {"type": "linear", "factor": self.given["rope.scale_linear"]}
         try:
-            return rope_scaling(keys, self.given.get("context_length"))
+            return rope_scaling(keys, self.given.get("context_length"), self._divisors())
         except ValueError as why:
             self._problem(str(why))
             return None
+
+    def _divisors(self) -> list[list[float]]:
+        """Return the divisors of rotary frequencies that tensors hold."""
+        from netcalc.numerics.gguf_file import GgufWeights
+        from netcalc.numerics.gguf_format import shortest
+
+        tensors = self.file.tensors
+        names = next((names for names in DIVISORS if all(name in tensors for name in names)), ())
+        for name in names:
+            if tensors[name].type != "F32" or len(tensors[name].shape) != 1 or tensors[name].size > _MAX_DIVISORS:
+                raise ValueError(f"the tensor {name!r} of {tensors[name].type} is not known")
+        weights = GgufWeights(self.file)
+        return [[shortest(value) for value in weights.load(name).tolist()] for name in names]
 
     def _fact(self, fact: Mapping[str, Any]) -> Any:
         """Return what the tensors say: whether there are some, or the size of one."""

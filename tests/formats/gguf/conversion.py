@@ -201,18 +201,19 @@ def write(
     *,
     quantised: gguf.GGMLQuantizationType | None = None,
     extra: Mapping[str, Any] | None = None,
+    others: Arrays | None = None,
     **options: Any,
 ) -> Path:
     """Write a model; parameters of stride 0 have no data in the file, which is as long all the same.
 
-    Matrices whose rows are whole blocks are ``quantised``.
+    Matrices whose rows are whole blocks are ``quantised``.  ``extra`` are further metadata, ``others`` further tensors.
     """
     architecture = ARCHITECTURES[config["model_type"]]
     writer = gguf.GGUFWriter(path, architecture, **options)
     for key, value in {**metadata(config), **(extra or {})}.items():
         add(writer, f"{architecture}.{key}", value)
     writer.add_token_list(["token"] * 10)
-    written = dict(tensors(config, parameters))
+    written = {**dict(tensors(config, parameters)), **(others or {})}
     data = all(any(array.strides) for array in written.values())
     for name, array in written.items():
         block = gguf.GGML_QUANT_SIZES[quantised][0] if quantised is not None else 0

@@ -14,6 +14,7 @@ from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.formats import opened_weights
 from netcalc.numerics.parameters import check_weights
 from tests.formats.gguf.conversion import add, metadata, tensors
+from tests.formats.gguf.conversion import write as write_model
 from tests.formats.gguf.small import SMALL, drawn
 
 
@@ -136,14 +137,56 @@ def test_scaled_angles(kind: str, tmp_path: Path) -> None:
     np.testing.assert_allclose(found, network.run(ids, weights=arrays).outputs["logits"], rtol=1e-4, atol=1e-4)
 
 
-def test_rotary_factors_in_a_tensor_have_figures_and_no_numbers(tmp_path: Path) -> None:
-    path = write(tmp_path, extra={"rope_freqs.weight": (4,)})
-    network = netcalc.load(path)
-    assert network.params == drawn(tmp_path, SMALL["llama"])[0].params
-    report = check_weights(network.program, opened_weights(path))
-    assert (report.ok, report.ignored) == (True, 1)
-    with pytest.raises(NetcalcError, match="rotary frequencies in rope_f"):
-        network.run(weights=path)
+def llama3_divisors(scaling: dict[str, Any], width: int, theta: float) -> np.ndarray[Any, Any]:
+    """Return the divisors of generate_extra_tensors in the converter's class LlamaModel."""
+    low, high, factor = scaling["low_freq_factor"], scaling["high_freq_factor"], scaling["factor"]
+    original = scaling["original_max_position_embeddings"]
+    found = []
+    for frequency in theta ** -(np.arange(0, width, 2) / width):
+        length = 2 * np.pi / frequency
+        smooth = (original / length - low) / (high - low)
+        between = 1 / ((1 - smooth) / factor + smooth)
+        found.append(1 if length < original / high else factor if length > original / low else between)
+    return np.array(found, np.float32)
+
+
+def test_divisors_of_rotary_frequencies_are_read(tmp_path: Path) -> None:
+    scaling = {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0}
+    scaling["original_max_position_embeddings"] = 40
+    config = {**SMALL["llama"], "rope_scaling": scaling, "rope_theta": 100.0, "head_dim": 16}
+    network, arrays = drawn(tmp_path, config)
+    divisors = llama3_divisors(scaling, 16, 100.0)
+    assert len(set(divisors)) > 3
+    path = write_model(tmp_path / "model.gguf", config, arrays, others={"rope_freqs.weight": divisors})
+    ids = {"input_ids": np.arange(12)[None]}
+    found = netcalc.load(path, set={"length": 12})
+    assert check_weights(found.program, opened_weights(path)).ok
+    expected = network.run(ids, weights=arrays).outputs["logits"]
+    np.testing.assert_allclose(found.run(ids, weights=path).outputs["logits"], expected, rtol=2e-4, atol=2e-4)
+
+
+def test_divisors_for_short_and_long_inputs_are_read(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    short, long = (rng.uniform(1, 8, 4).astype(np.float32) for _ in range(2))
+    scaling = {"rope_type": "longrope", "short_factor": short.tolist(), "long_factor": long.tolist()}
+    config = {**SMALL["phi3"], "rope_scaling": scaling, "original_max_position_embeddings": 16}
+    network, arrays = drawn(tmp_path, config)
+    factor = np.sqrt(1 + np.log(64 / 16) / np.log(16)).item()
+    extra = {"rope.scaling.original_context_length": 16, "rope.scaling.attn_factor": factor}
+    others = {"rope_factors_short.weight": short, "rope_factors_long.weight": long}
+    path = write_model(tmp_path / "model.gguf", config, arrays, extra=extra, others=others)
+    ids = {"input_ids": np.arange(12)[None]}
+    expected = network.run(ids, weights=arrays).outputs["logits"]
+    found = netcalc.load(path, set={"length": 12}).run(ids, weights=path).outputs["logits"]
+    np.testing.assert_allclose(found, expected, rtol=2e-4, atol=2e-4)
+
+
+def test_divisors_that_are_not_known(tmp_path: Path) -> None:
+    scaled = {"rope.scaling.type": "linear", "rope.scaling.factor": 2.0}
+    found = the_problem(write(tmp_path, added=scaled, extra={"rope_freqs.weight": (4,)}))
+    assert found.message == "rope.scaling.type = 'linear' beside factors in tensors is not known"
+    found = the_problem(write(tmp_path, extra={"rope_freqs.weight": (2, 2)}))
+    assert found.message == "the tensor 'rope_freqs.weight' of F32 is not known"
 
 
 def test_audits_name_the_tensors_of_the_file(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fnmatch import fnmatchcase
+from math import prod
 from typing import NamedTuple
 
 import numpy as np
@@ -34,6 +35,8 @@ class Change(NamedTuple):
 
 def changed_shape(shape: tuple[int, ...], change: Change) -> tuple[int, ...]:
     """Return the shape of a tensor before it was changed."""
+    if change.kind == "flat":
+        return (prod(shape),)
     if change.kind != "unit_axis":
         return shape
     axis, rank = map(int, change.numbers)
@@ -70,6 +73,7 @@ def _unit_axis(array: Array, axis: float, rank: float) -> Array:
 #: The inverse of each kind of change.
 CHANGES: dict[str, Callable[..., Array]] = {
     "added": lambda array, number: array - np.float32(number),
+    "flat": lambda array: array.reshape(-1),
     "grouped": _grouped,
     "negative_exponential": lambda array: np.log(-array),
     "rotated_pairs": _rotated_pairs,

@@ -26,9 +26,11 @@ ARCHITECTURES = {
     "gemma3_text": "gemma3",
     "gpt2": "gpt2",
     "gpt_neox": "gptneox",
+    "glm4": "glm4",
     "granite": "granite",
     "llama": "llama",
     "mamba": "mamba",
+    "mamba2": "mamba2",
     "mistral": "llama",
     "mixtral": "llama",
     "olmo2": "olmo2",
@@ -99,6 +101,14 @@ def metadata(config: Mapping[str, Any]) -> dict[str, Any]:
         found |= {"attention.head_count": 0, "feed_forward_length": 0, "context_length": 1 << 20}
         found |= {"attention.layer_norm_rms_epsilon": config["layer_norm_epsilon"], "ssm.dt_b_c_rms": False}
         del found["attention.layer_norm_epsilon"]
+    if kind == "mamba2":
+        found |= {"ssm.time_step_rank": config["num_heads"], "ssm.inner_size": config["num_heads"] * config["head_dim"]}
+        found |= {"attention.head_count": 0, "feed_forward_length": 0, "context_length": 1 << 20}
+        found |= {"attention.layer_norm_rms_epsilon": config["layer_norm_epsilon"]}
+        for key in ("attention.layer_norm_epsilon", "attention.key_length", "attention.value_length"):
+            del found[key]
+    if kind == "glm4":
+        found["rope.dimension_count"] = int(config["head_dim"] * share)
     if kind == "bert":
         found["attention.causal"] = False
     return found
@@ -118,6 +128,11 @@ _OWN = {
         "logit_scale": "logits_scaling",
     },
     "mamba": {"ssm.conv_kernel": "conv_kernel", "ssm.state_size": "state_size"},
+    "mamba2": {
+        "ssm.conv_kernel": "conv_kernel",
+        "ssm.state_size": "state_size",
+        "ssm.group_count": "n_groups",
+    },
     "qwen2_moe": {
         "expert_feed_forward_length": "moe_intermediate_size",
         "expert_shared_feed_forward_length": "shared_expert_intermediate_size",
@@ -137,6 +152,7 @@ def tensors(config: Mapping[str, Any], parameters: Arrays) -> Iterator[tuple[str
     names = gguf.get_tensor_name_map(_architecture(ARCHITECTURES[kind]), blocks)
     for path, array in parameters.items():
         for name, part in _parts(path, array):
+            name = name.replace(".dt_bias", ".dt_proj.bias")
             candidates = (
                 name,
                 name.removeprefix("transformer."),
@@ -166,8 +182,12 @@ def _parts(path: str, array: np.ndarray[Any, Any]) -> Iterator[tuple[str, np.nda
 def _changed(config: Mapping[str, Any], name: str, array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """Return a tensor as modify_tensors of the converter's class gives it."""
     kind = config["model_type"]
-    if kind == "mamba" and name.endswith("ssm_conv1d.weight"):
+    if kind in ("mamba", "mamba2") and name.endswith("ssm_conv1d.weight"):
         array = array[:, 0]
+    if kind == "mamba2" and name.endswith(("ssm_a", "ssm_d")):
+        array = array[:, None]
+    if kind == "mamba2" and name.endswith("ssm_norm.weight"):
+        array = array.reshape(config["n_groups"], -1)
     if not any(array.strides):
         return array
     if kind == "gpt2" and re.search(r"(qkv|output|up|down)\.weight", name) and "norm" not in name:
@@ -181,7 +201,7 @@ def _changed(config: Mapping[str, Any], name: str, array: np.ndarray[Any, Any]) 
         return halves.swapaxes(1, 2).reshape(array.shape)
     if kind in ("gemma", "gemma2", "gemma3_text") and name.endswith("norm.weight"):
         return array + 1
-    if kind == "mamba" and name.endswith("ssm_a"):
+    if kind in ("mamba", "mamba2") and name.endswith("ssm_a"):
         return -np.exp(array)
     if kind in ("bloom", "gpt_neox") and ".attn_qkv." in name:
         qkv = array.reshape(heads, 3, -1, *array.shape[1:])

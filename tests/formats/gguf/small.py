@@ -32,6 +32,10 @@ def _without(config: dict[str, Any], *fields: str) -> dict[str, Any]:
 
 
 SMALL = {
+    "bert": _without(
+        _config("BertModel", "bert", num_hidden_layers=2, type_vocab_size=2, layer_norm_eps=1e-12),
+        "num_key_value_heads",
+    ),
     "bloom": {
         "architectures": ["BloomForCausalLM"],
         "model_type": "bloom",
@@ -105,6 +109,7 @@ SMALL = {
         ),
         "num_key_value_heads",
     ),
+    "glm4": _config("Glm4ForCausalLM", "glm4", head_dim=16, rms_norm_eps=1e-5, partial_rotary_factor=0.5),
     "granite": _config(
         "GraniteForCausalLM",
         "granite",
@@ -135,6 +140,20 @@ SMALL = {
         "time_step_rank": 5,
         "layer_norm_epsilon": 1e-5,
         "vocab_size": 64,
+    },
+    "mamba2": {
+        "architectures": ["Mamba2ForCausalLM"],
+        "model_type": "mamba2",
+        "hidden_size": 32,
+        "num_hidden_layers": 2,
+        "num_heads": 4,
+        "head_dim": 16,
+        "state_size": 8,
+        "n_groups": 2,
+        "conv_kernel": 3,
+        "layer_norm_epsilon": 1e-5,
+        "vocab_size": 64,
+        "tie_word_embeddings": True,
     },
     "mistral": _config("MistralForCausalLM", "mistral", rms_norm_eps=1e-5, sliding_window=None),
     "mixtral": _config(
@@ -183,7 +202,8 @@ SMALL = {
 
 def drawn(folder: Path, config: dict[str, Any]) -> tuple[netcalc.Network, dict[str, np.ndarray[Any, Any]]]:
     """Return the network of a configuration, and random parameters for it, by their names in transformers."""
-    network = netcalc.load(write_config(folder, config), set={"length": 12})
+    settings = {"length": 12} | ({"pooler": False} if config["model_type"] == "bert" else {})
+    network = netcalc.load(write_config(folder, config), set=settings)
     rng, gpt2 = np.random.default_rng(0), config["model_type"] == "gpt2"
     arrays = {}
     for parameter in parameters(network.program):

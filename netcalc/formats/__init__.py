@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.formats.hub import PREFIX as HUB_PREFIX
-from netcalc.formats.hub import Repository
-from netcalc.formats.sources import Source, find_source
+from netcalc.formats.sources import MODULES, Source, find_source
 from netcalc.limits import MAX_SPEC_SIZE
-from netcalc.spec.library import Loaded, load_document
+from netcalc.spec.cursor import Cursor
+from netcalc.spec.library import Loaded, load_cursor, load_document
 from netcalc.spec.spec_files import looks_like_spec, read_spec, unreadable
 
 if TYPE_CHECKING:
@@ -42,9 +42,8 @@ def load_model(model: str | Path, max_size: int = MAX_SPEC_SIZE) -> Loaded:
     source = find_source(str(model), max_size)
     if source is None or _is_spec(source, max_size):
         return load_document(model, max_size)
-    from netcalc.formats.huggingface import load_config
-
-    return load_config(source, max_size)
+    document, _ = _read(source, max_size)
+    return load_cursor(document, source.label, max_size=max_size)
 
 
 def import_model(model: str | Path, settings: Mapping[str, Any], max_size: int = MAX_SPEC_SIZE) -> str:
@@ -68,30 +67,34 @@ def import_model(model: str | Path, settings: Mapping[str, Any], max_size: int =
     if source is None or _is_spec(source, max_size):
         hint = "import takes the config.json of a Hugging Face model, its folder, a .gguf file, or hf:org/name"
         raise NetcalcError(Diagnostic("E502", f"{model} is no model in a foreign format", hint=hint))
-    from netcalc.formats.huggingface import import_config
+    from netcalc.formats.documents import imported
 
-    return spec_text(import_config(source, settings, max_size))
+    document, fields = _read(source, max_size)
+    loaded = load_cursor(document, source.label, max_size=max_size)
+    return spec_text(imported(document, loaded, fields, settings))
 
 
 def is_gguf(model: str | Path) -> bool:
     """Return True for the name of a file in GGUF."""
-    return str(model).lower().endswith(".gguf")
+    return str(model).lower().endswith(".gguf") and not str(model).startswith(HUB_PREFIX)
 
 
 def opened_weights(weights: Weights | None) -> Weights | None:
-    """Return weights, with the tensors of a ``.gguf`` file in place of its path.
+    """Return weights, with tensors in place of the path of a ``.gguf`` file, and of the name of a model on the Hub.
 
     Raises:
-        NetcalcError: E605 if the file cannot be read; E007 if its model is not known.
+        NetcalcError: E605 if the file cannot be read; E007 if its model is not known; E008 if the Hub cannot be read.
     """
     if isinstance(weights, (str, Path)):
-        return own_weights(weights) if is_gguf(weights) else weights
+        return _opened(weights)
     if isinstance(weights, (list, tuple)):
-        return [
-            own_weights(given) or given if isinstance(given, (str, Path)) and is_gguf(given) else given
-            for given in weights
-        ]
+        return [_opened(given) if isinstance(given, (str, Path)) else given for given in weights]
     return weights
+
+
+def _opened(given: str | Path) -> str | Path | Tensors:
+    named = is_gguf(given) or str(given).startswith(HUB_PREFIX)
+    return (own_weights(given) or given) if named else given
 
 
 def own_weights(model: str | Path) -> Path | Tensors | None:
@@ -110,9 +113,24 @@ def own_weights(model: str | Path) -> Path | Tensors | None:
     source = find_source(str(model))
     if source is None or not source.is_of_folder:
         return None
-    if source.repository is not None:
-        return _weights_on_the_hub(source.repository)
-    folder = source.path.parent
+    if source.path.name == MODULES:
+        from netcalc.formats.sentence_transformers.weights import sentence_weights
+
+        found = sentence_weights(source)
+    elif source.repository is not None:
+        from netcalc.formats.hub.remote_tensors import open_remote
+
+        found = open_remote(source.repository)
+    else:
+        return _folder_with_weights(source.path.parent)
+    if found is None and source.repository is not None:
+        hint = f"`netcalc import {source.repository.name}` writes its spec, which takes weights by --weights"
+        message = f"{source.repository.name} has no weights in safetensors files"
+        raise NetcalcError(Diagnostic("E008", message, hint=hint))
+    return found
+
+
+def _folder_with_weights(folder: Path) -> Path | None:
     try:
         with os.scandir(folder) as entries:
             return folder if any(e.name.endswith((".safetensors", _INDEX)) for e in entries) else None
@@ -120,15 +138,15 @@ def own_weights(model: str | Path) -> Path | Tensors | None:
         raise NetcalcError(unreadable(folder, error)) from None
 
 
-def _weights_on_the_hub(repository: Repository) -> Tensors:
-    from netcalc.formats.hub.remote_tensors import open_remote
+def _read(source: Source, max_size: int) -> tuple[Cursor, set[str]]:
+    """Return the spec document of a model, and the names of the fields of its configuration among the vars."""
+    if source.path.name == MODULES:
+        from netcalc.formats.sentence_transformers import sentence_document
 
-    found = open_remote(repository)
-    if found is None:
-        hint = f"`netcalc import {repository.name}` writes its spec, which takes weights by --weights"
-        message = f"{repository.name} has no weights in safetensors files"
-        raise NetcalcError(Diagnostic("E008", message, hint=hint))
-    return found
+        return sentence_document(source, max_size)
+    from netcalc.formats.huggingface import config_document
+
+    return config_document(source, max_size)
 
 
 def _is_spec(source: Source, max_size: int) -> bool:

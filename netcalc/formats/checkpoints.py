@@ -8,6 +8,7 @@ from pathlib import Path
 from netcalc.diagnostics import NetcalcError
 from netcalc.files import exists, is_folder
 from netcalc.formats.hub import PREFIX
+from netcalc.formats.sources import FOLDER_FILES
 from netcalc.spec.shipped import shipped_file, unaliased
 from netcalc.spec.spec_files import unreadable
 
@@ -31,7 +32,7 @@ def is_checkpoint(model: str) -> bool:
     named = path.suffix == "" and "/" not in model and os.sep not in model
     if model in ("", "-") or not is_folder(path) or (named and (shipped_file(model) or unaliased(model))):
         return False
-    if exists(path / "config.json"):
+    if any(exists(path / name) for name in FOLDER_FILES):
         return False
     try:
         with os.scandir(path) as entries:

@@ -12,10 +12,12 @@ from netcalc.formats.hub import PREFIX, HubName, Repository
 from netcalc.limits import MAX_SPEC_SIZE
 from netcalc.spec.shipped import shipped_file, unaliased
 
-__all__ = ["Source", "find_source"]
+__all__ = ["CONFIG", "FOLDER_FILES", "MODULES", "Source", "find_source"]
 
-#: File of a folder or repository that describes its model.
-CONFIG = "config.json"
+#: Files of a folder or repository that describe its model, the first of which counts: that of sentence-transformers,
+#: of transformers and timm, of PEFT, and of diffusers.
+FOLDER_FILES = ("modules.json", "config.json", "adapter_config.json", "model_index.json")
+MODULES, CONFIG, ADAPTER, PIPELINE = FOLDER_FILES
 
 
 class Source(NamedTuple):
@@ -29,7 +31,16 @@ class Source(NamedTuple):
     @property
     def is_of_folder(self) -> bool:
         """True if the weights of the model are beside the file."""
-        return self.path.name == CONFIG
+        return self.path.name in FOLDER_FILES
+
+    def beside(self, filename: str, max_size: int) -> Source | None:
+        """Return another file of the folder or repository, None if there is none of the name."""
+        label = self.label.removesuffix(self.path.name) + filename
+        if self.repository is None:
+            path = self.path.parent / filename
+            return self._replace(path=path, label=label) if exists(path) else None
+        found = self.repository.file(filename, max_size)
+        return None if found is None else self._replace(path=found, label=label)
 
 
 def find_source(model: str, max_size: int = MAX_SPEC_SIZE) -> Source | None:
@@ -44,19 +55,22 @@ def find_source(model: str, max_size: int = MAX_SPEC_SIZE) -> Source | None:
         return _in_repository(Repository(HubName.of(model)), max_size)
     path = Path(model)
     if path.suffix == ".json":
-        name = path.resolve().parent.name if path.name == CONFIG else path.stem
+        name = path.resolve().parent.name if path.name in FOLDER_FILES else path.stem
         return Source(path, str(path), name)
     named = path.suffix == "" and "/" not in model and os.sep not in model
     if model in ("", "-") or not is_folder(path) or (named and (shipped_file(model) or unaliased(model))):
         return None
-    if exists(path / CONFIG):
-        return Source(path / CONFIG, str(path / CONFIG), path.resolve().name)
+    for name in FOLDER_FILES:
+        if exists(path / name):
+            return Source(path / name, str(path / name), path.resolve().name)
     hint = "a folder of a Hugging Face model has one; a spec is named by its file"
     raise NetcalcError(Diagnostic("E004", f"{model} is a folder without {CONFIG}", hint=hint))
 
 
 def _in_repository(repository: Repository, max_size: int) -> Source:
-    path = repository.file(CONFIG, max_size)
-    if path is None:
-        raise repository.lacks(CONFIG)
-    return Source(path, f"{repository.name}/{CONFIG}", repository.name.last, repository)
+    config = repository.file(CONFIG, max_size)
+    for name in FOLDER_FILES:
+        path = config if name == CONFIG else repository.file(name, max_size)
+        if path is not None:
+            return Source(path, f"{repository.name}/{name}", repository.name.last, repository)
+    raise repository.lacks(CONFIG)

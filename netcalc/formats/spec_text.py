@@ -22,10 +22,24 @@ def _lines(data: Mapping[str, Any], margin: str) -> Iterator[str]:
         if len(lines) > 1 and isinstance(value, Mapping):
             yield f"{margin}{_flow(key)[0]}:\n"
             yield from _lines(value, margin + "  ")
+        elif len(lines) > 1 and isinstance(value, list):
+            yield f"{margin}{_flow(key)[0]}:\n"
+            yield from _items(value, margin + "  ")
         else:
             first, *rest = lines
             yield f"{margin}{_flow(key)[0]}: {first}\n"
             yield from (f"{margin}  {line}\n" for line in rest)
+
+
+def _items(data: list[Any], margin: str) -> Iterator[str]:
+    """Yield the items of a list, each on a line if it fits."""
+    for item in data:
+        lines = _flow(item)
+        if len(lines) > 1 and isinstance(item, Mapping):
+            lines = [line.rstrip("\n") for line in _lines(item, "")]
+        first, *rest = lines
+        yield f"{margin}- {first}\n"
+        yield from (f"{margin}  {line}\n" for line in rest)
 
 
 def _flow(value: Any) -> list[str]:

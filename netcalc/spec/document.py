@@ -113,7 +113,7 @@ class BlockDecl(_Part):
 
 
 class PatchDecl(_Part):
-    """Change of the inherited lines at a path: one of set, replace, insert and remove."""
+    """Change of the inherited lines at a path, one of set, replace, insert and remove; or lines at the end."""
 
     at: str | None = Field(None, description="path of the lines that are changed, * for any text of a part")
     set: dict[str, Any] | None = Field(None, description="values of attributes, arguments and modifiers")
@@ -122,12 +122,13 @@ class PatchDecl(_Part):
     before: str | None = Field(None, description="path of the lines before which lines are inserted")
     insert: Annotated[list[Any], Field(min_length=1)] | None = Field(None, description="the lines that are inserted")
     remove: str | None = Field(None, description="path of the lines that are left out")
+    append: Annotated[list[Any], Field(min_length=1)] | None = Field(None, description="lines after all others")
 
     @model_validator(mode="after")
     def _has_one_form(self) -> Self:
         given = frozenset(self.model_fields_set)
         if given not in _PATCH_FORMS:
-            forms = ["{at, set}", "{at, replace}", "{after, insert}", "{before, insert}", "{remove}"]
+            forms = ["{at, set}", "{at, replace}", "{after, insert}", "{before, insert}", "{remove}", "{append}"]
             raise ValueError(f"a patch should have the keys {', '.join(forms[:-1])} or {forms[-1]}")
         if any(value is None or value == "" for value in (getattr(self, name) for name in given)):
             raise ValueError("an empty value in a patch")
@@ -136,7 +137,7 @@ class PatchDecl(_Part):
 
 _PATCH_FORMS = {
     frozenset(keys)
-    for keys in (("at", "set"), ("at", "replace"), ("after", "insert"), ("before", "insert"), ("remove",))
+    for keys in (("at", "set"), ("at", "replace"), ("after", "insert"), ("before", "insert"), ("remove",), ("append",))
 }
 _UNITS = {"": 0, "k": 3, "M": 6, "G": 9, "B": 9, "T": 12}
 

@@ -6,11 +6,11 @@ from typing import Any
 
 from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
 from netcalc.limits import MAX_ERRORS
-from netcalc.spec.cursor import Cursor
+from netcalc.spec.cursor import Cursor, Path
 from netcalc.spec.declarations import former_names
 from netcalc.spec.evaluate import used_by_others, words_in
 
-__all__ = ["merged", "with_current_names"]
+__all__ = ["merged", "with_appended_lines", "with_current_names"]
 
 #: Keys whose entries are merged by name with those of the parent.
 _MERGED = ("dims", "vars", "inputs", "blocks", "init", "checkpoint")
@@ -70,6 +70,27 @@ def merged(parent: Cursor, child: Cursor) -> Cursor:
     if "import" in data and "import" not in child.data:
         data.pop("import")  # the parent's imported blocks are already in its blocks
     return Cursor(data, (), spans)
+
+
+def with_appended_lines(document: Cursor) -> Cursor:
+    """Return a document with the lines that patches append among its lines."""
+    patches, lines = document.data.get("patch"), document.data.get("layers")
+    appending = [n for n, p in enumerate(patches or ()) if "append" in p]
+    if not appending or not isinstance(lines, list):
+        return document
+    kept = [number for number in range(len(patches)) if number not in appending]
+    moved: dict[Path, Path] = {("patch", number): ("patch", place) for place, number in enumerate(kept)}
+    lines = list(lines)
+    for number in appending:
+        added = patches[number]["append"]
+        moved |= {("patch", number, "append", n): ("layers", len(lines) + n) for n in range(len(added))}
+        lines += added
+    spans = {path: span for path, span in document.spans.items() if path[:1] != ("patch",) or len(path) == 1}
+    for path, span in document.spans.items():
+        length = next((n for n in (2, 4) if path[:n] in moved and len(path) >= n), None)
+        if length is not None and path[:1] == ("patch",):
+            spans[*moved[path[:length]], *path[length:]] = span
+    return Cursor({**document.data, "patch": [patches[n] for n in kept], "layers": lines}, (), spans)
 
 
 def _override(key: str, name: str, old: Any, new: Any) -> Any:

@@ -15,7 +15,7 @@ from netcalc.files import exists, is_file
 from netcalc.limits import MAX_EXTENDS, MAX_SPEC_SIZE
 from netcalc.spec.cursor import Cursor
 from netcalc.spec.document import BlockDecl, Document
-from netcalc.spec.inheritance import merged, with_current_names
+from netcalc.spec.inheritance import merged, with_appended_lines, with_current_names
 from netcalc.spec.line_syntax import MODIFIERS, SEQUENCE
 from netcalc.spec.shipped import aliases, catalogue, shipped, shipped_blocks, shipped_file, specs_dir, unaliased
 from netcalc.spec.spec_files import checked_size, looks_like_spec, read_spec, read_standard_input
@@ -217,7 +217,9 @@ def _assemble(cursor: Cursor, label: str, folder: Path, way: _Way) -> Loaded:
         imported |= {name: block for name, block in parent.blocks.items() if name not in parent.document.blocks}
     for index, name in enumerate(own.import_):
         imported |= _follow(name, cursor["import"][index], folder, way).blocks
-    document = validate(cursor) if own.extends is not None else own
+    complete = with_appended_lines(cursor)
+    document = validate(complete) if own.extends is not None or complete is not cursor else own
+    cursor = complete
     loaded = Loaded(document, cursor, label, imported, tuple(warnings), own.extends, inherited=inherited)
     for name, decl in document.blocks.items():
         if name in MODIFIERS or name == SEQUENCE or ops.find(name) is not None:

@@ -21,6 +21,7 @@ ALONE = {
     "last_token": ("{x: [B, 5, 12], ids: [B, 5]}", "{padding_id: 0}"),
     "patch_embedding": ("{x: [B, 3, 32, 16]}", "{features: 12, patch: [8, 4], dropout: 0.1}"),
     "scaled_std_conv2d": ("{x: [B, 4, 9, 10]}", "{out: 6, kernel: 3, stride: 2, padding: same_upper}"),
+    "sentence_pooling": ("{x: [B, 5, 12], mask: [B, 5]}", "{mode: mean_sqrt_len_tokens, features: 12}"),
     "weight_norm_conv": ("{x: [B, 4, 16]}", "{out: 6, kernel: [3], conv: {conv1d: {padding: 1}}}"),
     "weight_norm_linear": ("{x: [B, 3, 5]}", "{out: 6}"),
     "retina_pyramid": (IMAGES.replace("c2: [B, 4, 16, 24], ", ""), "{channels: 6}"),

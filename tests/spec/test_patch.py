@@ -81,6 +81,7 @@ EQUAL = [
     ('- {at: head.2, set: {out: "${width + _.features}"}}', "{linear: 4}]", "{linear: 14}]"),
     ("- {at: head.1, replace: gelu}", "relu, {linear: 4}", ""),
     ("- {at: stages, set: {out: 8}}\n  - {at: stages, set: {repeat: 1}}", "repeat: 4", "repeat: 1"),
+    ("- {append: [{name: b, linear: 9}, relu]}\n  - {at: b, set: {out: 5}}", "{linear: 4}]}\n", ""),
 ]
 WRITTEN = {
     2: ("unit: {out: \"${out}\"}}\n      - name: sum", "sequence: [{name: fc, linear: {out: 8, bias: false}}, "
@@ -88,6 +89,7 @@ WRITTEN = {
     6: ("8}\n  - tanh\n", "8}\n  - sigmoid\n  - {name: b, linear: 8}\n  - tanh\n"),
     7: ("layers:\n  - {name: stem", "layers:\n  - {name: b, linear: 5}\n  - {name: stem"),
     11: ("relu, {linear: 4}", "gelu, {linear: 4}"),
+    13: ("{linear: 4}]}\n", "{linear: 4}]}\n  - {name: b, linear: 5}\n  - relu\n"),
 }  # fmt: skip
 
 
@@ -190,6 +192,9 @@ def test_chains_of_specs(tmp_path: Path) -> None:
     net = program("extends: middle\npatch: [{at: stem, set: {out: 8, bias: false}}]", folder=tmp_path)
     assert (shapes(net)["stem"], "stem.bias" in params(net), "tanh" in shapes(net)) == ("2×8", False, False)
     assert "tanh" not in shapes(program("extends: middle\nname: same", folder=tmp_path))
+    (tmp_path / "more.yaml").write_text("netcalc: 1\nextends: middle\npatch: [{append: [{name: a, linear: 3}]}]\n")
+    net = program("extends: more\npatch: [{append: [{name: b, linear: 2}]}, {at: a, set: {out: 7}}]", folder=tmp_path)
+    assert (shapes(net)["a"], shapes(net)["b"]) == ("2×7", "2×2")
     assert list(shapes(program("extends: middle\nlayers: [tanh]", folder=tmp_path))) == ["tanh"]
 
 
@@ -317,6 +322,9 @@ def test_attention_of_one_layer_of_gpt2() -> None:
         ("{at: stem, set: null}", "E104", None),
         ("{after: stem, insert: []}", "E104", None),
         ("{after: stem, insert: [{linear: 0}]}", "E104", None),
+        ("{append: []}", "E104", None),
+        ("{append: [{linaer: 4}]}", "E102", "did you mean 'linear'?"),
+        ("{append: [tanh], at: stem}", "E104", None),
     ],
 )
 def test_errors_point_at_the_patch(patch: str, code: str, hint: str | None, tmp_path: Path) -> None:

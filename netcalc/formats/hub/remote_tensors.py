@@ -12,6 +12,7 @@ from netcalc.formats.hub.repository import Repository
 from netcalc.limits import MAX_TENSOR_HEADER
 from netcalc.numerics.checkpoint_files import Joined, open_shards, read_index
 from netcalc.numerics.kernels import Array
+from netcalc.numerics.prefixed import Prefixed
 from netcalc.numerics.safetensors_format import read_safetensors_header
 from netcalc.numerics.stored import reading
 from netcalc.numerics.tensor_files import TensorFile, Tensors, open_tensors
@@ -41,13 +42,18 @@ def open_remote(repository: Repository, stem: str = "model") -> Tensors | None:
     if path is None:
         return _file(repository, f"{stem}.safetensors")
     index = read_index(path, f"{repository.name}/{stem}{_INDEX}")
-    return Joined(open_shards(index, lambda names: _shards(repository, names)), str(repository.name), index)
+    folder = stem[: stem.rfind("/") + 1]
+    files = open_shards(index, lambda names: _shards(repository, [folder + name for name in names]))
+    return Joined(files, str(repository.name), index)
 
 
 def pending_bytes(tensors: Tensors) -> int:
     """Return the bytes of files on the Hub that loading all tensors downloads."""
-    files = tensors.files if isinstance(tensors, Joined) else [tensors]
-    return sum(file.length for file in files if isinstance(file, _RemoteFile))
+    if isinstance(tensors, Prefixed):
+        return pending_bytes(tensors.tensors)
+    if isinstance(tensors, Joined):
+        return sum(map(pending_bytes, tensors.files))
+    return tensors.length if isinstance(tensors, _RemoteFile) else 0
 
 
 def _shards(repository: Repository, names: Sequence[str]) -> Iterator[Tensors]:

@@ -14,6 +14,7 @@ import pytest
 from tests.conftest import CommandResult
 from tests.formats.hub.server import TOKEN, Hub, Repository, serving
 from tests.formats.huggingface.test_folders import model_folder
+from tests.formats.sentence_transformers.test_sentence_transformers import sentence_folder
 
 Run = Callable[..., CommandResult]
 #: Settings of the library that another environment may have.
@@ -22,7 +23,7 @@ FOREIGN = ("HF_", "HUGGINGFACE_", "XDG_", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROX
 
 def files_of(folder: Path) -> dict[str, bytes]:
     """Return the content of the files in a folder."""
-    return {path.name: path.read_bytes() for path in folder.iterdir()}
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +37,8 @@ def shards(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
 
 
 @pytest.fixture(scope="module")
-def hub(files: dict[str, bytes], shards: dict[str, bytes]) -> Iterator[Hub]:
+def hub(files: dict[str, bytes], shards: dict[str, bytes], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hub]:
+    sentences = files_of(sentence_folder(tmp_path_factory.mktemp("sentences"), "projected"))
     config = json.loads(files["config.json"])
     own_code = json.dumps(config | {"auto_map": {"AutoModel": "model.Model"}}).encode()
     narrow = json.dumps(config | {"intermediate_size": config["intermediate_size"] + 8}).encode()
@@ -58,6 +60,8 @@ def hub(files: dict[str, bytes], shards: dict[str, bytes]) -> Iterator[Hub]:
         "acme/down": Repository(files, status=503),
         "acme/forbidden": Repository(files, status=403),
         "single": Repository(files),
+        "acme/sentences": Repository(sentences),
+        "acme/pipeline": Repository({"model_index.json": b'{"_class_name": "StableDiffusionPipeline"}'}),
     }
     with serving(repositories) as started:
         yield started
@@ -91,7 +95,7 @@ def test_a_summary_is_that_of_the_folder(command: Run, hub: Hub, tmp_path: Path,
     assert not any(path.endswith(".safetensors") for _, path, _ in hub.requests)
 
 
-@pytest.mark.parametrize("name", ["acme/tiny", "acme/sharded", "single", "old/tiny"])
+@pytest.mark.parametrize("name", ["acme/tiny", "acme/sharded", "acme/sentences", "single", "old/tiny"])
 def test_an_audit_requests_headers_only(name: str, command: Run, hub: Hub) -> None:
     ran = command("verify", f"hf:{name}")
     assert (ran.code, ran.err) == (0, "")
@@ -155,6 +159,7 @@ REFUSED: dict[str, tuple[list[str], list[str]]] = {
     "forbidden": (["summary", "hf:acme/forbidden"], ["E008", "denied (403)"]),
     "no revision": (["summary", "hf:acme/tiny@v3"], ["E008", "acme/tiny has no revision 'v3'"]),
     "no configuration": (["summary", "hf:acme/empty"], ["E008", "acme/empty has no config.json"]),
+    "pipeline": (["summary", "hf:acme/pipeline"], ["E007", "hf:acme/pipeline/model_index.json", "diffusers"]),
     "own code": (["summary", "hf:acme/own-code"], ["E007", "auto_map", "hf:acme/own-code/config.json:"]),
     "server down": (["summary", "hf:acme/down"], ["E008", "status 503", "try again"]),
     "too large": (["summary", "hf:acme/tiny", "--max-spec-size", "100"], ["E008", "the limit is 100"]),

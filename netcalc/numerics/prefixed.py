@@ -1,0 +1,22 @@
+"""Tensors of another source under names with a prefix."""
+
+from __future__ import annotations
+
+from netcalc.numerics.kernels import Array
+from netcalc.numerics.tensor_files import Tensors
+
+__all__ = ["Prefixed"]
+
+
+class Prefixed:
+    """Tensors whose names begin with a prefix that they lack in their source."""
+
+    def __init__(self, tensors: Tensors, prefix: str) -> None:
+        self.name = tensors.name
+        self.tensors = tensors
+        self.headers = {prefix + name: header for name, header in tensors.headers.items()}
+        self._prefix = prefix
+
+    def load(self, name: str) -> Array:
+        """Return the data of one tensor."""
+        return self.tensors.load(name.removeprefix(self._prefix))

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import netcalc
 from tests.oracle.harness import draws
 from tests.oracle.huggingface import assert_agrees
-from tests.oracle.test_huggingface_moe import ACTIVATIONS, Fields, common
+from tests.oracle.test_huggingface_moe import ACTIVATIONS, SEQUENCE, Fields, common, gemma3
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
@@ -25,11 +25,11 @@ IMAGE = 7
 
 
 @st.composite
-def clip(draw: st.DrawFn) -> Fields:
+def clip(draw: st.DrawFn, *kinds: str) -> Fields:
     """Return fields of an image encoder of CLIP or SigLIP."""
     heads = draw(st.integers(1, 3))
     fields = {
-        "model_type": draw(st.sampled_from(["clip_vision_model", "siglip_vision_model"])),
+        "model_type": draw(st.sampled_from(kinds)),
         "hidden_size": heads * 2 * draw(st.integers(1, 4)),
         "num_attention_heads": heads,
         "num_hidden_layers": draw(st.integers(1, 4)),
@@ -50,7 +50,7 @@ def llava(draw: st.DrawFn) -> tuple[Fields, int]:
         text |= {"attention_bias": draw(st.booleans()), "mlp_bias": draw(st.booleans())}
     if kind == "mistral":
         text |= {"sliding_window": draw(st.none() | st.integers(1, 9))}
-    vision = draw(clip())
+    vision = draw(clip("clip_vision_model", "siglip_vision_model"))
     strategy, layers = draw(st.sampled_from(["default", "full"])), vision["num_hidden_layers"]
     fields = {
         "text_config": text,
@@ -82,6 +82,33 @@ def test_llava(architecture: str, drawn: tuple[Fields, int], batch: int, length:
     assert_agrees(architecture, fields, inputs, dims, "cpu")
 
 
+@st.composite
+def gemma3_images(draw: st.DrawFn) -> tuple[Fields, int]:
+    """Return fields of Gemma 3 with images, and the number of features of an image."""
+    vision, side = draw(clip("siglip_vision_model")), draw(st.integers(1, 2))
+    patches = 12 // vision["patch_size"]
+    fields = {
+        "text_config": draw(gemma3()) | {"pad_token_id": 0},
+        "vision_config": vision,
+        "image_token_index": IMAGE,
+        "mm_tokens_per_image": side**2,
+        "tie_word_embeddings": draw(st.booleans()),
+        "num_labels": draw(st.integers(2, 4)),
+    }
+    kernel = patches // side
+    return fields, (patches // kernel) ** 2
+
+
+@pytest.mark.parametrize("end", ["ForConditionalGeneration", "Model", SEQUENCE])
+@draws
+@given(gemma3_images(), st.integers(1, 2), st.integers(0, 4))
+def test_gemma3(end: str, drawn: tuple[Fields, int], batch: int, length: int) -> None:
+    fields, features = drawn
+    inputs = {"input_ids": texts(batch, length, features), "pixel_values": torch.zeros(batch, 3, 12, 12)}
+    dims = {"batch": batch, "images": batch, "length": length + features}
+    assert_agrees(f"Gemma3{end}", fields, inputs, dims, "cpu")
+
+
 TEXT = {"vocab_size": 50, "hidden_size": 24, "num_attention_heads": 4, "num_hidden_layers": 2, "pad_token_id": 0}
 TEXT |= {"intermediate_size": 20, "num_key_value_heads": 2}
 VISION = {"hidden_size": 12, "intermediate_size": 20, "num_hidden_layers": 2, "num_attention_heads": 2}
@@ -99,6 +126,18 @@ CASES: list[tuple[str, Fields, int]] = [
         LLAVA | {"text_config": TEXT | {"model_type": "mistral", "sliding_window": 3}, "vision_config": CLIP},
         5,
     ),
+    (
+        "Gemma3ForConditionalGeneration",
+        {"image_token_index": 50, "mm_tokens_per_image": 4, "vision_config": SIGLIP | {"patch_size": 3}}
+        | {"text_config": TEXT | {"head_dim": 8, "sliding_window": 4, "sliding_window_pattern": 2}},
+        4,
+    ),
+    (
+        "Gemma3ForSequenceClassification",
+        {"image_token_index": IMAGE, "mm_tokens_per_image": 4, "vision_config": SIGLIP}
+        | {"text_config": TEXT | {"head_dim": 8}, "num_labels": 3},
+        4,
+    ),
 ]
 
 
@@ -110,7 +149,7 @@ def test_outputs_are_those_of_transformers(architecture: str, fields: Fields, fe
     model.save_pretrained(tmp_path)
     rng = np.random.default_rng(1)
     ids = rng.integers(8, 50, (2, 12))
-    ids[0, 3 : 3 + features] = ids[1, 6 : 5 + features] = ids[1, 1] = IMAGE
+    ids[0, 3 : 3 + features] = ids[1, 6 : 5 + features] = ids[1, 1] = fields["image_token_index"]
     images = rng.normal(size=(2, 3, 12, 12)).astype(np.float32)
     with torch.no_grad():
         expected = model(input_ids=torch.from_numpy(ids), pixel_values=torch.from_numpy(images))

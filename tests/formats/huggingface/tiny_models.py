@@ -96,6 +96,9 @@ TINY: dict[str, Fields] = {
     "fnet": WORDS | PLACES | {"hidden_size": 16, "num_hidden_layers": 2, "intermediate_size": 20},
     "gemma": DECODER | {"head_dim": 6},
     "gemma2": DECODER | {"head_dim": 6, "sliding_window": 4},
+    "gemma3": IMAGES
+    | {"text_config": DECODER | {"head_dim": 6}, "mm_tokens_per_image": 4}
+    | {"vision_config": IMAGES["vision_config"] | {"model_type": "siglip_vision_model", "vision_use_head": False}},
     "gemma3_text": DECODER | {"head_dim": 6, "sliding_window": 4},
     "glm4": DECODER | {"head_dim": 4},
     "glm4_moe": DECODER | ROUTED | {"head_dim": 4},

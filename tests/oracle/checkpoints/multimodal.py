@@ -36,3 +36,18 @@ def multimodal() -> Iterator[Model]:
         SIZES,
         values={"input_ids": IDS},
     )
+    kinds = ["sliding_attention", "sliding_attention", "full_attention"]
+    yield Model(
+        "gemma-3-4b",
+        "Gemma3ForConditionalGeneration",
+        {
+            "text_config": TEXT
+            | {"num_hidden_layers": 3, "num_key_value_heads": 2, "head_dim": 6, "query_pre_attn_scalar": 6}
+            | {"sliding_window": 4, "layer_types": kinds, "rope_scaling": {"rope_type": "linear", "factor": 8.0}},
+            "vision_config": VISION | {"patch_size": 3, "vision_use_head": False},
+            "mm_tokens_per_image": 4,
+            "image_token_index": 9,
+        },
+        SIZES | {"layers": 3, "kv_heads": 2, "head_dim": 6, "window": 4, "period": 3, "patch": 3, "image_side": 2},
+        values={"input_ids": IDS},
+    )

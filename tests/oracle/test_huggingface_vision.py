@@ -279,3 +279,84 @@ def test_vilt(data: st.DataObject, batch: int, architecture: str, length: int) -
     inputs |= {"pixel_values": torch.zeros(batch, fields["num_channels"], size, size)}
     inputs |= {"pixel_mask": torch.ones(batch, size, size, dtype=torch.int64)}
     assert_agrees(architecture, fields, inputs, {"batch": batch, "length": length}, device="cpu")
+
+
+DEITS = ["DeiTModel", "DeiTForImageClassification", "DeiTForImageClassificationWithTeacher"]
+
+
+@draws
+@given(st.data(), BATCHES, st.sampled_from(DEITS))
+def test_deit(data: st.DataObject, batch: int, architecture: str) -> None:
+    fields = drawn(data.draw) | {"pooler_output_size": data.draw(st.sampled_from([None, 3])), "pooler_act": "relu"}
+    assert_agrees(architecture, fields, image(fields, batch), {"batch": batch})
+
+
+BEITS = ["BeitModel", "BeitForImageClassification", "BeitForMaskedImageModeling"]
+BIASES = ["use_relative_position_bias", "use_shared_relative_position_bias", "use_absolute_position_embeddings"]
+
+
+@draws
+@given(st.data(), BATCHES, st.sampled_from(BEITS), st.sampled_from(BIASES))
+def test_beit(data: st.DataObject, batch: int, architecture: str, positions: str) -> None:
+    fields = drawn(data.draw) | {"vocab_size": 20, positions: True}
+    fields |= {name: data.draw(st.booleans()) for name in ("use_mask_token", "use_mean_pooling")}
+    fields |= {"layer_scale_init_value": data.draw(st.sampled_from([0.0, 0.1]))}
+    del fields["qkv_bias"]
+    assert_agrees(architecture, fields, image(fields, batch), {"batch": batch})
+
+
+@draws
+@given(st.data(), BATCHES, st.sampled_from(["ASTModel", "ASTForAudioClassification"]))
+def test_audio_spectrogram_transformer(data: st.DataObject, batch: int, architecture: str) -> None:
+    fields = data.draw(encoder()) | {
+        "patch_size": data.draw(st.integers(1, 6)),
+        "num_labels": data.draw(st.integers(2, 5)),
+    }
+    fields |= {name: data.draw(st.integers(1, 6)) for name in ("frequency_stride", "time_stride")}
+    fields |= {name: data.draw(st.integers(6, 30)) for name in ("max_length", "num_mel_bins")}
+    fields |= {"qkv_bias": data.draw(st.booleans())}
+    inputs = {"input_values": images(batch, fields["max_length"], fields["num_mel_bins"])}
+    assert_agrees(architecture, fields, inputs, {"batch": batch})
+
+
+@draws
+@given(st.data(), BATCHES, st.sampled_from(["ViTMAEModel", "ViTMAEForPreTraining"]))
+def test_vit_mae(data: st.DataObject, batch: int, architecture: str) -> None:
+    fields, heads = drawn(data.draw), data.draw(st.integers(1, 3))
+    # the tables of sines and cosines want features in fours
+    fields |= {
+        "hidden_size": 4 * fields["hidden_size"],
+        "decoder_hidden_size": 4 * heads * data.draw(st.integers(1, 3)),
+    }
+    fields |= {"decoder_num_attention_heads": heads, "decoder_num_hidden_layers": data.draw(st.integers(1, 2))}
+    fields |= {"decoder_intermediate_size": data.draw(st.integers(1, 20))}
+    fields |= {"image_size": data.draw(st.integers(2, 4)) * fields["patch_size"]}  # at least a patch is kept
+    fields |= {"mask_ratio": data.draw(st.sampled_from([0.0, 0.3, 0.75]))}
+    assert_agrees(architecture, fields, image(fields, batch), {"batch": batch})
+
+
+@draws
+@given(st.data(), BATCHES, st.sampled_from(["YolosModel", "YolosForObjectDetection"]))
+def test_yolos(data: st.DataObject, batch: int, architecture: str) -> None:
+    draw = data.draw
+    fields, sides = drawn(draw), st.integers(1, 3)
+    patch = fields["patch_size"]
+    fields |= {
+        "image_size": [patch * draw(sides), patch * draw(sides)],
+        "num_detection_tokens": draw(st.integers(1, 5)),
+    }
+    fields |= {"use_mid_position_embeddings": fields["num_hidden_layers"] > 1 and draw(st.booleans())}
+    height, width = patch * draw(sides), patch * draw(sides)
+    inputs = {"pixel_values": images(batch, fields["num_channels"], height, width)}
+    assert_agrees(architecture, fields, inputs, {"batch": batch, "height": height, "width": width})
+
+
+HUBERTS = ["HubertModel", "HubertForCTC", "HubertForSequenceClassification"]
+
+
+@draws
+@given(sound(), st.data(), BATCHES, st.sampled_from(HUBERTS))
+def test_hubert(fields: dict[str, Any], data: st.DataObject, batch: int, architecture: str) -> None:
+    fields |= {name: data.draw(st.booleans()) for name in ("conv_pos_batch_norm", "feat_proj_layer_norm")}
+    fields |= {"classifier_proj_size": data.draw(st.integers(1, 9)), "num_labels": data.draw(st.integers(2, 5))}
+    assert_agrees(architecture, fields, {"input_values": images(batch, 200)}, {"batch": batch, "length": 200})

@@ -56,6 +56,13 @@ LED = (
 T5: Fields = WORDS | {"d_model": 16, "d_kv": 4, "d_ff": 20, "num_layers": 2, "num_heads": 4}
 SPARSE: Fields = {"num_experts": 2, "num_sparse_encoder_layers": 1, "num_sparse_decoder_layers": 1}
 SOUND: Fields = {"d_model": 16, "num_mel_bins": 6, "max_source_positions": 8, "max_target_positions": 12}
+WAVE: Fields = {
+    "conv_dim": [6, 8],
+    "conv_kernel": [5, 3],
+    "conv_stride": [3, 2],
+    "num_conv_pos_embeddings": 4,
+    "num_conv_pos_embedding_groups": 2,
+}
 PATCHES: Fields = {"patch_size": 4, "image_size": 12}
 SWIN: Fields = {
     "image_size": 32,
@@ -78,7 +85,9 @@ LLAMA4: Fields = {
 #: Fields of a small configuration by model type.
 TINY: dict[str, Fields] = {
     "albert": ENCODER | {"embedding_size": 6},
+    "audio-spectrogram-transformer": WIDTH | {"patch_size": 4, "max_length": 20, "num_mel_bins": 8},
     "bart": BART,
+    "beit": WIDTH | PATCHES | {"use_relative_position_bias": True},
     "bert": ENCODER,
     "bamba": HYBRID | {"attn_layer_indices": [2], "mamba_n_heads": 4, "mamba_chunk_size": 4},
     "big_bird": ENCODER,
@@ -88,6 +97,7 @@ TINY: dict[str, Fields] = {
     "cohere2": DECODER | {"layer_types": ["sliding_attention", "full_attention"], "sliding_window": 4},
     "deepseek_v2": WORDS | WIDTH | PLACES | LATENT,
     "deepseek_v3": WORDS | WIDTH | PLACES | LATENT,
+    "deit": WIDTH | PATCHES,
     "detr": SIDES | {"d_model": 16, "num_queries": 3, "backbone_config": RESNET | {"model_type": "resnet"}},
     "dinov2": SIZES | PATCHES,
     "distilbert": WORDS | PLACES | {"dim": 16, "hidden_dim": 20, "n_layers": 2, "n_heads": 4},
@@ -111,6 +121,7 @@ TINY: dict[str, Fields] = {
     "gpt_neox": WORDS | WIDTH | PLACES,
     "gptj": WORDS | {"n_embd": 16, "n_layer": 2, "n_head": 4, "n_positions": 24, "rotary_dim": 2},
     "granite": DECODER,
+    "hubert": WORDS | WIDTH | WAVE,
     "jamba": HYBRID | {"attn_layer_period": 2, "attn_layer_offset": 1, "num_experts": 4},
     "led": LED,
     "llama": DECODER,
@@ -149,10 +160,12 @@ TINY: dict[str, Fields] = {
     "t5": T5,
     "vilt": ENCODER | PATCHES,
     "vit": WIDTH | PATCHES,
-    "wav2vec2": WORDS
-    | WIDTH
-    | {"conv_dim": [6, 8], "conv_kernel": [5, 3], "conv_stride": [3, 2]}
-    | {"num_conv_pos_embeddings": 4, "num_conv_pos_embedding_groups": 2},
+    "vit_mae": WIDTH
+    | PATCHES
+    | {"decoder_hidden_size": 8, "decoder_num_hidden_layers": 1}
+    | {"decoder_num_attention_heads": 2, "decoder_intermediate_size": 6},
+    "wav2vec2": WORDS | WIDTH | WAVE,
     "whisper": WORDS | SIDES | SOUND,
     "xlm-roberta": ENCODER,
+    "yolos": WIDTH | {"patch_size": 4, "image_size": [8, 12], "num_detection_tokens": 3},
 }

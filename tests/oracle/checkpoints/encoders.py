@@ -135,13 +135,15 @@ def image_models() -> Iterator[Model]:
         settings=FAMILIES["mobilevit"]["small"]["mobilevit-small"],
     )
     sizes = {"hidden_size": 32, "num_attention_heads": 4, "num_hidden_layers": 2}
-    sound = {"conv_dim": [8, 12], "conv_kernel": [10, 3], "conv_stride": [5, 2], "intermediate_size": 48}
-    yield from models(
-        "Wav2Vec2Model",
-        "wav2vec2-base",
-        config=sizes | sound | {"num_conv_pos_embeddings": 8, "num_conv_pos_embedding_groups": 4},
-        settings=FAMILIES["wav2vec2"]["small"]["wav2vec2-base"],
-    )
+    sound: dict[str, Any] = {
+        "conv_dim": [8, 12],
+        "conv_kernel": [10, 3],
+        "conv_stride": [5, 2],
+        "intermediate_size": 48,
+    }
+    sound |= {"num_conv_pos_embeddings": 8, "num_conv_pos_embedding_groups": 4}
+    for kind, spec in (("Wav2Vec2Model", "wav2vec2-base"), ("HubertModel", "hubert-base")):
+        yield from models(kind, spec, config=sizes | sound, settings=FAMILIES["wav2vec2"]["small"][spec])
     backbone = {"model_type": "resnet", "embedding_size": 8, "hidden_sizes": [16, 24], "depths": [2, 1]}
     detr = {"backbone_config": backbone | {"out_features": ["stage2"]}, "num_queries": 7, "num_labels": 5}
     yield from models(

@@ -1,0 +1,31 @@
+"""Vision Transformers of transformers, small."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from tests.oracle.checkpoints.model import Model, models
+from tests.zoo.harness import FAMILIES
+
+__all__ = ["vision_models"]
+
+SIZES: dict[str, Any] = {"hidden_size": 32, "num_attention_heads": 4, "num_hidden_layers": 2, "intermediate_size": 128}
+IMAGE: dict[str, Any] = SIZES | {"image_size": 32, "patch_size": 8, "num_labels": 10}
+
+
+def _like(kind: str, spec: str, family: str, config: dict[str, Any]) -> Iterator[Model]:
+    """Yield the model of a spec at its small sizes."""
+    yield from models(kind, spec, config=config, settings=FAMILIES[family]["small"][spec])
+
+
+def vision_models() -> Iterator[Model]:
+    yield from _like("DeiTForImageClassificationWithTeacher", "deit-base-distilled", "vit", IMAGE)
+    yield from _like("BeitForImageClassification", "beit-base", "vit", IMAGE | {"use_relative_position_bias": True})
+    sound = {"patch_size": 8, "max_length": 40, "num_mel_bins": 20, "frequency_stride": 4, "time_stride": 5}
+    yield from _like("ASTForAudioClassification", "ast-base", "vit", SIZES | sound | {"num_labels": 10})
+    decoder = {"hidden_size": 16, "num_attention_heads": 2, "num_hidden_layers": 1, "intermediate_size": 64}
+    masked = {f"decoder_{name}": size for name, size in decoder.items()} | {"mask_ratio": 0.6}
+    yield from _like("ViTMAEForPreTraining", "vit-mae-base", "vit", IMAGE | masked)
+    detection = {"image_size": [32, 40], "num_detection_tokens": 7}
+    yield from _like("YolosForObjectDetection", "yolos-small", "vit", IMAGE | detection)

@@ -1,0 +1,105 @@
+"""Small models of images and sound that transformers saves: the folder is audited, and has the outputs of the model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import netcalc as api
+
+torch = pytest.importorskip("torch")
+transformers = pytest.importorskip("transformers")
+
+from tests.oracle.checkpoints.harness import assert_close, randomise  # noqa: E402
+
+Shapes = dict[str, tuple[int, ...]]
+
+SMALL: dict[str, Any] = {"hidden_size": 12, "num_hidden_layers": 2, "num_attention_heads": 2}
+VIT = SMALL | {"intermediate_size": 10, "image_size": 32, "patch_size": 8, "num_labels": 3}
+IMAGE: Shapes = {"pixel_values": (2, 3, 32, 32)}
+OBLONG: Shapes = {"pixel_values": (2, 3, 48, 64)}
+OBLONG_DIMS = {"height": 48, "width": 64}
+DINO = {name: size for name, size in VIT.items() if name != "intermediate_size"}
+SOUND = SMALL | {
+    "hidden_size": 16,
+    "intermediate_size": 10,
+    "conv_dim": [8, 12],
+    "conv_kernel": [10, 3],
+    "num_labels": 3,
+}
+SOUND |= {"conv_stride": [5, 2], "num_conv_pos_embeddings": 8, "num_conv_pos_embedding_groups": 4}
+WAVE: Shapes = {"input_values": (2, 400)}
+SPECTRUM = SMALL | {"intermediate_size": 10, "patch_size": 8, "max_length": 40, "num_mel_bins": 20, "num_labels": 3}
+MASKED = VIT | {"decoder_hidden_size": 8, "decoder_num_hidden_layers": 2, "decoder_num_attention_heads": 2}
+MASKED |= {"decoder_intermediate_size": 9, "mask_ratio": 0.6}
+NOISY: Shapes = IMAGE | {"noise": (2, 16)}
+YOLOS = VIT | {"image_size": [32, 48], "num_detection_tokens": 5, "num_hidden_layers": 3}
+RESNET = {"embedding_size": 4, "hidden_sizes": [8, 12], "depths": [1, 2], "num_labels": 3}
+SWIN = {"image_size": 32, "patch_size": 4, "embed_dim": 8, "depths": [1, 2], "num_heads": [1, 2], "window_size": 4}
+MOBILE = {"image_size": 64, "hidden_sizes": [8, 12, 16], "neck_hidden_sizes": [4, 6, 8, 8, 10, 12, 16]}
+SEGFORMER = {"num_encoder_blocks": 2, "depths": [2, 1], "sr_ratios": [4, 1], "hidden_sizes": [8, 12]}
+SEGFORMER |= {"patch_sizes": [7, 3], "strides": [4, 2], "num_attention_heads": [1, 2], "mlp_ratios": [2, 3]}
+
+CASES: list[tuple[str, dict[str, Any], Shapes, dict[str, int]]] = [
+    *((f"ViT{head}", VIT, IMAGE, {}) for head in ("Model", "ForImageClassification")),
+    *(
+        (f"DeiT{head}", VIT, IMAGE, {})
+        for head in ("Model", "ForImageClassification", "ForImageClassificationWithTeacher")
+    ),
+    ("BeitModel", VIT | {"use_relative_position_bias": True}, OBLONG, OBLONG_DIMS),
+    (
+        "BeitForImageClassification",
+        VIT | {"use_shared_relative_position_bias": True, "use_mean_pooling": False},
+        IMAGE,
+        {},
+    ),
+    ("BeitForMaskedImageModeling", VIT | {"use_absolute_position_embeddings": True, "use_mask_token": True}, IMAGE, {}),
+    ("Dinov2Model", DINO | {"use_swiglu_ffn": True}, OBLONG, OBLONG_DIMS),
+    ("Dinov2ForImageClassification", DINO, IMAGE, {}),
+    *(
+        (f"AST{head}", SPECTRUM | {"time_stride": 5}, {"input_values": (2, 40, 20)}, {})
+        for head in ("Model", "ForAudioClassification")
+    ),
+    *((f"ViTMAE{head}", MASKED, NOISY, {}) for head in ("Model", "ForPreTraining")),
+    ("YolosModel", YOLOS, OBLONG, OBLONG_DIMS),
+    ("YolosForObjectDetection", YOLOS | {"use_mid_position_embeddings": False}, {"pixel_values": (2, 3, 32, 48)}, {}),
+    ("HubertModel", SOUND | {"do_stable_layer_norm": True, "feat_proj_layer_norm": False}, WAVE, {"length": 400}),
+    ("HubertForCTC", SOUND | {"conv_pos_batch_norm": True}, WAVE, {"length": 400}),
+    ("HubertForSequenceClassification", SOUND, WAVE, {"length": 400}),
+    ("Wav2Vec2Model", SOUND, WAVE, {"length": 400}),
+    ("Wav2Vec2ForCTC", SOUND | {"feat_extract_norm": "layer"}, WAVE, {"length": 400}),
+    *((f"ResNet{head}", RESNET, OBLONG, OBLONG_DIMS) for head in ("Model", "ForImageClassification")),
+    *((f"{kind}Model", SWIN, IMAGE, {}) for kind in ("Swin", "Swinv2")),
+    *((f"{kind}ForImageClassification", SWIN, IMAGE, {}) for kind in ("Swin", "Swinv2")),
+    ("MobileViTModel", MOBILE, {"pixel_values": (2, 3, 64, 64)}, {}),
+    *((f"Segformer{head}", SEGFORMER, OBLONG, OBLONG_DIMS) for head in ("Model", "ForImageClassification")),
+]
+
+
+@pytest.mark.parametrize(("architecture", "fields", "shapes", "dims"), CASES, ids=[case[0] for case in CASES])
+def test_outputs_are_those_of_transformers(
+    architecture: str,
+    fields: dict[str, Any],
+    shapes: Shapes,
+    dims: dict[str, int],
+    tmp_path: Path,
+    netcalc: Callable[..., Any],
+) -> None:
+    model_class = getattr(transformers, architecture)
+    model = randomise(model_class(model_class.config_class(**fields)))
+    model.save_pretrained(tmp_path, max_shard_size="5KB")
+    rng = np.random.default_rng(1)
+    inputs = {name: rng.normal(size=shape).astype(np.float32) for name, shape in shapes.items()}
+    with torch.no_grad():
+        expected = model(**{name: torch.from_numpy(array) for name, array in inputs.items()})
+    ran = netcalc("verify", str(tmp_path))
+    assert (ran.code, ran.err) == (0, ""), ran.out
+    network = api.load(tmp_path, set={"batch": 2, **dims})
+    own = {spec.name for spec in network.program.inputs}
+    given = {name if name in own else "image": array for name, array in inputs.items()}
+    for name, array in network.run(given, weights=tmp_path).outputs.items():
+        assert_close(array, expected[name].numpy(), name)

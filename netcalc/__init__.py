@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from netcalc.loading import compare, describe, import_spec, load, load_data, loads, read_checkpoint
     from netcalc.network import LayerShapes, Network
     from netcalc.numerics.checkpoint_content import CheckpointFile, CheckpointTensor, Copies, Duplicate, TypeTotals
+    from netcalc.numerics.packing.unpacked import Packed
     from netcalc.numerics.trace import TraceRow
     from netcalc.records import as_dict
     from netcalc.tensor_type import TensorType
@@ -58,6 +59,7 @@ __all__ = [
     "Network",
     "OperationMatch",
     "OperationTime",
+    "Packed",
     "PlanMemory",
     "Profile",
     "RunResult",
@@ -108,6 +110,7 @@ _EXPORTS = {
         "Duplicate",
         "TypeTotals",
     ),
+    "netcalc.numerics.packing.unpacked": ("Packed",),
     "netcalc.numerics.trace": ("TraceRow",),
     "netcalc.records": ("as_dict",),
     "netcalc.tensor_type": ("TensorType",),

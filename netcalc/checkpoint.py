@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,7 +23,7 @@ class Checkpoint(CheckpointContent):
     def read(cls, path: str | Path) -> Checkpoint:
         """Return the content of the checkpoint at a path."""
         found = read_content(Path(path))
-        return cls(found.name, found.files, found.tensors, found.duplicates, found.copies)
+        return cls(**{part.name: getattr(found, part.name) for part in fields(found)})
 
     def __repr__(self) -> str:
         return f"<Checkpoint {self.name!r}: {len(self.tensors):,} tensors>"

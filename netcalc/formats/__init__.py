@@ -120,7 +120,7 @@ def own_weights(model: str | Path) -> Path | Tensors | None:
     elif source.repository is not None:
         from netcalc.formats.hub.remote_tensors import open_remote
 
-        found = open_remote(source.repository)
+        found = _unpacked(open_remote(source.repository), source.path)
     else:
         return _folder_with_weights(source.path.parent)
     if found is None and source.repository is not None:
@@ -128,6 +128,17 @@ def own_weights(model: str | Path) -> Path | Tensors | None:
         message = f"{source.repository.name} has no weights in safetensors files"
         raise NetcalcError(Diagnostic("E008", message, hint=hint))
     return found
+
+
+def _unpacked(found: Tensors | None, config: Path) -> Tensors | None:
+    """Return the tensors that those of a quantised checkpoint stand for, by its configuration."""
+    if found is None:
+        return None
+    from netcalc.numerics.packing.quantization import config_beside, quantization_of
+    from netcalc.numerics.packing.unpacked import unpacked
+
+    beside = config_beside(config)
+    return unpacked(found, quantization_of(*beside) if beside else None)
 
 
 def _folder_with_weights(folder: Path) -> Path | None:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from netcalc.diagnostics import NetcalcError
 from netcalc.numerics.checkpoint_files import checkpoint_files
+from netcalc.numerics.kernels import Array
+from netcalc.numerics.packing.quantization import Quantization, config_beside, quantization_of
+from netcalc.numerics.packing.unpacked import Packed, Role, UnpackedTensors
 from netcalc.numerics.stored import Header
 
 __all__ = [
@@ -26,14 +30,20 @@ _PREFIXES = 8
 
 
 class CheckpointTensor(NamedTuple):
-    """A tensor of a checkpoint: its name, shape, element type and bytes, and the file that holds it."""
+    """A tensor of a checkpoint: its name, shape, element type and bytes, and the file that holds it.
+
+    ``params`` are the elements that it stands for: none for a companion of a packed tensor, more than ``elements`` for
+    a packed one.  ``scheme`` is the scheme of quantisation of both, and empty for others.
+    """
 
     name: str
     shape: tuple[int, ...]
     dtype: str
+    params: int
     elements: int
     bytes: int
     file: str
+    scheme: str = ""
 
 
 class CheckpointFile(NamedTuple):
@@ -66,6 +76,7 @@ class TypeTotals(NamedTuple):
 
     dtype: str
     tensors: int
+    params: int
     elements: int
     bytes: int
 
@@ -75,6 +86,7 @@ class CheckpointContent:
     """The content of a checkpoint.
 
     ``duplicates`` are names that several files have, and are counted once; ``copies`` differ from others by a prefix.
+    ``packed`` are figures of packed tensors by scheme, and ``notes`` say what is not known of them.
     """
 
     name: str
@@ -82,6 +94,13 @@ class CheckpointContent:
     tensors: tuple[CheckpointTensor, ...]
     duplicates: tuple[Duplicate, ...]
     copies: tuple[Copies, ...]
+    packed: tuple[Packed, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def params(self) -> int:
+        """Elements of the tensors that those of the checkpoint stand for."""
+        return sum(tensor.params for tensor in self.tensors)
 
     @property
     def elements(self) -> int:
@@ -98,8 +117,8 @@ class CheckpointContent:
         """Figures by element type, that with most bytes first."""
         totals: dict[str, list[int]] = {}
         for tensor in self.tensors:
-            sums = totals.setdefault(tensor.dtype, [0, 0, 0])
-            for position, amount in enumerate((1, tensor.elements, tensor.bytes)):
+            sums = totals.setdefault(tensor.dtype, [0, 0, 0, 0])
+            for position, amount in enumerate((1, tensor.params, tensor.elements, tensor.bytes)):
                 sums[position] += amount
         found = (TypeTotals(dtype, *sums) for dtype, sums in totals.items())
         return tuple(sorted(found, key=lambda total: -total.bytes))
@@ -125,12 +144,47 @@ def read_content(path: Path) -> CheckpointContent:
         if len(places) > 1:
             places.sort(key=lambda place: place[0] != chosen.get(tensor))
             duplicates.append(_duplicate(tensor, places))
-    tensors = tuple(_tensor(name, *places[0]) for name, places in stands.items())
-    return CheckpointContent(found.name, tuple(files), tensors, tuple(duplicates), tuple(_copies(tensors)))
+    quantization, notes = _quantization(path)
+    meant = UnpackedTensors(_Headers(found.name, {name: places[0][1] for name, places in stands.items()}), quantization)
+    if meant.undetermined:
+        names = " or ".join(sorted(set(meant.undetermined.values())))
+        notes.append(
+            f"{len(meant.undetermined):,} tensors look packed by {names}; a config.json beside them would tell"
+        )
+    wrong = next((h.unpacking for h in meant.headers.values() if h.unpacking and h.unpacking.problem), None)
+    if wrong is not None:
+        notes.append(f"tensors that do not unpack are left out of the parameters: {wrong.problem}")
+    tensors = tuple(_tensor(name, *places[0], meant.roles.get(name)) for name, places in stands.items())
+    return CheckpointContent(
+        found.name, tuple(files), tensors, tuple(duplicates), tuple(_copies(tensors)), meant.packed, tuple(notes)
+    )
 
 
-def _tensor(name: str, file: str, header: Header) -> CheckpointTensor:
-    return CheckpointTensor(name, header.shape, header.dtype, header.elements, header.bytes or 0, file)
+class _Headers:
+    """Headers without data."""
+
+    def __init__(self, name: str, headers: Mapping[str, Header]) -> None:
+        self.name = name
+        self.headers = headers
+
+    def load(self, name: str) -> Array:
+        raise LookupError(name)
+
+
+def _quantization(path: Path) -> tuple[Quantization | None, list[str]]:
+    """Return what the configuration beside a checkpoint says of its quantisation, or why it says nothing."""
+    try:
+        config = config_beside(path)
+        return quantization_of(*config) if config else None, []
+    except NetcalcError as error:
+        return None, [f"{error.diagnostics[0].message}; stored elements are counted"]
+
+
+def _tensor(name: str, file: str, header: Header, role: Role | None) -> CheckpointTensor:
+    elements, size = header.elements, header.bytes or 0
+    if role is None:
+        return CheckpointTensor(name, header.shape, header.dtype, elements, elements, size, file)
+    return CheckpointTensor(name, header.shape, header.dtype, role.params or 0, elements, size, file, role.scheme)
 
 
 def _duplicate(name: str, places: Sequence[tuple[str, Header]]) -> Duplicate:

@@ -11,7 +11,7 @@ from netcalc.numerics.checkpoint_content import CheckpointTensor
 __all__ = ["FIGURES", "Group", "checkpoint_rows", "checkpoint_tree", "tensor_group"]
 
 #: Names of the figures of a group.
-FIGURES = ("tensors", "elements", "bytes")
+FIGURES = ("tensors", "params", "elements", "bytes")
 #: Levels of a tree; the rest of a longer name is one level.
 _LEVELS = 40
 #: Digits of the greatest number of a part.
@@ -62,7 +62,7 @@ def checkpoint_rows(groups: Sequence[Group], depth: int | None = None, repeat: i
 
 def tensor_group(tensor: CheckpointTensor) -> Group:
     """Return a tensor as a group of its own."""
-    figures = (1, tensor.elements, tensor.bytes)
+    figures = (1, tensor.params, tensor.elements, tensor.bytes)
     return Group(tensor.name, tensor.name, 1, tensor.shape, figures, (tensor.dtype,), (tensor.file,))
 
 
@@ -79,7 +79,7 @@ class _Node:
     def sign(self, kinds: dict[object, int]) -> int:
         """Give equal numbers to nodes with equal tensors below them."""
         below = tuple(sorted((part, child.sign(kinds)) for part, child in self.children.items()))
-        own = None if self.tensor is None else self.tensor[1:-1]  # all but name and file
+        own = None if self.tensor is None else (*self.tensor[1:6], self.tensor.scheme)  # all but name and file
         self.kind = kinds.setdefault((own, below), len(kinds))
         return self.kind
 

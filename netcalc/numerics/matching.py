@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from fnmatch import translate
+from math import prod
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +18,7 @@ from netcalc.ir import CheckpointLocation, PatternWork, Program, size_of
 from netcalc.limits import MAX_LOOKUPS
 from netcalc.numerics.assembly import assembled_shape, expected_shape, load
 from netcalc.numerics.initializers import Initializers
+from netcalc.numerics.packing.unpacked import UnpackedTensors
 from netcalc.numerics.tensor_files import Header, Tensors
 from netcalc.numerics.weights_report import Mismatch, WeightsReport, pattern_of, quoted
 from netcalc.opdef import Buffer
@@ -28,10 +30,16 @@ _CANDIDATES = 100
 
 
 class Match(NamedTuple):
-    """A report, and the locations of the tensors by their owners' paths."""
+    """A report, the locations of the tensors by their owners' paths, and the number of the program's parameters.
+
+    ``used`` are the names of tensors that were looked up, and ``ignored`` those declared to be of no use.
+    """
 
     report: WeightsReport
     locations: Mapping[str, CheckpointLocation]
+    params: int
+    used: Set[str]
+    ignored: Set[str]
 
 
 def match(
@@ -57,16 +65,17 @@ def match(
     unused = [name for name in tensors.headers if name not in matching.used]
     unexpected = list(matching.without_ignored(unused))
     mismatches += _absent(required, unexpected)
+    stored = tensors.stored if isinstance(tensors, UnpackedTensors) else tensors
     report = WeightsReport(
         program.name,
         tensors.name,
-        len(tensors.headers),
+        len(stored.headers),
         matching.count,
         tuple(mismatches),
         len(missing) - len(required),
         len(unused) - len(unexpected),
     )
-    return Match(report, locations)
+    return Match(report, locations, matching.params, matching.used, {*unused}.difference(unexpected))
 
 
 @dataclass(slots=True)
@@ -81,6 +90,7 @@ class _Matching:
     initializers: Initializers
     cast: bool
     count: int = 0
+    params: int = 0
     locations: dict[str, CheckpointLocation] = field(default_factory=dict)
     aliases: dict[str, list[CheckpointLocation]] = field(default_factory=dict)
     missing: dict[str, ParameterInstance] = field(default_factory=dict)
@@ -114,6 +124,8 @@ class _Matching:
     def add(self, parameter: ParameterInstance) -> None:
         """Look a parameter up, and compare what is found."""
         self.count += not parameter.tied
+        if not parameter.tied and not parameter.param.is_buffer:
+            self.params += prod(integer(size) for size in parameter.param.shape)
         if isinstance(parameter.param, Buffer) and not parameter.param.persistent:
             self.used.add(self.rename(parameter.path))  # some checkpoints hold it nevertheless
             return
@@ -160,7 +172,7 @@ class _Matching:
             if header is None or header.dtype == parameter.dtype:
                 continue
             hint = None
-            if header.dtype in FLOATS and parameter.dtype in FLOATS:
+            if (header.dtype in FLOATS or header.unpacking is not None) and parameter.dtype in FLOATS:
                 if self.cast or header.any_float:
                     continue
                 hint = "add --cast" + (f", or --dtype {header.dtype}" if len(self.stored_types) == 1 else "")
@@ -213,8 +225,11 @@ def _misfits(
     if expected is not None:
         for name in names:
             header = headers.get(name)
-            if header is not None and header.shape != expected:
-                reason = f"is {header}, and the spec has {Header(expected, parameter.dtype)}"
+            if header is not None and header.unpacking is not None and header.unpacking.problem:
+                yield Mismatch("shape", name, f"does not unpack: {header.unpacking.problem}", path=paths[name])
+            elif header is not None and not header.fits(expected):
+                origin = f" (unpacked from {header.unpacking.text})" if header.unpacking else ""
+                reason = f"is {header}{origin}, and the spec has {Header(expected, parameter.dtype)}"
                 transposed = len(expected) > 1 and header.shape == expected[::-1]
                 hint = "it is stored transposed" if transposed else None
                 yield Mismatch("shape", name, reason, path=paths[name], hint=hint)
@@ -227,6 +242,12 @@ def _misfits(
 
 def _problem(location: CheckpointLocation, headers: Mapping[str, Header], shape: tuple[int, ...]) -> str | None:
     """Return why tensors do not give a parameter of this shape, or None if they do."""
+    found = [headers[name] for name in location.names]
+    if wrong := next((header.unpacking.problem for header in found if header.unpacking), ""):
+        return f"do not unpack: {wrong}"
+    if any(header.unpacking and header.unpacking.flat for header in found) and not location.slice:
+        elements = sum(header.elements for header in found)
+        return None if 0 <= elements - prod(shape) <= len(found) else f"have {elements:,} elements"
     try:
         assembled = assembled_shape(location, headers)
     except ValueError as error:

@@ -7,17 +7,22 @@ together therefore still runs if each layer fits by itself.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
 
 from netcalc.analysis.walk import Instance, parameters
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.ir import CheckpointLocation, Program, dtype_of, join, parameter_at
 from netcalc.numerics.assembly import load
-from netcalc.numerics.checkpoint_files import Weights, open_weights
+from netcalc.numerics.checkpoint_files import Joined, Weights, open_weights
 from netcalc.numerics.computed import computed_buffer
 from netcalc.numerics.initializers import Initializers
+from netcalc.numerics.inventory import index_mismatches, inventory
 from netcalc.numerics.kernels import Array
 from netcalc.numerics.matching import match
 from netcalc.numerics.numpy_dtypes import numpy_dtype
+from netcalc.numerics.packing.quantization import config_beside, quantization_of
+from netcalc.numerics.packing.unpacked import UnpackedTensors, unpacked
 from netcalc.numerics.tensor_files import Tensors
 from netcalc.numerics.weights_report import WeightsReport
 from netcalc.opdef import Param
@@ -36,7 +41,26 @@ def check_weights(program: Program, weights: Weights, *, cast: bool = False) -> 
     Raises:
         NetcalcError: E605 if the file cannot be read.
     """
-    return match(program, open_weights(weights), Initializers.of(program), cast=cast).report
+    tensors = opened_unpacked(weights)
+    report, _, params, used, ignored = match(program, tensors, Initializers.of(program), cast=cast)
+    found = inventory(tensors, used, ignored)
+    stored = tensors.stored if isinstance(tensors, UnpackedTensors) else tensors
+    wrong = index_mismatches(stored.index, found, params) if isinstance(stored, Joined) and stored.index else ()
+    return replace(report, mismatches=(*report.mismatches, *wrong), inventory=found)
+
+
+def opened_unpacked(weights: Weights) -> Tensors:
+    """Open a checkpoint as the tensors that its packed ones stand for, by the configuration beside it, if any.
+
+    Raises:
+        NetcalcError: E605 if a file cannot be read; E007 if the quantisation is not known.
+    """
+    tensors = open_weights(weights)
+    first = next(iter(weights), None) if isinstance(weights, (list, tuple)) else weights
+    if not isinstance(first, (str, Path)):  # tensors that were opened before
+        return tensors
+    config = config_beside(Path(first))
+    return unpacked(tensors, quantization_of(*config) if config else None)
 
 
 class Parameters:
@@ -67,8 +91,10 @@ class Parameters:
         self._locations: Mapping[str, CheckpointLocation] = {}
         self._initializers = Initializers.of(program, init)
         if weights is not None:
-            self._tensors = open_weights(weights)
-            report, self._locations = match(program, self._tensors, self._initializers, values=True, cast=cast)
+            self._tensors = opened_unpacked(weights)
+            _require_plain(self._tensors)
+            found = match(program, self._tensors, self._initializers, values=True, cast=cast)
+            report, self._locations = found.report, found.locations
             if not report.ok:
                 raise NetcalcError(report.diagnostics)
         else:
@@ -90,6 +116,14 @@ class Parameters:
         if node.computed is not None:
             return computed_buffer(node.computed, owner).astype(numpy_dtype(dtype), copy=False)
         return self._initializers.initial(node.op, owner, declaration, dtype, self._seed)
+
+
+def _require_plain(tensors: Tensors) -> None:
+    """Raise NetcalcError (E605) if a checkpoint has packed tensors, of which only headers are read."""
+    if isinstance(tensors, UnpackedTensors):
+        packed = ", ".join(f"{figures.tensors:,} tensors packed by {figures.scheme}" for figures in tensors.packed)
+        hint = "`netcalc verify` compares their headers; run the model without its weights, or with a copy in full"
+        raise NetcalcError(Diagnostic("E605", f"{tensors.name} has {packed}, which netcalc does not unpack", hint=hint))
 
 
 def _require_matches(program: Program, initializers: Initializers) -> None:

@@ -29,6 +29,7 @@ __all__ = [
     "DamagedError",
     "Header",
     "Stored",
+    "Unpacking",
     "clipped",
     "load_stored",
     "opened",
@@ -68,19 +69,41 @@ class DamagedError(Exception):
     """Content that does not follow the format of its file."""
 
 
-class Header(NamedTuple):
-    """Shape and element type of a tensor in a file; ``size`` are its bytes where these do not follow from them.
+class Unpacking(NamedTuple):
+    """Way from packed tensors to what they stand for: in words, and the reason why they do not unpack, if they do not.
 
-    With ``any_float`` the tensor is converted to whatever floating-point type the spec has.
+    With ``flat`` only the number of elements is known, of which the last may be padding.  ``open`` is True if the
+    shapes alone do not tell.
+    """
+
+    text: str
+    problem: str = ""
+    flat: bool = False
+    open: bool = False
+
+
+class Header(NamedTuple):
+    """Shape and element type of a tensor in a file.
+
+    ``size`` are its bytes where these do not follow from them.  A tensor that packed ones stand for has an
+    ``unpacking``, and the name of the scheme in place of its type.  With ``any_float`` the tensor is converted to
+    whatever floating-point type the spec has.
     """
 
     shape: tuple[int, ...]
     dtype: str
     size: int | None = None
     any_float: bool = False
+    unpacking: Unpacking | None = None
 
     def __str__(self) -> str:
         return f"{'×'.join(map(str, self.shape)) or 'scalar'} {self.dtype}"
+
+    def fits(self, shape: tuple[int, ...]) -> bool:
+        """Return True if this is a tensor of a shape, or may be one."""
+        if self.unpacking is not None and self.unpacking.flat:
+            return self.elements - math.prod(shape) in (0, 1)
+        return self.shape == shape
 
     @property
     def elements(self) -> int:

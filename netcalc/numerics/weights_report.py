@@ -5,10 +5,24 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
 
 from netcalc.diagnostics import Diagnostic, clipped
 
-__all__ = ["Mismatch", "MismatchGroup", "WeightsReport", "grouped", "pattern_of", "quoted"]
+if TYPE_CHECKING:
+    from netcalc.numerics.packing.unpacked import Packed
+
+__all__ = [
+    "Extra",
+    "Inventory",
+    "Mismatch",
+    "MismatchGroup",
+    "StoredTypes",
+    "WeightsReport",
+    "grouped",
+    "pattern_of",
+    "quoted",
+]
 
 #: A number that is a part of a path, or follows ``_`` or ``-``.
 _NUMBER = re.compile(r"(?:(?<=[._-])|^)\d+(?=\.|$)")
@@ -34,7 +48,7 @@ def quoted(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Mismatch:
-    """Difference between a checkpoint and the program: ``kind`` is missing, unexpected, shape, dtype or tie.
+    """Difference between a checkpoint and the program: ``kind`` is missing, unexpected, shape, dtype, tie or index.
 
     The message is ``subject``, the name and ``predicate``.  ``path`` is the parameter if it has another name.
     """
@@ -69,13 +83,49 @@ class MismatchGroup:
         return f"{name} ×{self.count:,}" if self.count > 1 else name
 
 
+class StoredTypes(NamedTuple):
+    """Figures of all stored tensors of one element type."""
+
+    dtype: str
+    tensors: int
+    elements: int
+    bytes: int
+
+
+class Extra(NamedTuple):
+    """Tensors under a prefix that no parameter of the spec is under; ``ignored`` if the spec declares them of no use.
+
+    Numbers in ``prefix`` are written as ``*``, and ``groups`` is the number of such prefixes.
+    """
+
+    prefix: str
+    groups: int
+    ignored: bool
+    tensors: int
+    params: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Inventory:
+    """Figures of a checkpoint: stored elements and bytes, and the parameters that they stand for."""
+
+    files: int
+    params: int
+    elements: int
+    bytes: int
+    types: tuple[StoredTypes, ...]
+    packed: tuple[Packed, ...]
+    extra: tuple[Extra, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class WeightsReport:
     """Result of checking a checkpoint against a program.
 
     ``tensors`` is the number of tensors in the checkpoint, ``parameters`` the number of parameters and buffers looked
     up, ``initial`` the number of optional ones that are absent, and ``ignored`` the number of tensors that the spec
-    declares to be of no use.
+    declares to be of no use.  ``inventory`` has the figures of the checkpoint, if they were asked for.
     """
 
     spec: str
@@ -85,6 +135,7 @@ class WeightsReport:
     mismatches: tuple[Mismatch, ...]
     initial: int = 0
     ignored: int = 0
+    inventory: Inventory | None = None
 
     @property
     def ok(self) -> bool:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, NotRequired
+from dataclasses import asdict
+from typing import TYPE_CHECKING, NotRequired, cast
 
 from typing_extensions import TypedDict
 
@@ -13,15 +14,19 @@ from netcalc.version import __version__
 if TYPE_CHECKING:
     from netcalc.numerics.checkpoint_content import CheckpointContent, CheckpointTensor
     from netcalc.numerics.checkpoint_tree import Group
+    from netcalc.numerics.packing.unpacked import Packed
 
-__all__ = ["CheckpointRecord", "checkpoint_record"]
+__all__ = ["CheckpointRecord", "PackedRecord", "checkpoint_record", "packed_records"]
 
 
 class CheckpointTotalsRecord(TypedDict):
     """Figures of all tensors; a name that several files have counts once."""
 
     tensors: int
+    params: int
+    """Elements of the tensors that those of the checkpoint stand for."""
     elements: int
+    """Stored elements."""
     bytes: int
 
 
@@ -38,7 +43,10 @@ class CheckpointTypeRecord(TypedDict):
 
     dtype: str
     tensors: int
+    params: int
+    """Elements that they stand for, where packed."""
     elements: int
+    """Stored elements."""
     bytes: int
 
 
@@ -49,9 +57,14 @@ class CheckpointTensorRecord(TypedDict):
     dtype: str
     """Element type; one that netcalc does not have is named as in the file."""
     shape: list[int]
+    params: int
+    """Elements that it stands for: of a packed tensor more than `elements`, of its companions none."""
     elements: int
+    """Stored elements."""
     bytes: int
     file: str
+    scheme: str | None
+    """Scheme of quantisation of a packed tensor and its companions."""
 
 
 class CheckpointGroupRecord(TypedDict):
@@ -61,9 +74,26 @@ class CheckpointGroupRecord(TypedDict):
     """Name of the prefix, or of the only tensor."""
     dtypes: list[str]
     tensors: int
+    params: int
+    """Elements that they stand for, where packed."""
     elements: int
+    """Stored elements."""
     bytes: int
     files: list[str]
+
+
+class PackedRecord(TypedDict):
+    """Figures of the tensors that a scheme of quantisation packs, with their companions (scales, zero points)."""
+
+    scheme: str
+    tensors: int
+    """Number of packed tensors."""
+    companions: int
+    params: int
+    """Elements that they stand for."""
+    elements: int
+    """Stored elements, companions included."""
+    bytes: int
 
 
 class DuplicateRecord(TypedDict):
@@ -97,6 +127,9 @@ class CheckpointRecord(TypedDict):
     types: list[CheckpointTypeRecord]
     duplicates: list[DuplicateRecord]
     copies: list[CopiesRecord]
+    packed: list[PackedRecord]
+    notes: list[str]
+    """What is not known of packed tensors."""
     tensors: NotRequired[list[CheckpointTensorRecord]]
     """Without `--depth`: the tensors."""
     groups: NotRequired[list[CheckpointGroupRecord]]
@@ -112,11 +145,13 @@ def checkpoint_record(
         "netcalc": __version__,
         "file": content.name,
         "files": [{"name": file.name, "tensors": file.tensors, "bytes": file.bytes} for file in content.files],
-        "totals": {"tensors": len(content.tensors), "elements": content.elements, "bytes": content.bytes},
-        "types": [
-            {"dtype": found.dtype, "tensors": found.tensors, "elements": found.elements, "bytes": found.bytes}
-            for found in content.types
-        ],
+        "totals": {
+            "tensors": len(content.tensors),
+            "params": content.params,
+            "elements": content.elements,
+            "bytes": content.bytes,
+        },
+        "types": [cast("CheckpointTypeRecord", found._asdict()) for found in content.types],
         "duplicates": [
             {"name": found.name, "files": list(found.files), "same": found.same, "bytes": found.bytes}
             for found in content.duplicates
@@ -124,6 +159,8 @@ def checkpoint_record(
         "copies": [
             {"prefix": found.prefix, "tensors": found.tensors, "bytes": found.bytes} for found in content.copies
         ],
+        "packed": packed_records(content.packed),
+        "notes": list(content.notes),
     }
     if depth:
         record["groups"] = [_group(row) for row in rows or ()]
@@ -134,14 +171,21 @@ def checkpoint_record(
     return record
 
 
+def packed_records(packed: Iterable[Packed]) -> list[PackedRecord]:
+    """Return the records of figures by scheme."""
+    return [cast("PackedRecord", asdict(found)) for found in packed]
+
+
 def _tensor(tensor: CheckpointTensor) -> CheckpointTensorRecord:
     return {
         "name": tensor.name,
         "dtype": tensor.dtype,
         "shape": list(tensor.shape),
+        "params": tensor.params,
         "elements": tensor.elements,
         "bytes": tensor.bytes,
         "file": tensor.file,
+        "scheme": tensor.scheme or None,
     }
 
 
@@ -150,6 +194,7 @@ def _group(row: Group) -> CheckpointGroupRecord:
         "prefix": row.name,
         "dtypes": list(row.dtypes),
         "tensors": row.figure("tensors"),
+        "params": row.figure("params"),
         "elements": row.figure("elements"),
         "bytes": row.figure("bytes"),
         "files": list(row.files),

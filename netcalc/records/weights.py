@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from typing_extensions import TypedDict
 
 from netcalc.numerics.weights_report import grouped
 from netcalc.records import schema_id
+from netcalc.records.checkpoint import PackedRecord, packed_records
 from netcalc.version import __version__
 
 if TYPE_CHECKING:
-    from netcalc.numerics.weights_report import Mismatch, WeightsReport
+    from netcalc.numerics.weights_report import Inventory, Mismatch, WeightsReport
 
 __all__ = ["WeightsRecord", "weights_record"]
 
@@ -37,6 +38,43 @@ class MismatchGroupRecord(TypedDict):
     hint: str | None
 
 
+class ExtraRecord(TypedDict):
+    """Tensors that the spec does not have, under a prefix."""
+
+    prefix: str
+    """Prefix, with * in place of numbers."""
+    groups: int
+    """Number of such prefixes."""
+    ignored: bool
+    """True if the spec declares them to be of no use."""
+    tensors: int
+    params: int
+    bytes: int
+
+
+class StoredTypesRecord(TypedDict):
+    """Figures of all tensors of one element type."""
+
+    dtype: str
+    tensors: int
+    elements: int
+    bytes: int
+
+
+class StoredRecord(TypedDict):
+    """Figures of the checkpoint: what it stores, and the parameters that this stands for."""
+
+    files: int
+    params: int
+    """Elements of the tensors that those of the checkpoint stand for."""
+    elements: int
+    """Stored elements."""
+    bytes: int
+    types: list[StoredTypesRecord]
+    packed: list[PackedRecord]
+    extra: list[ExtraRecord]
+
+
 class WeightsRecord(TypedDict):
     """The result of comparing the tensors of a checkpoint with the parameters of a spec."""
 
@@ -56,6 +94,8 @@ class WeightsRecord(TypedDict):
     """Number of optional ones that the checkpoint lacks, and that keep their initial values."""
     ignored: int
     """Number of tensors that the spec declares to be of no use."""
+    stored: StoredRecord | None
+    """Figures of the checkpoint."""
     mismatches: list[MismatchRecord]
     groups: list[MismatchGroupRecord]
 
@@ -73,9 +113,22 @@ def weights_record(report: WeightsReport, mismatches: Iterable[Mismatch] | None 
         "parameters": report.parameters,
         "initial": report.initial,
         "ignored": report.ignored,
+        "stored": None if report.inventory is None else _stored(report.inventory),
         "mismatches": [{"kind": m.kind, "name": m.name, "message": m.message, "hint": m.hint} for m in shown],
         "groups": [
             {"kind": g.kind, "pattern": g.name, "count": g.count, "message": g.message, "hint": g.hint}
             for g in grouped(shown)
         ],
+    }
+
+
+def _stored(found: Inventory) -> StoredRecord:
+    return {
+        "files": found.files,
+        "params": found.params,
+        "elements": found.elements,
+        "bytes": found.bytes,
+        "types": [cast("StoredTypesRecord", kind._asdict()) for kind in found.types],
+        "packed": packed_records(found.packed),
+        "extra": [cast("ExtraRecord", extra._asdict()) for extra in found.extra],
     }

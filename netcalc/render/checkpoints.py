@@ -12,8 +12,9 @@ from netcalc.render.table import ALWAYS, Column, Row, Share, Table
 if TYPE_CHECKING:
     from netcalc.numerics.checkpoint_content import CheckpointContent
     from netcalc.numerics.checkpoint_tree import Group
+    from netcalc.numerics.packing.unpacked import Packed
 
-__all__ = ["checkpoint_list", "checkpoint_page", "groups_data"]
+__all__ = ["checkpoint_list", "checkpoint_page", "groups_data", "packed_table"]
 
 #: Rows of duplicates and of copies on a page.
 _SHOWN = 8
@@ -22,16 +23,19 @@ _NAMED = 3
 _COLUMNS = (
     Column("shape", "shape", ALWAYS - 4),
     Column("type", priority=ALWAYS - 3, key="dtype"),
-    Column("parameters", "count", key="elements"),
+    Column("parameters", "count", key="params"),
+    Column("stored", "count", ALWAYS - 5, key="elements"),
     Column("bytes", "bytes", ALWAYS - 2),
     Column("share", "share", ALWAYS - 1),
 )
+#: Position of the stored elements, which are shown if tensors are packed.
+_STORED = 3
 
 
 def checkpoint_page(content: CheckpointContent, tree: Sequence[Group], depth: int | None = None) -> Page:
     """Page of a checkpoint with its tensors as a tree, down to a depth."""
     rows = _tree(tree, content.bytes, depth, 0, 1)
-    return _page(content, Table([Column("tensor", "path"), *_COLUMNS], rows), any(map(_repeats, tree)))
+    return _page(content, _table(content, rows), any(map(_repeats, tree)))
 
 
 def checkpoint_list(content: CheckpointContent, shown: Sequence[Group], others: Sequence[Group]) -> Page:
@@ -43,14 +47,50 @@ def checkpoint_list(content: CheckpointContent, shown: Sequence[Group], others: 
         for label, part in ((f"{len(shown):,} shown", shown), (f"{len(others):,} not shown", others)):
             totals.append(_sum(label, part, whole))
         totals.append(_sum("total", [*shown, *others], whole))
+    return _page(content, _table(content, rows, totals), any(row.repeat > 1 for row in shown))
+
+
+def packed_table(packed: Sequence[Packed]) -> Table:
+    """Figures of packed tensors by scheme."""
+    columns = [Column("packed by"), Column("tensors", "total"), Column("companions", "count")]
+    columns += [Column("parameters", "count"), Column("stored", "count"), Column("bytes", "bytes")]
+    columns += [Column("bits each", "real")]
+    rows = [
+        Row(
+            [
+                p.scheme,
+                p.tensors,
+                p.companions,
+                p.params,
+                p.elements,
+                p.bytes,
+                8 * p.bytes / p.params if p.params else None,
+            ]
+        )
+        for p in packed
+    ]
+    return Table(columns, rows)
+
+
+def _table(content: CheckpointContent, rows: Sequence[Row], totals: Sequence[Row] = ()) -> Table:
+    """Rows without the column of stored elements if no tensor is packed."""
     columns = [Column("tensor", "path"), *_COLUMNS]
-    return _page(content, Table(columns, rows, totals), any(row.repeat > 1 for row in shown))
+    if content.packed:
+        return Table(columns, rows, totals)
+    del columns[_STORED + 1]
+    return Table(columns, list(map(_without_stored, rows)), list(map(_without_stored, totals)))
+
+
+def _without_stored(row: Row) -> Row:
+    cells = [cell for position, cell in enumerate(row.cells) if position != _STORED + 1]
+    return row._replace(cells=cells, children=list(map(_without_stored, row.children)))
 
 
 def groups_data(rows: Iterable[Group]) -> Table:
     """Tensors or groups with all fields, for CSV."""
     columns = [Column("name"), Column("dtype"), Column("shape", "shape"), Column("tensors", "total")]
-    columns += [Column("elements", "total"), Column("bytes", "total"), Column("file"), Column("repeat", "total")]
+    columns += [Column(figure, "total") for figure in ("params", "elements", "bytes")]
+    columns += [Column("file"), Column("repeat", "total")]
     return Table(columns, [Row([plain_numbers(row.title), *_fields(row)]) for row in rows])
 
 
@@ -61,12 +101,17 @@ def _fields(row: Group) -> list[Any]:
 def _page(content: CheckpointContent, table: Table, folded: bool) -> Iterator[Table | Paragraph]:
     yield Paragraph([Line(_head(content), content.name)])
     yield table
-    columns = [Column("by type"), Column("tensors", "total"), Column("parameters", "count")]
+    columns = [Column("by type"), Column("tensors", "total")]
+    columns += [Column("stored" if content.packed else "parameters", "count")]
     columns += [Column("bytes", "bytes"), Column("share", "share")]
     by_type = content.types
     rows = [Row([t.dtype, t.tensors, t.elements, t.bytes, Share(t.bytes, content.bytes)]) for t in by_type]
     yield Table(columns, rows)
-    yield Paragraph([Line(f"; {bytes_text(content.bytes)}", f"{measured(content.elements)} parameters and buffers")])
+    if content.packed:
+        yield packed_table(content.packed)
+    stored = f" in {measured(content.elements)} stored elements" if content.packed else ""
+    total = Line(f"{stored}; {bytes_text(content.bytes)}", f"{measured(content.params)} parameters and buffers")
+    yield Paragraph([total, *(Line(f"note: {note}") for note in content.notes)])
     yield from _duplicates(content)
     if folded:
         yield Paragraph([Line("×N: figures are those of one of the N instances; shares include all of them.")])
@@ -120,13 +165,21 @@ def _tree(groups: Sequence[Group], whole: int, depth: int | None, prefix: int, o
 
 
 def _cells(group: Group, whole: int, outer: int) -> list[Any]:
-    _, elements, size = group.figures
-    return [group.shape, ", ".join(group.dtypes), elements, size, Share(size * group.repeat * outer, whole)]
+    _, params, elements, size = group.figures
+    return [
+        group.shape,
+        group.dtypes[0] if len(group.dtypes) == 1 else None,
+        params,
+        elements,
+        size,
+        Share(size * group.repeat * outer, whole),
+    ]
 
 
 def _sum(label: str, groups: Sequence[Group], whole: int) -> Row:
-    elements, size = (sum(group.repeat * group.figure(name) for group in groups) for name in ("elements", "bytes"))
-    return Row([label, None, None, elements, size, Share(size, whole)])
+    names = ("params", "elements", "bytes")
+    params, elements, size = (sum(group.repeat * group.figure(name) for group in groups) for name in names)
+    return Row([label, None, None, params, elements, size, Share(size, whole)])
 
 
 def _repeats(group: Group) -> bool:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from netcalc.render.numbers import bytes_text
+from netcalc.diagnostics import clipped
+from netcalc.render.checkpoints import packed_table
+from netcalc.render.numbers import bytes_text, measured
 from netcalc.render.page import Line, Page, Paragraph
 from netcalc.render.profile import profile_page
 from netcalc.render.table import ALWAYS, Column, Row, Table
@@ -14,7 +16,7 @@ if TYPE_CHECKING:
     from netcalc.engine.profile import LayerTime
     from netcalc.engine.run import RunResult
     from netcalc.numerics.trace import TraceRow
-    from netcalc.numerics.weights_report import Mismatch, MismatchGroup, WeightsReport
+    from netcalc.numerics.weights_report import Inventory, Mismatch, MismatchGroup, WeightsReport
     from netcalc.verification.report import Check, VerifyReport
 
 __all__ = [
@@ -29,6 +31,10 @@ __all__ = [
 
 #: Largest number of elements of an output that is printed.
 _FEW = 64
+#: Rows of a page for tensors that the spec does not have.
+_EXTRA = 20
+#: Characters of a prefix in a table; a file may hold names of any length.
+_NAME = 200
 #: Width to which numbers are wrapped in a file or a pipe.
 _WIDTH = 100
 
@@ -141,7 +147,19 @@ def weights_page(report: WeightsReport, spec: str, groups: Sequence[MismatchGrou
     head = f"{report.file}: {report.tensors:,} tensors; {spec} has {report.parameters:,} parameters and buffers"
     notes = [f"{report.initial:,} absent, computed or initialised by netcalc"] if report.initial else []
     notes += [f"{report.ignored:,} tensors ignored"] if report.ignored else []
+    found = report.inventory
+    notes += [] if found is None else [_content(found)]
     yield Paragraph([Line(head), *(Line(note) for note in notes)])
+    if found is not None and found.packed:
+        yield packed_table(found.packed)
+    if found is not None and found.extra:
+        columns = [Column("not in the spec", "path"), Column("tensors", "total"), Column("parameters", "count")]
+        columns += [Column("bytes", "bytes"), Column("")]
+        rows = [
+            Row([clipped(e.prefix, _NAME), e.tensors, e.params, e.bytes, "ignored" if e.ignored else None], e.groups)
+            for e in found.extra[:_EXTRA]
+        ]
+        yield Table(columns, rows, omitted=len(found.extra) - len(rows))
     if report.ok:
         yield Paragraph([Line("", "every name, shape and type fits", "good")])
     else:
@@ -150,6 +168,14 @@ def weights_page(report: WeightsReport, spec: str, groups: Sequence[MismatchGrou
         rows = [Row([g.kind, g.label, g.message, g.hint]) for g in groups]
         yield Table(columns, rows, omitted=omitted)
         yield Paragraph([Line("", f"{len(report.mismatches):,} do not fit", "bad")])
+
+
+def _content(found: Inventory) -> str:
+    """Figures of a checkpoint in words: parameters, stored elements if they differ, types, and files."""
+    types = ", ".join(f"{kind.dtype} ×{kind.tensors:,}" for kind in found.types)
+    stored = f" in {found.elements:,} stored elements" if found.packed else ""
+    files = f" in {found.files:,} files" if found.files > 1 else ""
+    return f"{measured(found.params)} parameters{stored}; {bytes_text(found.bytes)}{files}: {types}"
 
 
 def mismatches_table(mismatches: Sequence[Mismatch]) -> Table:

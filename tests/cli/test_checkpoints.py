@@ -69,7 +69,8 @@ def test_every_form_gives_the_same_figures(form: str, tmp_path: Path, netcalc: R
         index = {name: f"model-{i % 3 + 1:05}-of-00003.safetensors" for i, name in enumerate(names)}
         path = shards(tmp_path / "model", parts, index if form == "index" else None)
     record = validated(netcalc("params", str(path), "-f", "json"), "checkpoint")
-    totals = {"tensors": len(tensors), "elements": sum(t.size for t in tensors.values())}
+    elements = sum(t.size for t in tensors.values())
+    totals = {"tensors": len(tensors), "params": elements, "elements": elements}
     assert record["totals"] == totals | {"bytes": sum(t.nbytes for t in tensors.values())}
     assert {row["name"]: (tuple(row["shape"]), row["dtype"]) for row in record["tensors"]} == {
         name: (tensor.shape, tensor.dtype.name) for name, tensor in tensors.items()
@@ -93,8 +94,8 @@ def test_folded_rows_are_those_of_every_tensor(tmp_path: Path, netcalc: Run) -> 
     unrolled = netcalc("params", str(path), "--top", "99", "--unroll", "--wide").out
     assert unrolled.count("mlp.gate.weight") == 4
     rows = netcalc("params", str(path), "-f", "csv", "--filter", "*.gate.weight").out.splitlines()
-    assert rows[0] == "name,dtype,shape,tensors,elements,bytes,file,repeat"
-    assert "model.layers.2.mlp.gate.weight,float32,4x16,1,64,256,model.safetensors,1" in rows
+    assert rows[0] == "name,dtype,shape,tensors,params,elements,bytes,file,repeat"
+    assert "model.layers.2.mlp.gate.weight,float32,4x16,1,64,64,256,model.safetensors,1" in rows
     assert len(rows) == 5
 
 
@@ -102,7 +103,7 @@ def test_a_name_in_several_files_counts_once(tmp_path: Path, netcalc: Run) -> No
     first, second = {"a.w": np.zeros((4, 4)), "b.w": np.zeros(3)}, {"a.w": np.zeros((4, 4)), "b.w": np.zeros(5)}
     path = shards(tmp_path / "model", [first, second])
     record = validated(netcalc("params", str(path), "-f", "json"), "checkpoint")
-    assert record["totals"] == {"tensors": 2, "elements": 19, "bytes": 152}
+    assert record["totals"] == {"tensors": 2, "params": 19, "elements": 19, "bytes": 152}
     files = [f"model-0000{number}-of-00002.safetensors" for number in (1, 2)]
     assert record["duplicates"] == [
         {"name": "a.w", "files": files, "same": True, "bytes": 128},

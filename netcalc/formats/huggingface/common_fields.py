@@ -6,7 +6,16 @@ __all__ = ["HINTS", "READ", "REFUSED", "WITHOUT_EFFECT"]
 
 #: Fields that are read in every configuration.
 READ = frozenset(
-    {"architectures", "dtype", "id2label", "model_type", "num_labels", "quantization_config", "torch_dtype"}
+    {
+        "architectures",
+        "dtype",
+        "id2label",
+        "model_type",
+        "num_labels",
+        "quantization",
+        "quantization_config",
+        "torch_dtype",
+    }
 )
 
 #: Fields that change a model in a way that netcalc does not know, with the values that are harmless; a table may name

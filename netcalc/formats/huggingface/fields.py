@@ -8,6 +8,7 @@ from typing import Any
 from netcalc.diagnostics import Diagnostic, did_you_mean, written
 from netcalc.formats.huggingface.activations import activations_of
 from netcalc.formats.huggingface.common_fields import HINTS, READ, REFUSED, WITHOUT_EFFECT
+from netcalc.formats.huggingface.quantization import quantization_problems
 from netcalc.formats.huggingface.rope import SOURCES, rope_fields
 from netcalc.formats.huggingface.tables import Table
 from netcalc.spec.cursor import Cursor
@@ -49,8 +50,8 @@ class Fields:
                 known = [*fields, *also]
                 message = f"the field {within + key!r} of {table.model_type} is not known; it is {written(place.data)}"
                 self.problem(message, place, did_you_mean(key, known) if len(known) > 12 else None)
-        if config.data.get("quantization_config") is not None:
-            self.problem("quantised models cannot be imported", config["quantization_config"])
+        for unknown in quantization_problems(config):
+            self.problem(*unknown)
         self._read_rope(config, fields, prefix)
         self._read_labels(config, fields, prefix)
         self._check_lists(fields, prefix)

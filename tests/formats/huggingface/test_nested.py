@@ -43,7 +43,7 @@ def test_a_field_of_old_files_takes_precedence(tmp_path: Path) -> None:
         ({"added": 1}, "the field 'text_config.added' of clip_text_model is not known; it is 1"),
         ({"model_type": "bert"}, "text_config of type 'bert' is not known; clip_text_model is"),
         ({"dtype": "bfloat16"}, "text_config of dtype 'bfloat16' in a model of float32 is not known"),
-        ({"quantization_config": {}}, "quantised models cannot be imported"),
+        ({"quantization_config": {}}, "quantization_config: the quant_method null is not known"),
         ({"hidden_act": "unheard_of"}, "text_config.hidden_act: the activation 'unheard_of' is not known"),
     ],
 )

@@ -1,0 +1,203 @@
+"""Checkpoints of a small Llama as quantised ones are stored: headers with data of zeros."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from math import ceil
+from pathlib import Path
+from typing import Any
+
+#: Bits of an element of a type in a file.
+BITS = {"F32": 32, "F16": 16, "BF16": 16, "I64": 64, "I32": 32, "U32": 32, "U8": 8, "I8": 8, "F8_E4M3": 8, "F8_E8M0": 8}
+
+#: Name → type and shape.
+Stored = dict[str, tuple[str, tuple[int, ...]]]
+
+LLAMA = {
+    "model_type": "llama",
+    "architectures": ["LlamaForCausalLM"],
+    "vocab_size": 96,
+    "hidden_size": 64,
+    "intermediate_size": 128,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "dtype": "bfloat16",
+}
+#: Parameters of this model, as transformers counts them: 2·96·64 + 64 + 2·(2·64·64 + 2·32·64 + 3·64·128 + 2·64).
+PARAMS = 86_336
+
+
+def plain_llama() -> Stored:
+    """Return the tensors of the model."""
+    found: Stored = {"model.embed_tokens.weight": ("BF16", (96, 64)), "model.norm.weight": ("BF16", (64,))}
+    for layer in range(2):
+        name = f"model.layers.{layer}"
+        for part in ("input_layernorm", "post_attention_layernorm"):
+            found[f"{name}.{part}.weight"] = ("BF16", (64,))
+        for part, shape in {"q": (64, 64), "k": (32, 64), "v": (32, 64), "o": (64, 64)}.items():
+            found[f"{name}.self_attn.{part}_proj.weight"] = ("BF16", shape)
+        for part, shape in {"gate": (128, 64), "up": (128, 64), "down": (64, 128)}.items():
+            found[f"{name}.mlp.{part}_proj.weight"] = ("BF16", shape)
+    return found | {"lm_head.weight": ("BF16", (96, 64))}
+
+
+Packing = Callable[[str, int, int], Stored]
+
+
+def gptq(bits: int, group: int = 32) -> Packing:
+    def pack(name: str, rows: int, columns: int) -> Stored:
+        return {
+            f"{name}.qweight": ("I32", (columns * bits // 32, rows)),
+            f"{name}.qzeros": ("I32", (ceil(columns / group), rows * bits // 32)),
+            f"{name}.scales": ("F16", (ceil(columns / group), rows)),
+            f"{name}.g_idx": ("I32", (columns,)),
+        }
+
+    return pack
+
+
+def awq(name: str, rows: int, columns: int) -> Stored:
+    return {
+        f"{name}.qweight": ("I32", (columns, rows // 8)),
+        f"{name}.qzeros": ("I32", (columns // 32, rows // 8)),
+        f"{name}.scales": ("F16", (columns // 32, rows)),
+    }
+
+
+def nf4(name: str, rows: int, columns: int) -> Stored:
+    blocks = rows * columns // 64
+    return {
+        f"{name}.weight": ("U8", (rows * columns // 2, 1)),
+        f"{name}.weight.absmax": ("U8", (blocks,)),
+        f"{name}.weight.quant_map": ("F32", (16,)),
+        f"{name}.weight.nested_absmax": ("F32", (ceil(blocks / 256),)),
+        f"{name}.weight.nested_quant_map": ("F32", (256,)),
+        f"{name}.weight.quant_state.bitsandbytes__nf4": ("U8", (168,)),
+    }
+
+
+def int8(name: str, rows: int, columns: int) -> Stored:
+    return {
+        f"{name}.weight": ("I8", (rows, columns)),
+        f"{name}.SCB": ("F32", (rows,)),
+        f"{name}.weight_format": ("U8", ()),
+    }
+
+
+def pack_quantized(bits: int, group: int = 32) -> Packing:
+    def pack(name: str, rows: int, columns: int) -> Stored:
+        return {
+            f"{name}.weight_packed": ("I32", (rows, ceil(columns * bits / 32))),
+            f"{name}.weight_scale": ("BF16", (rows, columns // group)),
+            f"{name}.weight_shape": ("I64", (2,)),
+        }
+
+    return pack
+
+
+def nvfp4(name: str, rows: int, columns: int) -> Stored:
+    return {
+        f"{name}.weight_packed": ("U8", (rows, columns // 2)),
+        f"{name}.weight_scale": ("F8_E4M3", (rows, columns // 16)),
+        f"{name}.weight_global_scale": ("F32", (1,)),
+        f"{name}.input_global_scale": ("F32", (1,)),
+    }
+
+
+def float8(name: str, rows: int, columns: int) -> Stored:
+    return {f"{name}.weight": ("F8_E4M3", (rows, columns)), f"{name}.weight_scale": ("BF16", (rows, 1))}
+
+
+def blocks8(name: str, rows: int, columns: int) -> Stored:
+    return {
+        f"{name}.weight": ("F8_E4M3", (rows, columns)),
+        f"{name}.weight_scale_inv": ("F32", (ceil(rows / 128), ceil(columns / 128))),
+    }
+
+
+def mlx(bits: int, group: int = 64) -> Packing:
+    def pack(name: str, rows: int, columns: int) -> Stored:
+        return {
+            f"{name}.weight": ("U32", (rows, columns * bits // 32)),
+            f"{name}.scales": ("BF16", (rows, columns // group)),
+            f"{name}.biases": ("BF16", (rows, columns // group)),
+        }
+
+    return pack
+
+
+def compressed(format_: str, **weights: Any) -> dict[str, Any]:
+    """Return the configuration of compressed-tensors with one group."""
+    group = {"targets": ["Linear"], "weights": weights, "input_activations": None, "output_activations": None}
+    config = {"quant_method": "compressed-tensors", "format": format_, "config_groups": {"group_0": group}}
+    return {"quantization_config": config | {"ignore": ["lm_head"], "quantization_status": "compressed"}}
+
+
+def _method(method: str, **fields: Any) -> dict[str, Any]:
+    return {"quantization_config": {"quant_method": method, **fields}}
+
+
+_GROUPS = {"type": "int", "strategy": "group", "group_size": 32, "symmetric": True, "dynamic": False}
+#: Schemes by name: what the configuration says, and the tensors of a layer.
+SCHEMES: dict[str, tuple[dict[str, Any], Packing]] = {
+    **{f"gptq-{b}": (_method("gptq", bits=b, group_size=32, desc_act=True), gptq(b)) for b in (2, 3, 4, 8)},
+    "awq": (_method("awq", bits=4, group_size=32, version="gemm", zero_point=True), awq),
+    "bitsandbytes-4": (_method("bitsandbytes", load_in_4bit=True, bnb_4bit_quant_type="nf4"), nf4),
+    "bitsandbytes-8": (_method("bitsandbytes", load_in_8bit=True, llm_int8_threshold=6.0), int8),
+    "pack-4": (compressed("pack-quantized", num_bits=4, **_GROUPS), pack_quantized(4)),
+    "pack-3": (compressed("pack-quantized", num_bits=3, **_GROUPS), pack_quantized(3)),
+    "nvfp4": (compressed("nvfp4-pack-quantized", num_bits=4, type="float", group_size=16), nvfp4),
+    "float8": (compressed("float-quantized", num_bits=8, type="float", strategy="channel"), float8),
+    "fp8": (_method("fp8", weight_block_size=[128, 128], activation_scheme="dynamic"), blocks8),
+    "fbgemm": (_method("fbgemm_fp8", activation_scale_ub=1200.0), float8),
+    **{f"mlx-{b}": ({"quantization": {"bits": b, "group_size": 64}}, mlx(b)) for b in (2, 3, 4, 6, 8)},
+}
+
+
+def packed_llama(pack: Packing) -> Stored:
+    """Return the tensors of the model, all projections but the output packed."""
+    found: Stored = {}
+    for name, (dtype, shape) in plain_llama().items():
+        if "_proj." in name:
+            found |= pack(name.removesuffix(".weight"), shape[0], shape[1])
+        else:
+            found[name] = dtype, shape
+    return found
+
+
+def write_headers(file: Path, stored: Mapping[str, tuple[str, tuple[int, ...]]]) -> int:
+    """Write a file of tensors of zeros, and return the bytes of the data."""
+    entries, end = {}, 0
+    for name, (dtype, shape) in stored.items():
+        start, size = end, BITS[dtype]
+        for axis in shape:
+            size *= axis
+        end += size // 8
+        entries[name] = {"dtype": dtype, "shape": list(shape), "data_offsets": [start, end]}
+    header = json.dumps(entries).encode()
+    with file.open("wb") as out:
+        out.write(len(header).to_bytes(8, "little") + header)
+        out.truncate(8 + len(header) + end)
+    return end
+
+
+def write_model(
+    folder: Path, config: Mapping[str, Any], stored: Stored, *, metadata: Mapping[str, Any] | None = None
+) -> Path:
+    """Write a model's folder: one file, or with ``metadata`` two shards and an index."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "config.json").write_text(json.dumps(config))
+    if metadata is None:
+        write_headers(folder / "model.safetensors", stored)
+        return folder
+    names = [f"model-{number:05}-of-00002.safetensors" for number in (1, 2)]
+    places = {name: names[position % 2] for position, name in enumerate(stored)}
+    size = sum(
+        write_headers(folder / shard, {name: stored[name] for name in stored if places[name] == shard})
+        for shard in names
+    )
+    index = {"metadata": {"total_size": size} | dict(metadata), "weight_map": places}
+    (folder / "model.safetensors.index.json").write_text(json.dumps(index))
+    return folder

@@ -1,0 +1,155 @@
+"""Quantised models: their configurations are imported, and their checkpoints audited."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import netcalc as api
+from netcalc.diagnostics import NetcalcError
+from tests.conftest import CommandResult
+from tests.formats.huggingface.harness import write_config
+from tests.formats.huggingface.packed import LLAMA, PARAMS, SCHEMES, packed_llama, plain_llama, write_model
+from tests.numerics.test_packing import RECORDED
+from tests.records.test_records import validated
+
+Run = Callable[..., CommandResult]
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_a_packed_checkpoint_fits_its_configuration(scheme: str, tmp_path: Path, netcalc: Run) -> None:
+    said, pack = SCHEMES[scheme]
+    stored = packed_llama(pack)
+    folder = write_model(tmp_path / "model", LLAMA | said, stored)
+    record = validated(netcalc("verify", str(folder), "-f", "json"), "weights")
+    assert record["ok"], record["mismatches"]
+    assert (record["tensors"], record["stored"]["params"]) == (len(stored), PARAMS)
+    (packed,) = record["stored"]["packed"]
+    assert packed["tensors"] == 14
+    assert packed["params"] == PARAMS - 2 * 96 * 64 - 5 * 64
+    assert record["stored"]["bytes"] == record["stored"]["types"][0]["bytes"] + sum(
+        row["bytes"] for row in record["stored"]["types"][1:]
+    )
+    content = validated(netcalc("params", str(folder / "model.safetensors"), "-f", "json"), "checkpoint")
+    assert content["totals"]["params"] == PARAMS
+    assert content["totals"]["elements"] == record["stored"]["elements"] != PARAMS
+    assert content["packed"] == record["stored"]["packed"]
+    assert api.load(folder).params == PARAMS
+
+
+def test_pages_have_both_figures(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, netcalc: Run, golden: Callable[[str, str], None]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    said, pack = SCHEMES["gptq-4"]
+    stored = packed_llama(pack) | {"mtp.proj.weight": ("BF16", (64, 64)), "visual.0.bias": ("BF16", (64,))}
+    write_model(Path("model"), LLAMA | said, stored, metadata={"total_parameters": 1})
+    golden("checkpoints/verify-gptq.txt", netcalc("verify", "model").out)
+    golden("checkpoints/params-gptq.txt", netcalc("params", "model/model.safetensors.index.json").out)
+
+
+def test_a_run_refuses_packed_weights(tmp_path: Path, netcalc: Run) -> None:
+    said, pack = SCHEMES["mlx-4"]
+    folder = write_model(tmp_path / "model", LLAMA | said, packed_llama(pack))
+    ran = netcalc("run", str(folder), "--weights", ".", "--set", "length=4")
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.count("error[") == 1
+    assert "14 tensors packed by mlx, which netcalc does not unpack" in ran.err.replace("\n", " ")
+
+
+def test_a_packed_tensor_of_another_shape_is_shown_with_the_arithmetic(tmp_path: Path, netcalc: Run) -> None:
+    said, pack = SCHEMES["gptq-4"]
+    stored = packed_llama(pack)
+    stored |= pack("model.layers.1.mlp.up_proj", 96, 64)
+    record = json.loads(netcalc("verify", str(write_model(tmp_path / "m", LLAMA | said, stored)), "-f", "json").out)
+    (mismatch,) = record["mismatches"]
+    assert mismatch["kind"] == "shape"
+    assert mismatch["message"] == (
+        "'model.layers.1.mlp.up_proj.weight' is 96×64 gptq (unpacked from 8×96 int32, bits = ⌊32·12/96⌋ = 4, "
+        "columns = ⌊32·8/4⌋ = 64), and the spec has 128×64 bfloat16"
+    )
+
+
+def test_packed_tensors_of_another_width_are_a_mismatch(tmp_path: Path, netcalc: Run) -> None:
+    said, _ = SCHEMES["gptq-4"]
+    folder = write_model(tmp_path / "m", LLAMA | said, packed_llama(SCHEMES["gptq-8"][1]))
+    record = json.loads(netcalc("verify", str(folder), "-f", "json").out)
+    assert {mismatch["kind"] for mismatch in record["mismatches"]} == {"shape"}
+    assert "does not unpack: bits is 4, and by the shapes" in record["mismatches"][0]["message"]
+
+
+def test_plain_modules_of_a_quantised_model(tmp_path: Path, netcalc: Run) -> None:
+    """Modules that a configuration leaves out of the quantisation, here all of layer 1, are stored plainly."""
+    said, pack = SCHEMES["awq"]
+    stored = {name: entry for name, entry in packed_llama(pack).items() if ".1." not in name}
+    stored |= {name: entry for name, entry in plain_llama().items() if ".1." in name}
+    said = {"quantization_config": said["quantization_config"] | {"modules_to_not_convert": ["model.layers.1"]}}
+    record = json.loads(netcalc("verify", str(write_model(tmp_path / "m", LLAMA | said, stored)), "-f", "json").out)
+    assert record["ok"], record["mismatches"]
+    assert record["stored"]["params"] == PARAMS
+
+
+def test_other_tensors_are_listed_by_group(tmp_path: Path, netcalc: Run) -> None:
+    said, pack = SCHEMES["fp8"]
+    stored = packed_llama(pack) | {"visual.patch.weight": ("BF16", (8, 4)), "visual.norm.bias": ("F32", (4,))}
+    for layer in (2, 3):
+        stored |= pack(f"model.layers.{layer}.eh_proj", 64, 128)
+    record = json.loads(netcalc("verify", str(write_model(tmp_path / "m", LLAMA | said, stored)), "-f", "json").out)
+    assert record["stored"]["extra"] == [
+        {
+            "prefix": "model.layers.*",
+            "groups": 2,
+            "ignored": False,
+            "tensors": 4,
+            "params": 2 * 64 * 128,
+            "bytes": 16392,
+        },
+        {"prefix": "visual", "groups": 1, "ignored": False, "tensors": 2, "params": 36, "bytes": 80},
+    ]
+    assert record["stored"]["params"] == PARAMS + 2 * 64 * 128 + 36
+
+
+@pytest.mark.parametrize("case", RECORDED)
+def test_recorded_configurations_are_known(case: str, tmp_path: Path) -> None:
+    file = write_config(tmp_path / "model", LLAMA | RECORDED[case]["config"])
+    assert api.load(file).params == PARAMS
+
+
+@pytest.mark.parametrize(
+    ("quantization", "message"),
+    [
+        ({"quant_method": "hqq", "nbits": 4}, "the quant_method 'hqq' is not known"),
+        ({}, "the quant_method null is not known"),
+        ({"quant_method": "gptq", "bits": 5}, "bits should be one of 2, 3, 4, 8, not 5"),
+        ({"quant_method": "gptq", "bits": "4"}, "bits should be a whole number, not '4'"),
+        ({"quant_method": "gptq", "bits": 4, "rotation": True}, "'quantization_config.rotation' of gptq is not known"),
+        ({"quant_method": "gptq", "bits": 4, "dynamic": {"-:.*": {}}}, "dynamic should be one of"),
+        ({"quant_method": "awq", "bits": 4, "version": "gemv"}, "version should be one of 'gemm'"),
+        ({"quant_method": "compressed-tensors", "format": "marlin-24"}, "format should be one of"),
+        (
+            {"quant_method": "compressed-tensors", "config_groups": {"a": {"targets": [], "weights": {"bits": 4}}}},
+            "'quantization_config.config_groups.a.weights.bits' of compressed-tensors is not known",
+        ),
+        ("gptq", "quantization_config should be an object, not 'gptq'"),
+    ],
+    ids=str,
+)
+def test_what_is_not_known_is_refused(quantization: Any, message: str, tmp_path: Path) -> None:
+    file = write_config(tmp_path / "model", LLAMA | {"quantization_config": quantization})
+    with pytest.raises(NetcalcError) as caught:
+        api.load(file)
+    assert {problem.code for problem in caught.value.diagnostics} == {"E007"}
+    assert any(message in problem.message for problem in caught.value.diagnostics), caught.value.diagnostics
+
+
+def test_fields_of_modules_are_those_of_the_model(tmp_path: Path) -> None:
+    own = {"bits": 4, "group_size": 64, "lm_head": False, "model.norm": False, "model.layers.0.mlp": {"bits": 7}}
+    with pytest.raises(NetcalcError) as caught:
+        api.load(write_config(tmp_path / "model", LLAMA | {"quantization": own}))
+    messages = " ".join(problem.message for problem in caught.value.diagnostics)
+    assert "'quantization.lm_head' of mlx is not known" not in messages
+    assert "bits should be one of 2, 3, 4, 5, 6, 8, not 7" in messages

@@ -93,6 +93,9 @@ Dtype: TypeAlias = Annotated[
     typer.Option("--dtype", help="Type of floating-point inputs and parameters.", show_default="the spec's"),
 ]
 Unroll: TypeAlias = Annotated[bool, typer.Option("--unroll", help="A row for every instance of a repeated block.")]
+Stored: TypeAlias = Annotated[
+    bool, typer.Option("--stored", help="The tensors of the model's own weights, as they are stored.")
+]
 Depth: TypeAlias = Annotated[
     int | None, typer.Option("--depth", metavar="N", min=1, help="Sum up layers deeper than N parts of a path.")
 ]

@@ -46,6 +46,7 @@ def report_command(view: View) -> Callable[..., None]:
         dtype: options.Dtype = None,
         max_spec_size: options.MaxSpecSize = MAX_SPEC_SIZE,
         receptive_field: options.ReceptiveField = False,
+        stored: options.Stored = False,
     ) -> None:
         from netcalc.analysis.cost import analyse
         from netcalc.cli.checkpoint import is_checkpoint, write_checkpoint
@@ -53,7 +54,7 @@ def report_command(view: View) -> Callable[..., None]:
         from netcalc.render.page import page_markdown, page_text
 
         selection = options.read_selection(sort, top, filter_)
-        if view == "params" and is_checkpoint(spec):
+        if view == "params" and (stored or is_checkpoint(spec)):
             _refuse_settings(spec, set_, symbolic, mode, train, dtype)
             return write_checkpoint(spec, selection, format_, output, wide=wide, depth=depth, unroll=unroll)
         program = options.read_program(spec, set_, symbolic, options.is_training(mode, train), dtype, max_spec_size)
@@ -79,8 +80,14 @@ def report_command(view: View) -> Callable[..., None]:
         page = list_page(analysis, view, rows, others, layout=layout.value, receptive=receptive)
         return write(page_text(page, terminal_for(output, wide=wide)), output)
 
+    return _with_options_of(command, view)
+
+
+def _with_options_of(command: Callable[..., None], view: View) -> Callable[..., None]:
+    """Return a command without the options that a view does not have."""
     known = signature(command, eval_str=True)
     absent = {*(["convention"] if view in _UNCOUNTED else []), *(["receptive_field"] if view != "shapes" else [])}
+    absent |= {"stored"} if view != "params" else set()
     kept = [option for name, option in known.parameters.items() if name not in absent]
     command.__dict__["__signature__"] = known.replace(parameters=kept)
     return command

@@ -13,7 +13,7 @@ from netcalc.numerics.checkpoint_files import checkpoint_files
 from netcalc.numerics.kernels import Array
 from netcalc.numerics.packing.quantization import Quantization, config_beside, quantization_of
 from netcalc.numerics.packing.unpacked import Packed, Role, UnpackedTensors
-from netcalc.numerics.stored import Header
+from netcalc.numerics.stored import BITS, Header
 
 __all__ = [
     "CheckpointContent",
@@ -111,6 +111,11 @@ class CheckpointContent:
     def bytes(self) -> int:
         """Bytes of all tensors."""
         return sum(tensor.bytes for tensor in self.tensors)
+
+    @property
+    def in_blocks(self) -> bool:
+        """True if elements are stored in blocks, of types that do not say their bytes, as in GGUF."""
+        return any(tensor.dtype not in BITS for tensor in self.tensors)
 
     @property
     def types(self) -> tuple[TypeTotals, ...]:

@@ -79,6 +79,11 @@ def checkpoint_files(path: Path) -> CheckpointFiles:
         return _folder(path)
     if path.name.endswith(".index.json"):
         return _indexed(path)
+    if path.name.lower().endswith(".gguf"):
+        from netcalc.numerics.gguf_file import open_gguf
+
+        model = open_gguf(path)
+        return CheckpointFiles(model.name, model.stored)
     return CheckpointFiles(str(path), [open_tensors(path)])
 
 

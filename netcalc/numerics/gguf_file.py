@@ -17,7 +17,7 @@ from netcalc.numerics.kernels import Array
 from netcalc.numerics.numpy_dtypes import numpy_dtype
 from netcalc.numerics.stored import DamagedError, Header, Stored, load_stored, opened, reading
 
-__all__ = ["GgufFile", "GgufWeights", "open_gguf"]
+__all__ = ["GgufFile", "GgufStored", "GgufWeights", "open_gguf"]
 
 #: Types of elements that an array can have; those of others are computed from blocks.
 _PLAIN = {
@@ -52,6 +52,11 @@ class GgufFile(NamedTuple):
         return {name: tensor for part in self.parts for name, tensor in part.header.tensors.items()}
 
     @property
+    def stored(self) -> list[GgufStored]:
+        """The tensors of each part as they are stored."""
+        return [GgufStored(str(part.path), [part]) for part in self.parts]
+
+    @property
     def length(self) -> int:
         """Bytes of all parts."""
         return sum(part.header.length for part in self.parts)
@@ -81,14 +86,37 @@ def open_gguf(path: Path) -> GgufFile:
     return GgufFile(str(paths[0]), parts[0].header.metadata, parts)
 
 
+class GgufStored:
+    """Tensors of a model as they are stored, in all files or in one; their numbers are of use to a model only."""
+
+    def __init__(self, name: str, parts: Sequence[_Part]) -> None:
+        self.name = name
+        self.files = len(parts)
+        self.headers = {
+            name: Header(tensor.shape, _PLAIN.get(tensor.type, tensor.type), tensor.size)
+            for part in parts
+            for name, tensor in part.header.tensors.items()
+        }
+
+    def load(self, name: str) -> Array:
+        """Refuse to return data, which the conversion to GGUF may have changed.
+
+        Raises:
+            NetcalcError: E605.
+        """
+        raise _error(f"{self.name}: {name!r} is read as a part of its model", f"give `--weights {self.name}`")
+
+
 class GgufWeights:
     """Tensors of a model as its reference implementation has them: what the conversion to GGUF changed is undone.
 
     Elements of any floating-point type, and those that are quantised, can be converted to the type of the spec.
+    ``stored`` are the tensors as they are stored.
     """
 
     def __init__(self, file: GgufFile, changes: Iterable[Change] = ()) -> None:
         self.name = file.name
+        self.stored = GgufStored(file.name, file.parts)
         self._places = {name: (part, stored) for part in file.parts for name, stored in part.header.tensors.items()}
         self._changes = {name: [c for c in changes if c.applies(name)] for name in self._places}
         self.headers = {name: self._header(name, stored) for name, (_, stored) in self._places.items()}

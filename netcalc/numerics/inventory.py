@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from netcalc.numerics.checkpoint_files import Index, Joined
+from netcalc.numerics.gguf_file import GgufStored, GgufWeights
 from netcalc.numerics.packing.unpacked import UnpackedTensors
 from netcalc.numerics.stored import Header
 from netcalc.numerics.tensor_files import Tensors
@@ -26,7 +27,7 @@ def inventory(tensors: Tensors, used: Collection[str], ignored: Collection[str])
         used: names of those that the program looks up.
         ignored: names of others that are declared to be of no use.
     """
-    stored = tensors.stored if isinstance(tensors, UnpackedTensors) else tensors
+    stored = tensors.stored if isinstance(tensors, (UnpackedTensors, GgufWeights)) else tensors
     roles = tensors.roles if isinstance(tensors, UnpackedTensors) else {}
     kinds = Counter(header[:3] for header in stored.headers.values())
     totals: dict[str, list[int]] = {}
@@ -47,7 +48,7 @@ def inventory(tensors: Tensors, used: Collection[str], ignored: Collection[str])
             counted = header.elements if role is None else role.params or 0
             extra.setdefault(logical, []).append((counted, header.bytes or 0))
     return Inventory(
-        len(stored.files) if isinstance(stored, Joined) else 1,
+        len(stored.files) if isinstance(stored, Joined) else stored.files if isinstance(stored, GgufStored) else 1,
         params,
         elements,
         sum(found.bytes for found in types),

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from netcalc.diagnostics import Diagnostic, clipped
+from netcalc.numerics.stored import BITS
 
 if TYPE_CHECKING:
     from netcalc.numerics.packing.unpacked import Packed
@@ -117,6 +118,11 @@ class Inventory:
     types: tuple[StoredTypes, ...]
     packed: tuple[Packed, ...]
     extra: tuple[Extra, ...]
+
+    @property
+    def bits(self) -> float | None:
+        """Bits of a weight on average, where elements are stored in blocks; None if all have whole bytes."""
+        return 8 * self.bytes / self.params if self.params and any(t.dtype not in BITS for t in self.types) else None
 
 
 @dataclass(frozen=True, slots=True)

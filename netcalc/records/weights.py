@@ -70,6 +70,8 @@ class StoredRecord(TypedDict):
     elements: int
     """Stored elements."""
     bytes: int
+    bits: float | None
+    """Bits of a weight on average, where elements are stored in blocks, as in GGUF."""
     types: list[StoredTypesRecord]
     packed: list[PackedRecord]
     extra: list[ExtraRecord]
@@ -128,6 +130,7 @@ def _stored(found: Inventory) -> StoredRecord:
         "params": found.params,
         "elements": found.elements,
         "bytes": found.bytes,
+        "bits": found.bits,
         "types": [cast("StoredTypesRecord", kind._asdict()) for kind in found.types],
         "packed": packed_records(found.packed),
         "extra": [cast("ExtraRecord", extra._asdict()) for extra in found.extra],

@@ -26,10 +26,11 @@ _COLUMNS = (
     Column("parameters", "count", key="params"),
     Column("stored", "count", ALWAYS - 5, key="elements"),
     Column("bytes", "bytes", ALWAYS - 2),
+    Column("bits each", "real", ALWAYS - 3, key="bits"),
     Column("share", "share", ALWAYS - 1),
 )
-#: Position of the stored elements, which are shown if tensors are packed.
-_STORED = 3
+#: Positions of the stored elements, which are shown if tensors are packed, and of the bits of an element.
+_STORED, _BITS = 3, 5
 
 
 def checkpoint_page(content: CheckpointContent, tree: Sequence[Group], depth: int | None = None) -> Page:
@@ -73,17 +74,17 @@ def packed_table(packed: Sequence[Packed]) -> Table:
 
 
 def _table(content: CheckpointContent, rows: Sequence[Row], totals: Sequence[Row] = ()) -> Table:
-    """Rows without the column of stored elements if no tensor is packed."""
+    """Rows without the column of stored elements if no tensor is packed, and that of bits if none is in blocks."""
+    left_out = {*(() if content.packed else [_STORED]), *(() if content.in_blocks else [_BITS])}
+    kept = [0, *(position + 1 for position in range(len(_COLUMNS)) if position not in left_out)]
+
+    def without(row: Row) -> Row:
+        return row._replace(cells=[row.cells[position] for position in kept], children=list(map(without, row.children)))
+
     columns = [Column("tensor", "path"), *_COLUMNS]
-    if content.packed:
-        return Table(columns, rows, totals)
-    del columns[_STORED + 1]
-    return Table(columns, list(map(_without_stored, rows)), list(map(_without_stored, totals)))
-
-
-def _without_stored(row: Row) -> Row:
-    cells = [cell for position, cell in enumerate(row.cells) if position != _STORED + 1]
-    return row._replace(cells=cells, children=list(map(_without_stored, row.children)))
+    if content.in_blocks:
+        columns[-1] = columns[-1]._replace(priority=ALWAYS - 6)  # the bits say more than the share
+    return Table([columns[position] for position in kept], list(map(without, rows)), list(map(without, totals)))
 
 
 def groups_data(rows: Iterable[Group]) -> Table:
@@ -104,13 +105,16 @@ def _page(content: CheckpointContent, table: Table, folded: bool) -> Iterator[Ta
     columns = [Column("by type"), Column("tensors", "total")]
     columns += [Column("stored" if content.packed else "parameters", "count")]
     columns += [Column("bytes", "bytes"), Column("share", "share")]
-    by_type = content.types
-    rows = [Row([t.dtype, t.tensors, t.elements, t.bytes, Share(t.bytes, content.bytes)]) for t in by_type]
-    yield Table(columns, rows)
+    rows = [[t.dtype, t.tensors, t.elements, t.bytes, Share(t.bytes, content.bytes)] for t in content.types]
+    if content.in_blocks:
+        columns.append(Column("bits each", "real"))
+        rows = [[*row, _bits(t.bytes, t.elements)] for row, t in zip(rows, content.types, strict=True)]
+    yield Table(columns, [Row(row) for row in rows])
     if content.packed:
         yield packed_table(content.packed)
     stored = f" in {measured(content.elements)} stored elements" if content.packed else ""
-    total = Line(f"{stored}; {bytes_text(content.bytes)}", f"{measured(content.params)} parameters and buffers")
+    bits = f", {8 * content.bytes / content.elements:.4g} bits each" if content.in_blocks and content.elements else ""
+    total = Line(f"{stored}; {bytes_text(content.bytes)}{bits}", f"{measured(content.params)} parameters and buffers")
     yield Paragraph([total, *(Line(f"note: {note}") for note in content.notes)])
     yield from _duplicates(content)
     if folded:
@@ -172,6 +176,7 @@ def _cells(group: Group, whole: int, outer: int) -> list[Any]:
         params,
         elements,
         size,
+        _bits(size, params),
         Share(size * group.repeat * outer, whole),
     ]
 
@@ -179,7 +184,11 @@ def _cells(group: Group, whole: int, outer: int) -> list[Any]:
 def _sum(label: str, groups: Sequence[Group], whole: int) -> Row:
     names = ("params", "elements", "bytes")
     params, elements, size = (sum(group.repeat * group.figure(name) for group in groups) for name in names)
-    return Row([label, None, None, params, elements, size, Share(size, whole)])
+    return Row([label, None, None, params, elements, size, _bits(size, params), Share(size, whole)])
+
+
+def _bits(size: int, elements: int) -> float | None:
+    return 8 * size / elements if elements else None
 
 
 def _repeats(group: Group) -> bool:

@@ -175,7 +175,8 @@ def _content(found: Inventory) -> str:
     types = ", ".join(f"{kind.dtype} ×{kind.tensors:,}" for kind in found.types)
     stored = f" in {found.elements:,} stored elements" if found.packed else ""
     files = f" in {found.files:,} files" if found.files > 1 else ""
-    return f"{measured(found.params)} parameters{stored}; {bytes_text(found.bytes)}{files}: {types}"
+    bits = "" if found.bits is None else f", {found.bits:.4g} bits each"
+    return f"{measured(found.params)} parameters{stored}; {bytes_text(found.bytes)}{bits}{files}: {types}"
 
 
 def mismatches_table(mismatches: Sequence[Mismatch]) -> Table:

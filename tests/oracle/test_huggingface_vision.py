@@ -360,3 +360,24 @@ def test_hubert(fields: dict[str, Any], data: st.DataObject, batch: int, archite
     fields |= {name: data.draw(st.booleans()) for name in ("conv_pos_batch_norm", "feat_proj_layer_norm")}
     fields |= {"classifier_proj_size": data.draw(st.integers(1, 9)), "num_labels": data.draw(st.integers(2, 5))}
     assert_agrees(architecture, fields, {"input_values": images(batch, 200)}, {"batch": batch, "length": 200})
+
+
+CONVNEXTS = [f"{kind}{head}" for kind in ("ConvNext", "ConvNextV2") for head in ("Model", "ForImageClassification")]
+
+
+@draws
+@given(st.data(), BATCHES, st.sampled_from(CONVNEXTS))
+def test_convnext(data: st.DataObject, batch: int, architecture: str) -> None:
+    draw, stages = data.draw, data.draw(st.integers(1, 3))
+    fields = {
+        "num_channels": draw(st.integers(1, 3)),
+        "patch_size": draw(st.integers(1, 4)),
+        "num_stages": stages,
+        "hidden_sizes": draw(st.lists(st.integers(1, 12), min_size=stages, max_size=stages)),
+        "depths": draw(st.lists(st.integers(1, 3), min_size=stages, max_size=stages)),
+        "num_labels": draw(st.integers(2, 5)),
+    }
+    if "V2" not in architecture:
+        fields |= {"layer_scale_init_value": draw(st.sampled_from([0.0, 1e-6]))}
+    inputs = {"pixel_values": images(batch, fields["num_channels"], 45, 64)}
+    assert_agrees(architecture, fields, inputs, {"batch": batch, "height": 45, "width": 64})

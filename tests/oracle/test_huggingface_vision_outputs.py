@@ -41,6 +41,7 @@ YOLOS = VIT | {"image_size": [32, 48], "num_detection_tokens": 5, "num_hidden_la
 RESNET = {"embedding_size": 4, "hidden_sizes": [8, 12], "depths": [1, 2], "num_labels": 3}
 SWIN = {"image_size": 32, "patch_size": 4, "embed_dim": 8, "depths": [1, 2], "num_heads": [1, 2], "window_size": 4}
 MOBILE = {"image_size": 64, "hidden_sizes": [8, 12, 16], "neck_hidden_sizes": [4, 6, 8, 8, 10, 12, 16]}
+STAGES = {"hidden_sizes": [4, 8, 12], "depths": [1, 2, 1], "num_stages": 3, "num_labels": 3}
 SEGFORMER = {"num_encoder_blocks": 2, "depths": [2, 1], "sr_ratios": [4, 1], "hidden_sizes": [8, 12]}
 SEGFORMER |= {"patch_sizes": [7, 3], "strides": [4, 2], "num_attention_heads": [1, 2], "mlp_ratios": [2, 3]}
 
@@ -75,6 +76,8 @@ CASES: list[tuple[str, dict[str, Any], Shapes, dict[str, int]]] = [
     *((f"ResNet{head}", RESNET, OBLONG, OBLONG_DIMS) for head in ("Model", "ForImageClassification")),
     *((f"{kind}Model", SWIN, IMAGE, {}) for kind in ("Swin", "Swinv2")),
     *((f"{kind}ForImageClassification", SWIN, IMAGE, {}) for kind in ("Swin", "Swinv2")),
+    *((f"ConvNext{head}", STAGES, OBLONG, OBLONG_DIMS) for head in ("Model", "ForImageClassification")),
+    *((f"ConvNextV2{head}", STAGES, OBLONG, OBLONG_DIMS) for head in ("Model", "ForImageClassification")),
     ("MobileViTModel", MOBILE, {"pixel_values": (2, 3, 64, 64)}, {}),
     *((f"Segformer{head}", SEGFORMER, OBLONG, OBLONG_DIMS) for head in ("Model", "ForImageClassification")),
 ]

@@ -63,6 +63,7 @@ WAVE: Fields = {
     "num_conv_pos_embeddings": 4,
     "num_conv_pos_embedding_groups": 2,
 }
+STAGES: Fields = {"hidden_sizes": [4, 8], "depths": [1, 2], "num_stages": 2, "image_size": 32}
 PATCHES: Fields = {"patch_size": 4, "image_size": 12}
 SWIN: Fields = {
     "image_size": 32,
@@ -95,6 +96,8 @@ TINY: dict[str, Fields] = {
     "camembert": ENCODER,
     "clip": {"text_config": WORDS | WIDTH | PLACES, "vision_config": WIDTH | PATCHES, "projection_dim": 6},
     "cohere2": DECODER | {"layer_types": ["sliding_attention", "full_attention"], "sliding_window": 4},
+    "convnext": STAGES,
+    "convnextv2": STAGES,
     "deepseek_v2": WORDS | WIDTH | PLACES | LATENT,
     "deepseek_v3": WORDS | WIDTH | PLACES | LATENT,
     "deit": WIDTH | PATCHES,

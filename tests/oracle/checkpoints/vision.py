@@ -29,3 +29,5 @@ def vision_models() -> Iterator[Model]:
     yield from _like("ViTMAEForPreTraining", "vit-mae-base", "vit", IMAGE | masked)
     detection = {"image_size": [32, 40], "num_detection_tokens": 7}
     yield from _like("YolosForObjectDetection", "yolos-small", "vit", IMAGE | detection)
+    stages = {"hidden_sizes": [8, 12, 16], "depths": [1, 2, 1], "num_stages": 3, "num_labels": 10}
+    yield from _like("ConvNextV2ForImageClassification", "convnextv2-tiny", "convnext", stages)

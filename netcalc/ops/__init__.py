@@ -145,8 +145,8 @@ FAMILIES: dict[str, tuple[str, ...]] = {
     "creation": ("parameter", "buffer", "constant", "arange"),
     "mask": ("tril", "triu", "causal_mask"),
     "recurrent": ("rnn", "lstm", "gru", "rnn_cell", "lstm_cell", "gru_cell"),
-    "scan": ("selective_scan",),
-    "chunked_scan": ("ssd_scan",),
+    "scan": ("selective_scan", "wkv"),
+    "chunked_scan": ("ssd_scan", "gated_delta_rule"),
 }
 
 _family_of = {name: family for family, names in FAMILIES.items() for name in names}

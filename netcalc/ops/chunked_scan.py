@@ -19,7 +19,7 @@ from netcalc.opdef import (
     same_shape,
 )
 from netcalc.ops import operation
-from netcalc.ops._elementwise import terms
+from netcalc.ops._elementwise import Work, terms
 from netcalc.ops.activation import Softplus
 from netcalc.tensor_type import TensorType
 
@@ -146,3 +146,103 @@ class SsdScan(Operation):
         if "D" in given:
             work += [Term.of("mul", "skip", **each, size=size), Term.of("add", "skip", **each, size=size)]
         return work
+
+
+@operation
+class GatedDeltaRule(Operation):
+    """The gated delta rule: S_t = e^{g_t}·S_{t−1} + k_t⊗β_t·(v_t − k_tᵀ·e^{g_t}·S_{t−1}), y_t = q_tᵀ·S_t/√d_k.
+
+    ``query`` and ``key`` are (batch, length, key heads, d_k), each head for as many consecutive heads of ``value``,
+    which is (batch, length, heads, d_v).  ``decay`` (g, at most 0 for a stable state) and ``beta`` are (batch, length,
+    heads).  With ``normalize`` each query and key is divided by its length.  ``initial_state`` (zeros if absent) and
+    ``last_state`` are (batch, heads, d_k, d_v).
+
+    The sequence is padded to a multiple of ``chunk`` positions.  Within a chunk, what each position adds to the state
+    is found by solving a triangular system; then the state is passed from chunk to chunk.  This is the algorithm of
+    Gated DeltaNet as transformers computes it in PyTorch if there is no fused kernel.  Its work is counted.
+
+    The computation is at least in float32, as is ``last_state``; ``output`` has the type of value.
+    """
+
+    name = "gated_delta_rule"
+    kernel_suffices = "a few large matrix products for each chunk, each a single NumPy call"
+    reference = "Yang et al. 2024, arXiv:2412.06464; transformers torch_chunk_gated_delta_rule"
+    counted_as = "transformers' eager fallback torch_chunk_gated_delta_rule"
+    inputs = ports("query", "key", "value", "decay", "beta", "initial_state?")
+    outputs = ports("output", "last_state")
+    shape_rule = "value (batch, length, heads, d_v) → output unchanged, last_state (batch, heads, d_k, d_v)"
+    cost_rule = (
+        "as transformers' eager fallback torch_chunk_gated_delta_rule: per chunk and head, "
+        "chunk²·(2·d_k + d_v) + 3·chunk·d_k·d_v MACs, chunk·(chunk − 1)/2·(d_k + d_v) muls and adds of a triangular "
+        "system, and the work of norms, decays and beta"
+    )
+    example = Example(((2, 5, 2, 3), (2, 5, 2, 3), (2, 5, 4, 6), (2, 5, 4), (2, 5, 4)), {"chunk": 2})
+
+    chunk: int = attr("positions in a chunk (transformers chunk_size)", default=64, ge=1, le=MAX_CHUNK)
+    normalize: bool = attr("divide queries and keys by their lengths, √(Σx² + 1e-6)", default=False)
+
+    def infer(self, ctx: Context, *inputs: TensorType | None) -> tuple[TensorType, TensorType]:
+        tensors: dict[str, TensorType] = self.named(inputs)
+        key, value = tensors["key"], tensors["value"]
+        require_rank(key, 4, "key of gated_delta_rule")
+        require_rank(value, 4, "value of gated_delta_rule")
+        batch, length, heads, size = value.shape
+        key_heads, features = key.shape[2:]
+        sizes = {"batch": batch, "length": length, "heads": heads, "d_v": size, "key heads": key_heads, "d_k": features}
+        for axis, found in sizes.items():
+            require_some(found, f"the {axis} of gated_delta_rule")
+        expected: dict[str, tuple[str, tuple[Dim, ...]]] = {
+            "key": ("(batch, length, key heads, d_k)", (batch, length, key_heads, features)),
+            "query": ("as key", (batch, length, key_heads, features)),
+            "decay": ("(batch, length, heads)", (batch, length, heads)),
+            "beta": ("(batch, length, heads)", (batch, length, heads)),
+            "initial_state": ("(batch, heads, d_k, d_v)", (batch, heads, features, size)),
+        }
+        _require_shapes(self.name, tensors, expected)
+        if divided(heads, key_heads) is None:
+            raise RuleError(f"there are {key_heads} key heads, which do not divide {heads} heads")
+        precision = promote("float32", *(tensor.dtype for tensor in tensors.values()))
+        return value, TensorType((batch, heads, features, size), precision)
+
+    def cost(self, ctx: Context, inputs: Sequence[Any], outputs: Sequence[TensorType]) -> Sequence[Term]:
+        given = self.named(inputs)
+        batch, length, heads, size = given["value"].shape
+        features = given["key"].shape[3]
+        chunks = _chunks(ctx, length, self.chunk)
+        each = {"batch": batch, "length": length, "heads": heads}
+        part = {"batch": batch, "chunks": chunks, "heads": heads}
+        places = {**part, "positions": self.chunk}
+        pairs = {**part, "queries": self.chunk, "keys": self.chunk}
+        keyed, valued = {**places, "d_k": features}, {**places, "d_v": size}
+        system = {**part, "pairs": self.chunk * (self.chunk - 1) // 2, "d_k + d_v": features + size}
+        norm: Work = {"mul": 2, "add": 1} if self.normalize else {}
+        root: Work = {"transcendental": 1, "div": 1} if self.normalize else {}
+        return [
+            *terms(norm, "norms", **each, operands=2, d_k=features),
+            *terms(root, "norms", **each, operands=2),
+            Term.of("mul", "scale", **each, d_k=features),
+            Term.of("mul", "beta", **each, features=features + size),
+            Term.of("add", "decay", **part, steps=self.chunk - 1),
+            Term.of("add", "decay between positions", **pairs),
+            Term.of("transcendental", "decay between positions", **pairs),
+            Term.of("mac", "triangular system", **pairs, d_k=features),
+            Term.of("mul", "triangular system", **pairs),
+            Term.of("mac", "scores", **pairs, d_k=features),
+            Term.of("mul", "scores", **pairs),
+            Term.of("transcendental", "decay from the start", **places),
+            Term.of("mul", "decay from the start", **keyed, operands=2),
+            Term.of("mul", "solution of the system", **system),
+            Term.of("add", "solution of the system", **system),
+            Term.of("add", "decay to the end", **places),
+            Term.of("transcendental", "decay to the end", **places),
+            Term.of("mul", "decay to the end", **keyed),
+            Term.of("transcendental", "decay of the chunk", **part),
+            Term.of("mac", "prediction of the state", **keyed, d_v=size),
+            Term.of("add", "prediction of the state", **valued),
+            Term.of("mac", "output of the state", **keyed, d_v=size),
+            Term.of("mac", "output of the chunk", **pairs, d_v=size),
+            Term.of("add", "output", **valued),
+            Term.of("mul", "state", **part, d_k=features, d_v=size),
+            Term.of("mac", "state", **keyed, d_v=size),
+            Term.of("add", "state", **part, d_k=features, d_v=size),
+        ]

@@ -19,7 +19,7 @@ from netcalc.opdef import (
     same_shape,
 )
 from netcalc.ops import operation
-from netcalc.ops._elementwise import SILU, terms
+from netcalc.ops._elementwise import SILU, Work, terms
 from netcalc.ops.activation import Softplus
 from netcalc.tensor_type import TensorType
 
@@ -118,3 +118,53 @@ class SelectiveScan(Operation):
         if "z" in given:
             work += [*terms(SILU, "gate", **each), Term.of("mul", "gate", **each)]
         return work
+
+
+@operation
+class Wkv(Operation):
+    """The weighted mean of RWKV-4: y_t = (Σ_{s<t} e^{(t−1−s)·w + k_s}·v_s + e^{b + k_t}·v_t)/(the same sum without v).
+
+    ``key`` (k) and ``value`` (v) are (batch, length, channels).  ``decay`` (w) and ``bonus`` (b), the weight of the
+    position itself, are (channels); decay is negative for weights that fade: RWKV's is −exp(time_decay).  The sums are
+    kept relative to their largest exponent.
+
+    The computation is at least in float32, and the output has the type of value.
+    """
+
+    name = "wkv"
+    takes_empty = True  # a sequence without positions
+    kernel_suffices = "a recurrence over positions: the kernel loops in Python"
+    reference = "Peng et al. 2023, arXiv:2305.13048, §3.1; transformers rwkv_linear_attention_cpu"
+    counted_as = "transformers' eager fallback rwkv_linear_attention_cpu"
+    inputs = ports("key", "value", "decay", "bonus")
+    shape_rule = "(batch, length, channels) unchanged"
+    cost_rule = (
+        "as transformers' eager fallback rwkv_linear_attention_cpu: per position and channel, 10 adds, 6 muls, 1 div, "
+        "2 comparisons and 4 exponentials"
+    )
+    example = Example(((2, 5, 8), (2, 5, 8), (8,), (8,)))
+
+    def infer(self, ctx: Context, *inputs: TensorType) -> TensorType:
+        key, value, decay, bonus = inputs
+        for port, tensor in zip(("key", "value", "decay", "bonus"), inputs, strict=True):
+            require_float(tensor, f"{port} of wkv")
+        require_rank(key, 3, "key of wkv")
+        for port, tensor, shape in (
+            ("value", value, key.shape),
+            ("decay", decay, key.shape[2:]),
+            ("bonus", bonus, key.shape[2:]),
+        ):
+            if not same_shape(tensor.shape, shape):
+                raise RuleError(f"{port} should be {key.with_shape(*shape)}, and it is {tensor}")
+        return value
+
+    def cost(self, ctx: Context, inputs: Sequence[Any], outputs: Sequence[TensorType]) -> Sequence[Term]:
+        batch, length, channels = inputs[0].shape
+        each = {"batch": batch, "length": length, "channels": channels}
+        sums: Work = {"mul": 3, "add": 4, "transcendental": 2, "compare": 1}
+        return [
+            *terms({**sums, "div": 1}, "output", **each),
+            Term.of("add", "bonus", **each),
+            *terms(sums, "sums", **each),
+            Term.of("add", "decay", **each),
+        ]

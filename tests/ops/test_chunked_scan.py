@@ -119,6 +119,105 @@ def test_ssd_scan_counts_as_torch_does(
     )
 
 
+def delta_recurrence(given: Arrays, normalize: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Return the gated delta rule position by position."""
+    value, each = given["value"], given["value"].shape[2] // given["key"].shape[2]
+    q, k = (np.repeat(given[port], each, axis=2) for port in ("query", "key"))
+    if normalize:
+        q, k = (x / np.sqrt((x**2).sum(-1, keepdims=True) + 1e-6) for x in (q, k))
+    state = given.get("initial_state", np.zeros((*k[:, 0].shape, value.shape[3])))
+    y = np.zeros(value.shape)
+    for t in range(value.shape[1]):
+        state = state * np.exp(given["decay"][:, t, :, None, None])
+        missing = value[:, t] - (k[:, t, :, None] @ state)[:, :, 0]
+        state = state + k[:, t, :, :, None] * (given["beta"][:, t, :, None] * missing)[:, :, None]
+        y[:, t] = (q[:, t, :, None] @ state)[:, :, 0] / np.sqrt(q.shape[3])
+    return y, state
+
+
+@st.composite
+def delta_rules(draw: st.DrawFn) -> tuple[Arrays, dict[str, Any]]:
+    """Draw inputs by port, and attributes."""
+    batch, key_heads, each, length, features, size = (draw(st.integers(1, 3)) for _ in range(6))
+    length, heads = length * draw(st.integers(1, 3)), key_heads * each
+    shapes = {
+        "query": (batch, length, key_heads, features),
+        "key": (batch, length, key_heads, features),
+        "value": (batch, length, heads, size),
+        "decay": (batch, length, heads),
+        "beta": (batch, length, heads),
+        "initial_state": (batch, heads, features, size),
+    }
+    rng = np.random.default_rng(draw(st.integers(0, 99)))
+    inputs = {port: rng.normal(size=shape) for port, shape in shapes.items()}
+    if draw(st.booleans()):
+        del inputs["initial_state"]
+    inputs |= {"decay": -np.abs(inputs["decay"]), "beta": 1 / (1 + np.exp(inputs["beta"]))}
+    return inputs, {"chunk": draw(st.integers(1, 5)), "normalize": draw(st.booleans())}
+
+
+DELTA = ("query", "key", "value", "decay", "beta", "initial_state")
+
+
+def run_delta(inputs: Arrays, attrs: dict[str, Any]) -> tuple[np.ndarray, ...]:
+    return execute("gated_delta_rule", attrs, *(inputs.get(port) for port in DELTA)).outputs
+
+
+@settings(deadline=None)
+@given(delta_rules())
+def test_gated_delta_rule_is_the_recurrence(drawn: tuple[Arrays, dict[str, Any]]) -> None:
+    inputs, attrs = drawn
+    for actual, expected in zip(run_delta(*drawn), delta_recurrence(inputs, attrs["normalize"]), strict=True):
+        np.testing.assert_allclose(actual, expected, rtol=1e-7, atol=1e-7)
+
+
+@settings(deadline=None, max_examples=25)
+@given(delta_rules())
+def test_gated_delta_rule_in_half_precision_has_a_state_in_float32(drawn: tuple[Arrays, dict[str, Any]]) -> None:
+    inputs, attrs = {port: (array / 2).astype("float16") for port, array in drawn[0].items()}, drawn[1]
+    output, state = run_delta(inputs, attrs)
+    assert (output.dtype, state.dtype) == (np.float16, np.float32)
+    wide = {port: array.astype(np.float64) for port, array in inputs.items()}
+    expected = delta_recurrence(wide, attrs["normalize"])
+    np.testing.assert_allclose(output, expected[0], rtol=2e-3, atol=1e-4)
+    np.testing.assert_allclose(state, expected[1], rtol=1e-4, atol=1e-4)
+
+
+# FLOPs of transformers 5.23.0's torch_chunk_gated_delta_rule under torch 2.13.0's FlopCounterMode
+@pytest.mark.parametrize(
+    ("value", "key_heads", "features", "chunk", "flops"),
+    [((2, 5, 4, 3), 2, 6, 2, 8064), ((1, 9, 2, 3), 1, 2, 4, 2208), ((1, 100, 2, 4), 1, 8, 64, 704512)],
+)
+def test_gated_delta_rule_counts_as_torch_does(
+    value: tuple[int, int, int, int], key_heads: int, features: int, chunk: int, flops: int
+) -> None:
+    types = delta_types(*value, key_heads, features)
+    work = predicted("gated_delta_rule", {"chunk": chunk}, types)[1]
+    assert 2 * sum(term.count for term in work if term.kind == "mac") == flops
+
+
+def delta_types(batch: Any, length: Any, heads: Any, size: Any, key_heads: Any, features: Any) -> list[TensorType]:
+    shapes = [*[(batch, length, key_heads, features)] * 2, (batch, length, heads, size), *[(batch, length, heads)] * 2]
+    return [TensorType(shape) for shape in shapes]
+
+
+@pytest.mark.parametrize(
+    ("port", "shape", "dtype", "message"),
+    [
+        (0, (2, 5, 3, 7), "float32", "query should be 2×5×3×8"),
+        (1, (2, 5, 6), "float32", "4 dimensions"),
+        (2, (2, 5, 6), "float32", "4 dimensions"),
+        (3, (2, 5, 3), "float32", "decay should be 2×5×6"),
+        (4, (2, 5, 6), "int64", "beta of gated_delta_rule takes floating-point"),
+    ],
+)
+def test_invalid_inputs_of_gated_delta_rule(port: int, shape: tuple[int, ...], dtype: Any, message: str) -> None:
+    types = delta_types(2, 5, 6, 4, 3, 8)
+    types[port] = TensorType(shape, dtype)
+    with pytest.raises(RuleError, match=message):
+        predicted("gated_delta_rule", {}, types)
+
+
 def ssd_types(batch: Any, length: Any, heads: Any, size: Any, groups: Any, state: Any) -> list[TensorType]:
     shapes = [(batch, length, heads, size), (batch, length, heads), (heads,)]
     return [TensorType(shape) for shape in [*shapes, *[(batch, length, groups, state)] * 2]]
@@ -164,5 +263,7 @@ def test_invalid_inputs_of_ssd_scan(port: int, shape: tuple[int, ...], dtype: An
 
 
 def test_groups_divide_heads() -> None:
+    with pytest.raises(RuleError, match="there are 4 key heads, which do not divide 6 heads"):
+        predicted("gated_delta_rule", {}, delta_types(2, 5, 6, 3, 4, 8))
     with pytest.raises(RuleError, match="B has 4 groups, which do not divide 6 heads"):
         predicted("ssd_scan", {}, ssd_types(2, 5, 6, 3, 4, 8))

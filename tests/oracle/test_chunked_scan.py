@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from tests.oracle.harness import agree, draws
 
 torch = pytest.importorskip("torch")
+qwen3_next = pytest.importorskip("transformers.models.qwen3_next.modeling_qwen3_next", exc_type=ImportError)
 mamba2 = pytest.importorskip("transformers.models.mamba2.modeling_mamba2", exc_type=ImportError)
 
 
@@ -42,3 +43,34 @@ def test_ssd_scan(data: st.DataObject) -> None:
 
     attrs = {"chunk": chunk, "delta_softplus": softplus, "delta_min": limits[0], "delta_max": limits[1]}
     agree("ssd_scan", attrs, arrays, reference)
+
+
+@draws
+@given(st.data())
+def test_gated_delta_rule(data: st.DataObject) -> None:
+    draw = data.draw
+    batch, key_heads, each, features, size = (draw(st.integers(1, 4)) for _ in range(5))
+    length, chunk, heads, normalize = (
+        draw(st.integers(1, 9)),
+        draw(st.integers(1, 5)),
+        key_heads * each,
+        draw(st.booleans()),
+    )
+    shapes: list[Any] = [
+        (batch, length, key_heads, features),
+        (batch, length, key_heads, features),
+        (batch, length, heads, size),
+        (batch, length, heads),
+        (batch, length, heads),
+        draw(st.sampled_from([None, (batch, heads, features, size)])),
+    ]
+    rng = np.random.default_rng(draw(st.integers(0, 99)))
+    arrays = [None if shape is None else rng.normal(size=shape).astype(np.float32) for shape in shapes]
+    arrays[1] = arrays[1] / 4  # without a norm, long keys make the state grow
+    arrays[3] = -np.abs(arrays[3])
+
+    def reference(weights: Any, q: Any, k: Any, v: Any, decay: Any, beta: Any, start: Any) -> Any:
+        options = {"initial_state": start, "output_final_state": True, "use_qk_l2norm_in_kernel": normalize}
+        return qwen3_next.torch_chunk_gated_delta_rule(q, k, v, decay, beta, chunk, **options)
+
+    agree("gated_delta_rule", {"chunk": chunk, "normalize": normalize}, arrays, reference)

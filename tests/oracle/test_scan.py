@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from tests.oracle.harness import agree, draws
 
 torch = pytest.importorskip("torch")
+rwkv = pytest.importorskip("transformers.models.rwkv.modeling_rwkv", exc_type=ImportError)
 mamba = pytest.importorskip("transformers.models.mamba.modeling_mamba", exc_type=ImportError)
 if not hasattr(mamba, "mamba_selective_scan"):
     pytest.skip("this version of transformers has no function for the scan alone", allow_module_level=True)
@@ -42,3 +43,17 @@ def test_selective_scan(data: st.DataObject) -> None:
         return mamba.mamba_selective_scan(u, delta, a, b, c, d, **options)
 
     agree("selective_scan", {"delta_softplus": softplus}, arrays, reference)
+
+
+@draws
+@given(st.integers(1, 3), st.integers(1, 9), st.integers(1, 6), st.integers(0, 99))
+def test_wkv(batch: int, length: int, channels: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    shapes: list[Any] = [(batch, length, channels), (batch, length, channels), (channels,), (channels,)]
+    arrays: list[Any] = [rng.normal(size=shape).astype(np.float32) for shape in shapes]
+    arrays[2] = -np.exp(arrays[2])
+
+    def reference(weights: Any, key: Any, value: Any, decay: Any, bonus: Any) -> Any:
+        return rwkv.rwkv_linear_attention_cpu(torch.log(-decay), bonus, key, value)[0]
+
+    agree("wkv", {}, arrays, reference)

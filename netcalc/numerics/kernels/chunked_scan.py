@@ -6,7 +6,7 @@ import numpy as np
 
 from netcalc.numerics.kernels import Array, Run, apply, by_port, kernel, like, wide
 from netcalc.ops.activation import Softplus
-from netcalc.ops.chunked_scan import SsdScan
+from netcalc.ops.chunked_scan import GatedDeltaRule, SsdScan
 
 
 @kernel("ssd_scan")
@@ -74,3 +74,55 @@ def _between(x: Array) -> Array:
     repeated = like(x, np.where(below, x[..., None], x.dtype.type(0)))
     sums = np.add.accumulate(repeated, axis=-2)
     return like(x, np.where(np.tri(places, dtype=bool), sums, x.dtype.type(-np.inf)))
+
+
+@kernel("gated_delta_rule")
+def gated_delta_rule(op: GatedDeltaRule, run: Run, *inputs: Array | None) -> tuple[Array, Array]:
+    named: dict[str, Array] = by_port(op, inputs)
+    given = {port: wide(array) for port, array in named.items()}
+    precision = np.result_type(*given.values())
+    value = given["value"]
+    batch, length, heads, size = value.shape
+    query, key = (_every_head(given[port], heads) for port in ("query", "key"))
+    if op.normalize:
+        query, key = _normalized(query), _normalized(key)
+    query = query * query.dtype.type(query.shape[-1] ** -0.5)
+    beta = given["beta"][..., None]
+    values, writes = _chunked(value * beta, op.chunk), _chunked(key * beta, op.chunk)
+    query, key = _chunked(query, op.chunk), _chunked(key, op.chunk)
+    upto = np.add.accumulate(_chunked(given["decay"][..., None], op.chunk)[..., 0], axis=-1)
+
+    lower = np.tri(op.chunk, dtype=bool)
+    between = upto[..., :, None] - upto[..., None, :]
+    between = np.exp(like(value, np.where(lower, between, between.dtype.type(-np.inf))))
+    system = np.matmul(writes, key.swapaxes(-1, -2)) * between
+    scores = np.matmul(query, key.swapaxes(-1, -2)) * between
+    since = np.exp(upto)[..., None]
+    solved = _solved(system, like(value, np.concatenate([values, writes * since], axis=-1)))
+    values, predicting = solved[..., :size], solved[..., size:]
+
+    query = query * since
+    key = key * np.exp(upto[..., -1:] - upto)[..., None]
+    fading = np.exp(upto[..., -1])[..., None, None]
+    state = given.get("initial_state", like(value, np.zeros((batch, heads, key.shape[-1], size), precision)))
+    y = like(value, np.empty(values.shape, precision))
+    for i in range(values.shape[1]):
+        added = values[:, i] - np.matmul(predicting[:, i], state)
+        y[:, i] = np.matmul(query[:, i], state) + np.matmul(scores[:, i], added)
+        state = state * fading[:, i] + np.matmul(key[:, i].swapaxes(-1, -2), added)
+    y = y.swapaxes(2, 3).reshape(batch, -1, heads, size)[:, :length]
+    return y.astype(named["value"].dtype, copy=False), state.astype(precision, copy=False)
+
+
+def _normalized(x: Array) -> Array:
+    squares = np.add.reduce(x * x, axis=-1, keepdims=True) + x.dtype.type(1e-6)
+    normalized: Array = x * (1 / np.sqrt(squares))
+    return normalized
+
+
+def _solved(system: Array, right: Array) -> Array:
+    """Return the solution of (1 + the strictly lower triangle of the system)·x = right, by forward substitution."""
+    x = like(system, np.array(right))
+    for i in range(system.shape[-1] - 1):
+        x[..., i + 1 :, :] = x[..., i + 1 :, :] - system[..., i + 1 :, i, None] * x[..., i : i + 1, :]
+    return x

@@ -7,7 +7,7 @@ import numpy as np
 from netcalc.numerics.kernels import Array, Run, apply, by_port, kernel, like, wide
 from netcalc.numerics.kernels.activation import silu
 from netcalc.ops.activation import Softplus
-from netcalc.ops.scan import SelectiveScan
+from netcalc.ops.scan import SelectiveScan, Wkv
 
 
 @kernel("selective_scan")
@@ -43,3 +43,26 @@ def _grouped(projection: Array, length: int) -> Array:
     if projection.ndim == 2:
         return np.broadcast_to(projection, (1, length, *projection.shape), subok=True)
     return projection[:, :, None] if projection.ndim == 3 else projection
+
+
+@kernel("wkv")
+def wkv(op: Wkv, run: Run, key: Array, value: Array, decay: Array, bonus: Array) -> Array:
+    k, v, w, b = (wide(x) for x in (key, value, decay, bonus))
+    precision = np.result_type(k, v, w, b)
+    batch, length, channels = v.shape
+    y = like(value, np.empty(v.shape, precision))
+    above = below = like(value, np.zeros((batch, channels), precision))
+    largest = like(value, np.full((batch, channels), -1e38, precision))
+    for t in range(length):
+        own = k[:, t] + b
+        up, down, _ = _weighted(above, below, largest, own, v[:, t])
+        y[:, t] = up / down
+        above, below, largest = _weighted(above, below, largest + w, k[:, t], v[:, t])
+    return y.astype(value.dtype, copy=False)
+
+
+def _weighted(above: Array, below: Array, largest: Array, exponent: Array, v: Array) -> tuple[Array, Array, Array]:
+    """Return sums with and without values, and their largest exponent, after those of a further position."""
+    top = np.maximum(largest, exponent)
+    old, new = np.exp(largest - top), np.exp(exponent - top)
+    return old * above + new * v, old * below + new, top

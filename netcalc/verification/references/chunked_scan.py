@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 
 from netcalc.verification.references import Array, Attributes, Expected, Shape, Value, reference
@@ -55,4 +57,58 @@ def ssd_scan(
     return (
         Expected(u.shape, u.dtype.name, output, reads),
         Expected((batch, heads, size, states), precision, last, reads),
+    )
+
+
+@reference("gated_delta_rule")
+def gated_delta_rule(
+    op: Attributes,
+    query: Array,
+    key: Array,
+    value: Array,
+    decay: Array,
+    beta: Array,
+    initial_state: Array | None = None,
+) -> tuple[Expected, Expected]:
+    """The recurrence position by position; the magnitudes are those of the same sums without cancellation."""
+    batch, length, heads, size = value.shape
+    key_heads, features = key.shape[2:]
+    given = (query, key, value, decay, beta, initial_state)
+    precision = promoted("float32", *(x.dtype.name for x in given if x is not None))
+
+    def features_of(x: Array, sample: int, head: int) -> Array:
+        """Return the queries or keys of a head, (length, d_k)."""
+        rows = double(x[sample, :, head // (heads // key_heads)])
+        return rows / np.sqrt((rows**2).sum(-1, keepdims=True) + 1e-6) if op.normalize else rows
+
+    @cache
+    def states(sample: int, head: int) -> list[tuple[Array, Array]]:
+        """Return the state after each position, and before the first, each with its magnitude."""
+        start = np.zeros((features, size)) if initial_state is None else double(initial_state[sample, head])
+        found = [(start, np.abs(start))]
+        keys = features_of(key, sample, head)
+        for place in range(length):
+            fading, rate = np.exp(float(decay[sample, place, head])), float(beta[sample, place, head])
+            state, bound = (x * fading for x in found[-1])
+            k, v = keys[place], double(value[sample, place, head])
+            state = state + np.outer(k, rate * (v - k @ state))
+            bound = bound + np.outer(np.abs(k), abs(rate) * (np.abs(v) + np.abs(k) @ bound))
+            found.append((state, bound))
+        return found
+
+    def output(index: Shape) -> Value:
+        sample, place, head, column = index
+        q = features_of(query, sample, head)[place] / np.sqrt(features)
+        state, bound = states(sample, head)[place + 1]
+        return Value(float(q @ state[:, column]), float(np.abs(q) @ bound[:, column]))
+
+    def last(index: Shape) -> Value:
+        sample, head, row, column = index
+        state, bound = states(sample, head)[-1]
+        return Value(float(state[row, column]), float(bound[row, column]))
+
+    reads = 4 * features * length
+    return (
+        Expected(value.shape, value.dtype.name, output, reads),
+        Expected((batch, heads, features, size), precision, last, reads),
     )

@@ -82,3 +82,18 @@ def _projected(x: Array, u: Array, sample: int, channel: int, upto: int) -> Arra
     if x.ndim == 3:
         return double(x[sample, :upto])
     return double(x[sample, :upto, channel // (u.shape[1] // x.shape[2])])
+
+
+@reference("wkv")
+def wkv(op: Attributes, key: Array, value: Array, decay: Array, bonus: Array) -> Expected:
+    """A mean with the weight of every position, relative to the largest of them."""
+
+    def output(index: Shape) -> Value:
+        sample, place, channel = index
+        distances = np.arange(place - 1, -2, -1.0)  # −1 for the position itself
+        exponents = distances * float(decay[channel]) + double(key[sample, : place + 1, channel])
+        exponents[-1] = float(bonus[channel]) + float(key[sample, place, channel])
+        weights = np.exp(exponents - exponents.max())
+        return total(weights / weights.sum(), value[sample, : place + 1, channel])
+
+    return Expected(value.shape, value.dtype.name, output, 4 * max(value.shape[1], 1))

@@ -30,6 +30,10 @@ MAMBA2 |= {"state_size": 5, "chunk_size": 4, "layer_norm_epsilon": 1e-5}
 HYBRID = GROUPED | {"num_hidden_layers": 4, "mamba_d_state": 5}
 JAMBA = HYBRID | {"attn_layer_period": 3, "attn_layer_offset": 1, "num_experts": 4, "tie_word_embeddings": True}
 BAMBA = HYBRID | {"attn_layer_indices": [2], "mamba_n_heads": 6, "mamba_chunk_size": 4}
+RWKV = {"vocab_size": 50, "hidden_size": 12, "num_hidden_layers": 5}
+QWEN3_NEXT = GROUPED | QWEN3_MOE | {"layer_types": ["linear_attention", "full_attention"], "mlp_only_layers": [1]}
+QWEN3_NEXT |= {"head_dim": 8, "linear_num_value_heads": 4, "linear_num_key_heads": 2, "linear_key_head_dim": 5}
+QWEN3_NEXT |= {"linear_value_head_dim": 6, "shared_expert_intermediate_size": 12}
 EVERY = ("Model", "ForCausalLM", "ForSequenceClassification", "ForTokenClassification")
 
 CASES: list[tuple[str, dict[str, Any]]] = [
@@ -55,6 +59,10 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ("JambaForCausalLM", JAMBA | {"mamba_dt_rank": 4}),
     ("JambaForSequenceClassification", JAMBA | LABELS | {"hidden_act": "gelu"}),
     ("BambaForCausalLM", BAMBA),
+    ("RwkvForCausalLM", RWKV),
+    ("RwkvModel", RWKV | {"intermediate_size": 10, "rescale_every": 2}),
+    ("Qwen3NextForCausalLM", QWEN3_NEXT),
+    ("Qwen3NextForSequenceClassification", QWEN3_NEXT | LABELS | {"layer_types": ["full_attention"] * 2}),
     ("BambaModel", BAMBA | {"mamba_n_groups": 3, "attention_bias": True, "mlp_bias": True}),
     ("StableLmModel", GROUPED | {"use_parallel_residual": True, "use_qkv_bias": True, "partial_rotary_factor": 0.7}),
     ("PhiModel", GROUPED | {"qk_layernorm": True, "partial_rotary_factor": 0.7}),

@@ -92,11 +92,58 @@ def bamba(draw: st.DrawFn) -> Fields:
     }
 
 
+@st.composite
+def rwkv(draw: st.DrawFn) -> Fields:
+    """Return fields of RWKV, whose weights cannot be drawn for one layer or one feature."""
+    return {
+        "vocab_size": draw(st.integers(8, 40)),
+        "hidden_size": draw(st.integers(2, 20)),
+        "num_hidden_layers": draw(st.integers(2, 5)),
+        "attention_hidden_size": draw(st.none() | st.integers(2, 20)),
+        "intermediate_size": draw(st.none() | st.integers(1, 20)),
+        "rescale_every": draw(st.integers(0, 3)),
+    }
+
+
+@st.composite
+def qwen3_next(draw: st.DrawFn) -> Fields:
+    kv_heads, key_heads, experts, layers = (draw(st.integers(1, 3)) for _ in range(4))
+    types = st.sampled_from(["full_attention", "linear_attention"])
+    return {
+        "vocab_size": draw(st.integers(8, 40)),
+        "hidden_size": draw(st.integers(1, 20)),
+        "intermediate_size": draw(st.integers(1, 20)),
+        "num_hidden_layers": layers,
+        "num_attention_heads": kv_heads * draw(st.integers(1, 3)),
+        "num_key_value_heads": kv_heads,
+        "head_dim": 8 * draw(st.integers(1, 2)),
+        "hidden_act": draw(st.sampled_from(ACTIVATIONS)),
+        "tie_word_embeddings": draw(st.booleans()),
+        "attention_bias": draw(st.booleans()),
+        "linear_conv_kernel_dim": draw(st.integers(1, 4)),
+        "linear_key_head_dim": draw(st.integers(1, 5)),
+        "linear_value_head_dim": draw(st.integers(1, 5)),
+        "linear_num_key_heads": key_heads,
+        "linear_num_value_heads": key_heads * draw(st.integers(1, 3)),
+        "decoder_sparse_step": draw(st.integers(1, 2)),
+        "moe_intermediate_size": draw(st.integers(1, 20)),
+        "shared_expert_intermediate_size": draw(st.integers(1, 20)),
+        "num_experts": experts,
+        "num_experts_per_tok": draw(st.integers(1, experts)),
+        "norm_topk_prob": draw(st.booleans()),
+        "mlp_only_layers": draw(st.none() | st.lists(st.integers(0, 2), max_size=2)),
+        "layer_types": draw(st.none() | st.lists(types, min_size=layers, max_size=layers)),
+    }
+
+
+HEADS = ["ForSequenceClassification", "ForTokenClassification", "ForQuestionAnswering"]
 #: Base of the names of architectures, the ends of the names, and fields.
 CASES = [
     ("Mamba2", ["Model", "ForCausalLM"], mamba2()),
     ("Jamba", ["Model", "ForCausalLM", "ForSequenceClassification"], jamba()),
     ("Bamba", ["Model", "ForCausalLM"], bamba()),
+    ("Rwkv", ["Model", "ForCausalLM"], rwkv()),
+    ("Qwen3Next", ["Model", "ForCausalLM", *HEADS], qwen3_next()),
 ]
 
 

@@ -17,7 +17,7 @@ from netcalc.spec.library import load_data
 from netcalc.spec.shipped import shipped
 
 #: Operations whose result has a type of its own: the state of a scan, in float32 as in mamba_ssm.
-OWN_TYPE = {"selective_scan", "ssd_scan"}
+OWN_TYPE = {"selective_scan", "ssd_scan", "gated_delta_rule"}
 
 
 def built(name: str, **keys: Any) -> Program:

@@ -37,6 +37,15 @@ IMAGES: Fields = {
     "image_token_index": 9,
 }
 HYBRID = DECODER | {"num_hidden_layers": 4, "mamba_d_state": 4}
+DELTA: Fields = {
+    "head_dim": 8,
+    "layer_types": ["linear_attention", "full_attention"],
+    "linear_num_value_heads": 4,
+    "linear_num_key_heads": 2,
+    "linear_key_head_dim": 4,
+    "linear_value_head_dim": 6,
+    "shared_expert_intermediate_size": 10,
+}
 SIDES = {
     f"{side}_{name}": size
     for side in ("encoder", "decoder")
@@ -153,7 +162,9 @@ TINY: dict[str, Fields] = {
     "qwen3": DECODER | {"head_dim": 6},
     "qwen3_moe": DECODER | EXPERTS | {"head_dim": 6},
     "resnet": RESNET,
+    "qwen3_next": DECODER | EXPERTS | DELTA,
     "roberta": ENCODER,
+    "rwkv": WORDS | {"hidden_size": 12, "num_hidden_layers": 3, "rescale_every": 2},
     "segformer": {"hidden_sizes": [4, 8, 12, 16], "decoder_hidden_size": 6, "num_attention_heads": [1, 2, 2, 4]},
     "stablelm": DECODER,
     "starcoder2": DECODER,

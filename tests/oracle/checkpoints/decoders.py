@@ -324,3 +324,27 @@ def _hybrids() -> Iterator[Model]:
         settings=sizes | {"attention_layers": [2], "mixer_heads": 8, "mixer_head_dim": 8, "chunk": 4},
         rms_norm_eps=1e-5,
     )
+    yield from models(
+        "RwkvForCausalLM",
+        "rwkv-4-169m",
+        config={"vocab_size": 50, "hidden_size": 32, "num_hidden_layers": 3},
+        settings={"batch": 2, "length": 11, "vocab": 50, "d_model": 32, "layers": 3, "rescale_every": 0},
+        rescale_every=0,  # otherwise the first run of the model changes its weights
+    )
+    types = ["linear_attention", "full_attention"]  # rounding grows in small layers with random weights
+    delta: dict[str, Any] = {
+        "layer_types": types,
+        "linear_num_value_heads": 4,
+        "linear_num_key_heads": 2,
+        "linear_key_head_dim": 5,
+    }
+    delta |= {"linear_value_head_dim": 6, "shared_expert_intermediate_size": 10, "moe_intermediate_size": 12}
+    yield from models(
+        "Qwen3NextForCausalLM",
+        "qwen3-next-80b-a3b",
+        config=GROUPED | delta | {"head_dim": 8, "num_experts": 4, "num_experts_per_tok": 2},
+        settings=GROUPED_SIZES
+        | {"head_dim": 8, "layer_types": types, "experts": 4, "experts_per_token": 2, "d_expert": 12, "d_shared": 10}
+        | {"delta_heads": 4, "delta_key_heads": 2, "delta_key_dim": 5, "delta_value_dim": 6},
+        rope_parameters=rope(1e7, partial_rotary_factor=0.25),
+    )

@@ -1,15 +1,17 @@
-"""Time of a cold ``netcalc shapes resnet34`` or ``netcalc specs``, compared with its imports or with another version.
+"""Time of cold commands, compared with their imports, with each other or with another version, and of an audit.
 
     python benchmarks/startup.py [REPEATS]
     python benchmarks/startup.py [REPEATS] --baseline CHECKOUT
 
-Whole processes run in turn, from bytecode that a first round writes.  With ``--baseline`` several commands run from
+Whole processes run in turn, from bytecode that a first round writes.  The audit of a checkpoint's header runs in this
+process, in turn with the parsing of its JSON.  With ``--baseline`` several commands run from
 that source tree and from this one; the ratios of their times are printed.
 """
 
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import subprocess
 import sys
@@ -18,8 +20,11 @@ from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from statistics import median
+from tempfile import TemporaryDirectory
+from typing import Any
 
 from baseline import environment_of, ratio, show_ratios
+from headers import header_tasks, write_config
 from measure import paired, report, summarised
 
 ROOT = Path(__file__).parent.parent
@@ -34,6 +39,11 @@ from typer import Typer
 """
 #: Commands with the greatest ratio to the imports that is aimed at.
 TARGETS = {"netcalc shapes resnet34": 2.0, "netcalc specs": 2.5}
+#: A command, and the same for the configuration of a model of 405 B parameters.
+SUMMARY, LARGE = "netcalc summary resnet34", "netcalc summary FOLDER, of a config.json of 405 B parameters"
+#: The parsing of the header of a checkpoint, and its audit.
+PARSING, AUDIT = "json.loads of a header of 100,000 tensors", "the audit of this header"
+TARGETS |= {LARGE: 1.5, AUDIT: 5.0}
 #: Commands compared with those of another source tree.
 COMPARED = (
     "shapes resnet34",
@@ -86,14 +96,28 @@ def main() -> None:
     if args.baseline is not None:
         return compare(args.baseline, args.repeats or 15)
     repeats = args.repeats or 40
+    with TemporaryDirectory() as folder:
+        found = measured(repeats, Path(folder))
+    report("startup", repeats, found, target_ratios=TARGETS)
+    return None
+
+
+def measured(repeats: int, folder: Path) -> dict[str, Any]:
+    """Return the times of all tasks, each group with its own base; files are written into a folder."""
+    large = write_config(folder / "large")
     commands = {
         IMPORTS: ["-c", IMPORTS],
         "the same, by the names that are used": ["-c", USED],
-        **{command: ["-c", script(), *command.split()[1:]] for command in TARGETS},
+        **{command: ["-c", script(), *command.split()[1:]] for command in (*TARGETS,)[:2]},
     }
     times = paired({name: partial(process, arguments) for name, arguments in commands.items()}, repeats=repeats)
-    report("startup", repeats, summarised(times, against=IMPORTS), target_ratios=TARGETS)
-    return None
+    found = summarised(times, against=IMPORTS)
+    commands = {SUMMARY: ["-c", script(), "summary", "resnet34"], LARGE: ["-c", script(), "summary", str(large)]}
+    times = paired({name: partial(process, arguments) for name, arguments in commands.items()}, repeats=repeats)
+    found |= summarised(times, against=SUMMARY)
+    parse, audit = header_tasks(folder / "experts")
+    gc.set_threshold(1_000_000, 50, 50)  # as a command does
+    return found | summarised(paired({PARSING: parse, AUDIT: audit}, repeats=repeats), against=PARSING)
 
 
 if __name__ == "__main__":

@@ -46,9 +46,18 @@ class CheckpointLocation(NamedTuple):
     @property
     def names(self) -> tuple[str, ...]:
         """Names of all tensors."""
-        if self.numbers is not None:
+        if self.numbers is None:
+            return tuple(n for s in self.sources for n in ((s,) if isinstance(s, str) else s.names))
+        if self.nested_numbers:
             return tuple(name for number in range(self.numbers) for name in self.numbered(number).names)
-        return tuple(n for s in self.sources for n in ((s,) if isinstance(s, str) else s.names))
+        stems = self._replace(numbers=None).names
+        return tuple(stem.replace("{}", number) for number in map(str, range(self.numbers)) for stem in stems)
+
+    @property
+    def nested_numbers(self) -> bool:
+        """True if a location within has numbers of its own."""
+        inner = (source for source in self.sources if not isinstance(source, str))
+        return any(source.numbers is not None or source.nested_numbers for source in inner)
 
     @property
     def name_count(self) -> int:

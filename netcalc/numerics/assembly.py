@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
@@ -20,7 +20,7 @@ def assembled_shape(location: CheckpointLocation, headers: Mapping[str, Header])
         ValueError: if they cannot be joined, stacked, chunked, sliced or transposed.
     """
     if location.numbers is not None:
-        shapes = {assembled_shape(location.numbered(i), headers) for i in range(location.numbers)}
+        shapes = set(_numbered_shapes(location, location.numbers, headers))
         if len(shapes) > 1:
             raise ValueError("have different shapes, and cannot be stacked")
         return (location.numbers, *shapes.pop())
@@ -42,6 +42,20 @@ def assembled_shape(location: CheckpointLocation, headers: Mapping[str, Header])
             raise ValueError("have fewer than two axes, and cannot be transposed")
         shape[-2:] = shape[:-3:-1]
     return tuple(shape)
+
+
+def _numbered_shapes(
+    location: CheckpointLocation, numbers: int, headers: Mapping[str, Header]
+) -> Iterator[tuple[int, ...]]:
+    """Yield the shapes of the parts that are stacked; equal ones may be left out."""
+    if location.nested_numbers:
+        yield from (assembled_shape(location.numbered(i), headers) for i in range(numbers))
+        return
+    part = location._replace(numbers=None)
+    stems = part.names
+    parts = {tuple(headers[stem.replace("{}", i)].shape for stem in stems) for i in map(str, range(numbers))}
+    for shapes in parts:
+        yield assembled_shape(part, {stem: Header(shape, "") for stem, shape in zip(stems, shapes, strict=True)})
 
 
 def _combined_shape(location: CheckpointLocation, headers: Mapping[str, Header]) -> list[int]:

@@ -135,9 +135,10 @@ class _Matching:
                 self.missing[parameter.owner] = parameter
             return
         for location in found:
-            self.used.update(location.names)
-            self.mismatches += _misfits(parameter, location, self.headers)
-            self.mismatches += self._wrong_types(parameter, location)
+            names = location.names
+            self.used.update(names)
+            self.mismatches += _misfits(parameter, location, names, self.headers)
+            self.mismatches += self._wrong_types(parameter, names)
         if not parameter.tied:
             self.locations[parameter.owner] = found.pop(0)
         if found:
@@ -165,9 +166,9 @@ class _Matching:
                     return list(dict.fromkeys(present)) if quantifier is all else present[:1]
         return []
 
-    def _wrong_types(self, parameter: ParameterInstance, location: CheckpointLocation) -> Iterator[Mismatch]:
+    def _wrong_types(self, parameter: ParameterInstance, names: Sequence[str]) -> Iterator[Mismatch]:
         """Yield the tensors of a parameter that have another element type."""
-        for name in location.names:
+        for name in names:
             header = self.headers.get(name)
             if header is None or header.dtype == parameter.dtype:
                 continue
@@ -212,11 +213,10 @@ def _names(parameter: ParameterInstance) -> Iterator[str]:
 
 
 def _misfits(
-    parameter: ParameterInstance, location: CheckpointLocation, headers: Mapping[str, Header]
+    parameter: ParameterInstance, location: CheckpointLocation, names: Sequence[str], headers: Mapping[str, Header]
 ) -> Iterator[Mismatch]:
-    """Yield what is wrong with the tensors of a parameter."""
+    """Yield what is wrong with the tensors of a parameter, whose names are those of the location."""
     shape = tuple(integer(size) for size in parameter.param.shape)
-    names = location.names
     paths = {name: None if name == parameter.path else parameter.path for name in names}
     missing = [name for name in names if name not in headers]
     for name in missing:
@@ -234,15 +234,17 @@ def _misfits(
                 hint = "it is stored transposed" if transposed else None
                 yield Mismatch("shape", name, reason, path=paths[name], hint=hint)
     elif not missing:
-        problem = _problem(location, headers, shape)
+        problem = _problem(location, names, headers, shape)
         if problem is not None:
             others = f"and {len(names) - 1} more " if len(names) > 1 else ""
             yield Mismatch("shape", names[0], others + problem, path=paths[names[0]])
 
 
-def _problem(location: CheckpointLocation, headers: Mapping[str, Header], shape: tuple[int, ...]) -> str | None:
+def _problem(
+    location: CheckpointLocation, names: Sequence[str], headers: Mapping[str, Header], shape: tuple[int, ...]
+) -> str | None:
     """Return why tensors do not give a parameter of this shape, or None if they do."""
-    found = [headers[name] for name in location.names]
+    found = [headers[name] for name in names]
     if wrong := next((header.unpacking.problem for header in found if header.unpacking), ""):
         return f"do not unpack: {wrong}"
     if any(header.unpacking and header.unpacking.flat for header in found) and not location.slice:

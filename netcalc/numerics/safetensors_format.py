@@ -74,9 +74,9 @@ def read_safetensors_header(file: io.RawIOBase | io.BufferedIOBase, length: int)
     if len(entries) > MAX_STORED_TENSORS:
         raise DamagedError(f"it holds {len(entries):,} tensors, and the limit is {MAX_STORED_TENSORS:,}")
     _require_contiguous(entries, length - size - 8)
-    dtypes = _Dtypes()
+    kinds = _Kinds()
     for name, entry in entries.items():  # in place: a header of many tensors takes much memory
-        entries[name] = _stored(name, entry, size + 8, dtypes)
+        entries[name] = _stored(name, entry, size + 8, kinds)
     return entries
 
 
@@ -102,12 +102,15 @@ def _require_contiguous(entries: Mapping[str, Any], length: int) -> None:
     """Raise DamagedError if the data do not fill ``length`` bytes one after the other."""
     ranges = []
     for name, entry in entries.items():
-        if not isinstance(entry, dict) or entry.keys() != _KEYS:
+        if entry.__class__ is not dict or entry.keys() != _KEYS:
             raise DamagedError(f"{clipped(name)} should have dtype, shape and data_offsets")
-        offsets = entry["data_offsets"]
-        if not (isinstance(offsets, list) and len(offsets) == 2 and all(type(offset) is int for offset in offsets)):
+        try:
+            start, stop = entry["data_offsets"]
+        except (TypeError, ValueError):
+            start = stop = None
+        if start.__class__ is not int or stop.__class__ is not int or entry["data_offsets"].__class__ is not list:
             raise DamagedError(f"the data_offsets of {clipped(name)} should be two numbers")
-        ranges.append((*offsets, name))
+        ranges.append((start, stop, name))
     end = 0
     for start, stop, name in sorted(ranges):
         if start != end or stop < start:
@@ -119,24 +122,39 @@ def _require_contiguous(entries: Mapping[str, Any], length: int) -> None:
         raise DamagedError(f"{length - end:,} bytes belong to no tensor")
 
 
-class _Dtypes(dict[str, "tuple[str, np.dtype[Any] | None, int | None]"]):
-    """Element types of one file: netcalc's name, NumPy's dtype and the bits of an element, both None if unknown."""
+class _Kinds(dict[str, "tuple[Header, np.dtype[Any] | None, int | None]"]):
+    """Headers of one file by element type and shape as they are written: the header, NumPy's dtype and the bytes.
 
-    def __missing__(self, name: str) -> tuple[str, np.dtype[Any] | None, int | None]:
-        dtype = numpy_dtype(_NAMES.get(name) or _OTHERS[name]) if name in _NAMES or name in _OTHERS else None
-        self[name] = _NAMES.get(name, name), dtype, 8 * dtype.itemsize if dtype else BITS.get(name)
-        return self[name]
+    The dtype is None if NumPy has no such elements, and the bytes if the element type is not known.
+    """
+
+    def add(self, key: str, name: str, entry: Mapping[str, Any]) -> tuple[Header, np.dtype[Any] | None, int | None]:
+        """Return the header of an entry, and keep it for others like it.
+
+        Raises:
+            DamagedError: the entry has no valid element type or shape.
+        """
+        kind, sizes = entry["dtype"], entry["shape"]
+        if not isinstance(kind, str) or not (isinstance(sizes, list) and all(type(n) is int and n >= 0 for n in sizes)):
+            raise DamagedError(f"{clipped(name)} has no valid element type or shape")
+        shape = tuple(sizes)
+        require_axes(shape, name)
+        known = _NAMES.get(kind) or _OTHERS.get(kind)
+        dtype = None if known is None else numpy_dtype(known)
+        bits = 8 * dtype.itemsize if dtype else BITS.get(kind)
+        start, stop = entry["data_offsets"]
+        header = Header(shape, _NAMES.get(kind, kind), None if bits is not None else stop - start)
+        size = None if bits is None else stored_bytes(shape, bits, stop - start)
+        found = header, dtype, size
+        if size is not None and size == stop - start:
+            self[key] = found
+        return found
 
 
-def _stored(name: str, entry: Mapping[str, Any], data: int, dtypes: _Dtypes) -> Stored:
-    kind, sizes = entry["dtype"], entry["shape"]
-    if not isinstance(kind, str) or not (isinstance(sizes, list) and all(type(n) is int and n >= 0 for n in sizes)):
-        raise DamagedError(f"{clipped(name)} has no valid element type or shape")
-    shape = tuple(sizes)
-    require_axes(shape, name)
-    dtype_name, dtype, bits = dtypes[kind]
+def _stored(name: str, entry: Mapping[str, Any], data: int, kinds: _Kinds) -> Stored:
     start, stop = entry["data_offsets"]
-    if bits is not None and stored_bytes(shape, bits, stop - start) != stop - start:
+    key = f"{entry['dtype']!r}{entry['shape']}"  # as text, in which 1, 1.0 and true differ
+    header, dtype, size = kinds.get(key) or kinds.add(key, name, entry)
+    if size is not None and size != stop - start:
         raise DamagedError(f"{clipped(name)} has {stop - start:,} bytes, which its shape and element type do not give")
-    header = Header(shape, dtype_name) if bits is not None else Header(shape, dtype_name, stop - start)
     return Stored(header, dtype, data + start)

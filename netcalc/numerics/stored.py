@@ -258,11 +258,22 @@ def parsed_json(data: bytes) -> Any:
     if sum(map(data.count, (b",", b":", b"[", b"{"))) > MAX_STORED_VALUES:  # no more values than these, and one
         raise DamagedError(f"more than {MAX_STORED_VALUES:,} values")
     try:
-        return json.loads(data.decode(), object_pairs_hook=_unique)
+        text = data.decode()
+        content = json.loads(text)
+        if b"\\u" not in data and _keys(content) == data.count(b":"):  # no key can be missing, nor be no text
+            return content
+        return json.loads(text, object_pairs_hook=_unique)
     except RecursionError:
         raise DamagedError("nested too deeply") from None
     except ValueError as error:
         raise DamagedError(f"no JSON ({error})") from None
+
+
+def _keys(content: Any) -> int:
+    """Return the number of keys of an object and of the objects in it; those further within are left out."""
+    if not isinstance(content, dict):
+        return -1
+    return len(content) + sum(len(value) for value in content.values() if value.__class__ is dict)
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -39,7 +39,8 @@ def folder(tmp_path: Path) -> Path:
 
 
 def write_index(folder: Path, places: Any) -> None:
-    (folder / INDEX).write_text(json.dumps({"metadata": {"total_size": 1}, "weight_map": places}))
+    size = sum(array.nbytes for array in tensors().values())
+    (folder / INDEX).write_text(json.dumps({"metadata": {"total_size": size}, "weight_map": places}))
 
 
 def the_error(weights: Any) -> str:

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from netcalc.diagnostics import NetcalcError
-from netcalc.numerics.packing.quantization import Quantization, method_of, quantization_of
-from netcalc.numerics.packing.schemes import read_scheme, schemes
+from netcalc.numerics.packing.quantization import Quantization, quantization_of
+from netcalc.numerics.packing.schemes import method_of, read_scheme, schemes
 from netcalc.numerics.packing.unpacked import UnpackedTensors, unpacked
 from netcalc.numerics.stored import Header
 from netcalc.numerics.tensor_files import Tensors

@@ -9,8 +9,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from netcalc.diagnostics import did_you_mean, written
-from netcalc.numerics.packing.quantization import method_of, unknown_method
-from netcalc.numerics.packing.schemes import Fields, Scheme, read_scheme
+from netcalc.numerics.packing.schemes import Fields, Scheme, method_of, read_scheme, unknown_method
 from netcalc.spec.cursor import Cursor
 from netcalc.spec.declarations import declare_variable
 

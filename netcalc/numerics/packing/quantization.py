@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean, written
+from netcalc.diagnostics import NetcalcError
 from netcalc.limits import MAX_SPEC_SIZE
-from netcalc.numerics.packing.schemes import Scheme, read_scheme, schemes
+from netcalc.numerics.packing.schemes import Scheme, method_of, read_scheme, unknown_method
 from netcalc.numerics.stored import DamagedError, exactly, opened, parsed_json, reading
 
-__all__ = ["Quantization", "config_beside", "method_of", "quantization_of", "unknown_method"]
+__all__ = ["Quantization", "config_beside", "quantization_of"]
 
 #: Keys of a configuration that may say how a model is quantised.
 _KEYS = ("quantization_config", "quantization")
@@ -51,24 +51,6 @@ def quantization_of(config: Mapping[str, Any], name: str) -> Quantization | None
     if scheme is None:
         raise NetcalcError(unknown_method(found, name))
     return Quantization(scheme, found)
-
-
-def method_of(settings: Mapping[str, Any]) -> str:
-    """Return the name of a scheme of quantisation, which some configurations leave out; empty if there is none."""
-    method = settings.get("quant_method")
-    if isinstance(method, str):
-        return method
-    if settings.get("load_in_4bit") or settings.get("load_in_8bit"):
-        return "bitsandbytes"
-    return "mlx" if {"bits", "group_size"} <= settings.keys() else ""
-
-
-def unknown_method(settings: Mapping[str, Any], name: str) -> Diagnostic:
-    """Return the error for a method of quantisation that is not known."""
-    method = settings.get("quant_method")
-    hint = did_you_mean(method, schemes()) if isinstance(method, str) else None
-    message = f"{name}: the quant_method {written(method, quoted=True)} is not known"
-    return Diagnostic("E007", message, hint=hint or f"known are {', '.join(schemes())}")
 
 
 def config_beside(path: Path) -> tuple[Mapping[str, Any], str] | None:

@@ -31,12 +31,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from netcalc.diagnostics import Diagnostic, did_you_mean, written
 from netcalc.expressions import Expression, parse
 from netcalc.limits import MAX_SPEC_SIZE
 from netcalc.spec.spec_files import read_spec
 from netcalc.spec.yaml_document import parse_yaml
 
-__all__ = ["Companion", "Fields", "Layout", "Scheme", "read_scheme", "schemes"]
+__all__ = ["Companion", "Fields", "Layout", "Scheme", "method_of", "read_scheme", "schemes", "unknown_method"]
 
 _FOLDER = Path(__file__).parent / "schemes"
 
@@ -116,6 +117,24 @@ def read_scheme(method: str) -> Scheme | None:
         tuple(map(_layout, data["layouts"])),
         tuple(data.get("others", ())),
     )
+
+
+def method_of(settings: Mapping[str, Any]) -> str:
+    """Return the name of a scheme of quantisation, which some configurations leave out; empty if there is none."""
+    method = settings.get("quant_method")
+    if isinstance(method, str):
+        return method
+    if settings.get("load_in_4bit") or settings.get("load_in_8bit"):
+        return "bitsandbytes"
+    return "mlx" if {"bits", "group_size"} <= settings.keys() else ""
+
+
+def unknown_method(settings: Mapping[str, Any], name: str) -> Diagnostic:
+    """Return the error for a method of quantisation that is not known."""
+    method = settings.get("quant_method")
+    hint = did_you_mean(method, schemes()) if isinstance(method, str) else None
+    message = f"{name}: the quant_method {written(method, quoted=True)} is not known"
+    return Diagnostic("E007", message, hint=hint or f"known are {', '.join(schemes())}")
 
 
 def _fields(data: Mapping[str, Any]) -> Fields:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -144,6 +146,14 @@ def test_what_is_not_known_is_refused(quantization: Any, message: str, tmp_path:
         api.load(file)
     assert {problem.code for problem in caught.value.diagnostics} == {"E007"}
     assert any(message in problem.message for problem in caught.value.diagnostics), caught.value.diagnostics
+
+
+def test_an_import_reads_no_tensors(tmp_path: Path) -> None:
+    """The figures of a quantised model need no NumPy, as those of any other."""
+    folder = write_model(tmp_path / "model", LLAMA | SCHEMES["gptq-4"][0], {})
+    code = f"import sys, netcalc; print(netcalc.load({str(folder)!r}).params, 'numpy' in sys.modules)"
+    printed = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
+    assert printed.split() == [str(PARAMS), "False"]
 
 
 def test_fields_of_modules_are_those_of_the_model(tmp_path: Path) -> None:

@@ -25,9 +25,10 @@ class CheckpointLocation(NamedTuple):
     """Tensors of a checkpoint that make up a parameter.
 
     The ``sources``, names or locations themselves, are joined along ``axis``, or stacked along a new axis if
-    ``stacked``.  Then a ``chunk`` (its index and the number of chunks) or a ``slice`` (start and stop) along ``axis``
-    is taken, and the last two axes are swapped if ``transpose``.  With ``numbers`` all this is done for each of so many
-    numbers from 0 in place of ``{}`` in the names, and the results are stacked along a new first axis.
+    ``stacked``. Then a ``chunk`` (its index and the number of chunks) or a ``slice`` (start and stop) along
+    ``axis`` is taken, the last two axes are swapped if ``transpose``, and the axis ``flatten`` and the next one
+    become one. With ``numbers`` all this is done for each of so many numbers from 0 in place of ``{}`` in the
+    names, and the results are stacked along a new first axis.
     """
 
     sources: tuple[str | CheckpointLocation, ...]
@@ -37,6 +38,7 @@ class CheckpointLocation(NamedTuple):
     slice: tuple[int, int] | None = None
     transpose: bool = False
     numbers: int | None = None
+    flatten: int | None = None
 
     @classmethod
     def of(cls, name: str) -> CheckpointLocation:

@@ -41,6 +41,10 @@ def assembled_shape(location: CheckpointLocation, headers: Mapping[str, Header])
         if len(shape) < 2:
             raise ValueError("have fewer than two axes, and cannot be transposed")
         shape[-2:] = shape[:-3:-1]
+    if (first := location.flatten) is not None:
+        if first + 1 >= len(shape):
+            raise ValueError(f"have {len(shape)} axes, and none follows axis {first}")
+        shape[first : first + 2] = [shape[first] * shape[first + 1]]
     return tuple(shape)
 
 
@@ -78,7 +82,9 @@ def _combined_shape(location: CheckpointLocation, headers: Mapping[str, Header])
 
 def expected_shape(location: CheckpointLocation, shape: tuple[int, ...]) -> tuple[int, ...] | None:
     """Return the shape that every tensor at ``location`` should have, or None if several shapes are possible."""
-    if len(location.sources) != 1 or location.stacked or location.slice or not isinstance(location.sources[0], str):
+    if len(location.sources) != 1 or location.stacked or location.slice or location.flatten is not None:
+        return None
+    if not isinstance(location.sources[0], str):
         return None
     sizes = list(shape)
     if location.numbers is not None:
@@ -109,4 +115,8 @@ def load(tensors: Tensors, location: CheckpointLocation) -> Array:
         array = array.take(range(index * size, (index + 1) * size), axis=location.axis)
     if location.slice is not None:
         array = array.take(range(*location.slice), axis=location.axis)
-    return np.swapaxes(array, -1, -2) if location.transpose else array
+    if location.transpose:
+        array = np.swapaxes(array, -1, -2)
+    if (first := location.flatten) is not None:
+        array = array.reshape(*array.shape[:first], -1, *array.shape[first + 2 :])
+    return array

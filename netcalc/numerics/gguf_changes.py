@@ -18,15 +18,11 @@ __all__ = ["CHANGES", "Change", "changed_shape", "undone"]
 
 
 class Change(NamedTuple):
-    """A change of the tensors whose names match a pattern: its kind, and the numbers that it depends on.
-
-    ``refusal`` is the reason why the numbers of these tensors cannot be used, or None.
-    """
+    """A change of the tensors whose names match a pattern: its kind, and the numbers that it depends on."""
 
     pattern: str
     kind: str
     numbers: tuple[float, ...] = ()
-    refusal: str | None = None
 
     def applies(self, name: str) -> bool:
         """Return True for a tensor that is changed."""

@@ -128,9 +128,6 @@ class GgufWeights:
             NetcalcError: E605 if they cannot be read, or cannot be computed from what is stored.
         """
         part, stored = self._places[name]
-        for change in self._changes[name]:
-            if change.refusal is not None:
-                raise _error(f"{self.name}: {name!r} cannot be used: {change.refusal}")
         with reading(str(part.path)), opened(part.path, max(stored.size, 1)) as (file, _):
             file.seek(stored.start)
             array = _numbers(file, stored, part.header.order, name)

@@ -79,7 +79,7 @@ class _Reader(NamedTuple):
             own = re.sub(r"\{(\w+)\}", r"${\1}", self.path)
             sources = (self.name(own if decl.name is None else decl.name, place, inner),)
         chunk, part = self.range(decl.chunk, cursor, "chunk"), self.range(decl.slice, cursor, "slice")
-        return CheckpointLocation(sources, decl.axis, not joined, chunk, part, decl.transpose, count)
+        return CheckpointLocation(sources, decl.axis, not joined, chunk, part, decl.transpose, count, decl.flatten)
 
     def stacked(self, decl: SourceDecl, cursor: Cursor) -> int | None:
         """Return the number of tensors that are stacked by number."""

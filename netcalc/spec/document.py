@@ -63,6 +63,7 @@ class SourceDecl(_Part):
         description="number of tensors that are stacked along the first axis, {} in their names being the number of "
         "each; or true: the tensors of a list are stacked along a new axis",
     )
+    flatten: Annotated[int, Field(ge=0)] | None = Field(None, description="this axis and the next one become one")
 
 
 class CheckpointDecl(SourceDecl):

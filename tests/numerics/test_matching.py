@@ -50,6 +50,15 @@ def test_lists_are_stacked_along_an_axis() -> None:
     np.testing.assert_array_equal(weight("{from: [a, b, c, d, e, f], stack: true, transpose: true}", columns), expected)
 
 
+def test_two_axes_become_one() -> None:
+    first, second = drawn(2, 6), drawn(2, 6)
+    woven = np.array([first[0], second[0], first[1], second[1]])
+    entry = "{from: [a, b], stack: true, axis: 1, flatten: 0}"
+    np.testing.assert_array_equal(weight(entry, {"a": first, "b": second}), woven)
+    deep = drawn(4, 2, 3)
+    np.testing.assert_array_equal(weight("{from: a, flatten: 1}", {"a": deep}), deep.reshape(4, 6))
+
+
 EXPERTS = """
 inputs: {x: [2, 6]}
 vars: {number: 3}
@@ -98,6 +107,7 @@ def test_a_stack_of_joins_and_a_join_of_stacks(entry: str) -> None:
         ("{from: [a, b], chunk: [0, 2]}", {"a": (4, 6), "b": (5, 6)}, "are 9 long in axis 0, which 2 does not divide"),
         ("{from: a, chunk: [0, 2]}", {"a": (5, 6)}, "is 5×6 float32, and the spec has 8×6 float32"),
         ("{from: [a], stack: true}", {"a": (6,)}, "give 1×6, and the spec has 4×6"),
+        ("{from: a, flatten: 1}", {"a": (4, 6)}, "have 2 axes, and none follows axis 1"),
     ],
 )
 def test_tensors_that_do_not_give_the_shape(entry: str, given: dict[str, Any], reason: str) -> None:

@@ -15,7 +15,7 @@ from netcalc.formats.documents import imported
 from netcalc.formats.gguf.tables import GgufTable, table_of
 from netcalc.formats.gguf.translation import Translation
 from netcalc.limits import MAX_SPEC_SIZE
-from netcalc.spec.evaluate import evaluate, evaluate_expression
+from netcalc.spec.evaluate import evaluate
 from netcalc.spec.library import Loaded, load_cursor
 from netcalc.spec.settings import resolve_settings
 
@@ -84,11 +84,7 @@ def _changes(table: GgufTable, scope: Mapping[str, Any]) -> list[Change]:
     found = []
     for index, entry in enumerate(table.part("changes")):
         place = table.cursor["changes"][index]
-        if "when" in entry and not evaluate_expression(place["when"], scope):
-            continue
-        if "refused" in entry:
-            found.append(Change(entry["tensors"], "refused", refusal=entry["refused"]))
-        for kind, numbers in evaluate(place["undo"], scope).items() if "undo" in entry else ():
+        for kind, numbers in evaluate(place["undo"], scope).items():
             found.append(Change(entry["tensors"], kind, tuple(numbers)))
     return found
 

@@ -13,8 +13,7 @@ A table ``specs/<family>/gguf/<general.architecture>.yaml`` has these keys::
     require: [{that: condition, message: text}] # what the spec cannot express is refused
     without_effect: [KEY]                     # on shapes and work
     checkpoint: {PATH: …}                     # the names of tensors, as in a spec
-    changes: [{tensors: PATTERN, undo: {KIND: [numbers]}}]  # what the conversion to GGUF changed in tensors;
-                                              # or {tensors, when: condition, refused: why their numbers are no use}
+    changes: [{tensors: PATTERN, undo: {KIND: [numbers]}}]  # what the conversion to GGUF changed in tensors
 
 In expressions a key has underscores in place of its dots, and one that has the name of a var with an expression is
 called ``config_KEY``.  The field ``rope.scaling`` is what all keys that begin so say.  A list of equal numbers, one for

@@ -155,7 +155,8 @@ class Translation:
 
     def _used(self, entry: Cursor) -> frozenset[str]:
         """Return the fields that the document uses, or that are vars of the spec that it extends."""
-        words = words_in([*(self.table.part(key) for key in ("vars", "dims", "require", "checkpoint")), entry.data])
+        own = {key: value for key, value in entry.data.items() if key != "when"}
+        words = words_in([*(self.table.part(key) for key in ("vars", "dims", "require", "checkpoint")), own])
         return words | self._names_of_spec(entry.data["extends"])
 
     def _names_of_spec(self, spec: str) -> frozenset[str]:

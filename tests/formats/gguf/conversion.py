@@ -20,12 +20,15 @@ ARCHITECTURES = {
     "bert": "bert",
     "bloom": "bloom",
     "cohere2": "cohere2",
+    "deepseek_v2": "deepseek2",
+    "deepseek_v3": "deepseek2",
     "falcon": "falcon",
     "gemma": "gemma",
     "gemma2": "gemma2",
     "gemma3_text": "gemma3",
     "gpt2": "gpt2",
     "gpt_neox": "gptneox",
+    "gpt_oss": "gpt-oss",
     "glm4": "glm4",
     "granite": "granite",
     "llama": "llama",
@@ -101,6 +104,8 @@ def metadata(config: Mapping[str, Any]) -> dict[str, Any]:
         found |= {"attention.head_count": 0, "feed_forward_length": 0, "context_length": 1 << 20}
         found |= {"attention.layer_norm_rms_epsilon": config["layer_norm_epsilon"], "ssm.dt_b_c_rms": False}
         del found["attention.layer_norm_epsilon"]
+    if kind in ("deepseek_v2", "deepseek_v3"):
+        found |= _latent(config)
     if kind == "mamba2":
         found |= {"ssm.time_step_rank": config["num_heads"], "ssm.inner_size": config["num_heads"] * config["head_dim"]}
         found |= {"attention.head_count": 0, "feed_forward_length": 0, "context_length": 1 << 20}
@@ -114,6 +119,36 @@ def metadata(config: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
+def _latent(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the metadata that the converter's class DeepseekV2Model adds."""
+    found = {key: config[name] for key, name in _LATENT.items() if config.get(name) is not None}
+    rank, rotated = config["kv_lora_rank"], config["qk_rope_head_dim"]
+    found |= {"attention.head_count_kv": 1, "attention.key_length": rank + rotated, "attention.value_length": rank}
+    found["attention.key_length_mla"] = config["qk_nope_head_dim"] + rotated
+    scoring = config.get("scoring_func", "softmax" if config["model_type"] == "deepseek_v2" else "sigmoid")
+    found["expert_gating_func"] = 2 if scoring == "sigmoid" else 1
+    scaling = config.get("rope_scaling") or {}
+    if scaling:
+        found |= {"rope.scaling.type": "yarn", "rope.scaling.factor": scaling["factor"]}
+        found["rope.scaling.original_context_length"] = scaling["original_max_position_embeddings"]
+        found["rope.scaling.yarn_log_multiplier"] = 0.1 * scaling["mscale_all_dim"]
+    return found
+
+
+_LATENT = {
+    "attention.kv_lora_rank": "kv_lora_rank",
+    "attention.q_lora_rank": "q_lora_rank",
+    "attention.value_length_mla": "v_head_dim",
+    "expert_count": "n_routed_experts",
+    "expert_feed_forward_length": "moe_intermediate_size",
+    "expert_group_count": "n_group",
+    "expert_group_used_count": "topk_group",
+    "expert_shared_count": "n_shared_experts",
+    "expert_weights_norm": "norm_topk_prob",
+    "expert_weights_scale": "routed_scaling_factor",
+    "leading_dense_block_count": "first_k_dense_replace",
+    "rope.dimension_count": "qk_rope_head_dim",
+}
 _OWN = {
     "cohere2": {"logit_scale": "logit_scale", "vocab_size": "vocab_size"},
     "gemma2": {
@@ -121,6 +156,7 @@ _OWN = {
         "final_logit_softcapping": "final_logit_softcapping",
     },
     "gpt_neox": {"use_parallel_residual": "use_parallel_residual"},
+    "gpt_oss": {"attention.sliding_window": "sliding_window", "expert_feed_forward_length": "intermediate_size"},
     "granite": {
         "attention.scale": "attention_multiplier",
         "embedding_scale": "embedding_multiplier",
@@ -151,7 +187,7 @@ def tensors(config: Mapping[str, Any], parameters: Arrays) -> Iterator[tuple[str
     blocks = metadata(config)["block_count"]
     names = gguf.get_tensor_name_map(_architecture(ARCHITECTURES[kind]), blocks)
     for path, array in parameters.items():
-        for name, part in _parts(path, array):
+        for name, part in _parts(config, path, array):
             name = name.replace(".dt_bias", ".dt_proj.bias")
             candidates = (
                 name,
@@ -167,9 +203,27 @@ def _gate(match: re.Match[str]) -> str:
     return f"model.layers.{match[1]}.block_sparse_moe.gate."
 
 
-def _parts(path: str, array: np.ndarray[Any, Any]) -> Iterator[tuple[str, np.ndarray[Any, Any]]]:
-    """Yield a parameter, or the parts of experts' gates and ups, which the converter stores apart."""
-    if path.endswith("experts.gate_up_proj"):
+def _parts(
+    config: Mapping[str, Any], path: str, array: np.ndarray[Any, Any]
+) -> Iterator[tuple[str, np.ndarray[Any, Any]]]:
+    """Yield a parameter, or the parts of one that the converter stores apart."""
+    if config["model_type"] == "gpt_oss" and ".experts." in path:
+        names = ("gate", "up") if "gate_up" in path else ("down",)
+        array = array.swapaxes(-1, -2) if array.ndim > 2 else array
+        for start, part in enumerate(names):
+            name = path.replace("gate_up_proj", f"{part}_proj")
+            name = name.removesuffix("_bias") + (".bias" if name.endswith("_bias") else ".weight")
+            yield name, array[:, start :: len(names)]
+    elif path.endswith("kv_b_proj.weight"):
+        kept = config["qk_nope_head_dim"]
+        both = array.reshape(config["num_attention_heads"], kept + config["v_head_dim"], -1)
+        yield path.replace("kv_b_proj", "k_b_proj"), both[:, :kept].swapaxes(1, 2)
+        yield path.replace("kv_b_proj", "v_b_proj"), both[:, kept:]
+    elif path.endswith("e_score_correction_bias"):
+        yield path.replace("router.e_score_correction_bias", "gate.e_score_correction.bias"), array
+    elif path.endswith(".sinks"):
+        yield f"{path}.weight", array
+    elif path.endswith("experts.gate_up_proj"):
         half = array.shape[1] // 2
         yield path.replace("gate_up_proj", "gate_proj.weight"), array[:, :half]
         yield path.replace("gate_up_proj", "up_proj.weight"), array[:, half:]

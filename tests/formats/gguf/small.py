@@ -21,6 +21,17 @@ _COMMON: dict[str, Any] = {
     "max_position_embeddings": 64,
 }
 _EXPERTS = {"num_experts": 4, "num_experts_per_tok": 2}
+_LATENT = {
+    "kv_lora_rank": 16,
+    "qk_nope_head_dim": 8,
+    "qk_rope_head_dim": 4,
+    "v_head_dim": 6,
+    "n_routed_experts": 4,
+    "num_experts_per_tok": 2,
+    "moe_intermediate_size": 12,
+    "first_k_dense_replace": 1,
+    "rms_norm_eps": 1e-6,
+}
 
 
 def _config(architecture: str, model_type: str, **fields: Any) -> dict[str, Any]:
@@ -46,6 +57,38 @@ SMALL = {
         "layer_norm_epsilon": 1e-5,
     },
     "cohere2": _config("Cohere2ForCausalLM", "cohere2", logit_scale=0.5, sliding_window=8, layer_norm_eps=1e-5),
+    "deepseek_v2": _config(
+        "DeepseekV2ForCausalLM",
+        "deepseek_v2",
+        **_LATENT,
+        num_key_value_heads=4,
+        q_lora_rank=None,
+        n_shared_experts=2,
+        routed_scaling_factor=1.5,
+        topk_method="greedy",
+        norm_topk_prob=False,
+    ),
+    "deepseek_v3": _config(
+        "DeepseekV3ForCausalLM",
+        "deepseek_v3",
+        **_LATENT,
+        num_key_value_heads=4,
+        q_lora_rank=12,
+        n_shared_experts=1,
+        n_group=2,
+        topk_group=1,
+        routed_scaling_factor=2.5,
+        norm_topk_prob=True,
+        rope_scaling={
+            "rope_type": "yarn",
+            "factor": 4.0,
+            "original_max_position_embeddings": 16,
+            "beta_fast": 32.0,
+            "beta_slow": 1.0,
+            "mscale": 0.7,
+            "mscale_all_dim": 0.7,
+        },
+    ),
     "falcon": {
         "architectures": ["FalconForCausalLM"],
         "model_type": "falcon",
@@ -110,6 +153,17 @@ SMALL = {
         "num_key_value_heads",
     ),
     "glm4": _config("Glm4ForCausalLM", "glm4", head_dim=16, rms_norm_eps=1e-5, partial_rotary_factor=0.5),
+    "gpt_oss": _config(
+        "GptOssForCausalLM",
+        "gpt_oss",
+        head_dim=16,
+        num_local_experts=4,
+        num_experts_per_tok=2,
+        rms_norm_eps=1e-5,
+        sliding_window=6,
+        rope_theta=1e4,
+        rope_scaling=None,
+    ),
     "granite": _config(
         "GraniteForCausalLM",
         "granite",
@@ -204,12 +258,16 @@ def drawn(folder: Path, config: dict[str, Any]) -> tuple[netcalc.Network, dict[s
     """Return the network of a configuration, and random parameters for it, by their names in transformers."""
     settings = {"length": 12} | ({"pooler": False} if config["model_type"] == "bert" else {})
     network = netcalc.load(write_config(folder, config), set=settings)
-    rng, gpt2 = np.random.default_rng(0), config["model_type"] == "gpt2"
+    rng = np.random.default_rng(0)
+    gpt2, gpt_oss = config["model_type"] == "gpt2", config["model_type"] == "gpt_oss"  # which store weights transposed
     arrays = {}
     for parameter in parameters(network.program):
-        if not parameter.tied and not parameter.param.is_buffer:
+        if not parameter.tied and (not parameter.param.is_buffer or parameter.path.endswith("correction_bias")):
             shape = tuple(map(int, parameter.param.shape))
             centre = 1.0 if "norm" in parameter.path or "ln_" in parameter.path else 0.0
             array = (centre + rng.normal(size=shape) / 4).astype(np.float32)
-            arrays[parameter.path] = array.T if gpt2 and ".c_" in parameter.path else array
+            turned = (gpt2 and ".c_" in parameter.path) or (
+                ".experts." in parameter.path and gpt_oss and len(shape) > 2
+            )
+            arrays[parameter.path] = array.swapaxes(-1, -2) if turned and len(shape) > 1 else array
     return network, arrays

@@ -22,6 +22,8 @@ BERT: dict[str, Any] = {"vocab_size": 40, "hidden_size": 32, "num_hidden_layers"
 BERT |= {"intermediate_size": 48, "max_position_embeddings": 16}
 ROBERTA = BERT | {"pad_token_id": 1, "type_vocab_size": 1, "layer_norm_eps": 1e-5}
 ALBERT = BERT | {"embedding_size": 16, "num_hidden_layers": 5}
+DISENTANGLED: dict[str, Any] = {"relative_attention": True, "pos_att_type": ["c2p", "p2c"], "position_buckets": 4}
+DISENTANGLED |= {"position_biased_input": False}
 BOTH: dict[str, Any] = {"batch": 2, "source": 9, "target": 6, "vocab": 40, "d_model": 32, "heads": 4, "d_ff": 48}
 LAYERS = {"encoder_layers": 2, "decoder_layers": 1}
 BART: dict[str, Any] = {"vocab_size": 40, "d_model": 32, "pad_token_id": 1, "decoder_start_token_id": 2, **LAYERS}
@@ -63,6 +65,15 @@ FAMILIES: dict[str, tuple[str, Change, dict[str, Change]]] = {
         "ElectraModel",
         (BERT | {"embedding_size": 16}, ENCODER | {"d_embed": 16}),
         {"activation": ACTIVATION, "eps": EPS},
+    ),
+    "deberta-v3-base": (
+        "DebertaV2Model",
+        (BERT | DISENTANGLED, ENCODER | {"buckets": 4, "position_norm": False, "share_projections": False}),
+        {
+            "activation": ACTIVATION,
+            "eps": EPS,
+            "padding": ({"conv_kernel_size": 3, "conv_groups": 2}, {"conv_kernel": 3, "conv_groups": 2}),
+        },
     ),
     "bigbird-roberta-base": (
         "BigBirdModel",

@@ -97,6 +97,73 @@ def test_longformer(data: st.DataObject) -> None:
 
 @draws
 @given(st.data())
+def test_deberta(data: st.DataObject) -> None:
+    """Buckets whose logarithms are defined; a norm, as torch counts no module that takes a parameter."""
+    kinds = [None, [], ["c2p"], ["p2c", "c2p"], "p2c|c2p"]
+    names = ["relative_attention", "share_att_key", "position_biased_input", "legacy"]
+    fields: dict[str, Any] = {name: data.draw(st.booleans(), name) for name in names}
+    fields |= {
+        "pos_att_type": data.draw(st.sampled_from(kinds)),
+        "position_buckets": data.draw(st.sampled_from([-1, 4, 6])),
+        "max_relative_positions": data.draw(st.sampled_from([-1, 7])),
+        "norm_rel_ebd": "layer_norm" if fields["relative_attention"] else "none",
+        "conv_kernel_size": data.draw(st.sampled_from([0, 1, 3])),
+        "conv_act": "gelu",
+        "type_vocab_size": data.draw(st.integers(0, 2)),
+    }
+    if fields["legacy"]:  # the other head multiplies by the embedding
+        fields["embedding_size"] = data.draw(st.integers(1, 8))
+    architecture = "DebertaV2" + data.draw(st.sampled_from(HEADS))
+    length = data.draw(st.integers(1, 9))
+    drawn = data.draw(bert(architecture))
+    assert_agrees(architecture, drawn | fields, {"input_ids": ids(2, length)}, {"batch": 2, "length": length})
+
+
+@draws
+@given(st.data())
+def test_mpnet(data: st.DataObject) -> None:
+    architecture = "MPNet" + data.draw(st.sampled_from(HEADS))
+    fields = {name: value for name, value in data.draw(bert(architecture)).items() if name != "type_vocab_size"}
+    length = data.draw(st.integers(1, 9))
+    assert_agrees(architecture, fields, {"input_ids": ids(2, length)}, {"batch": 2, "length": length})
+
+
+@draws
+@given(st.data())
+def test_mobilebert(data: st.DataObject) -> None:
+    names = ["trigram_input", "use_bottleneck", "use_bottleneck_attention", "classifier_activation"]
+    sizes = {"embedding_size": st.integers(1, 4), "num_feedforward_networks": st.integers(1, 3)}
+    norms = st.sampled_from(["no_norm", "layer_norm"])
+    kinds = {"normalization_type": norms, **dict.fromkeys(names, st.booleans())}
+    fields = data.draw(st.fixed_dictionaries(kinds | sizes))
+    architecture = "MobileBert" + data.draw(st.sampled_from([*HEADS, "ForPreTraining", "ForNextSentencePrediction"]))
+    fields = data.draw(bert(architecture)) | fields
+    fields["intra_bottleneck_size"] = fields["num_attention_heads"] * data.draw(st.integers(1, 4))
+    fields["hidden_size"] *= 4  # no less than the embedding
+    length = data.draw(st.integers(1, 9))
+    assert_agrees(architecture, fields, {"input_ids": ids(2, length)}, {"batch": 2, "length": length})
+
+
+@draws
+@given(st.data())
+def test_modernbert(data: st.DataObject) -> None:
+    architecture = "ModernBert" + data.draw(st.sampled_from(HEADS))
+    layers = data.draw(st.integers(1, 4))
+    names = ["norm_bias", "attention_bias", "mlp_bias", "decoder_bias", "classifier_bias"]
+    fields = data.draw(bert(architecture, **dict.fromkeys(names, st.booleans())))
+    fields |= {"hidden_size": 2 * fields["hidden_size"], "num_hidden_layers": layers, "pad_token_id": 0}
+    fields |= {"hidden_activation": fields.pop("hidden_act"), "local_attention": data.draw(st.integers(2, 8))}
+    kinds = st.lists(st.sampled_from(["full_attention", "sliding_attention"]), min_size=layers, max_size=layers)
+    every = st.just({}) | st.integers(1, 3).map(lambda number: {"global_attn_every_n_layers": number})
+    fields |= data.draw(every | kinds.map(lambda names: {"layer_types": names}))
+    fields["classifier_pooling"] = data.draw(st.sampled_from(["cls", "mean"]))
+    del fields["type_vocab_size"]
+    length = data.draw(st.integers(1, 9))
+    assert_agrees(architecture, fields, {"input_ids": ids(2, length)}, {"batch": 2, "length": length})
+
+
+@draws
+@given(st.data())
 def test_albert(data: st.DataObject) -> None:
     groups = data.draw(st.integers(1, 3))
     sizes = {"num_hidden_layers": st.integers(groups, 5), "inner_group_num": st.integers(1, 2)}

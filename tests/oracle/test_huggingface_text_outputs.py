@@ -20,6 +20,15 @@ PAIR = {"vocab_size": 50, "d_model": 24, "max_position_embeddings": 32, "pad_tok
 for part in ("encoder", "decoder"):
     PAIR |= {f"{part}_layers": 2, f"{part}_attention_heads": 4, f"{part}_ffn_dim": 20}
 LED = {name: value for name, value in PAIR.items() if name != "max_position_embeddings"} | {"attention_window": [8, 4]}
+ENCODER = {"vocab_size": 50, "hidden_size": 24, "num_attention_heads": 4, "num_hidden_layers": 2, "pad_token_id": 7}
+ENCODER |= {"intermediate_size": 20, "max_position_embeddings": 16}
+LABELS = {"num_labels": 3}
+TOKENS = {"bos_token_id": 1, "eos_token_id": 2, "cls_token_id": 1, "sep_token_id": 2}
+DEBERTA = ENCODER | {"relative_attention": True, "pos_att_type": ["p2c", "c2p"]}
+BUCKETS = DEBERTA | {"position_buckets": 4, "max_relative_positions": 7}
+MOBILE = ENCODER | LABELS | {"embedding_size": 10, "intra_bottleneck_size": 12}
+MPNET = ENCODER | LABELS | {"pad_token_id": 1}
+MODERN = ENCODER | LABELS | {"global_attn_every_n_layers": 2, "local_attention": 4} | TOKENS
 
 CASES: list[tuple[str, dict[str, Any]]] = [
     ("BartForSequenceClassification", PAIR | {"eos_token_id": 6}),
@@ -30,6 +39,21 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ("M2M100Model", PAIR),
     ("M2M100ForConditionalGeneration", PAIR | {"scale_embedding": False, "tie_word_embeddings": False}),
     *((f"LED{head}", LED) for head in ("Model", "ForConditionalGeneration", "ForQuestionAnswering")),
+    ("DebertaV2Model", DEBERTA | {"max_relative_positions": 5, "norm_rel_ebd": "layer_norm"}),
+    ("DebertaV2Model", BUCKETS | {"conv_kernel_size": 3, "share_att_key": True}),
+    ("DebertaV2Model", ENCODER | {"type_vocab_size": 2}),
+    ("DebertaV2ForMaskedLM", BUCKETS | {"legacy": False, "position_biased_input": False}),
+    ("DebertaV2ForMaskedLM", BUCKETS | {"embedding_size": 12, "pos_att_type": "c2p"}),
+    ("DebertaV2ForSequenceClassification", BUCKETS | LABELS | {"pos_att_type": ["p2c"]}),
+    *((f"MobileBert{head}", MOBILE) for head in ("Model", "ForMaskedLM", "ForTokenClassification")),
+    ("MobileBertForPreTraining", MOBILE | {"normalization_type": "layer_norm", "use_bottleneck_attention": True}),
+    ("MobileBertForSequenceClassification", MOBILE | {"use_bottleneck": False, "trigram_input": False}),
+    *((f"MPNet{head}", MPNET) for head in ("Model", "ForMaskedLM", "ForSequenceClassification")),
+    *((f"ModernBert{head}", MODERN) for head in ("Model", "ForMaskedLM", "ForTokenClassification")),
+    ("ModernBertModel", MODERN | {"layer_types": ["sliding_attention"] * 2, "attention_bias": True, "mlp_bias": True}),
+    ("ModernBertForQuestionAnswering", MODERN | {"num_labels": 2, "norm_bias": True}),
+    ("ModernBertForSequenceClassification", MODERN | {"classifier_pooling": "mean", "classifier_bias": True}),
+    *((f"DebertaV2For{head}", BUCKETS) for head in ("TokenClassification", "QuestionAnswering")),
 ]
 
 

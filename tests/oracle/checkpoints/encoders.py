@@ -14,6 +14,8 @@ BERT = {"vocab_size": 50, "hidden_size": 32, "num_attention_heads": 4, "num_hidd
 BERT |= {"intermediate_size": 24, "max_position_embeddings": 16}
 BERT_SIZES = {"batch": 2, "length": 11, "vocab": 50, "d_model": 32, "heads": 4, "layers": 2, "d_ff": 24}
 BERT_SIZES |= {"max_length": 16}
+#: of tokens that these classes otherwise give greater numbers
+IDS = {"bos_token_id": 1, "eos_token_id": 2, "cls_token_id": 1, "sep_token_id": 2}
 BART = {"vocab_size": 50, "d_model": 32, "pad_token_id": 1, "eos_token_id": 2}
 for _part in ("encoder", "decoder"):
     BART |= {f"{_part}_layers": 2, f"{_part}_attention_heads": 4, f"{_part}_ffn_dim": 24}
@@ -32,11 +34,21 @@ def encoders() -> Iterator[Model]:
     roberta: dict[str, Any] = {"config": config, "settings": BERT_SIZES | {"max_length": 18}}
     yield from models("RobertaModel", "roberta-base", "roberta-large", **roberta)
     yield from models("RobertaForMaskedLM", "roberta-base-mlm", **roberta)
+    yield from models("MPNetModel", "mpnet-base", **roberta)
     yield from models("DistilBertModel", "distilbert-base", config=BERT | {"hidden_dim": 24}, settings=BERT_SIZES)
     narrow: dict[str, Any] = {"config": BERT | {"embedding_size": 16}, "settings": BERT_SIZES | {"d_embed": 16}}
     yield from models("AlbertModel", "albert-base", **narrow, hidden_act="gelu_new")
     yield from models("ElectraModel", "electra-small", **narrow)
     yield from models("ElectraForPreTraining", "electra-small-discriminator", **narrow)
+    relative = {"relative_attention": True, "position_buckets": 4, "pos_att_type": "p2c|c2p", "share_att_key": True}
+    relative |= {"norm_rel_ebd": "layer_norm", "position_biased_input": False}
+    deberta = BERT_SIZES | {"buckets": 4}
+    yield from models("DebertaV2Model", "deberta-v3-base", config=BERT, settings=deberta, **relative)
+    modern = BERT_SIZES | {"window": 2}
+    del modern["max_length"]
+    yield from models("ModernBertModel", "modernbert-base", config=BERT | IDS, settings=modern, local_attention=4)
+    mobile = BERT | {"embedding_size": 10, "intra_bottleneck_size": 16}
+    yield Model("mobilebert", "MobileBertModel", mobile, BERT_SIZES | {"d_embed": 10, "d_inner": 16})
     mixing = {name: size for name, size in BERT_SIZES.items() if name != "heads"}
     fields = {name: value for name, value in BERT.items() if name != "num_attention_heads"}
     yield from models("FNetModel", "fnet-base", config=fields, settings=mixing, hidden_act="gelu_new")

@@ -238,6 +238,7 @@ def test_phi(fields: dict[str, Any], head: Head) -> None:
         llama(),
         partial_rotary_factor=st.just(1.0),
         use_qkv_bias=st.booleans(),
+        qk_layernorm=st.booleans(),
         use_parallel_residual=st.booleans(),
     ),
     heads(*ALL),

@@ -65,6 +65,7 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ("Qwen3NextForSequenceClassification", QWEN3_NEXT | LABELS | {"layer_types": ["full_attention"] * 2}),
     ("BambaModel", BAMBA | {"mamba_n_groups": 3, "attention_bias": True, "mlp_bias": True}),
     ("StableLmModel", GROUPED | {"use_parallel_residual": True, "use_qkv_bias": True, "partial_rotary_factor": 0.7}),
+    ("StableLmForCausalLM", GROUPED | {"qk_layernorm": True, "partial_rotary_factor": 1.0}),
     ("PhiModel", GROUPED | {"qk_layernorm": True, "partial_rotary_factor": 0.7}),
     ("Starcoder2ForTokenClassification", GROUPED),
     ("Olmo2ForSequenceClassification", GROUPED),

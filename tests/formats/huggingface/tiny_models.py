@@ -170,7 +170,7 @@ TINY: dict[str, Fields] = {
     "roberta": ENCODER,
     "rwkv": WORDS | {"hidden_size": 12, "num_hidden_layers": 3, "rescale_every": 2},
     "segformer": {"hidden_sizes": [4, 8, 12, 16], "decoder_hidden_size": 6, "num_attention_heads": [1, 2, 2, 4]},
-    "stablelm": DECODER,
+    "stablelm": DECODER | {"partial_rotary_factor": 0.5},
     "starcoder2": DECODER,
     "swin": SWIN,
     "swinv2": SWIN | {"pretrained_window_sizes": [0, 6]},

@@ -42,6 +42,8 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ("Phi3ForSequenceClassification", GROUPED),
     ("MixtralModel", GROUPED | {"num_local_experts": 3}),
     ("GPT2Model", SMALL | {"n_positions": 16}),
+    ("GPT2LMHeadModel", SMALL | {"n_positions": 16, "scale_attn_by_inverse_layer_idx": True}),
+    ("GPT2LMHeadModel", SMALL | {"n_positions": 16, "scale_attn_weights": False}),
     ("GPT2ForSequenceClassification", SMALL | LABELS | {"n_positions": 16}),
     ("OpenAIGPTLMHeadModel", SMALL | {"n_positions": 16, "afn": "gelu"}),
     ("GPTJForSequenceClassification", SMALL | {"rotary_dim": 4}),

@@ -156,8 +156,11 @@ def _read(source: Source, max_size: int) -> tuple[Cursor, set[str]]:
 
         return sentence_document(source, max_size)
     from netcalc.formats.huggingface import config_document
+    from netcalc.formats.json_document import parse_json
+    from netcalc.formats.timm import is_timm, timm_document
 
-    return config_document(source, max_size)
+    config = parse_json(read_spec(source.path, source.label, max_size), source.label)
+    return timm_document(config, source.name) if is_timm(config.data) else config_document(config, source)
 
 
 def _is_spec(source: Source, max_size: int) -> bool:

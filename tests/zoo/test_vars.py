@@ -20,7 +20,7 @@ PAGE = ROOT / "docs" / "vars.md"
 def documents() -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield the name and the vars of every shipped spec, without those that it inherits."""
     for path in sorted((ROOT / "specs").rglob("*.yaml")):
-        if not {"blocks", "gguf", "huggingface"} & set(path.relative_to(ROOT).parts):
+        if not {"blocks", "gguf", "huggingface", "timm"} & set(path.relative_to(ROOT).parts):
             document = YAML(typ="safe").load(path.read_text(encoding="utf-8"))
             yield document.get("family", ""), document
 

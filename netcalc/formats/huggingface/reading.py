@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from netcalc.diagnostics import Diagnostic, NetcalcError, nearest
+from netcalc.diagnostics import Diagnostic, NetcalcError, nearest, written
 from netcalc.formats.json_document import parse_json
 from netcalc.formats.sources import Source
 from netcalc.spec.cursor import Cursor
-from netcalc.spec.shipped import unaliased
 from netcalc.spec.spec_files import read_spec
 
-__all__ = ["read_config"]
+__all__ = ["checked_config", "read_config"]
 
-#: Kinds of other JSON files, by a key that they have.
+#: Kinds of other JSON files, by a key that they have, with another key that names what it is.
 _OTHERS = {
-    "_class_name": "a model of diffusers",
-    "_diffusers_version": "a model of diffusers",
-    "architecture": "a model of timm",
-    "peft_type": "an adapter of PEFT",
+    "_class_name": ("a model of diffusers", "_class_name"),
+    "_diffusers_version": ("a model of diffusers", "_class_name"),
+    "peft_type": ("an adapter of PEFT", "peft_type"),
 }
 
 
@@ -26,8 +24,11 @@ def read_config(source: Source, max_size: int) -> Cursor:
     Raises:
         NetcalcError: E004 if the file cannot be read or is no configuration, E001 to E003 if it is malformed.
     """
-    label = source.label
-    config = parse_json(read_spec(source.path, label, max_size), label)
+    return checked_config(parse_json(read_spec(source.path, source.label, max_size), source.label), source.label)
+
+
+def checked_config(config: Cursor, label: str) -> Cursor:
+    """Return a configuration; NetcalcError if it has no ``model_type``, as for :func:`read_config`."""
     if not isinstance(config.data, dict):
         raise NetcalcError(Diagnostic("E004", f"{label} is no configuration: it should be an object", config.span))
     if not isinstance(config.data.get("model_type"), str):
@@ -43,13 +44,13 @@ def _unknown_kind(config: Cursor, label: str) -> Diagnostic:
     if "weight_map" in data:
         hint = "give the folder, or give the checkpoint to a spec by --weights"
         return Diagnostic("E004", f"{label} is the index of a checkpoint, not a configuration", config.span, hint=hint)
-    kind = next((kind for key, kind in _OTHERS.items() if key in data), None)
-    if kind is not None:
-        named = data.get("architecture")
-        spec = unaliased(named) if isinstance(named, str) else None
-        message = f"{label} describes {kind}, which cannot be imported"
-        known = f"the spec {spec} has this architecture, with its own sizes" if spec else None
-        return Diagnostic("E007", message, config.span, hint=known)
+    found = next((kind for key, kind in _OTHERS.items() if key in data), None)
+    if found is not None:
+        kind, key = found
+        named = f" ({written(data[key])})" if isinstance(data.get(key), str) else ""
+        base = data.get("base_model_name_or_path")
+        known = f"its base model is {written(base, quoted=True)}, which can be given" if isinstance(base, str) else None
+        return Diagnostic("E007", f"{label} describes {kind}{named}, which cannot be imported", config.span, hint=known)
     near = nearest("model_type", data)
     hint = f"is {near!r} meant to be 'model_type'?" if near else "the config.json of a Hugging Face model has one"
     return Diagnostic("E007", f"{label} has no model_type", config.span, hint=hint)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,13 +20,13 @@ REFUSED: dict[str, tuple[Any, str, str]] = {
     "unknown model type": ({"model_type": "lama", "architectures": []}, "E007", "the nearest known type is 'llama'"),
     "path as a model type": ({"model_type": "../../llama", "architectures": []}, "E007", "cannot be imported"),
     "no model type": ({"architectures": ["LlamaForCausalLM"]}, "E007", "has no model_type"),
-    "diffusers": ({"_class_name": "UNet2DConditionModel"}, "E007", "diffusers"),
-    "timm": (
-        {"architecture": "vit_base_patch16_224", "num_classes": 5},
+    "diffusers": ({"_class_name": "UNet2DConditionModel"}, "E007", "diffusers (UNet2DConditionModel)"),
+    "adapter": ({"peft_type": "LORA", "r": 8}, "E007", "an adapter of PEFT (LORA)"),
+    "adapter of a model": (
+        {"peft_type": "IA3", "base_model_name_or_path": "acme/tiny"},
         "E007",
-        "the spec vit_b_16 has this architecture",
+        "its base model is 'acme/tiny', which can be given",
     ),
-    "adapter": ({"peft_type": "LORA", "r": 8}, "E007", "an adapter of PEFT"),
     "index of a checkpoint": ({"weight_map": {}}, "E004", "index of a checkpoint"),
     "not an object": ([1], "E004", "should be an object"),
     "no architecture": ({"model_type": "llama"}, "E007", "architectures should name one class"),
@@ -80,6 +81,24 @@ def test_malformed_json_is_an_error_with_its_place(text: str, code: str, tmp_pat
     assert (ran.code, ran.out) == (2, "")
     assert f"error[{code}]" in ran.err
     assert "config.json" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "part"),
+    [
+        ("adapter_config.json", {"peft_type": "LORA", "r": 8}, "an adapter of PEFT (LORA)"),
+        ("model_index.json", {"_class_name": "FluxPipeline"}, "a model of diffusers (FluxPipeline)"),
+    ],
+)
+def test_folders_of_other_kinds_of_models(
+    name: str, data: dict[str, Any], part: str, tmp_path: Path, netcalc: Run
+) -> None:
+    (tmp_path / name).write_text(json.dumps(data))
+    for command in ("summary", "params", "verify", "import"):
+        ran = netcalc(command, str(tmp_path))
+        assert (ran.code, ran.out) == (2, "")
+        assert "error[E007]" in ran.err
+        assert part in " ".join(ran.err.split())
 
 
 def test_a_folder_without_a_configuration(tmp_path: Path, netcalc: Run) -> None:

@@ -1,0 +1,1 @@
+"""Configurations of timm, with the figures of its models."""

@@ -1,0 +1,60 @@
+"""Configurations that timm writes, against its models: names of tensors of every architecture, and outputs of some."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import netcalc as api
+from netcalc.formats.timm.tables import architectures
+from netcalc.numerics.parameters import check_weights
+
+torch = pytest.importorskip("torch")
+timm = pytest.importorskip("timm")
+hub = pytest.importorskip("timm.models._hub")
+
+#: Architectures with arguments that make them small, and the size of the image.
+SMALL = {
+    "deit_tiny_patch16_224": ({"depth": 2}, 224),
+    "densenet121": ({"block_config": (2, 2)}, 64),
+    "inception_v3": ({}, 96),
+    "mixer_s32_224": ({}, 224),
+    "mobilenetv1_100": ({}, 64),
+    "resnet18": ({}, 64),
+    "resnext50_32x4d": ({"layers": (1, 1, 1, 1)}, 64),
+    "vit_small_patch32_224": ({"depth": 1}, 224),
+    "wide_resnet50_2": ({"layers": (1, 1, 1, 1)}, 64),
+}
+
+
+@pytest.mark.parametrize("architecture", architectures())
+def test_names_and_parameters(architecture: str, tmp_path: Path) -> None:
+    with torch.device("meta"):
+        model = timm.create_model(architecture, num_classes=7)
+    hub.save_config_for_hf(model, str(tmp_path / "config.json"))
+    network = api.load(tmp_path)
+    assert network.params == sum(p.numel() for p in model.parameters())
+    arrays = {name: np.broadcast_to(np.float32(0), t.shape) for name, t in model.state_dict().items()}
+    counters = {name: np.broadcast_to(np.int64(0), a.shape) for name, a in arrays.items() if name.endswith("tracked")}
+    report = check_weights(network.program, arrays | counters)
+    assert report.ok, report.mismatches[:5]
+
+
+@pytest.mark.parametrize("architecture", SMALL)
+def test_outputs(architecture: str, tmp_path: Path) -> None:
+    arguments, size = SMALL[architecture]
+    model = timm.create_model(architecture, num_classes=5, **arguments).eval()
+    with torch.no_grad():
+        for tensor in model.state_dict().values():
+            if tensor.is_floating_point():
+                tensor.uniform_(0.5, 1.5) if tensor.ndim < 2 else tensor.normal_(std=0.05)
+    hub.save_for_hf(model, str(tmp_path), model_args=arguments, safe_serialization=True)
+    image = torch.randn(2, 3, size, size)
+    with torch.no_grad():
+        expected = model(image).numpy()
+    network = api.load(tmp_path, set={"batch": 2, "height": size, "width": size})
+    actual = network.run({"image": image.numpy()}, weights=tmp_path).outputs
+    (values,) = actual.values()
+    assert np.abs(values - expected).max() <= 1e-4 * max(np.abs(expected).max(), 1e-3)

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from netcalc.diagnostics import NetcalcError
 from netcalc.numerics.packing.quantization import Quantization, quantization_of
@@ -146,6 +148,32 @@ def test_groups_of_several_widths_are_told_apart_by_their_scales() -> None:
         "embed.weight": (192, 256),
         "up.weight": (192, 256),
     }
+
+
+def test_words_of_earlier_versions_have_unused_bits() -> None:
+    """Ten numbers of 3 bits in a word: 26 words for 256 columns, where 24 would do."""
+    case = "compressed-tensors-pack-3-group"
+    headers = headers_of(case)
+    headers["up.weight_packed"] = Header((192, 26), "int32")
+    found = UnpackedTensors(HeadersOnly(headers), of_config(RECORDED[case]["config"]))
+    assert found.headers["up.weight"].shape == (192, 256)
+    headers["up.weight_packed"] = Header((192, 25), "int32")
+    found = UnpackedTensors(HeadersOnly(headers), of_config(RECORDED[case]["config"]))
+    assert found.headers["up.weight"].unpacking.problem  # type: ignore[union-attr]
+
+
+@settings(max_examples=200)
+@given(st.sampled_from(sorted(RECORDED)), st.data())
+def test_no_shape_ends_in_another_error(case: str, data: st.DataObject) -> None:
+    """Shapes of any rank and size: each tensor unpacks, or has a reason, or is left as it is."""
+    sizes = st.lists(st.sampled_from([0, 1, 2, 16, 192, 256, 1 << 62]), max_size=4).map(tuple)
+    headers = headers_of(case)
+    for name in data.draw(st.sets(st.sampled_from(sorted(headers)))):
+        headers[name] = headers[name]._replace(shape=data.draw(sizes))
+    for quantization in (None, of_config(RECORDED[case]["config"])):
+        found = UnpackedTensors(HeadersOnly(headers), quantization)
+        assert all(header.elements >= 0 for header in found.headers.values())
+        assert sum(figures.tensors + figures.companions for figures in found.packed) == len(found.roles)
 
 
 def test_packed_data_are_not_read() -> None:

@@ -15,7 +15,7 @@ import netcalc as api
 from netcalc.diagnostics import NetcalcError
 from tests.conftest import CommandResult
 from tests.formats.huggingface.harness import write_config
-from tests.formats.huggingface.packed import LLAMA, PARAMS, SCHEMES, packed_llama, plain_llama, write_model
+from tests.formats.huggingface.packed import LLAMA, PARAMS, SCHEMES, Stored, packed_llama, plain_llama, write_model
 from tests.numerics.test_packing import RECORDED
 from tests.records.test_records import validated
 
@@ -113,6 +113,75 @@ def test_other_tensors_are_listed_by_group(tmp_path: Path, netcalc: Run) -> None
         {"prefix": "visual", "groups": 1, "ignored": False, "tensors": 2, "params": 36, "bytes": 80},
     ]
     assert record["stored"]["params"] == PARAMS + 2 * 64 * 128 + 36
+
+
+GPT_OSS = {
+    "model_type": "gpt_oss",
+    "architectures": ["GptOssForCausalLM"],
+    "vocab_size": 96,
+    "hidden_size": 64,
+    "intermediate_size": 32,
+    "num_hidden_layers": 1,
+    "num_local_experts": 4,
+    "num_experts_per_tok": 2,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "head_dim": 16,
+    "layer_types": ["full_attention"],
+    "dtype": "bfloat16",
+    "quantization_config": {"quant_method": "mxfp4", "modules_to_not_convert": ["model.layers.*.self_attn"]},
+}
+
+
+def test_experts_in_blocks(tmp_path: Path, netcalc: Run) -> None:
+    """The names and the order of axes in the files of gpt-oss: blocks of 32 inputs, 16 bytes each."""
+    layer, experts = "model.layers.0", "model.layers.0.mlp.experts"
+    stored: Stored = {
+        "model.embed_tokens.weight": ("BF16", (96, 64)),
+        "lm_head.weight": ("BF16", (96, 64)),
+        "model.norm.weight": ("BF16", (64,)),
+        f"{layer}.input_layernorm.weight": ("BF16", (64,)),
+        f"{layer}.post_attention_layernorm.weight": ("BF16", (64,)),
+        f"{layer}.self_attn.sinks": ("BF16", (4,)),
+        f"{layer}.mlp.router.weight": ("BF16", (4, 64)),
+        f"{layer}.mlp.router.bias": ("BF16", (4,)),
+        f"{experts}.gate_up_proj_blocks": ("U8", (4, 64, 2, 16)),
+        f"{experts}.gate_up_proj_scales": ("U8", (4, 64, 2)),
+        f"{experts}.gate_up_proj_bias": ("BF16", (4, 64)),
+        f"{experts}.down_proj_blocks": ("U8", (4, 64, 1, 16)),
+        f"{experts}.down_proj_scales": ("U8", (4, 64, 1)),
+        f"{experts}.down_proj_bias": ("BF16", (4, 64)),
+    }
+    for part, rows in {"q": 64, "k": 32, "v": 32}.items():
+        stored[f"{layer}.self_attn.{part}_proj.weight"] = ("BF16", (rows, 64))
+        stored[f"{layer}.self_attn.{part}_proj.bias"] = ("BF16", (rows,))
+    stored |= {
+        f"{layer}.self_attn.o_proj.weight": ("BF16", (64, 64)),
+        f"{layer}.self_attn.o_proj.bias": ("BF16", (64,)),
+    }
+    folder = write_model(tmp_path / "model", GPT_OSS, stored)
+    record = json.loads(netcalc("verify", str(folder), "-f", "json").out)
+    assert record["ok"], record["mismatches"]
+    (packed,) = record["stored"]["packed"]
+    assert (packed["tensors"], packed["companions"], packed["params"]) == (2, 2, 4 * 64 * 64 + 4 * 32 * 64)
+    assert record["stored"]["params"] == api.load(folder).params
+
+
+@pytest.mark.parametrize("scheme", ["awq", "gptq-4", "bitsandbytes-4", "mlx-4", "float8"])
+def test_experts_that_are_stored_one_by_one(scheme: str, tmp_path: Path, netcalc: Run) -> None:
+    said, pack = SCHEMES[scheme]
+    config = LLAMA | said | {"model_type": "mixtral", "architectures": ["MixtralForCausalLM"], "num_local_experts": 3}
+    stored = {name: entry for name, entry in packed_llama(pack).items() if ".mlp." not in name}
+    for layer in range(2):
+        block = f"model.layers.{layer}.block_sparse_moe"
+        stored[f"{block}.gate.weight"] = ("BF16", (3, 64))
+        for expert in range(3):
+            for part, (rows, columns) in {"w1": (128, 64), "w2": (64, 128), "w3": (128, 64)}.items():
+                stored |= pack(f"{block}.experts.{expert}.{part}", rows, columns)
+    folder = write_model(tmp_path / "model", config, stored)
+    record = json.loads(netcalc("verify", str(folder), "-f", "json").out)
+    assert record["ok"], record["mismatches"]
+    assert record["stored"]["params"] == api.load(folder).params
 
 
 @pytest.mark.parametrize("case", RECORDED)

@@ -1,0 +1,43 @@
+"""Fields of the quantisation configurations in transformers: each is known to the scheme, with its default."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import pytest
+
+from netcalc.formats.huggingface.quantization import quantization_problems
+from netcalc.numerics.packing.schemes import read_scheme
+from netcalc.spec.cursor import Cursor
+
+transformers = pytest.importorskip("transformers")
+
+CLASSES: dict[str, tuple[str, dict[str, Any]]] = {
+    "gptq": ("GPTQConfig", {"bits": 4}),
+    "awq": ("AwqConfig", {"bits": 4}),
+    "bitsandbytes": ("BitsAndBytesConfig", {"load_in_8bit": True}),
+    "fp8": ("FineGrainedFP8Config", {}),
+    "fbgemm_fp8": ("FbgemmFp8Config", {}),
+    "mxfp4": ("Mxfp4Config", {}),
+}
+
+
+@pytest.mark.parametrize("method", CLASSES)
+def test_every_argument_is_known(method: str) -> None:
+    name, _ = CLASSES[method]
+    scheme = read_scheme(method)
+    assert scheme is not None
+    arguments = set(inspect.signature(getattr(transformers, name).__init__).parameters) - {"self", "kwargs"}
+    assert arguments <= {*scheme.fields.declared, *scheme.fields.without_effect}
+
+
+@pytest.mark.parametrize("method", CLASSES)
+def test_saved_configurations_are_known(method: str) -> None:
+    name, arguments = CLASSES[method]
+    saved = getattr(transformers, name)(**arguments).to_dict()
+    saved["quant_method"] = method
+    saved = {key: value.value if hasattr(value, "value") else value for key, value in saved.items()}
+    saved = {key: list(value) if isinstance(value, tuple) else value for key, value in saved.items()}
+    problems = quantization_problems(Cursor({"quantization_config": saved}, (), {}))
+    assert [problem.message for problem in problems] == []

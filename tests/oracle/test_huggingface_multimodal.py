@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -109,6 +110,54 @@ def test_gemma3(end: str, drawn: tuple[Fields, int], batch: int, length: int) ->
     assert_agrees(f"Gemma3{end}", fields, inputs, dims, "cpu")
 
 
+@st.composite
+def qwen2_vl(draw: st.DrawFn) -> tuple[Fields, tuple[int, int]]:
+    """Return fields of Qwen2-VL, and the rows and columns of patches of an image."""
+    text = common(draw)
+    pairs = text["hidden_size"] // text["num_attention_heads"] // 2
+    sections = [pairs // 3, pairs // 3, pairs - 2 * (pairs // 3)]
+    if pairs < 3:
+        text["hidden_size"], sections = text["hidden_size"] // pairs * 3, [1, 1, 1]
+    text |= {"rope_parameters": {"rope_type": "default", "rope_theta": 1e4, "mrope_section": sections}}
+    heads, merge = draw(st.integers(1, 2)), draw(st.integers(1, 3))
+    vision = {
+        "depth": draw(st.integers(1, 3)),
+        "embed_dim": heads * 4 * draw(st.integers(1, 3)),
+        "hidden_size": text["hidden_size"],
+        "hidden_act": draw(st.sampled_from(ACTIVATIONS)),
+        "mlp_ratio": draw(st.integers(1, 3)),
+        "num_heads": heads,
+        "in_channels": draw(st.integers(1, 3)),
+        "patch_size": draw(st.integers(1, 3)),
+        "spatial_merge_size": merge,
+        "temporal_patch_size": draw(st.integers(1, 2)),
+    }
+    fields = {"text_config": text, "vision_config": vision, "image_token_id": IMAGE}
+    return fields, (merge * draw(st.integers(1, 2)), merge * draw(st.integers(1, 2)))
+
+
+def patches_of(fields: Fields, batch: int, grid: tuple[int, int]) -> dict[str, Any]:
+    """Return the patches of one image for each text, and the number of their rows and columns."""
+    vision = fields["vision_config"]
+    size = vision["in_channels"] * vision["temporal_patch_size"] * vision["patch_size"] ** 2
+    patches = torch.randn(batch * grid[0] * grid[1], size)
+    return {"pixel_values": patches, "image_grid_thw": torch.tensor([[1, *grid]] * batch)}
+
+
+@pytest.mark.parametrize("end", ["ForConditionalGeneration", "Model"])
+@draws
+@given(qwen2_vl(), st.integers(1, 2), st.integers(1, 4))
+def test_qwen2_vl(end: str, drawn: tuple[Fields, tuple[int, int]], batch: int, length: int) -> None:
+    fields, grid = drawn
+    vision = fields["vision_config"]
+    features = grid[0] * grid[1] // vision["spatial_merge_size"] ** 2
+    ids = texts(batch, length, features)
+    inputs = patches_of(fields, batch, grid) | {"input_ids": ids, "mm_token_type_ids": (ids == IMAGE).int()}
+    dims = {"batch": batch, "images": batch, "length": length + features}
+    dims |= {"height": grid[0] * vision["patch_size"], "width": grid[1] * vision["patch_size"]}
+    assert_agrees(f"Qwen2VL{end}", fields, inputs, dims, "cpu")
+
+
 TEXT = {"vocab_size": 50, "hidden_size": 24, "num_attention_heads": 4, "num_hidden_layers": 2, "pad_token_id": 0}
 TEXT |= {"intermediate_size": 20, "num_key_value_heads": 2}
 VISION = {"hidden_size": 12, "intermediate_size": 20, "num_hidden_layers": 2, "num_attention_heads": 2}
@@ -156,3 +205,31 @@ def test_outputs_are_those_of_transformers(architecture: str, fields: Fields, fe
     network = netcalc.load(tmp_path, set={"batch": 2, "images": 2, "length": 12})
     for name, array in network.run({"input_ids": ids, "pixel_values": images}, weights=tmp_path).outputs.items():
         assert_close(array, expected[name].numpy(), name)
+
+
+def test_images_of_several_columns(tmp_path: Path) -> None:
+    """Three images in two texts, whose positions in time, height and width go on behind each image."""
+    text = TEXT | {"rope_parameters": {"rope_type": "default", "rope_theta": 1e4, "mrope_section": [1, 1, 1]}}
+    vision = {"depth": 2, "embed_dim": 16, "hidden_size": 24, "num_heads": 2, "in_channels": 3}
+    vision |= {"patch_size": 3, "temporal_patch_size": 2}
+    fields: Fields = {"text_config": text, "vision_config": vision, "image_token_id": IMAGE}
+    model = randomise(transformers.Qwen2VLForConditionalGeneration(transformers.Qwen2VLConfig(**fields)))
+    model.save_pretrained(tmp_path)
+    ids = torch.from_numpy(np.random.default_rng(1).integers(8, 50, (2, 20)))
+    ids[0, 2:8] = ids[1, 3:9] = ids[1, 11:17] = IMAGE
+    inputs = patches_of(fields, 3, (4, 6))
+    with torch.no_grad():
+        expected = model(input_ids=ids, mm_token_type_ids=(ids == IMAGE).int(), **inputs)
+    sizes = {"batch": 2, "images": 3, "length": 20, "height": 12, "width": 18}
+    # files of transformers 4 have the fields of the text beside those of the images
+    config = json.loads((tmp_path / "config.json").read_text())
+    old = config | config.pop("text_config") | {"model_type": "qwen2_vl"}
+    old["vision_config"] |= {"model_type": "qwen2_vl"}
+    old["rope_scaling"] = {"type": "mrope", "mrope_section": old.pop("rope_parameters")["mrope_section"]}
+    old["rope_theta"] = 1e4
+    for saved in (None, old):
+        if saved:
+            (tmp_path / "config.json").write_text(json.dumps(saved))
+        network = netcalc.load(tmp_path, set=sizes)
+        arrays = {"input_ids": ids.numpy(), "pixel_values": inputs["pixel_values"].numpy()}
+        assert_close(network.run(arrays, weights=tmp_path).outputs["logits"], expected["logits"].numpy())

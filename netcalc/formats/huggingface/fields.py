@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 from netcalc.diagnostics import Diagnostic, did_you_mean, written
@@ -35,6 +36,7 @@ class Fields:
         also, fields, nested = table.also, table.part("fields"), table.nested
         harmless = {*WITHOUT_EFFECT, *READ, *table.part("without_effect"), *table.overriding.values()} - set(fields)
         within = ".".join([*(str(part) for part in config.path), ""])
+        config = self._without_flat(config, table, prefix)
         for key, place in config.items():
             field = also.get(key, key)
             name = prefix + field
@@ -58,7 +60,7 @@ class Fields:
         for key, kinds in nested.items():
             if config.data.get(key) is None:
                 self.given |= {f"{prefix}{key}_{name}": given for name, given in table.defaults_of(key).items()}
-            self._read_nested(config, key, kinds, prefix)
+            self._read_nested(config, key, kinds, prefix, also=table.option_of(key, "also"))
             if (other := table.overriding.get(key)) and config.data.get(other) is not None:
                 for name in [name for name in self.given if name.startswith(f"{prefix}{key}_")]:
                     del self.given[name]
@@ -81,7 +83,28 @@ class Fields:
         self.problems.append(Diagnostic("E007", message, place.key_span, hint=hint))
         return None, None
 
-    def _read_nested(self, config: Cursor, key: str, kinds: list[Table], prefix: str, field: str | None = None) -> None:
+    def _without_flat(self, config: Cursor, table: Table, prefix: str) -> Cursor:
+        """Read the fields of configurations within that stand beside those of ``config``, and return the others."""
+        rest = dict(config.data)
+        for key, kinds in table.nested.items():
+            if not table.option_of(key, "flat") or rest.get(key) is not None:
+                continue
+            inner = kinds[0]
+            names = {*inner.part("fields"), *inner.also, *inner.part("without_effect"), *SOURCES}
+            names -= {*table.part("fields"), *table.also, *table.part("without_effect"), key}
+            moved = {name: rest.pop(name) for name in list(rest) if name in names}
+            self.read(Cursor(moved, config.path, config.spans), inner, f"{prefix}{key}_")
+        return Cursor(rest, config.path, config.spans)
+
+    def _read_nested(
+        self,
+        config: Cursor,
+        key: str,
+        kinds: list[Table],
+        prefix: str,
+        field: str | None = None,
+        also: Mapping[str, str] | None = None,
+    ) -> None:
         """Read the configuration under a key, if there is one, as that of a field (by default of the same name)."""
         if config.data.get(key) is None:
             return
@@ -90,6 +113,7 @@ class Fields:
             self.problem(f"{key} should be an object, not {written(inner.data)}", inner)
             return
         kind = inner.data.get("model_type", kinds[0].model_type)
+        kind = (also or {}).get(str(kind), kind)
         table = next((table for table in kinds if table.model_type == kind), None)
         if table is None:
             known = " or ".join(table.model_type for table in kinds)

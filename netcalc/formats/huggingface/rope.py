@@ -2,8 +2,9 @@
 
 Version 5 has ``rope_parameters``, for all layers or for each type of layer, earlier ones ``rope_theta`` and
 ``rope_scaling``, some models names of their own.  The earlier fields are what tables use: ``rope_theta``,
-``rope_scaling``, ``partial_rotary_factor``, and ``rope_local_base_freq`` of the layers with a sliding window.  Defaults
-within a scaling are those of transformers.modeling_rope_utils.
+``rope_scaling``, ``partial_rotary_factor``, ``rope_local_base_freq`` of the layers with a sliding window, and
+``mrope_section`` of pairs of features with positions of their own.  Defaults within a scaling are those of
+transformers.modeling_rope_utils.
 """
 
 from __future__ import annotations
@@ -51,6 +52,10 @@ def rope_fields(config: Mapping[str, Any], fields: Mapping[str, Any]) -> dict[st
             if theta is not None:
                 found[name] = theta
     else:
+        if "mrope_section" in fields:
+            parameters = {name: "default" if value == "mrope" else value for name, value in parameters.items()}
+            if (sections := parameters.pop("mrope_section", None)) is not None:
+                found["mrope_section"] = sections
         theta, scaling, share = _parts(parameters, config)
         if stated:  # otherwise the class has its default
             found["rope_scaling"] = scaling

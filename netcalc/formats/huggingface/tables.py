@@ -8,7 +8,9 @@ A table ``specs/<family>/huggingface/<model_type>.yaml`` has these keys::
                                                 # length: the field that gives the number of items of a list}
     nested: {FIELD: MODEL_TYPE}                 # a configuration within; or a list of types, the default first;
                                                 # or {type, over: a field that takes precedence,
-                                                # defaults: fields of a configuration that is left out}
+                                                # defaults: fields of a configuration that is left out,
+                                                # flat: true if its fields are then among those around it,
+                                                # also: {other name of a type: the type}}
     vars: {VAR: "${an expression of fields}"}   # every var of the spec that is not a field of the same name
     dims: {DIM: "${an expression of fields}"}
     require: [{that: condition, message: text}] # what the spec cannot express is refused
@@ -61,16 +63,17 @@ class Table(NamedTuple):
     @property
     def overriding(self) -> dict[str, str]:
         """The other field that takes precedence over a configuration within."""
-        nested = self.part("nested").items()
-        return {field: value["over"] for field, value in nested if isinstance(value, dict) and "over" in value}
+        return {field: other for field in self.part("nested") if (other := self.option_of(field, "over"))}
+
+    def option_of(self, field: str, option: str) -> Any:
+        """Return an option of a configuration within; None if it has none."""
+        value = self.part("nested")[field]
+        return value.get(option) if isinstance(value, dict) else None
 
     def defaults_of(self, field: str) -> dict[str, tuple[Any, Cursor]]:
         """Return the fields of a configuration within that is left out, if they are not the defaults of its class."""
-        value = self.part("nested")[field]
-        if not isinstance(value, dict) or "defaults" not in value:
-            return {}
-        place = self.cursor["nested"][field]["defaults"]
-        return {name: (given, place[name]) for name, given in value["defaults"].items()}
+        given = self.option_of(field, "defaults") or {}
+        return {name: (value, self.cursor["nested"][field]["defaults"][name]) for name, value in given.items()}
 
     def declarations(self, chosen: Mapping[str, str] = MappingProxyType({})) -> dict[str, Cursor]:
         """Return the declarations of all fields, those of configurations within included.

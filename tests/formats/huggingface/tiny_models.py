@@ -163,6 +163,11 @@ TINY: dict[str, Fields] = {
     "phi3": DECODER,
     "qwen2": DECODER,
     "qwen2_moe": DECODER | EXPERTS | {"shared_expert_intermediate_size": 8},
+    "qwen2_vl": {
+        "text_config": DECODER | {"rope_parameters": {"mrope_section": [1, 1, 0], "rope_theta": 100.0}},
+        "vision_config": {"depth": 2, "embed_dim": 16, "hidden_size": 16, "num_heads": 2, "patch_size": 3},
+        "image_token_id": 9,
+    },
     "qwen3": DECODER | {"head_dim": 6},
     "qwen3_moe": DECODER | EXPERTS | {"head_dim": 6},
     "resnet": RESNET,

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+
 from tests.oracle.checkpoints.model import Model
 
 __all__ = ["multimodal"]
@@ -49,5 +51,21 @@ def multimodal() -> Iterator[Model]:
             "image_token_index": 9,
         },
         SIZES | {"layers": 3, "kv_heads": 2, "head_dim": 6, "window": 4, "period": 3, "patch": 3, "image_side": 2},
+        values={"input_ids": IDS},
+    )
+    turned = {"rope_parameters": {"rope_type": "default", "rope_theta": 1e6, "mrope_section": [2, 1, 1]}}
+    sizes = {name: size for name, size in SIZES.items() if name not in ("height", "width", "patch")}
+    yield Model(
+        "qwen2-vl-7b",
+        "Qwen2VLForConditionalGeneration",
+        {
+            "text_config": TEXT | turned | {"num_key_value_heads": 2, "rms_norm_eps": 1e-6},
+            "vision_config": {"depth": 2, "embed_dim": 16, "hidden_size": 32, "num_heads": 2, "patch_size": 3},
+            "image_token_id": 9,
+        },
+        sizes
+        | {"height": 12, "width": 12, "patch": 3, "kv_heads": 2, "rope_sections": [2, 1, 1]}
+        | {"vision_d_model": 16, "vision_heads": 2, "vision_d_ff": 64},
+        arguments={"image_grid_thw": [[1, 4, 4]] * 2, "mm_token_type_ids": (np.array(IDS) == 9).astype(int).tolist()},
         values={"input_ids": IDS},
     )

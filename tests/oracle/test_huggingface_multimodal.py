@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import netcalc
 from tests.oracle.harness import draws
 from tests.oracle.huggingface import assert_agrees
-from tests.oracle.test_huggingface_moe import ACTIVATIONS, SEQUENCE, Fields, common, gemma3
+from tests.oracle.test_huggingface_moe import ACTIVATIONS, SEQUENCE, Fields, common, gemma3, llama4
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
@@ -158,6 +158,39 @@ def test_qwen2_vl(end: str, drawn: tuple[Fields, tuple[int, int]], batch: int, l
     assert_agrees(f"Qwen2VL{end}", fields, inputs, dims, "cpu")
 
 
+@st.composite
+def llama4_images(draw: st.DrawFn) -> tuple[Fields, int]:
+    """Return fields of Llama 4, and the number of features of an image."""
+    heads, channels, adapter = draw(st.integers(1, 2)), draw(st.integers(1, 3)), draw(st.integers(1, 9))
+    hidden = heads * 4 * draw(st.integers(1, 3))
+    patch, ratio = draw(st.sampled_from([(3, 0.5), (6, 0.5), (6, 1.0)]))
+    vision = {
+        "hidden_size": hidden,
+        "num_attention_heads": heads,
+        "num_hidden_layers": draw(st.integers(1, 3)),
+        "num_channels": channels,
+        "intermediate_size": int(hidden / ratio**2),
+        "image_size": 12,
+        "patch_size": patch,
+        "pixel_shuffle_ratio": ratio,
+        "projector_input_dim": adapter,
+        "projector_output_dim": adapter,
+        "vision_output_dim": adapter,
+    }
+    fields = {"text_config": draw(llama4()), "vision_config": vision, "image_token_index": IMAGE}
+    return fields, int(12 // patch * ratio) ** 2
+
+
+@draws
+@given(llama4_images(), st.integers(1, 2), st.integers(0, 4))
+def test_llama4(drawn: tuple[Fields, int], batch: int, length: int) -> None:
+    fields, features = drawn
+    images = torch.zeros(batch, fields["vision_config"]["num_channels"], 12, 12)
+    inputs = {"input_ids": texts(batch, length, features), "pixel_values": images}
+    dims = {"batch": batch, "images": batch, "length": length + features}
+    assert_agrees("Llama4ForConditionalGeneration", fields, inputs, dims, "cpu")
+
+
 TEXT = {"vocab_size": 50, "hidden_size": 24, "num_attention_heads": 4, "num_hidden_layers": 2, "pad_token_id": 0}
 TEXT |= {"intermediate_size": 20, "num_key_value_heads": 2}
 VISION = {"hidden_size": 12, "intermediate_size": 20, "num_hidden_layers": 2, "num_attention_heads": 2}
@@ -185,6 +218,19 @@ CASES: list[tuple[str, Fields, int]] = [
         "Gemma3ForSequenceClassification",
         {"image_token_index": IMAGE, "mm_tokens_per_image": 4, "vision_config": SIGLIP}
         | {"text_config": TEXT | {"head_dim": 8}, "num_labels": 3},
+        4,
+    ),
+    (
+        "Llama4ForConditionalGeneration",
+        {
+            "text_config": TEXT
+            | {"head_dim": 8, "num_local_experts": 3, "attention_chunk_size": 4, "no_rope_layers": [1, 0]}
+            | {"intermediate_size_mlp": 16, "moe_layers": [1], "floor_scale": 3},
+            "vision_config": VISION
+            | {"hidden_size": 16, "intermediate_size": 64, "patch_size": 3}
+            | {"projector_input_dim": 10, "projector_output_dim": 10, "vision_output_dim": 10},
+            "image_token_index": IMAGE,
+        },
         4,
     ),
 ]

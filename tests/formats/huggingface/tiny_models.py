@@ -138,6 +138,13 @@ TINY: dict[str, Fields] = {
     "jamba": HYBRID | {"attn_layer_period": 2, "attn_layer_offset": 1, "num_experts": 4},
     "led": LED,
     "llama": DECODER,
+    "llama4": {
+        "text_config": DECODER | LLAMA4,
+        "vision_config": WIDTH
+        | {"num_attention_heads": 2, "intermediate_size": 64, "image_size": 12, "patch_size": 6}
+        | {"projector_input_dim": 10, "projector_output_dim": 10, "vision_output_dim": 10},
+        "image_token_index": 9,
+    },
     "llama4_text": DECODER | LLAMA4,
     "llava": IMAGES | {"text_config": DECODER | {"model_type": "llama"}},
     "longformer": ENCODER | {"attention_window": 4},

@@ -69,3 +69,22 @@ def multimodal() -> Iterator[Model]:
         arguments={"image_grid_thw": [[1, 4, 4]] * 2, "mm_token_type_ids": (np.array(IDS) == 9).astype(int).tolist()},
         values={"input_ids": IDS},
     )
+    yield Model(
+        "llama-4-scout-vision",
+        "Llama4ForConditionalGeneration",
+        {
+            "text_config": TEXT
+            | {"intermediate_size": 12, "intermediate_size_mlp": 24, "num_hidden_layers": 4, "num_local_experts": 3}
+            | {"num_key_value_heads": 2, "head_dim": 8, "moe_layers": [1, 3]}
+            | {"attention_chunk_size": 4, "floor_scale": 3},
+            "vision_config": VISION
+            | {"hidden_size": 16, "intermediate_size": 64, "patch_size": 3}
+            | {"projector_input_dim": 10, "projector_output_dim": 10, "vision_output_dim": 10},
+            "image_token_index": 9,
+        },
+        SIZES
+        | {"layers": 4, "kv_heads": 2, "head_dim": 8, "d_expert": 12, "experts": 3, "moe_layers": [1, 3]}
+        | {"chunk": 4, "temperature_floor": 3, "rope_scaling": None, "patch": 3, "vision_d_model": 16}
+        | {"vision_d_ff": 64, "adapter_hidden": 10, "adapter_out": 10},
+        values={"input_ids": IDS},
+    )

@@ -25,6 +25,15 @@ class Quantization(NamedTuple):
     scheme: Scheme
     settings: Mapping[str, Any]
 
+    def stores_plainly(self, module: str) -> bool:
+        """Return True if the configuration names a module among those that are not quantised."""
+        if self.scheme.by_module and self.settings.get(module) is False:
+            return True
+        listed = self.settings.get(self.scheme.plain)
+        if not isinstance(listed, list):
+            return False
+        return any(isinstance(name, str) and (module == name or module.endswith(f".{name}")) for name in listed)
+
     def variants(self, module: str) -> Iterator[dict[str, Any]]:
         """Yield the fields that may apply to a module, with the defaults of those that are not given."""
         scheme = self.scheme

@@ -8,6 +8,7 @@ A file ``schemes/<method>.yaml`` has these keys::
     nested: {PATH: {fields, without_effect}}   # mappings within, * for any key
     variants: PATH                  # mappings within of which each tensor follows one
     by_module: true                 # other keys name modules, each with a flag or fields of its own
+    plain: FIELD                    # a list of modules whose tensors are stored as they are
     layouts: [LAYOUT]
     others: [SUFFIX]                # further tensors that are no parameters
 
@@ -90,6 +91,7 @@ class Scheme(NamedTuple):
     nested: Mapping[str, Fields]
     variants: str
     by_module: bool
+    plain: str
     layouts: tuple[Layout, ...]
     others: tuple[str, ...]
 
@@ -114,6 +116,7 @@ def read_scheme(method: str) -> Scheme | None:
         {place: _fields(fields) for place, fields in data.get("nested", {}).items()},
         data.get("variants", ""),
         data.get("by_module", False),
+        data.get("plain", ""),
         tuple(map(_layout, data["layouts"])),
         tuple(data.get("others", ())),
     )

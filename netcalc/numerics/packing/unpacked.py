@@ -124,8 +124,9 @@ class UnpackedTensors:
                 if found is None or (quantization is None and not found.companions):
                     continue
                 shapes = tuple((suffix, headers[other].shape) for suffix, other in found.companions.items())
+                plain = quantization is not None and quantization.stores_plainly(found.base)
                 own = quantization.settings.get(found.base) if quantization and scheme.by_module else None
-                key = (id(layout), headers[name][:2], shapes, str(own))
+                key = (id(layout), headers[name][:2], shapes, str(own), plain)
                 meant = self._shapes.get(key)
                 if meant is None:
                     meant = self._shapes[key] = self._meant(scheme, found, quantization)
@@ -137,6 +138,8 @@ class UnpackedTensors:
 
     def _meant(self, scheme: Scheme, found: Found, quantization: Quantization | None) -> Header:
         """Return the header of what packed tensors stand for, by the settings that fit."""
+        if quantization is not None and quantization.stores_plainly(found.base):
+            return Header((), scheme.method, None, True, Unpacking("", "the configuration says that it is not packed"))
         variants = quantization.variants(found.base) if quantization else [dict.fromkeys(scheme.fields.declared)]
         problem, is_open = "the configuration has no settings for it", False
         for settings in variants:

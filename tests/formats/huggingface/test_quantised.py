@@ -95,6 +95,25 @@ def test_plain_modules_of_a_quantised_model(tmp_path: Path, netcalc: Run) -> Non
     assert record["stored"]["params"] == PARAMS
 
 
+@pytest.mark.parametrize(
+    ("scheme", "said"),
+    [
+        ("awq", {"modules_to_not_convert": ["up_proj"]}),
+        ("bitsandbytes-4", {"llm_int8_skip_modules": ["lm_head", "up_proj"]}),
+        ("pack-4", {"ignore": ["model.layers.0.mlp.up_proj", "model.layers.1.mlp.up_proj"]}),
+        ("mlx-4", {"model.layers.0.mlp.up_proj": False, "model.layers.1.mlp.up_proj": False}),
+    ],
+)
+def test_a_module_that_should_be_plain_and_is_packed(
+    scheme: str, said: dict[str, Any], tmp_path: Path, netcalc: Run
+) -> None:
+    ((key, settings),) = SCHEMES[scheme][0].items()
+    folder = write_model(tmp_path / "m", LLAMA | {key: settings | said}, packed_llama(SCHEMES[scheme][1]))
+    record = json.loads(netcalc("verify", str(folder), "-f", "json").out)
+    assert [group["pattern"] for group in record["groups"]] == ["model.layers.*.mlp.up_proj.weight"]
+    assert "the configuration says that it is not packed" in record["groups"][0]["message"]
+
+
 def test_other_tensors_are_listed_by_group(tmp_path: Path, netcalc: Run) -> None:
     said, pack = SCHEMES["fp8"]
     stored = packed_llama(pack) | {"visual.patch.weight": ("BF16", (8, 4)), "visual.norm.bias": ("F32", (4,))}

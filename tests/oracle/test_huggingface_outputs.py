@@ -34,6 +34,16 @@ RWKV = {"vocab_size": 50, "hidden_size": 12, "num_hidden_layers": 5}
 QWEN3_NEXT = GROUPED | QWEN3_MOE | {"layer_types": ["linear_attention", "full_attention"], "mlp_only_layers": [1]}
 QWEN3_NEXT |= {"head_dim": 8, "linear_num_value_heads": 4, "linear_num_key_heads": 2, "linear_key_head_dim": 5}
 QWEN3_NEXT |= {"linear_value_head_dim": 6, "shared_expert_intermediate_size": 12}
+NEMOTRON_H = {"vocab_size": 50, "hidden_size": 24, "layers_block_type": ["linear_attention", "moe", "full_attention"]}
+NEMOTRON_H |= {"num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 6, "ssm_state_size": 5, "chunk_size": 4}
+NEMOTRON_H |= {
+    "mamba_num_heads": 4,
+    "mamba_head_dim": 6,
+    "n_groups": 1,
+    "n_routed_experts": 4,
+    "num_experts_per_tok": 2,
+}
+NEMOTRON_H |= {"moe_intermediate_size": 12, "moe_shared_expert_intermediate_size": 10, "routed_scaling_factor": 1.5}
 EVERY = ("Model", "ForCausalLM", "ForSequenceClassification", "ForTokenClassification")
 
 CASES: list[tuple[str, dict[str, Any]]] = [
@@ -63,6 +73,8 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ("BambaForCausalLM", BAMBA),
     ("RwkvForCausalLM", RWKV),
     ("RwkvModel", RWKV | {"intermediate_size": 10, "rescale_every": 2}),
+    ("NemotronHForCausalLM", NEMOTRON_H),
+    ("NemotronHModel", NEMOTRON_H | {"moe_latent_size": 8, "mlp_bias": True, "n_group": 2, "n_groups": 2}),
     ("Qwen3NextForCausalLM", QWEN3_NEXT),
     ("Qwen3NextForSequenceClassification", QWEN3_NEXT | LABELS | {"layer_types": ["full_attention"] * 2}),
     ("BambaModel", BAMBA | {"mamba_n_groups": 3, "attention_bias": True, "mlp_bias": True}),

@@ -136,6 +136,43 @@ def qwen3_next(draw: st.DrawFn) -> Fields:
     }
 
 
+@st.composite
+def nemotron_h(draw: st.DrawFn) -> Fields:
+    kv_heads, groups, expert_groups = (draw(st.integers(1, 3)) for _ in range(3))
+    experts = expert_groups * draw(st.integers(2, 3))
+    top_groups = draw(st.integers(1, expert_groups))
+    types = st.sampled_from(["linear_attention", "full_attention", "mlp", "moe"])
+    return {
+        "vocab_size": draw(st.integers(8, 40)),
+        "hidden_size": draw(st.integers(1, 20)),
+        "layers_block_type": draw(st.none() | st.lists(types, min_size=1, max_size=6)),
+        "num_attention_heads": kv_heads * draw(st.integers(1, 3)),
+        "num_key_value_heads": kv_heads,
+        "head_dim": draw(st.integers(2, 6)),
+        "intermediate_size": draw(st.integers(1, 20)),
+        "mlp_hidden_act": draw(st.sampled_from(["relu2", *ACTIVATIONS])),
+        "mlp_bias": draw(st.booleans()),
+        "ssm_state_size": draw(st.integers(2, 9)),
+        "mamba_num_heads": groups * draw(st.integers(1, 3)),
+        "mamba_head_dim": draw(st.integers(1, 5)),
+        "mamba_hidden_act": draw(st.sampled_from(ACTIVATIONS)),
+        "n_groups": groups,
+        "conv_kernel": draw(st.integers(1, 4)),
+        "use_conv_bias": draw(st.booleans()),
+        "chunk_size": draw(st.integers(2, 9)),
+        "n_routed_experts": experts,
+        "moe_intermediate_size": draw(st.integers(1, 20)),
+        "moe_shared_expert_intermediate_size": draw(st.integers(1, 20)),
+        "moe_latent_size": draw(st.none() | st.integers(1, 9)),
+        "num_experts_per_tok": draw(st.integers(1, experts // expert_groups * top_groups)),
+        "n_group": expert_groups,
+        "topk_group": top_groups,
+        "norm_topk_prob": draw(st.booleans()),
+        "use_bias": draw(st.booleans()),
+        "tie_word_embeddings": draw(st.booleans()),
+    }
+
+
 HEADS = ["ForSequenceClassification", "ForTokenClassification", "ForQuestionAnswering"]
 #: Base of the names of architectures, the ends of the names, and fields.
 CASES = [
@@ -143,6 +180,7 @@ CASES = [
     ("Jamba", ["Model", "ForCausalLM", "ForSequenceClassification"], jamba()),
     ("Bamba", ["Model", "ForCausalLM"], bamba()),
     ("Rwkv", ["Model", "ForCausalLM"], rwkv()),
+    ("NemotronH", ["Model", "ForCausalLM"], nemotron_h()),
     ("Qwen3Next", ["Model", "ForCausalLM", *HEADS], qwen3_next()),
 ]
 

@@ -46,6 +46,22 @@ DELTA: Fields = {
     "linear_value_head_dim": 6,
     "shared_expert_intermediate_size": 10,
 }
+NEMOTRON_H: Fields = {
+    "hidden_size": 16,
+    "layers_block_type": ["linear_attention", "moe", "full_attention", "mlp"],
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "head_dim": 4,
+    "intermediate_size": 20,
+    "ssm_state_size": 4,
+    "mamba_num_heads": 4,
+    "mamba_head_dim": 6,
+    "n_groups": 2,
+    "chunk_size": 4,
+    "n_routed_experts": 4,
+    "moe_intermediate_size": 6,
+    "moe_shared_expert_intermediate_size": 10,
+}
 SIDES = {
     f"{side}_{name}": size
     for side in ("encoder", "decoder")
@@ -163,6 +179,7 @@ TINY: dict[str, Fields] = {
     "mt5": T5 | {"feed_forward_proj": "gated-gelu"},
     "olmo2": DECODER,
     "olmoe": DECODER | {"num_experts": 4, "num_experts_per_tok": 2},
+    "nemotron_h": WORDS | NEMOTRON_H,
     "openai-gpt": WORDS | {"n_embd": 16, "n_layer": 2, "n_head": 4, "n_positions": 24},
     "opt": WORDS | SIZES | PLACES | {"ffn_dim": 20, "word_embed_proj_dim": 10},
     "pegasus": BART,

@@ -348,3 +348,15 @@ def _hybrids() -> Iterator[Model]:
         | {"delta_heads": 4, "delta_key_heads": 2, "delta_key_dim": 5, "delta_value_dim": 6},
         rope_parameters=rope(1e7, partial_rotary_factor=0.25),
     )
+    types = ["linear_attention", "moe", "full_attention", "mlp"]
+    yield from models(
+        "NemotronHForCausalLM",
+        "nemotron-h-8b",
+        config={"vocab_size": 50, "hidden_size": 32, "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 6}
+        | {"mamba_num_heads": 4, "mamba_head_dim": 6, "n_groups": 2, "ssm_state_size": 5, "intermediate_size": 24}
+        | {"n_routed_experts": 4, "moe_intermediate_size": 12, "moe_shared_expert_intermediate_size": 10}
+        | {"layers_block_type": types, "chunk_size": 4},
+        settings={"batch": 2, "length": 11, "vocab": 50, "d_model": 32, "heads": 4, "kv_heads": 2, "head_dim": 6}
+        | {"mixer_heads": 4, "mixer_head_dim": 6, "groups": 2, "state": 5, "d_ff": 24}
+        | {"experts": 4, "d_expert": 12, "d_shared": 10, "layer_types": types, "chunk": 4},
+    )

@@ -79,8 +79,8 @@ class SsdScan(Operation):
 
     chunk: int = attr("positions in a chunk (transformers chunk_size)", default=256, ge=1, le=MAX_CHUNK)
     delta_softplus: bool = attr("apply softplus to delta, after its bias", default=False)
-    delta_min: float = attr("lower limit of delta", default=0.0)
-    delta_max: float | None = attr("upper limit of delta; null for none", default=None)
+    delta_min: float = attr("lower limit of delta", default=0.0, allow_inf_nan=False)
+    delta_max: float | None = attr("upper limit of delta; null for none", default=None, allow_inf_nan=False)
 
     def infer(self, ctx: Context, *inputs: TensorType | None) -> tuple[TensorType, TensorType]:
         tensors: dict[str, TensorType] = self.named(inputs)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
 from netcalc import ops
 from netcalc.dims import symbol, value_at
@@ -260,6 +261,27 @@ def test_invalid_inputs_of_ssd_scan(port: int, shape: tuple[int, ...], dtype: An
     types[port] = TensorType(shape, dtype)
     with pytest.raises(RuleError, match=message):
         predicted("ssd_scan", {}, types)
+
+
+@pytest.mark.parametrize("length", [5, 6, 7])
+def test_symbolic_sizes_of_gated_delta_rule_agree_with_integers(length: int) -> None:
+    sizes = {"batch": 2, "length": length, "key_heads": 3, "features": 5, "size": 4}
+    results = []
+    for make in (symbol, lambda name, size: size):
+        batch, steps, heads, features, size = (make(*item) for item in sizes.items())
+        types = delta_types(batch, steps, 2 * heads, size, heads, features)
+        results.append(predicted("gated_delta_rule", {"chunk": 3, "normalize": True}, types))
+    (outputs, terms), (plain_outputs, plain_terms) = results
+    assert [tuple(value_at(d, sizes) for d in o.shape) for o in outputs] == [o.shape for o in plain_outputs]
+    assert [value_at(t.count, sizes) for t in terms] == [t.count for t in plain_terms]
+
+
+@pytest.mark.parametrize(
+    "attrs", [{"chunk": 0}, {"chunk": 5000}, {"delta_max": float("nan")}, {"delta_min": float("inf")}]
+)
+def test_invalid_attributes_of_ssd_scan(attrs: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError):
+        predicted("ssd_scan", attrs, ssd_types(2, 5, 6, 3, 2, 8))
 
 
 def test_groups_divide_heads() -> None:

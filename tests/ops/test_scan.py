@@ -178,3 +178,50 @@ def test_invalid_inputs(port: str, shape: tuple[int, ...], dtype: Any, message: 
     types = {name: TensorType(s) for name, s in given.items()} | {port: TensorType(shape, dtype)}
     with pytest.raises(RuleError, match=message):
         predicted(*(types.get(name) for name in PORTS))
+
+
+def weighted_mean(key: np.ndarray, value: np.ndarray, decay: np.ndarray, bonus: np.ndarray) -> np.ndarray:
+    """Return the weighted mean of values up to each position, from the matrix of all weights."""
+    places = np.arange(key.shape[1])
+    distances = places[:, None] - 1 - places
+    exponents = distances[..., None] * decay + key[:, None]
+    own = np.eye(len(places), dtype=bool)[..., None]
+    exponents = np.where(own, bonus + key[:, None], exponents)
+    weights = np.where((distances >= -1)[..., None], np.exp(exponents), 0)
+    mean: np.ndarray = (weights * value[:, None]).sum(2) / weights.sum(2)
+    return mean
+
+
+@settings(deadline=None)
+@given(st.integers(1, 3), st.integers(0, 9), st.integers(1, 4), st.integers(0, 99))
+def test_wkv_is_a_weighted_mean(batch: int, length: int, channels: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    shapes = [(batch, length, channels), (batch, length, channels), (channels,), (channels,)]
+    key, value, decay, bonus = (rng.normal(size=shape) for shape in shapes)
+    (actual,) = execute("wkv", {}, key, value, -np.exp(decay), bonus).outputs
+    np.testing.assert_allclose(actual, weighted_mean(key, value, -np.exp(decay), bonus), rtol=1e-9, atol=1e-9)
+
+
+def test_wkv_with_large_keys() -> None:
+    """The mean is that of equal values, although their weights exceed every number."""
+    key = np.array([[[900.0], [-900.0], [1000.0]]])
+    (actual,) = execute("wkv", {}, key, np.full((1, 3, 1), 7.0), np.array([-0.1]), np.array([0.3])).outputs
+    np.testing.assert_allclose(actual, 7.0, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("port", "shape", "dtype", "message"),
+    [
+        (0, (2, 5), "float32", "3 dimensions"),
+        (1, (2, 5, 3), "float32", "value should be 2×5×4"),
+        (2, (3,), "float32", "decay should be 4"),
+        (3, (4,), "int64", "bonus of wkv takes floating-point"),
+    ],
+)
+def test_invalid_inputs_of_wkv(port: int, shape: tuple[int, ...], dtype: Any, message: str) -> None:
+    types = [TensorType(s) for s in ((2, 5, 4), (2, 5, 4), (4,), (4,))]
+    types[port] = TensorType(shape, dtype)
+    declared = ops.find("wkv")
+    assert declared is not None
+    with pytest.raises(RuleError, match=message):
+        infer(declared(), types, Context())

@@ -141,7 +141,7 @@ def nemotron_h(draw: st.DrawFn) -> Fields:
     kv_heads, groups, expert_groups = (draw(st.integers(1, 3)) for _ in range(3))
     experts = expert_groups * draw(st.integers(2, 3))
     top_groups = draw(st.integers(1, expert_groups))
-    types = st.sampled_from(["linear_attention", "full_attention", "mlp", "moe"])
+    types = st.sampled_from(["linear_attention", "mamba", "full_attention", "mlp", "moe"])
     return {
         "vocab_size": draw(st.integers(8, 40)),
         "hidden_size": draw(st.integers(1, 20)),

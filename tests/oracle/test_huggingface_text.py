@@ -146,6 +146,30 @@ def test_mobilebert(data: st.DataObject) -> None:
 
 @draws
 @given(st.data())
+def test_xlnet(data: st.DataObject) -> None:
+    """Heads of two features or more, as for BigBird."""
+    heads = [
+        "Model",
+        "LMHeadModel",
+        "ForSequenceClassification",
+        "ForTokenClassification",
+        "ForQuestionAnsweringSimple",
+    ]
+    architecture = "XLNet" + data.draw(st.sampled_from(heads))
+    drawn = data.draw(bert(architecture))
+    names = {"num_attention_heads": "n_head", "num_hidden_layers": "n_layer", "intermediate_size": "d_inner"}
+    names |= {"hidden_act": "ff_activation", "vocab_size": "vocab_size", "tie_word_embeddings": "tie_word_embeddings"}
+    fields = {name: drawn[other] for other, name in names.items()} | {"d_model": 2 * drawn["hidden_size"]}
+    fields |= {"summary_type": data.draw(st.sampled_from(["last", "first", "mean"])), "pad_token_id": 0}
+    fields |= {"summary_use_proj": data.draw(st.booleans()), "clamp_len": data.draw(st.sampled_from([-1, 3]))}
+    fields["num_labels"] = 2 if architecture.endswith("Simple") else data.draw(st.integers(1, 5))
+    length = data.draw(st.integers(2, 9))
+    inputs = {"input_ids": torch.full((2, length), 3)}
+    assert_agrees(architecture, fields, inputs, {"batch": 2, "length": length}, device="cpu")
+
+
+@draws
+@given(st.data())
 def test_modernbert(data: st.DataObject) -> None:
     architecture = "ModernBert" + data.draw(st.sampled_from(HEADS))
     layers = data.draw(st.integers(1, 4))

@@ -27,6 +27,7 @@ TOKENS = {"bos_token_id": 1, "eos_token_id": 2, "cls_token_id": 1, "sep_token_id
 DEBERTA = ENCODER | {"relative_attention": True, "pos_att_type": ["p2c", "c2p"]}
 BUCKETS = DEBERTA | {"position_buckets": 4, "max_relative_positions": 7}
 MOBILE = ENCODER | LABELS | {"embedding_size": 10, "intra_bottleneck_size": 12}
+XLNET = {"vocab_size": 50, "d_model": 24, "n_head": 4, "n_layer": 2, "d_inner": 20, "pad_token_id": 7} | LABELS
 MPNET = ENCODER | LABELS | {"pad_token_id": 1}
 MODERN = ENCODER | LABELS | {"global_attn_every_n_layers": 2, "local_attention": 4} | TOKENS
 
@@ -48,6 +49,8 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     *((f"MobileBert{head}", MOBILE) for head in ("Model", "ForMaskedLM", "ForTokenClassification")),
     ("MobileBertForPreTraining", MOBILE | {"normalization_type": "layer_norm", "use_bottleneck_attention": True}),
     ("MobileBertForSequenceClassification", MOBILE | {"use_bottleneck": False, "trigram_input": False}),
+    *((f"XLNet{head}", XLNET) for head in ("Model", "LMHeadModel", "ForTokenClassification")),
+    ("XLNetForSequenceClassification", XLNET | {"clamp_len": 3, "summary_type": "mean"}),
     *((f"MPNet{head}", MPNET) for head in ("Model", "ForMaskedLM", "ForSequenceClassification")),
     *((f"ModernBert{head}", MODERN) for head in ("Model", "ForMaskedLM", "ForTokenClassification")),
     ("ModernBertModel", MODERN | {"layer_types": ["sliding_attention"] * 2, "attention_bias": True, "mlp_bias": True}),

@@ -214,5 +214,6 @@ TINY: dict[str, Fields] = {
     "wav2vec2": WORDS | WIDTH | WAVE,
     "whisper": WORDS | SIDES | SOUND,
     "xlm-roberta": ENCODER,
+    "xlnet": WORDS | {"d_model": 16, "n_layer": 2, "n_head": 4, "d_inner": 20},
     "yolos": WIDTH | {"patch_size": 4, "image_size": [8, 12], "num_detection_tokens": 3},
 }

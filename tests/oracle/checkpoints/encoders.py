@@ -34,6 +34,8 @@ def encoders() -> Iterator[Model]:
     roberta: dict[str, Any] = {"config": config, "settings": BERT_SIZES | {"max_length": 18}}
     yield from models("RobertaModel", "roberta-base", "roberta-large", **roberta)
     yield from models("RobertaForMaskedLM", "roberta-base-mlm", **roberta)
+    yield from models("CamembertModel", "camembert-base", **roberta)
+    yield from models("XLMRobertaModel", "xlm-roberta-base", **roberta)
     yield from models("MPNetModel", "mpnet-base", **roberta)
     yield from models("DistilBertModel", "distilbert-base", config=BERT | {"hidden_dim": 24}, settings=BERT_SIZES)
     narrow: dict[str, Any] = {"config": BERT | {"embedding_size": 16}, "settings": BERT_SIZES | {"d_embed": 16}}
@@ -49,6 +51,9 @@ def encoders() -> Iterator[Model]:
     yield from models("ModernBertModel", "modernbert-base", config=BERT | IDS, settings=modern, local_attention=4)
     mobile = BERT | {"embedding_size": 10, "intra_bottleneck_size": 16}
     yield Model("mobilebert", "MobileBertModel", mobile, BERT_SIZES | {"d_embed": 10, "d_inner": 16})
+    xlnet = {"vocab_size": 50, "d_model": 32, "n_head": 4, "n_layer": 2, "d_inner": 24}
+    sizes = {name: size for name, size in BERT_SIZES.items() if name != "max_length"}
+    yield Model("xlnet-base-cased", "XLNetModel", xlnet, sizes)
     mixing = {name: size for name, size in BERT_SIZES.items() if name != "heads"}
     fields = {name: value for name, value in BERT.items() if name != "num_attention_heads"}
     yield from models("FNetModel", "fnet-base", config=fields, settings=mixing, hidden_act="gelu_new")
@@ -86,6 +91,7 @@ def encoder_decoders() -> Iterator[Model]:
     yield from models(kind, "t5-small", "t5-base", "t5-large", config=t5, settings=sizes)
     gated = {"feed_forward_proj": "gated-gelu", "tie_word_embeddings": False}
     yield Model("t5-v1_1-small", kind, t5 | gated, sizes, untied="lm_head")
+    yield Model("mt5-small", "MT5ForConditionalGeneration", t5 | gated, sizes, untied="lm_head")
     switch = T5 | {"num_layers": 4, "num_decoder_layers": 4, "num_experts": 3, "expert_capacity": 4}
     yield from models(
         "SwitchTransformersForConditionalGeneration",

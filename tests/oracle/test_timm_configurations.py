@@ -17,11 +17,14 @@ hub = pytest.importorskip("timm.models._hub")
 
 #: Architectures with arguments that make them small, and the size of the image.
 SMALL = {
+    "convnext_tiny": ({}, 64),
     "deit_tiny_patch16_224": ({"depth": 2}, 224),
     "densenet121": ({"block_config": (2, 2)}, 64),
     "inception_v3": ({}, 96),
     "mixer_s32_224": ({}, 224),
     "mobilenetv1_100": ({}, 64),
+    "regnetx_008": ({}, 64),
+    "regnety_004": ({}, 64),
     "resnet18": ({}, 64),
     "resnext50_32x4d": ({"layers": (1, 1, 1, 1)}, 64),
     "vit_small_patch32_224": ({"depth": 1}, 224),
@@ -55,6 +58,7 @@ def test_outputs(architecture: str, tmp_path: Path) -> None:
     with torch.no_grad():
         expected = model(image).numpy()
     network = api.load(tmp_path, set={"batch": 2, "height": size, "width": size})
-    actual = network.run({"image": image.numpy()}, weights=tmp_path).outputs
+    (name,) = (given.name for given in network.program.inputs)
+    actual = network.run({name: image.numpy()}, weights=tmp_path).outputs
     (values,) = actual.values()
     assert np.abs(values - expected).max() <= 1e-4 * max(np.abs(expected).max(), 1e-3)

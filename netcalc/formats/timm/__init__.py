@@ -58,7 +58,7 @@ def timm_document(config: Cursor, name: str) -> tuple[Cursor, set[str]]:
         options["default"] = defaults.get(field, options["default"])
         value, place = given.get(field, (options["default"], origin))
         document.declare(field, options, value, place, used=field in used or f"config_{field}" in used)
-    for key in ("dims", "vars", "require"):
+    for key in ("dims", "vars", "require", "checkpoint"):
         document.copy(key, table.cursor)
     for key in entry.data:
         if key != "fields":

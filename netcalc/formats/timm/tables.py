@@ -9,6 +9,7 @@ A table ``specs/<family>/timm/<module>.yaml`` has these keys::
     vars: {VAR: "${an expression of fields}"}   # every var of the spec
     dims: {DIM: "${an expression of fields}"}
     require: [{that: condition, message: text}] # what the spec cannot express is refused
+    checkpoint: {PATH: NAME}                    # the names of tensors in timm, as in a spec
     without_effect: [ARGUMENT]                  # on shapes and work
 
 The fields ``num_classes``, ``global_pool``, ``image_channels``, ``image_height`` and ``image_width`` stand outside
@@ -26,7 +27,7 @@ from netcalc.spec.cursor import Cursor
 __all__ = ["KEYS", "Table", "architectures", "table_of", "tables"]
 
 #: The keys of a table.
-KEYS = ("source", "models", "image_size", "fields", "vars", "dims", "require", "without_effect")
+KEYS = ("source", "models", "image_size", "fields", "vars", "dims", "require", "checkpoint", "without_effect")
 
 
 class Table(NamedTuple):

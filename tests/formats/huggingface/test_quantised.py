@@ -20,6 +20,10 @@ from tests.numerics.test_packing import RECORDED
 from tests.records.test_records import validated
 
 Run = Callable[..., CommandResult]
+INDEX = "model.safetensors.index.json"
+SAVED: dict[str, dict[str, Any]] = json.loads(
+    (Path(__file__).parents[2] / "truth" / "packed_checkpoints.json").read_text()
+)["checkpoints"]
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
@@ -41,6 +45,18 @@ def test_a_packed_checkpoint_fits_its_configuration(scheme: str, tmp_path: Path,
     assert content["totals"]["elements"] == record["stored"]["elements"] != PARAMS
     assert content["packed"] == record["stored"]["packed"]
     assert api.load(folder).params == PARAMS
+
+
+@pytest.mark.parametrize("case", SAVED)
+def test_checkpoints_that_the_libraries_saved(case: str, tmp_path: Path, netcalc: Run) -> None:
+    """Headers, configuration and totals of the index as they were saved."""
+    saved = SAVED[case]
+    stored: Stored = {name: (dtype, tuple(shape)) for name, (dtype, shape) in saved["tensors"].items()}
+    folder = write_model(tmp_path / "model", saved["config"], stored, metadata=saved["metadata"])
+    record = json.loads(netcalc("verify", str(folder), "-f", "json").out)
+    assert record["ok"], record["mismatches"]
+    assert record["stored"]["params"] == PARAMS
+    assert api.read_checkpoint(folder / (INDEX if saved["metadata"] else "model.safetensors")).params == PARAMS
 
 
 def test_pages_have_both_figures(

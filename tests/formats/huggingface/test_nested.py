@@ -52,3 +52,43 @@ def test_what_is_not_known_within_is_refused(within: Any, message: str, tmp_path
         params(tmp_path, text_config=within)
     assert [diagnostic.message for diagnostic in caught.value.diagnostics] == [message]
     assert caught.value.diagnostics[0].span is not None
+
+
+QWEN2_VL = {"model_type": "qwen2_vl", "architectures": ["Qwen2VLForConditionalGeneration"]}
+#: Fields of the text, and of the images, small.
+TEXT = {"vocab_size": 50, "hidden_size": 24, "num_attention_heads": 2, "num_key_value_heads": 1, "num_hidden_layers": 2}
+TEXT |= {"intermediate_size": 20}
+SECTIONS = {"type": "mrope", "mrope_section": [2, 2, 2]}
+IMAGES = {"vision_config": {"model_type": "qwen2_vl", "depth": 1, "embed_dim": 16, "num_heads": 2, "hidden_size": 24}}
+
+
+def test_fields_of_the_text_may_stand_beside_a_configuration_within(tmp_path: Path) -> None:
+    """Released files of Qwen2-VL have them so."""
+    flat = QWEN2_VL | IMAGES | TEXT | {"rope_theta": 5.0, "rope_scaling": SECTIONS}
+    within = QWEN2_VL | IMAGES | {"text_config": TEXT | {"rope_theta": 5.0, "rope_scaling": SECTIONS}}
+    specs = [netcalc.import_spec(write_config(tmp_path / "model", config)) for config in (flat, within)]
+    assert specs[0] == specs[1]
+    assert "rope_theta: 5.0" in specs[0]
+
+
+def test_a_field_beside_a_configuration_within_is_not_left_out(tmp_path: Path) -> None:
+    file = write_config(tmp_path, QWEN2_VL | IMAGES | {"text_config": TEXT, "hidden_size": 24})
+    with pytest.raises(netcalc.NetcalcError, match="the field 'hidden_size' of qwen2_vl is not known; it is 24"):
+        netcalc.load(file)
+
+
+def test_sections_are_known_of_models_that_have_them(tmp_path: Path) -> None:
+    llama = {"model_type": "llama", "architectures": ["LlamaForCausalLM"], "rope_scaling": SECTIONS}
+    with pytest.raises(netcalc.NetcalcError, match="rope_type 'mrope' is not known"):
+        netcalc.load(write_config(tmp_path, llama))
+
+
+def test_a_model_may_have_defaults_of_its_own_for_a_configuration_within(tmp_path: Path) -> None:
+    llava = {"model_type": "llava", "architectures": ["LlavaForConditionalGeneration"]}
+    sizes = {name: [] for name in ("left out", "empty")}
+    for name, given in (("left out", {}), ("empty", {"vision_config": {}})):
+        spec = netcalc.import_spec(write_config(tmp_path / name, llava | given))
+        sizes[name] = [
+            line.strip() for line in spec.splitlines() if line.strip().startswith(("patch:", "vision_layers:"))
+        ]
+    assert sizes == {"left out": ["patch: 14", "vision_layers: 24"], "empty": ["patch: 32", "vision_layers: 12"]}

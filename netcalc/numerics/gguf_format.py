@@ -31,6 +31,8 @@ _MAX_NAME = 65_535
 #: Bytes of a text, and items of an array, that are read.
 _READ_TEXT = 65_536
 _READ_ITEMS = 4_096
+#: Bytes that are read at a time where texts are skipped.
+_CHUNK = 1 << 20
 
 
 class Unread(NamedTuple):
@@ -186,8 +188,17 @@ class _Reader:
         return Unread(size)
 
     def _skipped_strings(self, count: int) -> Unread:
+        form, position, data, first = self.formats["Q"], self.file.tell(), b"", 0
         for _ in range(count):
-            self._skip(self.number("Q"), "a text")
+            if position + form.size > first + len(data):
+                self.file.seek(position)
+                first, data = position, self.file.read(_CHUNK)
+                if len(data) < form.size:
+                    raise DamagedError("it ends within a text")
+            position += form.size + form.unpack_from(data, position - first)[0]
+            if position > self.length:
+                raise DamagedError("it ends within a text")
+        self.file.seek(position)
         return Unread(count)
 
     def _skip(self, size: int, what: str) -> None:

@@ -43,8 +43,9 @@ def command(
 
 
 def _model_types(format_: options.Format, output: str | None, wide: bool) -> Iterable[str]:
-    """The model types that have a table, with their architectures."""
+    """The model types that have a table, with their architectures, and the architectures of models in GGUF."""
     from netcalc.cli.output import json_lines, terminal_for
+    from netcalc.formats.gguf import tables as gguf
     from netcalc.formats.huggingface.tables import model_types, read_table
     from netcalc.records.model_types import model_types_record
     from netcalc.render.table import Column, Row, Table
@@ -52,15 +53,17 @@ def _model_types(format_: options.Format, output: str | None, wide: bool) -> Ite
     from netcalc.render.table_markdown import table_markdown
     from netcalc.render.table_text import table_text
 
-    known = [found for name in model_types() if (found := read_table(name)) is not None]
-    listed = [(found.model_type, found.family, list(found.part("models"))) for found in known]
+    known = [table for name in model_types() if (table := read_table(name)) is not None]
+    listed = [(table.model_type, table.family, list(table.part("models"))) for table in known]
+    others = [(name, found.family) for name in gguf.architectures() if (found := gguf.read_table(name)) is not None]
     if format_ is options.Format.JSON:
-        return json_lines(model_types_record(listed), rows="model_types")
+        return json_lines(model_types_record(listed, others), rows="model_types")
     columns = [Column("model type", "name"), Column("family"), Column("architectures", "prose")]
-    table = Table(columns, [Row([name, family, ", ".join(models)]) for name, family, models in listed])
+    rows = [Row([name, family, ", ".join(models)]) for name, family, models in listed]
+    page = Table(columns, [*rows, *(Row([name, family, "(GGUF)"]) for name, family in others)])
     match format_:
         case options.Format.CSV:
-            return table_csv(table)
+            return table_csv(page)
         case options.Format.MARKDOWN:
-            return table_markdown(table)
-    return [table_text(table, terminal_for(output, wide=wide))]
+            return table_markdown(page)
+    return [table_text(page, terminal_for(output, wide=wide))]

@@ -10,6 +10,7 @@ import gguf
 import pytest
 
 import netcalc
+from netcalc.formats.gguf.tables import architectures
 from tests.conftest import CommandResult
 from tests.formats.gguf.conversion import write
 from tests.formats.gguf.small import SMALL, drawn
@@ -65,6 +66,13 @@ def test_runs_say_which_weights_they_use(quantised: Path, netcalc: Run) -> None:
     assert netcalc("verify", "model.gguf", "--execute", "--set", "length=4").code == 0
     assert netcalc("compare", "model.gguf", "qwen1.5-moe-a2.7b").code == 0
     assert netcalc("summary", "model.gguf", "--symbolic", "length").code == 0
+
+
+def test_architectures_are_listed(netcalc: Run) -> None:
+    listed = json.loads(netcalc("import", "-f", "json").out)["gguf"]
+    assert [found["architecture"] for found in listed] == architectures()
+    assert {"architecture": "gpt-oss", "family": "gpt"} in listed
+    assert "gpt-oss" in netcalc("import").out
 
 
 def test_options_of_a_spec_are_refused_with_stored(quantised: Path, netcalc: Run) -> None:

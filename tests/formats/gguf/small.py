@@ -249,6 +249,7 @@ SMALL = {
         partial_rotary_factor=0.5,
         use_parallel_residual=True,
         use_qkv_bias=True,
+        qk_layernorm=True,
     ),
     "starcoder2": _config("Starcoder2ForCausalLM", "starcoder2", norm_epsilon=1e-5, sliding_window=None),
 }

@@ -57,6 +57,21 @@ def test_roberta(data: st.DataObject) -> None:
 
 @draws
 @given(st.data())
+def test_multiple_choice(data: st.DataObject) -> None:
+    name = data.draw(st.sampled_from(["Albert", "Bert", "Camembert", "MPNet", "MobileBert", "Roberta", "XLMRoberta"]))
+    architecture = f"{name}ForMultipleChoice"
+    fields = data.draw(bert(architecture)) | {"pad_token_id": 1}
+    if name == "MPNet":
+        del fields["type_vocab_size"]
+    if name == "MobileBert":
+        fields["intra_bottleneck_size"] = fields["num_attention_heads"]
+    limits = {"batch": 2, "choices": 3, "length": 9}
+    sizes = {size: data.draw(st.integers(1, limit), size) for size, limit in limits.items()}
+    assert_agrees(architecture, fields, {"input_ids": ids(*sizes.values())}, sizes)
+
+
+@draws
+@given(st.data())
 def test_fnet(data: st.DataObject) -> None:
     architecture = "FNet" + data.draw(st.sampled_from([*HEADS, "ForPreTraining", "ForNextSentencePrediction"]))
     fields = {name: value for name, value in data.draw(bert(architecture)).items() if name != "num_attention_heads"}

@@ -28,6 +28,15 @@ DEBERTA = ENCODER | {"relative_attention": True, "pos_att_type": ["p2c", "c2p"]}
 BUCKETS = DEBERTA | {"position_buckets": 4, "max_relative_positions": 7}
 MOBILE = ENCODER | LABELS | {"embedding_size": 10, "intra_bottleneck_size": 12}
 XLNET = {"vocab_size": 50, "d_model": 24, "n_head": 4, "n_layer": 2, "d_inner": 20, "pad_token_id": 7} | LABELS
+DISTIL = {
+    "max_position_embeddings": 16,
+    "vocab_size": 50,
+    "dim": 24,
+    "n_heads": 4,
+    "n_layers": 2,
+    "hidden_dim": 20,
+    "pad_token_id": 7,
+}
 MPNET = ENCODER | LABELS | {"pad_token_id": 1}
 MODERN = ENCODER | LABELS | {"global_attn_every_n_layers": 2, "local_attention": 4} | TOKENS
 
@@ -51,6 +60,10 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ("MobileBertForSequenceClassification", MOBILE | {"use_bottleneck": False, "trigram_input": False}),
     *((f"XLNet{head}", XLNET) for head in ("Model", "LMHeadModel", "ForTokenClassification")),
     ("XLNetForSequenceClassification", XLNET | {"clamp_len": 3, "summary_type": "mean"}),
+    *((f"{name}ForMultipleChoice", MPNET) for name in ("Bert", "Camembert", "MPNet", "Roberta", "XLMRoberta")),
+    ("DistilBertForMultipleChoice", DISTIL),
+    ("AlbertForMultipleChoice", ENCODER | {"embedding_size": 10}),
+    ("MobileBertForMultipleChoice", MOBILE),
     *((f"MPNet{head}", MPNET) for head in ("Model", "ForMaskedLM", "ForSequenceClassification")),
     *((f"ModernBert{head}", MODERN) for head in ("Model", "ForMaskedLM", "ForTokenClassification")),
     ("ModernBertModel", MODERN | {"layer_types": ["sliding_attention"] * 2, "attention_bias": True, "mlp_bias": True}),
@@ -71,9 +84,11 @@ def test_outputs_are_those_of_transformers(architecture: str, fields: dict[str, 
     inputs, dims = {"input_ids": ids}, {"batch": 2, "length": 9}
     if model.config.is_encoder_decoder:
         inputs, dims = inputs | {"decoder_input_ids": ids[::-1].copy()}, {"batch": 2, "source": 9, "target": 9}
+    if architecture.endswith("MultipleChoice"):
+        inputs, dims = {"input_ids": ids.reshape(1, 2, 9)}, {"batch": 1, "choices": 2, "length": 9}
     tensors = {name: torch.from_numpy(array) for name, array in inputs.items()}
     with torch.no_grad():
-        expected = model(**tensors, attention_mask=torch.ones(2, 9, dtype=torch.int64))
+        expected = model(**tensors, attention_mask=torch.ones_like(tensors["input_ids"]))
     network = netcalc.load(tmp_path, set=dims)
     report = check_weights(network.program, tmp_path)
     assert report.ok, report.mismatches

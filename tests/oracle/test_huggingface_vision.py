@@ -49,6 +49,34 @@ def test_clip(fields: dict[str, Any], batch: int, texts: int, length: int) -> No
     assert_agrees("CLIPModel", fields, inputs, {"images": batch, "texts": texts, "length": length})
 
 
+TOWERS = ["CLIPTextModel", "CLIPTextModelWithProjection", "CLIPVisionModel", "CLIPVisionModelWithProjection"]
+TOWERS += ["SiglipTextModel", "SiglipVisionModel"]
+IMAGES = ["CLIPForImageClassification", "SiglipForImageClassification"]
+
+
+@draws
+@given(clip(), st.data(), BATCHES, st.integers(1, 9), st.sampled_from(["SiglipModel", *IMAGES, *TOWERS]))
+def test_encoders_of_clip_and_siglip(
+    fields: dict[str, Any], data: st.DataObject, batch: int, length: int, architecture: str
+) -> None:
+    vision, text, width = fields["vision_config"], fields["text_config"], fields.pop("projection_dim")
+    size = vision["image_size"]
+    inputs = {"pixel_values": images(batch, vision["num_channels"], size, size), "input_ids": ids(2, length)}
+    dims = {"images": batch, "texts": 2, "length": length}
+    if architecture == "SiglipModel":
+        text["projection_size"] = vision["hidden_size"]
+    if architecture in TOWERS:
+        fields = text if "Text" in architecture else vision
+        fields |= {"projection_dim": width} if "CLIP" in architecture else {}
+        if architecture == "SiglipVisionModel":
+            fields |= {"vision_use_head": data.draw(st.booleans())}
+    if "Text" in architecture:
+        del inputs["pixel_values"]
+    elif architecture != "SiglipModel":
+        del inputs["input_ids"]
+    assert_agrees(architecture, fields, inputs, dims)
+
+
 @st.composite
 def images_of(draw: st.DrawFn, sides: int = 3) -> dict[str, Any]:
     """Draw the fields of the image and its patches."""

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import netcalc as api
+from netcalc.formats import load_model
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
@@ -45,6 +46,12 @@ STAGES = {"hidden_sizes": [4, 8, 12], "depths": [1, 2, 1], "num_stages": 3, "num
 SEGFORMER = {"num_encoder_blocks": 2, "depths": [2, 1], "sr_ratios": [4, 1], "hidden_sizes": [8, 12]}
 SEGFORMER |= {"patch_sizes": [7, 3], "strides": [4, 2], "num_attention_heads": [1, 2], "mlp_ratios": [2, 3]}
 
+TEXT = SMALL | {"intermediate_size": 10, "vocab_size": 30, "max_position_embeddings": 9, "eos_token_id": 2}
+VISION = SMALL | {"hidden_size": 16, "intermediate_size": 10, "image_size": 32, "patch_size": 8}
+TOWERS = {"text_config": TEXT, "vision_config": VISION}
+WORDS: Shapes = {"input_ids": (2, 7)}
+LENGTH = {"texts": 2, "length": 7}
+
 CASES: list[tuple[str, dict[str, Any], Shapes, dict[str, int]]] = [
     *((f"ViT{head}", VIT, IMAGE, {}) for head in ("Model", "ForImageClassification")),
     *(
@@ -78,6 +85,13 @@ CASES: list[tuple[str, dict[str, Any], Shapes, dict[str, int]]] = [
     *((f"{kind}ForImageClassification", SWIN, IMAGE, {}) for kind in ("Swin", "Swinv2")),
     *((f"ConvNext{head}", STAGES, OBLONG, OBLONG_DIMS) for head in ("Model", "ForImageClassification")),
     *((f"ConvNextV2{head}", STAGES, OBLONG, OBLONG_DIMS) for head in ("Model", "ForImageClassification")),
+    ("CLIPModel", TOWERS, IMAGE | WORDS, LENGTH),
+    ("SiglipModel", TOWERS | {"text_config": TEXT | {"projection_size": 16}}, IMAGE | WORDS, LENGTH),
+    *((f"{kind}ForImageClassification", TOWERS | {"num_labels": 3}, IMAGE, {}) for kind in ("CLIP", "Siglip")),
+    *((f"CLIPText{head}", TEXT | {"projection_dim": 5}, WORDS, LENGTH) for head in ("Model", "ModelWithProjection")),
+    *((f"CLIPVision{head}", VISION | {"projection_dim": 5}, IMAGE, {}) for head in ("Model", "ModelWithProjection")),
+    ("SiglipTextModel", TEXT | {"projection_size": 5}, WORDS, LENGTH),
+    ("SiglipVisionModel", VISION, IMAGE, {}),
     ("MobileViTModel", MOBILE, {"pixel_values": (2, 3, 64, 64)}, {}),
     *((f"Segformer{head}", SEGFORMER, OBLONG, OBLONG_DIMS) for head in ("Model", "ForImageClassification")),
 ]
@@ -96,13 +110,18 @@ def test_outputs_are_those_of_transformers(
     model = randomise(model_class(model_class.config_class(**fields)))
     model.save_pretrained(tmp_path, max_shard_size="5KB")
     rng = np.random.default_rng(1)
-    inputs = {name: rng.normal(size=shape).astype(np.float32) for name, shape in shapes.items()}
+    inputs: dict[str, np.ndarray] = {}
+    for name, shape in shapes.items():
+        # the token with the greatest number ends a text
+        ids = name == "input_ids"
+        inputs[name] = rng.integers(3, 30, shape) if ids else rng.normal(size=shape).astype(np.float32)
     with torch.no_grad():
         expected = model(**{name: torch.from_numpy(array) for name, array in inputs.items()})
     ran = netcalc("verify", str(tmp_path))
     assert (ran.code, ran.err) == (0, ""), ran.out
-    network = api.load(tmp_path, set={"batch": 2, **dims})
-    own = {spec.name for spec in network.program.inputs}
+    document = load_model(tmp_path).document
+    own, batches = set(document.inputs), {"batch", "images"} & set(document.dims)
+    network = api.load(tmp_path, set=dict.fromkeys(batches, 2) | dims)
     given = {name if name in own else "image": array for name, array in inputs.items()}
     for name, array in network.run(given, weights=tmp_path).outputs.items():
         assert_close(array, expected[name].numpy(), name)

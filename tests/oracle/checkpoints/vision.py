@@ -31,3 +31,6 @@ def vision_models() -> Iterator[Model]:
     yield from _like("YolosForObjectDetection", "yolos-small", "vit", IMAGE | detection)
     stages = {"hidden_sizes": [8, 12, 16], "depths": [1, 2, 1], "num_stages": 3, "num_labels": 10}
     yield from _like("ConvNextV2ForImageClassification", "convnextv2-tiny", "convnext", stages)
+    text = SIZES | {"vocab_size": 50, "max_position_embeddings": 9}
+    towers = {"text_config": text, "vision_config": SIZES | {"image_size": 32, "patch_size": 16}}
+    yield from _like("SiglipModel", "siglip-base-patch16-224", "clip", towers)

@@ -287,7 +287,7 @@ def sound(draw: st.DrawFn) -> dict[str, Any]:
 
 
 @draws
-@given(sound(), BATCHES, st.sampled_from(["Wav2Vec2Model", "Wav2Vec2ForCTC"]))
+@given(sound(), BATCHES, st.sampled_from(["Wav2Vec2Model", "Wav2Vec2ForCTC", "Wav2Vec2ForSequenceClassification"]))
 def test_wav2vec2(fields: dict[str, Any], batch: int, architecture: str) -> None:
     assert_agrees(architecture, fields, {"input_values": images(batch, 200)}, {"batch": batch, "length": 200})
 

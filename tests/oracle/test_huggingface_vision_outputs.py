@@ -78,6 +78,7 @@ CASES: list[tuple[str, dict[str, Any], Shapes, dict[str, int]]] = [
     ("HubertModel", SOUND | {"do_stable_layer_norm": True, "feat_proj_layer_norm": False}, WAVE, {"length": 400}),
     ("HubertForCTC", SOUND | {"conv_pos_batch_norm": True}, WAVE, {"length": 400}),
     ("HubertForSequenceClassification", SOUND, WAVE, {"length": 400}),
+    ("Wav2Vec2ForSequenceClassification", SOUND | {"classifier_proj_size": 5}, WAVE, {"length": 400}),
     ("Wav2Vec2Model", SOUND, WAVE, {"length": 400}),
     ("Wav2Vec2ForCTC", SOUND | {"feat_extract_norm": "layer"}, WAVE, {"length": 400}),
     *((f"ResNet{head}", RESNET, OBLONG, OBLONG_DIMS) for head in ("Model", "ForImageClassification")),

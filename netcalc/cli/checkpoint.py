@@ -34,6 +34,8 @@ def _lines(
 
     from netcalc.cli.output import json_lines
     from netcalc.cli.selection import keys_of
+    from netcalc.formats import HUB_PREFIX
+    from netcalc.formats.checkpoints import stored_weights
     from netcalc.numerics.checkpoint_content import read_content
     from netcalc.numerics.checkpoint_tree import FIGURES, checkpoint_rows, checkpoint_tree, tensor_group
     from netcalc.records.checkpoint import checkpoint_record
@@ -41,7 +43,7 @@ def _lines(
     from netcalc.render.page import page_markdown, page_text
     from netcalc.render.table_csv import table_csv
 
-    content = read_content(Path(path))
+    content = read_content(*(stored_weights(path) if path.startswith(HUB_PREFIX) else [Path(path)]))
     in_full = format_ in (Format.JSON, Format.CSV)
     if in_full and depth is None:
         rows: Iterable[Group] = map(tensor_group, content.tensors)

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from netcalc.diagnostics import NetcalcError
 from netcalc.files import exists, is_folder
 from netcalc.formats.hub import PREFIX
-from netcalc.formats.sources import FOLDER_FILES
+from netcalc.formats.sources import FOLDER_FILES, find_source
 from netcalc.spec.shipped import shipped_file, unaliased
 from netcalc.spec.spec_files import unreadable
 
-__all__ = ["is_checkpoint"]
+if TYPE_CHECKING:
+    from netcalc.numerics.tensor_files import Tensors
+
+__all__ = ["is_checkpoint", "stored_weights"]
 
 _TENSORS = (".safetensors", ".npz")
 _FILES = (*_TENSORS, ".npy", ".pt", ".pth", ".bin", ".ckpt", ".pkl", ".index.json")
@@ -39,3 +43,19 @@ def is_checkpoint(model: str) -> bool:
             return any(entry.name.endswith((*_TENSORS, ".safetensors.index.json")) for entry in entries)
     except OSError as error:
         raise NetcalcError(unreadable(path, error)) from None
+
+
+def stored_weights(model: str) -> tuple[Path, Tensors]:
+    """Return the configuration of a model on the Hub, and its weights as they are stored.
+
+    Raises:
+        NetcalcError: E008 if the Hub cannot be read, or has no weights of the model.
+    """
+    from netcalc.formats.hub.remote_tensors import open_remote
+
+    source = find_source(model)
+    assert source is not None and source.repository is not None
+    found = open_remote(source.repository)
+    if found is None:
+        raise source.repository.lacks("model.safetensors")
+    return source.path, found

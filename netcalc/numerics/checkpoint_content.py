@@ -14,6 +14,7 @@ from netcalc.numerics.kernels import Array
 from netcalc.numerics.packing.quantization import Quantization, config_beside, quantization_of
 from netcalc.numerics.packing.unpacked import Packed, Role, UnpackedTensors
 from netcalc.numerics.stored import BITS, Header
+from netcalc.numerics.tensor_files import Tensors
 
 __all__ = [
     "CheckpointContent",
@@ -129,13 +130,17 @@ class CheckpointContent:
         return tuple(sorted(found, key=lambda total: -total.bytes))
 
 
-def read_content(path: Path) -> CheckpointContent:
+def read_content(path: Path, opened: Tensors | None = None) -> CheckpointContent:
     """Return the content of a checkpoint: a file, an index of shards, or a folder.
+
+    Args:
+        path: the checkpoint, whose folder may have a configuration.
+        opened: the tensors of the checkpoint, if they are opened already.
 
     Raises:
         NetcalcError: E605 if a file cannot be read.
     """
-    found = checkpoint_files(path)
+    found = checkpoint_files(path if opened is None else opened)
     stands: dict[str, list[tuple[str, Header]]] = {}
     files = []
     for file in found.files:

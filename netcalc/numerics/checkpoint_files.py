@@ -69,12 +69,18 @@ def open_weights(weights: Weights) -> Tensors:
     return files[0] if len(files) == 1 else Joined(files, ", ".join(file.name for file in files))
 
 
-def checkpoint_files(path: Path) -> CheckpointFiles:
+def checkpoint_files(path: Path | Tensors) -> CheckpointFiles:
     """Open the files of a checkpoint: a file of tensors, those that an index names, or those in a folder.
+
+    Tensors that are opened already are taken as they are.
 
     Raises:
         NetcalcError: E605 with everything that is wrong with them.
     """
+    if isinstance(path, Joined):
+        return CheckpointFiles(path.name, path.files, path.index)
+    if not isinstance(path, Path):
+        return CheckpointFiles(path.name, [path])
     if os.path.isdir(path):  # noqa: PTH112 - raises nothing
         return _folder(path)
     if path.name.endswith(".index.json"):

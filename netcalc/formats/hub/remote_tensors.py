@@ -12,6 +12,7 @@ from netcalc.formats.hub.repository import Repository
 from netcalc.limits import MAX_TENSOR_HEADER
 from netcalc.numerics.checkpoint_files import Joined, open_shards, read_index
 from netcalc.numerics.kernels import Array
+from netcalc.numerics.packing.unpacked import UnpackedTensors
 from netcalc.numerics.prefixed import Prefixed
 from netcalc.numerics.safetensors_format import read_safetensors_header
 from netcalc.numerics.stored import reading
@@ -49,6 +50,8 @@ def open_remote(repository: Repository, stem: str = "model") -> Tensors | None:
 
 def pending_bytes(tensors: Tensors) -> int:
     """Return the bytes of files on the Hub that loading all tensors downloads."""
+    if isinstance(tensors, UnpackedTensors):
+        return pending_bytes(tensors.stored)
     if isinstance(tensors, Prefixed):
         return pending_bytes(tensors.tensors)
     if isinstance(tensors, Joined):

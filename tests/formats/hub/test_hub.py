@@ -133,6 +133,17 @@ def test_the_weights_of_another_model_on_the_hub(command: Run, tmp_path: Path) -
     assert "every name, shape and type fits" in ran.out
 
 
+@pytest.mark.parametrize("name", ["tiny", "sharded"])
+def test_the_stored_tensors_are_listed(name: str, command: Run, tmp_path: Path, netcalc: Run) -> None:
+    folder = model_folder(tmp_path / name, "llama3rope_l1", shards=1 if name == "tiny" else 3)
+    ran = command("params", f"hf:acme/{name}", "--stored", "-f", "json")
+    assert (ran.code, ran.err) == (0, "")
+    expected = json.loads(netcalc("params", str(folder), "--stored", "-f", "json").out)
+    found = json.loads(ran.out)
+    assert found["tensors"] == expected["tensors"]
+    assert found["files"] == expected["files"]
+
+
 def test_the_cache_answers_without_a_connection(command: Run) -> None:
     ran = command("params", "hf:acme/tiny", HF_HUB_OFFLINE="1")
     assert (ran.code, ran.out) == (2, "")

@@ -212,7 +212,7 @@ def validator() -> jsonschema.Draft202012Validator:
     return jsonschema.Draft202012Validator(schema)
 
 
-TABLES = {"gguf", "huggingface"}
+TABLES = {"gguf", "huggingface", "timm"}
 SPEC_FILES = [
     *(path for path in sorted(specs_dir().rglob("*.yaml")) if not TABLES & {*path.relative_to(specs_dir()).parts}),
     Path(SMALL),

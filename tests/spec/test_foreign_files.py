@@ -51,7 +51,7 @@ def test_a_file_of_another_kind_is_recognised(name: str, tmp_path: Path, netcalc
     write, kind = WRITERS[name]
     path = tmp_path / name
     write(path)
-    ran = netcalc("params", str(path))
+    ran = netcalc("shapes", str(path))
     assert (ran.code, ran.out) == (2, "")
     message = " ".join(ran.err.split())
     assert "error[E004]" in message

@@ -7,7 +7,7 @@ A layer's figures are those of one instance, and ``repeat`` is the number of ins
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from netcalc.analysis.cost import Analysis, Ranges, Row
@@ -60,7 +60,11 @@ class Totals(Cost):
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """A network's inputs, outputs, totals and layers under a counting convention."""
+    """A network's inputs, outputs, totals and layers under a counting convention.
+
+    ``uncounted`` are the operations whose work the convention leaves out; ``counted_as`` is the implementation whose
+    work is counted, for each operation whose implementations differ in their work.
+    """
 
     spec: str
     convention: str
@@ -69,6 +73,8 @@ class Summary:
     totals: Totals
     layers: tuple[Layer, ...]
     assumptions: tuple[Assumption, ...] = ()
+    uncounted: tuple[str, ...] = ()
+    counted_as: Mapping[str, str] = field(default_factory=dict)
 
 
 def summarise(
@@ -88,7 +94,17 @@ def summarise(
     rows = analysis.rows(depth=depth, unroll=unroll)
     layers = tuple(Layer.of(row, None if receptive is None else _fields_of(row, receptive)) for row in rows)
     totals = Totals(analysis.total.values)
-    return Summary(program.name, analysis.convention.name, inputs, outputs, totals, layers, program.assumptions)
+    return Summary(
+        program.name,
+        analysis.convention.name,
+        inputs,
+        outputs,
+        totals,
+        layers,
+        program.assumptions,
+        analysis.uncounted,
+        analysis.counted_as,
+    )
 
 
 def _fields_of(row: Row, receptive: Mapping[str, Fields]) -> Fields:

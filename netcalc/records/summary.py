@@ -84,6 +84,10 @@ class SummaryRecord(TypedDict):
     totals: NotRequired[TotalsRecord]
     layers: list[LayerRecord]
     """Layers in order of execution."""
+    uncounted: NotRequired[list[str]]
+    """Operations whose work the convention leaves out, if there are any."""
+    counted_as: NotRequired[dict[str, str]]
+    """Implementation whose work is counted, by operations whose implementations differ in their work."""
     assumptions: NotRequired[list[str]]
     """What the results for symbolic sizes rely on, if anything."""
 
@@ -104,11 +108,19 @@ def summary_record(summary: Summary, view: View = "summary") -> SummaryRecord:
     }
     if view in ("shapes", "params"):
         del record["convention"]  # they count no work
+    else:
+        record |= _gaps(summary)
     if not totals:
         del record["totals"]
     if summary.assumptions:
         record["assumptions"] = list(map(claimed, summary.assumptions))
     return record
+
+
+def _gaps(summary: Summary) -> SummaryRecord:
+    """Return what is to be known of the work that is counted."""
+    found = {"uncounted": list(summary.uncounted), "counted_as": dict(summary.counted_as)}
+    return cast("SummaryRecord", {name: value for name, value in found.items() if value})
 
 
 def _layer(layer: Layer, fields: Iterable[str]) -> LayerRecord:

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from netcalc.diagnostics import Diagnostic, NetcalcError
+from netcalc.files import exists
 from netcalc.formats.hub import PREFIX as HUB_PREFIX
-from netcalc.formats.sources import MODULES, Source, find_source
+from netcalc.formats.sources import ADAPTER, MODULES, Source, find_source
 from netcalc.limits import MAX_SPEC_SIZE
 from netcalc.spec.cursor import Cursor
 from netcalc.spec.library import Loaded, load_cursor, load_document
@@ -94,6 +95,7 @@ def opened_weights(weights: Weights | None) -> Weights | None:
 
 def _opened(given: str | Path) -> str | Path | Tensors:
     named = is_gguf(given) or str(given).startswith(HUB_PREFIX)
+    named = named or any(exists(Path(given) / filename) for filename in (MODULES, ADAPTER))  # weights of several files
     return (own_weights(given) or given) if named else given
 
 
@@ -111,8 +113,18 @@ def own_weights(model: str | Path) -> Path | Tensors | None:
 
         return gguf_weights(Path(model))
     source = find_source(str(model))
-    if source is None or not source.is_of_folder:
-        return None
+    return None if source is None or not source.is_of_folder else _weights_of(source)
+
+
+def _weights_of(source: Source) -> Path | Tensors | None:
+    """Return the weights in the folder or repository of a model."""
+    if source.path.name == ADAPTER:
+        from netcalc.formats.json_document import parse_json
+        from netcalc.formats.peft import base_of
+        from netcalc.formats.peft.weights import adapter_weights
+
+        config = parse_json(read_spec(source.path, source.label, MAX_SPEC_SIZE), source.label)
+        return adapter_weights(source, _weights_of(base_of(config, source)))
     if source.path.name == MODULES:
         from netcalc.formats.sentence_transformers.weights import sentence_weights
 
@@ -160,6 +172,11 @@ def _read(source: Source, max_size: int) -> tuple[Cursor, set[str]]:
     from netcalc.formats.timm import is_timm, timm_document
 
     config = parse_json(read_spec(source.path, source.label, max_size), source.label)
+    if isinstance(config.data, dict) and "peft_type" in config.data:
+        from netcalc.formats.peft import adapter_document, base_of
+
+        base, fields = _read(base_of(config, source), max_size)
+        return adapter_document(config, source, base), fields
     return timm_document(config, source.name) if is_timm(config.data) else config_document(config, source)
 
 

@@ -12,7 +12,7 @@ from netcalc.formats.hub import PREFIX, HubName, Repository
 from netcalc.limits import MAX_SPEC_SIZE
 from netcalc.spec.shipped import shipped_file, unaliased
 
-__all__ = ["CONFIG", "FOLDER_FILES", "MODULES", "Source", "find_source"]
+__all__ = ["ADAPTER", "CONFIG", "FOLDER_FILES", "MODULES", "Source", "find_source"]
 
 #: Files of a folder or repository that describe its model, the first of which counts: that of sentence-transformers,
 #: of transformers and timm, of PEFT, and of diffusers.

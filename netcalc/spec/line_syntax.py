@@ -20,6 +20,7 @@ MODIFIERS: dict[str, str] = {
     "when": "a condition; if it is false the line is skipped, and its names stand for its input",
     "tie": "the weights it uses: the path of a layer, or a mapping from parameter to path",
     "inline": "with a block: its lines have the paths that they would have in place of the line",
+    "lora": "with linear: a low-rank adapter, {rank, alpha, rank_stabilised, dropout}, which is trained even if frozen",
     "freeze": "if true, its parameters are not trained",
 }
 #: Target of a line that groups other lines.

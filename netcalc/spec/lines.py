@@ -5,6 +5,7 @@ from __future__ import annotations
 from netcalc import ops
 from netcalc.diagnostics import NetcalcError, TooLargeError
 from netcalc.ir import Value
+from netcalc.spec.adapters import require_linear
 from netcalc.spec.block_calls import elaborate_call, with_absent
 from netcalc.spec.cursor import Cursor
 from netcalc.spec.elaboration import Elaboration
@@ -64,11 +65,13 @@ def _elaborate_line(elaboration: Elaboration, cursor: Cursor, scope: Scope, curr
 
 def _apply(elaboration: Elaboration, line: Line, scope: Scope, current: Value | None) -> Value | None:
     if "repeat" in line.modifiers:
+        require_linear(line)
         return elaborate_repeat(elaboration, line, scope, current)
     if not condition_holds(line, scope):
         _skip(elaboration, line, scope, current)
         return current
     line = resolve_target(line, scope)
+    require_linear(line)
     with elaboration.freezing(line, scope):
         inline = is_inline(line, scope)
         if line.target == SEQUENCE:

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Mapping
 from typing import Any
 
 from pydantic import ValidationError
 
-from netcalc import ops
-from netcalc.diagnostics import Diagnostic, NetcalcError, Related, RuleError, Span, clipped
-from netcalc.dims import Poly, UndecidedError, assumptions, value_at
-from netcalc.ir import OpNode, Value, join
-from netcalc.ir.build import build_node, infer
-from netcalc.limits import MAX_MESSAGE
+from netcalc.diagnostics import Diagnostic, NetcalcError
+from netcalc.ir import Value, join
 from netcalc.opdef import Operation
+from netcalc.spec.adapters import adapted
 from netcalc.spec.computed import computed_body
 from netcalc.spec.cursor import Cursor
 from netcalc.spec.elaboration import Elaboration
@@ -22,12 +18,12 @@ from netcalc.spec.evaluate import evaluate
 from netcalc.spec.line_inputs import start_value, with_taken
 from netcalc.spec.line_syntax import Line
 from netcalc.spec.modifiers import claim_path, define_outputs, line_name
+from netcalc.spec.nodes import build_operation
 from netcalc.spec.scope import Outputs, Poisoned, Scope
 from netcalc.spec.ties import tie_operation
 from netcalc.spec.validation import diagnose
-from netcalc.tensor_type import TensorType
 
-__all__ = ["add_operation", "elaborate_operation"]
+__all__ = ["elaborate_operation"]
 
 
 def elaborate_operation(
@@ -61,13 +57,16 @@ def elaborate_operation(
     claim_path(path, line, scope)
     if any(value is not None and value.type is None for value in inputs):
         raise Poisoned
-    node = _build(elaboration, op, inputs, path, line.target_span)
+    node = build_operation(elaboration, op, inputs, path, line.target_span)
     node.ties, node.computed = tie_operation(node, line, scope, elaboration.main), computed
     elaboration.expansion.add(node, scope.body)
     ports = [port.name for port in declared.outputs]
     if declared.outputs[0].variadic:
         ports = [str(i) for i in range(len(node.outputs))]
-    outputs = Outputs(dict(zip(ports, node.outputs, strict=False)), line.cursor.span)
+    values_by_port = dict(zip(ports, node.outputs, strict=False))
+    if (lora := line.modifier("lora")) is not None:
+        values_by_port[ports[0]] = adapted(elaboration, node, lora, scope)
+    outputs = Outputs(values_by_port, line.cursor.span)
     define_outputs(line, scope, outputs)
     return outputs.first
 
@@ -127,105 +126,3 @@ def _path(scope: Scope, name: str | None, operation: str, *, is_join: bool) -> s
     if is_join and name is None:
         return scope.body.unique(join(scope.prefix, operation))
     return scope.path_of_line(name, operation)
-
-
-def add_operation(
-    elaboration: Elaboration, op: Operation, inputs: Sequence[Value | None], path: str, scope: Scope, span: Span | None
-) -> OpNode:
-    """Append an operation that no line applies to the scope's body and return its node."""
-    scope.body.paths[path] = span
-    node = _build(elaboration, op, inputs, path, span)
-    elaboration.expansion.add(node, scope.body)
-    return node
-
-
-def _build(
-    elaboration: Elaboration, op: Operation, inputs: Sequence[Value | None], path: str, span: Span | None
-) -> OpNode:
-    """Return the node of an operation; the errors of its rules get their place and the input shapes."""
-    try:
-        node = build_node(op, inputs, elaboration.ctx, path, frozen=elaboration.frozen, span=span)
-        _note_costs(elaboration, node)
-        return node
-    except UndecidedError as error:
-        hint = "give the size a value with --set, or a default in dims"
-        raise NetcalcError(Diagnostic("E404", f"{op.name}: {error.message}", span, hint=hint)) from None
-    except NetcalcError as error:  # of a size that is too large, which has no place yet
-        raise error.at(span) from None
-    except RuleError as error:
-        raise NetcalcError(_misfit(elaboration, error, op, inputs, span)) from None
-    except ZeroDivisionError:
-        raise NetcalcError(Diagnostic("E401", f"{op.name} divides by a size, and the size is 0", span)) from None
-
-
-def _note_costs(elaboration: Elaboration, node: OpNode) -> None:
-    """Record what the cost rules of an operation on symbolic sizes assume; costs are computed when a view asks."""
-    types = (*filter(None, node.input_types), *node.output_types)
-    if any(isinstance(size, Poly) for type_ in types for size in type_.shape):
-        for rule in (node.op.cost, node.op.expected_cost):
-            with suppress(UndecidedError):  # a view that needs the cost reports it
-                rule(elaboration.ctx, node.input_types, node.output_types)
-
-
-def _misfit(
-    elaboration: Elaboration, error: RuleError, op: Operation, inputs: Sequence[Value | None], span: Span | None
-) -> Diagnostic:
-    """Return the diagnostic of a shape or type error, with the type and origin of every input."""
-    labels = [port.name for port in op.inputs]
-    if len(labels) < len(inputs):
-        labels = labels[:-1] + [f"{labels[-1]}[{i}]" for i in range(len(inputs) - len(labels) + 1)]
-    present = [(label, v, v.type) for label, v in zip(labels, inputs, strict=False) if v is not None and v.type]
-    width = max((len(label) for label, _, _ in present), default=0)
-    shapes = _aligned_shapes([type_ for _, _, type_ in present])
-    related = tuple(
-        Related(f"{label:<{width}}  {shape} {type_.dtype}, from {value.name}", value.span)
-        for (label, value, type_), shape in zip(present, shapes, strict=True)
-    )
-    decided = _decided(elaboration, op, inputs)
-    hint = error.hint or _working_fix(elaboration, error, inputs)
-    return Diagnostic(error.code, clipped(error.message, MAX_MESSAGE) + decided, span, related, hint=hint)
-
-
-def _decided(elaboration: Elaboration, op: Operation, inputs: Sequence[Value | None]) -> str:
-    """Return the assumption about symbolic sizes from which an error of a rule follows, as text; empty for none."""
-    with assumptions() as made, suppress(RuleError):
-        build_node(op, inputs, elaboration.ctx, "")
-    if not made:
-        return ""
-    claim = made[-1]
-    try:
-        left, right = value_at(claim.left, {}), value_at(claim.right, {})
-    except UndecidedError:
-        return f"; {claim} is assumed, as a size has no default"
-    if claim.relation != "!=":
-        return f"; {claim} at the default sizes"
-    return f"; {claim.left} and {claim.right} are not equal at the default sizes: {left} and {right}"
-
-
-def _working_fix(elaboration: Elaboration, error: RuleError, inputs: Sequence[Value | None]) -> str | None:
-    """Return the hint of the first fix whose shape rule gives the shape that it promises."""
-    for fix in error.fixes:
-        declared, value = ops.find(fix.op), inputs[fix.port]
-        if declared is None or value is None or value.type is None:
-            continue
-        try:
-            results = infer(declared.model_validate(fix.attrs), (value.type,), elaboration.ctx)
-        except (RuleError, ValidationError, UndecidedError):
-            continue
-        if results[0].shape == fix.shape:
-            return fix.hint
-    return None
-
-
-def _aligned_shapes(types: Sequence[TensorType]) -> list[str]:
-    """Return the shapes as text, their last axes aligned."""
-    rank = max((t.rank for t in types), default=0)
-    rows = [[""] * (rank - t.rank) + [str(size) for size in t.shape] for t in types]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = []
-    for row in rows:
-        cells = [size.rjust(width) for size, width in zip(row, widths, strict=True)]
-        lines.append(
-            "".join(("×" if i and row[i - 1] else " " if i else "") + c for i, c in enumerate(cells)) or "scalar"
-        )
-    return lines

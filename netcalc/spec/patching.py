@@ -44,11 +44,13 @@ def patched_line(elaboration: Elaboration, item: Cursor, scope: Scope) -> Edit:
     edit = Edit(read_line(item, lambda: target_names(scope)))
     if not scope.patches:
         return edit
-    line = resolve_target(edit.line, scope)
+    line = edit.line
     if "repeat" in line.modifiers and is_named_by_variable(line):
         return edit  # each iteration has a path of its own
     name = line_name(line, scope)
-    if name is None and "repeat" not in line.modifiers and not condition_holds(line, scope):
+    if "repeat" in line.modifiers or condition_holds(line, scope):
+        line = resolve_target(line, scope)
+    elif name is None:
         return edit
     path = _path(line, name, scope)
     if path is None:

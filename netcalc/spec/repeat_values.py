@@ -12,7 +12,7 @@ from netcalc.spec.cursor import Cursor
 from netcalc.spec.elaboration import Elaboration
 from netcalc.spec.line_inputs import resolve_values
 from netcalc.spec.line_syntax import Line
-from netcalc.spec.operations import add_operation
+from netcalc.spec.nodes import add_operation
 from netcalc.spec.scope import Outputs, Poisoned, Scope
 
 __all__ = ["Streams", "read_streams"]

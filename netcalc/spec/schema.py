@@ -70,6 +70,23 @@ _MODIFIERS: dict[str, dict[str, Any]] = {
     "when": _CONDITION,
     "tie": {"anyOf": [_TEXT, {"type": "object", "additionalProperties": _TEXT}]},
     "inline": _CONDITION,
+    "lora": {
+        "anyOf": [
+            {"type": "integer", "minimum": 1},
+            _TEXT,
+            {
+                "type": "object",
+                "properties": {
+                    "rank": {"anyOf": [{"type": "integer", "minimum": 1}, _TEXT]},
+                    "alpha": {"anyOf": [{"type": "number", "minimum": 0}, _TEXT]},
+                    "rank_stabilised": _CONDITION,
+                    "dropout": {"anyOf": [{"type": "number", "minimum": 0, "exclusiveMaximum": 1}, _TEXT]},
+                },
+                "required": ["rank"],
+                "additionalProperties": False,
+            },
+        ]
+    },
     "freeze": _CONDITION,
 }
 

@@ -14,7 +14,6 @@ __all__ = ["checked_config", "read_config"]
 _OTHERS = {
     "_class_name": ("a model of diffusers", "_class_name"),
     "_diffusers_version": ("a model of diffusers", "_class_name"),
-    "peft_type": ("an adapter of PEFT", "peft_type"),
 }
 
 
@@ -48,9 +47,8 @@ def _unknown_kind(config: Cursor, label: str) -> Diagnostic:
     if found is not None:
         kind, key = found
         named = f" ({written(data[key])})" if isinstance(data.get(key), str) else ""
-        base = data.get("base_model_name_or_path")
-        known = f"its base model is {written(base, quoted=True)}, which can be given" if isinstance(base, str) else None
-        return Diagnostic("E007", f"{label} describes {kind}{named}, which cannot be imported", config.span, hint=known)
+        message = f"{label} describes {kind}{named}, which cannot be imported"
+        return Diagnostic("E007", message, config.span)
     near = nearest("model_type", data)
     hint = f"is {near!r} meant to be 'model_type'?" if near else "the config.json of a Hugging Face model has one"
     return Diagnostic("E007", f"{label} has no model_type", config.span, hint=hint)

@@ -21,11 +21,11 @@ REFUSED: dict[str, tuple[Any, str, str]] = {
     "path as a model type": ({"model_type": "../../llama", "architectures": []}, "E007", "cannot be imported"),
     "no model type": ({"architectures": ["LlamaForCausalLM"]}, "E007", "has no model_type"),
     "diffusers": ({"_class_name": "UNet2DConditionModel"}, "E007", "diffusers (UNet2DConditionModel)"),
-    "adapter": ({"peft_type": "LORA", "r": 8}, "E007", "an adapter of PEFT (LORA)"),
-    "adapter of a model": (
-        {"peft_type": "IA3", "base_model_name_or_path": "acme/tiny"},
+    "adapter without a base": ({"peft_type": "LORA", "r": 8}, "E007", "base_model_name_or_path should name"),
+    "adapter of a model that is not here": (
+        {"peft_type": "LORA", "base_model_name_or_path": "acme/tiny"},
         "E007",
-        "its base model is 'acme/tiny', which can be given",
+        "the base model 'acme/tiny' is no folder here",
     ),
     "index of a checkpoint": ({"weight_map": {}}, "E004", "index of a checkpoint"),
     "not an object": ([1], "E004", "should be an object"),
@@ -86,7 +86,7 @@ def test_malformed_json_is_an_error_with_its_place(text: str, code: str, tmp_pat
 @pytest.mark.parametrize(
     ("name", "data", "part"),
     [
-        ("adapter_config.json", {"peft_type": "LORA", "r": 8}, "an adapter of PEFT (LORA)"),
+        ("adapter_config.json", {"peft_type": "LORA", "r": 8}, "base_model_name_or_path should name the base model"),
         ("model_index.json", {"_class_name": "FluxPipeline"}, "a model of diffusers (FluxPipeline)"),
     ],
 )

@@ -1,0 +1,149 @@
+"""Fields of an ``adapter_config.json`` for low-rank adapters (LoRA)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean, written
+from netcalc.spec.cursor import Cursor
+
+__all__ = ["LoraSettings"]
+
+#: Fields that neither shapes nor work depend on: initialisation, bookkeeping, the storage of the base model.
+_WITHOUT_EFFECT = frozenset(
+    {
+        *("auto_mapping", "base_model_name_or_path", "corda_config", "eva_config", "fan_in_fan_out", "inference_mode"),
+        *("init_lora_weights", "loftq_config", "lora_ga_config", "megatron_config", "megatron_core", "peft_type"),
+        *("peft_version", "qalora_group_size", "revision", "runtime_config", "task_type"),
+    }
+)
+#: Fields that change an adapter in a way that netcalc does not know, with the values that are harmless.
+_REFUSED: dict[str, tuple[Any, ...]] = {
+    "alora_invocation_tokens": (None,),
+    "arrow_config": (None,),
+    "bias": ("none",),
+    "ensure_weight_tying": (False,),
+    "kasa_config": (None,),
+    "layer_replication": (None,),
+    "lora_bias": (False,),
+    "modules_to_save": (None, []),
+    "monteclora_config": (None,),
+    "target_parameters": (None, []),
+    "trainable_token_indices": (None,),
+    "use_bdlora": (None, False),
+    "use_dora": (False,),
+    "use_qalora": (False,),
+    "velora_config": (None,),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class LoraSettings:
+    """The settings of PEFT's LoraConfig that say which modules have an adapter, and of what rank and scale."""
+
+    rank: int
+    alpha: float
+    dropout: float
+    rank_stabilised: bool
+    targets: Sequence[str] | str
+    excluded: Sequence[str] | str
+    layers: Sequence[int] | None
+    layers_pattern: Sequence[str]
+    ranks: Mapping[str, int]
+    alphas: Mapping[str, float]
+
+    @classmethod
+    def of(cls, config: Cursor) -> Self:
+        """Return the settings in a configuration.
+
+        Raises:
+            NetcalcError: E007 with every field and value that is not known.
+        """
+        return cls(**_Reader(config).settings())
+
+
+class _Reader:
+    def __init__(self, config: Cursor) -> None:
+        self.config = config
+        self.problems: list[Diagnostic] = []
+        self.read: set[str] = set()
+
+    def settings(self) -> dict[str, Any]:
+        """Return the values of the fields that are used; NetcalcError (E007) with every problem."""
+        if self.config.data["peft_type"] != "LORA":
+            message = f"adapters of the kind {written(self.config.data['peft_type'], quoted=True)} are not known"
+            raise NetcalcError(Diagnostic("E007", message, self.config["peft_type"].span, hint="LORA is known"))
+        layers = self.value("layers_to_transform", None, lambda v: v is None or _is_int(v) or _all(v, _is_int))
+        layers_pattern = self.value("layers_pattern", None, lambda v: v is None or _is_text(v) or _all(v, _is_text))
+        found = {
+            "rank": self.value("r", 8, _is_rank),
+            "alpha": self.value("lora_alpha", 8, _is_number),
+            "dropout": self.value("lora_dropout", 0.0, lambda v: _is_number(v) and 0 <= v < 1),
+            "rank_stabilised": self.value("use_rslora", False, lambda v: isinstance(v, bool)),
+            "targets": self.value("target_modules", None, _is_pattern),
+            "excluded": self.value("exclude_modules", None, lambda v: v is None or _is_pattern(v)) or [],
+            "layers": [layers] if _is_int(layers) else layers,
+            "layers_pattern": [layers_pattern] if _is_text(layers_pattern) else layers_pattern or [],
+            "ranks": self.value("rank_pattern", {}, lambda v: v is None or _maps(v, lambda n: _is_int(n) and n > 0))
+            or {},
+            "alphas": self.value("alpha_pattern", {}, lambda v: v is None or _maps(v, _is_number)) or {},
+        }
+        for key, place in self.config.items():
+            if key in _REFUSED:
+                if place.data not in _REFUSED[key]:
+                    self.problem(f"{key} = {written(place.data, quoted=True)} of an adapter is not known", place)
+            elif key not in self.read and key not in _WITHOUT_EFFECT:
+                hint = did_you_mean(key, [*self.read, *_WITHOUT_EFFECT])
+                self.problem(f"the field {key!r} of an adapter is not known; it is {written(place.data)}", place, hint)
+        if self.problems:
+            raise NetcalcError(self.problems)
+        return found
+
+    def value(self, key: str, default: Any, valid: Any) -> Any:
+        """Return the value of a field; one that is not valid is a problem."""
+        self.read.add(key)
+        value = self.config.data.get(key, default)
+        if not valid(value):
+            self.problem(f"{key} = {written(value, quoted=True)} is not known", self.config.at((key,)))
+        return value
+
+    def problem(self, message: str, place: Cursor, hint: str | None = None) -> None:
+        self.problems.append(Diagnostic("E007", message, place.key_span or place.span, hint=hint))
+
+
+def _is_int(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_rank(value: Any) -> bool:
+    return _is_int(value) and value > 0
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _is_pattern(value: Any) -> bool:
+    """Return True for names of modules, or one regular expression."""
+    if isinstance(value, str):
+        try:
+            re.compile(value)
+        except re.error:
+            return False
+        return True
+    return bool(value) and _all(value, _is_text)
+
+
+def _all(values: Any, valid: Any) -> bool:
+    return isinstance(values, list) and all(map(valid, values))
+
+
+def _maps(values: Any, valid: Any) -> bool:
+    return isinstance(values, dict) and all(map(valid, values.values())) and all(map(_is_pattern, values))

@@ -1,0 +1,122 @@
+"""Modules that an adapter of PEFT changes, as patches of the lines of a spec."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from netcalc.analysis.walk import ParameterInstance, parameters
+from netcalc.diagnostics import Diagnostic, NetcalcError, written
+from netcalc.formats.peft.settings import LoraSettings
+from netcalc.ir import Program
+from netcalc.spec.cursor import Cursor
+
+__all__ = ["lora_patches"]
+
+_WEIGHT = ".weight"
+
+
+class _Module(NamedTuple):
+    """A module of the reference that has a weight, and the path of the line that has it."""
+
+    name: str
+    path: str
+    op: str
+    whole: bool  # False if the line's weight consists of those of several modules
+
+
+def lora_patches(program: Program, settings: LoraSettings, config: Cursor) -> Iterator[tuple[dict[str, Any], Cursor]]:
+    """Yield a patch for each group of equal lines that have an adapter, with its place in the configuration.
+
+    Modules are matched by their names in the reference as PEFT matches them.
+
+    Raises:
+        NetcalcError: E007 if no module is matched, or one that is no linear line of the same path.
+    """
+    place = config.at(("target_modules",))
+    modules = list(_modules(program))
+    chosen = _named(modules, settings)
+    if not chosen:
+        message = f"no module of the base model is one of target_modules = {written(settings.targets, quoted=True)}"
+        raise NetcalcError(Diagnostic("E007", message, place.span))
+    for module in chosen:
+        if module.op != "linear" or not module.whole or module.name != module.path:
+            reason = f"it is {module.op}" if module.op != "linear" else f"it is a part of {module.path}"
+            message = f"an adapter of {module.name} is not known: {reason} in the spec"
+            raise NetcalcError(Diagnostic("E007", message, place.span))
+    groups: dict[str, dict[str, tuple[int, float]]] = {}
+    for module in chosen:
+        groups.setdefault(_starred(module.path), {})[module.path] = _sizes(module.name, settings)
+    everywhere: dict[str, int] = {}
+    for module in modules:
+        everywhere[_starred(module.path)] = everywhere.get(_starred(module.path), 0) + 1
+    for pattern, members in groups.items():
+        if len(members) == everywhere[pattern] and len(set(members.values())) == 1:
+            members = {pattern: next(iter(members.values()))}
+        for path, (rank, alpha) in members.items():
+            lora: dict[str, Any] = {"rank": rank, "alpha": alpha}
+            if settings.rank_stabilised:
+                lora["rank_stabilised"] = True
+            if settings.dropout:
+                lora["dropout"] = settings.dropout
+            yield {"at": path, "set": {"lora": lora}}, place
+
+
+def _modules(program: Program) -> Iterator[_Module]:
+    """Yield the modules of the reference with a weight, by the names in its checkpoint."""
+    for parameter in parameters(program):
+        if not parameter.path.endswith(_WEIGHT) or parameter.param.is_buffer:
+            continue
+        path = parameter.path.removesuffix(_WEIGHT)
+        names = _names(parameter)
+        for name in names:
+            yield _Module(name.removesuffix(_WEIGHT), path, parameter.op, len(names) == 1)
+
+
+def _names(parameter: ParameterInstance) -> Sequence[str]:
+    """Return the names of a parameter in the checkpoint of the reference."""
+    entries = parameter.entries
+    return list(entries[0].alternatives[0].names) if entries and entries[0].alternatives else [parameter.path]
+
+
+def _named(modules: Sequence[_Module], settings: LoraSettings) -> list[_Module]:
+    """Return the modules that are targets by name, as PEFT's check_target_module_exists decides."""
+    return [
+        module
+        for module in modules
+        if _matches(module.name, settings.targets)
+        and not _matches(module.name, settings.excluded)
+        and _in_layers(module.name, settings)
+    ]
+
+
+def _matches(name: str, targets: Sequence[str] | str) -> bool:
+    if isinstance(targets, str):
+        return re.fullmatch(targets, name) is not None
+    return any(name == target or name.endswith("." + target) for target in targets)
+
+
+def _in_layers(name: str, settings: LoraSettings) -> bool:
+    """Return True if a module is in one of the layers that are to be transformed."""
+    if settings.layers is None or isinstance(settings.targets, str):
+        return True
+    patterns = [rf".*\.{stem}\.(\d+)\." for stem in settings.layers_pattern] or [r".*\.[^.]*\.(\d+)\."]
+    found = next((match for match in (re.match(pattern, name) for pattern in patterns) if match), None)
+    return found is not None and int(found[1]) in settings.layers
+
+
+def _sizes(name: str, settings: LoraSettings) -> tuple[int, float]:
+    """Return the rank and alpha of a module, by the first pattern that matches its name."""
+    rank = next((value for key, value in settings.ranks.items() if _ends(name, key)), settings.rank)
+    alpha = next((value for key, value in settings.alphas.items() if _ends(name, key)), settings.alpha)
+    return rank, alpha
+
+
+def _ends(name: str, pattern: str) -> bool:
+    return re.match(rf"(.*\.)?({pattern})$", name) is not None
+
+
+def _starred(path: str) -> str:
+    """Return a path with ``*`` in place of numbers."""
+    return ".".join("*" if part.isdecimal() else part for part in path.split("."))

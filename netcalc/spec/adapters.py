@@ -1,0 +1,98 @@
+"""Low-rank adapters of linear lines: the modifier ``lora``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from netcalc import ops
+from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean, written
+from netcalc.ir import OpNode, Value, join
+from netcalc.spec.cursor import Cursor
+from netcalc.spec.elaboration import Elaboration
+from netcalc.spec.evaluate import evaluate
+from netcalc.spec.line_syntax import Line
+from netcalc.spec.nodes import add_operation
+from netcalc.spec.scope import Scope
+
+__all__ = ["adapted", "require_linear"]
+
+#: Settings of an adapter, with their defaults; the scale is alpha / rank, or alpha / √rank if it is rank-stabilised.
+_SETTINGS: dict[str, Any] = {"rank": None, "alpha": None, "rank_stabilised": False, "dropout": 0.0}
+
+
+def adapted(elaboration: Elaboration, node: OpNode, modifier: Cursor, scope: Scope) -> Value:
+    """Return the output of a linear operation with a low-rank adapter beside it: W·x + scale·B·A·dropout(x).
+
+    A and B are the linear operations ``lora_A`` and ``lora_B`` below the path of the operation, without a bias.  They
+    are trained also where the operation is frozen.
+
+    Source: Hu et al. 2021, arXiv:2106.09685; rank stabilisation: Kalajdzievski 2023, arXiv:2312.03732.
+
+    Raises:
+        NetcalcError: E103 or E104 if a setting is unknown or invalid.
+    """
+    rank, scale, dropout = _settings(modifier, scope)
+    value, span = node.inputs[0], modifier.span
+    outer, elaboration.frozen = elaboration.frozen, False
+
+    def applied(name: str, operation: str, attributes: dict[str, Any], *inputs: Value | None) -> Value:
+        declared = ops.find(operation)
+        assert declared is not None
+        op = declared.model_validate(attributes)
+        absent = (None,) * (len(op.inputs) - len(inputs))
+        return add_operation(elaboration, op, (*inputs, *absent), join(node.name, name), scope, span).outputs[0]
+
+    try:
+        if dropout:
+            value = applied("lora_dropout", "dropout", {"p": dropout}, value)
+        assert node.outputs[0].type is not None
+        value = applied("lora_A", "linear", {"out": rank, "bias": False}, value)
+        value = applied("lora_B", "linear", {"out": node.outputs[0].type.shape[-1], "bias": False}, value)
+        if scale != 1:
+            value = applied("lora_scale", "mul", {"value": scale}, value)
+        return applied("lora", "add", {}, node.outputs[0], value)
+    finally:
+        elaboration.frozen = outer
+
+
+def require_linear(line: Line) -> None:
+    """Raise NetcalcError (E104) for an adapter of a line that is not one linear operation."""
+    modifier = line.modifier("lora")
+    if modifier is None or (line.target == "linear" and "repeat" not in line.modifiers):
+        return
+    if "repeat" in line.modifiers:
+        message, hint = (
+            "lora: a line repeated by itself takes no adapter",
+            "repeat a sequence that has the line",
+        )
+    else:
+        message, hint = f"lora: linear lines take an adapter, and this is {line.target}", None
+    raise NetcalcError(Diagnostic("E104", message, modifier.key_span, hint=hint))
+
+
+def _settings(modifier: Cursor, scope: Scope) -> tuple[int, float, float]:
+    """Return rank, scale and dropout of an adapter."""
+    given = evaluate(modifier, scope)
+    values = {**_SETTINGS, **(given if isinstance(given, dict) else {"rank": given})}
+    for key in values:
+        if key not in _SETTINGS:
+            hint = did_you_mean(key, _SETTINGS)
+            raise NetcalcError(Diagnostic("E103", f"lora has no setting {key!r}", modifier[key].key_span, hint=hint))
+    rank, dropout = values["rank"], values["dropout"]
+    alpha = rank if values["alpha"] is None else values["alpha"]
+    valid = {
+        "rank": ("a whole number of at least 1", isinstance(rank, int) and not isinstance(rank, bool) and rank > 0),
+        "alpha": ("a number", _is_number(alpha)),
+        "dropout": ("a number of at least 0 and below 1", _is_number(dropout) and dropout < 1),
+    }
+    for key, (wanted, holds) in valid.items():
+        if not holds:
+            message = f"lora: {key} should be {wanted}, not {written(values[key], quoted=True)}"
+            raise NetcalcError(Diagnostic("E104", message, modifier.span))
+    if not isinstance(values["rank_stabilised"], bool):
+        raise NetcalcError(Diagnostic("E104", "lora: rank_stabilised should be true or false", modifier.span))
+    return rank, alpha / (rank**0.5 if values["rank_stabilised"] else rank), float(dropout)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and value >= 0

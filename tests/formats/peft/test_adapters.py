@@ -1,0 +1,95 @@
+"""Adapters that PEFT saved: figures, tensors and outputs beside the base model."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file, save_file
+
+import netcalc as api
+from tests.conftest import CommandResult
+
+HERE = Path(__file__).parent
+CASES: dict[str, Any] = json.loads((HERE / "adapters.json").read_text())["cases"]
+TENSORS = load_file(HERE / "adapters.safetensors")
+WITH_TENSORS = sorted({name.partition("/")[0] for name in TENSORS})
+Run = Callable[..., CommandResult]
+
+
+def written(case: str, folder: Path, **fields: Any) -> Path:
+    """Write the folders of a base model and of its adapter, with other fields of the adapter, and return the latter."""
+    files = {"base": "model.safetensors", "adapter": "adapter_model.safetensors"}
+    for part, file in files.items():
+        (folder / part).mkdir()
+        prefix = f"{case}/{part}/"
+        tensors = {name.removeprefix(prefix): array for name, array in TENSORS.items() if name.startswith(prefix)}
+        if tensors:
+            save_file(tensors, folder / part / file)
+    (folder / "base" / "config.json").write_text(json.dumps(CASES[case]["base"]))
+    (folder / "adapter" / "adapter_config.json").write_text(json.dumps(CASES[case]["adapter"] | fields))
+    return folder / "adapter"
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_parameters_are_those_of_peft(case: str, tmp_path: Path) -> None:
+    total = api.load(written(case, tmp_path)).analysis().total
+    assert (total.params_trainable, total.params) == (CASES[case]["trainable"], CASES[case]["all"])
+
+
+@pytest.mark.parametrize("case", WITH_TENSORS)
+def test_tensors_and_outputs_are_those_of_peft(case: str, tmp_path: Path, netcalc: Run) -> None:
+    folder = written(case, tmp_path)
+    ran = netcalc("verify", str(folder))
+    assert (ran.code, ran.err) == (0, "")
+    assert "every name, shape and type fits" in ran.out
+    network = api.load(folder, set={"length": 5})
+    (logits,) = network.run({"input_ids": np.arange(3, 8)[None]}, weights=folder).outputs.values()
+    expected = TENSORS[f"{case}/logits"]
+    assert np.abs(logits - expected).max() <= 1e-5 * np.abs(expected).max()
+    assert network.verify().ok
+
+
+def test_the_equivalent_spec_has_the_same_figures(tmp_path: Path) -> None:
+    folder = written("patterns", tmp_path)
+    text = api.import_spec(folder)
+    assert "{at: model.layers.0.self_attn.q_proj, set: {lora: {rank: 2, alpha: 4}}}" in text
+    total, own = api.loads(text).analysis().total, api.load(folder).analysis().total
+    assert (total.params, total.params_trainable, total.flops) == (own.params, own.params_trainable, own.flops)
+
+
+def test_adapters_of_all_layers_are_one_patch(tmp_path: Path) -> None:
+    text = api.import_spec(written("llama", tmp_path))
+    assert "{at: model.layers.*.self_attn.q_proj, set: {lora: {rank: 4, alpha: 8, dropout: 0.1}}}" in text
+    folder = tmp_path / "adapter"
+    assert api.load(folder, set={"num_hidden_layers": 5}).analysis().total.params_trainable == 5 * 448 // 2
+
+
+@pytest.mark.parametrize(
+    ("fields", "part"),
+    [
+        ({"peft_type": "IA3"}, "adapters of the kind 'IA3' are not known"),
+        ({"use_dora": True}, "use_dora = true"),
+        ({"bias": "all"}, "bias = 'all'"),
+        ({"modules_to_save": ["lm_head"]}, "modules_to_save = ['lm_head']"),
+        ({"added": 1}, "the field 'added' of an adapter is not known; it is 1"),
+        ({"r": 0}, "r = 0 is not known"),
+        ({"r": "8"}, "r = '8' is not known"),
+        ({"target_modules": "("}, "target_modules = '('"),
+        ({"target_modules": ["q"]}, "no module of the base model is one of target_modules"),
+        ({"target_modules": ["embed_tokens"]}, "it is embedding in the spec"),
+        ({"base_model_name_or_path": "nowhere"}, "the base model 'nowhere' is no folder here"),
+        ({"base_model_name_or_path": None}, "base_model_name_or_path should name the base model"),
+        ({"base_model_name_or_path": "../adapter"}, "is no model of Hugging Face"),
+    ],
+    ids=str,
+)
+def test_what_is_not_known_is_named(fields: dict[str, Any], part: str, tmp_path: Path, netcalc: Run) -> None:
+    ran = netcalc("summary", str(written("llama", tmp_path, **fields)))
+    assert (ran.code, ran.out) == (2, "")
+    assert "error[E007]" in ran.err
+    assert part in " ".join(ran.err.split())

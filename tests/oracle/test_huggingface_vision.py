@@ -167,8 +167,11 @@ def test_swinv2(fields: dict[str, Any], batch: int, architecture: str, earlier: 
     assert_agrees(architecture, fields, image(fields, batch), {"batch": batch})
 
 
+DETECTORS = [f"{kind}{head}" for kind in ("Detr", "ConditionalDetr") for head in ("Model", "ForObjectDetection")]
+
+
 @draws
-@given(resnet(), st.data(), BATCHES, st.sampled_from(["DetrModel", "DetrForObjectDetection"]))
+@given(resnet(), st.data(), BATCHES, st.sampled_from(DETECTORS))
 def test_detr(backbone: dict[str, Any], data: st.DataObject, batch: int, architecture: str) -> None:
     draw, heads = data.draw, st.sampled_from([1, 2, 4])
     del backbone["num_labels"]

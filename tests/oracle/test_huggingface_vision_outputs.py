@@ -45,6 +45,13 @@ MOBILE = {"image_size": 64, "hidden_sizes": [8, 12, 16], "neck_hidden_sizes": [4
 STAGES = {"hidden_sizes": [4, 8, 12], "depths": [1, 2, 1], "num_stages": 3, "num_labels": 3}
 SEGFORMER = {"num_encoder_blocks": 2, "depths": [2, 1], "sr_ratios": [4, 1], "hidden_sizes": [8, 12]}
 SEGFORMER |= {"patch_sizes": [7, 3], "strides": [4, 2], "num_attention_heads": [1, 2], "mlp_ratios": [2, 3]}
+DETR = {"backbone_config": RESNET | {"model_type": "resnet", "out_features": ["stage2"]}, "num_queries": 5}
+DETR |= {"d_model": 16, "num_labels": 3}
+DETR |= {
+    f"{side}_{name}": size
+    for side in ("encoder", "decoder")
+    for name, size in (("layers", 3), ("attention_heads", 2), ("ffn_dim", 10))
+}
 
 TEXT = SMALL | {"intermediate_size": 10, "vocab_size": 30, "max_position_embeddings": 9, "eos_token_id": 2}
 VISION = SMALL | {"hidden_size": 16, "intermediate_size": 10, "image_size": 32, "patch_size": 8}
@@ -94,6 +101,7 @@ CASES: list[tuple[str, dict[str, Any], Shapes, dict[str, int]]] = [
     ("SiglipTextModel", TEXT | {"projection_size": 5}, WORDS, LENGTH),
     ("SiglipVisionModel", VISION, IMAGE, {}),
     ("MobileViTModel", MOBILE, {"pixel_values": (2, 3, 64, 64)}, {}),
+    *((f"ConditionalDetr{head}", DETR, OBLONG, OBLONG_DIMS) for head in ("Model", "ForObjectDetection")),
     *((f"Segformer{head}", SEGFORMER, OBLONG, OBLONG_DIMS) for head in ("Model", "ForImageClassification")),
 ]
 

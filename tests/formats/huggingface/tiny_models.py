@@ -99,6 +99,7 @@ SWIN: Fields = {
     "window_size": 4,
 }
 RESNET: Fields = {"embedding_size": 6, "hidden_sizes": [8, 16], "depths": [2, 1]}
+DETR: Fields = SIDES | {"d_model": 16, "num_queries": 3, "backbone_config": RESNET | {"model_type": "resnet"}}
 
 LLAMA4: Fields = {
     "head_dim": 4,
@@ -123,13 +124,14 @@ TINY: dict[str, Fields] = {
     "clip_text_model": WORDS | WIDTH | PLACES | {"projection_dim": 6},
     "clip_vision_model": WIDTH | PATCHES | {"projection_dim": 6},
     "cohere2": DECODER | {"layer_types": ["sliding_attention", "full_attention"], "sliding_window": 4},
+    "conditional_detr": DETR,
     "convnext": STAGES,
     "convnextv2": STAGES,
     "deberta-v2": ENCODER | {"relative_attention": True, "pos_att_type": ["c2p", "p2c"], "conv_kernel_size": 3},
     "deepseek_v2": WORDS | WIDTH | PLACES | LATENT,
     "deepseek_v3": WORDS | WIDTH | PLACES | LATENT,
     "deit": WIDTH | PATCHES,
-    "detr": SIDES | {"d_model": 16, "num_queries": 3, "backbone_config": RESNET | {"model_type": "resnet"}},
+    "detr": DETR,
     "dinov2": SIZES | PATCHES,
     "distilbert": WORDS | PLACES | {"dim": 16, "hidden_dim": 20, "n_layers": 2, "n_heads": 4},
     "electra": ENCODER | {"embedding_size": 6},

@@ -164,10 +164,13 @@ def image_models() -> Iterator[Model]:
         yield from models(kind, spec, config=sizes | sound, settings=FAMILIES["wav2vec2"]["small"][spec])
     backbone = {"model_type": "resnet", "embedding_size": 8, "hidden_sizes": [16, 24], "depths": [2, 1]}
     detr = {"backbone_config": backbone | {"out_features": ["stage2"]}, "num_queries": 7, "num_labels": 5}
-    yield from models(
-        "DetrForObjectDetection",
-        "detr-resnet-50",
-        config={name: size for name, size in BART.items() if name != "vocab_size"} | detr,
-        settings={"batch": 2, "height": 96, "width": 70, "stem": 8, "channels": [16, 24], "depths": [2, 1]}
-        | {"d_model": 32, "d_ff": 24, "heads": 4, "encoder_layers": 2, "decoder_layers": 2, "queries": 7, "classes": 5},
-    )
+    for kind, spec in (
+        ("DetrForObjectDetection", "detr-resnet-50"),
+        ("ConditionalDetrForObjectDetection", "conditional-detr-resnet-50"),
+    ):
+        yield from models(
+            kind,
+            spec,
+            config={name: size for name, size in BART.items() if name != "vocab_size"} | detr,
+            settings=FAMILIES["detr"]["small"][spec] | {"d_ff": 24},
+        )

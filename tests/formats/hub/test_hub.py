@@ -14,6 +14,7 @@ import pytest
 from tests.conftest import CommandResult
 from tests.formats.hub.server import TOKEN, Hub, Repository, serving
 from tests.formats.huggingface.test_folders import model_folder
+from tests.formats.peft.test_adapters import written
 from tests.formats.sentence_transformers.test_sentence_transformers import sentence_folder
 
 Run = Callable[..., CommandResult]
@@ -39,6 +40,7 @@ def shards(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
 @pytest.fixture(scope="module")
 def hub(files: dict[str, bytes], shards: dict[str, bytes], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hub]:
     sentences = files_of(sentence_folder(tmp_path_factory.mktemp("sentences"), "projected"))
+    adapter = written("llama", tmp_path_factory.mktemp("adapter"), base_model_name_or_path="acme/base")
     config = json.loads(files["config.json"])
     own_code = json.dumps(config | {"auto_map": {"AutoModel": "model.Model"}}).encode()
     narrow = json.dumps(config | {"intermediate_size": config["intermediate_size"] + 8}).encode()
@@ -61,6 +63,8 @@ def hub(files: dict[str, bytes], shards: dict[str, bytes], tmp_path_factory: pyt
         "acme/forbidden": Repository(files, status=403),
         "single": Repository(files),
         "acme/sentences": Repository(sentences),
+        "acme/base": Repository(files_of(adapter.parent / "base")),
+        "acme/adapter": Repository(files_of(adapter)),
         "acme/pipeline": Repository({"model_index.json": b'{"_class_name": "StableDiffusionPipeline"}'}),
     }
     with serving(repositories) as started:
@@ -105,6 +109,15 @@ def test_an_audit_requests_headers_only(name: str, command: Run, hub: Hub) -> No
         if file.endswith(".safetensors"):
             header = int.from_bytes(data[:8], "little") + 8
             assert hub.ranges_of(file) == [(0, 7), (8, header - 1)]
+
+
+def test_an_adapter_has_its_base_on_the_hub(command: Run, hub: Hub) -> None:
+    ran = command("verify", "hf:acme/adapter")
+    assert (ran.code, ran.err) == (0, "")
+    assert "every name, shape and type fits" in ran.out
+    for name, file in [("acme/base", "model.safetensors"), ("acme/adapter", "adapter_model.safetensors")]:
+        header = int.from_bytes(hub.repositories[name].files[file][:8], "little") + 8
+        assert hub.ranges_of(file) == [(0, 7), (8, header - 1)]
 
 
 def test_a_revision_counts(command: Run) -> None:

@@ -38,6 +38,8 @@ _REFUSED: dict[str, tuple[Any, ...]] = {
     "use_qalora": (False,),
     "velora_config": (None,),
 }
+#: Characters of a regular expression, and repetitions in it.
+_LONGEST, _REPETITIONS = 2_000, 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,10 +137,24 @@ def _is_pattern(value: Any) -> bool:
     if isinstance(value, str):
         try:
             re.compile(value)
-        except re.error:
+        except (re.error, RecursionError, OverflowError):
             return False
-        return True
+        return _is_fast(value)
     return bool(value) and _all(value, _is_text)
+
+
+def _is_fast(expression: str) -> bool:
+    """Return True if no name makes the search for a match take long: repetitions are few, and not nested."""
+    if len(expression) > _LONGEST:
+        return False
+    rest = re.sub(r"\\.|\[[^\]]*\]", "x", expression)
+    if len(re.findall(r"[*+{]", rest)) > _REPETITIONS:
+        return False
+    while (group := re.search(r"\(([^()]*)\)([*+{]?)", rest)) is not None:
+        if group[2] and re.search(r"[*+{|]", group[1]):
+            return False
+        rest = rest[: group.start()] + group[1] + rest[group.end(1) + 1 :]
+    return True
 
 
 def _all(values: Any, valid: Any) -> bool:

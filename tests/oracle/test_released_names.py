@@ -79,6 +79,21 @@ TIMM = renaming(
     (r"layer\.(\d)\.convolution", lambda match: f"conv{int(match[1]) + 1}"),
     (r"layer\.(\d)\.normalization", lambda match: f"bn{int(match[1]) + 1}"),
 )
+#: The projections of the attentions of Conditional DETR were parts of the layer.
+SIDE_BY_SIDE = renaming(
+    *(
+        (rf"(decoder\.layers\.\d)\.{module}\.{new}_proj", rf"\1.{short}_{old}_proj")
+        for module, short in (("self_attn", "sa"), ("encoder_attn", "ca"))
+        for new, old in (
+            ("q_content", "qcontent"),
+            ("q_pos", "qpos"),
+            ("k_content", "kcontent"),
+            ("k_pos", "kpos"),
+            ("v", "v"),
+            ("q_pos_sine", "qpos_sine"),
+        )
+    )
+)
 
 #: spec: what its released file has other than the names that its class has in memory.
 TRANSFORMERS: dict[str, Change] = {
@@ -112,6 +127,7 @@ TRANSFORMERS: dict[str, Change] = {
     ),
     "clip-vit-base-patch32": adding("text_model.embeddings.position_ids", "vision_model.embeddings.position_ids"),
     "detr-resnet-50": TIMM,
+    "conditional-detr-resnet-50": both(TIMM, SIDE_BY_SIDE),
 }
 TORCHVISION: dict[str, Change] = {
     "densenet121": renaming((r"(denselayer\d+)\.(norm|conv)(\d)", r"\1.\2.\3")),

@@ -191,6 +191,45 @@ def test_llama4(drawn: tuple[Fields, int], batch: int, length: int) -> None:
     assert_agrees("Llama4ForConditionalGeneration", fields, inputs, dims, "cpu")
 
 
+BLIPS = ["ForConditionalGeneration", "Model", "ForImageTextRetrieval", "ForQuestionAnswering"]
+
+
+@st.composite
+def blip(draw: st.DrawFn, same: bool) -> Fields:
+    """Return fields of BLIP, with as many features of images as of texts if they are to be the same."""
+    vision = draw(clip("blip_vision_model")) | {"dropout": 0.0, "num_channels": 3, "initializer_factor": 1.0}
+    heads = vision["num_attention_heads"] if same else draw(st.integers(1, 3))
+    text = {
+        "vocab_size": draw(st.integers(8, 40)),
+        "hidden_size": vision["hidden_size"] if same else heads * 2 * draw(st.integers(1, 4)),
+        "num_attention_heads": heads,
+        "num_hidden_layers": draw(st.integers(1, 4)),
+        "intermediate_size": draw(st.integers(1, 20)),
+        "max_position_embeddings": draw(st.integers(4, 9)),
+        "hidden_act": draw(st.sampled_from(ACTIVATIONS)),
+        "tie_word_embeddings": draw(st.booleans()),
+        "pad_token_id": 0,
+    }
+    return {
+        "text_config": text,
+        "vision_config": vision,
+        "projection_dim": draw(st.integers(1, 9)),
+        "image_text_hidden_size": draw(st.integers(1, 9)),
+        "tie_word_embeddings": draw(st.booleans()),
+    }
+
+
+@pytest.mark.parametrize("end", BLIPS)
+@draws
+@given(st.data(), st.integers(1, 2), st.integers(1, 4), st.integers(1, 4))
+def test_blip(end: str, data: st.DataObject, batch: int, length: int, answer: int) -> None:
+    fields = data.draw(blip(same=end == "ForQuestionAnswering"))
+    inputs = {"input_ids": texts(batch, length, 0), "pixel_values": torch.zeros(batch, 3, 12, 12)}
+    if end == "ForQuestionAnswering":
+        inputs["decoder_input_ids"] = texts(batch, answer, 0)
+    assert_agrees(f"Blip{end}", fields, inputs, {"batch": batch, "length": length, "answer": answer}, "cpu")
+
+
 TEXT = {"vocab_size": 50, "hidden_size": 24, "num_attention_heads": 4, "num_hidden_layers": 2, "pad_token_id": 0}
 TEXT |= {"intermediate_size": 20, "num_key_value_heads": 2}
 VISION = {"hidden_size": 12, "intermediate_size": 20, "num_hidden_layers": 2, "num_attention_heads": 2}
@@ -279,3 +318,27 @@ def test_images_of_several_columns(tmp_path: Path) -> None:
         network = netcalc.load(tmp_path, set=sizes)
         arrays = {"input_ids": ids.numpy(), "pixel_values": inputs["pixel_values"].numpy()}
         assert_close(network.run(arrays, weights=tmp_path).outputs["logits"], expected["logits"].numpy())
+
+
+def test_answers_to_questions_of_several_lengths(tmp_path: Path) -> None:
+    """BLIP's class returns no logits: they are those of its decoder, which sees the padding of the question too."""
+    text = {name: size for name, size in TEXT.items() if name != "num_key_value_heads"}
+    text |= {"max_position_embeddings": 9, "bos_token_id": 1, "sep_token_id": 2}
+    fields: Fields = {"text_config": text, "vision_config": VISION | {"hidden_size": 24}}
+    model = randomise(transformers.BlipForQuestionAnswering(transformers.BlipConfig(**fields)))
+    model.save_pretrained(tmp_path)
+    rng = np.random.default_rng(1)
+    inputs: dict[str, np.ndarray] = {
+        "input_ids": rng.integers(1, 50, (2, 7)),
+        "attention_mask": np.array([[1] * 7, [1] * 4 + [0] * 3]),
+        "decoder_input_ids": rng.integers(1, 50, (2, 3)),
+        "decoder_attention_mask": np.array([[1, 1, 0], [1, 1, 1]]),
+        "pixel_values": rng.normal(size=(2, 3, 12, 12)).astype(np.float32),
+    }
+    kept: list[Any] = []
+    model.text_decoder.register_forward_hook(lambda *arguments: kept.append(arguments[-1].logits))
+    with torch.no_grad():
+        expected = model(**{name: torch.from_numpy(array) for name, array in inputs.items()})
+    outputs = netcalc.load(tmp_path, set={"batch": 2, "length": 7, "answer": 3}).run(inputs, weights=tmp_path).outputs
+    assert_close(outputs["logits"], kept[0].numpy())
+    assert_close(outputs["image_embeds"], expected["image_embeds"].numpy())

@@ -100,6 +100,10 @@ CASES: list[tuple[str, dict[str, Any], Shapes, dict[str, int]]] = [
     *((f"CLIPVision{head}", VISION | {"projection_dim": 5}, IMAGE, {}) for head in ("Model", "ModelWithProjection")),
     ("SiglipTextModel", TEXT | {"projection_size": 5}, WORDS, LENGTH),
     ("SiglipVisionModel", VISION, IMAGE, {}),
+    *(
+        (f"Blip{head}", TOWERS | {"image_text_hidden_size": 5}, IMAGE | WORDS, {"length": 7})
+        for head in ("ForConditionalGeneration", "Model", "ForImageTextRetrieval")
+    ),
     ("MobileViTModel", MOBILE, {"pixel_values": (2, 3, 64, 64)}, {}),
     *((f"ConditionalDetr{head}", DETR, OBLONG, OBLONG_DIMS) for head in ("Model", "ForObjectDetection")),
     *((f"Segformer{head}", SEGFORMER, OBLONG, OBLONG_DIMS) for head in ("Model", "ForImageClassification")),

@@ -118,6 +118,7 @@ TINY: dict[str, Fields] = {
     "bert": ENCODER,
     "bamba": HYBRID | {"attn_layer_indices": [2], "mamba_n_heads": 4, "mamba_chunk_size": 4},
     "big_bird": ENCODER,
+    "blip": {"text_config": WORDS | WIDTH | PLACES | {"sep_token_id": 3}, "vision_config": WIDTH | PATCHES},
     "bloom": WORDS | SIZES,
     "camembert": ENCODER,
     "clip": {"text_config": WORDS | WIDTH | PLACES, "vision_config": WIDTH | PATCHES, "projection_dim": 6},

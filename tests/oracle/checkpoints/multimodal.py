@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from tests.oracle.checkpoints.model import Model
+from tests.zoo.harness import FAMILIES
 
 __all__ = ["multimodal"]
 
@@ -88,3 +89,7 @@ def multimodal() -> Iterator[Model]:
         | {"vision_d_ff": 64, "adapter_hidden": 10, "adapter_out": 10},
         values={"input_ids": IDS},
     )
+    towers: dict[str, Any] = {"vision_config": VISION | {"image_size": 16, "patch_size": 8}}
+    towers["text_config"] = TEXT | {"intermediate_size": 28, "max_position_embeddings": 9}
+    spec = "blip-image-captioning-base"
+    yield Model(spec, "BlipForConditionalGeneration", towers, FAMILIES["blip"]["small"][spec])

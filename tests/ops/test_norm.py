@@ -226,7 +226,7 @@ def test_predictions_hold_over_trailing_axes(
 
 @settings(deadline=None)
 @given(
-    shape=shapes,
+    shape=st.lists(st.integers(1, 4), min_size=2, max_size=4),
     groups=st.integers(1, 3),
     size=st.integers(1, 7),
     p=st.sampled_from([0, 0.5, 1, 2, 3, -1, float("inf"), -float("inf")]),
@@ -237,6 +237,6 @@ def test_predictions_hold_for_the_others(
     shape: list[int], groups: int, size: int, p: float, axis: Any, dtype: str
 ) -> None:
     x = np.random.default_rng(0).normal(size=[2, groups * shape[0], *shape[1:]]).astype(dtype)
-    execute("group_norm", {"groups": groups}, np.concatenate([x, -x], 0).repeat(2, 2))
+    execute("group_norm", {"groups": groups}, np.concatenate([x[:1], -x[:1]], 0).repeat(2, 2))
     execute("local_response_norm", {"size": size}, x)
     execute("normalize", {"p": p, "axis": axis}, x)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +18,16 @@ ROOT = Path(__file__).parent.parent.parent
 PAGE = ROOT / "docs" / "vars.md"
 
 
-def documents() -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield the name and the vars of every shipped spec, without those that it inherits."""
-    for path in sorted((ROOT / "specs").rglob("*.yaml")):
-        if not {"blocks", "gguf", "huggingface", "timm"} & set(path.relative_to(ROOT).parts):
-            document = YAML(typ="safe").load(path.read_text(encoding="utf-8"))
-            yield document.get("family", ""), document
+@cache
+def documents() -> list[tuple[str, Mapping[str, Any]]]:
+    """Return the family and the document of every shipped spec, without what it inherits."""
+    paths = [
+        path
+        for path in sorted((ROOT / "specs").rglob("*.yaml"))
+        if not {"blocks", "gguf", "huggingface", "timm"} & set(path.relative_to(ROOT).parts)
+    ]
+    read = [YAML(typ="safe").load(path.read_text(encoding="utf-8")) for path in paths]
+    return [(document.get("family", ""), document) for document in read]
 
 
 def declared() -> dict[str, dict[str, list[tuple[str, str]]]]:

@@ -226,8 +226,8 @@ SINGLE: list[tuple[str, dict[str, Any], Shapes, Any]] = [
     ("mean", {"axis": [2, 3]}, [(2, 4, 6, 6)], lambda x: x.mean((2, 3))),
 ]
 
-#: Operations with multiply-adds that torch has no module for; they run as torch's linear and matmul do.
-COMPOSED = {"experts", "selective_scan"}
+#: Operations with multiply-adds that torch has no module for; counts of whole models that have them are compared.
+COMPOSED = {"experts", "gated_delta_rule", "selective_scan", "ssd_scan"}
 #: Operations with separate tests below.
 DRAWN = {"conv2d", "conv_transpose2d", "matmul", "einsum"}
 

@@ -10,10 +10,10 @@ from pathlib import Path
 
 from netcalc.analysis.walk import parameters
 from netcalc.diagnostics import Diagnostic, NetcalcError, written
-from netcalc.files import is_folder
+from netcalc.files import exists, is_folder
 from netcalc.formats.peft.settings import LoraSettings
 from netcalc.formats.peft.targets import lora_patches
-from netcalc.formats.sources import Source, find_source
+from netcalc.formats.sources import FOLDER_FILES, Source, find_source
 from netcalc.ir import Program
 from netcalc.spec import elaborate
 from netcalc.spec.cursor import Cursor
@@ -36,9 +36,9 @@ def base_of(config: Cursor, source: Source) -> Source:
         raise NetcalcError(Diagnostic("E007", message, config.at(("base_model_name_or_path",)).span))
     beside = source.path.parent / name
     if source.repository is None and not name.startswith("hf:"):
-        found = next((folder for folder in (Path(name), beside) if is_folder(folder)), None)
+        found = next((folder for folder in (beside, Path(name)) if _is_model(folder)), None)
         if found is None:
-            message = f"the base model {written(name, quoted=True)} is no folder here"
+            message = f"the base model {written(name, quoted=True)} is no folder of a model here"
             hint = "base_model_name_or_path may be the path of its folder, or hf:org/name for a model on the Hub"
             raise NetcalcError(Diagnostic("E007", message, config["base_model_name_or_path"].span, hint=hint))
         chosen = find_source(str(found))
@@ -50,6 +50,10 @@ def base_of(config: Cursor, source: Source) -> Source:
         message = f"the base model {written(name, quoted=True)} is no model of Hugging Face"
         raise NetcalcError(Diagnostic("E007", message, config["base_model_name_or_path"].span))
     return chosen
+
+
+def _is_model(folder: Path) -> bool:
+    return is_folder(folder) and any(exists(folder / filename) for filename in FOLDER_FILES)
 
 
 def adapter_document(config: Cursor, source: Source, base: Cursor) -> Cursor:

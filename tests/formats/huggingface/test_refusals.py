@@ -25,7 +25,7 @@ REFUSED: dict[str, tuple[Any, str, str]] = {
     "adapter of a model that is not here": (
         {"peft_type": "LORA", "base_model_name_or_path": "acme/tiny"},
         "E007",
-        "the base model 'acme/tiny' is no folder here",
+        "the base model 'acme/tiny' is no folder of a model here",
     ),
     "index of a checkpoint": ({"weight_map": {}}, "E004", "index of a checkpoint"),
     "not an object": ([1], "E004", "should be an object"),

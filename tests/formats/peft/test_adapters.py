@@ -54,6 +54,20 @@ def test_tensors_and_outputs_are_those_of_peft(case: str, tmp_path: Path, netcal
     assert network.verify().ok
 
 
+def test_the_base_beside_the_adapter_precedes_that_of_the_current_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = written("llama", tmp_path)
+    other = tmp_path / "elsewhere" / "base"
+    other.mkdir(parents=True)
+    monkeypatch.chdir(folder)
+    assert api.load(folder).params == CASES["llama"]["all"]
+    (other / "config.json").write_text(json.dumps(CASES["llama"]["base"] | {"num_hidden_layers": 1}))
+    (other / "here").mkdir()
+    monkeypatch.chdir(other / "here")
+    assert api.load(folder).params == CASES["llama"]["all"]
+
+
 def test_the_equivalent_spec_has_the_same_figures(tmp_path: Path) -> None:
     folder = written("patterns", tmp_path)
     text = api.import_spec(folder)
@@ -85,7 +99,7 @@ def test_adapters_of_all_layers_are_one_patch(tmp_path: Path) -> None:
         ({"rank_pattern": {"(.|q)*x": 4}}, "rank_pattern = "),
         ({"target_modules": ["q"]}, "no module of the base model is one of target_modules"),
         ({"target_modules": ["embed_tokens"]}, "it is embedding in the spec"),
-        ({"base_model_name_or_path": "nowhere"}, "the base model 'nowhere' is no folder here"),
+        ({"base_model_name_or_path": "nowhere"}, "the base model 'nowhere' is no folder of a model here"),
         ({"base_model_name_or_path": None}, "base_model_name_or_path should name the base model"),
         ({"base_model_name_or_path": "../adapter"}, "is no model of Hugging Face"),
     ],

@@ -1,4 +1,4 @@
-"""Configurations as they stand on the Hub, with the fields that earlier versions of transformers wrote."""
+"""Configurations with the fields that earlier versions of transformers wrote, as released models have them."""
 
 from __future__ import annotations
 

@@ -119,13 +119,10 @@ def own_weights(model: str | Path) -> Path | Tensors | None:
 def _weights_of(source: Source) -> Path | Tensors | None:
     """Return the weights in the folder or repository of a model."""
     if source.path.name == ADAPTER:
-        from netcalc.formats.json_document import parse_json
-        from netcalc.formats.peft import base_of
         from netcalc.formats.peft.weights import adapter_weights
 
-        config = parse_json(read_spec(source.path, source.label, MAX_SPEC_SIZE), source.label)
-        return adapter_weights(source, _weights_of(base_of(config, source)))
-    if source.path.name == MODULES:
+        found = adapter_weights(source)
+    elif source.path.name == MODULES:
         from netcalc.formats.sentence_transformers.weights import sentence_weights
 
         found = sentence_weights(source)

@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from netcalc.diagnostics import NetcalcError
-from netcalc.files import exists, is_folder
+from netcalc.files import exists
 from netcalc.formats.hub import PREFIX
-from netcalc.formats.sources import FOLDER_FILES, find_source
-from netcalc.spec.shipped import shipped_file, unaliased
+from netcalc.formats.sources import FOLDER_FILES, find_source, named_folder
 from netcalc.spec.spec_files import unreadable
 
 if TYPE_CHECKING:
@@ -33,10 +32,7 @@ def is_checkpoint(model: str) -> bool:
     path = Path(model)
     if path.name.lower().endswith(_FILES):
         return True
-    named = path.suffix == "" and "/" not in model and os.sep not in model
-    if model in ("", "-") or not is_folder(path) or (named and (shipped_file(model) or unaliased(model))):
-        return False
-    if any(exists(path / name) for name in FOLDER_FILES):
+    if named_folder(model) is None or any(exists(path / name) for name in FOLDER_FILES):
         return False
     try:
         with os.scandir(path) as entries:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,7 +13,7 @@ from netcalc.formats.hub import PREFIX, HubName, Repository
 from netcalc.limits import MAX_SPEC_SIZE
 from netcalc.spec.shipped import shipped_file, unaliased
 
-__all__ = ["ADAPTER", "CONFIG", "FOLDER_FILES", "MODULES", "Source", "find_source"]
+__all__ = ["ADAPTER", "CONFIG", "FOLDER_FILES", "MODULES", "Source", "find_source", "named_folder", "repository_source"]
 
 #: Files of a folder or repository that describe its model, the first of which counts: that of sentence-transformers,
 #: of transformers and timm, of PEFT, and of diffusers.
@@ -52,13 +53,12 @@ def find_source(model: str, max_size: int = MAX_SPEC_SIZE) -> Source | None:
         NetcalcError: E004 for a folder without a configuration, E008 for a repository that cannot be read.
     """
     if model.startswith(PREFIX):
-        return _in_repository(Repository(HubName.of(model)), max_size)
+        return repository_source(Repository(HubName.of(model)), max_size)
     path = Path(model)
     if path.suffix == ".json":
         name = path.resolve().parent.name if path.name in FOLDER_FILES else path.stem
         return Source(path, str(path), name)
-    named = path.suffix == "" and "/" not in model and os.sep not in model
-    if model in ("", "-") or not is_folder(path) or (named and (shipped_file(model) or unaliased(model))):
+    if named_folder(model) is None:
         return None
     for name in FOLDER_FILES:
         if exists(path / name):
@@ -67,10 +67,24 @@ def find_source(model: str, max_size: int = MAX_SPEC_SIZE) -> Source | None:
     raise NetcalcError(Diagnostic("E004", f"{model} is a folder without {CONFIG}", hint=hint))
 
 
-def _in_repository(repository: Repository, max_size: int) -> Source:
+def repository_source(repository: Repository, max_size: int, names: Sequence[str] = FOLDER_FILES) -> Source:
+    """Return the first of some files that a repository has.
+
+    Raises:
+        NetcalcError: E008 if it has none of them, or cannot be read.
+    """
     config = repository.file(CONFIG, max_size)
-    for name in FOLDER_FILES:
+    for name in names:
         path = config if name == CONFIG else repository.file(name, max_size)
         if path is not None:
             return Source(path, f"{repository.name}/{name}", repository.name.last, repository)
     raise repository.lacks(CONFIG)
+
+
+def named_folder(model: str) -> Path | None:
+    """Return the folder that a text names, None for anything else; shipped specs precede folders of their names."""
+    path = Path(model)
+    named = path.suffix == "" and "/" not in model and os.sep not in model
+    if model in ("", "-") or not is_folder(path) or (named and (shipped_file(model) or unaliased(model))):
+        return None
+    return path

@@ -10,50 +10,52 @@ from pathlib import Path
 
 from netcalc.analysis.walk import parameters
 from netcalc.diagnostics import Diagnostic, NetcalcError, written
-from netcalc.files import exists, is_folder
+from netcalc.files import exists
+from netcalc.formats.hub import PREFIX, HubName, Repository
+from netcalc.formats.json_document import parse_json
 from netcalc.formats.peft.settings import LoraSettings
 from netcalc.formats.peft.targets import lora_patches
-from netcalc.formats.sources import FOLDER_FILES, Source, find_source
+from netcalc.formats.sources import CONFIG, Source, repository_source
 from netcalc.ir import Program
+from netcalc.limits import MAX_SPEC_SIZE
 from netcalc.spec import elaborate
 from netcalc.spec.cursor import Cursor
 from netcalc.spec.library import load_cursor
+from netcalc.spec.spec_files import read_spec
 
-__all__ = ["adapter_document", "base_of"]
+__all__ = ["adapter_document", "base_of", "read_adapter"]
+
+
+def read_adapter(source: Source, max_size: int) -> Cursor:
+    """Return the configuration of an adapter; NetcalcError (E001 to E004) if it cannot be read or is malformed."""
+    return parse_json(read_spec(source.path, source.label, max_size), source.label)
 
 
 def base_of(config: Cursor, source: Source) -> Source:
-    """Return the file that describes the base model of an adapter.
+    """Return the configuration of the base model of an adapter.
 
-    It is a folder, beside the adapter or from the current one on; for an adapter on the Hub it is on the Hub too.
+    It is in a folder, from the adapter or the current one on; for an adapter on the Hub it is on the Hub too.
 
     Raises:
-        NetcalcError: E007 if there is none.
+        NetcalcError: E007 if there is none, E008 if the Hub cannot be read.
     """
     name = config.data.get("base_model_name_or_path")
+    place = config.at(("base_model_name_or_path",))
     if not isinstance(name, str) or not name:
         message = f"base_model_name_or_path should name the base model, not {written(name, quoted=True)}"
-        raise NetcalcError(Diagnostic("E007", message, config.at(("base_model_name_or_path",)).span))
-    beside = source.path.parent / name
-    if source.repository is None and not name.startswith("hf:"):
-        found = next((folder for folder in (beside, Path(name)) if _is_model(folder)), None)
-        if found is None:
-            message = f"the base model {written(name, quoted=True)} is no folder of a model here"
-            hint = "base_model_name_or_path may be the path of its folder, or hf:org/name for a model on the Hub"
-            raise NetcalcError(Diagnostic("E007", message, config["base_model_name_or_path"].span, hint=hint))
-        chosen = find_source(str(found))
-    else:
-        revision = config.data.get("revision")
-        named = name if name.startswith("hf:") else f"hf:{name}"
-        chosen = find_source(f"{named}@{revision}" if isinstance(revision, str) else named)
-    if chosen is None or chosen.path.name == source.path.name:
-        message = f"the base model {written(name, quoted=True)} is no model of Hugging Face"
-        raise NetcalcError(Diagnostic("E007", message, config["base_model_name_or_path"].span))
-    return chosen
-
-
-def _is_model(folder: Path) -> bool:
-    return is_folder(folder) and any(exists(folder / filename) for filename in FOLDER_FILES)
+        raise NetcalcError(Diagnostic("E007", message, place.span))
+    if source.repository is None and not name.startswith(PREFIX):
+        folders = (source.path.parent / name, Path(name))
+        found = next((folder for folder in folders if exists(folder / CONFIG)), None)
+        if found is not None:
+            return Source(found / CONFIG, str(found / CONFIG), found.resolve().name)
+        message = f"the base model {written(name, quoted=True)} is no folder of a model here"
+        hint = "base_model_name_or_path may be the path of its folder, or hf:org/name for a model on the Hub"
+        raise NetcalcError(Diagnostic("E007", message, place.span, hint=hint))
+    named = name if name.startswith(PREFIX) else PREFIX + name
+    revision = config.data.get("revision")
+    repository = Repository(HubName.of(f"{named}@{revision}" if isinstance(revision, str) else named))
+    return repository_source(repository, MAX_SPEC_SIZE, (CONFIG,))
 
 
 def adapter_document(config: Cursor, source: Source, base: Cursor) -> Cursor:

@@ -79,7 +79,7 @@ class _Reader:
             message = f"adapters of the kind {written(self.config.data['peft_type'], quoted=True)} are not known"
             raise NetcalcError(Diagnostic("E007", message, self.config["peft_type"].span, hint="LORA is known"))
         layers = self.value("layers_to_transform", None, lambda v: v is None or _is_int(v) or _all(v, _is_int))
-        layers_pattern = self.value("layers_pattern", None, lambda v: v is None or _is_text(v) or _all(v, _is_text))
+        layers_pattern = self.value("layers_pattern", None, lambda v: v is None or _expressions(v))
         found = {
             "rank": self.value("r", 8, _is_rank),
             "alpha": self.value("lora_alpha", 8, _is_number),
@@ -134,13 +134,22 @@ def _is_text(value: Any) -> bool:
 
 def _is_pattern(value: Any) -> bool:
     """Return True for names of modules, or one regular expression."""
-    if isinstance(value, str):
-        try:
-            re.compile(value)
-        except (re.error, RecursionError, OverflowError):
-            return False
-        return _is_fast(value)
-    return bool(value) and _all(value, _is_text)
+    return _is_expression(value) or (bool(value) and _all(value, _is_text))
+
+
+def _is_expression(value: Any) -> bool:
+    """Return True for a regular expression whose search is fast, and that others may contain."""
+    if not isinstance(value, str) or re.search(r"\(\?[^:]", value):
+        return False
+    try:
+        re.compile(value)
+    except (re.error, RecursionError, OverflowError):
+        return False
+    return _is_fast(value)
+
+
+def _expressions(value: Any) -> bool:
+    return _is_expression(value) or _all(value, _is_expression)
 
 
 def _is_fast(expression: str) -> bool:
@@ -162,4 +171,4 @@ def _all(values: Any, valid: Any) -> bool:
 
 
 def _maps(values: Any, valid: Any) -> bool:
-    return isinstance(values, dict) and all(map(valid, values.values())) and all(map(_is_pattern, values))
+    return isinstance(values, dict) and all(map(valid, values.values())) and all(map(_is_expression, values))

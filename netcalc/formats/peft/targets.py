@@ -41,9 +41,8 @@ def lora_patches(program: Program, settings: LoraSettings, config: Cursor) -> It
         message = f"no module of the base model is one of target_modules = {written(settings.targets, quoted=True)}"
         raise NetcalcError(Diagnostic("E007", message, place.span))
     for module in chosen:
-        if module.op != "linear" or not module.whole or module.name != module.path:
-            reason = f"it is {module.op}" if module.op != "linear" else f"it is a part of {module.path}"
-            message = f"an adapter of {module.name} is not known: {reason} in the spec"
+        if (reason := _obstacle(module)) is not None:
+            message = f"an adapter of {module.name} is not known: it is {reason} in the spec"
             raise NetcalcError(Diagnostic("E007", message, place.span))
     groups: dict[str, dict[str, tuple[int, float]]] = {}
     for module in chosen:
@@ -61,6 +60,15 @@ def lora_patches(program: Program, settings: LoraSettings, config: Cursor) -> It
             if settings.dropout:
                 lora["dropout"] = settings.dropout
             yield {"at": path, "set": {"lora": lora}}, place
+
+
+def _obstacle(module: _Module) -> str | None:
+    """Return what a module is in the spec, if it is no linear line of its own with the same path."""
+    if module.op != "linear":
+        return module.op
+    if not module.whole:
+        return f"a part of {module.path}"
+    return None if module.name == module.path else f"called {module.path}"
 
 
 def _modules(program: Program) -> Iterator[_Module]:
@@ -101,9 +109,10 @@ def _in_layers(name: str, settings: LoraSettings) -> bool:
     """Return True if a module is in one of the layers that are to be transformed."""
     if settings.layers is None or isinstance(settings.targets, str):
         return True
-    patterns = [rf".*\.{stem}\.(\d+)\." for stem in settings.layers_pattern] or [r".*\.[^.]*\.(\d+)\."]
+    stems = settings.layers_pattern or (r"[^.]*",)
+    patterns = [rf".*\.(?:{stem})\.(?P<layer>\d+)\." for stem in stems]
     found = next((match for match in (re.match(pattern, name) for pattern in patterns) if match), None)
-    return found is not None and int(found[1]) in settings.layers
+    return found is not None and int(found["layer"]) in settings.layers
 
 
 def _sizes(name: str, settings: LoraSettings) -> tuple[int, float]:

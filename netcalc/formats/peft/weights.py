@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from netcalc.formats.hub.remote_tensors import open_remote
+from netcalc.formats.model_weights import model_weights
+from netcalc.formats.peft import base_of, read_adapter
 from netcalc.formats.sources import Source
+from netcalc.limits import MAX_SPEC_SIZE
 from netcalc.numerics.checkpoint_files import Joined, open_weights
 from netcalc.numerics.kernels import Array
+from netcalc.numerics.packing.quantization import config_beside, quantization_of
+from netcalc.numerics.packing.unpacked import unpacked
 from netcalc.numerics.tensor_files import Tensors
 
 __all__ = ["adapter_weights"]
@@ -17,21 +20,29 @@ _STEM = "adapter_model"
 _PREFIX = "base_model.model."
 
 
-def adapter_weights(source: Source, base: Path | Tensors | None) -> Tensors | None:
-    """Return the tensors of an adapter with those of the base model, if it has weights; None without an adapter's.
+def adapter_weights(source: Source) -> Tensors | None:
+    """Return the tensors of an adapter with those of its base model, if it has weights; None without an adapter's.
 
     Raises:
-        NetcalcError: E605 if a file is damaged, E008 if the Hub cannot be read.
+        NetcalcError: E007 if the base model or its quantisation is not known, E605 if a file is damaged, E008 if the
+            Hub cannot be read.
     """
-    if source.repository is not None:
-        found = open_remote(source.repository, _STEM)
-    else:
-        path = source.path.parent / f"{_STEM}.safetensors"
-        found = open_weights(path) if path.is_file() else None
-    if found is None:
+    own = _own(source)
+    if own is None:
         return None
-    own = _Adapter(found)
-    return own if base is None else Joined([open_weights(base) if isinstance(base, Path) else base, own], own.name)
+    base = base_of(read_adapter(source, MAX_SPEC_SIZE), source)
+    found = model_weights(base)
+    files = found.files if isinstance(found, Joined) else [] if found is None else [found]
+    joined = Joined([*files, _Adapter(own)], own.name)
+    quantised = config_beside(base.path)  # QLoRA
+    return unpacked(joined, quantization_of(*quantised) if quantised else None)
+
+
+def _own(source: Source) -> Tensors | None:
+    if source.repository is not None:
+        return open_remote(source.repository, _STEM)
+    path = source.path.parent / f"{_STEM}.safetensors"
+    return open_weights(path) if path.is_file() else None
 
 
 class _Adapter:

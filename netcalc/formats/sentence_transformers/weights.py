@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from netcalc.formats.hub.remote_tensors import open_remote
+from netcalc.formats.model_weights import model_weights
 from netcalc.formats.sentence_transformers import dense_folders
 from netcalc.formats.sources import Source
 from netcalc.limits import MAX_SPEC_SIZE
-from netcalc.numerics.checkpoint_files import Joined, open_weights
+from netcalc.numerics.checkpoint_files import Joined
 from netcalc.numerics.prefixed import Prefixed
 from netcalc.numerics.tensor_files import Tensors
 
@@ -20,15 +20,8 @@ def sentence_weights(source: Source) -> Tensors | None:
         NetcalcError: E605 if a module lacks its weights, or if files are damaged; E008 if the Hub cannot be read.
     """
     transformer, others = dense_folders(source, MAX_SPEC_SIZE)
-    first = _weights(source, transformer)
+    first = model_weights(source, transformer)
     if first is None or not others:
         return first
-    parts = [(folder, _weights(source, folder)) for folder in others]
+    parts = [(folder, model_weights(source, folder)) for folder in others]
     return Joined([first, *(Prefixed(found, f"{folder}.") for folder, found in parts if found is not None)], first.name)
-
-
-def _weights(source: Source, folder: str) -> Tensors | None:
-    if source.repository is not None:
-        return open_remote(source.repository, f"{folder}/model" if folder else "model")
-    path = source.path.parent / folder
-    return open_weights(path) if any(path.glob("*.safetensors*")) else None

@@ -65,6 +65,7 @@ def hub(files: dict[str, bytes], shards: dict[str, bytes], tmp_path_factory: pyt
         "acme/sentences": Repository(sentences),
         "acme/base": Repository(files_of(adapter.parent / "base")),
         "acme/adapter": Repository(files_of(adapter)),
+        "acme/pickled-adapter": Repository({"adapter_config.json": files_of(adapter)["adapter_config.json"]}),
         "acme/pipeline": Repository({"model_index.json": b'{"_class_name": "StableDiffusionPipeline"}'}),
     }
     with serving(repositories) as started:
@@ -188,6 +189,7 @@ REFUSED: dict[str, tuple[list[str], list[str]]] = {
     "server down": (["summary", "hf:acme/down"], ["E008", "status 503", "try again"]),
     "too large": (["summary", "hf:acme/tiny", "--max-spec-size", "100"], ["E008", "the limit is 100"]),
     "pickles": (["verify", "hf:acme/pickled"], ["E008", "no weights in safetensors files"]),
+    "pickled adapter": (["verify", "hf:acme/pickled-adapter"], ["E008", "no weights in safetensors files"]),
     "cut off": (["verify", "hf:acme/damaged"], ["E605", "hf:acme/damaged/model.safetensors", "ends too early"]),
     "no bytes": (["verify", "hf:acme/no-bytes"], ["E605", "ends within the length"]),
     "long header": (["verify", "hf:acme/endless"], ["E605", "should have 1,099,511,627,776 bytes"]),

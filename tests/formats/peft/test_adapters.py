@@ -12,7 +12,9 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 import netcalc as api
+from netcalc.analysis.walk import parameters
 from tests.conftest import CommandResult
+from tests.formats.huggingface.packed import LLAMA, SCHEMES, packed_llama, write_model
 
 HERE = Path(__file__).parent
 CASES: dict[str, Any] = json.loads((HERE / "adapters.json").read_text())["cases"]
@@ -97,11 +99,14 @@ def test_adapters_of_all_layers_are_one_patch(tmp_path: Path) -> None:
         ({"target_modules": "(a+)+b"}, "target_modules = '(a+)+b'"),
         ({"target_modules": ".*" * 20}, "target_modules = "),
         ({"rank_pattern": {"(.|q)*x": 4}}, "rank_pattern = "),
+        ({"target_modules": "(?P<layer>q)"}, "target_modules = "),
+        ({"rank_pattern": {"(?i)q": 4}}, "rank_pattern = "),
+        ({"layers_pattern": "(", "layers_to_transform": [0]}, "layers_pattern = '('"),
         ({"target_modules": ["q"]}, "no module of the base model is one of target_modules"),
         ({"target_modules": ["embed_tokens"]}, "it is embedding in the spec"),
         ({"base_model_name_or_path": "nowhere"}, "the base model 'nowhere' is no folder of a model here"),
         ({"base_model_name_or_path": None}, "base_model_name_or_path should name the base model"),
-        ({"base_model_name_or_path": "../adapter"}, "is no model of Hugging Face"),
+        ({"base_model_name_or_path": "../adapter"}, "the base model '../adapter' is no folder of a model here"),
     ],
     ids=str,
 )
@@ -110,3 +115,25 @@ def test_what_is_not_known_is_named(fields: dict[str, Any], part: str, tmp_path:
     assert (ran.code, ran.out) == (2, "")
     assert "error[E007]" in ran.err
     assert part in " ".join(ran.err.split())
+
+
+def test_layers_are_found_by_the_pattern_of_their_list(tmp_path: Path) -> None:
+    folder = written("llama", tmp_path, layers_to_transform=1, layers_pattern="(layers|blocks)")
+    patches = [line for line in api.import_spec(folder).splitlines() if "lora" in line]
+    assert [".layers.1." in line for line in patches] == [True, True]
+
+
+def test_an_adapter_of_a_quantised_model(tmp_path: Path, netcalc: Run) -> None:
+    said, pack = SCHEMES["bitsandbytes-4"]
+    write_model(tmp_path / "base", LLAMA | said, packed_llama(pack))
+    folder = tmp_path / "adapter"
+    folder.mkdir()
+    fields = {"peft_type": "LORA", "base_model_name_or_path": "../base", "r": 4, "target_modules": ["down_proj"]}
+    (folder / "adapter_config.json").write_text(json.dumps(fields))
+    found = [parameter for parameter in parameters(api.load(folder).program) if "lora" in parameter.path]
+    tensors = {f"base_model.model.{one.path}": np.zeros(one.param.shape, np.float32) for one in found}
+    save_file(tensors, folder / "adapter_model.safetensors")
+    record = json.loads(netcalc("verify", str(folder), "--cast", "-f", "json").out)
+    assert record["ok"], record["mismatches"]
+    assert record["stored"]["packed"]
+    assert record["stored"]["params"] == api.load(folder).params

@@ -21,6 +21,7 @@ CODES: dict[str, str] = {
     "E006": "circular extends or import",
     "E007": "model that cannot be imported",
     "E008": "model on the Hub that cannot be read",
+    "E009": "module that cannot be imported",
     "E101": "unknown key",
     "E102": "unknown operation or block",
     "E103": "unknown attribute or argument",

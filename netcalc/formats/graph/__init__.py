@@ -1,0 +1,1 @@
+"""Graphs of operations from foreign formats, and the readable spec documents that are made of them."""

@@ -1,0 +1,111 @@
+"""Construction of a graph, line by line, with the output types that the rules of the operations give."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from netcalc.diagnostics import RuleError
+from netcalc.formats.graph.model import Graph, Line, Scope, Stored, Value
+from netcalc.ir.build import infer
+from netcalc.opdef import Context
+from netcalc.ops import find
+
+__all__ = ["Builder"]
+
+
+class Builder:
+    """A graph under construction.
+
+    ``scope`` holds the calls of modules around the lines to come, ``hint`` a name for their outputs.
+    """
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self.scope: Scope = ()
+        self.hint = ""
+        self._context = Context(dtype="float32")
+        self._read: dict[Stored, Value] = {}
+
+    def line(
+        self,
+        operation: str,
+        inputs: Sequence[Value | None] = (),
+        attributes: Mapping[str, Any] | None = None,
+        parameters: Mapping[str, Value | None] | None = None,
+    ) -> Value:
+        """Add an operation with one output, or of which only the first is used, and return this output."""
+        return self.lines(operation, inputs, attributes, parameters)[0]
+
+    def lines(
+        self,
+        operation: str,
+        inputs: Sequence[Value | None] = (),
+        attributes: Mapping[str, Any] | None = None,
+        parameters: Mapping[str, Value | None] | None = None,
+    ) -> tuple[Value, ...]:
+        """Add an operation and return its outputs.
+
+        Args:
+            operation: name of the operation.
+            inputs: values of its ports, in order; a stored tensor among them becomes a line ``parameter`` or
+                ``buffer`` of its own, once.
+            attributes: its attributes; those that are None are left out, so that the default holds.
+            parameters: stored tensors by the names of its parameters; None and absent ones are left out.
+
+        Raises:
+            RuleError: the operation does not take these inputs or attributes.
+        """
+        values = tuple(None if value is None else self.read(value) for value in inputs)
+        given = {name: value for name, value in (attributes or {}).items() if value is not None}
+        stored = {name: _stored(value) for name, value in (parameters or {}).items() if value is not None}
+        return self._add(operation, given, values, stored)
+
+    def read(self, value: Value) -> Value:
+        """Return a value that lines can use: for a stored tensor the output of the line that reads it."""
+        if value.stored is None:
+            return value
+        if value.stored not in self._read:
+            self._read[value.stored] = self._reading(value.stored)
+        return self._read[value.stored]
+
+    def _reading(self, stored: Stored) -> Value:
+        tensor = self.graph.tensors[stored.path]
+        if stored.part is not None or stored.transpose:
+            whole = self.read(Value(tensor.type, self.hint, Stored(stored.path)))
+            if stored.part is not None:
+                start, stop = stored.part
+                whole = self.line("slice", [whole], {"axis": 0, "start": start, "stop": stop})
+            return self.line("transpose", [whole], {"axes": [-2, -1]}) if stored.transpose else whole
+        attributes: dict[str, Any] = {"shape": list(tensor.type.shape)}
+        if tensor.type.dtype != "float32":
+            attributes["dtype"] = tensor.type.dtype
+        if tensor.buffer:
+            attributes["persistent"] = tensor.persistent
+            if tensor.value is not None:
+                attributes["value"] = tensor.value
+        elif not tensor.trainable:
+            attributes["trainable"] = False
+        return self._add("buffer" if tensor.buffer else "parameter", attributes, (), {"": stored})[0]
+
+    def _add(
+        self,
+        operation: str,
+        attributes: dict[str, Any],
+        inputs: tuple[Value | None, ...],
+        parameters: dict[str, Stored],
+    ) -> tuple[Value, ...]:
+        declared = find(operation)
+        if declared is None:
+            raise RuleError(f"there is no operation {operation}")
+        op = declared(**attributes)
+        types = infer(op, [None if value is None else value.type for value in inputs], self._context)
+        outputs = tuple(Value(type_, self.hint) for type_ in types)
+        self.graph.lines.append(Line(operation, attributes, inputs, outputs, self.scope, parameters))
+        return outputs
+
+
+def _stored(value: Value) -> Stored:
+    if value.stored is None:
+        raise RuleError("a parameter must be a tensor of the checkpoint")
+    return value.stored

@@ -1,0 +1,1 @@
+"""PyTorch modules as spec documents, captured by ``torch.export``."""

@@ -1,0 +1,153 @@
+"""Exported programs of PyTorch as graphs of operations."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from netcalc.diagnostics import Diagnostic, NetcalcError
+from netcalc.dims import Dim
+from netcalc.formats.graph.builder import Builder
+from netcalc.formats.graph.model import Graph, ModuleCall, Scope, Stored, StoredTensor, Value
+from netcalc.formats.torch.operators import rule_of
+from netcalc.formats.torch.sizes import size_of
+from netcalc.tensor_type import TensorType
+
+__all__ = ["translate"]
+
+#: Higher-order operators that call a subgraph once, with the number of arguments before it.
+_WRAPPERS = {"wrap_with_set_grad_enabled": 1, "wrap_with_autocast": 4}
+
+
+class Translation:
+    """The translation of one exported program."""
+
+    def __init__(self, exported: Any, graph: Graph, symbols: Mapping[str, Dim]) -> None:
+        self.exported = exported
+        self.graph = graph
+        self.symbols = symbols
+        self.build = Builder(graph)
+        self.unknown: Counter[tuple[str, str]] = Counter()
+
+    def run(self, module: Any, values: dict[Any, Any]) -> Any:
+        """Translate the nodes of a graph module, given the values of its placeholders; return its output."""
+        for node in module.graph.nodes:
+            if node.op == "placeholder":
+                continue
+            if node.op == "output":
+                return self._argument(node.args[0], values)
+            if node.op == "get_attr":
+                values[node] = getattr(module, node.target)
+            else:
+                values[node] = self._call(node, values)
+        return None
+
+    def _call(self, node: Any, values: dict[Any, Any]) -> Any:
+        name = str(node.target)
+        found = node.meta.get("val")
+        if name.startswith("aten.sym_") or type(found).__name__ in ("SymInt", "SymBool", "SymFloat"):
+            return size_of(found, self.symbols)
+        arguments = [self._argument(argument, values) for argument in node.args]
+        if name in _WRAPPERS:
+            inner = arguments[_WRAPPERS[name]]
+            placeholders = [inner_node for inner_node in inner.graph.nodes if inner_node.op == "placeholder"]
+            return self.run(inner, dict(zip(placeholders, arguments[_WRAPPERS[name] + 1 :], strict=True)))
+        if name == "<built-in function getitem>":
+            return arguments[0][arguments[1]]
+        rule = rule_of(name)
+        self.build.scope, self.build.hint = scope_of(node), node.name
+        if rule is None:
+            self.unknown[name, ".".join(call.path for call in self.build.scope[-1:])] += 1
+            return _unknown(found, self.symbols)
+        given = {key: self._argument(value, values) for key, value in node.kwargs.items()}
+        return rule(self.build, **_bound(node.target._schema, arguments, given))
+
+    def _argument(self, argument: Any, values: dict[Any, Any]) -> Any:
+        if isinstance(argument, (list, tuple)):
+            return [self._argument(item, values) for item in argument]
+        if hasattr(argument, "graph") and argument in values:
+            return values[argument]
+        return argument
+
+
+def _bound(schema: Any, arguments: list[Any], given: dict[str, Any]) -> dict[str, Any]:
+    """Return the arguments of a call by the names of the schema, with its defaults; ``self`` is ``input``."""
+    names = [argument.name for argument in schema.arguments]
+    bound = {argument.name: argument.default_value for argument in schema.arguments if argument.has_default_value()}
+    bound |= dict(zip(names, arguments, strict=False)) | given
+    return {"input" if name == "self" else name: value for name, value in bound.items()}
+
+
+def _unknown(found: Any, symbols: Mapping[str, Dim]) -> Any:
+    """Return values of the types that an operator without a rule gives."""
+    if isinstance(found, (list, tuple)):
+        return [_unknown(item, symbols) for item in found]
+    return Value(type_of(found, symbols)) if hasattr(found, "shape") else None
+
+
+def type_of(tensor: Any, symbols: Mapping[str, Dim]) -> TensorType:
+    """Return the type of a tensor of PyTorch."""
+    return TensorType(
+        tuple(size_of(size, symbols) for size in tensor.shape),
+        str(tensor.dtype).removeprefix("torch."),  # type: ignore[arg-type]
+    )
+
+
+def scope_of(node: Any) -> Scope:
+    """Return the calls of modules around a node."""
+    stack = node.meta.get("nn_module_stack") or {}
+    calls = []
+    for key, (path, kind) in list(stack.items())[1:]:
+        number = str(path).partition("@")[2] or str(key).partition("@")[2]
+        name = kind if isinstance(kind, str) else kind.__name__
+        calls.append(ModuleCall(str(path).partition("@")[0], int(number or 0), name.rpartition(".")[2]))
+    return tuple(calls)
+
+
+def translate(exported: Any, name: str, symbols: Mapping[str, Dim]) -> Graph:
+    """Return the graph of an exported program.
+
+    Args:
+        exported: a ``torch.export.ExportedProgram``.
+        name: name of the network.
+        symbols: named sizes by the symbols of the program.
+
+    Raises:
+        NetcalcError: E009 with every operator that has no rule.
+    """
+    graph = Graph(name)
+    signature = exported.graph_signature
+    values: dict[Any, Any] = {}
+    state = {**exported.state_dict}
+    placeholders = [node for node in exported.graph.nodes if node.op == "placeholder"]
+    for node, spec in zip(placeholders, signature.input_specs, strict=True):
+        kind = spec.kind.name
+        if kind == "USER_INPUT":
+            if not hasattr(node.meta.get("val"), "shape"):
+                values[node] = spec.arg.value if hasattr(spec.arg, "value") else None
+                continue
+            values[node] = graph.inputs[node.name] = Value(type_of(node.meta["val"], symbols), node.name)
+            continue
+        tensor_type = type_of(node.meta["val"], symbols)
+        found = state.get(spec.target)
+        buffer = kind != "PARAMETER"
+        graph.tensors.setdefault(
+            spec.target,
+            StoredTensor(
+                tensor_type,
+                buffer=buffer,
+                trainable=bool(getattr(found, "requires_grad", True)),
+                persistent=spec.persistent is not False and kind != "CONSTANT_TENSOR",
+            ),
+        )
+        values[node] = Value(tensor_type, node.name, Stored(spec.target))
+    work = Translation(exported, graph, symbols)
+    results = work.run(exported.graph_module, values)
+    if work.unknown:
+        problems = [f"{name} in {path or 'the model'} ({count})" for (name, path), count in work.unknown.items()]
+        raise NetcalcError(Diagnostic("E009", "operators without a rule: " + ", ".join(problems)))
+    results = [result for result in results if isinstance(result, Value)]
+    for index, result in enumerate(results):
+        graph.outputs["output" if len(results) == 1 else f"output_{index}"] = work.build.read(result)
+    return graph

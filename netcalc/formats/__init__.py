@@ -60,6 +60,10 @@ def import_model(model: str | Path, settings: Mapping[str, Any], max_size: int =
     """
     from netcalc.formats.spec_text import spec_text
 
+    if str(model).startswith("torch:"):
+        from netcalc.formats.torch.factories import split_name
+
+        split_name(str(model))
     if is_gguf(model):
         from netcalc.formats.gguf import import_gguf
 

@@ -21,8 +21,8 @@ from netcalc import ops
 from netcalc.analysis.conventions import CONVENTIONS
 from netcalc.formats.graph.model import Graph, Line, Stored
 from netcalc.formats.torch.translation import translate
-from netcalc.ir import dtype_of
 from netcalc.ir import Value as ProgramValue
+from netcalc.ir import dtype_of
 from netcalc.ir.build import build_node
 from netcalc.numerics.initializers import Initializers
 from netcalc.numerics.kernels import Run, apply

@@ -1,0 +1,98 @@
+"""Tensors of the source's checkpoint as parameters of lines: ties, and places under other names."""
+
+from __future__ import annotations
+
+from netcalc.formats.graph.model import Graph, Line, Stored, StoredTensor
+from netcalc.formats.graph.tree import Sequence, Step
+from netcalc.opdef import Context
+from netcalc.ops import find
+
+__all__ = ["place_tensors"]
+
+
+def place_tensors(graph: Graph, root: Sequence) -> None:
+    """Name the lines that hold tensors, note which are tied or stored elsewhere, and declare those without use."""
+    used: set[str] = set()
+    _place(graph, root, "", {}, used)
+    unused = [
+        (path, tensor)
+        for path, tensor in graph.tensors.items()
+        if path not in used and (tensor.persistent or not tensor.buffer)
+    ]
+    for path, tensor in reversed(unused):
+        _declare(root, path, tensor)
+
+
+def _place(graph: Graph, sequence: Sequence, path: str, owners: dict[Stored, str], used: set[str]) -> None:
+    taken = {item.name for item in sequence.items if item.name}
+    for item in sequence.items:
+        if isinstance(item, Sequence):
+            _place(graph, item, _joined(path, item.name), owners, used)
+            continue
+        if not item.line.parameters:
+            continue
+        if not item.name:
+            item.name = _free(_holder_name(item.line), taken)
+            taken.add(item.name)
+        own = _joined(path, item.name)
+        used |= {f"{own}.{name}" for name in _all_names(item.line)}
+        for name, stored in item.line.parameters.items():
+            natural = f"{own}.{name}" if name else own
+            used.add(stored.path)
+            if stored in owners:
+                item.ties[name] = owners[stored]
+                continue
+            owners[stored] = natural
+            if stored != Stored(natural):
+                item.entries[name] = stored
+        held = [graph.tensors[stored.path] for name, stored in item.line.parameters.items() if name not in item.ties]
+        held = [tensor for tensor in held if not tensor.buffer]
+        item.frozen = bool(held) and item.line.operation != "parameter" and not any(t.trainable for t in held)
+
+
+def _all_names(line: Line) -> list[str]:
+    """Return the names of all tensors of an operation, those that the source does not mention included."""
+    declared = find(line.operation)
+    assert declared is not None  # the builder found it
+    types = [None if value is None else value.type for value in line.inputs]
+    return [param.name for param in declared(**line.attributes).params(Context(), *types)]
+
+
+def _holder_name(line: Line) -> str:
+    """Return a name for a line whose tensors have other names in the source: their common beginning."""
+    names = {
+        stored.path.rpartition(".")[2].removesuffix(f"_{name}") for name, stored in line.parameters.items() if name
+    }
+    found = names.pop() if len(names) == 1 else ""
+    return found if found.isidentifier() and found not in line.parameters else line.operation
+
+
+def _free(name: str, taken: set[str]) -> str:
+    number, found = 0, name
+    while found in taken:
+        number += 1
+        found = f"{name}_{number}"
+    return found
+
+
+def _joined(path: str, name: str) -> str:
+    return f"{path}.{name}" if path else name
+
+
+def _declare(root: Sequence, path: str, tensor: StoredTensor) -> None:
+    """Add a line for a tensor that no operation uses, at the beginning of the innermost sequence that it belongs to."""
+    sequence, rest = root, path
+    while True:
+        inner = next(
+            (i for i in sequence.items if isinstance(i, Sequence) and i.path and rest.startswith(f"{i.name}.")), None
+        )
+        if inner is None:
+            break
+        sequence, rest = inner, rest.removeprefix(f"{inner.name}.")
+    attributes: dict[str, object] = {"shape": list(tensor.type.shape)}
+    if tensor.type.dtype != "float32":
+        attributes["dtype"] = tensor.type.dtype
+    if not tensor.buffer and not tensor.trainable:
+        attributes["trainable"] = False
+    line = Line("buffer" if tensor.buffer else "parameter", attributes, (), (), (), {"": Stored(path)})
+    sequence.items.insert(0, Step(line, rest, True))

@@ -1,0 +1,120 @@
+"""Constant masks of attention as attributes of the operation."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from netcalc.dims import Dim
+from netcalc.formats.graph.constants.expressions import Expression, call, never_negative, truth
+from netcalc.formats.graph.constants.masks import Mask, mask_of, visible
+from netcalc.formats.graph.constants.rules import broadcast
+from netcalc.formats.graph.model import Graph, Line, Value
+
+__all__ = ["recognise_masks"]
+
+_ATTENTION = "scaled_dot_product_attention"
+
+#: Views that only repeat a mask along axes of size 1, which attention does itself.
+_REPEATS = ("expand",)
+
+
+class _Split(NamedTuple):
+    """A mask of attention as the conjunction of a fixed mask and of one that depends on inputs."""
+
+    fixed: Mask
+    rest: Value | None
+
+
+def recognise_masks(graph: Graph, known: dict[Value, Expression]) -> None:
+    """Replace the constant masks of attention by its attributes ``causal``, ``window`` and ``alignment``.
+
+    Args:
+        graph: the graph, whose lines are changed; the lines of the masks stay, and may be unused.
+        known: the elements of its constant values.
+    """
+    makers = {value: line for line in graph.lines for value in line.outputs}
+    done: dict[tuple[Value, Dim, Dim], _Split | None] = {}
+    lines = []
+    for line in graph.lines:
+        mask = line.inputs[3] if line.operation == _ATTENTION and len(line.inputs) > 3 else None
+        if mask is not None and not line.attributes.keys() & {"causal", "window", "alignment", "blocks"}:
+            lengths = line.inputs[0].type.shape[-2], line.inputs[1].type.shape[-2]  # type: ignore[union-attr]
+            if (mask, *lengths) not in done:
+                done[mask, *lengths], joined = _split(mask, lengths, known, makers, line)
+                lines += joined
+            if (split := done[mask, *lengths]) is not None:
+                line.attributes |= _attributes(split.fixed, lengths)
+                line.inputs = _shortened((*line.inputs[:3], split.rest, *line.inputs[4:]))
+        lines.append(line)
+    graph.lines[:] = lines
+
+
+def _shortened(inputs: tuple[Value | None, ...]) -> tuple[Value | None, ...]:
+    while inputs and inputs[-1] is None:
+        inputs = inputs[:-1]
+    return inputs
+
+
+def _split(
+    mask: Value, lengths: tuple[Dim, Dim], known: dict[Value, Expression], makers: dict[Value, Line], user: Line
+) -> tuple[_Split | None, list[Line]]:
+    """Return the parts of a mask, and the line that joins those that depend on inputs if there are several."""
+    shape = mask.type.shape
+    leaves = _leaves(mask, known, makers) if mask.type.dtype == "bool" else [mask]
+    fixed: Expression = truth(True)
+    rest = []
+    for leaf in leaves:
+        shown = visible(known[leaf], leaf.type.dtype) if leaf in known else None
+        if shown is None:
+            rest.append(leaf)
+        else:
+            fixed = call("and", (fixed, broadcast(shown, leaf.type.shape, shape)), shape)
+    if len(rest) == len(leaves):
+        return None, []
+    found = mask_of(fixed, shape)
+    if found is None or not _fits(found, lengths):
+        return None, []
+    if mask.type.dtype != "bool" and not _sees_some(found, lengths):
+        return None, []
+    if len(rest) < 2:
+        return _Split(found, rest[0] if rest else None), []
+    if len(rest) == len(leaves) - 1 and found.everything:
+        return None, []
+    joined = Line("logical_and", {}, tuple(rest), (Value(mask.type, mask.hint),), user.scope)
+    return _Split(found, joined.outputs[0]), [joined]
+
+
+def _leaves(mask: Value, known: dict[Value, Expression], makers: dict[Value, Line]) -> list[Value]:
+    """Return the boolean tensors of which a mask is the conjunction."""
+    line = makers.get(mask)
+    if mask in known or line is None:
+        return [mask]
+    inputs = [value for value in line.inputs if value is not None]
+    if line.operation in _REPEATS or (line.operation == "cast" and inputs[0].type.dtype == "bool"):
+        return _leaves(inputs[0], known, makers)
+    if line.operation == "logical_and" and all(value.type.dtype == "bool" for value in inputs):
+        return list(dict.fromkeys(leaf for value in inputs for leaf in _leaves(value, known, makers)))
+    return [mask]
+
+
+def _fits(mask: Mask, lengths: tuple[Dim, Dim]) -> bool:
+    """Report that the shift of a mask is one of the two that attention has."""
+    return mask.shift == 0 or mask.shift == lengths[1] - lengths[0]
+
+
+def _sees_some(mask: Mask, lengths: tuple[Dim, Dim]) -> bool:
+    """Report that every query sees a key: a finite number that is added to all scores alike hides none of them."""
+    if not never_negative(mask.shift):
+        return False
+    return mask.left is None or mask.shift != 0 or never_negative(lengths[1] - lengths[0])
+
+
+def _attributes(mask: Mask, lengths: tuple[Dim, Dim]) -> dict[str, Any]:
+    attributes: dict[str, Any] = {}
+    if mask.right == 0:
+        attributes["causal"] = True
+    if mask.shift != 0:
+        attributes["alignment"] = "lower_right"
+    if mask.left is not None or mask.right:
+        attributes["window"] = mask.left if mask.left == mask.right else [mask.left, mask.right]
+    return attributes

@@ -1,0 +1,89 @@
+"""The elements of all constant values of a graph."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from netcalc.formats.graph.constants import numbers, views
+from netcalc.formats.graph.constants.expressions import Call, Expression, index, substituted
+from netcalc.formats.graph.constants.rules import RULES, Case, opaque, rule, spread
+from netcalc.formats.graph.model import Graph, Line, Value
+from netcalc.ops import find
+
+__all__ = ["constants_of"]
+
+assert numbers and views  # their rules are registered by the import
+
+#: Operations whose elements are functions of the elements of their inputs at the same place.
+_ELEMENTWISE = (
+    *("div", "pow", "minimum", "maximum", "clamp", "exp", "log", "sqrt", "rsqrt", "reciprocal", "square", "sin", "cos"),
+    *("sign", "sigmoid", "tanh"),
+)
+
+rule(*_ELEMENTWISE)(opaque)
+
+
+@rule("matmul")
+def _outer(case: Case) -> Expression | None:
+    """Return the products of a matrix product with a single one for each element."""
+    left, right = case.inputs
+    if left.rank < 2 or right.rank < 2 or left.shape[-1] != 1:
+        return None
+    return Call("mul", (spread(case, 0), spread(case, 1)))
+
+
+@rule("einsum")
+def _outer_by_names(case: Case) -> Expression | None:
+    """Return the products of an outer product of two vectors."""
+    names = case.op.einsum.replace(" ", "")
+    if names != "i,j->ij" or [x.rank for x in case.inputs] != [1, 1]:
+        return None
+    first, second = case.operands
+    rows = substituted(first, {0: index(0, case.sizes)}, case.sizes)
+    columns = substituted(second, {0: index(1, case.sizes)}, case.sizes)
+    return Call("mul", (rows, columns))
+
+
+def constants_of(graph: Graph) -> dict[Value, Expression]:
+    """Return the elements of the values that depend on no input and no parameter, as far as they are known."""
+    known: dict[Value, Expression] = {}
+    for line in graph.lines:
+        for value, expression in _outputs(line, known):
+            known[value] = expression
+    return known
+
+
+def _outputs(line: Line, known: dict[Value, Expression]) -> Iterator[tuple[Value, Expression]]:
+    if line.operation == "buffer":
+        yield line.outputs[0], _buffer(line)
+        return
+    given = [value for value in line.inputs if value is not None]
+    if line.parameters or any(value not in known for value in given):
+        return
+    found: Any = None
+    if line.operation in RULES:
+        declared = find(line.operation)
+        assert declared is not None
+        case = Case(
+            line.operation,
+            declared(**line.attributes),
+            tuple(known[value] for value in given),
+            tuple(value.type for value in given),
+            tuple(value.type for value in line.outputs),
+        )
+        found = RULES[line.operation](case)
+    if found is not None:
+        yield from zip(line.outputs, found if isinstance(found, list) else [found], strict=False)
+
+
+def _buffer(line: Line) -> Expression:
+    """Return the elements of a buffer: numbers where all are equal and known, else elements of the stored tensor."""
+    (value,) = line.outputs
+    written = line.attributes.get("value")
+    if isinstance(written, (bool, int, float)):
+        number = numbers.written(written, numbers.kind_of(value.type.dtype))
+        if number is not None:
+            return number
+    sizes = value.type.shape
+    return Call("stored", tuple(index(axis, sizes) for axis in range(len(sizes))), (line.parameters[""].path,))

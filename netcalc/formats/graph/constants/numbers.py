@@ -1,0 +1,284 @@
+"""Rules of operations that make numbers or compute with them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import reduce
+from typing import Any
+
+from netcalc.dims import Dim, Poly
+from netcalc.dtypes import FLOATS
+from netcalc.formats.graph.constants.expressions import (
+    Call,
+    Expression,
+    Linear,
+    Number,
+    axes_of,
+    call,
+    index,
+    integer,
+    plus,
+    times,
+    truth,
+    whole,
+)
+from netcalc.formats.graph.constants.rules import Case, as_cases, opaque, over_cases, rule, spread
+
+__all__: list[str] = []
+
+#: Whole numbers up to which sums and products of float16 are exact.
+_EXACT = 2048.0
+
+
+def kind_of(dtype: str) -> str:
+    """Return the kind of an element type: float, bool or int."""
+    return "float" if dtype in FLOATS else "bool" if dtype == "bool" else "int"
+
+
+def written(value: Any, kind: str) -> Expression | None:
+    """Return a number of a spec as an expression of a kind."""
+    if kind == "int":
+        return integer(value) if isinstance(value, (int, Poly)) else None
+    if isinstance(value, Poly):
+        return None
+    return truth(bool(value)) if kind == "bool" else Number("float", float(value))
+
+
+@rule("constant")
+def _constant(case: Case) -> Expression | None:
+    value = case.op.value
+    if isinstance(value, tuple):
+        return None
+    return written(value, kind_of(case.outputs[0].dtype))
+
+
+@rule("arange")
+def _arange(case: Case) -> Expression | None:
+    start, step = (written(value, "int") for value in (case.op.start, case.op.step))
+    if start is None or step is None:
+        return None
+    numbers = plus(whole(start), whole(times(whole(step), index(0, case.sizes))))
+    return numbers if kind_of(case.op.dtype) == "int" else Call("cast", (numbers,), (case.op.dtype,))
+
+
+@rule("causal_mask")
+def _causal_mask(case: Case) -> Expression | None:
+    if case.op.dtype != "bool":
+        return None
+    queries, keys = case.sizes
+    shift = keys - queries if case.op.alignment == "lower_right" else 0
+    apart = plus(plus(index(0, case.sizes), integer(shift)), _negative(index(1, case.sizes)))
+    parts = [call("nonnegative", (apart,), case.sizes)]
+    if case.op.window is not None:
+        parts.append(call("nonnegative", (plus(integer(case.op.window), _negative(apart)),), case.sizes))
+    return call("and", parts, case.sizes)
+
+
+@rule("tril", "triu")
+def _triangle(case: Case) -> Expression | None:
+    row, column = len(case.sizes) - 2, len(case.sizes) - 1
+    apart = plus(index(row, case.sizes), _negative(index(column, case.sizes)))
+    offset = plus(apart, integer(case.op.diagonal))
+    kept = call("nonnegative", (offset if case.name == "tril" else _negative(offset),), case.sizes)
+    zero = written(0, kind_of(case.outputs[0].dtype))
+    assert zero is not None
+    return call("where", (kept, case.operands[0], zero), case.sizes)
+
+
+@rule("cast")
+def _cast(case: Case) -> Expression:
+    before, after = kind_of(case.inputs[0].dtype), kind_of(case.op.dtype)
+    value = case.operands[0]
+    if before == after != "float" or case.inputs[0].dtype == case.op.dtype:
+        return value
+
+    def converted(one: Expression) -> Expression:
+        if before == "bool":
+            return as_cases(one, after, case.sizes)
+        if before == "int" and after == "bool":
+            return call("not", [call("zero", (whole(one),), case.sizes)], case.sizes)
+        number = _number(one)
+        if number is not None and after == "bool":
+            return truth(number != 0)
+        if number is not None and after == "float" and abs(number) == float("inf"):
+            return Number("float", number)
+        if number is not None and abs(number) <= _EXACT and number % 1 == 0:
+            return Number("float", number) if after == "float" else Linear(int(number))
+        return Call("cast", (one,), (case.op.dtype,))
+
+    return over_cases(converted, value, case.sizes)
+
+
+def _number(value: Expression) -> float | None:
+    """Return the number that an expression is, None if it depends on indices or sizes."""
+    if isinstance(value, Number):
+        return float(value.value)
+    constant = isinstance(value, Linear) and not value.terms and isinstance(value.constant, int)
+    return float(value.constant) if constant and isinstance(value, Linear) else None
+
+
+# -- arithmetic -------------------------------------------------------------------------------------
+
+
+def _operands(case: Case, kind: str) -> list[Expression] | None:
+    """Return the operands as expressions of a kind, the number among the attributes last."""
+    found = []
+    for number, type_ in enumerate(case.inputs):
+        operand = spread(case, number)
+        if kind == "int" and kind_of(type_.dtype) == "bool":
+            operand = as_cases(operand, "int", case.sizes)
+        elif kind_of(type_.dtype) != kind:
+            return None
+        found.append(operand)
+    value = getattr(case.op, "value", None)
+    if value is not None:
+        last = written(value, kind)
+        if last is None:
+            return None
+        found.append(last)
+    return found[::-1] if getattr(case.op, "reverse", False) else found
+
+
+def _negative(x: Linear) -> Linear:
+    return whole(times(Linear(-1), x))
+
+
+_WHOLE: dict[str, Callable[[Linear, Linear], Expression]] = {
+    "add": plus,
+    "sub": lambda a, b: plus(a, _negative(b)),
+    "mul": times,
+}
+
+
+def _exactly(name: str, a: float, b: float) -> float | None:
+    """Return a sum or product of floating-point numbers, None where it may be rounded."""
+    if name == "mul":
+        safe = a in (0.0, 1.0, -1.0) or b in (0.0, 1.0, -1.0)
+        return a * b if safe else None
+    if 0.0 in (a, b) or (max(abs(a), abs(b)) <= _EXACT and a % 1 == b % 1 == 0):
+        return a + b if name == "add" else a - b
+    return None
+
+
+@rule("add", "sub", "mul")
+def _arithmetic(case: Case) -> Expression | None:
+    kind = kind_of(case.outputs[0].dtype)
+    operands = _operands(case, kind)
+    if operands is None or kind == "bool":
+        return opaque(case)
+    join = _joined_integers if kind == "int" else _joined_floats
+    result = reduce(lambda a, b: None if a is None else join(case, a, b), operands[1:], _first(operands))
+    return opaque(case) if result is None else result
+
+
+def _first(operands: Sequence[Expression]) -> Expression | None:
+    return operands[0]
+
+
+def _joined_integers(case: Case, a: Expression, b: Expression) -> Expression:
+    def outer(one: Expression) -> Expression:
+        return over_cases(lambda other: _WHOLE[case.name](whole(one), whole(other)), b, case.sizes)
+
+    return over_cases(outer, a, case.sizes)
+
+
+def _joined_floats(case: Case, a: Expression, b: Expression) -> Expression | None:
+    unknown: list[bool] = []
+
+    def joined(one: Expression, other: Expression) -> Expression:
+        exact = None
+        if isinstance(one, Number) and isinstance(other, Number):
+            exact = _exactly(case.name, one.value, other.value)
+        if exact is None:
+            unknown.append(True)
+            return one
+        return Number("float", exact)
+
+    result = over_cases(lambda one: over_cases(lambda other: joined(one, other), b, case.sizes), a, case.sizes)
+    return None if unknown else result
+
+
+@rule("neg")
+def _neg(case: Case) -> Expression:
+    kind = kind_of(case.outputs[0].dtype)
+    if kind == "int":
+        return over_cases(lambda one: _negative(whole(one)), case.operands[0], case.sizes)
+    return opaque(case)
+
+
+@rule("abs")
+def _abs(case: Case) -> Expression:
+    if kind_of(case.outputs[0].dtype) == "int" and isinstance(case.operands[0], Linear):
+        return call("abs", case.operands, case.sizes)
+    return opaque(case)
+
+
+@rule("cumsum")
+def _cumsum(case: Case) -> Expression | None:
+    axis = case.axis(case.op.axis)
+    value = case.operands[0]
+    if kind_of(case.inputs[0].dtype) == "bool":
+        value = as_cases(value, "int", case.sizes)
+    if not isinstance(value, Linear) or axis in axes_of(value) or kind_of(case.outputs[0].dtype) != "int":
+        return None
+    return times(value, plus(index(axis, case.sizes), Linear(1)))
+
+
+# -- comparison -------------------------------------------------------------------------------------
+
+
+def _compared(name: str, a: Linear, b: Linear, sizes: Sequence[Dim]) -> Expression:
+    if name in ("equal", "not_equal"):
+        same = call("zero", (plus(a, _negative(b)),), sizes)
+        return same if name == "equal" else call("not", (same,), sizes)
+    if name in ("less", "less_equal"):
+        a, b = b, a
+    distance = plus(a, _negative(b))
+    if name in ("less", "greater"):
+        distance = plus(distance, Linear(-1))
+    return call("nonnegative", (distance,), sizes)
+
+
+@rule("equal", "not_equal", "less", "less_equal", "greater", "greater_equal")
+def _comparison(case: Case) -> Expression | None:
+    operands = _operands(case, "int")
+    if operands is None:
+        return opaque(case)
+
+    def outer(one: Expression) -> Expression:
+        return over_cases(
+            lambda other: _compared(case.name, whole(one), whole(other), case.sizes), operands[1], case.sizes
+        )
+
+    return over_cases(outer, operands[0], case.sizes)
+
+
+def _truths(case: Case) -> list[Expression]:
+    found = []
+    for number, type_ in enumerate(case.inputs):
+        operand = spread(case, number)
+        if kind_of(type_.dtype) == "int":
+            operand = call("not", [call("zero", (whole(operand),), case.sizes)], case.sizes)
+        found.append(operand)
+    return found
+
+
+@rule("logical_and", "logical_or", "logical_not")
+def _logical(case: Case) -> Expression:
+    if any(kind_of(type_.dtype) == "float" for type_ in case.inputs):
+        return opaque(case)
+    return call(case.name.removeprefix("logical_"), _truths(case), case.sizes)
+
+
+@rule("where")
+def _where(case: Case) -> Expression:
+    operands = [spread(case, number) for number in range(3)]
+    return call("where", operands, case.sizes)
+
+
+@rule("masked_fill")
+def _masked_fill(case: Case) -> Expression | None:
+    value = written(case.op.value, kind_of(case.outputs[0].dtype))
+    if value is None:
+        return None
+    return call("where", (spread(case, 1), value, spread(case, 0)), case.sizes)

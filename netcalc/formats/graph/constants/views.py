@@ -1,0 +1,176 @@
+"""Rules of operations that move elements."""
+
+from __future__ import annotations
+
+from functools import reduce
+from typing import Any
+
+from netcalc.dims import Dim, product
+from netcalc.formats.graph.constants.expressions import (
+    Expression,
+    Linear,
+    axes_of,
+    call,
+    index,
+    integer,
+    least,
+    never_negative,
+    plus,
+    times,
+    whole,
+)
+from netcalc.formats.graph.constants.rules import Case, moved, rule, spread
+
+__all__: list[str] = []
+
+
+@rule("identity")
+def _same(case: Case) -> Expression:
+    return case.operands[0]
+
+
+@rule("expand")
+def _expand(case: Case) -> Expression:
+    return spread(case, 0)
+
+
+@rule("unsqueeze")
+def _unsqueeze(case: Case) -> Expression:
+    new, rank = case.axis(case.op.axis, len(case.sizes)), len(case.inputs[0].shape)
+    return moved(case, {axis: index(axis + (axis >= new), case.sizes) for axis in range(rank)})
+
+
+@rule("squeeze")
+def _squeeze(case: Case) -> Expression:
+    shape = case.inputs[0].shape
+    axes = range(len(shape)) if case.op.axis is None else map(case.axis, case.op.axis)
+    gone = {axis for axis in axes if shape[axis] == 1}
+    kept = [axis for axis in range(len(shape)) if axis not in gone]
+    return moved(case, {**dict.fromkeys(gone, Linear(0)), **{a: index(i, case.sizes) for i, a in enumerate(kept)}})
+
+
+@rule("permute")
+def _permute(case: Case) -> Expression:
+    return moved(case, {case.axis(axis): index(place, case.sizes) for place, axis in enumerate(case.op.axes)})
+
+
+@rule("transpose")
+def _transpose(case: Case) -> Expression:
+    a, b = map(case.axis, case.op.axes)
+    return moved(case, {a: index(b, case.sizes), b: index(a, case.sizes)})
+
+
+@rule("slice")
+def _slice(case: Case) -> Expression:
+    places = {}
+    for name, start, _, step in case.op.ranges():
+        axis = case.axis(name)
+        first = _bound(start, case.inputs[0].shape[axis])
+        places[axis] = plus(integer(first), whole(times(integer(step), index(axis, case.sizes))))
+    return moved(case, places)
+
+
+def _bound(start: Dim, size: Dim) -> Dim:
+    return size + start if isinstance(start, int) and start < 0 else start
+
+
+@rule("select")
+def _select(case: Case) -> Expression:
+    gone, rank = case.axis(case.op.axis), len(case.inputs[0].shape)
+    places = {axis: index(axis - (axis > gone), case.sizes) for axis in range(rank) if axis != gone}
+    return moved(case, {**places, gone: integer(_bound(case.op.index, case.inputs[0].shape[gone]))})
+
+
+@rule("flip")
+def _flip(case: Case) -> Expression:
+    axes = map(case.axis, case.op.axis)
+    last = {axis: integer(case.sizes[axis] - 1) for axis in axes}
+    return moved(case, {a: plus(n, whole(times(Linear(-1), index(a, case.sizes)))) for a, n in last.items()})
+
+
+@rule("reshape", "flatten", "unflatten")
+def _reshape(case: Case) -> Expression:
+    """Return the elements by their number in row-major order."""
+    before, sizes = case.inputs[0].shape, case.sizes
+    if 0 in before or 0 in sizes:
+        return Linear(0)
+    strides = [product(sizes[axis + 1 :]) for axis in range(len(sizes))]
+    place: Any = Linear(0)
+    for axis, stride in enumerate(strides):
+        place = plus(place, whole(times(integer(stride), index(axis, sizes))))
+    places = {}
+    for axis in reversed(range(len(before))):
+        size = integer(before[axis])
+        places[axis] = whole(call("mod", (place, size), sizes)) if axis else place
+        place = whole(call("floordiv", (place, size), sizes))
+    return moved(case, places)
+
+
+@rule("tile")
+def _tile(case: Case) -> Expression:
+    front = len(case.sizes) - len(case.inputs[0].shape)
+    places = {}
+    for axis, size in enumerate(case.inputs[0].shape):
+        place = index(axis + front, case.sizes)
+        places[axis] = (
+            whole(call("mod", (place, integer(size)), case.sizes)) if case.sizes[axis + front] != size else place
+        )
+    return moved(case, places)
+
+
+@rule("concat")
+def _concat(case: Case) -> Expression:
+    axis = case.axis(case.op.axis)
+    starts = [sum((x.shape[axis] for x in case.inputs[:i]), start=0) for i in range(len(case.inputs))]
+    here = index(axis, case.sizes)
+    parts = [moved(case, {axis: plus(here, integer(-start))}, number) for number, start in enumerate(starts)]
+    return reduce(
+        lambda rest, part: _before(case, here, part[0], part[1], rest),
+        zip(reversed(starts[1:]), reversed(parts[:-1]), strict=True),
+        parts[-1],
+    )
+
+
+def _before(case: Case, here: Linear, end: Dim, part: Expression, rest: Expression) -> Expression:
+    inside = call("nonnegative", (plus(integer(end - 1), whole(times(Linear(-1), here))),), case.sizes)
+    return call("where", (inside, part, rest), case.sizes)
+
+
+@rule("split", "chunk")
+def _split(case: Case) -> list[Expression]:
+    axis = case.axis(case.op.axis)
+    start: Dim = 0
+    pieces = []
+    for number, output in enumerate(case.outputs):
+        place = plus(integer(start), index(axis, output.shape))
+        pieces.append(moved(case, {axis: place}, output=number))
+        start = start + output.shape[axis]
+    return pieces
+
+
+@rule("gather")
+def _gather(case: Case) -> Expression | None:
+    return _taken(case, {case.axis(case.op.axis): spread(case, 1)})
+
+
+@rule("index_select")
+def _index_select(case: Case) -> Expression | None:
+    if len(case.operands) < 2:
+        return None
+    axis = case.axis(case.op.axis)
+    along = {0: index(axis, case.sizes)}
+    return _taken(case, {axis: moved(case, along, 1)})
+
+
+def _taken(case: Case, places: dict[int, Expression]) -> Expression | None:
+    """Return the elements at places, which must not be negative, unless nothing depends on them."""
+    used = axes_of(case.operands[0])
+    known = {axis: place if axis in used else Linear(0) for axis, place in places.items()}
+    if any(not isinstance(place, Linear) or not _surely_inside(place, case) for place in known.values()):
+        return None
+    return moved(case, known)  # type: ignore[arg-type]
+
+
+def _surely_inside(place: Linear, case: Case) -> bool:
+    low = least(place, case.sizes)
+    return low is not None and never_negative(low)

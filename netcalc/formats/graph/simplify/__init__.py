@@ -1,0 +1,35 @@
+"""Shorter graphs with the same values: dead lines left out, views joined, idioms recognised."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from netcalc.formats.graph.model import Graph
+from netcalc.formats.graph.simplify import commuting, views
+from netcalc.formats.graph.simplify.rewriting import Rewriter, Rule
+
+__all__ = ["simplify"]
+
+#: Passes over a graph: every rule makes it shorter or plainer, so that they end much earlier.
+_PASSES = 50
+
+
+def simplify(graph: Graph) -> None:
+    """Replace lines of a graph by fewer ones that compute the same.
+
+    The tensors of the checkpoint stay declared also where no line is left that uses them.
+    """
+    work = Rewriter(graph)
+    work.sweep()
+    rules = _joined(views.RULES, commuting.RULES)
+    for _ in range(_PASSES):
+        if not work.run(rules):
+            break
+
+
+def _joined(*tables: Mapping[str, Sequence[Rule]]) -> dict[str, list[Rule]]:
+    joined: dict[str, list[Rule]] = {}
+    for table in tables:
+        for operation, rules in table.items():
+            joined.setdefault(operation, []).extend(rules)
+    return joined

@@ -4,33 +4,91 @@ from __future__ import annotations
 
 from typing import Any
 
-from netcalc.formats.graph.model import Graph
+from netcalc.formats.graph.blocks import fold_blocks
+from netcalc.formats.graph.branches import fold_branches
+from netcalc.formats.graph.model import Graph, Value
+from netcalc.formats.graph.naming import free_name
+from netcalc.formats.graph.repeats import fold_repeats
 from netcalc.formats.graph.stored import place_tensors
-from netcalc.formats.graph.tree import tree_of
-from netcalc.formats.graph.writing import Body, written_body
+from netcalc.formats.graph.tree import Block, Item, Required, tree_of
+from netcalc.formats.graph.uses import use_counts
+from netcalc.formats.graph.writing import Body, plain, written_body
 
 __all__ = ["spec_document"]
 
 
 def spec_document(graph: Graph) -> dict[str, Any]:
-    """Return the document of a spec for a graph, as data that :func:`netcalc.load_data` reads."""
+    """Return the document of a spec for a graph, as data that :func:`netcalc.load_data` reads.
+
+    Equal modules become one block, calls in a row a repeat, and the operands of joins branches.
+    """
     root = tree_of(graph)
     place_tensors(graph, root)
-    body = Body(root.items, graph.inputs, graph.outputs)
-    lines, checkpoint, outputs = written_body(body)
+    outputs = tuple(graph.outputs.values())
+    blocks = fold_blocks(root, outputs)
+    written = {block.name: _block(block) for block in blocks}
+    body = written_body(Body(_folded(root.items, outputs), graph.inputs, outputs))
     document: dict[str, Any] = {"netcalc": 1, "name": graph.name}
     if graph.source:
         document["source"] = graph.source
     if graph.dims:
         document["dims"] = dict(graph.dims)
-    document["inputs"] = {name: _input(value.type.shape, value.type.dtype) for name, value in graph.inputs.items()}
-    document["layers"] = lines
-    document["outputs"] = outputs
-    if checkpoint:
-        document["checkpoint"] = checkpoint
+    document["inputs"] = {name: _input(value) for name, value in graph.inputs.items()}
+    if written:
+        document["blocks"] = written
+    document["layers"] = body.lines
+    document["outputs"] = dict(zip(graph.outputs, body.outputs, strict=True))
+    if body.checkpoint:
+        document["checkpoint"] = body.checkpoint
     return document
 
 
-def _input(shape: tuple[Any, ...], dtype: str) -> Any:
-    sizes = [size if isinstance(size, int) else str(size) for size in shape]
-    return sizes if dtype == "float32" else {"shape": sizes, "dtype": dtype}
+def _folded(items: list[Item], outputs: tuple[Value, ...]) -> list[Item]:
+    repeated = fold_repeats(items)
+    return fold_branches(repeated, use_counts(repeated, outputs))
+
+
+def _block(block: Block) -> dict[str, Any]:
+    """Return the declaration of a block, and note the names of its outputs."""
+    names = _input_names(block)
+    items = _folded(block.items, block.outputs)
+    inputs = dict(zip(names, block.inputs, strict=True))
+    body = written_body(Body(items, inputs, block.outputs, True, block.path, block.place))
+    declared: dict[str, Any] = {}
+    if block.arguments:
+        declared["args"] = {
+            name: value.type if isinstance(value, Required) else _default(value)
+            for name, value in block.arguments.items()
+        }
+    if len(names) != 1:
+        declared["inputs"] = names
+    if body.outputs:
+        declared["outputs"] = body.outputs
+    block.suffixes = ["", *(f".{name}" for name in body.outputs[1:])]
+    declared["layers"] = body.lines
+    if body.checkpoint:
+        declared["checkpoint"] = body.checkpoint
+    return declared
+
+
+def _default(value: Any) -> Any:
+    """Return the declaration of an argument with a default; a text could be taken for a type."""
+    return {"default": value} if isinstance(value, str) else plain(value)
+
+
+def _input_names(block: Block) -> list[str]:
+    """Return names for the inputs of a block."""
+    if len(block.inputs) == 1:
+        return ["in"]
+    taken = {*block.arguments, *(item.name.partition(".")[0] for item in block.items)}
+    names: list[str] = []
+    for index, value in enumerate(block.inputs):
+        hint = value.hint.rstrip("0123456789").rstrip("_")
+        names.append(free_name("x" if index == 0 or not hint.isidentifier() else hint, taken))
+        taken.add(names[-1])
+    return names
+
+
+def _input(value: Value) -> Any:
+    sizes = [size if isinstance(size, int) else str(size) for size in value.type.shape]
+    return sizes if value.type.dtype == "float32" else {"shape": sizes, "dtype": value.type.dtype}

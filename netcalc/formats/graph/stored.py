@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from netcalc.formats.graph.model import Graph, Line, Stored, StoredTensor
-from netcalc.formats.graph.tree import Sequence, Step
+from netcalc.formats.graph.tree import Entry, Sequence, Step
 from netcalc.opdef import Context
 from netcalc.ops import find
 
@@ -27,9 +27,10 @@ def _place(graph: Graph, sequence: Sequence, path: str, owners: dict[Stored, str
     taken = {item.name for item in sequence.items if item.name}
     for item in sequence.items:
         if isinstance(item, Sequence):
-            _place(graph, item, _joined(path, item.name), owners, used)
+            item.place = _joined(path, item.name)
+            _place(graph, item, item.place, owners, used)
             continue
-        if not item.line.parameters:
+        if not isinstance(item, Step) or not item.line.parameters:
             continue
         if not item.name:
             item.name = _free(_holder_name(item.line), taken)
@@ -44,10 +45,21 @@ def _place(graph: Graph, sequence: Sequence, path: str, owners: dict[Stored, str
                 continue
             owners[stored] = natural
             if stored != Stored(natural):
-                item.entries[name] = stored
+                item.entries[name] = _entry(stored, graph.tensors[stored.path])
         held = [graph.tensors[stored.path] for name, stored in item.line.parameters.items() if name not in item.ties]
         held = [tensor for tensor in held if not tensor.buffer]
         item.frozen = bool(held) and item.line.operation != "parameter" and not any(t.trainable for t in held)
+
+
+def _entry(stored: Stored, tensor: StoredTensor) -> Entry:
+    """Return the place of a stored tensor, as one of equal chunks where it is."""
+    if stored.part is None:
+        return Entry(stored.path, transpose=stored.transpose)
+    start, stop = stored.part
+    rows, size = tensor.type.shape[0], stop - start
+    if isinstance(rows, int) and rows % size == 0 and start % size == 0:
+        return Entry(stored.path, (start // size, rows // size), True, stored.transpose)
+    return Entry(stored.path, stored.part, False, stored.transpose)
 
 
 def _all_names(line: Line) -> list[str]:

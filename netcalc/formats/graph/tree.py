@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
-from netcalc.formats.graph.model import Graph, Line, ModuleCall, Stored
+from netcalc.formats.graph.model import Graph, Line, ModuleCall, Value
 
-__all__ = ["Item", "Sequence", "Step", "lines_in", "tree_of"]
+__all__ = ["Block", "Call", "Entry", "Expression", "Item", "Required", "Sequence", "Step", "tree_of"]
+
+
+class Entry(NamedTuple):
+    """The place of a parameter in the checkpoint: a tensor, a part of its first axis, and True if it is transposed.
+
+    ``part`` is (i, n) for the i-th of n equal chunks, with ``equal``, and otherwise a range of indices.
+    """
+
+    path: str
+    part: tuple[int, int] | tuple[()] = ()
+    equal: bool = False
+    transpose: bool = False
 
 
 @dataclass(eq=False, slots=True)
@@ -21,30 +33,106 @@ class Step:
         ties: for a parameter that an earlier line holds, the path of that one in the network.
         entries: for a parameter that the checkpoint holds elsewhere or in another form, its place there.
         frozen: True if none of its parameters is trained.
+        branches: the items that make its inputs, by the name of the branch, where the lines before do not.
+        origin: the value from which all branches start.
     """
 
     line: Line
     name: str = ""
     given: bool = False
     ties: dict[str, str] = field(default_factory=dict)
-    entries: dict[str, Stored] = field(default_factory=dict)
+    entries: dict[str, Entry] = field(default_factory=dict)
     frozen: bool = False
+    branches: dict[str, list[Item]] = field(default_factory=dict)
+    origin: Value | None = None
 
 
 @dataclass(eq=False, slots=True)
 class Sequence:
     """The lines of a module call, in order.
 
-    ``path`` is the path of the module in the source, ``kind`` the name of its class.
+    Attributes:
+        name: its name in the sequence around it.
+        path: the path of the module in the source.
+        kind: the name of the module's class.
+        items: the lines, calls and sequences in it.
+        place: its path in the network.
+        shares: the place of an earlier call of the same module, whose tensors it uses; or an empty text.
     """
 
     name: str
     path: str
     kind: str
     items: list[Item] = field(default_factory=list)
+    place: str = ""
+    shares: str = ""
 
 
-Item = Step | Sequence
+@dataclass(eq=False, slots=True)
+class Block:
+    """A block of the spec: the items of a representative call, whose values are its own.
+
+    Attributes:
+        name: its name.
+        items: its lines.
+        inputs, outputs: values of the items.
+        path, place: of the representative module in the source and in the network.
+        arguments: the default of each argument, or its type as a :class:`Required`.
+        suffixes: what follows the name of a call in that of each output.
+    """
+
+    name: str
+    items: list[Item]
+    inputs: tuple[Value, ...]
+    outputs: tuple[Value, ...]
+    path: str
+    place: str
+    arguments: dict[str, Any] = field(default_factory=dict)
+    suffixes: list[str] = field(default_factory=list)
+
+
+class Required(NamedTuple):
+    """The type of an argument that every call gives."""
+
+    type: str
+
+
+class Expression(NamedTuple):
+    """An attribute or argument that is an expression."""
+
+    text: str
+
+
+@dataclass(eq=False, slots=True)
+class Call:
+    """A call of a block, or repeated calls, each of the output of the one before.
+
+    Attributes:
+        name: its name; of repeated calls that of all, to which numbers are appended.
+        block: the block.
+        inputs, outputs: values outside, in the order of those of the block; the outputs are of the last call.
+        arguments: values of arguments that are not the defaults.
+        place: its path in the network.
+        shares: the place of an earlier call with the same tensors, or an empty text; with ``times``, any text says that
+            all calls use those of the first.
+        times: number of repeated calls; 0 for a single one that is not numbered.
+        start: number of the first of them.
+        earlier: the outputs of the repeated calls before the last one.
+    """
+
+    name: str
+    block: Block
+    inputs: tuple[Value, ...]
+    outputs: tuple[Value, ...]
+    arguments: dict[str, Any]
+    place: str = ""
+    shares: str = ""
+    times: int = 0
+    start: int = 0
+    earlier: list[tuple[Value, ...]] = field(default_factory=list)
+
+
+Item = Step | Sequence | Call
 
 
 def tree_of(graph: Graph) -> Sequence:
@@ -72,15 +160,6 @@ def tree_of(graph: Graph) -> Sequence:
     return root
 
 
-def lines_in(items: list[Item]) -> Iterator[Line]:
-    """Yield the lines of items, those of nested sequences included."""
-    for item in items:
-        if isinstance(item, Step):
-            yield item.line
-        else:
-            yield from lines_in(item.items)
-
-
 def _relative(call: ModuleCall, parent: Sequence) -> str:
     """Return the name of a call in the sequence around it."""
     return call.path.removeprefix(f"{parent.path}.") if parent.path else call.path
@@ -102,6 +181,7 @@ def _name(sequence: Sequence, path: str) -> None:
         if isinstance(item, Step):
             item.name = _held_name(item.line, path)
             item.given = bool(item.name)
+        if not isinstance(item, Sequence):
             items.append(item)
             continue
         inner = f"{path}.{item.name}" if path else item.name

@@ -6,109 +6,78 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from netcalc.dims import Poly
-from netcalc.formats.graph.model import Stored, Value
-from netcalc.formats.graph.tree import Item, Sequence, Step
+from netcalc.formats.graph.model import Value
+from netcalc.formats.graph.naming import Names
+from netcalc.formats.graph.structure import inside
+from netcalc.formats.graph.tree import Call, Entry, Expression, Item, Sequence, Step
+from netcalc.opdef import Operation
 from netcalc.ops import find
 
-__all__ = ["Body", "written_body"]
+__all__ = ["Body", "Written", "plain", "written_body"]
 
 
 class Body(NamedTuple):
-    """The items of a spec or block, its inputs by name, the first one first, and its outputs by name."""
+    """The items of a spec or block.
+
+    Attributes:
+        items: its lines, in order.
+        inputs: its inputs by name, the first one first.
+        outputs: the values that it gives.
+        is_block: True for a block, whose only output needs no name if it is that of the last line.
+        path, place: of the module in the source and in the network, if it is a block.
+    """
 
     items: list[Item]
     inputs: Mapping[str, Value]
-    outputs: Mapping[str, Value]
+    outputs: tuple[Value, ...]
+    is_block: bool = False
+    path: str = ""
+    place: str = ""
 
 
-class _Place(NamedTuple):
-    """The item that makes a value, the sequences around it, and the port."""
+class Written(NamedTuple):
+    """The lines of a body, the entries of its checkpoint section, and the names of its outputs, if they need any."""
 
-    item: Step
-    around: tuple[Sequence, ...]
-    port: str
+    lines: list[Any]
+    checkpoint: dict[str, Any]
+    outputs: list[str]
 
 
-def written_body(body: Body) -> tuple[list[Any], dict[str, Any], Any]:
-    """Return the lines of a body, the entries of its checkpoint section, and its outputs."""
+def written_body(body: Body) -> Written:
+    """Return the lines of a body; names are given to the items that others refer to."""
     writer = _Writer(body)
     first = next(iter(body.inputs.values()), None)
-    last = writer.refer(body.items, first, ())
-    for value in body.outputs.values():
-        writer.need(value)
-    writer.name_items()
+    last = writer.refer(body.items, first)
+    named = body.outputs if body.outputs != (last,) or not body.is_block else ()
+    for value in named:
+        writer.names.need(value)
+    writer.names.give(body.items, set(body.inputs))
     lines, _ = writer.lines(body.items, first, ())
-    del last
-    outputs = {name: writer.reference(value, ()) for name, value in body.outputs.items()}
-    return lines, writer.checkpoint, outputs
+    return Written(lines, writer.checkpoint, [writer.names.reference(value, ()) for value in named])
 
 
 class _Writer:
     def __init__(self, body: Body) -> None:
         self.body = body
-        self.inputs = {id(value): name for name, value in body.inputs.items()}
-        self.places: dict[int, _Place] = {}
-        self.needed: set[int] = set()
+        self.names = Names(body.items, body.inputs)
         self.checkpoint: dict[str, Any] = {}
-        self._find(body.items, ())
 
-    def _find(self, items: list[Item], around: tuple[Sequence, ...]) -> None:
-        for item in items:
-            if isinstance(item, Sequence):
-                self._find(item.items, (*around, item))
-                continue
-            ports = _ports(item)
-            for value, port in zip(item.line.outputs, ports, strict=True):
-                self.places[id(value)] = _Place(item, around, port)
-
-    def refer(self, items: list[Item], current: Value | None, around: tuple[Sequence, ...]) -> Value | None:
+    def refer(self, items: list[Item], current: Value | None) -> Value | None:
         """Note the values that lines take by name; return the value that the line after the items follows."""
         for item in items:
             if isinstance(item, Sequence):
-                current = self.refer(item.items, current, (*around, item))
+                current = self.refer(item.items, current)
                 continue
-            if not _follows(item, current):
-                for value in item.line.inputs:
-                    if value is not None and value is not current:
-                        self.need(value)
-            current = item.line.outputs[0] if item.line.outputs else None
+            taken = _taken(item)
+            if taken != [current]:
+                for value in taken:
+                    if value is not current:
+                        self.names.need(value)
+            if isinstance(item, Step):
+                for branch in item.branches.values():
+                    self.refer(branch, item.origin)
+            current = _result(item)
         return current
-
-    def need(self, value: Value) -> None:
-        """Note a value that needs a name."""
-        if id(value) in self.places:
-            self.needed.add(id(self.places[id(value)].item))
-
-    def name_items(self) -> None:
-        """Give each item that others name a name of its own, and drop names that nothing needs."""
-        self._name(self.body.items, set(self.inputs.values()))
-
-    def _name(self, items: list[Item], visible: set[str]) -> None:
-        numbered = bool(items) and [item.name for item in items] == [str(index) for index in range(len(items))]
-        taken = visible | {item.name.partition(".")[0] for item in items if item.name}
-        for item in items:
-            if isinstance(item, Step) and id(item) in self.needed:
-                if not item.name:
-                    item.name = _free(item.line.operation, taken)
-                    taken.add(item.name)
-            elif isinstance(item, Step) and not item.line.parameters and not (item.name.isdigit() and not numbered):
-                item.name = ""
-        for item in items:
-            if isinstance(item, Sequence):
-                self._name(item.items, taken)
-
-    def reference(self, value: Value, around: tuple[Sequence, ...]) -> str:
-        """Return the text that names a value in a line inside the sequences ``around``."""
-        if id(value) in self.inputs:
-            return self.inputs[id(value)]
-        place = self.places[id(value)]
-        shared = 0
-        while shared < min(len(around), len(place.around)) and around[shared] is place.around[shared]:
-            shared += 1
-        path = [*(sequence.name for sequence in place.around[shared:]), place.item.name]
-        if any(_defines(sequence, path[0]) for sequence in around[shared:]):
-            path = [*(sequence.name for sequence in place.around), place.item.name]
-        return ".".join([*path, place.port] if place.port else path)
 
     def lines(
         self, items: list[Item], current: Value | None, around: tuple[Sequence, ...]
@@ -121,102 +90,127 @@ class _Writer:
                 written.append({"name": item.name, "sequence": inner})
                 continue
             written.append(self._line(item, current, around))
-            self._enter(item, around)
-            current = item.line.outputs[0] if item.line.outputs else None
+            current = _result(item)
         return written, current
 
-    def _line(self, item: Step, current: Value | None, around: tuple[Sequence, ...]) -> Any:
-        line: dict[str, Any] = {}
-        if item.name:
-            line["name"] = item.name
-        if not _follows(item, current):
-            line["from"] = self._inputs(item, current, around)
+    def _line(self, item: Step | Call, current: Value | None, around: tuple[Sequence, ...]) -> Any:
+        line: dict[str, Any] = {"name": item.name} if item.name else {}
+        if (source := self._source(item, current, around)) is not None:
+            line["from"] = source
+        if isinstance(item, Call):
+            return line | self._call(item)
         if item.ties:
-            line["tie"] = dict(item.ties)
+            line["tie"] = {name: inside(path, self.body.place) for name, path in item.ties.items()}
         if item.frozen:
             line["freeze"] = True
+        self._enter(item, around)
         value = _attributes(item)
-        if not line and value is None:
+        if item.branches:
+            value = dict(value or {})
+            for label, branch in item.branches.items():
+                value[label] = self.lines(branch, item.origin, around)[0]
+            return {**line, item.line.operation: value}
+        if not line and not value:
             return item.line.operation
-        line[item.line.operation] = {} if value is None else value
-        return line
+        return {**line, item.line.operation: _short(_operation(item), value)}
 
-    def _inputs(self, item: Step, current: Value | None, around: tuple[Sequence, ...]) -> Any:
-        given = item.line.inputs
-        names = [None if v is None else "_" if v is current else self.reference(v, around) for v in given]
-        while names and names[-1] is None:
-            names.pop()
-        if None in names:
-            operation = find(item.line.operation)
-            assert operation is not None  # the builder found it
-            return {port.name: name for port, name in zip(operation.inputs, names, strict=False) if name is not None}
-        return names[0] if len(names) == 1 else names
+    def _call(self, call: Call) -> dict[str, Any]:
+        line: dict[str, Any] = {}
+        if call.times:
+            line["repeat"] = {"times": call.times, "start": call.start} if call.start else call.times
+            if call.shares:
+                line["share"] = True
+        elif call.shares:
+            line["tie"] = inside(call.shares, self.body.place)
+        defaults = call.block.arguments
+        given = {name: plain(value) for name, value in call.arguments.items() if value is not defaults.get(name)}
+        (only,) = defaults if len(defaults) == 1 else ("",)
+        short = only in given and not isinstance(given[only], (dict, list))
+        return {**line, call.block.name: given[only] if short else given}
+
+    def _source(self, item: Step | Call, current: Value | None, around: tuple[Sequence, ...]) -> Any:
+        """Return what ``from`` says: None if the item takes the line before, or nothing."""
+        taken = _taken(item)
+        if not taken or taken == [current]:
+            return None
+        if isinstance(item, Step) and not item.branches and None in (given := _given(item)):
+            ports = zip(_operation(item).inputs, given, strict=False)
+            return {port.name: self._name(value, current, around) for port, value in ports if value is not None}
+        found = [self._name(value, current, around) for value in taken]
+        return found[0] if len(found) == 1 else found
+
+    def _name(self, value: Value, current: Value | None, around: tuple[Sequence, ...]) -> str:
+        return "_" if value is current else self.names.reference(value, around)
 
     def _enter(self, item: Step, around: tuple[Sequence, ...]) -> None:
         """Add the places of an item's parameters to the checkpoint section."""
         path = ".".join([*(sequence.name for sequence in around), item.name])
-        for name, stored in item.entries.items():
-            self.checkpoint[f"{path}.{name}" if name else path] = _entry(stored)
+        for name, entry in item.entries.items():
+            place = entry._replace(path=inside(entry.path, self.body.path) if self.body.path else entry.path)
+            self.checkpoint[f"{path}.{name}" if name else path] = _entry(place)
 
 
-def _entry(stored: Stored) -> Any:
-    entry: dict[str, Any] = {"from": stored.path}
-    if stored.part is not None:
-        entry["slice"] = list(stored.part)
-    if stored.transpose:
-        entry["transpose"] = True
-    return entry if len(entry) > 1 else stored.path
+def _given(item: Step) -> list[Value | None]:
+    """Return the inputs of a line, without those at the end that are not given."""
+    given = list(item.line.inputs)
+    while given and given[-1] is None:
+        given.pop()
+    return given
 
 
-def _follows(item: Step, current: Value | None) -> bool:
-    """Return True if the only input of an item is the value of the line before, or it has no inputs."""
+def _taken(item: Step | Call) -> list[Value]:
+    """Return the values that an item takes: those of its ports, or the one from which its branches start."""
+    if isinstance(item, Call):
+        return list(item.inputs)
+    if item.origin is not None:
+        return [item.origin]
+    taken = [value for value in item.line.inputs if value is not None]
+    first_is_missing = len(taken) == 1 and item.line.inputs[0] is None
+    return [*taken, *taken] if first_is_missing else taken  # never the line before alone
+
+
+def _result(item: Step | Call) -> Value | None:
+    outputs = item.outputs if isinstance(item, Call) else item.line.outputs
+    return outputs[0] if outputs else None
+
+
+def _entry(entry: Entry) -> Any:
+    written: dict[str, Any] = {"from": entry.path}
+    if entry.part:
+        written["chunk" if entry.equal else "slice"] = list(entry.part)
+    if entry.transpose:
+        written["transpose"] = True
+    return written if len(written) > 1 else entry.path
+
+
+def _operation(item: Step) -> type[Operation]:
     operation = find(item.line.operation)
     assert operation is not None  # the builder found it
-    if not operation.inputs:
-        return True
-    given = [value for value in item.line.inputs if value is not None]
-    return len(given) == 1 and given[0] is current and item.line.inputs[0] is current
+    return operation
 
 
-def _ports(item: Step) -> list[str]:
-    """Return what follows an item's name in the name of each output."""
-    outputs = item.line.outputs
-    if len(outputs) <= 1:
-        return [""] * len(outputs)
-    operation = find(item.line.operation)
-    assert operation is not None  # the builder found it
-    if len(operation.outputs) == len(outputs):
-        return [port.name for port in operation.outputs]
-    return [str(index) for index in range(len(outputs))]
+def _attributes(item: Step) -> dict[str, Any]:
+    """Return the attributes of a line that are not the defaults, as a spec has them."""
+    fields = _operation(item).model_fields
+    return {
+        name: plain(value)
+        for name, value in item.line.attributes.items()
+        if not (type(value) is type(fields[name].default) and value == fields[name].default)
+    }
 
 
-def _attributes(item: Step) -> Any:
-    """Return the attributes of a line as a spec has them; None if there are none."""
-    operation = find(item.line.operation)
-    assert operation is not None  # the builder found it
-    given = {name: _plain(value) for name, value in item.line.attributes.items()}
-    if not given:
-        return None
-    ((name, value),) = given.items() if len(given) == 1 else ((None, None),)
-    return value if name is not None and name == operation.shorthand and not isinstance(value, dict) else given
+def _short(operation: type[Operation], given: dict[str, Any]) -> Any:
+    """Return attributes, or the value of the only one if the operation's shorthand sets it."""
+    if list(given) != [operation.shorthand]:
+        return given
+    (value,) = given.values()
+    return given if isinstance(value, dict) or value is None else value
 
 
-def _plain(value: Any) -> Any:
-    if isinstance(value, Poly):
-        return f"${{{value}}}"
+def plain(value: Any) -> Any:
+    """Return the value of an attribute as data of a document: sizes and expressions as texts."""
+    if isinstance(value, (Poly, Expression)):
+        return f"${{{value.text if isinstance(value, Expression) else value}}}"
     if isinstance(value, (list, tuple)):
-        return [_plain(entry) for entry in value]
+        return [plain(entry) for entry in value]
     return value
-
-
-def _free(name: str, taken: set[str]) -> str:
-    number, found = 0, name
-    while found in taken:
-        number += 1
-        found = f"{name}_{number}"
-    return found
-
-
-def _defines(sequence: Sequence, name: str) -> bool:
-    """Return True if a sequence has an item with this name, or under this name."""
-    return any(item.name == name or item.name.startswith(f"{name}.") for item in sequence.items)

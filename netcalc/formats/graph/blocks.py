@@ -1,0 +1,134 @@
+"""Equal sequences as calls of one block, with the attributes in which they differ as arguments."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Hashable, Mapping
+
+from netcalc.formats.graph.arguments import arguments_of
+from netcalc.formats.graph.model import Value
+from netcalc.formats.graph.structure import Structure, structure_of
+from netcalc.formats.graph.tree import Block, Call, Item, Sequence, Step
+from netcalc.formats.graph.uses import use_counts
+from netcalc.ops import find
+
+__all__ = ["fold_blocks"]
+
+
+def fold_blocks(root: Sequence, outputs: tuple[Value, ...]) -> list[Block]:
+    """Replace equal sequences of a tree by calls of blocks; return the blocks, inner ones before outer ones."""
+    structures: dict[int, Structure] = {}
+    alike: dict[Hashable, list[Sequence]] = defaultdict(list)
+    sites: dict[Hashable, set[Hashable]] = defaultdict(set)
+    _survey(root, use_counts([root], outputs), structures, alike, sites)
+    names: set[str] = set()
+    blocks: dict[Hashable, Block] = {}
+    calls: dict[int, Call] = {}
+    for key, group in alike.items():  # inner ones come first
+        if len(sites[key]) < 2 or not _is_worthwhile(group[0]):
+            continue
+        for sequence in group:
+            sequence.items = _called(sequence.items, calls)
+        blocks[key] = _block(group, structures, names, calls)
+    root.items = _called(root.items, calls)
+    return list(blocks.values())
+
+
+def _survey(
+    sequence: Sequence,
+    used: Mapping[Value, int],
+    structures: dict[int, Structure],
+    alike: dict[Hashable, list[Sequence]],
+    sites: dict[Hashable, set[Hashable]],
+) -> None:
+    """Find the structure of each sequence, those that are alike, and the places where these stand."""
+    inner = [(index, item) for index, item in enumerate(sequence.items) if isinstance(item, Sequence)]
+    for _, item in inner:
+        _survey(item, used, structures, alike, sites)
+    found = structures[id(sequence)] = structure_of(sequence, used)
+    if sequence.name:
+        alike[found.key].append(sequence)
+    for index, item in inner:
+        sites[structures[id(item)].key].add((found.key, index))
+
+
+def _is_worthwhile(sequence: Sequence) -> bool:
+    """Return True for a sequence of more than one line."""
+    return len(sequence.items) > 1 or isinstance(sequence.items[0], (Sequence, Call))
+
+
+def _called(items: list[Item], calls: dict[int, Call]) -> list[Item]:
+    """Return items with calls in place of the sequences that have become blocks."""
+    result: list[Item] = []
+    for item in items:
+        if isinstance(item, Sequence) and id(item) in calls:
+            result.append(calls[id(item)])
+            continue
+        if isinstance(item, Sequence):
+            item.items = _called(item.items, calls)
+        result.append(item)
+    return result
+
+
+def _block(
+    group: list[Sequence],
+    structures: dict[int, Structure],
+    names: set[str],
+    calls: dict[int, Call],
+) -> Block:
+    """Return the block of equal sequences, and add its calls."""
+    found = [structures[id(sequence)] for sequence in group]
+    order = _input_order(found)
+    exported = _exported(found, group[0].items[-1])
+    arguments, given = arguments_of(group)
+    first, shown = group[0], found[0]
+    block = Block(
+        _name(first.kind, names),
+        first.items,
+        tuple(shown.inputs[index] for index in order),
+        tuple(shown.made[index] for index in exported),
+        first.path,
+        first.place,
+        arguments,
+    )
+    for sequence, structure, values in zip(group, found, given, strict=True):
+        inputs = tuple(structure.inputs[index] for index in order)
+        outputs = tuple(structure.made[index] for index in exported)
+        calls[id(sequence)] = Call(sequence.name, block, inputs, outputs, values, sequence.place, sequence.shares)
+    return block
+
+
+def _exported(found: list[Structure], item: Item) -> list[int]:
+    """Return the numbers of the values that any of the sequences gives; that of the last item first."""
+    numbers = {index for structure in found for index in structure.given}
+    last = len(found[0].made) - 1
+    if isinstance(item, Step) and item.line.outputs:
+        last = found[0].made.index(item.line.outputs[0])
+    return [*([last] if last in numbers or not numbers else []), *sorted(numbers - {last})]
+
+
+def _input_order(found: list[Structure]) -> list[int]:
+    """Return the order of the inputs; the first is one that an earlier sequence of the group makes, if any."""
+    count = len(found[0].inputs)
+    made = [set(structure.made) for structure in found]
+    chained = [
+        sum(later.inputs[index] in earlier for earlier, later in zip(made, found[1:], strict=False))
+        for index in range(count)
+    ]
+    first = max(range(count), key=lambda index: chained[index], default=0)
+    return [first, *(index for index in range(count) if index != first)] if count else []
+
+
+def _name(kind: str, names: set[str]) -> str:
+    """Return a name for a block after the class of its module: ``BasicBlock`` becomes ``basic_block``."""
+    words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", kind).lower()
+    words = re.sub(r"\W", "_", words) or "block"
+    if find(words) is not None or words[0].isdigit():
+        words = f"{words}_block" if not words[0].isdigit() else f"block_{words}"
+    number, name = 0, words
+    while name in names:
+        number += 1
+        name = f"{words}_{number}"
+    names.add(name)
+    return name

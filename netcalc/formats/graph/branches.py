@@ -1,0 +1,103 @@
+"""Branches: chains of items that start from one value and are joined by an operation."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from netcalc.formats.graph.model import Value
+from netcalc.formats.graph.tree import Item, Sequence, Step
+from netcalc.formats.graph.uses import made_by, taken_by, use_counts
+from netcalc.ops import find
+
+__all__ = ["fold_branches"]
+
+
+def fold_branches(items: list[Item], used: Counter[Value]) -> list[Item]:
+    """Return items with the chains that an operation joins as its branches.
+
+    Args:
+        items: the items of a spec, block or sequence.
+        used: the number of uses of each value in the whole spec or block.
+    """
+    result: list[Item] = []
+    for item in items:
+        if isinstance(item, Sequence):
+            item.items = fold_branches(item.items, used)
+        elif isinstance(item, Step) and len(item.line.inputs) > 1 and None not in item.line.inputs:
+            _fold(item, result, used)
+        result.append(item)
+    return result
+
+
+def _fold(join: Step, before: list[Item], used: Counter[Value]) -> None:
+    """Move the chains that make the inputs of an operation from the items before it to its branches."""
+    inputs = [value for value in join.line.inputs if value is not None]
+    wanted = set(inputs)
+    chains: dict[Value, list[Item]] = {}
+    stop = len(before)
+    while stop and (start := _chain_start(before, stop, wanted - chains.keys(), used)) < stop:
+        chains[_result(before[stop - 1])] = before[start:stop]
+        stop = start
+    if not chains or len(inputs) != len(wanted):
+        return
+    rest = [value for value in inputs if value not in chains]
+    origin = _origin(list(chains.values()), rest)
+    if origin is None or len(set(rest)) > 1:
+        return
+    del before[stop:]
+    join.branches = dict(zip(_labels(join, inputs, chains), (chains.get(v, []) for v in inputs), strict=True))
+    join.origin = origin
+
+
+def _result(item: Item) -> Value:
+    """Return the value of the line after which the next one follows."""
+    return list(made_by(item))[-1] if not isinstance(item, Step) else item.line.outputs[0]
+
+
+def _chain_start(before: list[Item], stop: int, wanted: set[Value], used: Counter[Value]) -> int:
+    """Return the index of the first item of a chain that ends at ``stop`` with a wanted value, or ``stop``."""
+    last = before[stop - 1]
+    made = list(made_by(last))
+    if not made or _result(last) not in wanted or used[_result(last)] != 1:
+        return stop
+    start, items = stop - 1, [last]
+    if not _private(items, _result(last), used):
+        return stop
+    while start:
+        longer = [before[start - 1], *items]
+        if not list(made_by(longer[0])) or _result(longer[0]) not in set(taken_by(items[0])):
+            break
+        if not _private(longer, _result(last), used):
+            break
+        start, items = start - 1, longer
+    return start
+
+
+def _private(items: list[Item], result: Value, used: Counter[Value]) -> bool:
+    """Return True if nothing outside uses the values that items make, except their result."""
+    within = use_counts(items)
+    return all(used[value] == within[value] for item in items for value in made_by(item) if value is not result)
+
+
+def _origin(chains: list[list[Item]], rest: list[Value]) -> Value | None:
+    """Return the value from which all chains start; None if there is no such value."""
+    starts = []
+    for chain in chains:
+        made = {value for item in chain for value in made_by(item)}
+        starts.append([value for value in taken_by(chain[0]) if value not in made])
+    if rest:
+        return rest[0] if all(rest[0] in start for start in starts) else None
+    if len(chains) < 2:
+        return None
+    return next((value for value in starts[0] if all(value in start for start in starts)), None)
+
+
+def _labels(join: Step, inputs: list[Value], chains: dict[Value, list[Item]]) -> list[str]:
+    """Return names for the branches: the ports of the operation, or the parts of a residual connection."""
+    declared = find(join.line.operation)
+    assert declared is not None  # the builder found it
+    if len(declared.inputs) >= len(inputs) and not declared.inputs[0].variadic:
+        return [port.name for port in declared.inputs[: len(inputs)]]
+    if len(inputs) == 2 and join.line.operation == "add" and len(chains) == 1:
+        return ["residual" if value in chains else "shortcut" for value in inputs]
+    return [f"branch{index + 1}" for index in range(len(inputs))]

@@ -1,0 +1,118 @@
+"""Names of items, and the texts by which lines refer to values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from netcalc.formats.graph.model import Value
+from netcalc.formats.graph.tree import Call, Item, Sequence, Step
+from netcalc.ops import find
+
+__all__ = ["Names", "free_name"]
+
+
+class _Place(NamedTuple):
+    """The item that makes a value, the sequences around it, and what follows the item's name in that of the value."""
+
+    item: Step | Call
+    around: tuple[Sequence, ...]
+    suffix: str
+
+
+class Names:
+    """The names in a body: which items need one, and the texts that refer to their values."""
+
+    def __init__(self, items: list[Item], inputs: Mapping[str, Value]) -> None:
+        self.inputs = {value: name for name, value in inputs.items()}
+        self.places: dict[Value, _Place] = {}
+        self.needed: set[int] = set()
+        self._find(items, ())
+
+    def _find(self, items: list[Item], around: tuple[Sequence, ...]) -> None:
+        for item in items:
+            if isinstance(item, Sequence):
+                self._find(item.items, (*around, item))
+                continue
+            if isinstance(item, Step):
+                for branch in item.branches.values():
+                    self._find(branch, around)
+                for value, suffix in zip(item.line.outputs, _suffixes(item), strict=True):
+                    self.places[value] = _Place(item, around, suffix)
+                continue
+            for index, outputs in enumerate([*item.earlier, item.outputs]):
+                number = f".{item.start + index}" if item.times and index < len(item.earlier) else ""
+                for value, suffix in zip(outputs, item.block.suffixes, strict=True):
+                    self.places[value] = _Place(item, around, number + suffix)
+
+    def need(self, value: Value) -> None:
+        """Note a value that needs a name."""
+        if value in self.places:
+            self.needed.add(id(self.places[value].item))
+
+    def give(self, items: list[Item], visible: set[str]) -> None:
+        """Give each item that others refer to a name of its own, and drop the names that nothing needs."""
+        numbered = [item.name for item in items] == [str(index) for index in range(len(items))]
+        taken = visible | {item.name.partition(".")[0] for item in _with_branches(items) if item.name}
+        for item in _with_branches(items):
+            if isinstance(item, Sequence):
+                continue
+            if id(item) in self.needed:
+                if not item.name:
+                    item.name = free_name(item.line.operation if isinstance(item, Step) else item.block.name, taken)
+                    taken.add(item.name)
+            elif isinstance(item, Step) and (numbered or (not item.line.parameters and not item.name.isdigit())):
+                item.name = ""
+        for item in _with_branches(items):
+            if isinstance(item, Sequence):
+                self.give(item.items, taken)
+
+    def reference(self, value: Value, around: tuple[Sequence, ...]) -> str:
+        """Return the text that names a value in a line inside the sequences ``around``."""
+        if value in self.inputs:
+            return self.inputs[value]
+        place = self.places[value]
+        shared = 0
+        while shared < min(len(around), len(place.around)) and around[shared] is place.around[shared]:
+            shared += 1
+        path = [*(sequence.name for sequence in place.around[shared:]), place.item.name]
+        if any(_defines(sequence, path[0]) for sequence in around[shared:]):
+            path = [*(sequence.name for sequence in place.around), place.item.name]
+        return ".".join(path) + place.suffix
+
+
+def free_name(name: str, taken: set[str]) -> str:
+    """Return a name that is not taken: the given one, or the first free one with a number."""
+    number, found = 0, name
+    while found in taken:
+        number += 1
+        found = f"{name}_{number}"
+    return found
+
+
+def _with_branches(items: list[Item]) -> list[Item]:
+    """Return items with those in branches, whose names stand beside theirs."""
+    found: list[Item] = []
+    for item in items:
+        if isinstance(item, Step):
+            for branch in item.branches.values():
+                found += _with_branches(branch)
+        found.append(item)
+    return found
+
+
+def _suffixes(item: Step) -> list[str]:
+    """Return what follows an item's name in the name of each output."""
+    outputs = item.line.outputs
+    if len(outputs) <= 1:
+        return [""] * len(outputs)
+    operation = find(item.line.operation)
+    assert operation is not None  # the builder found it
+    if len(operation.outputs) >= len(outputs) and not operation.outputs[0].variadic:
+        return [f".{port.name}" for port in operation.outputs[: len(outputs)]]
+    return [f".{index}" for index in range(len(outputs))]
+
+
+def _defines(sequence: Sequence, name: str) -> bool:
+    """Return True if a sequence has an item with this name, or under this name."""
+    return any(item.name == name or item.name.startswith(f"{name}.") for item in _with_branches(sequence.items))

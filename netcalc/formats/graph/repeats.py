@@ -1,0 +1,113 @@
+"""Calls of one block in a row as a repeat, and sequences of a single item as this item."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from netcalc.formats.graph.tree import Call, Expression, Item, Sequence
+from netcalc.formats.repetition import shortened
+
+__all__ = ["fold_repeats"]
+
+
+def fold_repeats(items: list[Item]) -> list[Item]:
+    """Return items with a repeat in place of calls in a row, where each takes the output of the one before."""
+    found: list[Item] = []
+    for item in items:
+        if isinstance(item, Sequence):
+            item.items = fold_repeats(item.items)
+            found += _unwrapped(item)
+        else:
+            found.append(item)
+    result: list[Item] = []
+    run: list[Call] = []
+    for item in found:
+        if run and not (isinstance(item, Call) and _continues(run, item)):
+            result.append(_repeated(run))
+            run = []
+        if isinstance(item, Call) and not item.times:
+            run.append(item)
+        else:
+            result.append(item)
+    return [*result, _repeated(run)] if run else result
+
+
+def _unwrapped(sequence: Sequence) -> list[Item]:
+    """Return a sequence, or its items under its name if all are calls or it has only one item."""
+    alone = len(sequence.items) == 1 and bool(sequence.items[0].name)
+    if not alone and not all(isinstance(item, Call) for item in sequence.items):
+        return [sequence]
+    for item in sequence.items:
+        item.name = f"{sequence.name}.{item.name}" if item.name else sequence.name
+    return sequence.items
+
+
+def _split(name: str) -> tuple[str, int | None]:
+    """Return a name without the number at its end, and the number: ``layers.3``, ``layer_3``, or ``3``."""
+    stem = name.rstrip("0123456789")
+    digits = name[len(stem) :]
+    numbered = bool(digits) and stem.endswith((".", "_", "-", "")) and (not stem or stem[-1] in "._-")
+    return (stem, int(digits)) if numbered and str(int(digits)) == digits else (name, None)
+
+
+def _continues(run: list[Call], call: Call) -> bool:
+    """Return True if a call goes on where a run of calls ends."""
+    last = run[-1]
+    if call.block is not last.block or not call.outputs or not call.inputs:
+        return False
+    chained = len(call.outputs)
+    if call.inputs[:chained] != last.outputs or call.inputs[chained:] != last.inputs[chained:]:
+        return False
+    if call.shares or last.shares:
+        return call.shares == run[0].place and call.arguments == last.arguments
+    (stem, number), (other, before) = _split(call.name), _split(last.name)
+    return number is not None and before is not None and stem == other and number == before + 1
+
+
+def _repeated(run: list[Call]) -> Call:
+    """Return a run of calls as one call."""
+    first, last = run[0], run[-1]
+    if len(run) == 1:
+        return first
+    stem, start = (first.name, 0) if last.shares else _split(first.name)
+    repeated = Call(
+        stem.removesuffix("."),
+        first.block,
+        first.inputs,
+        last.outputs,
+        {},
+        first.place,
+        last.shares,
+        len(run),
+        start or 0,
+    )
+    repeated.earlier = [call.outputs for call in run[:-1]]
+    for name in first.block.arguments:
+        values = [call.arguments.get(name, first.block.arguments[name]) for call in run]
+        if not all(value == values[0] for value in values):
+            repeated.arguments[name] = _listed(values, repeated.start)
+        elif name in first.arguments:
+            repeated.arguments[name] = values[0]
+    return repeated
+
+
+def _listed(values: list[Any], start: int) -> Expression:
+    """Return an expression of the number of the iteration with the values of an argument."""
+    index = "index" if start == 0 else f"index - {start}"
+    first, rest = values[0], values[1:]
+    if all(value == rest[0] for value in rest):
+        return Expression(f"{_literal(first)} if index == {start} else {_literal(rest[0])}")
+    listed = shortened([_literal(value) if isinstance(value, Expression) else value for value in values])
+    text = listed.removeprefix("${").removesuffix("}") if isinstance(listed, str) else _literal(listed)
+    return Expression(f"({text})[{index}]" if isinstance(listed, str) else f"{text}[{index}]")
+
+
+def _literal(value: Any) -> str:
+    """Return a value as expressions write it."""
+    if isinstance(value, Expression):
+        return f"({value.text})"
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(map(_literal, value)) + "]"
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    return repr(value) if isinstance(value, str) else str(value)

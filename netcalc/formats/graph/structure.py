@@ -1,0 +1,72 @@
+"""Structure of sequences: equal for those that differ in attributes only."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from typing import NamedTuple
+
+from netcalc.formats.graph.model import Value
+from netcalc.formats.graph.tree import Item, Sequence, Step
+from netcalc.formats.graph.uses import made_by, use_counts
+
+__all__ = ["Structure", "inside", "structure_of"]
+
+
+class Structure(NamedTuple):
+    """The structure of a sequence.
+
+    Attributes:
+        key: what equal sequences have in common: operations, names, wiring and tensors, without attributes.
+        inputs: the values that it takes from outside, in the order of their first use.
+        made: the values that it makes.
+        given: the numbers of those among them that others use.
+    """
+
+    key: Hashable
+    inputs: tuple[Value, ...]
+    made: tuple[Value, ...]
+    given: frozenset[int]
+
+
+def structure_of(sequence: Sequence, used: Mapping[Value, int]) -> Structure:
+    """Return the structure of a sequence, given the number of uses of each value in the network."""
+    made = tuple(value for item in sequence.items for value in made_by(item))
+    numbers = {value: index for index, value in enumerate(made)}
+    inputs: dict[Value, int] = {}
+
+    def number(value: Value | None) -> int | None:
+        if value is None or value in numbers:
+            return None if value is None else numbers[value]
+        return ~inputs.setdefault(value, len(inputs))
+
+    def key(items: list[Item]) -> Hashable:
+        return tuple(_key(item) for item in items)
+
+    def _key(item: Item) -> Hashable:
+        if isinstance(item, Sequence):
+            return (item.name, key(item.items))
+        assert isinstance(item, Step)  # blocks are not called before structures are known
+        line = item.line
+        return (
+            item.name if line.parameters else "",
+            line.operation,
+            tuple(number(value) for value in line.inputs),
+            len(line.outputs),
+            tuple(sorted(line.parameters)),
+            tuple(
+                sorted((n, entry._replace(path=inside(entry.path, sequence.path))) for n, entry in item.entries.items())
+            ),
+            ()
+            if sequence.shares
+            else tuple(sorted((n, inside(path, sequence.place)) for n, path in item.ties.items())),
+            item.frozen,
+        )
+
+    within = use_counts([sequence])
+    given = frozenset(index for index, value in enumerate(made) if used[value] > within[value])
+    return Structure(key(sequence.items), tuple(inputs), made, given)
+
+
+def inside(path: str, place: str) -> str:
+    """Return a path relative to the block at a place, or from the top with a leading slash."""
+    return path.removeprefix(f"{place}.") if path.startswith(f"{place}.") else f"/{path}"

@@ -84,6 +84,8 @@ class Builder:
             attributes["persistent"] = tensor.persistent
             if tensor.value is not None:
                 attributes["value"] = tensor.value
+            elif not tensor.type.is_float:  # the default, 0.0, does not fit
+                attributes["value"] = False if tensor.type.dtype == "bool" else 0
         elif not tensor.trainable:
             attributes["trainable"] = False
         return self._add("buffer" if tensor.buffer else "parameter", attributes, (), {"": stored})[0]

@@ -10,23 +10,27 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
-from typing import Any
+from typing import Any, TypeVar
 
 __all__ = ["Rule", "operator", "rule_of", "rules"]
 
 #: A rule: the builder, then the arguments of the operator by name.
 Rule = Callable[..., Any]
+RuleT = TypeVar("RuleT", bound=Rule)
 
 #: The modules with rules.
-FAMILIES = ("elementwise", "linear", "norm", "pool", "views", "no_effect")
+FAMILIES = (
+    *("elementwise", "linear", "norm", "pool"),
+    *("axes", "creation", "joining", "masks", "no_effect", "slicing", "views"),
+)
 
 _RULES: dict[str, Rule] = {}
 
 
-def operator(*overloads: str) -> Callable[[Rule], Rule]:
+def operator(*overloads: str) -> Callable[[RuleT], RuleT]:
     """Return a decorator that registers a rule for overloads such as ``aten.linear.default``."""
 
-    def register(rule: Rule) -> Rule:
+    def register(rule: RuleT) -> RuleT:
         for overload in overloads:
             if overload in _RULES:
                 raise ValueError(f"{overload} has two rules")

@@ -1,0 +1,153 @@
+"""Axes in another order, added, removed and expanded."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from netcalc.dims import Dim
+from netcalc.formats.graph.builder import Builder
+from netcalc.formats.graph.model import Value
+from netcalc.formats.torch.operators import operator
+
+
+@operator("aten.transpose.int", "aten.transpose_.default", "aten.transpose_copy.int")
+def transpose(build: Builder, input: Value, dim0: int, dim1: int) -> Value:
+    rank = max(input.type.rank, 1)
+    return permuted(build, input, _swapped(rank, dim0 % rank, dim1 % rank), [dim0, dim1])
+
+
+@operator("aten.swapaxes.default", "aten.swapdims.default", "aten.swapaxes_.default", "aten.swapdims_.default")
+def swapaxes(build: Builder, input: Value, **axes: int) -> Value:
+    return transpose(build, input, *axes.values())
+
+
+@operator("aten.t.default", "aten.t_.default", "aten.t_copy.default", "aten.numpy_T.default", "aten.matrix_H.default")
+def reversed_axes(build: Builder, input: Value) -> Value:
+    return permuted(build, input, range(input.type.rank)[::-1])
+
+
+@operator("aten.mT.default", "aten.mH.default", "aten.adjoint.default")
+def matrix_transpose(build: Builder, input: Value) -> Value:
+    return transpose(build, input, -2, -1)
+
+
+@operator("aten.permute.default", "aten.permute_copy.default")
+def permute(build: Builder, input: Value, dims: Sequence[int]) -> Value:
+    return permuted(build, input, [axis % input.type.rank for axis in dims])
+
+
+@operator("aten.movedim.intlist", "aten.moveaxis.intlist")
+def movedim(build: Builder, input: Value, source: Sequence[int], destination: Sequence[int]) -> Value:
+    rank = input.type.rank
+    moved = {to % rank: axis % rank for axis, to in zip(source, destination, strict=True)}
+    others = iter(axis for axis in range(rank) if axis not in moved.values())
+    return permuted(build, input, [moved[place] if place in moved else next(others) for place in range(rank)])
+
+
+@operator("aten.movedim.int", "aten.moveaxis.int")
+def moveaxis(build: Builder, input: Value, source: int, destination: int) -> Value:
+    return movedim(build, input, [source], [destination])
+
+
+@operator("aten.squeeze.default", "aten.squeeze_.default")
+def squeeze(build: Builder, input: Value) -> Value:
+    return squeezed(build, input, range(input.type.rank))
+
+
+@operator("aten.squeeze.dim", "aten.squeeze.dims", "aten.squeeze_.dim", "aten.squeeze_.dims")
+def squeeze_axes(build: Builder, input: Value, dim: int | Sequence[int]) -> Value:
+    return squeezed(build, input, [dim] if isinstance(dim, int) else dim)
+
+
+@operator("aten.unsqueeze.default", "aten.unsqueeze_.default")
+def unsqueeze(build: Builder, input: Value, dim: int) -> Value:
+    return build.line("unsqueeze", [input], {"axis": dim})
+
+
+@operator("aten.atleast_1d.default")
+def atleast_1d(build: Builder, input: Value) -> Value:
+    return input if input.type.rank else unsqueeze(build, input, 0)
+
+
+@operator("aten.atleast_2d.default")
+def atleast_2d(build: Builder, input: Value) -> Value:
+    return input if input.type.rank > 1 else unsqueeze(build, atleast_1d(build, input), 0)
+
+
+@operator("aten.atleast_3d.default")
+def atleast_3d(build: Builder, input: Value) -> Value:
+    return input if input.type.rank > 2 else unsqueeze(build, atleast_2d(build, input), 2)
+
+
+@operator("aten.expand.default", "aten.expand_copy.default")
+def expand(build: Builder, input: Value, size: Sequence[Any], implicit: bool) -> Value:
+    return expanded(build, input, size)
+
+
+@operator("aten.expand_as.default")
+def expand_as(build: Builder, input: Value, other: Value) -> Value:
+    return expanded(build, input, other.type.shape)
+
+
+@operator("aten.broadcast_to.default")
+def broadcast_to(build: Builder, input: Value, size: Sequence[Any]) -> Value:
+    return expanded(build, input, size)
+
+
+@operator("aten.broadcast_tensors.default")
+def broadcast_tensors(build: Builder, tensors: Sequence[Value]) -> list[Value]:
+    shape = broadcast_shape([tensor.type.shape for tensor in tensors])
+    return [expanded(build, tensor, shape) for tensor in tensors]
+
+
+def expanded(build: Builder, input: Value, sizes: Sequence[Any]) -> Value:
+    """Return a value repeated along axes of size 1, and along new axes in front; sizes that it has are not named."""
+    added = len(sizes) - input.type.rank
+    old = (None,) * added + input.type.shape
+    target = [-1 if size in (-1, had) else size for size, had in zip(sizes, old, strict=True)]
+    if all(size == -1 for size in target):
+        return input
+    if all(size in (-1, 1) for size in target) and added == 1:
+        return build.line("unsqueeze", [input], {"axis": 0})
+    return build.line("expand", [input], {"shape": target})
+
+
+def permuted(build: Builder, input: Value, axes: Sequence[int], swapped: Sequence[int] | None = None) -> Value:
+    """Return a value with its axes in another order; ``swapped`` are two axes that the source names.
+
+    A stored matrix that is transposed remains a weight, with the axes swapped.
+    """
+    order = list(axes)
+    if order == sorted(order):
+        return input
+    if input.stored is not None and len(order) == 2:
+        stored = input.stored._replace(transpose=not input.stored.transpose)
+        return Value(input.type.with_shape(*input.type.shape[::-1]), input.hint, stored)
+    moved = [axis for place, axis in enumerate(order) if axis != place]
+    if len(moved) == 2:
+        return build.line("transpose", [input], {"axes": list(swapped or sorted(moved))})
+    return build.line("permute", [input], {"axes": order})
+
+
+def squeezed(build: Builder, input: Value, axes: Sequence[int]) -> Value:
+    """Return a value without those of the axes that have size 1."""
+    shape = input.type.shape
+    removed = sorted({axis % max(len(shape), 1) for axis in axes if shape})
+    removed = [axis for axis in removed if shape[axis] == 1]
+    if not removed:
+        return input
+    return build.line("squeeze", [input], {"axis": removed[0] if len(removed) == 1 else removed})
+
+
+def broadcast_shape(shapes: Sequence[Sequence[Dim]]) -> tuple[Dim, ...]:
+    """Return the shape to which shapes broadcast; the last axes are aligned."""
+    rank = max(map(len, shapes))
+    padded = [(1,) * (rank - len(shape)) + tuple(shape) for shape in shapes]
+    return tuple(next((size for size in sizes if size != 1), 1) for sizes in zip(*padded, strict=True))
+
+
+def _swapped(rank: int, a: int, b: int) -> list[int]:
+    order = list(range(rank))
+    order[a], order[b] = order[b], order[a]
+    return order

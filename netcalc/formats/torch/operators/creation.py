@@ -1,0 +1,153 @@
+"""Tensors that are made without inputs, or only from the shape of one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any
+
+from netcalc.diagnostics import RuleError
+from netcalc.dims import Dim, Poly
+from netcalc.dtypes import FLOATS, DType, scalar_dtype
+from netcalc.formats.graph.builder import Builder
+from netcalc.formats.graph.model import Value
+from netcalc.formats.torch.operators import operator
+from netcalc.formats.torch.operators.operands import dtype_of
+
+#: Longest sequence of numbers that is written out.
+_WRITTEN = 1024
+
+
+@operator("aten.arange.default")
+def arange(build: Builder, end: Any, dtype: Any, **_: Any) -> Value:
+    return arange_step(build, 0, end, 1, dtype)
+
+
+@operator("aten.arange.start")
+def arange_start(build: Builder, start: Any, end: Any, dtype: Any, **_: Any) -> Value:
+    return arange_step(build, start, end, 1, dtype)
+
+
+@operator("aten.arange.start_step")
+def arange_step(build: Builder, start: Any, end: Any, step: Any, dtype: Any, **_: Any) -> Value:
+    fractional = any(isinstance(number, float) for number in (start, end, step))
+    found = dtype_of(dtype) or ("float32" if fractional else "int64")
+    attributes = {
+        "start": None if start == 0 else start,
+        "stop": end,
+        "step": None if step == 1 else step,
+        "dtype": None if found == "int64" else found,
+    }
+    return build.line("arange", [], attributes)
+
+
+@operator("aten.linspace.default")
+def linspace(build: Builder, start: float, end: float, steps: Any, dtype: Any, **_: Any) -> Value:
+    found = dtype_of(dtype) or "float32"
+    if isinstance(steps, Poly) or steps > _WRITTEN or found not in FLOATS:
+        raise RuleError(f"linspace of {steps} numbers of {found} is not written out")
+    torch: Any = import_module("torch")
+    numbers = torch.linspace(start, end, steps, dtype=dtype, device="cpu").tolist()
+    return build.line("constant", [], {"value": numbers, "dtype": None if found == "float32" else found})
+
+
+@operator("aten.full.default")
+def full(build: Builder, size: Sequence[Dim], fill_value: Any, dtype: Any, **_: Any) -> Value:
+    return filled(build, size, fill_value, dtype_of(dtype) or scalar_dtype(fill_value))
+
+
+@operator("aten.zeros.default", "aten.empty.memory_format")
+def zeros(build: Builder, size: Sequence[Dim], dtype: Any, **_: Any) -> Value:
+    return filled(build, size, 0, dtype_of(dtype) or "float32")
+
+
+@operator("aten.empty_strided.default", "aten.empty_permuted.default")
+def empty(build: Builder, size: Sequence[Dim], dtype: Any, **_: Any) -> Value:
+    return filled(build, size, 0, dtype_of(dtype) or "float32")
+
+
+@operator("aten.ones.default")
+def ones(build: Builder, size: Sequence[Dim], dtype: Any, **_: Any) -> Value:
+    return filled(build, size, 1, dtype_of(dtype) or "float32")
+
+
+@operator("aten.scalar_tensor.default")
+def scalar_tensor(build: Builder, s: Any, dtype: Any, **_: Any) -> Value:
+    return filled(build, (), s, dtype_of(dtype) or "float32")
+
+
+@operator("aten.zeros_like.default", "aten.empty_like.default")
+def zeros_like(build: Builder, input: Value, dtype: Any, **_: Any) -> Value:
+    return filled(build, input.type.shape, 0, dtype_of(dtype) or input.type.dtype)
+
+
+@operator("aten.ones_like.default")
+def ones_like(build: Builder, input: Value, dtype: Any, **_: Any) -> Value:
+    return filled(build, input.type.shape, 1, dtype_of(dtype) or input.type.dtype)
+
+
+@operator("aten.full_like.default")
+def full_like(build: Builder, input: Value, fill_value: Any, dtype: Any, **_: Any) -> Value:
+    return filled(build, input.type.shape, fill_value, dtype_of(dtype) or input.type.dtype)
+
+
+@operator("aten.new_zeros.default", "aten.new_empty.default", "aten.new_empty_strided.default")
+def new_zeros(build: Builder, input: Value, size: Sequence[Dim], dtype: Any, **_: Any) -> Value:
+    return filled(build, size, 0, dtype_of(dtype) or input.type.dtype)
+
+
+@operator("aten.new_ones.default")
+def new_ones(build: Builder, input: Value, size: Sequence[Dim], dtype: Any, **_: Any) -> Value:
+    return filled(build, size, 1, dtype_of(dtype) or input.type.dtype)
+
+
+@operator("aten.new_full.default")
+def new_full(build: Builder, input: Value, size: Sequence[Dim], fill_value: Any, dtype: Any, **_: Any) -> Value:
+    return filled(build, size, fill_value, dtype_of(dtype) or input.type.dtype)
+
+
+@operator("aten.fill.Scalar", "aten.fill_.Scalar")
+def fill(build: Builder, input: Value, value: Any) -> Value:
+    return filled(build, input.type.shape, value, input.type.dtype)
+
+
+@operator("aten.zero.default", "aten.zero_.default")
+def zero(build: Builder, input: Value) -> Value:
+    return filled(build, input.type.shape, 0, input.type.dtype)
+
+
+@operator("aten.eye.default")
+def eye(build: Builder, n: Dim, dtype: Any, **_: Any) -> Value:
+    return identity_matrix(build, n, n, dtype)
+
+
+@operator("aten.eye.m")
+def identity_matrix(build: Builder, n: Dim, m: Dim, dtype: Any, **_: Any) -> Value:
+    lower = build.line("tril", [filled(build, (n, m), 1, dtype_of(dtype) or "float32")])
+    return build.line("triu", [lower])
+
+
+@operator(
+    *("aten.rand.default", "aten.randn.default", "aten.randint.default", "aten.randint.low", "aten.randperm.default"),
+    *("aten.rand_like.default", "aten.randn_like.default", "aten.bernoulli.default", "aten.bernoulli.p"),
+    *("aten.multinomial.default", "aten.normal_.default", "aten.uniform_.default", "aten.bernoulli_.float"),
+    *("aten.exponential_.default", "aten.normal.Tensor_Tensor", "aten.bernoulli_.Tensor", "aten.randint_like.default"),
+)
+def random(build: Builder, **_: Any) -> Value:
+    raise RuleError("random numbers are not expressible: the outputs of a spec depend on inputs and weights alone")
+
+
+def filled(build: Builder, shape: Sequence[Dim], number: Any, dtype: DType) -> Value:
+    """Return a tensor whose elements are all the same number."""
+    if not isinstance(number, Poly):
+        number = float(number) if dtype in FLOATS else bool(number) if dtype == "bool" else int(number)
+    attributes = {
+        "value": number,
+        "shape": [1 if size == 0 else size for size in shape] or None,
+        "dtype": None if scalar_dtype(number) == dtype else dtype,
+    }
+    result = build.line("constant", [], attributes)
+    for axis, size in enumerate(shape):
+        if size == 0:  # constants have elements
+            result = build.line("slice", [result], {"axis": axis, "stop": 0})
+    return result

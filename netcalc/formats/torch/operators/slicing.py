@@ -1,0 +1,257 @@
+"""Parts of tensors: ranges, single indices, pieces, diagonals and windows; shifted and reversed order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import accumulate
+from typing import Any
+
+from netcalc.diagnostics import RuleError
+from netcalc.dims import Dim, ceil_div, divided, maximum, minimum
+from netcalc.formats.graph.builder import Builder
+from netcalc.formats.graph.model import Value
+from netcalc.formats.torch.operators import operator
+from netcalc.formats.torch.operators.axes import permuted
+
+#: The end of a slice that has none.
+_END = 2**63 - 1
+
+
+@operator("aten.slice.Tensor", "aten.slice_copy.Tensor")
+def slice_(build: Builder, input: Value, dim: int, start: Any, end: Any, step: int) -> Value:
+    size = input.type.shape[dim]
+    first, stop = bound(start or 0, size), size if end in (None, _END) else bound(end, size)
+    return part(build, input, dim, first, stop, step, (start, end))
+
+
+@operator("aten.narrow.default", "aten.narrow_copy.default")
+def narrow(build: Builder, input: Value, dim: int, start: Any, length: Any) -> Value:
+    first = bound(start, input.type.shape[dim])
+    return part(build, input, dim, first, first + length)
+
+
+@operator("aten.select.int", "aten.select_copy.int")
+def select(build: Builder, input: Value, dim: int, index: Any) -> Value:
+    return build.line("select", [input], {"axis": dim, "index": index})
+
+
+@operator("aten.unbind.int")
+def unbind(build: Builder, input: Value, dim: int) -> list[Value]:
+    count = input.type.shape[dim]
+    if not isinstance(count, int):
+        raise RuleError(f"the number of results, {count}, is symbolic")
+    return [build.line("select", [input], {"axis": dim, "index": index}) for index in range(count)]
+
+
+@operator("aten.split.Tensor", "aten.unsafe_split.Tensor")
+def split(build: Builder, input: Value, split_size: Any, dim: int) -> list[Value]:
+    size = input.type.shape[dim]
+    count = _count(divided(size, split_size) or ceil_div(size, split_size))
+    sizes = [*[split_size] * (count - 1), size - split_size * (count - 1)]
+    return pieces(build, input, dim, sizes, "split", {"sizes": split_size})
+
+
+@operator("aten.split.sizes")
+def split_sizes(build: Builder, input: Value, split_size: Sequence[Any], dim: int) -> list[Value]:
+    return pieces(build, input, dim, split_size, "split", {"sizes": list(split_size)})
+
+
+@operator("aten.split_with_sizes.default", "aten.unsafe_split_with_sizes.default")
+def split_with_sizes(build: Builder, input: Value, split_sizes: Sequence[Any], dim: int) -> list[Value]:
+    return pieces(build, input, dim, split_sizes, "split", {"sizes": list(split_sizes)})
+
+
+@operator("aten.chunk.default", "aten.unsafe_chunk.default")
+def chunk(build: Builder, input: Value, chunks: int, dim: int) -> list[Value]:
+    size = input.type.shape[dim]
+    each = divided(size, chunks) or ceil_div(size, chunks)
+    count = _count(divided(size, each) or ceil_div(size, each))
+    sizes = [*[each] * (count - 1), size - each * (count - 1)]
+    return pieces(build, input, dim, sizes, "chunk", {"chunks": chunks})
+
+
+@operator("aten.tensor_split.sections")
+def tensor_split(build: Builder, input: Value, sections: int, dim: int) -> list[Value]:
+    size = input.type.shape[dim]
+    if divided(size, sections) is not None:
+        return chunk(build, input, sections, dim)
+    larger = size % sections
+    sizes = [size // sections + (1 if place < larger else 0) for place in range(sections)]
+    return pieces(build, input, dim, sizes, "split", {"sizes": sizes})
+
+
+@operator("aten.tensor_split.indices")
+def tensor_split_at(build: Builder, input: Value, indices: Sequence[Any], dim: int) -> list[Value]:
+    size = input.type.shape[dim]
+    ends = [bound(index, size) for index in indices]
+    starts = [0, *ends]
+    return [
+        part(build, input, dim, start, maximum(start, stop)) for start, stop in zip(starts, [*ends, size], strict=True)
+    ]
+
+
+@operator("aten.hsplit.int")
+def hsplit(build: Builder, input: Value, sections: int) -> list[Value]:
+    return tensor_split(build, input, sections, min(input.type.rank - 1, 1))
+
+
+@operator("aten.vsplit.int")
+def vsplit(build: Builder, input: Value, sections: int) -> list[Value]:
+    return tensor_split(build, input, sections, 0)
+
+
+@operator("aten.dsplit.int")
+def dsplit(build: Builder, input: Value, sections: int) -> list[Value]:
+    return tensor_split(build, input, sections, 2)
+
+
+@operator("aten.diagonal.default", "aten.diagonal_copy.default")
+def diagonal(build: Builder, input: Value, offset: int, dim1: int, dim2: int) -> Value:
+    rank = input.type.rank
+    first, second = dim1 % rank, dim2 % rank
+    last = permuted(build, input, [*(axis for axis in range(rank) if axis not in (first, second)), first, second])
+    rows, columns = last.type.shape[-2:]
+    length = maximum(minimum(rows, columns - offset) if offset >= 0 else minimum(rows + offset, columns), 0)
+    start = offset if offset >= 0 else -offset * columns
+    flat = build.line("flatten", [last], {"start_axis": rank - 2})
+    if length == 0:
+        return part(build, flat, -1, 0, 0)
+    return part(build, flat, -1, start, start + (length - 1) * (columns + 1) + 1, columns + 1)
+
+
+@operator("aten.unfold.default", "aten.unfold_copy.default")
+def windows(build: Builder, input: Value, dimension: int, size: int, step: int) -> Value:
+    """Windows along an axis, whose elements become the last axis of the result."""
+    rank = input.type.rank
+    axis = dimension % rank
+    length = input.type.shape[axis]
+    count = (length - size) // step + 1
+    if size == step:
+        cut = part(build, input, axis, 0, count * size)
+        found = build.line("unflatten", [cut], {"axis": axis, "sizes": [-1, size]})
+    elif isinstance(count, int):
+        places = [start * step + place for start in range(count) for place in range(size)]
+        found = build.line("index_select", [input], {"axis": axis, "indices": places})
+        found = build.line("unflatten", [found], {"axis": axis, "sizes": [-1, size]})
+    else:
+        starts = [build.line("slice", [input], _range(axis, k, length - size + k + 1, step)) for k in range(size)]
+        return build.line("stack", starts, {"axis": rank})
+    return permuted(build, found, [place for place in range(rank + 1) if place != axis + 1] + [axis + 1])
+
+
+@operator("aten.roll.default")
+def roll(build: Builder, input: Value, shifts: Any, dims: Any) -> Value:
+    moved, axes = _plain(shifts), _plain(dims)
+    if not dims and input.type.rank == 1:
+        axes = 0
+    return build.line("roll", [input], {"shifts": moved, "axis": None if axes == [] else axes})
+
+
+@operator("aten.flip.default")
+def flip(build: Builder, input: Value, dims: Any) -> Value:
+    return build.line("flip", [input], {"axis": _plain(dims)}) if dims else input
+
+
+@operator("aten.fliplr.default")
+def fliplr(build: Builder, input: Value) -> Value:
+    return build.line("flip", [input], {"axis": 1})
+
+
+@operator("aten.flipud.default")
+def flipud(build: Builder, input: Value) -> Value:
+    return build.line("flip", [input], {"axis": 0})
+
+
+@operator("aten.rot90.default")
+def rot90(build: Builder, input: Value, k: int, dims: Sequence[int]) -> Value:
+    first, second = (axis % input.type.rank for axis in dims)
+    swapped = list(range(input.type.rank))
+    swapped[first], swapped[second] = second, first
+    match k % 4:
+        case 0:
+            return input
+        case 1:
+            return permuted(build, build.line("flip", [input], {"axis": second}), swapped)
+        case 2:
+            return build.line("flip", [input], {"axis": [first, second]})
+    return build.line("flip", [permuted(build, input, swapped)], {"axis": second})
+
+
+def bound(index: Dim, size: Dim) -> Dim:
+    """Return an index counted from the front and limited to an axis of this size."""
+    return maximum(size + index, 0) if index < 0 else minimum(index, size)
+
+
+def part(
+    build: Builder,
+    input: Value,
+    axis: int,
+    start: Dim,
+    stop: Dim,
+    step: Dim = 1,
+    written: tuple[Dim | None, Dim | None] = (None, None),
+) -> Value:
+    """Return a range of an axis, given by indices from the front; of a stored tensor a view, where it has one.
+
+    ``written`` are the indices of the source, which are kept where they count from the end.
+    """
+    size = input.type.shape[axis]
+    stop = maximum(start, stop)
+    if start == 0 and stop == size and step == 1:
+        return input
+    if step == 1 and axis % input.type.rank == 0 and (view := _stored_part(input, start, stop)) is not None:
+        return view
+    if start == stop:
+        return build.line("slice", [input], _range(axis, start, stop, step))
+    first, last = (
+        given if isinstance(given, int) and -size <= given < 0 else found
+        for given, found in zip(written, (start, None if stop == size else stop), strict=True)
+    )
+    return build.line("slice", [input], _range(axis, first or 0, last, step))
+
+
+def _stored_part(input: Value, start: Dim, stop: Dim) -> Value | None:
+    """Return a range of the rows of a stored tensor as a view; None for what is not such a view."""
+    stored = input.stored
+    if stored is None or stored.transpose or not isinstance(start, int) or not isinstance(stop, int) or start >= stop:
+        return None
+    before = stored.part[0] if stored.part else 0
+    part = stored._replace(part=(before + start, before + stop))
+    return Value(input.type.with_shape(stop - start, *input.type.shape[1:]), input.hint, part)
+
+
+def _range(axis: int, start: Dim, stop: Dim | None, step: Dim) -> dict[str, Any]:
+    return {
+        "axis": axis,
+        "start": None if start == 0 else start,
+        "stop": stop,
+        "step": None if step == 1 else step,
+    }
+
+
+def pieces(
+    build: Builder, input: Value, axis: int, sizes: Sequence[Dim], operation: str, attributes: dict[str, Any]
+) -> list[Value]:
+    """Return the pieces of an axis by one operation, or of a stored tensor as views."""
+    whole = all(isinstance(size, int) and size > 0 for size in sizes)
+    if input.stored is not None and axis % input.type.rank == 0 and whole and not input.stored.transpose:
+        ends = list(accumulate(sizes))
+        return [part(build, input, axis, stop - size, stop) for size, stop in zip(sizes, ends, strict=True)]
+    if len(sizes) == 1:
+        return [input]
+    if 0 in sizes:
+        ends = list(accumulate(sizes))
+        return [part(build, input, axis, stop - size, stop) for size, stop in zip(sizes, ends, strict=True)]
+    return list(build.lines(operation, [input], {"axis": None if axis == 1 else axis, **attributes}))
+
+
+def _count(count: Dim) -> int:
+    if not isinstance(count, int):
+        raise RuleError(f"the number of pieces, {count}, is symbolic")
+    return count
+
+
+def _plain(values: Any) -> Any:
+    """Return a list of one item as that item."""
+    listed = list(values) if isinstance(values, (list, tuple)) else [values]
+    return listed[0] if len(listed) == 1 else listed

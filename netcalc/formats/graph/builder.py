@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from netcalc.diagnostics import RuleError
-from netcalc.formats.graph.model import Graph, Line, Scope, Stored, Value
+from netcalc.formats.graph.model import Graph, Line, Scope, Stored, StoredTensor, Value
 from netcalc.ir.build import infer
 from netcalc.opdef import Context
 from netcalc.ops import find
@@ -77,11 +77,14 @@ class Builder:
                 start, stop = stored.part
                 whole = self.line("slice", [whole], {"axis": 0, "start": start, "stop": stop})
             return self.line("transpose", [whole], {"axes": [-2, -1]}) if stored.transpose else whole
+        if tensor.computed is not None:
+            return self._computed(stored, tensor)
         attributes: dict[str, Any] = {"shape": list(tensor.type.shape)}
         if tensor.type.dtype != "float32":
             attributes["dtype"] = tensor.type.dtype
         if tensor.buffer:
-            attributes["persistent"] = tensor.persistent
+            if not tensor.persistent:
+                attributes["persistent"] = False
             if tensor.value is not None:
                 attributes["value"] = tensor.value
             elif not tensor.type.is_float:  # the default, 0.0, does not fit
@@ -89,6 +92,14 @@ class Builder:
         elif not tensor.trainable:
             attributes["trainable"] = False
         return self._add("buffer" if tensor.buffer else "parameter", attributes, (), {"": stored})[0]
+
+    def _computed(self, stored: Stored, tensor: StoredTensor) -> Value:
+        """Add a buffer with the lines that compute it, which are no operation's attribute before they are read."""
+        attributes: dict[str, Any] = {} if tensor.persistent else {"persistent": False}
+        value = Value(tensor.type, self.hint)
+        attributes["computed"] = tensor.computed
+        self.graph.lines.append(Line("buffer", attributes, (), (value,), self.scope, {"": stored}))
+        return value
 
     def _add(
         self,

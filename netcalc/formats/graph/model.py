@@ -72,13 +72,18 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class StoredTensor:
-    """A parameter or buffer of the source; ``value`` is that of a buffer, as nested lists, where it is known."""
+    """A parameter or buffer of the source.
+
+    Where the value of a buffer is known, ``value`` is a number for all elements or nested lists, or ``computed`` the
+    lines of a spec that compute it.
+    """
 
     type: TensorType
     buffer: bool = False
     trainable: bool = True
     persistent: bool = True
     value: Any = None
+    computed: list[dict[str, Any]] | None = None
 
 
 @dataclass(eq=False, slots=True)

@@ -10,6 +10,7 @@ from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.dims import Dim
 from netcalc.formats.graph.builder import Builder
 from netcalc.formats.graph.model import Graph, ModuleCall, Scope, Stored, StoredTensor, Value
+from netcalc.formats.torch.buffers import stored_buffer
 from netcalc.formats.torch.operators import rule_of
 from netcalc.formats.torch.sizes import size_of
 from netcalc.tensor_type import TensorType
@@ -105,13 +106,14 @@ def scope_of(node: Any) -> Scope:
     return tuple(calls)
 
 
-def translate(exported: Any, name: str, symbols: Mapping[str, Dim]) -> Graph:
+def translate(exported: Any, name: str, symbols: Mapping[str, Dim], buffers: Mapping[str, Any] | None = None) -> Graph:
     """Return the graph of an exported program.
 
     Args:
         exported: a ``torch.export.ExportedProgram``.
         name: name of the network.
         symbols: named sizes by the symbols of the program.
+        buffers: values of buffers by path, of which the program does not know them.
 
     Raises:
         NetcalcError: E009 with every operator that has no rule.
@@ -119,7 +121,7 @@ def translate(exported: Any, name: str, symbols: Mapping[str, Dim]) -> Graph:
     graph = Graph(name)
     signature = exported.graph_signature
     values: dict[Any, Any] = {}
-    state = {**exported.state_dict}
+    state = {**exported.constants, **exported.state_dict}
     placeholders = [node for node in exported.graph.nodes if node.op == "placeholder"]
     for node, spec in zip(placeholders, signature.input_specs, strict=True):
         kind = spec.kind.name
@@ -130,17 +132,13 @@ def translate(exported: Any, name: str, symbols: Mapping[str, Dim]) -> Graph:
             values[node] = graph.inputs[node.name] = Value(type_of(node.meta["val"], symbols), node.name)
             continue
         tensor_type = type_of(node.meta["val"], symbols)
-        found = state.get(spec.target)
-        buffer = kind != "PARAMETER"
-        graph.tensors.setdefault(
-            spec.target,
-            StoredTensor(
-                tensor_type,
-                buffer=buffer,
-                trainable=bool(getattr(found, "requires_grad", True)),
-                persistent=spec.persistent is not False and kind != "CONSTANT_TENSOR",
-            ),
-        )
+        found = (buffers or {}).get(spec.target, state.get(spec.target))
+        persistent = spec.persistent is not False and kind != "CONSTANT_TENSOR"
+        if spec.target not in graph.tensors and kind == "PARAMETER":
+            trainable = bool(getattr(found, "requires_grad", True))
+            graph.tensors[spec.target] = StoredTensor(tensor_type, trainable=trainable)
+        elif spec.target not in graph.tensors:
+            graph.tensors[spec.target] = stored_buffer(tensor_type, found, persistent=persistent)
         values[node] = Value(tensor_type, node.name, Stored(spec.target))
     work = Translation(exported, graph, symbols)
     results = work.run(exported.graph_module, values)

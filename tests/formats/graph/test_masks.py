@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 
 from netcalc.dims import symbol
-from netcalc.formats.graph.constants.attention import recognise_masks
-from netcalc.formats.graph.constants.evaluation import constants_of
+from netcalc.formats.graph.constants import fold_constants
 from netcalc.formats.graph.model import Value
-from netcalc.formats.graph.unused import remove_unused
+from netcalc.formats.graph.simplify.rewriting import Rewriter
 from tests.formats.graph.masks import Attention
 
 LENGTH = symbol("length", default=16)
@@ -20,8 +19,8 @@ LENGTH = symbol("length", default=16)
 
 def found(net: Attention, mask: Value) -> Any:
     line = net.attend(mask)
-    recognise_masks(net.graph, constants_of(net.graph))
-    remove_unused(net.graph)
+    fold_constants(net.graph)
+    Rewriter(net.graph).sweep()
     return line
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from netcalc.formats.graph.constants.attention import recognise_masks
 from netcalc.formats.graph.constants.evaluation import constants_of
 from netcalc.formats.graph.model import Graph
-from netcalc.formats.graph.unused import remove_unused
 
 __all__ = ["constants_of", "fold_constants"]
 
 
 def fold_constants(graph: Graph) -> None:
-    """Replace constant parts of a graph by attributes of the operations that use them, where these have such."""
+    """Replace constant parts of a graph by attributes of the operations that use them, where these have such.
+
+    Lines that are not used any more stay.
+    """
     recognise_masks(graph, constants_of(graph))
-    remove_unused(graph)

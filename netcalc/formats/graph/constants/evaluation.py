@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from netcalc.formats.graph.builder import Builder
 from netcalc.formats.graph.constants import numbers, views
 from netcalc.formats.graph.constants.expressions import Call, Expression, index, substituted
 from netcalc.formats.graph.constants.rules import RULES, Case, opaque, rule, spread
@@ -78,12 +79,35 @@ def _outputs(line: Line, known: dict[Value, Expression]) -> Iterator[tuple[Value
 
 
 def _buffer(line: Line) -> Expression:
-    """Return the elements of a buffer: numbers where all are equal and known, else elements of the stored tensor."""
+    """Return the elements of a buffer: as they are written or computed, else elements of the stored tensor."""
     (value,) = line.outputs
     written = line.attributes.get("value")
     if isinstance(written, (bool, int, float)):
         number = numbers.written(written, numbers.kind_of(value.type.dtype))
-        if number is not None:
+        if number is not None and number == number:
             return number
+    if "computed" in line.attributes:
+        computed = _computed(line.attributes["computed"])
+        if computed is not None:
+            return computed
     sizes = value.type.shape
-    return Call("stored", tuple(index(axis, sizes) for axis in range(len(sizes))), (line.parameters[""].path,))
+    content = (repr(written),) if isinstance(written, list) else ()
+    place = line.parameters[""].path if not content or line.attributes.get("persistent", True) else ""
+    return Call("stored", tuple(index(axis, sizes) for axis in range(len(sizes))), (place, *content))
+
+
+def _computed(lines: Sequence[Mapping[str, Any]]) -> Expression | None:
+    """Return the elements that lines of a spec compute."""
+    build = Builder(Graph(""))
+    named: dict[str, Value] = {}
+    last: list[Value] = []
+    for written in lines:
+        (operation,) = written.keys() - {"name", "from"}
+        declared = find(operation)
+        assert declared is not None
+        given = written[operation]
+        attributes: dict[str, Any] = given if isinstance(given, dict) else {str(declared.shorthand): given}
+        inputs = [named[name] for name in written["from"]] if "from" in written else last if declared.inputs else []
+        last = [build.line(operation, inputs, attributes if given is not None else {})]
+        named[written.get("name", "")] = last[0]
+    return constants_of(build.graph).get(last[0])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import reduce
 from typing import Any
 
-from netcalc.dims import Dim, product
+from netcalc.dims import Dim, maximum, product
 from netcalc.formats.graph.constants.expressions import (
     Expression,
     Linear,
@@ -71,7 +71,7 @@ def _slice(case: Case) -> Expression:
 
 
 def _bound(start: Dim, size: Dim) -> Dim:
-    return size + start if isinstance(start, int) and start < 0 else start
+    return maximum(size + start, 0) if isinstance(start, int) and start < 0 else start
 
 
 @rule("select")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from netcalc.formats.graph.constants import fold_constants
 from netcalc.formats.graph.model import Graph
 from netcalc.formats.graph.simplify import commuting, views
 from netcalc.formats.graph.simplify.rewriting import Rewriter, Rule
@@ -19,6 +20,7 @@ def simplify(graph: Graph) -> None:
 
     The tensors of the checkpoint stay declared also where no line is left that uses them.
     """
+    fold_constants(graph)
     work = Rewriter(graph)
     work.sweep()
     rules = _joined(views.RULES, commuting.RULES)

@@ -1,0 +1,100 @@
+"""Values of buffers in short: what the spec says is the array."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import netcalc
+from netcalc.formats.graph.builder import Builder
+from netcalc.formats.graph.constants import constants_of
+from netcalc.formats.graph.constants.expressions import Linear
+from netcalc.formats.graph.model import Graph, Stored, StoredTensor, Value
+from netcalc.formats.graph.recipes import content_of
+from netcalc.tensor_type import TensorType
+
+
+def window(height: int, width: int, *, torchvision: bool) -> np.ndarray:
+    """Return the relative positions of a window as Swin computes them."""
+    rows, columns = np.meshgrid(np.arange(height), np.arange(width), indexing="ij")
+    places = np.stack([rows.ravel(), columns.ravel()])
+    apart = (places[:, :, None] - places[:, None, :]).transpose(1, 2, 0)
+    index = (apart[..., 0] + height - 1) * (2 * width - 1) + apart[..., 1] + width - 1
+    return index.ravel() if torchvision else index
+
+
+ARRAYS: dict[str, np.ndarray] = {
+    "positions": np.arange(512).reshape(1, 512),
+    "positions behind": np.arange(5, 205).reshape(200, 1),
+    "positions of a batch": np.broadcast_to(np.arange(40), (3, 40)),
+    "even numbers": np.arange(0, 64, 2),
+    "downwards": np.arange(300)[::-1],
+    "floats": np.arange(300, dtype="float32"),
+    "zeros": np.zeros((1, 512), "int64"),
+    "minus infinity": np.full((2, 3), -np.inf, "float32"),
+    "frequencies": (1.0 / 10000 ** (np.arange(0, 64, 2) / 64)).astype("float32"),
+    "truths": np.array([[True, False], [False, False]]),
+    "window": window(7, 7, torchvision=False),
+    "flat window": window(7, 7, torchvision=True),
+    "oblong window": window(3, 5, torchvision=False),
+    "blocks": np.repeat(np.arange(16), 16),
+    "tiles": np.tile(np.arange(16), 20),
+    "triangle": np.tril(np.ones((1, 1, 32, 32), bool)),
+    "triangle of floats": np.tril(np.ones((20, 20), "float32")),
+    "grid": np.add.outer(np.arange(20) * 3, np.arange(30) * -1) + 7,
+    "scalar": np.array(2.5, "float32"),
+}
+
+
+@pytest.mark.parametrize("name", ARRAYS)
+def test_that_the_spec_gives_the_array(name: str) -> None:
+    array = ARRAYS[name]
+    dtype = str(array.dtype)
+    content = content_of(array, dtype)
+    assert content is not None
+    graph = Graph(name)
+    graph.tensors["table"] = StoredTensor(
+        TensorType(array.shape, dtype), buffer=True, persistent=False, value=content.value, computed=content.computed
+    )
+    Builder(graph).read(Value(TensorType(array.shape, dtype), "", Stored("table")))
+    (line,) = graph.lines
+    assert len(repr(line.attributes)) < 4000
+    document: dict[str, Any] = {
+        "netcalc": 1,
+        "name": "table",
+        "inputs": {"x": [1]},
+        "layers": [{"name": "table", "buffer": line.attributes}],
+        "outputs": {"table": "table"},
+    }
+    network = netcalc.load_data(document)
+    found = network.run({"x": np.zeros(1, "float32")}).outputs["table"]
+    assert found.dtype == array.dtype
+    assert (found == array).all()
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        np.random.default_rng(0).normal(size=(30, 30)),
+        np.random.default_rng(0).integers(0, 100, size=400),
+        np.tril(np.ones((20, 20)), 1),
+        np.arange(400) ** 2,
+        np.concatenate([np.arange(200), np.arange(201)]),
+    ],
+)
+def test_that_other_arrays_have_no_short_form(array: np.ndarray) -> None:
+    assert content_of(array, str(array.dtype)) is None
+
+
+def test_that_computed_buffers_are_constants() -> None:
+    graph = Graph("positions")
+    content = content_of(np.arange(3, 515).reshape(1, 512), "int64")
+    assert content is not None
+    graph.tensors["ids"] = StoredTensor(TensorType((1, 512), "int64"), buffer=True, computed=content.computed)
+    value = Builder(graph).read(Value(TensorType((1, 512), "int64"), "", Stored("ids")))
+    found = constants_of(graph)[value]
+    assert isinstance(found, Linear)
+    assert found.constant == 3
+    assert [coefficient for _, coefficient in found.terms] == [1]

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from netcalc.formats.graph.constants import fold_constants
 from netcalc.formats.graph.model import Graph
-from netcalc.formats.graph.simplify import commuting, views
+from netcalc.formats.graph.simplify import activations, attention, commuting, norms, trivial, views
 from netcalc.formats.graph.simplify.rewriting import Rewriter, Rule
 
 __all__ = ["simplify"]
@@ -23,9 +23,8 @@ def simplify(graph: Graph) -> None:
     fold_constants(graph)
     work = Rewriter(graph)
     work.sweep()
-    rules = _joined(views.RULES, commuting.RULES)
     for _ in range(_PASSES):
-        if not work.run(rules):
+        if not work.run(_RULES):
             break
 
 
@@ -35,3 +34,15 @@ def _joined(*tables: Mapping[str, Sequence[Rule]]) -> dict[str, list[Rule]]:
         for operation, rules in table.items():
             joined.setdefault(operation, []).extend(rules)
     return joined
+
+
+_IDIOMS = (*norms.IDIOMS, *activations.IDIOMS, *attention.IDIOMS)
+
+#: The rules of each operation, in the order in which they are tried on the last line of what they replace.
+_RULES = _joined(
+    trivial.RULES,
+    views.RULES,
+    commuting.RULES,
+    attention.RULES,
+    *({operation: [rule] for operation, rule in idiom.items()} for idiom in _IDIOMS),
+)

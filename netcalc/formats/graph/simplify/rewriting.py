@@ -8,10 +8,14 @@ from typing import TypeAlias
 from netcalc.diagnostics import RuleError
 from netcalc.formats.graph.builder import Builder
 from netcalc.formats.graph.model import Graph, Line, Scope, Stored, Value
-from netcalc.opdef import Operation
+from netcalc.ir.build import infer
+from netcalc.opdef import Context, Operation
 from netcalc.ops import find
+from netcalc.tensor_type import TensorType
 
 __all__ = ["Rewriter", "Rule", "common_scope"]
+
+_CONTEXT = Context(dtype="float32")
 
 
 class Rewriter:
@@ -58,6 +62,14 @@ class Rewriter:
             assert declared is not None
             self._operations[line] = declared(**line.attributes)
         return self._operations[line]
+
+    def types(self, line: Line, inputs: Sequence[Value | None]) -> list[TensorType] | None:
+        """Return the types of a line's outputs for other inputs; None if it does not take these."""
+        try:
+            types = infer(self.operation(line), [None if value is None else value.type for value in inputs], _CONTEXT)
+        except RuleError:
+            return None
+        return list(types)
 
     # -- changes ------------------------------------------------------------------------------------
 

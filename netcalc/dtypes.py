@@ -97,6 +97,11 @@ def holds(dtype: DType, number: Any) -> bool:
     return True
 
 
+def largest(dtype: DType) -> float:
+    """Return the largest finite number of a floating-point type."""
+    return _LARGEST.get(dtype, sys.float_info.max)
+
+
 def _kind(dtype: DType) -> int:
     return 2 if dtype in FLOATS else 1 if dtype in INTEGERS else 0
 

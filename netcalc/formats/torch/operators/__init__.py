@@ -12,7 +12,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any, TypeVar
 
-__all__ = ["Rule", "operator", "rule_of", "rules"]
+__all__ = ["Rule", "RuleT", "operator", "rule_of", "rules"]
 
 #: A rule: the builder, then the arguments of the operator by name.
 Rule = Callable[..., Any]
@@ -20,7 +20,8 @@ RuleT = TypeVar("RuleT", bound=Rule)
 
 #: The modules with rules.
 FAMILIES = (
-    *("elementwise", "linear", "norm", "pool"),
+    *("activations", "arithmetic", "comparison", "dropout", "functions", "products", "reductions", "sorting"),
+    *("linear", "norm", "pool"),
     *("axes", "creation", "joining", "masks", "no_effect", "slicing", "views"),
 )
 

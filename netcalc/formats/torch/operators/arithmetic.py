@@ -1,0 +1,155 @@
+"""Arithmetic of two tensors, or of a tensor and a number."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from netcalc.formats.graph.builder import Builder
+from netcalc.formats.graph.model import Value
+from netcalc.formats.torch.operators import Rule, operator
+from netcalc.formats.torch.operators.operands import cast, common_type, in_place, number_in, operator_and_in_place
+
+__all__ = ["combined"]
+
+#: Operations whose operands may be swapped.
+_COMMUTATIVE = (
+    *("add", "mul", "minimum", "maximum", "hypot", "equal", "not_equal"),
+    *("bitwise_and", "bitwise_or", "bitwise_xor"),
+)
+#: Comparisons with their operands swapped.
+_MIRRORED = {"less": "greater", "less_equal": "greater_equal", "greater": "less", "greater_equal": "less_equal"}
+
+
+def combined(
+    build: Builder, operation: str, input: Value | Any, other: Value | Any, attributes: dict[str, Any] | None = None
+) -> Value:
+    """Add an operation on two tensors, or on a tensor and a number, in either order."""
+    given = attributes or {}
+    first, second = (
+        number_in(build, operand, [against] if isinstance(against, Value) else [])
+        for operand, against in ((input, other), (other, input))
+    )
+    if first is None and second is None:
+        return build.line(operation, [input, other], given)
+    if second is not None and isinstance(input, Value):
+        return build.line(operation, [input], {"value": second, **given})
+    reverse = None if operation in _COMMUTATIVE or operation in _MIRRORED else True
+    operation = _MIRRORED.get(operation, operation)
+    return build.line(operation, [other], {"value": first, "reverse": reverse, **given})
+
+
+def _scaled(build: Builder, input: Value | Any, other: Value | Any, alpha: Any) -> Value | Any:
+    """Return other·alpha, in the type of its sum with the input."""
+    if alpha == 1:
+        return other
+    if not isinstance(other, Value):
+        return other * alpha
+    return build.line("mul", [cast(build, other, common_type([input, other]))], {"value": alpha})
+
+
+def _kept_bool(build: Builder, result: Value, *operands: Any) -> Value:
+    """Return the result of bools and Python's bools as a bool; netcalc counts these numbers as integers."""
+    kinds = [operand.type.dtype if isinstance(operand, Value) else type(operand).__name__ for operand in operands]
+    return cast(build, result, "bool" if all(kind == "bool" for kind in kinds) else None)
+
+
+@operator_and_in_place("aten.add.Tensor", "aten.add.Scalar")
+def add(build: Builder, input: Value | Any, other: Value | Any, alpha: Any) -> Value:
+    return _kept_bool(build, combined(build, "add", input, _scaled(build, input, other, alpha)), input, other)
+
+
+@operator_and_in_place("aten.sub.Tensor", "aten.sub.Scalar", "aten.subtract.Tensor", "aten.subtract.Scalar")
+def sub(build: Builder, input: Value | Any, other: Value | Any, alpha: Any) -> Value:
+    return combined(build, "sub", input, _scaled(build, input, other, alpha))
+
+
+@operator("aten.rsub.Tensor", "aten.rsub.Scalar")
+def rsub(build: Builder, input: Value, other: Value | Any, alpha: Any) -> Value:
+    return combined(build, "sub", other, _scaled(build, other, input, alpha))
+
+
+@operator_and_in_place("aten.mul.Tensor", "aten.mul.Scalar", "aten.multiply.Tensor", "aten.multiply.Scalar")
+def mul(build: Builder, input: Value | Any, other: Value | Any) -> Value:
+    return _kept_bool(build, combined(build, "mul", input, other), input, other)
+
+
+@operator_and_in_place(
+    "aten.div.Tensor",
+    "aten.div.Scalar",
+    "aten.div.Tensor_mode",
+    "aten.div.Scalar_mode",
+    "aten.divide.Tensor",
+    "aten.divide.Scalar",
+    "aten.divide.Tensor_mode",
+    "aten.divide.Scalar_mode",
+    "aten.true_divide.Tensor",
+    "aten.true_divide.Scalar",
+)
+def div(build: Builder, input: Value | Any, other: Value | Any, rounding_mode: str | None = None) -> Value:
+    return combined(build, "div", input, other, {"rounding": rounding_mode})
+
+
+@operator("aten.floor_divide.default")
+@operator_and_in_place("aten.floor_divide.Scalar")
+def floor_divide(build: Builder, input: Value | Any, other: Value | Any) -> Value:
+    return div(build, input, other, "floor")
+
+
+@operator("aten.pow.Tensor_Tensor", "aten.pow.Tensor_Scalar", "aten.pow.Scalar")
+def power(build: Builder, input: Value | Any, exponent: Value | Any) -> Value:
+    return combined(build, "pow", input, exponent)
+
+
+operator("aten.pow_.Tensor", "aten.pow_.Scalar")(in_place(power))
+operator("aten.floor_divide_.Tensor")(in_place(floor_divide))
+
+
+@operator("aten.float_power.Tensor_Tensor", "aten.float_power.Tensor_Scalar", "aten.float_power.Scalar")
+def float_power(build: Builder, input: Value | Any, exponent: Value | Any) -> Value:
+    base, power = (cast(build, x, "float64") if isinstance(x, Value) else float(x) for x in (input, exponent))
+    return combined(build, "pow", base, power)
+
+
+def _combination(operation: str) -> Rule:
+    def rule(build: Builder, input: Value | Any, other: Value | Any) -> Value:
+        return combined(build, operation, input, other)
+
+    return rule
+
+
+for _overload, _operation in {
+    "aten.minimum.default": "minimum",
+    "aten.min.other": "minimum",
+    "aten.maximum.default": "maximum",
+    "aten.max.other": "maximum",
+    "aten.remainder.Scalar_Tensor": "remainder",
+    "aten.hypot.default": "hypot",
+}.items():
+    operator(_overload)(_combination(_operation))
+for _overload, _operation in {
+    "aten.remainder.Tensor": "remainder",
+    "aten.remainder.Scalar": "remainder",
+    "aten.fmod.Tensor": "fmod",
+    "aten.fmod.Scalar": "fmod",
+    "aten.atan2.default": "atan2",
+    "aten.arctan2.default": "atan2",
+}.items():
+    operator_and_in_place(_overload)(_combination(_operation))
+
+
+@operator_and_in_place("aten.addcmul.default")
+def addcmul(build: Builder, input: Value, tensor1: Value, tensor2: Value, value: Any) -> Value:
+    product = combined(build, "mul", tensor1, tensor2)
+    return build.line("add", [input, product if value == 1 else build.line("mul", [product], {"value": value})])
+
+
+@operator_and_in_place("aten.addcdiv.default")
+def addcdiv(build: Builder, input: Value, tensor1: Value, tensor2: Value, value: Any) -> Value:
+    quotient = combined(build, "div", tensor1, tensor2)
+    return build.line("add", [input, quotient if value == 1 else build.line("mul", [quotient], {"value": value})])
+
+
+@operator_and_in_place("aten.lerp.Scalar", "aten.lerp.Tensor")
+def lerp(build: Builder, input: Value, end: Value, weight: Value | Any) -> Value:
+    way = combined(build, "mul", build.line("sub", [end, input]), weight)
+    return build.line("add", [input, way])

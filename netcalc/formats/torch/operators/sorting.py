@@ -1,0 +1,55 @@
+"""Sorting, and the search for the largest and smallest elements."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from netcalc.formats.graph.builder import Builder
+from netcalc.formats.graph.model import Value
+from netcalc.formats.torch.operators import operator
+from netcalc.formats.torch.operators.operands import cast, unless_default
+
+
+def _index(operation: str, build: Builder, input: Value, dim: int | None = None, keepdim: bool = False) -> Value:
+    ordered = cast(build, input, "uint8" if input.type.dtype == "bool" else None)
+    return build.line(operation, [ordered], {"axis": dim, "keepdim": keepdim or None})
+
+
+def _extreme(operation: str, build: Builder, input: Value, dim: int, keepdim: bool) -> tuple[Value, Value]:
+    values = build.line(operation, [input], {"axis": dim, "keepdim": keepdim or None})
+    return values, _index(f"arg{operation}", build, input, dim, keepdim)
+
+
+for _operation in ("max", "min"):
+    operator(f"aten.{_operation}.dim")(partial(_extreme, _operation))
+    operator(f"aten.arg{_operation}.default")(partial(_index, f"arg{_operation}"))
+
+
+@operator("aten.topk.default")
+def topk(build: Builder, input: Value, k: Any, dim: int, largest: bool, sorted: bool) -> tuple[Value, ...]:
+    attributes = {
+        "k": k,
+        "axis": None if dim in (-1, len(input.type.shape) - 1) else dim,
+        "largest": unless_default(largest, True),
+    }
+    return build.lines("topk", [input], attributes)
+
+
+@operator("aten.sort.default", "aten.sort.stable")
+def sort(build: Builder, input: Value, dim: int, descending: bool, stable: bool | None = False) -> tuple[Value, ...]:
+    attributes = {
+        "axis": None if dim in (-1, len(input.type.shape) - 1) else dim,
+        "descending": descending or None,
+    }
+    return build.lines("sort", [input], attributes)
+
+
+@operator("aten.argsort.default", "aten.argsort.stable")
+def argsort(build: Builder, input: Value, dim: int, descending: bool, stable: bool = False) -> Value:
+    return sort(build, input, dim, descending, stable)[1]
+
+
+@operator("aten.msort.default")
+def msort(build: Builder, input: Value) -> Value:
+    return sort(build, input, 0, False)[0]

@@ -129,6 +129,11 @@ def test_tensors_and_numbers(dtype: str, number: Any, shape: Any, seed: int) -> 
         lambda x: torch.clamp(x, min=number),
         lambda x: torch.clamp(x, -1, number),
         lambda x: torch.rsub(x, number, alpha=2),
+        lambda x: torch.maximum(x, torch.tensor(number)),
+        lambda x: x + torch.tensor(number),
+        lambda x: torch.tensor(number) - x,
+        lambda x: torch.tensor(number) < x,
+        lambda x: x * torch.scalar_tensor(number),
         lambda x: x.nan_to_num(1.0, 2.0, -2.0),
     ]
     agree(functions, tensor(shape, dtype, seed, low=1))

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from netcalc.numerics.trace import TraceRow
     from netcalc.records import as_dict
     from netcalc.tensor_type import TensorType
+    from netcalc.torch_modules import ModuleSummary, from_torch, summary
     from netcalc.verification.report import Check, Gap, ValueCount, VerifyReport
 
 __all__ = [
@@ -55,6 +56,7 @@ __all__ = [
     "LayerTime",
     "Match",
     "Memory",
+    "ModuleSummary",
     "NetcalcError",
     "Network",
     "OperationMatch",
@@ -78,11 +80,13 @@ __all__ = [
     "as_dict",
     "compare",
     "describe",
+    "from_torch",
     "import_spec",
     "load",
     "load_data",
     "loads",
     "read_checkpoint",
+    "summary",
 ]
 
 #: Public names by the module that defines them.  A name is imported on first use, so that importing netcalc is quick.
@@ -114,6 +118,7 @@ _EXPORTS = {
     "netcalc.numerics.trace": ("TraceRow",),
     "netcalc.records": ("as_dict",),
     "netcalc.tensor_type": ("TensorType",),
+    "netcalc.torch_modules": ("ModuleSummary", "from_torch", "summary"),
     "netcalc.verification.report": ("Check", "Gap", "ValueCount", "VerifyReport"),
 }
 

@@ -12,6 +12,7 @@ from netcalc.formats import import_model, load_model
 from netcalc.limits import MAX_SPEC_SIZE
 from netcalc.network import Network
 from netcalc.spec import elaborate, library
+from netcalc.spec.standalone import SpecSource
 
 if TYPE_CHECKING:
     from netcalc.analysis.compare import Comparison
@@ -190,7 +191,9 @@ def _network(
     training: bool,
     dtype: str | None,
 ) -> Network:
-    return Network(elaborate(loaded, _settings(settings), symbolic=symbolic, training=training, dtype=dtype))
+    values = _settings(settings)
+    program = elaborate(loaded, values, symbolic=symbolic, training=training, dtype=dtype)
+    return Network(program, SpecSource(loaded, values, dtype))
 
 
 def _settings(settings: Mapping[str, Any] | None) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from netcalc.analysis.figures import Cost
 from netcalc.analysis.summary import Summary, summarise
 from netcalc.analysis.walk import instances
 from netcalc.api_arguments import checked, plain
-from netcalc.diagnostics import Diagnostic
+from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.dims import Dim
 from netcalc.formats import opened_weights
 from netcalc.ir import Program, Value
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from netcalc.engine.compiled import Compiled
     from netcalc.engine.run import PlanName, RunResult
     from netcalc.numerics.checkpoint_files import Weights
+    from netcalc.spec.standalone import SpecSource
     from netcalc.verification.report import VerifyReport
 
 __all__ = ["LayerShapes", "Network"]
@@ -49,14 +50,32 @@ class Network:
     ((1, 64, 112, 112),)
     """
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, source: SpecSource | None = None) -> None:
         self.program = program
+        self._source = source
         self._analyses: dict[str, Analysis] = {}
 
     @property
     def name(self) -> str:
         """Name of the spec."""
         return self.program.name
+
+    def to_yaml(self) -> str:
+        """Return the text of the spec, complete in itself: with its settings, and with what it extends and imports.
+
+        Raises:
+            NetcalcError: E502 for a network that was not loaded from a spec.
+
+        >>> import netcalc
+        >>> text = netcalc.load("resnet34", set={"classes": 10}).to_yaml()
+        >>> netcalc.loads(text).params
+        21289802
+        """
+        if self._source is None:
+            raise NetcalcError(Diagnostic("E502", "a network that was not loaded from a spec has no text"))
+        from netcalc.formats.spec_text import spec_text
+
+        return spec_text(self._source.document())
 
     @property
     def warnings(self) -> tuple[Diagnostic, ...]:
@@ -141,7 +160,8 @@ class Network:
         """
         from netcalc.ir.specialise import specialise
 
-        return Network(specialise(self.program, {name: plain(size) for name, size in sizes.items()}))
+        values = {name: plain(size) for name, size in sizes.items()}
+        return Network(specialise(self.program, values), self._source and self._source.with_sizes(values))
 
     @checked
     def explain(self, path: str | None = None, *, convention: str = "netcalc") -> Explanation:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from netcalc.diagnostics import Diagnostic, NetcalcError
+from netcalc.diagnostics import NetcalcError, RuleError
 from netcalc.dims import Dim
 from netcalc.formats.graph.builder import Builder
 from netcalc.formats.graph.model import Graph, ModuleCall, Scope, Stored, StoredTensor, Value
 from netcalc.formats.torch.buffers import stored_buffer
+from netcalc.formats.torch.missing import Missing
+from netcalc.formats.torch.names import input_names, output_names
 from netcalc.formats.torch.operators import rule_of
 from netcalc.formats.torch.sizes import size_of
 from netcalc.tensor_type import TensorType
@@ -29,7 +30,7 @@ class Translation:
         self.graph = graph
         self.symbols = symbols
         self.build = Builder(graph)
-        self.unknown: Counter[tuple[str, str]] = Counter()
+        self.missing = Missing()
 
     def run(self, module: Any, values: dict[Any, Any]) -> Any:
         """Translate the nodes of a graph module, given the values of its placeholders; return its output."""
@@ -58,11 +59,16 @@ class Translation:
             return arguments[0][arguments[1]]
         rule = rule_of(name)
         self.build.scope, self.build.hint = scope_of(node), node.name
-        if rule is None:
-            self.unknown[name, ".".join(call.path for call in self.build.scope[-1:])] += 1
-            return _unknown(found, self.symbols)
         given = {key: self._argument(value, values) for key, value in node.kwargs.items()}
-        return rule(self.build, **_bound(node.target._schema, arguments, given))
+        path = ".".join(call.path for call in self.build.scope[-1:])
+        if rule is None:
+            self.missing.add(name, path)
+            return _unknown(found, self.symbols)
+        try:
+            return rule(self.build, **_bound(node.target._schema, arguments, given))
+        except RuleError as error:
+            self.missing.add(name, path, str(error))
+            return _unknown(found, self.symbols)
 
     def _argument(self, argument: Any, values: dict[Any, Any]) -> Any:
         if isinstance(argument, (list, tuple)):
@@ -122,14 +128,16 @@ def translate(exported: Any, name: str, symbols: Mapping[str, Dim], buffers: Map
     signature = exported.graph_signature
     values: dict[Any, Any] = {}
     state = {**exported.constants, **exported.state_dict}
+    names = iter(input_names(exported))
     placeholders = [node for node in exported.graph.nodes if node.op == "placeholder"]
     for node, spec in zip(placeholders, signature.input_specs, strict=True):
         kind = spec.kind.name
         if kind == "USER_INPUT":
+            name = next(names)
             if not hasattr(node.meta.get("val"), "shape"):
                 values[node] = spec.arg.value if hasattr(spec.arg, "value") else None
                 continue
-            values[node] = graph.inputs[node.name] = Value(type_of(node.meta["val"], symbols), node.name)
+            values[node] = graph.inputs[name] = Value(type_of(node.meta["val"], symbols), name)
             continue
         tensor_type = type_of(node.meta["val"], symbols)
         found = (buffers or {}).get(spec.target, state.get(spec.target))
@@ -142,10 +150,9 @@ def translate(exported: Any, name: str, symbols: Mapping[str, Dim], buffers: Map
         values[node] = Value(tensor_type, node.name, Stored(spec.target))
     work = Translation(exported, graph, symbols)
     results = work.run(exported.graph_module, values)
-    if work.unknown:
-        problems = [f"{name} in {path or 'the model'} ({count})" for (name, path), count in work.unknown.items()]
-        raise NetcalcError(Diagnostic("E009", "operators without a rule: " + ", ".join(problems)))
-    results = [result for result in results if isinstance(result, Value)]
-    for index, result in enumerate(results):
-        graph.outputs["output" if len(results) == 1 else f"output_{index}"] = work.build.read(result)
+    if work.missing:
+        raise NetcalcError(work.missing.errors())
+    for name, result in zip(output_names(exported), results, strict=True):
+        if isinstance(result, Value):
+            graph.outputs[name] = work.build.read(result)
     return graph

@@ -1,0 +1,197 @@
+"""Capture of PyTorch modules by ``torch.export``, without weights and without a change to the module."""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, redirect_stderr
+from io import StringIO
+from typing import Any, NamedTuple
+
+from netcalc.diagnostics import Diagnostic, NetcalcError
+from netcalc.dims import Dim
+from netcalc.formats.torch.diagnosis import refused
+from netcalc.formats.torch.dynamic import export_sizes, found_dims, requested_axes
+from netcalc.formats.torch.library import torch_library
+from netcalc.formats.torch.names import input_names, leaf_names
+
+__all__ = ["Captured", "capture", "in_inference", "is_exported", "without_parameters"]
+
+
+class Captured(NamedTuple):
+    """An exported program with its dims as a spec declares them, and the sizes that its symbols stand for."""
+
+    exported: Any
+    dims: dict[str, Any]
+    symbols: Mapping[str, Dim]
+
+
+def capture(module: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], dynamic: Any = None) -> Captured:
+    """Return the program that ``torch.export`` makes of a module for the arguments of a call.
+
+    Args:
+        module: a ``torch.nn.Module``, in inference or training mode, on any device; or an exported program, which is
+            returned.
+        args, kwargs: arguments of ``forward``; of tensors only shapes and types count.
+        dynamic: see :func:`~netcalc.formats.torch.dynamic.requested_axes`.
+
+    Raises:
+        NetcalcError: E009 if PyTorch refuses the module; E502 for arguments that are not of the form.
+    """
+    torch = torch_library()
+    if is_exported(module):
+        if args or kwargs:
+            raise NetcalcError(Diagnostic("E502", "an exported program has its arguments already"))
+        return _with_dims(module, {}, {})
+    if not isinstance(module, torch.nn.Module):
+        message = f"a torch.nn.Module or an ExportedProgram is needed, not {type(module).__name__}"
+        raise NetcalcError(Diagnostic("E502", message))
+    pytree = torch.utils._pytree
+    leaves, structure = pytree.tree_flatten((args, dict(kwargs)))
+    names = _argument_names(module, structure, len(leaves))
+    shapes = {n: tuple(leaf.shape) for n, leaf in zip(names, leaves, strict=True) if isinstance(leaf, torch.Tensor)}
+    axes = requested_axes(dynamic, shapes)
+    defaults, sizes = export_sizes(axes, shapes)
+    with _one_device(torch, module, leaves) as leaves, in_inference(module):
+        collection = torch.export.ShapesCollection()
+        for index, name in enumerate(names):
+            if axes.get(name):
+                new = [sizes[axes[name][a]] if a in axes[name] else size for a, size in enumerate(shapes[name])]
+                leaves[index] = leaves[index].new_empty(new)
+                collection[leaves[index]] = dict.fromkeys(axes[name], torch.export.Dim.AUTO)
+        call_args, call_kwargs = pytree.tree_unflatten(leaves, structure)
+        exported = _export(torch, module, call_args, call_kwargs, collection if axes else None)
+    return _with_dims(exported, axes, defaults)
+
+
+def is_exported(module: Any) -> bool:
+    """Return True for an exported program of PyTorch."""
+    return isinstance(module, torch_library().export.ExportedProgram)
+
+
+def _export(torch: Any, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any], shapes: Any) -> Any:
+    try:
+        with _plain(torch), redirect_stderr(StringIO()):  # PyTorch prints the graph of a program that it refuses
+            return torch.export.export(module, args, kwargs, strict=False, dynamic_shapes=shapes)
+    except Exception as error:  # of PyTorch or of the user's code
+        raise refused("torch.export refuses the module", error) from error
+
+
+def _with_dims(exported: Any, axes: Mapping[str, Mapping[int, str]], defaults: Mapping[str, int]) -> Captured:
+    nodes = [node for node in exported.graph.nodes if node.op == "placeholder"]
+    arguments = [
+        node
+        for node, spec in zip(nodes, exported.graph_signature.input_specs, strict=True)
+        if spec.kind.name == "USER_INPUT"
+    ]
+    tensors = [getattr(node.meta.get("val"), "shape", None) for node in arguments]
+    shapes = {
+        name: tuple(shape) for name, shape in zip(input_names(exported), tensors, strict=True) if shape is not None
+    }
+    dims, symbols = found_dims(exported, shapes, axes, defaults)
+    return Captured(exported, dims, symbols)
+
+
+def _argument_names(module: Any, structure: Any, count: int) -> list[str]:
+    """Return the names of the leaves of a call's arguments, by the signature of ``forward``."""
+    from inspect import Parameter, signature
+
+    args, kwargs = structure.unflatten(list(range(count)))
+    declared = list(signature(module.forward).parameters.values())
+    named: dict[str, Any] = {}
+    for number, value in enumerate(args):
+        last = declared[min(number, len(declared) - 1)] if declared else None
+        if last is None or last.kind is Parameter.VAR_POSITIONAL:
+            first = len(declared) - 1 if declared else 0
+            named[f"{last.name if last else 'input'}_{number - first}"] = value
+        else:
+            named[last.name] = value
+    return leaf_names({**named, **kwargs}, count, "input")
+
+
+@contextmanager
+def in_inference(module: Any) -> Iterator[None]:
+    """Put a module in inference mode for a while."""
+    modes = [(part, part.training) for part in module.modules()]
+    module.eval()
+    try:
+        yield
+    finally:
+        for part, training in modes:
+            part.training = training
+
+
+@contextmanager
+def _plain(torch: Any) -> Iterator[None]:
+    """Leave out fused paths that would hide the operators of a layer, and the warnings of an export."""
+    fused = torch.backends.mha.get_fastpath_enabled()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        torch.backends.mha.set_fastpath_enabled(False)
+        level = logging.root.manager.disable
+        logging.disable(logging.CRITICAL)
+        try:
+            yield
+        finally:
+            logging.disable(level)
+            torch.backends.mha.set_fastpath_enabled(fused)
+
+
+@contextmanager
+def _one_device(torch: Any, module: Any, leaves: list[Any]) -> Iterator[list[Any]]:
+    """Yield the arguments on the device of the module, of which tensors on the meta device may be a part.
+
+    A module with parameters on the meta device and buffers or arguments elsewhere gets parameters there that have no
+    data, for a while.
+    """
+    tables = [table for part in module.modules() for table in (part._parameters, part._buffers)]
+    held = [tensor for table in tables for tensor in table.values() if tensor is not None]
+    devices = {leaf.device for leaf in (*held, *leaves) if isinstance(leaf, torch.Tensor)}
+    real = next((device for device in devices if device.type != "meta"), None)
+    if len(devices) < 2 or real is None:
+        yield list(leaves)
+        return
+    mode = torch._subclasses.FakeTensorMode(allow_non_fake_inputs=True)
+    made: dict[int, Any] = {}
+
+    def replaced(tensor: Any) -> Any:
+        if not isinstance(tensor, torch.Tensor) or tensor.device.type != "meta":
+            return tensor
+        if id(tensor) not in made:
+            with mode:
+                new = torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype, device=real)
+                is_parameter = isinstance(tensor, torch.nn.Parameter)
+                made[id(tensor)] = torch.nn.Parameter(new, tensor.requires_grad) if is_parameter else new
+        return made[id(tensor)]
+
+    kept = [dict(table) for table in tables]
+    try:
+        for table in tables:
+            table.update({name: replaced(tensor) for name, tensor in table.items()})
+        yield [replaced(leaf) for leaf in leaves]
+    finally:
+        for table, old in zip(tables, kept, strict=True):
+            table.update(old)
+
+
+@contextmanager
+def without_parameters() -> Iterator[None]:
+    """Put the parameters of modules that are made on the meta device, where they have no data.
+
+    Buffers stay, since their values may be constants of the network.
+    """
+    torch = torch_library()
+    register = torch.nn.Module.register_parameter
+
+    def registered(module: Any, name: str, parameter: Any) -> None:
+        register(module, name, parameter)
+        if module._parameters.get(name) is not None:
+            held = module._parameters[name]
+            module._parameters[name] = torch.nn.Parameter(held.to("meta"), held.requires_grad)
+
+    torch.nn.Module.register_parameter = registered
+    try:
+        yield
+    finally:
+        torch.nn.Module.register_parameter = register

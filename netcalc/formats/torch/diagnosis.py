@@ -1,0 +1,28 @@
+"""Errors of PyTorch as diagnostics: the line that says what is wrong, without the traceback."""
+
+from __future__ import annotations
+
+import re
+
+from netcalc.diagnostics import Diagnostic, NetcalcError
+
+__all__ = ["refused"]
+
+_PLACE = re.compile(r'^\s*File "([^"]+)", line (\d+), in (\S+)', re.MULTILINE)
+_LONGEST = 400
+
+
+def refused(what: str, error: BaseException) -> NetcalcError:
+    """Return E009 for an error of PyTorch or of the user's code.
+
+    Args:
+        what: beginning of the message, such as ``torch.export refuses the module``.
+        error: the exception.
+    """
+    text = str(error).strip()
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    first = lines[0][:_LONGEST] if lines else ""
+    reason = f"{type(error).__name__}: {first}" if first else type(error).__name__
+    places = _PLACE.findall(text)
+    hint = "raised at {}:{}, in {}".format(*places[-1]) if places else None
+    return NetcalcError(Diagnostic("E009", f"{what}: {reason}", hint=hint))

@@ -1,0 +1,84 @@
+"""The document of a loaded spec with its settings, complete in itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from netcalc.diagnostics import Diagnostic, NetcalcError
+from netcalc.spec.cursor import Cursor
+from netcalc.spec.inheritance import merged
+from netcalc.spec.library import Loaded, find_block
+
+__all__ = ["SpecSource", "standalone_document"]
+
+#: Keys that come first in the text of a spec.
+_HEAD = ("netcalc", "name", "about", "family", "source", "dtype")
+
+
+class SpecSource(NamedTuple):
+    """The spec of a network, with the settings that it was loaded with."""
+
+    loaded: Loaded
+    settings: Mapping[str, Any]
+    dtype: str | None = None
+
+    def with_sizes(self, sizes: Mapping[str, int]) -> SpecSource:
+        """Return the source with further values of dims."""
+        return self._replace(settings={**self.settings, **sizes})
+
+    def document(self) -> dict[str, Any]:
+        """Return the document; see :func:`standalone_document`."""
+        return standalone_document(self.loaded, self.settings, self.dtype)
+
+
+def standalone_document(loaded: Loaded, settings: Mapping[str, Any], dtype: str | None = None) -> dict[str, Any]:
+    """Return the document of a spec as plain data, with what it extends and the blocks that it imports.
+
+    Args:
+        loaded: the spec.
+        settings: values of dims and vars by name, which become their defaults.
+        dtype: element type in place of that of the spec.
+
+    Raises:
+        NetcalcError: E502 if two of the files that it imports have different blocks of one name.
+    """
+    document = loaded.cursor
+    chosen = {
+        key: {name: value for name, value in settings.items() if name in (document.data.get(key) or {})}
+        for key in ("dims", "vars")
+    }
+    changed = {key: values for key, values in chosen.items() if values}
+    data = dict(merged(document, Cursor(changed, (), {})).data if changed else document.data)
+    data.pop("import", None)
+    blocks = {**(data.get("blocks") or {}), **_imported(loaded)}
+    if blocks:
+        data["blocks"] = blocks
+    if dtype is not None:
+        data["dtype"] = dtype
+    ordered = {key: data.pop(key) for key in _HEAD if key in data}
+    ordered |= {key: data.pop(key) for key in list(data) if key not in ("layers", "outputs", "checkpoint")}
+    return {key: _plain(value) for key, value in {**ordered, **data}.items()}
+
+
+def _imported(loaded: Loaded) -> dict[str, Any]:
+    """Return the declarations of blocks of other files that are not found by their names alone."""
+    found: dict[str, Any] = {}
+    for name, block in loaded.blocks.items():
+        if block.home is loaded or block is find_block(name):
+            continue
+        for other, theirs in block.home.blocks.items():
+            if loaded.blocks.get(other) is not theirs and find_block(other) is not theirs:
+                message = f"the spec imports different blocks with the name {other!r}, which one document cannot have"
+                raise NetcalcError(Diagnostic("E502", message))
+        found[name] = block.cursor.data
+    return found
+
+
+def _plain(value: Any) -> Any:
+    """Return a copy of a value of a document as plain data."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    return str(value) if isinstance(value, str) else value

@@ -1,0 +1,110 @@
+"""PyTorch modules as networks: the functions of the Python API that take a module in place of a spec."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from netcalc.analysis.summary import Summary
+from netcalc.api_arguments import checked_argument
+from netcalc.diagnostics import Diagnostic, NetcalcError
+from netcalc.network import Network
+from netcalc.spec import elaborate, library
+from netcalc.spec.standalone import SpecSource
+
+__all__ = ["ModuleSummary", "from_torch", "summary"]
+
+
+def from_torch(module: Any, *args: Any, dynamic: Any = None, **kwargs: Any) -> Network:
+    """Return the network that a PyTorch module is, for the arguments of a call.
+
+    The module is captured by ``torch.export`` in inference mode.  Its weights are neither needed nor copied: module and
+    arguments may be on the meta device.
+
+    Args:
+        module: a ``torch.nn.Module``, or what ``torch.export`` made of one.
+        args, kwargs: arguments of its ``forward``.  Tensors stand for their shapes and types, also within dicts, lists
+            and dataclasses; everything else is a constant of the network.
+        dynamic: sizes that stay symbolic: names of axes for all inputs, such as ``["batch", "length"]``, or for each by
+            its name, such as ``{"image": {0: "batch", 2: "height"}}``.
+
+    Raises:
+        NetcalcError: E009 if PyTorch is not installed, ``torch.export`` refuses the module, or an operator has no rule;
+            E502 for bad arguments.
+    """
+    from netcalc.formats.torch.importing import module_document
+
+    document = module_document(module, args, kwargs, dynamic=dynamic)
+    loaded = library.load_data(document, f"<{document['name']}>")
+    return Network(elaborate(loaded, {}, symbolic=list(document.get("dims", ()))), SpecSource(loaded, {}))
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleSummary(Summary):
+    """The summary of a PyTorch module; printed, and in a notebook, it is the report of ``netcalc summary``.
+
+    ``network`` is the module as a network.
+    """
+
+    network: Network = field(kw_only=True)
+    depth: int | None = field(kw_only=True)
+
+    def _page(self) -> Any:
+        from netcalc.render.report import tree_page
+
+        return tree_page(self.network.analysis(self.convention), "summary", depth=self.depth)
+
+    def __str__(self) -> str:
+        from netcalc.render.page import page_text
+
+        return "\n".join(page_text(self._page()))
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        """Return the summary as text and HTML, for notebooks."""
+        from netcalc.render.page import page_html
+
+        return {"text/plain": str(self), "text/html": page_html(self._page())}
+
+
+def summary(
+    module: Any,
+    *args: Any,
+    input_size: Sequence[Any] | None = None,
+    depth: int | None = None,
+    convention: str = "netcalc",
+    dynamic: Any = None,
+    **kwargs: Any,
+) -> ModuleSummary:
+    """Return the summary of a PyTorch module, which prints as a table of its layers.
+
+    Args:
+        module, args, kwargs, dynamic: as for :func:`from_torch`.
+        input_size: shape of the input, or a list of the shapes of several, in place of ``args``; they are float32.
+        depth: number of parts of a path; layers with longer paths are summed up.  None for single operations.
+        convention: counting convention of MACs and FLOPs.
+
+    Raises:
+        NetcalcError: as :func:`from_torch`; E701 if the convention is unknown.
+    """
+    depth, convention = checked_argument("depth", depth), checked_argument("convention", convention)
+    if input_size is not None:
+        args = (*args, *_empty(module, input_size))
+    network = from_torch(module, *args, dynamic=dynamic, **kwargs)
+    plain = network.summary(convention, depth=depth)
+    values = {part.name: getattr(plain, part.name) for part in fields(Summary)}
+    return ModuleSummary(**values, network=network, depth=depth)
+
+
+def _empty(module: Any, input_size: Sequence[Any]) -> list[Any]:
+    """Return tensors without data of these shapes."""
+    from netcalc.formats.torch.library import torch_library
+
+    shapes = [input_size] if all(isinstance(size, int) for size in input_size) else list(input_size)
+    if not all(isinstance(shape, Sequence) and all(isinstance(size, int) for size in shape) for shape in shapes):
+        message = f"'input_size' should be a shape or a list of shapes, not {input_size!r}"
+        raise NetcalcError(Diagnostic("E502", message))
+    return [torch_library().empty(tuple(shape), device="meta") for shape in shapes]

@@ -1,0 +1,170 @@
+"""PyTorch modules as networks: names, modes, devices, sizes that stay symbolic, and refusals."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import pytest
+
+import netcalc
+from netcalc import NetcalcError
+
+torch = pytest.importorskip("torch")
+
+from torch import nn  # noqa: E402
+
+
+class Small(nn.Module):  # type: ignore[misc,name-defined,unused-ignore]
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv = nn.Conv2d(3, 8, 3, stride=2, padding=1)
+        self.norm = nn.BatchNorm2d(8)
+        self.fc = nn.Linear(8, 5)
+
+    def forward(self, image: Any) -> Any:
+        x = self.norm(self.conv(image)).relu()
+        return self.fc(nn.functional.adaptive_avg_pool2d(x, 1).flatten(1))
+
+
+class Nested(nn.Module):  # type: ignore[misc,name-defined,unused-ignore]
+    def __init__(self) -> None:
+        super().__init__()
+        self.fc = nn.Linear(4, 4)
+
+    def forward(self, x: Any, *rest: Any, options: Any = None, scaled: bool = True) -> Any:
+        y = self.fc(x)
+        for other in rest:
+            y = y + other
+        return {"logits": y, "more": (y.relu(), y + options["offsets"][0] if scaled else y)}
+
+
+def flops(module: Any, *args: Any) -> int:
+    """Return the FLOPs that PyTorch counts."""
+    counter = torch.utils.flop_counter.FlopCounterMode(display=False)
+    with counter:
+        module.eval()(*args)
+    return int(counter.get_total_flops())
+
+
+def test_parameters_and_flops_are_those_of_pytorch() -> None:
+    module, image = Small(), torch.randn(2, 3, 20, 14)
+    net = netcalc.from_torch(module, image)
+    assert net.name == "Small"
+    assert net.params == sum(parameter.numel() for parameter in module.parameters())
+    assert net.cost("torch").flops == flops(module, image)
+
+
+def test_the_module_is_not_changed() -> None:
+    module = Small()
+    module.norm.eval()
+    before = dict(module.state_dict(keep_vars=True))
+    netcalc.from_torch(module, torch.randn(2, 3, 8, 8))
+    assert (module.training, module.norm.training) == (True, False)
+    assert all(tensor is before[name] for name, tensor in module.state_dict(keep_vars=True).items())
+
+
+@pytest.mark.parametrize("device", ["module", "image", "parameters"])
+def test_the_meta_device(device: str) -> None:
+    module, image = Small(), torch.randn(2, 3, 8, 8)
+    expected = netcalc.from_torch(module, image).to_yaml()
+    if device == "module":
+        module, image = module.to("meta"), image.to("meta")
+    elif device == "image":
+        image = image.to("meta")
+    else:
+        module.conv.to("meta")
+    assert netcalc.from_torch(module, image).to_yaml() == expected
+    assert (module.conv.weight.device.type == "meta") == (device != "image")
+
+
+def test_names_of_inputs_and_outputs() -> None:
+    args, offsets = (torch.ones(2, 4), torch.ones(2, 4)), {"offsets": [torch.ones(4)]}
+    net = netcalc.from_torch(Nested(), *args, options=offsets, scaled=True)
+    assert [spec.name for spec in net.program.inputs] == ["x", "rest_0", "options_offsets_0"]
+    assert net.program.output_names == ("logits", "more_0", "more_1")
+
+
+def test_exported_programs(tmp_path: Any) -> None:
+    module, image = Small().eval(), torch.randn(2, 3, 8, 8)
+    exported = torch.export.export(module, (image,))
+    net = netcalc.from_torch(exported)
+    assert net.to_yaml() == netcalc.from_torch(module, image).to_yaml()
+    with pytest.raises(NetcalcError, match="has its arguments already"):
+        netcalc.from_torch(exported, image)
+
+
+def test_dynamic_sizes_stay_symbolic() -> None:
+    module = Small()
+    dynamic = {"image": {0: "batch", 2: "height", 3: "width"}}
+    net = netcalc.from_torch(module, torch.randn(1, 3, 20, 14), dynamic=dynamic)
+    for batch, height, width in ((1, 20, 14), (3, 21, 33), (2, 1, 9)):
+        sized = net.specialise(batch=batch, height=height, width=width)
+        assert sized.cost("torch").flops == flops(module, torch.randn(batch, 3, height, width))
+    assert netcalc.loads(net.to_yaml()).flops == net.specialise(batch=1, height=20, width=14).flops
+
+
+def test_a_dim_of_an_exported_program_gets_a_name() -> None:
+    shapes = {"image": {0: torch.export.Dim("n"), 2: torch.export.Dim("h", min=4)}}
+    exported = torch.export.export(Small().eval(), (torch.randn(2, 3, 8, 8),), dynamic_shapes=shapes)
+    assert set(netcalc.from_torch(exported).program.dims) == {"batch", "image_2"}
+
+
+def test_a_size_that_is_fixed_is_an_error() -> None:
+    with pytest.raises(NetcalcError, match="fixes the size of axis 1 of 'input' at 4") as caught:
+        netcalc.from_torch(nn.Linear(4, 2), torch.ones(3, 4), dynamic={"input": ["batch", "features"]})
+    assert caught.value.diagnostics[0].code == "E009"
+
+
+class Branching(nn.Module):  # type: ignore[misc,name-defined,unused-ignore]
+    def forward(self, x: Any) -> Any:
+        return x.relu() if x.sum() > 0 else x
+
+
+def test_what_export_refuses_is_one_line(capfd: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(NetcalcError, match=r"torch\.export refuses the module: GuardOnDataDependent") as caught:
+        netcalc.from_torch(Branching(), torch.ones(2))
+    (problem,) = caught.value.diagnostics
+    assert problem.code == "E009"
+    assert "\n" not in problem.message
+    assert "test_from_torch.py" in str(problem.hint)
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(("module", "code"), [(3, "E502"), (nn.Linear(2, 2), "E009")])
+def test_no_module_or_no_arguments(module: Any, code: str) -> None:
+    with pytest.raises(NetcalcError) as caught:
+        netcalc.from_torch(module)
+    assert caught.value.diagnostics[0].code == code
+
+
+class Unusual(nn.Module):  # type: ignore[misc,name-defined,unused-ignore]
+    def forward(self, x: Any) -> Any:
+        return torch.linalg.qr(x)[0] + torch.linalg.cholesky(x) + torch.linalg.cholesky(x + x)
+
+
+def test_every_operator_without_a_rule_is_named_with_its_modules() -> None:
+    with pytest.raises(NetcalcError) as caught:
+        netcalc.from_torch(nn.Sequential(Unusual(), Unusual()), torch.ones(3, 3))
+    messages = [problem.message for problem in caught.value.diagnostics]
+    assert len(messages) == 2
+    assert any(
+        "linalg_qr" in message and "called twice" not in message and "in 0, 1" in message for message in messages
+    )
+    assert any("linalg_cholesky" in message and "called 4 times" in message for message in messages)
+
+
+def test_pytorch_may_be_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(NetcalcError, match=r"pip install 'netcalc\[torch\]'"):
+        netcalc.from_torch(nn.Linear(2, 2), 3)
+
+
+def test_summary_prints_as_the_command_does() -> None:
+    shown = netcalc.summary(Small(), input_size=(2, 3, 20, 14), depth=1, convention="torch")
+    assert shown.totals.params == 8 * 3 * 9 + 8 + 16 + 45
+    assert [layer.path for layer in shown.layers][:2] == ["conv", "norm"]
+    assert "counted as torch does" in str(shown)
+    assert "<table" in shown._repr_mimebundle_()["text/html"]
+    several = netcalc.summary(Nested(), input_size=[(2, 4), (2, 4)], scaled=False)
+    assert list(several.inputs) == ["x", "rest_0"]

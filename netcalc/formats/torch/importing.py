@@ -7,6 +7,7 @@ from typing import Any
 
 from netcalc.formats.graph.document import spec_document
 from netcalc.formats.graph.simplify import simplify
+from netcalc.formats.torch.buffers import rebuilt_buffers
 from netcalc.formats.torch.capture import Captured, capture, is_exported
 from netcalc.formats.torch.translation import translate
 
@@ -30,12 +31,13 @@ def module_document(
         NetcalcError: E009 if the module cannot be captured or translated; E502 for bad arguments.
     """
     captured = capture(module, args, kwargs, dynamic)
-    return program_document(captured, name or _class_name(module))
+    buffers = {} if is_exported(module) else rebuilt_buffers(module)
+    return program_document(captured, name or _class_name(module), buffers)
 
 
-def program_document(captured: Captured, name: str) -> dict[str, Any]:
-    """Return the spec document of a captured program."""
-    graph = translate(captured.exported, name, captured.symbols)
+def program_document(captured: Captured, name: str, buffers: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the spec document of a captured program; ``buffers`` are values that it lacks, by path."""
+    graph = translate(captured.exported, name, captured.symbols, buffers)
     graph.dims = dict(captured.dims)
     simplify(graph)
     return spec_document(graph)

@@ -1,0 +1,188 @@
+"""Operations some of whose inputs are constant, in a shorter form."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+
+from netcalc.diagnostics import RuleError
+from netcalc.formats.graph.builder import Builder
+from netcalc.formats.graph.constants.expressions import Expression, Index, Linear, Number, truth
+from netcalc.formats.graph.model import Graph, Line, Value
+
+__all__ = ["fold_operands"]
+
+#: The attributes of an embedding without a padding row, norms and scale.
+_PLAIN_TABLE = {"num_embeddings", "embedding_dim"}
+
+
+class Folding:
+    """A pass over the lines of a graph that replaces some of them.
+
+    Attributes:
+        known: the elements of constant values.
+        build: adds lines to those that replace the graph's.
+    """
+
+    def __init__(self, graph: Graph, known: dict[Value, Expression]) -> None:
+        self.graph = graph
+        self.known = known
+        self.uses = Counter(value for line in graph.lines for value in line.inputs if value is not None)
+        self.uses.update(graph.outputs.values())
+        self.makers: dict[Value, Line] = {}
+        self.lines: list[Line] = []
+        self.build = Builder(Graph("", tensors=graph.tensors, lines=self.lines))
+        self._replaced: dict[Value, Value] = {}
+
+    def run(self) -> None:
+        """Replace the lines of the graph."""
+        for line in self.graph.lines:
+            line.inputs = tuple(value if value is None else self._replaced.get(value, value) for value in line.inputs)
+            shorter = self._shorter(line)
+            if shorter is None:
+                self.lines.append(line)
+                self.makers.update(dict.fromkeys(line.outputs, line))
+            else:
+                self._replaced[line.outputs[0]] = shorter
+                self.uses[shorter] += self.uses[line.outputs[0]]
+        self.graph.lines[:] = self.lines
+        outputs = self.graph.outputs
+        self.graph.outputs = {name: self._replaced.get(value, value) for name, value in outputs.items()}
+
+    def _shorter(self, line: Line) -> Value | None:
+        if line.operation not in _RULES or line.outputs[0] in self.known:
+            return None
+        count = len(self.lines)
+        self.build.scope, self.build.hint = line.scope, line.outputs[0].hint
+        try:
+            found = _RULES[line.operation](self, line)
+        except RuleError:  # the operation does not take these sizes
+            found = None
+        if found is None:
+            del self.lines[count:]
+        for added in self.lines[count:]:
+            self.makers.update(dict.fromkeys(added.outputs, added))
+        return found
+
+    def number(self, value: Value | None) -> float | int | bool | None:
+        """Return the number that all elements of a value are; None if there is none."""
+        expression = self.known.get(value) if value is not None else None
+        if isinstance(expression, Number):
+            return bool(expression.value) if expression.kind == "bool" else expression.value
+        if isinstance(expression, Linear) and not expression.terms and isinstance(expression.constant, int):
+            return expression.constant
+        return None
+
+
+def fold_operands(graph: Graph, known: dict[Value, Expression]) -> None:
+    """Leave out constant operands that change nothing, and write others as attributes.
+
+    Args:
+        graph: the graph, whose lines are changed; lines that are not used any more stay.
+        known: the elements of its constant values.
+    """
+    Folding(graph, known).run()
+
+
+def _logical(fold: Folding, line: Line) -> Value | None:
+    """Return the only operand of a conjunction or disjunction that is not neutral."""
+    neutral = truth(line.operation == "logical_and")
+    rest = [value for value in line.inputs if value is not None and fold.known.get(value) != neutral]
+    return rest[0] if len(rest) == 1 and rest[0].type == line.outputs[0].type else None
+
+
+def _where(fold: Folding, line: Line) -> Value | None:
+    condition = fold.number(line.inputs[0])
+    if not isinstance(condition, bool):
+        return None
+    chosen = line.inputs[1] if condition else line.inputs[2]
+    return chosen if chosen is not None and chosen.type == line.outputs[0].type else None
+
+
+def _masked_fill(fold: Folding, line: Line) -> Value | None:
+    hidden, given = fold.number(line.inputs[1]), line.inputs[0]
+    return given if hidden is False and given is not None and given.type == line.outputs[0].type else None
+
+
+def _arithmetic(fold: Folding, line: Line) -> Value | None:
+    """Return an operand to which a neutral number is applied, or apply a number as an attribute."""
+    if len(line.inputs) != 2 or line.attributes:
+        return _positions(fold, line)
+    for place, other in ((1, 0), (0, 1)):
+        number, value = fold.number(line.inputs[place]), line.inputs[other]
+        if number is None or isinstance(number, bool) or value is None or value.type != line.outputs[0].type:
+            continue
+        if number == _NEUTRAL.get(line.operation) and (line.operation != "sub" or place == 1):
+            return value
+        if number - number == 0:
+            reverse = True if line.operation in ("sub", "div", "pow") and place == 0 else None
+            return fold.build.line(line.operation, [value], {"value": number, "reverse": reverse})
+    return _positions(fold, line)
+
+
+_NEUTRAL = {"add": 0, "sub": 0, "mul": 1}
+
+
+def _positions(fold: Folding, line: Line) -> Value | None:
+    """Return ``x + rows of a table for the positions 0, 1, …`` as one operation."""
+    if line.operation != "add" or len(line.inputs) != 2 or line.attributes:
+        return None
+    for place, other in ((1, 0), (0, 1)):
+        rows, x = line.inputs[place], line.inputs[other]
+        table = fold.makers.get(rows) if rows is not None else None
+        if x is None or rows is None or table is None or x.type != line.outputs[0].type or fold.uses[rows] != 1:
+            continue
+        offset = _first_position(fold, table)
+        if offset is None or x.type.shape[-2:] != rows.type.shape[-2:]:
+            continue
+        attributes = {"max_length": table.attributes["num_embeddings"], "offset": offset or None}
+        fold.build.scope, fold.build.hint = table.scope, rows.hint
+        weight = Value(fold.graph.tensors[table.parameters["weight"].path].type, stored=table.parameters["weight"])
+        return fold.build.line("learned_positions", [x], attributes, {"weight": weight})
+    return None
+
+
+def _first_position(fold: Folding, table: Line) -> int | None:
+    """Return the first of the successive rows that an embedding takes, all samples the same."""
+    if table.operation != "embedding" or table.attributes.keys() != _PLAIN_TABLE:
+        return None
+    (ids,) = table.inputs
+    found = fold.known.get(ids) if ids is not None else None
+    if ids is None or not isinstance(found, Linear) or not isinstance(found.constant, int) or found.constant < 0:
+        return None
+    return found.constant if dict(found.terms) == {Index(len(ids.type.shape) - 1): 1} else None
+
+
+def _embedding(fold: Folding, line: Line) -> Value | None:
+    """Return the row of a table for the same id everywhere, if the row is only added."""
+    ids, rows = line.inputs[0], line.outputs[0]
+    number = fold.number(ids)
+    if number is None or ids is None or not ids.type.shape or line.attributes.keys() - _PLAIN_TABLE:
+        return None
+    users = [user for user in fold.graph.lines if rows in user.inputs]
+    if not users or rows in fold.graph.outputs.values() or not all(_spreads(user, rows) for user in users):
+        return None
+    dtype = None if ids.type.dtype == "int64" else ids.type.dtype
+    one = fold.build.line("constant", [], {"value": number, "dtype": dtype})
+    weight = Value(fold.graph.tensors[line.parameters["weight"].path].type, stored=line.parameters["weight"])
+    fold.build.scope, fold.build.hint = line.scope, rows.hint
+    return fold.build.line("embedding", [one], line.attributes, {"weight": weight})
+
+
+def _spreads(user: Line, rows: Value) -> bool:
+    """Report that a line adds a value to another one of the shape of the result."""
+    others = [value.type for value in user.inputs if value is not None and value is not rows]
+    return user.operation == "add" and others == [user.outputs[0].type]
+
+
+_RULES: dict[str, Callable[[Folding, Line], Value | None]] = {
+    "logical_and": _logical,
+    "logical_or": _logical,
+    "where": _where,
+    "masked_fill": _masked_fill,
+    "add": _arithmetic,
+    "sub": _arithmetic,
+    "mul": _arithmetic,
+    "div": _arithmetic,
+    "embedding": _embedding,
+}

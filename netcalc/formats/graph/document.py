@@ -44,7 +44,7 @@ def spec_document(graph: Graph) -> dict[str, Any]:
 
 
 def _folded(items: list[Item], outputs: tuple[Value, ...]) -> list[Item]:
-    repeated = fold_repeats(items)
+    repeated = fold_repeats(items, use_counts(items, outputs))
     return fold_branches(repeated, use_counts(repeated, outputs))
 
 

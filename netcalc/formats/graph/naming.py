@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from netcalc.formats.graph.model import Value
-from netcalc.formats.graph.tree import Call, Item, Sequence, Step
+from netcalc.formats.graph.tree import Call, Cycle, Item, Sequence, Step
 from netcalc.ops import find
 
 __all__ = ["Names", "free_name"]
 
 
 class _Place(NamedTuple):
-    """The item that makes a value, the sequences around it, and what follows the item's name in that of the value."""
+    """The item that makes a value, the sequences around it, and what follows the item's name in that of the value.
+
+    ``name`` is that of the value itself, for one that a call makes whose name is not fixed.
+    """
 
     item: Step | Call
     around: tuple[Sequence, ...]
     suffix: str
+    name: str = ""
 
 
 class Names:
@@ -40,10 +44,9 @@ class Names:
                 for value, suffix in zip(item.line.outputs, _suffixes(item), strict=True):
                     self.places[value] = _Place(item, around, suffix)
                 continue
-            for index, outputs in enumerate([*item.earlier, item.outputs]):
-                number = f".{item.start + index}" if item.times and index < len(item.earlier) else ""
-                for value, suffix in zip(outputs, item.block.suffixes, strict=True):
-                    self.places[value] = _Place(item, around, number + suffix)
+            for call in item.whole if isinstance(item, Cycle) else [item]:
+                for value, name in _call_values(call, isinstance(item, Cycle)):
+                    self.places[value] = _Place(call, around, "", name)
 
     def need(self, value: Value) -> None:
         """Note a value that needs a name."""
@@ -55,7 +58,7 @@ class Names:
         numbered = [item.name for item in items] == [str(index) for index in range(len(items))]
         taken = visible | {item.name.partition(".")[0] for item in _with_branches(items) if item.name}
         for item in _with_branches(items):
-            if isinstance(item, Sequence):
+            if isinstance(item, (Sequence, Cycle)):
                 continue
             if id(item) in self.needed:
                 if not item.name:
@@ -63,6 +66,11 @@ class Names:
                     taken.add(item.name)
             elif isinstance(item, Step) and (numbered or (not item.line.parameters and not item.name.isdigit())):
                 item.name = ""
+        if not numbered and any(item.name.isdigit() for item in items):  # unnamed lines would take such names
+            for item in items:
+                if not isinstance(item, Cycle):
+                    item.name = item.name or free_name("line", taken)
+                taken.add(item.name)
         for item in _with_branches(items):
             if isinstance(item, Sequence):
                 self.give(item.items, taken)
@@ -75,10 +83,27 @@ class Names:
         shared = 0
         while shared < min(len(around), len(place.around)) and around[shared] is place.around[shared]:
             shared += 1
-        path = [*(sequence.name for sequence in place.around[shared:]), place.item.name]
+        last = place.name or place.item.name
+        path = [*(sequence.name for sequence in place.around[shared:]), last]
         if any(_defines(sequence, path[0]) for sequence in around[shared:]):
-            path = [*(sequence.name for sequence in place.around), place.item.name]
+            path = [*(sequence.name for sequence in place.around), last]
         return ".".join(path) + place.suffix
+
+
+def _call_values(call: Call, in_cycle: bool) -> Iterator[tuple[Value, str]]:
+    """Yield the values that a call makes, with their names: of an iteration, those with its number."""
+    for index, outputs in enumerate([*call.earlier, call.outputs]):
+        is_last = index == len(call.earlier)
+        if (
+            call.stem is not None
+            and (call.times or in_cycle)
+            and not (is_last and "$" not in call.name and not in_cycle)
+        ):
+            name = f"{call.stem}{call.start + index}"
+        else:
+            name = ""
+        for value, suffix in zip(outputs, call.block.suffixes, strict=True):
+            yield value, (name or call.name) + suffix
 
 
 def free_name(name: str, taken: set[str]) -> str:

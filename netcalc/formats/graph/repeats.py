@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
-from netcalc.formats.graph.tree import Call, Expression, Item, Sequence
+from netcalc.formats.graph.cycles import fold_cycles
+from netcalc.formats.graph.model import Value
+from netcalc.formats.graph.tree import Call, Cycle, Expression, Item, Sequence
 from netcalc.formats.repetition import shortened
 
 __all__ = ["fold_repeats"]
 
 
-def fold_repeats(items: list[Item]) -> list[Item]:
-    """Return items with a repeat in place of calls in a row, where each takes the output of the one before."""
+def fold_repeats(items: list[Item], used: Mapping[Value, int]) -> list[Item]:
+    """Return items with a repeat in place of calls in a row, where each takes the output of the one before.
+
+    Args:
+        items: the items of a spec, block or sequence.
+        used: the number of uses of each value.
+    """
     found: list[Item] = []
     for item in items:
         if isinstance(item, Sequence):
-            item.items = fold_repeats(item.items)
+            item.items = fold_repeats(item.items, used)
             found += _unwrapped(item)
         else:
             found.append(item)
@@ -29,16 +37,30 @@ def fold_repeats(items: list[Item]) -> list[Item]:
             run.append(item)
         else:
             result.append(item)
-    return [*result, _repeated(run)] if run else result
+    return _distinct(fold_cycles([*result, _repeated(run)] if run else result, used))
+
+
+def _distinct(items: list[Item]) -> list[Item]:
+    """Return items where of several repeats with one name only the first has it; the others name each iteration."""
+    taken: set[str] = set()
+    for item in items:
+        if isinstance(item, Call) and item.times and item.stem is not None:
+            if item.name in taken:
+                item.name = f"{item.stem}${{index}}"
+            taken.add(item.name)
+    return items
 
 
 def _unwrapped(sequence: Sequence) -> list[Item]:
     """Return a sequence, or its items under its name if all are calls or it has only one item."""
     alone = len(sequence.items) == 1 and bool(sequence.items[0].name)
-    if not alone and not all(isinstance(item, Call) for item in sequence.items):
+    if not alone and not all(isinstance(item, (Call, Cycle)) for item in sequence.items):
         return [sequence]
     for item in sequence.items:
-        item.name = f"{sequence.name}.{item.name}" if item.name else sequence.name
+        for call in item.whole if isinstance(item, Cycle) else [item]:
+            call.name = f"{sequence.name}.{call.name}" if call.name else sequence.name
+            if isinstance(call, Call) and call.stem is not None:
+                call.stem = f"{sequence.name}.{call.stem}"
     return sequence.items
 
 
@@ -67,20 +89,12 @@ def _continues(run: list[Call], call: Call) -> bool:
 def _repeated(run: list[Call]) -> Call:
     """Return a run of calls as one call."""
     first, last = run[0], run[-1]
+    stem, start = (first.name, None) if last.shares else _split(first.name)
+    first.stem, first.start = None if start is None else stem, start or 0
     if len(run) == 1:
         return first
-    stem, start = (first.name, 0) if last.shares else _split(first.name)
-    repeated = Call(
-        stem.removesuffix("."),
-        first.block,
-        first.inputs,
-        last.outputs,
-        {},
-        first.place,
-        last.shares,
-        len(run),
-        start or 0,
-    )
+    repeated = Call(stem.removesuffix("."), first.block, first.inputs, last.outputs, {}, first.place, last.shares)
+    repeated.times, repeated.stem, repeated.start = len(run), first.stem, first.start
     repeated.earlier = [call.outputs for call in run[:-1]]
     for name in first.block.arguments:
         values = [call.arguments.get(name, first.block.arguments[name]) for call in run]

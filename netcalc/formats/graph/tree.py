@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from netcalc.formats.graph.model import Graph, Line, ModuleCall, Value
+from netcalc.formats.graph.model import Graph, Line, ModuleCall, Stored, Value
 
-__all__ = ["Block", "Call", "Entry", "Expression", "Item", "Required", "Sequence", "Step", "tree_of"]
+__all__ = ["Block", "Call", "Cycle", "Entry", "Expression", "Item", "Required", "Sequence", "Step", "tree_of"]
 
 
 class Entry(NamedTuple):
@@ -115,8 +115,9 @@ class Call:
         place: its path in the network.
         shares: the place of an earlier call with the same tensors, or an empty text; with ``times``, any text says that
             all calls use those of the first.
-        times: number of repeated calls; 0 for a single one that is not numbered.
-        start: number of the first of them.
+        times: number of repeated calls; 0 for a single one.
+        stem: the name without the number of the call; None for one that is not numbered.
+        start: the number of the call, or of the first of them.
         earlier: the outputs of the repeated calls before the last one.
     """
 
@@ -128,11 +129,34 @@ class Call:
     place: str = ""
     shares: str = ""
     times: int = 0
+    stem: str | None = None
     start: int = 0
     earlier: list[tuple[Value, ...]] = field(default_factory=list)
 
 
-Item = Step | Sequence | Call
+@dataclass(eq=False, slots=True)
+class Cycle:
+    """Calls that are repeated in turn, each of the output of the one before.
+
+    Attributes:
+        calls: those of the first turn.
+        times: number of turns.
+        step: difference of the numbers of a call in two turns.
+        whole: the calls of all turns.
+    """
+
+    calls: list[Call]
+    times: int
+    step: int
+    whole: list[Call]
+
+    @property
+    def name(self) -> str:
+        """Empty: the repeat itself has no name."""
+        return ""
+
+
+Item = Step | Sequence | Call | Cycle
 
 
 def tree_of(graph: Graph) -> Sequence:
@@ -142,21 +166,24 @@ def tree_of(graph: Graph) -> Sequence:
     """
     root = Sequence("", "", graph.name)
     opened: list[tuple[ModuleCall | None, Sequence]] = [(None, root)]
-    closed: set[tuple[int, str]] = set()
+    closed: set[ModuleCall] = set()
     for line in graph.lines:
+        scope = [call for call in line.scope if call not in closed]
         depth = 0
-        while depth < min(len(line.scope), len(opened) - 1) and opened[depth + 1][0] == line.scope[depth]:
+        while depth < min(len(scope), len(opened) - 1) and opened[depth + 1][0] == scope[depth]:
             depth += 1
-        for (_, outer), (_, inner) in zip(opened[depth:], opened[depth + 1 :], strict=False):
-            closed.add((id(outer), inner.name))
+        closed.update(call for call, _ in opened[depth + 1 :] if call is not None)
         del opened[depth + 1 :]
-        for call in line.scope[depth:]:
+        for call in scope[depth:]:
+            if call in closed:  # gone on with after other lines: its lines stand in the sequence around it
+                continue
             parent = opened[-1][1]
-            sequence = Sequence(_unused(_relative(call, parent), parent, closed), call.path, call.kind)
+            taken = {item.name for item in parent.items}
+            sequence = Sequence(_free(_relative(call, parent), taken), call.path, call.kind)
             parent.items.append(sequence)
             opened.append((call, sequence))
         opened[-1][1].items.append(Step(line))
-    _name(root, "")
+    _name(root, "", set())
     return root
 
 
@@ -165,27 +192,31 @@ def _relative(call: ModuleCall, parent: Sequence) -> str:
     return call.path.removeprefix(f"{parent.path}.") if parent.path else call.path
 
 
-def _unused(name: str, parent: Sequence, closed: set[tuple[int, str]]) -> str:
-    """Return the name of a further call of a module: with a number."""
+def _free(name: str, taken: set[str]) -> str:
+    """Return a name that is not taken: a further call of a module has a number."""
     number, found = 0, name
-    while (id(parent), found) in closed:
+    while found in taken:
         number += 1
         found = f"{name}_{number}"
     return found
 
 
-def _name(sequence: Sequence, path: str) -> None:
-    """Name the lines of a sequence at ``path`` by the tensors that they hold; dissolve sequences of a single layer."""
+def _name(sequence: Sequence, path: str, held: set[Stored]) -> None:
+    """Name the lines of a sequence at ``path`` by the tensors that they hold; dissolve sequences of a single layer.
+
+    ``held`` are the tensors of the lines before.
+    """
     items: list[Item] = []
     for item in sequence.items:
         if isinstance(item, Step):
-            item.name = _held_name(item.line, path)
+            item.name = "" if held.intersection(item.line.parameters.values()) else _held_name(item.line, path)
+            held.update(item.line.parameters.values())
             item.given = bool(item.name)
         if not isinstance(item, Sequence):
             items.append(item)
             continue
         inner = f"{path}.{item.name}" if path else item.name
-        _name(item, inner)
+        _name(item, inner, held)
         items += _dissolved(item, inner)
     sequence.items = items
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from netcalc.formats.graph.model import Value
-from netcalc.formats.graph.tree import Call, Item, Sequence
+from netcalc.formats.graph.tree import Call, Cycle, Item, Sequence
 
 __all__ = ["made_by", "taken_by", "use_counts"]
 
@@ -18,6 +18,9 @@ def taken_by(item: Item) -> Iterator[Value]:
             yield from taken_by(inner)
     elif isinstance(item, Call):
         yield from item.inputs
+    elif isinstance(item, Cycle):
+        for call in item.whole:
+            yield from call.inputs
     elif item.branches:
         for branch in item.branches.values():
             for inner in branch:
@@ -36,6 +39,9 @@ def made_by(item: Item) -> Iterator[Value]:
         for outputs in item.earlier:
             yield from outputs
         yield from item.outputs
+    elif isinstance(item, Cycle):
+        for call in item.whole:
+            yield from made_by(call)
     else:
         for branch in item.branches.values():
             for inner in branch:

@@ -9,7 +9,7 @@ from netcalc.dims import Poly
 from netcalc.formats.graph.model import Value
 from netcalc.formats.graph.naming import Names
 from netcalc.formats.graph.structure import inside
-from netcalc.formats.graph.tree import Call, Entry, Expression, Item, Sequence, Step
+from netcalc.formats.graph.tree import Call, Cycle, Entry, Expression, Item, Sequence, Step
 from netcalc.opdef import Operation
 from netcalc.ops import find
 
@@ -68,6 +68,11 @@ class _Writer:
             if isinstance(item, Sequence):
                 current = self.refer(item.items, current)
                 continue
+            if isinstance(item, Cycle):
+                for call in item.calls:
+                    current = self.refer([call], current)
+                current = item.whole[-1].outputs[0]
+                continue
             taken = _taken(item)
             if taken != [current]:
                 for value in taken:
@@ -89,9 +94,21 @@ class _Writer:
                 inner, current = self.lines(item.items, current, (*around, item))
                 written.append({"name": item.name, "sequence": inner})
                 continue
+            if isinstance(item, Cycle):
+                written.append(self._cycle(item, current, around))
+                current = item.whole[-1].outputs[0]
+                continue
             written.append(self._line(item, current, around))
             current = _result(item)
         return written, current
+
+    def _cycle(self, cycle: Cycle, current: Value | None, around: tuple[Sequence, ...]) -> dict[str, Any]:
+        lines, _ = self.lines(list(cycle.calls), current, around)
+        for call, line in zip(cycle.calls, lines, strict=True):
+            turn = f"{cycle.step} * turn" if cycle.step > 1 else "turn"
+            number = "index" if call.times else str(call.start)
+            line["name"] = f"{call.stem}${{{turn} + {number}}}"
+        return {"repeat": {"times": cycle.times, "index": "turn"}, "sequence": lines}
 
     def _line(self, item: Step | Call, current: Value | None, around: tuple[Sequence, ...]) -> Any:
         line: dict[str, Any] = {"name": item.name} if item.name else {}

@@ -70,7 +70,7 @@ def _owners(items: list[Item]) -> Iterator[Step | Call]:
     for item in items:
         if isinstance(item, Sequence):
             yield from _owners(item.items)
-        else:
+        elif isinstance(item, (Step, Call)):  # no cycles have been made yet
             yield item
 
 

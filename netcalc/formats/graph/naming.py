@@ -12,6 +12,31 @@ from netcalc.ops import find
 __all__ = ["Names", "free_name"]
 
 
+#: Words for the values of common operations.
+_NOUNS = {
+    "add": "sum",
+    "concat": "joined",
+    "div": "quotient",
+    "embedding": "embedded",
+    "expand": "expanded",
+    "flatten": "flattened",
+    "identity": "same",
+    "layer_norm": "normed",
+    "linear": "projected",
+    "masked_fill": "masked",
+    "mul": "product",
+    "permute": "permuted",
+    "reshape": "reshaped",
+    "rms_norm": "normed",
+    "scaled_dot_product_attention": "attended",
+    "slice": "part",
+    "softmax": "weights",
+    "sub": "difference",
+    "transpose": "transposed",
+    "unflatten": "unflattened",
+}
+
+
 class _Place(NamedTuple):
     """The item that makes a value, the sequences around it, and what follows the item's name in that of the value.
 
@@ -55,21 +80,21 @@ class Names:
 
     def give(self, items: list[Item], visible: set[str]) -> None:
         """Give each item that others refer to a name of its own, and drop the names that nothing needs."""
-        numbered = [item.name for item in items] == [str(index) for index in range(len(items))]
+        numbered = all(isinstance(item, Step) and item.name == str(index) for index, item in enumerate(items))
         taken = visible | {item.name.partition(".")[0] for item in _with_branches(items) if item.name}
         for item in _with_branches(items):
             if isinstance(item, (Sequence, Cycle)):
                 continue
             if id(item) in self.needed:
                 if not item.name:
-                    item.name = free_name(item.line.operation if isinstance(item, Step) else item.block.name, taken)
+                    item.name = free_name(_noun(item), taken)
                     taken.add(item.name)
             elif isinstance(item, Step) and (numbered or (not item.line.parameters and not item.name.isdigit())):
                 item.name = ""
         if not numbered and any(item.name.isdigit() for item in items):  # unnamed lines would take such names
             for item in items:
                 if not isinstance(item, Cycle):
-                    item.name = item.name or free_name("line", taken)
+                    item.name = item.name or free_name(_noun(item), taken) if isinstance(item, Step) else item.name
                 taken.add(item.name)
         for item in _with_branches(items):
             if isinstance(item, Sequence):
@@ -113,6 +138,13 @@ def free_name(name: str, taken: set[str]) -> str:
         number += 1
         found = f"{name}_{number}"
     return found
+
+
+def _noun(item: Step | Call) -> str:
+    """Return a word for the value of an item, which is not the name that a line of its operation has without one."""
+    if isinstance(item, Call):
+        return f"{item.block.name}_output"
+    return _NOUNS.get(item.line.operation, f"{item.line.operation}_output")
 
 
 def _with_branches(items: list[Item]) -> list[Item]:

@@ -58,7 +58,8 @@ def _unwrapped(sequence: Sequence) -> list[Item]:
         return [sequence]
     for item in sequence.items:
         for call in item.whole if isinstance(item, Cycle) else [item]:
-            call.name = f"{sequence.name}.{call.name}" if call.name else sequence.name
+            numbers = isinstance(call, Call) and call.stem == "" and bool(call.times)
+            call.name = f"{sequence.name}.{call.name}" if call.name and not numbers else sequence.name
             if isinstance(call, Call) and call.stem is not None:
                 call.stem = f"{sequence.name}.{call.stem}"
     return sequence.items
@@ -80,6 +81,11 @@ def _continues(run: list[Call], call: Call) -> bool:
     chained = len(call.outputs)
     if call.inputs[:chained] != last.outputs or call.inputs[chained:] != last.inputs[chained:]:
         return False
+    if (
+        any(map(_has_no_literal, (*call.arguments.values(), *last.arguments.values())))
+        and call.arguments != last.arguments
+    ):
+        return False
     if call.shares or last.shares:
         return call.shares == run[0].place and call.arguments == last.arguments
     (stem, number), (other, before) = _split(call.name), _split(last.name)
@@ -93,7 +99,8 @@ def _repeated(run: list[Call]) -> Call:
     first.stem, first.start = None if start is None else stem, start or 0
     if len(run) == 1:
         return first
-    repeated = Call(stem.removesuffix("."), first.block, first.inputs, last.outputs, {}, first.place, last.shares)
+    name = stem.removesuffix(".") or "${index}"
+    repeated = Call(name, first.block, first.inputs, last.outputs, {}, first.place, last.shares)
     repeated.times, repeated.stem, repeated.start = len(run), first.stem, first.start
     repeated.earlier = [call.outputs for call in run[:-1]]
     for name in first.block.arguments:
@@ -111,9 +118,16 @@ def _listed(values: list[Any], start: int) -> Expression:
     first, rest = values[0], values[1:]
     if all(value == rest[0] for value in rest):
         return Expression(f"{_literal(first)} if index == {start} else {_literal(rest[0])}")
-    listed = shortened([_literal(value) if isinstance(value, Expression) else value for value in values])
+    if any(isinstance(value, Expression) for value in values):
+        return Expression(f"{_literal(values)}[{index}]")
+    listed = shortened(values)
     text = listed.removeprefix("${").removesuffix("}") if isinstance(listed, str) else _literal(listed)
     return Expression(f"({text})[{index}]" if isinstance(listed, str) else f"{text}[{index}]")
+
+
+def _has_no_literal(value: Any) -> bool:
+    """Return True for a value that no expression can write: a mapping, or a list with one."""
+    return isinstance(value, dict) or (isinstance(value, (list, tuple)) and any(map(_has_no_literal, value)))
 
 
 def _literal(value: Any) -> str:

@@ -31,7 +31,9 @@ def graph_of(program: Program) -> Graph:
         parts = instance.path.split(".")[:-1]
         scope = tuple(ModuleCall(".".join(parts[: n + 1]), 0, _kind(parts[n])) for n in range(len(parts)))
         held = {name: Stored(owner) for name, owner in instance.owners.items()}
-        attributes = node.op.model_dump(exclude_defaults=True, exclude={"init"})
+        attributes = node.op.model_dump(exclude_defaults=True, exclude={"init", "computed"})
+        if node.op.name == "buffer":
+            attributes["shape"] = list(node.outputs[0].type.shape)
         graph.lines.append(Line(node.op.name, attributes, tuple(inputs), outputs, scope, held))
         return outputs
 

@@ -91,7 +91,9 @@ class Names:
                     taken.add(item.name)
             elif isinstance(item, Step) and (numbered or (not item.line.parameters and not item.name.isdigit())):
                 item.name = ""
-        if not numbered and any(item.name.isdigit() for item in items):  # unnamed lines would take such names
+        if not numbered and any(
+            item.name.isdigit() or item.name == "${index}" for item in items
+        ):  # as unnamed lines have
             for item in items:
                 if not isinstance(item, Cycle):
                     item.name = item.name or free_name(_noun(item), taken) if isinstance(item, Step) else item.name

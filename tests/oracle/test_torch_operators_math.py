@@ -343,3 +343,28 @@ def test_tensordot() -> None:
 
 def test_cdist() -> None:
     agree([lambda x, y: torch.cdist(x, y, p=1.0)], tensor((2, 3, 4)), tensor((2, 5, 4), seed=1))
+
+
+# -- complex numbers -----------------------------------------------------------------------------------
+
+
+def test_rotations_by_complex_numbers() -> None:
+    def rotated(x: Any, angles: Any) -> Any:
+        turn = torch.polar(torch.ones_like(angles), angles) * 2.0
+        pairs = torch.view_as_complex(x.reshape(*x.shape[:-1], -1, 2))
+        return torch.view_as_real(pairs * turn.unsqueeze(0).to("cpu")).flatten(-2)
+
+    assert "polar" not in agree([rotated], tensor((2, 3, 4)), tensor((3, 2), seed=1))
+
+
+def test_arithmetic_of_complex_numbers() -> None:
+    def parts(x: Any, y: Any) -> Any:
+        z = torch.complex(x, y)
+        turned = torch.cat([z, z.conj() * y], 0).transpose(0, 1)
+        return turned.abs(), (turned + turned).imag, turned.real
+
+    agree([parts], tensor((2, 3)), tensor((2, 3), seed=1))
+
+
+def test_fourier_transforms() -> None:
+    agree([lambda x: torch.fft.fftn(x, dim=(1, 2)).real, lambda x: torch.fft.fft(x).real], tensor((2, 3, 5)))

@@ -13,6 +13,7 @@ from netcalc.formats.torch.buffers import stored_buffer
 from netcalc.formats.torch.missing import Missing
 from netcalc.formats.torch.names import input_names, output_names
 from netcalc.formats.torch.operators import rule_of
+from netcalc.formats.torch.operators.complex_numbers import rule_for
 from netcalc.formats.torch.sizes import size_of
 from netcalc.tensor_type import TensorType
 
@@ -65,7 +66,8 @@ class Translation:
             self.missing.add(name, path)
             return _unknown(found, self.symbols)
         try:
-            return rule(self.build, **_bound(node.target._schema, arguments, given))
+            bound = _bound(node.target._schema, arguments, given)
+            return rule_for(name, rule, bound)(self.build, **bound)
         except RuleError as error:
             self.missing.add(name, path, str(error))
             return _unknown(found, self.symbols)

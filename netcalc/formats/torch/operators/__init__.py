@@ -20,7 +20,17 @@ RuleT = TypeVar("RuleT", bound=Rule)
 
 #: The modules with rules.
 FAMILIES = (
-    *("activations", "arithmetic", "comparison", "dropout", "functions", "products", "reductions", "sorting"),
+    *(
+        "activations",
+        "arithmetic",
+        "comparison",
+        "complex_numbers",
+        "dropout",
+        "functions",
+        "products",
+        "reductions",
+        "sorting",
+    ),
     *("linear", "norm", "pool"),
     *("axes", "creation", "joining", "masks", "no_effect", "slicing", "views"),
 )

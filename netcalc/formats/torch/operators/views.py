@@ -46,9 +46,9 @@ def unflatten(build: Builder, input: Value, dim: int, sizes: Sequence[Any]) -> V
     return split(build, input, axis, _filled(sizes, input.type.shape[axis]), list(sizes))
 
 
-@operator("aten.view.dtype", "aten.view_as_complex.default", "aten.view_as_real.default")
+@operator("aten.view.dtype")
 def reinterpreted(build: Builder, input: Value, **_: Any) -> Value:
-    raise RuleError("the bytes of a tensor as another type of element, and complex numbers, are not expressible")
+    raise RuleError("the bytes of a tensor as another type of element are not expressible")
 
 
 def merged(build: Builder, input: Value, first: int, last: int) -> Value:

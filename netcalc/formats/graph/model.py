@@ -75,7 +75,7 @@ class StoredTensor:
     """A parameter or buffer of the source.
 
     Where the value of a buffer is known, ``value`` is a number for all elements or nested lists, or ``computed`` the
-    lines of a spec that compute it.
+    lines of a spec that compute it.  Where it is ``unknown``, ``value`` is one that shows in the results.
     """
 
     type: TensorType
@@ -84,6 +84,7 @@ class StoredTensor:
     persistent: bool = True
     value: Any = None
     computed: list[dict[str, Any]] | None = None
+    unknown: bool = False
 
 
 @dataclass(eq=False, slots=True)

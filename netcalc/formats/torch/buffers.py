@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
+from inspect import signature
 from typing import Any
 
 from netcalc.formats.graph.model import StoredTensor
@@ -35,7 +36,7 @@ def stored_buffer(tensor_type: TensorType, tensor: Any, *, persistent: bool) -> 
         content = content_of(wide.numpy(), tensor_type.dtype)
     if content is None:
         unknown = _NO_INDEX.get(tensor_type.dtype, True if tensor_type.dtype == "bool" else float("nan"))
-        return StoredTensor(tensor_type, buffer=True, persistent=persistent, value=unknown)
+        return StoredTensor(tensor_type, buffer=True, persistent=persistent, value=unknown, unknown=True)
     return StoredTensor(tensor_type, buffer=True, persistent=persistent, value=content.value, computed=content.computed)
 
 
@@ -51,19 +52,21 @@ def has_data(tensor: Any) -> bool:
 def rebuilt_buffers(module: Any) -> Mapping[str, Any]:
     """Return the buffers that a module on the meta device would have elsewhere, by path, as far as they can be told.
 
-    A submodule with a ``config``, as those of transformers have, is built from it once more, without memory for its
+    A submodule that is made of a ``config``, as those of transformers are, is made once more, without memory for its
     parameters; only buffers that checkpoints omit are taken from it.
     """
     found: dict[str, Any] = {}
+    configs: dict[str, Any] = {}
     for path, part in module.named_modules():
+        configs[path] = getattr(part, "config", None) or configs.get(path.rpartition(".")[0])
         names = [name for name in part._non_persistent_buffers_set if not has_data(part._buffers.get(name))]
-        config = getattr(part, "config", None)
-        if not names or config is None:
+        arguments = _arguments(part, configs[path]) if names and configs[path] is not None else None
+        if arguments is None:
             continue
         try:
             with _parameters_without_data():
-                again = type(part)(config)
-        except Exception:  # of the user's class, which may take other arguments: the values stay unknown
+                again = type(part)(**arguments)
+        except Exception:  # of the user's class: the values stay unknown
             continue
         for name in names:
             old: Any = part._buffers[name]
@@ -71,6 +74,19 @@ def rebuilt_buffers(module: Any) -> Mapping[str, Any]:
             if has_data(new) and old is not None and (new.shape, new.dtype) == (old.shape, old.dtype):
                 found[f"{path}.{name}".lstrip(".")] = new
     return found
+
+
+def _arguments(part: Any, config: Any) -> dict[str, Any] | None:
+    """Return the arguments to make a submodule of its configuration; None if others are not known."""
+    arguments: dict[str, Any] = {}
+    for name in list(signature(type(part).__init__).parameters)[1:]:
+        if name == "config":
+            arguments[name] = config
+        elif name != "device":
+            if not hasattr(part, name):
+                return None
+            arguments[name] = getattr(part, name)
+    return arguments if "config" in arguments else None
 
 
 @contextmanager

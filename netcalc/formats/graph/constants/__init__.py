@@ -8,7 +8,7 @@ from netcalc.formats.graph.constants.folding import fold_operands
 from netcalc.formats.graph.constants.writing import write_constants
 from netcalc.formats.graph.model import Graph
 
-__all__ = ["constants_of", "fold_constants"]
+__all__ = ["constants_of", "fold_constants", "note_unknown"]
 
 
 def fold_constants(graph: Graph) -> None:
@@ -21,3 +21,17 @@ def fold_constants(graph: Graph) -> None:
     recognise_masks(graph, known)
     fold_operands(graph, known)
     write_constants(graph, known)
+
+
+def note_unknown(graph: Graph) -> None:
+    """Note the buffers whose values are not known and on which the lines of a graph depend."""
+    read = {stored.path: None for line in graph.lines for stored in line.parameters.values()}
+    paths = [path for path in read if graph.tensors[path].unknown]
+    if not paths:
+        return
+    shown = ", ".join(paths[:5]) + (f" and {len(paths) - 5} more" if len(paths) > 5 else "")
+    many = len(paths) > 1
+    graph.notes.append(
+        f"{'values of buffers' if many else 'the value of a buffer'} that the source does not hold: {shown}; shapes and"
+        f" counts are exact, and a run gives NaN or an error unless a checkpoint holds {'them' if many else 'it'}"
+    )

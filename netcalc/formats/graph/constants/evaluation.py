@@ -9,7 +9,7 @@ from netcalc.formats.graph.builder import Builder
 from netcalc.formats.graph.constants import numbers, views
 from netcalc.formats.graph.constants.expressions import Call, Expression, index, substituted
 from netcalc.formats.graph.constants.rules import RULES, Case, opaque, rule, spread
-from netcalc.formats.graph.model import Graph, Line, Value
+from netcalc.formats.graph.model import Graph, Line, StoredTensor, Value
 from netcalc.ops import find
 
 __all__ = ["constants_of"]
@@ -31,7 +31,7 @@ def _outer(case: Case) -> Expression | None:
     left, right = case.inputs
     if left.rank < 2 or right.rank < 2 or left.shape[-1] != 1:
         return None
-    return Call("mul", (spread(case, 0), spread(case, 1)))
+    return Call("@mul", (spread(case, 0), spread(case, 1)))
 
 
 @rule("einsum")
@@ -43,21 +43,21 @@ def _outer_by_names(case: Case) -> Expression | None:
     first, second = case.operands
     rows = substituted(first, {0: index(0, case.sizes)}, case.sizes)
     columns = substituted(second, {0: index(1, case.sizes)}, case.sizes)
-    return Call("mul", (rows, columns))
+    return Call("@mul", (rows, columns))
 
 
 def constants_of(graph: Graph) -> dict[Value, Expression]:
     """Return the elements of the values that depend on no input and no parameter, as far as they are known."""
     known: dict[Value, Expression] = {}
     for line in graph.lines:
-        for value, expression in _outputs(line, known):
+        for value, expression in _outputs(graph, line, known):
             known[value] = expression
     return known
 
 
-def _outputs(line: Line, known: dict[Value, Expression]) -> Iterator[tuple[Value, Expression]]:
+def _outputs(graph: Graph, line: Line, known: dict[Value, Expression]) -> Iterator[tuple[Value, Expression]]:
     if line.operation == "buffer":
-        yield line.outputs[0], _buffer(line)
+        yield line.outputs[0], _buffer(line, graph.tensors[line.parameters[""].path])
         return
     given = [value for value in line.inputs if value is not None]
     if line.parameters or any(value not in known for value in given):
@@ -78,13 +78,13 @@ def _outputs(line: Line, known: dict[Value, Expression]) -> Iterator[tuple[Value
         yield from zip(line.outputs, found if isinstance(found, list) else [found], strict=False)
 
 
-def _buffer(line: Line) -> Expression:
+def _buffer(line: Line, tensor: StoredTensor) -> Expression:
     """Return the elements of a buffer: as they are written or computed, else elements of the stored tensor."""
     (value,) = line.outputs
     written = line.attributes.get("value")
-    if isinstance(written, (bool, int, float)):
+    if isinstance(written, (bool, int, float)) and not tensor.unknown:
         number = numbers.written(written, numbers.kind_of(value.type.dtype))
-        if number is not None and number == number:
+        if number is not None:
             return number
     if "computed" in line.attributes:
         computed = _computed(line.attributes["computed"])

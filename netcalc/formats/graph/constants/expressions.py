@@ -39,7 +39,10 @@ class Index(NamedTuple):
 
 
 class Call(NamedTuple):
-    """A function of expressions; ``settings`` are further arguments."""
+    """A function of expressions; ``settings`` are further arguments.
+
+    The names of functions of floating-point numbers, which are computed as operations do, begin with ``@``.
+    """
 
     function: str
     operands: tuple[Expression, ...]
@@ -93,7 +96,7 @@ def plus(a: Linear, b: Linear) -> Linear:
 def times(a: Linear, b: Linear) -> Expression:
     """Return the product of two integers."""
     if a.terms and b.terms:
-        return Call("mul", (a, b))
+        return Call("times", (a, b))
     if a.terms:
         a, b = b, a
     scaled = frozenset((atom, coefficient * a.constant) for atom, coefficient in b.terms)
@@ -283,7 +286,7 @@ _SIMPLER: Mapping[str, Callable[[tuple[Any, ...], Sequence[Dim]], Expression]] =
     "abs": _abs,
     "floordiv": _quotient,
     "mod": _remainder,
-    "mul": lambda operands, sizes: times(whole(operands[0]), whole(operands[1])),
+    "times": lambda operands, sizes: times(whole(operands[0]), whole(operands[1])),
 }
 
 

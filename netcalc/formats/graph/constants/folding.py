@@ -8,6 +8,7 @@ from collections.abc import Callable
 from netcalc.diagnostics import RuleError
 from netcalc.formats.graph.builder import Builder
 from netcalc.formats.graph.constants.expressions import Expression, Index, Linear, Number, truth
+from netcalc.formats.graph.constants.views import indexed_axes
 from netcalc.formats.graph.model import Graph, Line, Value
 
 __all__ = ["fold_operands"]
@@ -123,6 +124,35 @@ def _arithmetic(fold: Folding, line: Line) -> Value | None:
 _NEUTRAL = {"add": 0, "sub": 0, "mul": 1}
 
 
+def _index(fold: Folding, line: Line) -> Value | None:
+    """Return ``x[i, j]`` with indices that count along axes of the result as x with axes of size 1."""
+    x, result = line.inputs[0], line.outputs[0].type
+    if x is None:
+        return None
+    rank, sizes = len(x.type.shape), result.shape
+    axes = line.attributes["axis"]
+    named = [axis % rank for axis in (axes if isinstance(axes, (list, tuple)) else [axes])]
+    layout = indexed_axes(named, rank, len(sizes))
+    places = dict(layout.kept)
+    for axis, value in zip(named, line.inputs[1:], strict=True):
+        found = fold.known.get(value) if value is not None else None
+        if value is None or not isinstance(found, Linear) or found.constant != 0 or len(found.terms) != 1:
+            return None
+        ((atom, step),) = found.terms
+        if not isinstance(atom, Index) or step != 1:
+            return None
+        places[axis] = layout.stop - len(value.type.shape) + atom.axis
+    order = [places[axis] for axis in range(rank)]
+    if order != sorted(set(order)) or any(x.type.shape[axis] != sizes[place] for axis, place in places.items()):
+        return None
+    if any(size != 1 for place, size in enumerate(sizes) if place not in order):
+        return None
+    for place in range(len(sizes)):
+        if place not in order:
+            x = fold.build.line("unsqueeze", [x], {"axis": place})
+    return x
+
+
 def _positions(fold: Folding, line: Line) -> Value | None:
     """Return ``x + rows of a table for the positions 0, 1, …`` as one operation."""
     if line.operation != "add" or len(line.inputs) != 2 or line.attributes:
@@ -185,4 +215,5 @@ _RULES: dict[str, Callable[[Folding, Line], Value | None]] = {
     "mul": _arithmetic,
     "div": _arithmetic,
     "embedding": _embedding,
+    "index": _index,
 }

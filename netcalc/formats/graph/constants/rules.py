@@ -79,7 +79,7 @@ def opaque(case: Case) -> Expression:
     """Return an elementwise function of the inputs of which no more is known."""
     operands = [spread(case, operand) for operand in range(len(case.operands))]
     settings = tuple(sorted((name, repr(value)) for name, value in case.op if value is not None))
-    return Call(case.name, tuple(operands), settings)
+    return Call(f"@{case.name}", tuple(operands), settings)
 
 
 def over_cases(function: Callable[[Expression], Expression], value: Expression, sizes: tuple[Dim, ...]) -> Expression:

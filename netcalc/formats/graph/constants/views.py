@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import reduce
-from typing import Any
+from typing import Any, NamedTuple
 
 from netcalc.dims import Dim, maximum, product
 from netcalc.formats.graph.constants.expressions import (
@@ -16,12 +17,13 @@ from netcalc.formats.graph.constants.expressions import (
     least,
     never_negative,
     plus,
+    substituted,
     times,
     whole,
 )
 from netcalc.formats.graph.constants.rules import Case, moved, rule, spread
 
-__all__: list[str] = []
+__all__ = ["IndexedAxes", "indexed_axes"]
 
 
 @rule("identity")
@@ -162,7 +164,42 @@ def _index_select(case: Case) -> Expression | None:
     return _taken(case, {axis: moved(case, along, 1)})
 
 
-def _taken(case: Case, places: dict[int, Expression]) -> Expression | None:
+@rule("index")
+def _index(case: Case) -> Expression | None:
+    rank, count = len(case.inputs[0].shape), len(case.inputs) - 1
+    layout = indexed_axes([case.axis(axis) for axis in case.op.axis], rank, len(case.sizes))
+    places: dict[int, Expression] = {axis: index(place, case.sizes) for axis, place in layout.kept.items()}
+    for number, axis in zip(range(1, count + 1), layout.indexed, strict=True):
+        first = layout.stop - len(case.inputs[number].shape)
+        along = {other: index(first + other, case.sizes) for other in range(len(case.inputs[number].shape))}
+        places[axis] = substituted(case.operands[number], along, case.sizes)
+    return _taken(case, places)
+
+
+class IndexedAxes(NamedTuple):
+    """The axes of a look-up by several indices.
+
+    Attributes:
+        indexed: the axes of the input that the indices select from.
+        kept: the axis of the result for each other one of the input.
+        stop: the axis of the result after those of the indices.
+    """
+
+    indexed: list[int]
+    kept: dict[int, int]
+    stop: int
+
+
+def indexed_axes(indexed: list[int], rank: int, result: int) -> IndexedAxes:
+    """Return the axes of a look-up along ``indexed`` axes of a tensor of ``rank`` axes."""
+    first, count = min(indexed), result - (rank - len(indexed))
+    front = first if sorted(indexed) == list(range(first, first + len(indexed))) else 0
+    others = [axis for axis in range(rank) if axis not in indexed]
+    kept = {axis: place if place < front else place + count for place, axis in enumerate(others)}
+    return IndexedAxes(indexed, kept, front + count)
+
+
+def _taken(case: Case, places: Mapping[int, Expression]) -> Expression | None:
     """Return the elements at places, which must not be negative, unless nothing depends on them."""
     used = axes_of(case.operands[0])
     known = {axis: place if axis in used else Linear(0) for axis, place in places.items()}

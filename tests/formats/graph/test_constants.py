@@ -9,7 +9,8 @@ import pytest
 
 from netcalc.dims import symbol
 from netcalc.formats.graph.constants import fold_constants
-from netcalc.formats.graph.model import Graph, Value
+from netcalc.formats.graph.model import Graph, Stored, Value
+from netcalc.formats.graph.simplify import simplify
 from netcalc.formats.graph.simplify.rewriting import Rewriter
 from tests.formats.graph.harness import Made, assert_same, operations
 
@@ -202,3 +203,17 @@ def test_that_symbolic_positions_are_learned_positions() -> None:
     graph = made.done(y=made.line("add", made.input("x", batch, LENGTH, 8), rows))
     folded(graph)
     assert [(line.operation, line.attributes) for line in graph.lines] == [("learned_positions", {"max_length": 40})]
+
+
+def test_that_buffers_whose_values_are_not_known_stay_and_are_noted() -> None:
+    made = Made()
+    options: Any = {"buffer": True, "persistent": False, "value": float("nan"), "unknown": True}
+    made.stored("table", 8, **options)
+    made.stored("unused", 8, **options)
+    table = made.build.read(Value(made.graph.tensors["table"].type, "", Stored("table")))
+    graph = made.done(y=made.line("add", made.input("x", 2, 8), table))
+    simplify(graph)
+    assert operations(graph) == ["buffer", "add"]
+    (note,) = graph.notes
+    assert "table" in note
+    assert "unused" not in note

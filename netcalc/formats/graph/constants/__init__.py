@@ -25,7 +25,7 @@ def fold_constants(graph: Graph) -> None:
 
 def note_unknown(graph: Graph) -> None:
     """Note the buffers whose values are not known and on which the lines of a graph depend."""
-    read = {stored.path: None for line in graph.lines for stored in line.parameters.values()}
+    read = {line.parameters[""].path: None for line in graph.lines if line.operation == "buffer"}
     paths = [path for path in read if graph.tensors[path].unknown]
     if not paths:
         return

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from netcalc.formats.graph.constants import fold_constants
+from netcalc.formats.graph.constants import fold_constants, note_unknown
 from netcalc.formats.graph.model import Graph
 from netcalc.formats.graph.simplify import activations, attention, commuting, norms, trivial, views
 from netcalc.formats.graph.simplify.rewriting import Rewriter, Rule
@@ -20,12 +20,14 @@ def simplify(graph: Graph) -> None:
 
     The tensors of the checkpoint stay declared also where no line is left that uses them.
     """
-    fold_constants(graph)
-    work = Rewriter(graph)
-    work.sweep()
-    for _ in range(_PASSES):
-        if not work.run(_RULES):
-            break
+    for _ in range(2):  # what is recognised may take masks and positions that are constant
+        fold_constants(graph)
+        work = Rewriter(graph)
+        work.sweep()
+        for _ in range(_PASSES):
+            if not work.run(_RULES):
+                break
+    note_unknown(graph)
 
 
 def _joined(*tables: Mapping[str, Sequence[Rule]]) -> dict[str, list[Rule]]:

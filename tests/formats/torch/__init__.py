@@ -1,0 +1,1 @@
+"""PyTorch modules: the recorded models, their operators, and the importer."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from netcalc.formats.graph.constants import fold_constants, note_unknown
 from netcalc.formats.graph.model import Graph
-from netcalc.formats.graph.simplify import activations, attention, commuting, norms, trivial, views
+from netcalc.formats.graph.simplify import activations, attention, commuting, norms, rotary, trivial, views
 from netcalc.formats.graph.simplify.rewriting import Rewriter, Rule
 
 __all__ = ["simplify"]
@@ -38,7 +38,7 @@ def _joined(*tables: Mapping[str, Sequence[Rule]]) -> dict[str, list[Rule]]:
     return joined
 
 
-_IDIOMS = (*norms.IDIOMS, *activations.IDIOMS, *attention.IDIOMS)
+_IDIOMS = (*norms.IDIOMS, *activations.IDIOMS, *attention.IDIOMS, *rotary.IDIOMS)
 
 #: The rules of each operation, in the order in which they are tried on the last line of what they replace.
 _RULES = _joined(

@@ -202,6 +202,8 @@ def _attributes(work: Rewriter, line: Line, wanted: Mapping[str, Any], found: Fo
     named = dict(found.attributes)
     for name, field in type(operation).model_fields.items():
         value, want = getattr(operation, name), wanted.get(name, field.default)
+        if name not in wanted and name not in operation.model_fields_set:
+            continue
         if isinstance(want, Named):
             if value is None or named.setdefault(want.name, value) != value:
                 return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from netcalc.diagnostics import RuleError
 from netcalc.formats.graph.builder import Builder
@@ -21,12 +21,13 @@ _CONTEXT = Context(dtype="float32")
 class Rewriter:
     """A graph and the lines that make and use each of its values.
 
-    ``build`` adds lines in place of the line that a rule looks at.
+    ``build`` adds lines in place of the line that a rule looks at; ``memory`` keeps what rules found out.
     """
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
         self.build = Builder(Graph("", tensors=graph.tensors))
+        self.memory: dict[Any, Any] = {}
         self._makers: dict[Value, Line] = {}
         self._users: dict[Value, dict[Line, None]] = {}
         self._operations: dict[Line, Operation] = {}

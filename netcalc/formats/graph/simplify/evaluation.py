@@ -1,0 +1,77 @@
+"""Constant values of a graph as arrays, by the reference kernels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from netcalc.dims import Poly, UndecidedError, value_at
+from netcalc.formats.graph.model import Line, Value
+from netcalc.formats.graph.simplify.rewriting import Rewriter
+from netcalc.ops import find
+
+__all__ = ["Evaluation"]
+
+#: Most elements of a tensor that is evaluated.
+_LARGEST = 1 << 22
+
+
+class Evaluation:
+    """The constant values of a graph at its default sizes."""
+
+    def __init__(self, work: Rewriter) -> None:
+        self.work = work
+        self._arrays: dict[Value, Any] = {}
+
+    def array(self, value: Value | None) -> Any:
+        """Return a value as an array; None if it depends on an input or a parameter, or is not known."""
+        if value is None:
+            return None
+        waiting = [value]
+        while waiting:
+            line = self.work.maker(waiting[-1])
+            if waiting[-1] in self._arrays:
+                waiting.pop()
+            elif line is None:
+                self._arrays[waiting.pop()] = None
+            else:
+                needed = [x for x in line.inputs if x is not None and x not in self._arrays]
+                waiting += needed
+                if not needed:
+                    self._evaluate(line)
+        return self._arrays[value]
+
+    def _evaluate(self, line: Line) -> None:
+        inputs = tuple(None if value is None else self._arrays[value] for value in line.inputs)
+        known = all(array is not None for value, array in zip(line.inputs, inputs, strict=True) if value is not None)
+        results = self._applied(line, inputs) if known else None
+        for place, value in enumerate(line.outputs):
+            self._arrays[value] = None if results is None else results[place]
+
+    def _applied(self, line: Line, inputs: tuple[Any, ...]) -> tuple[Any, ...] | None:
+        from netcalc.numerics.kernels import Run, apply
+
+        try:
+            if any(value_at(value.type.elements, {}) > _LARGEST for value in line.outputs):
+                return None
+            attributes = {name: _sizes(value) for name, value in line.attributes.items()}
+        except UndecidedError:
+            return None
+        operation = line.operation
+        if operation == "buffer":
+            if not isinstance(attributes.get("value"), (list, int, float)) or attributes.get("persistent", True):
+                return None
+            operation = "constant"
+            attributes = {"dtype": "float32", **attributes}
+            del attributes["persistent"]
+        elif line.parameters:
+            return None
+        declared = find(operation)
+        assert declared is not None
+        return apply(declared(**attributes), Run(), inputs, {})
+
+
+def _sizes(value: Any) -> Any:
+    """Return an attribute with numbers for symbolic sizes."""
+    if isinstance(value, (list, tuple)):
+        return [_sizes(item) for item in value]
+    return value_at(value, {}) if isinstance(value, Poly) else value

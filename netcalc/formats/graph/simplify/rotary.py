@@ -1,0 +1,119 @@
+"""Rotary position embedding that is written out with tables of cosines and sines."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from netcalc.formats.graph.model import Value
+from netcalc.formats.graph.simplify.evaluation import Evaluation
+from netcalc.formats.graph.simplify.halves import alternating, behind, every_other, half, in_front, joined
+from netcalc.formats.graph.simplify.pattern import Found, Pattern, anything, either, idiom, named, op
+from netcalc.formats.graph.simplify.rewriting import Rewriter, Rule
+
+__all__ = ["IDIOMS"]
+
+
+def _negative(x: Pattern) -> Pattern:
+    return either(op("neg", x), op("mul", x, value=-1))
+
+
+def _rotated(turned: Pattern) -> Pattern:
+    return op("add", op("mul", "x", "cos"), op("mul", turned, "sin"))
+
+
+def _by_halves(first: Pattern, second: Pattern) -> tuple[Pattern, Pattern]:
+    """Return the patterns of both features of the rotated pairs, from tables with a column for each pair."""
+    return (
+        op("sub", op("mul", first, "cos"), op("mul", second, "sin")),
+        op("add", op("mul", second, "cos"), op("mul", first, "sin")),
+    )
+
+
+_TURNED = joined(_negative(half("x", 1)), half("x", 0))
+_TURNED_PAIRS = alternating(_negative(every_other("x", 1)), every_other("x", 0))
+_HALVES = joined(*_by_halves(half("x", 0), half("x", 1)))
+_PAIRS = alternating(*_by_halves(every_other("x", 0), every_other("x", 1)))
+
+
+def _rotary(interleaved: bool) -> Any:
+    def rotary(work: Rewriter, found: Found) -> Value | None:
+        """Return the rotation as one operation, of a tensor with positions before features."""
+        x, cos, sin = (found.values[name] for name in ("x", "cos", "sin"))
+        attributes = _attributes(work, x, cos, sin, interleaved)
+        if attributes is not None:
+            return work.build.line("rotary_embedding", [x], attributes)
+        attributes = _attributes(work, x, cos, sin, interleaved, place=-3)
+        if attributes is None:
+            return None
+        turned = work.build.line("transpose", [x], {"axes": [-3, -2]})
+        turned = work.build.line("rotary_embedding", [turned], attributes)
+        return work.build.line("transpose", [turned], {"axes": [-3, -2]})
+
+    return rotary
+
+
+def _attributes(
+    work: Rewriter, x: Value, cos: Value, sin: Value, interleaved: bool, place: int = -2
+) -> dict[str, Any] | None:
+    """Return the attributes of the rotation by two tables whose positions are along an axis of x."""
+    key = (cos, sin, x.type.shape[-1], interleaved, place)
+    known = work.memory.setdefault("rotary", {})
+    if key not in known:
+        known[key] = _found_attributes(work, x, cos, sin, interleaved, place)
+    found: dict[str, Any] | None = known[key]
+    return found
+
+
+def _found_attributes(
+    work: Rewriter, x: Value, cos: Value, sin: Value, interleaved: bool, place: int
+) -> dict[str, Any] | None:
+    features = x.type.shape[-1]
+    if (
+        x.type.rank < -place
+        or not isinstance(features, int)
+        or any(not _along(table, x, place) for table in (cos, sin))
+    ):
+        return None
+    evaluation = work.memory.setdefault(Evaluation, Evaluation(work))
+    arrays = [evaluation.array(table) for table in (cos, sin)]
+    if any(array is None for array in arrays):
+        return None
+    from netcalc.numerics.rotary_tables import pairs_of, rotary_attributes
+
+    rows = [array.reshape(-1, array.shape[-1]) for array in arrays]
+    columns = [pairs_of(row, features, interleaved) for row in rows]
+    if columns[0] is None or columns[1] is None:
+        return None
+    attributes = rotary_attributes(columns[0], columns[1])
+    if attributes is None:
+        return None
+    return {**attributes, "interleaved": True} if interleaved else attributes
+
+
+def _along(table: Value, x: Value, place: int) -> bool:
+    """Return True for a table of the positions along an axis of x: all others but the last have size 1."""
+    shape = table.type.shape
+    if len(shape) < -place or len(shape) > x.type.rank or shape[place] != x.type.shape[place]:
+        return False
+    return all(size == 1 for axis, size in enumerate(shape[:-1]) if axis != len(shape) + place)
+
+
+def partial(work: Rewriter, found: Found) -> Value | None:
+    """Return a rotation of the first features of a tensor, behind which the others stay as they are."""
+    line = work.maker(found.values["rotated"])
+    first = found.values["rotated"].type.shape[-1]
+    if line is None or first != found.number("first"):
+        return None
+    return work.build.line("rotary_embedding", [found.values["x"]], {**line.attributes, "rotary_dim": first})
+
+
+_ROTATION = op("rotary_embedding", in_front("x", "first"), theta=anything, scaling=anything, interleaved=anything)
+
+IDIOMS: tuple[Mapping[str, Rule], ...] = (
+    idiom(_rotated(_TURNED), _rotary(interleaved=False)),
+    idiom(_rotated(_TURNED_PAIRS), _rotary(interleaved=True)),
+    idiom(_HALVES, _rotary(interleaved=False)),
+    idiom(_PAIRS, _rotary(interleaved=True)),
+    idiom(joined(named("rotated", _ROTATION), behind("x", "first")), partial),
+)

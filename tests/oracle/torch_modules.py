@@ -97,7 +97,8 @@ def assert_imports(module: Any, *args: Any, tolerance: float = 1e-5, flops: bool
         finite = np.abs(array[np.isfinite(array)]).max(initial=0) if array.dtype.kind == "f" else 0
         np.testing.assert_allclose(actual, array, rtol=tolerance, atol=tolerance * max(float(finite), 1), err_msg=name)
     if flops:
-        assert torch_flops(graph) == counter.get_total_flops()
+        counted, expected = torch_flops(graph), counter.get_total_flops()
+        assert counted == expected, f"{counted:,} FLOPs by netcalc, {expected:,} by FlopCounterMode"
     return graph
 
 

@@ -31,7 +31,7 @@ FAMILIES = (
         "reductions",
         "sorting",
     ),
-    *("linear", "norm", "pool"),
+    *("attention", "convolution", "linear", "loss", "norm", "pool", "recurrent", "resize"),
     *("axes", "creation", "joining", "masks", "no_effect", "slicing", "views"),
 )
 

@@ -1,4 +1,4 @@
-"""Dropout."""
+"""Dropout, which changes nothing in inference."""
 
 from __future__ import annotations
 
@@ -9,4 +9,24 @@ from netcalc.formats.torch.operators import operator
 
 @operator("aten.dropout.default", "aten.dropout_.default")
 def dropout(build: Builder, input: Value, p: float, train: bool) -> Value:
-    return build.line("dropout", [input], {"p": p}) if p else input
+    return build.line("dropout", [input], {"p": p}) if p and input.type.is_float else input
+
+
+@operator("aten.feature_dropout.default", "aten.feature_dropout_.default")
+def feature_dropout(build: Builder, input: Value, p: float, train: bool) -> Value:
+    return build.line("dropout", [input], {"p": p, "channelwise": True}) if p else input
+
+
+@operator("aten.native_dropout.default")
+def native_dropout(build: Builder, input: Value, p: float, train: bool | None) -> tuple[Value, None]:
+    return dropout(build, input, p, False), None  # the mask is for the gradient
+
+
+@operator(
+    "aten.alpha_dropout.default",
+    "aten.alpha_dropout_.default",
+    "aten.feature_alpha_dropout.default",
+    "aten.feature_alpha_dropout_.default",
+)
+def alpha_dropout(build: Builder, input: Value, p: float, train: bool) -> Value:
+    return input

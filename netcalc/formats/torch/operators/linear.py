@@ -1,87 +1,134 @@
-"""Linear maps, convolutions and embeddings."""
+"""Linear maps and embeddings, and the choice between parameters and computed weights that all layers share."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from netcalc.diagnostics import RuleError
 from netcalc.formats.graph.builder import Builder
 from netcalc.formats.graph.model import Value
 from netcalc.formats.torch.operators import operator
+
+#: Element type of the tables of embeddings, whose inputs have no floating-point type.
+_TABLE = "float32"
+
+
+def learned(build: Builder, value: Value, dtype: str) -> bool:
+    """Return True if a value can be a learned parameter of an operation that computes in this type.
+
+    A buffer cannot: as a weight of a layer it would count as a parameter.
+    """
+    stored = value.stored
+    return stored is not None and value.type.dtype == dtype and not build.graph.tensors[stored.path].buffer
 
 
 def weighted(
     build: Builder, operation: str, input: Value, weight: Value, bias: Value | None, attributes: dict[str, Any]
 ) -> Value:
-    """Add an operation with a weight and a bias, each of which is a stored tensor or computed."""
-    given = [value if value is not None and value.stored is None else None for value in (weight, bias)]
-    parameters = {
-        name: value
-        for name, value in (("weight", weight), ("bias", bias))
-        if value is not None and value.stored is not None
-    }
-    inputs = [input, *given] if any(value is not None for value in given) else [input]
+    """Add an operation with a weight and a bias, each of which is a learned parameter or computed."""
+    dtype = input.type.dtype
+    inputs: list[Value | None] = [input]
+    parameters = {}
+    for name, value in (("weight", weight), ("bias", bias)):
+        given = value is not None and not learned(build, value, dtype)
+        inputs.append(value if given else None)
+        if not given:
+            parameters[name] = value
+    while inputs[-1] is None:
+        inputs.pop()
     if bias is None:
-        attributes["bias"] = False
+        attributes = {**attributes, "bias": False}
     return build.line(operation, inputs, attributes, parameters)
+
+
+def plain(sizes: Any) -> Any:
+    """Return sizes as one number where they are equal."""
+    listed = list(sizes) if isinstance(sizes, (list, tuple)) else [sizes]
+    return listed[0] if listed and all(size == listed[0] for size in listed) else listed
+
+
+def unless(sizes: Any, default: Any) -> Any:
+    """Return sizes, as one number where they are equal; None for the default."""
+    found = plain(sizes)
+    return None if found == default or found == [] else found
 
 
 @operator("aten.linear.default")
 def linear(build: Builder, input: Value, weight: Value, bias: Value | None) -> Value:
     if len(weight.type.shape) == 1:  # y = x·w, without an axis of outputs
-        return build.line("matmul", [input, weight])
+        product = build.line("matmul", [input, weight])
+        return product if bias is None else build.line("add", [product, bias])
     return weighted(build, "linear", input, weight, bias, {"out": weight.type.shape[0]})
 
 
-@operator(
-    "aten.conv1d.default",
-    "aten.conv2d.default",
-    "aten.conv3d.default",
-    "aten.conv1d.padding",
-    "aten.conv2d.padding",
-    "aten.conv3d.padding",
-)
-def convolution(
-    build: Builder,
-    input: Value,
-    weight: Value,
-    bias: Value | None,
-    stride: Any,
-    padding: Any,
-    dilation: Any,
-    groups: int,
-) -> Value:
-    axes = len(weight.type.shape) - 2
-    attributes = {
-        "out": weight.type.shape[0],
-        "kernel": plain(weight.type.shape[2:]),
-        "stride": unless(stride, 1),
-        "padding": unless(padding, 0),
-        "dilation": unless(dilation, 1),
-        "groups": None if groups == 1 else groups,
-    }
-    return weighted(build, f"conv{axes}d", input, weight, bias, attributes)
+@operator("aten.bilinear.default")
+def bilinear(build: Builder, input1: Value, input2: Value, weight: Value, bias: Value | None) -> Value:
+    dtype = input1.type.dtype
+    if not all(value is None or learned(build, value, dtype) for value in (weight, bias)):
+        raise RuleError("a bilinear map with a computed weight or bias")
+    attributes = {"out": weight.type.shape[0], "bias": None if bias is not None else False}
+    return build.line("bilinear", [input1, input2], attributes, {"weight": weight, "bias": bias})
 
 
 @operator("aten.embedding.default")
 def embedding(
     build: Builder, weight: Value, indices: Value, padding_idx: int, scale_grad_by_freq: bool, sparse: bool
 ) -> Value:
+    if not learned(build, weight, _TABLE):
+        return rows_of(build, weight, indices)
     rows, features = weight.type.shape
-    if weight.stored is None:
-        return build.line("index_select", [weight, indices], {"axis": 0})
-    attributes = {"num_embeddings": rows, "embedding_dim": features}
+    attributes = {
+        "num_embeddings": rows,
+        "embedding_dim": features,
+        "padding_idx": padding_idx if padding_idx >= 0 else None,
+    }
     return build.line("embedding", [indices], attributes, {"weight": weight})
 
 
-def plain(sizes: Any) -> Any:
-    """Return sizes as one number where they are equal."""
-    listed = list(sizes) if isinstance(sizes, (list, tuple)) else [sizes]
-    return listed[0] if all(size == listed[0] for size in listed) else listed
+def rows_of(build: Builder, table: Value, indices: Value) -> Value:
+    """Return the rows of a computed table at indices of any shape."""
+    sizes = list(indices.type.shape)
+    if len(sizes) == 1:
+        return build.line("index_select", [table, indices], {"axis": 0})
+    if not sizes:
+        row = build.line("index_select", [table, build.line("unsqueeze", [indices], {"axis": 0})], {"axis": 0})
+        return build.line("squeeze", [row], {"axis": 0})
+    flat = build.line("flatten", [indices], {"start_axis": 0})
+    rows = build.line("index_select", [table, flat], {"axis": 0})
+    return build.line("unflatten", [rows], {"axis": 0, "sizes": [-1, *sizes[1:]]})
 
 
-def unless(sizes: Any, default: Any) -> Any:
-    """Return sizes, as one number where they are equal; None for the default."""
-    if isinstance(sizes, str):
-        return sizes
-    found = plain(sizes)
-    return None if found == default or found == [] else found
+@operator("aten.embedding_bag.default", "aten.embedding_bag.padding_idx")
+def embedding_bag(
+    build: Builder,
+    weight: Value,
+    indices: Value,
+    offsets: Value,
+    scale_grad_by_freq: bool,
+    mode: int,
+    sparse: bool,
+    per_sample_weights: Value | None,
+    include_last_offset: bool,
+    padding_idx: int | None = None,
+) -> tuple[Value | None, ...]:
+    if not learned(build, weight, _TABLE):
+        raise RuleError("embedding_bag with a computed table")
+    rows, features = weight.type.shape
+    attributes = {
+        "num_embeddings": rows,
+        "embedding_dim": features,
+        "padding_idx": None if padding_idx is None or padding_idx < 0 else padding_idx,
+        "mode": ("sum", None, "max")[mode],
+        "include_last_offset": include_last_offset or None,
+    }
+    result = build.line("embedding_bag", [indices, offsets, per_sample_weights], attributes, {"weight": weight})
+    return result, None, None, None  # the others are for the gradient
+
+
+@operator("aten._weight_norm.default")
+def weight_norm(build: Builder, v: Value, g: Value, dim: int) -> Value:
+    """Direction v/‖v‖ times length g; the norm is over all axes but ``dim``, or over all where it is -1."""
+    rank = len(v.type.shape)
+    others = None if dim == -1 else [axis for axis in range(rank) if axis != dim]
+    norm = build.line("vector_norm", [v], {"axis": others, "keepdim": True})
+    return build.line("mul", [v, build.line("div", [g, norm])])

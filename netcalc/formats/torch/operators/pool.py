@@ -1,7 +1,8 @@
-"""Pooling."""
+"""Pooling over sliding windows, and to a given size."""
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from netcalc.formats.graph.builder import Builder
@@ -10,25 +11,72 @@ from netcalc.formats.torch.operators import operator
 from netcalc.formats.torch.operators.linear import plain, unless
 
 
-@operator("aten.max_pool1d.default", "aten.max_pool2d.default", "aten.max_pool3d.default")
-def max_pool(
-    build: Builder, input: Value, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool
-) -> Value:
-    axes = len(kernel_size)
-    kernel = plain(kernel_size)
-    attributes = {
-        "kernel": kernel,
-        "stride": plain(stride) if stride else None,
+def _windows(kernel: Any, stride: Any, padding: Any, ceil_mode: bool) -> dict[str, Any]:
+    """Return the attributes that all pooling with a sliding window has."""
+    found = plain(kernel)
+    return {
+        "kernel": found,
+        "stride": unless(stride, found),
         "padding": unless(padding, 0),
-        "dilation": unless(dilation, 1),
         "ceil_mode": ceil_mode or None,
     }
-    return build.line(f"max_pool{axes}d", [input], attributes)
 
 
-@operator("aten.adaptive_avg_pool1d.default", "aten.adaptive_avg_pool2d.default", "aten.adaptive_avg_pool3d.default")
-def adaptive_avg_pool(build: Builder, input: Value, output_size: Any) -> Value:
-    axes = len(output_size)
-    if all(size == 1 for size in output_size):
+def max_pool(
+    axes: int,
+    indices: bool,
+    build: Builder,
+    input: Value,
+    kernel_size: Any,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    ceil_mode: bool,
+) -> Value | tuple[Value, ...]:
+    attributes = {
+        **_windows(kernel_size, stride, padding, ceil_mode),
+        "dilation": unless(dilation, 1),
+        "return_indices": indices or None,
+    }
+    outputs = build.lines(f"max_pool{axes}d", [input], attributes)
+    return outputs if indices else outputs[0]
+
+
+def avg_pool(
+    axes: int,
+    build: Builder,
+    input: Value,
+    kernel_size: Any,
+    stride: Any,
+    padding: Any,
+    ceil_mode: bool,
+    count_include_pad: bool,
+    divisor_override: int | None = None,
+) -> Value:
+    attributes = {
+        **_windows(kernel_size, stride, padding, ceil_mode),
+        "count_include_pad": None if count_include_pad else False,
+        "divisor_override": divisor_override,
+    }
+    return build.line(f"avg_pool{axes}d", [input], attributes)
+
+
+def adaptive_avg_pool(axes: int, build: Builder, input: Value, output_size: Any) -> Value:
+    if plain(output_size) == 1:
         return build.line(f"global_avg_pool{axes}d", [input])
     return build.line(f"adaptive_avg_pool{axes}d", [input], {"output_size": plain(output_size)})
+
+
+def adaptive_max_pool(axes: int, build: Builder, input: Value, output_size: Any) -> tuple[Value, ...]:
+    attributes = {"output_size": plain(output_size), "return_indices": True}
+    return build.lines(f"adaptive_max_pool{axes}d", [input], attributes)
+
+
+for _axes in (1, 2, 3):
+    operator(f"aten.max_pool{_axes}d.default")(partial(max_pool, _axes, False))
+    operator(f"aten.max_pool{_axes}d_with_indices.default")(partial(max_pool, _axes, True))
+    operator(f"aten.avg_pool{_axes}d.default")(partial(avg_pool, _axes))
+    operator(f"aten.adaptive_avg_pool{_axes}d.default")(partial(adaptive_avg_pool, _axes))
+    operator(f"aten.adaptive_max_pool{_axes}d.default")(partial(adaptive_max_pool, _axes))
+for _axes in (2, 3):
+    operator(f"aten._adaptive_avg_pool{_axes}d.default")(partial(adaptive_avg_pool, _axes))

@@ -1,0 +1,58 @@
+"""Attention and softmax."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from netcalc.formats.graph.builder import Builder
+from netcalc.formats.graph.model import Value
+from netcalc.formats.torch.operators import operator
+
+
+@operator("aten.scaled_dot_product_attention.default")
+def attention(
+    build: Builder,
+    query: Value,
+    key: Value,
+    value: Value,
+    attn_mask: Value | None,
+    dropout_p: float,
+    is_causal: bool,
+    scale: float | None,
+    enable_gqa: bool,
+) -> Value:
+    attributes = {
+        "causal": is_causal or None,
+        "scale": scale,
+        "dropout": dropout_p or None,
+        "enable_gqa": enable_gqa or None,
+    }
+    inputs = [query, key, value] if attn_mask is None else [query, key, value, attn_mask]
+    return build.line("scaled_dot_product_attention", inputs, attributes)
+
+
+@operator("aten.softmax.int", "aten.special_softmax.int")
+def softmax(build: Builder, input: Value, dim: int, dtype: Any) -> Value:
+    return _along(build, "softmax", input, dim, dtype)
+
+
+@operator("aten.log_softmax.int", "aten.special_log_softmax.int")
+def log_softmax(build: Builder, input: Value, dim: int, dtype: Any) -> Value:
+    return _along(build, "log_softmax", input, dim, dtype)
+
+
+def _along(build: Builder, operation: str, x: Value, dim: int, dtype: Any) -> Value:
+    wanted = x.type.dtype if dtype is None else str(dtype).removeprefix("torch.")
+    if wanted != x.type.dtype:
+        x = build.line("cast", [x], {"dtype": wanted})
+    return build.line(operation, [x], {"axis": None if dim in (-1, len(x.type.shape) - 1) else dim})
+
+
+@operator("aten._softmax.default")
+def softmax_core(build: Builder, input: Value, dim: int, half_to_float: bool) -> Value:
+    return _along(build, "softmax", input, dim, "float32" if half_to_float else None)
+
+
+@operator("aten._log_softmax.default")
+def log_softmax_core(build: Builder, input: Value, dim: int, half_to_float: bool) -> Value:
+    return _along(build, "log_softmax", input, dim, "float32" if half_to_float else None)

@@ -1,0 +1,191 @@
+"""Losses, and distances between vectors."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from netcalc.formats.graph.builder import Builder
+from netcalc.formats.graph.model import Value
+from netcalc.formats.torch.operators import operator
+
+#: The reductions by their numbers in ATen; None is the default of netcalc's losses, the mean.
+_REDUCTIONS = ("none", None, "sum")
+
+
+def _loss(operation: str, build: Builder, input: Value, target: Value, reduction: int) -> Value:
+    return build.line(operation, [input, target], {"reduction": _REDUCTIONS[reduction]})
+
+
+operator("aten.mse_loss.default")(partial(_loss, "mse_loss"))
+operator("aten.l1_loss.default")(partial(_loss, "l1_loss"))
+
+
+@operator("aten.binary_cross_entropy.default")
+def binary_cross_entropy(build: Builder, input: Value, target: Value, weight: Value | None, reduction: int) -> Value:
+    attributes = {"reduction": _REDUCTIONS[reduction]}
+    return build.line("binary_cross_entropy", _given(input, target, weight), attributes)
+
+
+@operator("aten.binary_cross_entropy_with_logits.default")
+def binary_cross_entropy_with_logits(
+    build: Builder, input: Value, target: Value, weight: Value | None, pos_weight: Value | None, reduction: int
+) -> Value:
+    attributes = {"reduction": _REDUCTIONS[reduction]}
+    return build.line("binary_cross_entropy_with_logits", _given(input, target, weight, pos_weight), attributes)
+
+
+@operator("aten.kl_div.default")
+def kl_div(build: Builder, input: Value, target: Value, reduction: int, log_target: bool) -> Value:
+    attributes = {"reduction": _REDUCTIONS[reduction], "log_target": log_target or None}
+    return build.line("kl_div", [input, target], attributes)
+
+
+@operator("aten.cross_entropy_loss.default")
+def cross_entropy(
+    build: Builder,
+    input: Value,
+    target: Value,
+    weight: Value | None,
+    reduction: int,
+    ignore_index: int,
+    label_smoothing: float,
+) -> Value:
+    attributes = {
+        "reduction": _REDUCTIONS[reduction],
+        "ignore_index": None if ignore_index == -100 else ignore_index,
+        "label_smoothing": label_smoothing or None,
+    }
+    return build.line("cross_entropy", _given(input, target, weight), attributes)
+
+
+@operator("aten.nll_loss_nd.default", "aten.nll_loss.default", "aten.nll_loss2d.default")
+def nll_loss(
+    build: Builder, input: Value, target: Value, weight: Value | None, reduction: int, ignore_index: int
+) -> Value:
+    attributes = {
+        "reduction": _REDUCTIONS[reduction],
+        "ignore_index": None if ignore_index == -100 else ignore_index,
+    }
+    return build.line("nll_loss", _given(input, target, weight), attributes)
+
+
+def _given(*inputs: Value | None) -> list[Value | None]:
+    """Return inputs without absent ones at the end."""
+    present = list(inputs)
+    while present[-1] is None:
+        present.pop()
+    return present
+
+
+def _reduced(build: Builder, loss: Value, reduction: int) -> Value:
+    return loss if reduction == 0 else build.line(("", "mean", "sum")[reduction], [loss])
+
+
+# -- losses without an operation --------------------------------------------------------------------
+
+
+def _piecewise(divisor: float, build: Builder, input: Value, target: Value, reduction: int, bound: float) -> Value:
+    """Squared error ½d² where |d| is below the bound, bound·(|d| − ½·bound) elsewhere, over a divisor."""
+    distance = build.line("abs", [build.line("sub", [input, target])])
+    near = build.line("mul", [build.line("square", [distance])], {"value": 0.5 / divisor})
+    linear = build.line("add", [distance], {"value": -0.5 * bound})
+    far = linear if bound == divisor else build.line("mul", [linear], {"value": bound / divisor})
+    loss = build.line("where", [build.line("less", [distance], {"value": bound}), near, far])
+    return _reduced(build, loss, reduction)
+
+
+@operator("aten.smooth_l1_loss.default")
+def smooth_l1_loss(build: Builder, input: Value, target: Value, reduction: int, beta: float) -> Value:
+    if beta == 0:
+        return _loss("l1_loss", build, input, target, reduction)
+    return _piecewise(beta, build, input, target, reduction, beta)
+
+
+@operator("aten.huber_loss.default")
+def huber_loss(build: Builder, input: Value, target: Value, reduction: int, delta: float) -> Value:
+    return _piecewise(1.0, build, input, target, reduction, delta)
+
+
+@operator("aten.soft_margin_loss.default")
+def soft_margin_loss(build: Builder, input: Value, target: Value, reduction: int) -> Value:
+    product = build.line("mul", [build.line("neg", [target]), input])
+    loss = build.line("log", [build.line("add", [build.line("exp", [product])], {"value": 1.0})])
+    return _reduced(build, loss, reduction)
+
+
+@operator("aten.margin_ranking_loss.default")
+def margin_ranking_loss(
+    build: Builder, input1: Value, input2: Value, target: Value, margin: float, reduction: int
+) -> Value:
+    """max(0, −target·(input1 − input2) + margin)."""
+    product = build.line("mul", [build.line("neg", [target]), build.line("sub", [input1, input2])])
+    return _reduced(build, _hinge(build, product, margin), reduction)
+
+
+@operator("aten.hinge_embedding_loss.default")
+def hinge_embedding_loss(build: Builder, input: Value, target: Value, margin: float, reduction: int) -> Value:
+    """input where the target is 1, max(0, margin − input) where it is −1."""
+    far = build.line(
+        "masked_fill", [_hinge(build, build.line("neg", [input]), margin), _is(build, target, 1)], {"value": 0.0}
+    )
+    near = build.line("masked_fill", [input, _is(build, target, -1)], {"value": 0.0})
+    return _reduced(build, build.line("add", [far, near]), reduction)
+
+
+@operator("aten.cosine_embedding_loss.default")
+def cosine_embedding_loss(
+    build: Builder, input1: Value, input2: Value, target: Value, margin: float, reduction: int
+) -> Value:
+    """1 − cos where the target is 1, max(0, cos − margin) where it is −1."""
+    cosine = cosine_similarity(build, input1, input2, len(target.type.shape), 0.0)
+    near = build.line("sub", [cosine], {"value": 1.0, "reverse": True})
+    far = _hinge(build, cosine, -margin)
+    zero = build.line("masked_fill", [far, _is(build, target, 1)], {"value": 0.0})
+    loss = build.line("add", [build.line("masked_fill", [near, _is(build, target, -1)], {"value": 0.0}), zero])
+    return _reduced(build, loss, reduction)
+
+
+@operator("aten.triplet_margin_loss.default")
+def triplet_margin_loss(
+    build: Builder,
+    anchor: Value,
+    positive: Value,
+    negative: Value,
+    margin: float,
+    p: float,
+    eps: float,
+    swap: bool,
+    reduction: int,
+) -> Value:
+    """max(0, d(anchor, positive) − d(anchor, negative) + margin)."""
+    near = pairwise_distance(build, anchor, positive, p, eps, False)
+    far = pairwise_distance(build, anchor, negative, p, eps, False)
+    if swap:
+        far = build.line("minimum", [far, pairwise_distance(build, positive, negative, p, eps, False)])
+    return _reduced(build, _hinge(build, build.line("sub", [near, far]), margin), reduction)
+
+
+def _hinge(build: Builder, x: Value, margin: float) -> Value:
+    """Return max(0, x + margin)."""
+    return build.line("clamp", [build.line("add", [x], {"value": margin}) if margin else x], {"min": 0.0})
+
+
+def _is(build: Builder, x: Value, value: float) -> Value:
+    return build.line("equal", [x], {"value": value})
+
+
+# -- distances --------------------------------------------------------------------------------------
+
+
+@operator("aten.cosine_similarity.default")
+def cosine_similarity(build: Builder, x1: Value, x2: Value, dim: int, eps: float) -> Value:
+    attributes = {"axis": None if dim == 1 else dim, "eps": None if eps == 1e-12 else eps}
+    units = [build.line("normalize", [x], attributes) for x in (x1, x2)]
+    return build.line("sum", [build.line("mul", units)], {"axis": dim})
+
+
+@operator("aten.pairwise_distance.default")
+def pairwise_distance(build: Builder, x1: Value, x2: Value, p: float, eps: float, keepdim: bool) -> Value:
+    difference = build.line("sub", [x1, x2])
+    shifted = build.line("add", [difference], {"value": eps}) if eps else difference
+    return build.line("vector_norm", [shifted], {"axis": -1, "ord": None if p == 2 else p, "keepdim": keepdim or None})

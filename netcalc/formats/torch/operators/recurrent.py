@@ -1,0 +1,101 @@
+"""Recurrent layers over a sequence, and cells for a single time step."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from netcalc.diagnostics import RuleError
+from netcalc.formats.graph.builder import Builder
+from netcalc.formats.graph.model import Value
+from netcalc.formats.torch.operators import operator
+from netcalc.formats.torch.operators.linear import learned
+
+#: Vectors of the size of the hidden state that a time step computes.
+_GATES = {"rnn": 1, "lstm": 4, "gru": 3}
+
+
+def _layers(
+    operation: str,
+    build: Builder,
+    input: Value,
+    hx: Any,
+    params: list[Value],
+    has_biases: bool,
+    num_layers: int,
+    dropout: float,
+    train: bool,
+    bidirectional: bool,
+    batch_first: bool,
+    nonlinearity: str | None = None,
+) -> tuple[Value, ...]:
+    states = hx if isinstance(hx, list) else [hx]
+    names = ["weight_ih", "weight_hh", *(["bias_ih", "bias_hh"] if has_biases else [])]
+    directions = 2 if bidirectional else 1
+    if len(params) > len(names) * num_layers * directions:
+        names.append("weight_hr")
+    suffixes = [f"_l{layer}{end}" for layer in range(num_layers) for end in ("", "_reverse")[:directions]]
+    parameters = dict(zip([name + suffix for suffix in suffixes for name in names], params, strict=True))
+    _require_learned(build, operation, input, params)
+    attributes = {
+        "hidden": params[0].type.shape[0] // _GATES[operation],
+        "bias": None if has_biases else False,
+        "layers": num_layers if num_layers != 1 else None,
+        "bidirectional": bidirectional or None,
+        "batch_first": batch_first or None,
+        "dropout": dropout or None,
+        "nonlinearity": nonlinearity,
+        "proj_size": params[4 if has_biases else 2].type.shape[0] if "weight_hr" in names else None,
+    }
+    return build.lines(operation, [input, *_states(build, states)], attributes, parameters)
+
+
+def _require_learned(build: Builder, operation: str, input: Value, params: list[Value]) -> None:
+    if not all(learned(build, value, input.type.dtype) for value in params):
+        raise RuleError(f"{operation} with computed weights")
+
+
+def _states(build: Builder, states: list[Value]) -> list[Value]:
+    """Return the initial states; none if they are zeros, which is what absent ones are."""
+    return [] if all(_is_zero(build, state) for state in states) else states
+
+
+def _is_zero(build: Builder, value: Value) -> bool:
+    line = next((line for line in reversed(build.graph.lines) if value in line.outputs), None)
+    return line is not None and line.operation == "constant" and line.attributes["value"] in (0, False)
+
+
+operator("aten.lstm.input")(partial(_layers, "lstm"))
+operator("aten.gru.input")(partial(_layers, "gru"))
+operator("aten.rnn_tanh.input")(partial(_layers, "rnn"))
+operator("aten.rnn_relu.input")(partial(_layers, "rnn", nonlinearity="relu"))
+
+
+def _cell(
+    operation: str,
+    build: Builder,
+    input: Value,
+    hx: Any,
+    w_ih: Value,
+    w_hh: Value,
+    b_ih: Value | None,
+    b_hh: Value | None,
+    nonlinearity: str | None = None,
+) -> Any:
+    biases = [value for value in (b_ih, b_hh) if value is not None]
+    _require_learned(build, operation, input, [w_ih, w_hh, *biases])
+    attributes = {
+        "hidden": w_hh.type.shape[1],
+        "bias": None if biases else False,
+        "nonlinearity": nonlinearity,
+    }
+    parameters = {"weight_ih": w_ih, "weight_hh": w_hh, "bias_ih": b_ih, "bias_hh": b_hh}
+    states = hx if isinstance(hx, list) else [hx]
+    outputs = build.lines(f"{operation}_cell", [input, *_states(build, states)], attributes, parameters)
+    return outputs if operation == "lstm" else outputs[0]
+
+
+operator("aten.lstm_cell.default")(partial(_cell, "lstm"))
+operator("aten.gru_cell.default")(partial(_cell, "gru"))
+operator("aten.rnn_tanh_cell.default")(partial(_cell, "rnn"))
+operator("aten.rnn_relu_cell.default")(partial(_cell, "rnn", nonlinearity="relu"))

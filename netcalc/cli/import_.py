@@ -4,12 +4,18 @@ takes as it is too: `netcalc summary FOLDER`. Without SOURCE the known model typ
 SOURCE is a config.json, the folder that has it, a .gguf file, or the name of a model on the Hub, hf:org/name or
 hf:org/name@revision, of which only the configuration is downloaded.
 
+torch:package.module:factory is a module of PyTorch: an instance, or a class or function that makes one, with the
+arguments of --set. Its code is run, without memory for parameters. --example gives the arguments of its forward:
+image=float32:1,3,224,224, or with sizes that stay symbolic ids=int64:batch=1,length=16, or a constant,
+use_cache=false. A .pt2 file of torch.export.save has its arguments already.
+
 A field, a value or an architecture that netcalc does not know is an error, so that no figure is a guess. --set takes
 fields of the configuration, and dims and vars of the spec.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 from typing import Annotated
 
@@ -21,7 +27,14 @@ from netcalc.limits import MAX_SPEC_SIZE
 
 def command(
     source: Annotated[
-        str | None, typer.Argument(metavar="SOURCE", help="A config.json, its folder, a .gguf file, or hf:org/name.")
+        str | None,
+        typer.Argument(
+            metavar="SOURCE", help="A config.json, its folder, a .gguf or .pt2 file, hf:org/name, or torch:…"
+        ),
+    ] = None,
+    example: Annotated[
+        list[str] | None,
+        typer.Option("--example", "-e", metavar="NAME=TYPE:SIZES", help="An argument of a PyTorch module; repeatable."),
     ] = None,
     set_: options.Set = None,
     format_: options.FormatChoice = options.Format.TABLE,
@@ -32,14 +45,31 @@ def command(
     """Write the spec of a model in a foreign format, or the list of model types."""
     from netcalc.cli.output import write
     from netcalc.diagnostics import Diagnostic, NetcalcError
-    from netcalc.formats import import_model
+    from netcalc.formats import import_model, is_torch
 
     if source is None:
         return write(_model_types(format_, output, wide), output)
     if format_ is not options.Format.TABLE:
         raise NetcalcError(Diagnostic("E502", "--format is for the list of model types; a spec is YAML"))
-    text = import_model(source, options.read_settings(set_), max_spec_size)
+    settings = options.read_settings(set_)
+    if is_torch(source):
+        text = _module_text(source, example or [], settings)
+    elif example:
+        raise NetcalcError(Diagnostic("E502", f"--example is for modules of PyTorch, and {source} is none"))
+    else:
+        text = import_model(source, settings, max_spec_size)
     return write(text.rstrip("\n").split("\n"), output)
+
+
+def _module_text(source: str, examples: list[str], settings: dict[str, object]) -> str:
+    """Return the spec of a module of PyTorch, after a note that its code is run."""
+    from netcalc.formats.spec_text import spec_text
+    from netcalc.formats.torch.factories import PREFIX
+    from netcalc.formats.torch.sources import import_torch
+
+    if source.startswith(PREFIX):
+        print(f"{source}: the code of this module is run", file=sys.stderr)
+    return spec_text(import_torch(source, examples, settings).document)
 
 
 def _model_types(format_: options.Format, output: str | None, wide: bool) -> Iterable[str]:

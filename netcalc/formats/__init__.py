@@ -1,4 +1,4 @@
-"""Models in foreign formats, which are read as spec documents: configurations of Hugging Face, and GGUF."""
+"""Models in foreign formats, which are read as spec documents: configurations of Hugging Face, GGUF, and modules of PyTorch."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from netcalc.numerics.checkpoint_files import Weights
     from netcalc.numerics.tensor_files import Tensors
 
-__all__ = ["HUB_PREFIX", "import_model", "is_gguf", "load_model", "opened_weights", "own_weights"]
+__all__ = ["HUB_PREFIX", "import_model", "is_gguf", "is_torch", "load_model", "opened_weights", "own_weights"]
 
 _INDEX = ".safetensors.index.json"
 
@@ -36,6 +36,9 @@ def load_model(model: str | Path, max_size: int = MAX_SPEC_SIZE) -> Loaded:
     Raises:
         NetcalcError: with every error found; E007 if the model cannot be imported, E008 if the Hub cannot be read.
     """
+    if is_torch(model):
+        hint = f"write its spec first, by `netcalc import {model} -o net.yaml`; in Python use netcalc.from_torch"
+        raise NetcalcError(Diagnostic("E502", f"{model} is a module of PyTorch, which only `import` takes", hint=hint))
     if is_gguf(model):
         from netcalc.formats.gguf import load_gguf
 
@@ -51,7 +54,8 @@ def import_model(model: str | Path, settings: Mapping[str, Any], max_size: int =
     """Return the text of the spec that is equivalent to a model in a foreign format.
 
     Args:
-        model: as for :func:`load_model`, but no spec.
+        model: as for :func:`load_model`, but no spec; also a ``.pt2`` file, or ``torch:package.module:factory`` of a
+            module whose ``forward`` takes no arguments.
         settings: values of fields of the configuration, dims and vars by name, in place of its own.
         max_size: largest size in bytes of each file that is read.
 
@@ -60,10 +64,10 @@ def import_model(model: str | Path, settings: Mapping[str, Any], max_size: int =
     """
     from netcalc.formats.spec_text import spec_text
 
-    if str(model).startswith("torch:"):
-        from netcalc.formats.torch.factories import split_name
+    if is_torch(model):
+        from netcalc.formats.torch.sources import import_torch
 
-        split_name(str(model))
+        return spec_text(import_torch(model, (), settings).document)
     if is_gguf(model):
         from netcalc.formats.gguf import import_gguf
 
@@ -82,6 +86,11 @@ def import_model(model: str | Path, settings: Mapping[str, Any], max_size: int =
 def is_gguf(model: str | Path) -> bool:
     """Return True for the name of a file in GGUF."""
     return str(model).lower().endswith(".gguf") and not str(model).startswith(HUB_PREFIX)
+
+
+def is_torch(model: str | Path) -> bool:
+    """Return True for ``torch:package.module:factory``, and for the name of a file with an exported program."""
+    return str(model).startswith("torch:") or str(model).lower().endswith(".pt2")
 
 
 def opened_weights(weights: Weights | None) -> Weights | None:

@@ -140,16 +140,16 @@ def _plain(torch: Any) -> Iterator[None]:
 
 @contextmanager
 def _one_device(torch: Any, module: Any, leaves: list[Any]) -> Iterator[list[Any]]:
-    """Yield the arguments on the device of the module, of which tensors on the meta device may be a part.
+    """Yield the arguments, with tensors of another device in place of those on the meta device.
 
-    A module with parameters on the meta device and buffers or arguments elsewhere gets parameters there that have no
-    data, for a while.
+    These have no data either, and neither have the ones that the module gets for a while.  Thus tensors on the meta
+    device may be used with others: buffers that have values, and those that ``forward`` makes.
     """
     tables = [table for part in module.modules() for table in (part._parameters, part._buffers)]
     held = [tensor for table in tables for tensor in table.values() if tensor is not None]
     devices = {leaf.device for leaf in (*held, *leaves) if isinstance(leaf, torch.Tensor)}
-    real = next((device for device in devices if device.type != "meta"), None)
-    if len(devices) < 2 or real is None:
+    real = next((device for device in devices if device.type != "meta"), torch.device("cpu"))
+    if all(device.type != "meta" for device in devices):
         yield list(leaves)
         return
     mode = torch._subclasses.FakeTensorMode(allow_non_fake_inputs=True)

@@ -1,0 +1,67 @@
+"""Calls of modules as the command line describes them, with tensors of the given sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from inspect import Parameter, signature
+from typing import Any, NamedTuple
+
+from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
+from netcalc.formats.torch.examples import Example
+from netcalc.formats.torch.library import torch_library
+
+__all__ = ["Call", "call_of"]
+
+
+class Call(NamedTuple):
+    """The arguments of a call of a module, and the names of sizes that stay symbolic by input and axis."""
+
+    args: tuple[Any, ...] = ()
+    kwargs: dict[str, Any] = {}  # noqa: RUF012 - never changed
+    dynamic: dict[str, dict[int, str]] = {}  # noqa: RUF012 - never changed
+
+
+def call_of(module: Any, examples: Sequence[Example]) -> Call:
+    """Return the call of a module that examples describe.
+
+    Raises:
+        NetcalcError: E502 if ``forward`` does not take these arguments.
+    """
+    declared = signature(module.forward).parameters
+    args: list[Any] = []
+    kwargs: dict[str, Any] = {}
+    dynamic: dict[str, dict[int, str]] = {}
+    for example in examples:
+        name = example.name
+        if name is None:
+            name = _positional(declared, len(args))
+            args.append(_value(example))
+        elif name in declared or any(p.kind is Parameter.VAR_KEYWORD for p in declared.values()):
+            kwargs[name] = _value(example)
+        else:
+            hint = did_you_mean(name, list(declared)) or f"forward takes {', '.join(declared)}"
+            raise NetcalcError(Diagnostic("E502", f"forward has no argument {name!r}", hint=hint))
+        if example.dims:
+            dynamic[name] = dict(example.dims)
+    try:
+        signature(module.forward).bind(*args, **kwargs)
+    except TypeError as error:
+        hint = f"forward takes {', '.join(map(str, declared.values()))}; --example NAME=TYPE:SIZES gives an argument"
+        raise NetcalcError(Diagnostic("E502", f"forward cannot be called: {error}", hint=hint)) from None
+    return Call(tuple(args), kwargs, dynamic)
+
+
+def _positional(declared: Any, index: int) -> str:
+    """Return the name of a positional argument, as the inputs of the network are named."""
+    parameters = list(declared.values())
+    if index < len(parameters) and parameters[index].kind is not Parameter.VAR_POSITIONAL:
+        return str(parameters[index].name)
+    last = next((p for p in parameters if p.kind is Parameter.VAR_POSITIONAL), None)
+    return f"{last.name}_{index - parameters.index(last)}" if last is not None else f"input_{index}"
+
+
+def _value(example: Example) -> Any:
+    if not example.is_tensor:
+        return example.value
+    torch = torch_library()
+    return torch.zeros(example.sizes, dtype=getattr(torch, str(example.dtype)))

@@ -1,0 +1,88 @@
+"""Arguments of a module as the command line writes them: ``image=float32:1,3,224,224``.
+
+::
+
+    image=float32:1,3,224,224         a tensor: its element type and sizes
+    ids=int64:batch=1,length=16       sizes with names stay symbolic
+    float32:1,3,224,224               a tensor by its position
+    use_cache=false                   anything else is a constant, read as YAML
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from netcalc.diagnostics import Diagnostic, NetcalcError
+from netcalc.dtypes import ITEMSIZE
+
+__all__ = ["Example", "read_example", "read_examples"]
+
+_FORM = "write NAME=TYPE:SIZES, such as image=float32:1,3,224,224; a size may be batch=1; or NAME=VALUE"
+
+
+class Example(NamedTuple):
+    """An argument: a tensor with an element type and sizes, or a constant; ``dims`` are names of sizes by axis."""
+
+    name: str | None
+    dtype: str | None = None
+    sizes: tuple[int, ...] = ()
+    dims: dict[int, str] = {}  # noqa: RUF012 - never changed
+    value: Any = None
+
+    @property
+    def is_tensor(self) -> bool:
+        """True for a tensor, False for a constant."""
+        return self.dtype is not None
+
+
+def read_examples(texts: Iterable[str]) -> list[Example]:
+    """Return the arguments of a call; NetcalcError (E502) with every text that is not of the form."""
+    examples: list[Example] = []
+    problems: list[Diagnostic] = []
+    for text in texts:
+        try:
+            example = read_example(text)
+        except NetcalcError as error:
+            problems += error.diagnostics
+            continue
+        if example.name is not None and any(example.name == other.name for other in examples):
+            problems.append(Diagnostic("E502", f"--example {text}: {example.name!r} is given twice"))
+        examples.append(example)
+    if problems:
+        raise NetcalcError(problems)
+    return examples
+
+
+def read_example(text: str) -> Example:
+    """Return the argument that a text describes; NetcalcError (E502) for a text that is not of the form."""
+    name, equals, rest = text.partition("=")
+    if name.partition(":")[0] in ITEMSIZE:  # a tensor without a name, whose sizes may have names
+        name, rest = "", text
+    elif not equals or not name.isidentifier():
+        raise _invalid(text, "there is no name and no element type")
+    dtype, colon, sizes = rest.partition(":")
+    if dtype in ITEMSIZE and colon:
+        return _tensor(text, name or None, dtype, sizes)
+    if colon and dtype.isidentifier():
+        raise _invalid(text, f"{dtype!r} is no element type")
+    from netcalc.spec.settings import parse_assignment
+
+    return Example(name, value=parse_assignment(text)[1])
+
+
+def _tensor(text: str, name: str | None, dtype: str, sizes: str) -> Example:
+    found: list[int] = []
+    dims: dict[int, str] = {}
+    for axis, size in enumerate(sizes.split(",") if sizes.strip() else ()):
+        dim, equals, number = size.rpartition("=")
+        if not number.strip().isdecimal() or (equals and not dim.strip().isidentifier()):
+            raise _invalid(text, f"{size!r} is no size")
+        found.append(int(number))
+        if equals:
+            dims[axis] = dim.strip()
+    return Example(name, dtype, tuple(found), dims)
+
+
+def _invalid(text: str, reason: str) -> NetcalcError:
+    return NetcalcError(Diagnostic("E502", f"--example {text}: {reason}", hint=_FORM))

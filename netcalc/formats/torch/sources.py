@@ -1,0 +1,48 @@
+"""Modules and exported programs that the command line names, as spec documents."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from netcalc.diagnostics import Diagnostic, NetcalcError
+from netcalc.formats.torch.calls import Call, call_of
+from netcalc.formats.torch.examples import read_examples
+from netcalc.formats.torch.factories import PREFIX, made_module, program_of
+from netcalc.formats.torch.importing import module_document
+
+__all__ = ["Imported", "import_torch"]
+
+
+class Imported(NamedTuple):
+    """A spec document with the module, or exported program, that it was made of, and the call of it."""
+
+    document: dict[str, Any]
+    module: Any
+    call: Call
+
+
+def import_torch(model: str | Path, examples: Sequence[str], settings: Mapping[str, Any]) -> Imported:
+    """Return the spec document of a module or of an exported program.
+
+    Args:
+        model: ``torch:package.module:factory``, whose code is run, or a ``.pt2`` file.
+        examples: arguments of the module's ``forward``; see :mod:`~netcalc.formats.torch.examples`.
+        settings: keyword arguments of the factory.
+
+    Raises:
+        NetcalcError: E009 if the module cannot be made or imported; E502 for bad arguments.
+    """
+    if not str(model).startswith(PREFIX):
+        if examples or settings:
+            message = f"{model} is an exported program, which has its arguments already"
+            raise NetcalcError(Diagnostic("E502", message, hint="leave out --example and --set"))
+        program = program_of(model)
+        return Imported(module_document(program, (), {}, name=Path(model).stem), program, Call())
+    described = read_examples(examples)
+    module = made_module(str(model), settings)
+    call = call_of(module, described)
+    name = str(model).rpartition(":")[2].rpartition(".")[2]
+    document = module_document(module, call.args, call.kwargs, dynamic=call.dynamic or None, name=name)
+    return Imported(document, module, call)

@@ -1,0 +1,116 @@
+"""``netcalc import`` of PyTorch modules and of exported programs."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import netcalc
+from netcalc.cli import main
+
+torch = pytest.importorskip("torch")
+
+MODELS = """
+import torch
+from torch import nn
+
+ran = []
+
+def mlp(width=8, classes=3):
+    return nn.Sequential(nn.Linear(4, width), nn.ReLU(), nn.Linear(width, classes))
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(4, 2)
+        self.devices = {self.fc.weight.device.type, self.fc.bias.device.type}
+        assert self.devices == {"meta"}, self.devices
+
+    def forward(self, x, flag=True, *rest):
+        return self.fc(x).relu() if flag else self.fc(x)
+
+class Zoo:
+    net = Net()
+
+def broken():
+    raise ValueError("no good")
+
+number = 3
+def no_module():
+    return 3
+"""
+
+Import = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def run_import(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Import:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.delitem(sys.modules, "mymodels", raising=False)
+    (tmp_path / "mymodels.py").write_text(MODELS)
+
+    def run(*arguments: str) -> tuple[int, str, str]:
+        code = main(["import", *arguments])
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return run
+
+
+def test_a_function_with_arguments(run_import: Import) -> None:
+    code, out, err = run_import("torch:mymodels:mlp", "-e", "input=float32:batch=2,4", "--set", "width=16")
+    assert code == 0
+    net = netcalc.loads(out)
+    assert (net.name, net.params, dict(net.program.dims)) == ("mlp", 4 * 16 + 16 + 16 * 3 + 3, {"batch": 2})
+    assert "code of this module is run" in err
+
+
+@pytest.mark.parametrize("flag", [True, False])
+@pytest.mark.parametrize("factory", ["Net", "Zoo.net"])
+def test_a_class_and_an_instance(factory: str, flag: bool, run_import: Import) -> None:
+    code, out, _ = run_import(f"torch:mymodels:{factory}", "-e", "float32:2,4", "-e", f"flag={str(flag).lower()}")
+    assert code == 0
+    assert [layer.op for layer in netcalc.loads(out).summary().layers] == (["linear", "relu"] if flag else ["linear"])
+
+
+def test_the_spec_goes_to_a_file(run_import: Import) -> None:
+    code, out, _ = run_import("torch:mymodels:Net", "-e", "x=float32:2,4", "-o", "net.yaml")
+    assert (code, out) == (0, "")
+    assert netcalc.load("net.yaml").params == 10
+
+
+def test_a_file_of_an_exported_program(run_import: Import, tmp_path: Path) -> None:
+    module = torch.nn.Sequential(torch.nn.Linear(4, 3), torch.nn.ReLU())
+    torch.export.save(torch.export.export(module, (torch.ones(2, 4),)), tmp_path / "saved.pt2")
+    code, out, err = run_import("saved.pt2")
+    assert (code, err) == (0, "")
+    net = netcalc.loads(out)
+    assert (net.name, net.params) == ("saved", 15)
+    code, _, err = run_import("saved.pt2", "-e", "x=float32:2,4")
+    assert (code, "has its arguments already" in err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["torch:mymodels:mlp2"], "error[E009]: 'mlp2' is not in mymodels"),
+        (["torch:missing:mlp"], "error[E009]: the Python module missing cannot be imported: ModuleNotFoundError"),
+        (["torch:mymodels:broken"], "error[E009]: broken in mymodels makes no module: ValueError: no good"),
+        (["torch:mymodels:number"], "error[E009]: number in mymodels is no module of PyTorch"),
+        (["torch:mymodels:no_module"], "error[E009]: no_module in mymodels returns no torch.nn.Module, but int"),
+        (["torch:mymodels:Net"], "error[E502]: forward cannot be called: missing a required argument: 'x'"),
+        (["torch:mymodels:Net", "-e", "y=float32:2"], "error[E502]: forward has no argument 'y'"),
+        (["torch:mymodels:Zoo.net", "--set", "a=3"], "error[E502]: Zoo.net is a module already"),
+        (["missing.pt2"], "error[E009]: there is no file missing.pt2"),
+        (["mymodels.pt2"], "error[E009]: mymodels.pt2 cannot be read"),
+    ],
+)
+def test_refusals(arguments: list[str], message: str, run_import: Import, tmp_path: Path) -> None:
+    (tmp_path / "mymodels.pt2").write_text("not a program")
+    code, out, err = run_import(*arguments)
+    assert (code, out) == (2, "")
+    assert message in err

@@ -1,4 +1,4 @@
-"""Models in foreign formats, which are read as spec documents: configurations of Hugging Face, GGUF, and modules of PyTorch."""
+"""Models in foreign formats, read as spec documents: of Hugging Face, in GGUF, and modules of PyTorch."""
 
 from __future__ import annotations
 

@@ -64,6 +64,8 @@ def _entry(stored: Stored, tensor: StoredTensor) -> Entry:
 
 def _all_names(line: Line) -> list[str]:
     """Return the names of all tensors of an operation, those that the source does not mention included."""
+    if line.operation in ("parameter", "buffer"):  # a buffer may be computed by lines that are not elaborated yet
+        return [""]
     declared = find(line.operation)
     assert declared is not None  # the builder found it
     types = [None if value is None else value.type for value in line.inputs]

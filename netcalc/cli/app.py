@@ -30,7 +30,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "explain": "The working behind the numbers of one layer, or of the whole network.",
     },
     "Convert": {
-        "import": "The spec that is equivalent to a model of Hugging Face or in GGUF.",
+        "import": "The spec that is equivalent to a PyTorch module, or a model of Hugging Face or in GGUF.",
     },
     "Reference": {
         "specs": "The specs that ship with netcalc, or the page of one.",

@@ -64,10 +64,11 @@ def command(
 def _module_text(source: str, examples: list[str], settings: dict[str, object]) -> str:
     """Return the spec of a module of PyTorch, after a note that its code is run."""
     from netcalc.formats.spec_text import spec_text
-    from netcalc.formats.torch.factories import PREFIX
+    from netcalc.formats.torch.factories import PREFIX, split_name
     from netcalc.formats.torch.sources import import_torch
 
     if source.startswith(PREFIX):
+        split_name(source)
         print(f"{source}: the code of this module is run", file=sys.stderr)
     return spec_text(import_torch(source, examples, settings).document)
 

@@ -138,6 +138,7 @@ FAMILIES: dict[str, tuple[str, ...]] = {
     "expand": ("expand", "tile", "repeat_interleave"),
     "concat": ("concat", "stack", "split", "chunk"),
     "slicing": ("slice", "select", "gather", "index_select", "roll", "flip"),
+    "indexing": ("index", "index_put", "scatter", "masked_scatter"),
     "pad": ("pad",),
     "resize": ("interpolate",),
     "grid_sample": ("grid_sample",),

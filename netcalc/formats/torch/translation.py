@@ -9,16 +9,21 @@ from netcalc.diagnostics import NetcalcError, RuleError
 from netcalc.dims import Dim
 from netcalc.formats.graph.builder import Builder
 from netcalc.formats.graph.model import Graph, ModuleCall, Scope, Stored, StoredTensor, Value
+from netcalc.formats.torch.aliasing import Tensors, written
 from netcalc.formats.torch.buffers import stored_buffer
 from netcalc.formats.torch.missing import Missing
 from netcalc.formats.torch.names import input_names, output_names
 from netcalc.formats.torch.operators import rule_of
 from netcalc.formats.torch.operators.complex_numbers import rule_for
+from netcalc.formats.torch.operators.operands import cast
+from netcalc.formats.torch.operators.updates import updated
 from netcalc.formats.torch.sizes import size_of
 from netcalc.tensor_type import TensorType
 
 __all__ = ["translate"]
 
+#: The selection of one of several results.
+_ITEM = "<built-in function getitem>"
 #: Higher-order operators that call a subgraph once, with the number of arguments before it.
 _WRAPPERS = {"wrap_with_set_grad_enabled": 1, "wrap_with_autocast": 4}
 
@@ -32,51 +37,99 @@ class Translation:
         self.symbols = symbols
         self.build = Builder(graph)
         self.missing = Missing()
+        self.tensors = Tensors(self._translated, self._updated)
 
-    def run(self, module: Any, values: dict[Any, Any]) -> Any:
+    def run(self, module: Any, values: Mapping[Any, Any]) -> Any:
         """Translate the nodes of a graph module, given the values of its placeholders; return its output."""
+        for node, value in values.items():
+            self.tensors[node] = value
+        return self._argument(self._walk(module))
+
+    def _walk(self, module: Any) -> Any:
+        """Translate the nodes of a graph module whose placeholders have values; return what its output names."""
         for node in module.graph.nodes:
-            if node.op == "placeholder":
-                continue
             if node.op == "output":
-                return self._argument(node.args[0], values)
+                return node.args[0]
             if node.op == "get_attr":
-                values[node] = getattr(module, node.target)
-            else:
-                values[node] = self._call(node, values)
+                self.tensors[node] = getattr(module, node.target)
+            elif node.op != "placeholder":
+                self._call(node)
         return None
 
-    def _call(self, node: Any, values: dict[Any, Any]) -> Any:
+    def _call(self, node: Any) -> None:
+        """Translate a node, and give a new value to the tensor that it changes in place."""
+        if str(node.target) == _ITEM and hasattr(item := self.tensors[node.args[0]][node.args[1]], "graph"):
+            self.tensors.same(node, item)  # a result of a subgraph
+            return
+        self.build.scope = scope_of(node)
+        result = self._translated(node)
+        changed = written(node)
+        for target in changed:
+            if isinstance(result, Value):
+                result = cast(self.build, result, self.tensors[target].type.dtype)
+            self.tensors.write(target, result)
+        if changed:
+            self.tensors.same(node, changed[0])
+        else:
+            self.tensors[node] = result
+
+    def _updated(self, node: Any, input: Any, value: Any) -> Any:
+        """Return the input of a view, given its present value and the view's new one."""
+        if not hasattr(node.target, "_schema"):  # an item of several views
+            return [value if place == node.args[1] else item for place, item in enumerate(input)]
+        try:
+            return updated(self.build, node.target, self._bound(node), input, value)
+        except RuleError as error:
+            self.missing.add(str(node.target), self._path(), str(error))
+            return input
+
+    def _translated(self, node: Any) -> Any:
+        """Return the value of a node from those of its arguments; the lines are added in the current scope."""
         name = str(node.target)
         found = node.meta.get("val")
         if name.startswith("aten.sym_") or type(found).__name__ in ("SymInt", "SymBool", "SymFloat"):
             return size_of(found, self.symbols)
-        arguments = [self._argument(argument, values) for argument in node.args]
         if name in _WRAPPERS:
-            inner = arguments[_WRAPPERS[name]]
-            placeholders = [inner_node for inner_node in inner.graph.nodes if inner_node.op == "placeholder"]
-            return self.run(inner, dict(zip(placeholders, arguments[_WRAPPERS[name] + 1 :], strict=True)))
-        if name == "<built-in function getitem>":
-            return arguments[0][arguments[1]]
+            return self._wrapped(*node.args[_WRAPPERS[name] :])
+        if name == _ITEM:
+            return self._argument(node.args[0])[node.args[1]]
         rule = rule_of(name)
-        self.build.scope, self.build.hint = scope_of(node), node.name
-        given = {key: self._argument(value, values) for key, value in node.kwargs.items()}
-        path = ".".join(call.path for call in self.build.scope[-1:])
+        arguments = self._bound(node)
+        self.build.hint = node.name
         if rule is None:
-            self.missing.add(name, path)
+            self.missing.add(name, self._path())
             return _unknown(found, self.symbols)
         try:
-            bound = _bound(node.target._schema, arguments, given)
-            return rule_for(name, rule, bound)(self.build, **bound)
+            return rule_for(name, rule, arguments)(self.build, **arguments)
         except RuleError as error:
-            self.missing.add(name, path, str(error))
+            self.missing.add(name, self._path(), str(error))
             return _unknown(found, self.symbols)
 
-    def _argument(self, argument: Any, values: dict[Any, Any]) -> Any:
+    def _path(self) -> str:
+        """Return the path of the module whose call is translated."""
+        return ".".join(call.path for call in self.build.scope[-1:])
+
+    def _wrapped(self, inner: Any, *arguments: Any) -> Any:
+        """Translate a subgraph; return the nodes of its results, which stand for the items of the call's."""
+        module = self.tensors[inner]
+        placeholders = [node for node in module.graph.nodes if node.op == "placeholder"]
+        for placeholder, argument in zip(placeholders, arguments, strict=True):
+            if argument in self.tensors:
+                self.tensors.same(placeholder, argument)
+            else:
+                self.tensors[placeholder] = argument
+        return self._walk(module)
+
+    def _bound(self, node: Any) -> dict[str, Any]:
+        """Return the arguments of a call by the names of the schema, with the present values of tensors."""
+        given = {name: self._argument(value) for name, value in node.kwargs.items()}
+        return _bound(node.target._schema, self._argument(node.args), given)
+
+    def _argument(self, argument: Any) -> Any:
         if isinstance(argument, (list, tuple)):
-            return [self._argument(item, values) for item in argument]
-        if hasattr(argument, "graph") and argument in values:
-            return values[argument]
+            return [self._argument(item) for item in argument]
+        if hasattr(argument, "graph") and argument in self.tensors:
+            return self.tensors[argument]
         return argument
 
 

@@ -8,6 +8,7 @@ arguments for an operator that changes nothing.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from importlib import import_module
 from typing import Any, TypeVar
@@ -32,8 +33,11 @@ FAMILIES = (
         "sorting",
     ),
     *("attention", "convolution", "linear", "loss", "norm", "pool", "recurrent", "resize"),
-    *("axes", "creation", "joining", "masks", "no_effect", "slicing", "views"),
+    *("axes", "creation", "indexing", "joining", "masks", "no_effect", "scattering", "slicing", "views"),
 )
+
+#: Names such as ``aten.add_.Tensor``, but not ``aten.__and__.Tensor``.
+_IN_PLACE = re.compile(r"^(\w+\.\w*[^_])_(\.\w+)$")
 
 _RULES: dict[str, Rule] = {}
 
@@ -59,5 +63,9 @@ def rules() -> dict[str, Rule]:
 
 
 def rule_of(overload: str) -> Rule | None:
-    """Return the rule of an overload; None if there is none."""
-    return rules().get(overload)
+    """Return the rule of an overload, that of ``add`` for ``add_``; None if there is none.
+
+    An in-place operator takes the element type of its input afterwards, and the translation makes it the input's value.
+    """
+    found = rules().get(overload)
+    return rules().get(_IN_PLACE.sub(r"\1\2", overload)) if found is None else found

@@ -106,12 +106,12 @@ def new_full(build: Builder, input: Value, size: Sequence[Dim], fill_value: Any,
     return filled(build, size, fill_value, dtype_of(dtype) or input.type.dtype)
 
 
-@operator("aten.fill.Scalar", "aten.fill_.Scalar")
+@operator("aten.fill.Scalar")
 def fill(build: Builder, input: Value, value: Any) -> Value:
     return filled(build, input.type.shape, value, input.type.dtype)
 
 
-@operator("aten.zero.default", "aten.zero_.default")
+@operator("aten.zero.default")
 def zero(build: Builder, input: Value) -> Value:
     return filled(build, input.type.shape, 0, input.type.dtype)
 

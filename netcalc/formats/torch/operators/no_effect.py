@@ -7,6 +7,7 @@ from typing import Any
 from netcalc.formats.graph.builder import Builder
 from netcalc.formats.graph.model import Value
 from netcalc.formats.torch.operators import operator
+from netcalc.formats.torch.operators.axes import expanded
 from netcalc.formats.torch.operators.operands import cast, dtype_of
 
 
@@ -41,3 +42,13 @@ def to(build: Builder, input: Value, dtype: Any, **_: Any) -> Value:
 @operator("aten.to.other", "aten.type_as.default")
 def type_as(build: Builder, input: Value, other: Value, **_: Any) -> Value:
     return cast(build, input, other.type.dtype)
+
+
+@operator("aten.copy.default")
+def copy(build: Builder, input: Value, src: Value, non_blocking: bool) -> Value:
+    return expanded(build, cast(build, src, input.type.dtype), input.type.shape)
+
+
+@operator("aten.fill.Tensor")
+def fill(build: Builder, input: Value, value: Value) -> Value:
+    return copy(build, input, value, False)

@@ -19,15 +19,23 @@ _END = 2**63 - 1
 
 @operator("aten.slice.Tensor", "aten.slice_copy.Tensor")
 def slice_(build: Builder, input: Value, dim: int, start: Any, end: Any, step: int) -> Value:
-    size = input.type.shape[dim]
-    first, stop = bound(start or 0, size), size if end in (None, _END) else bound(end, size)
-    return part(build, input, dim, first, stop, step, (start, end))
+    return part(build, input, dim, *bounds(input, dim, start, end, step), written=(start, end))
 
 
 @operator("aten.narrow.default", "aten.narrow_copy.default")
 def narrow(build: Builder, input: Value, dim: int, start: Any, length: Any) -> Value:
-    first = bound(start, input.type.shape[dim])
-    return part(build, input, dim, first, first + length)
+    return part(build, input, dim, *bounds(input, dim, start, length=length))
+
+
+def bounds(
+    input: Value, dim: int, start: Any, end: Any = None, step: Any = 1, length: Any = None
+) -> tuple[Dim, Dim, Any]:
+    """Return first index, end and step of a slice, or of a range of a given length, counted from the front."""
+    size = input.type.shape[dim]
+    first = bound(start or 0, size)
+    if length is not None:
+        return first, first + length, step
+    return first, maximum(first, size if end in (None, _END) else bound(end, size)), step
 
 
 @operator("aten.select.int", "aten.select_copy.int")
@@ -46,6 +54,8 @@ def unbind(build: Builder, input: Value, dim: int) -> list[Value]:
 @operator("aten.split.Tensor", "aten.unsafe_split.Tensor")
 def split(build: Builder, input: Value, split_size: Any, dim: int) -> list[Value]:
     size = input.type.shape[dim]
+    if size == 0:
+        return [input]
     count = _count(divided(size, split_size) or ceil_div(size, split_size))
     sizes = [*[split_size] * (count - 1), size - split_size * (count - 1)]
     return pieces(build, input, dim, sizes, "split", {"sizes": split_size})
@@ -64,6 +74,8 @@ def split_with_sizes(build: Builder, input: Value, split_sizes: Sequence[Any], d
 @operator("aten.chunk.default", "aten.unsafe_chunk.default")
 def chunk(build: Builder, input: Value, chunks: int, dim: int) -> list[Value]:
     size = input.type.shape[dim]
+    if size == 0:
+        return [input] * chunks
     each = divided(size, chunks) or ceil_div(size, chunks)
     count = _count(divided(size, each) or ceil_div(size, each))
     sizes = [*[each] * (count - 1), size - each * (count - 1)]
@@ -107,16 +119,22 @@ def dsplit(build: Builder, input: Value, sections: int) -> list[Value]:
 
 @operator("aten.diagonal.default", "aten.diagonal_copy.default")
 def diagonal(build: Builder, input: Value, offset: int, dim1: int, dim2: int) -> Value:
+    order, places = diagonal_places(input, offset, dim1, dim2)
+    last = permuted(build, input, order)
+    return part(build, build.line("flatten", [last], {"start_axis": input.type.rank - 2}), -1, *places)
+
+
+def diagonal_places(input: Value, offset: int, dim1: int, dim2: int) -> tuple[list[int], tuple[Dim, Dim, Dim]]:
+    """Return the order of axes that puts those of a diagonal last, and where it is in the flattened matrix."""
     rank = input.type.rank
     first, second = dim1 % rank, dim2 % rank
-    last = permuted(build, input, [*(axis for axis in range(rank) if axis not in (first, second)), first, second])
-    rows, columns = last.type.shape[-2:]
+    order = [*(axis for axis in range(rank) if axis not in (first, second)), first, second]
+    rows, columns = input.type.shape[first], input.type.shape[second]
     length = maximum(minimum(rows, columns - offset) if offset >= 0 else minimum(rows + offset, columns), 0)
-    start = offset if offset >= 0 else -offset * columns
-    flat = build.line("flatten", [last], {"start_axis": rank - 2})
     if length == 0:
-        return part(build, flat, -1, 0, 0)
-    return part(build, flat, -1, start, start + (length - 1) * (columns + 1) + 1, columns + 1)
+        return order, (0, 0, 1)
+    start = offset if offset >= 0 else -offset * columns
+    return order, (start, start + (length - 1) * (columns + 1) + 1, columns + 1)
 
 
 @operator("aten.unfold.default", "aten.unfold_copy.default")
@@ -189,6 +207,7 @@ def part(
     start: Dim,
     stop: Dim,
     step: Dim = 1,
+    *,
     written: tuple[Dim | None, Dim | None] = (None, None),
 ) -> Value:
     """Return a range of an axis, given by indices from the front; of a stored tensor a view, where it has one.

@@ -1,0 +1,129 @@
+"""Tensors that share memory: what an in-place operator changes, and which views see the change.
+
+A node of an exported program stands for a tensor.  Values of a graph never change; so a write gives the node that
+owns the memory a new value, computed back through the views between, and a view that is read later is derived again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+__all__ = ["Tensors", "written"]
+
+#: Operators that change the shape of their input in place, and not its elements.
+_RESHAPES = {
+    *("squeeze_", "unsqueeze_", "transpose_", "t_", "swapaxes_", "swapdims_", "detach_", "requires_grad_"),
+}
+#: Operators whose result is their input, or a view of it, only in some cases, such as where no copy is needed.
+_PERHAPS = {
+    *("reshape", "reshape_as", "flatten", "ravel", "contiguous", "to", "type_as", "dropout", "feature_dropout"),
+    *("alpha_dropout", "feature_alpha_dropout", "atleast_1d", "atleast_2d", "atleast_3d"),
+}
+
+
+class Tensors:
+    """The values of the nodes of a program, as they are at the present point of the translation.
+
+    Args:
+        derive: translates a node again.
+        update: returns the value of the input of a view, given the node, the input's value and the view's new one.
+    """
+
+    def __init__(self, derive: Callable[[Any], Any], update: Callable[[Any, Any, Any], Any]) -> None:
+        self._derive = derive
+        self._update = update
+        self._values: dict[Any, Any] = {}
+        self._same: dict[Any, Any] = {}
+        self._bases: dict[Any, Any] = {}
+        self._writes: dict[Any, int] = {}
+        self._seen: dict[Any, int] = {}
+
+    def __contains__(self, node: Any) -> bool:
+        return node in self._values
+
+    def __getitem__(self, node: Any) -> Any:
+        """Return the present value of a node."""
+        if self._writes and self._seen.get(node, 0) != self._count(node):
+            self._values[node] = self[self._same[node]] if node in self._same else self._derive(node)
+            self._seen[node] = self._count(node)
+        return self._values[node]
+
+    def __setitem__(self, node: Any, value: Any) -> None:
+        """Set the value of a node that has just been translated."""
+        self._values[node] = value
+        if self._writes:
+            self._seen[node] = self._count(node)
+
+    def same(self, node: Any, other: Any) -> None:
+        """Make a node stand for the tensor of another, as the result of an in-place operator for its input."""
+        self._same[node] = other
+        self[node] = self[other]
+
+    def write(self, node: Any, value: Any) -> None:
+        """Give the tensor of a node new elements."""
+        base = self._base(node)
+        if base is None:
+            self._writes[node] = self._writes.get(node, 0) + 1
+        else:
+            self.write(base, value if node in self._same else self._update(node, self[base], value))
+        self[node] = value
+
+    def _count(self, node: Any) -> int:
+        """Return the number of writes to the memory of a node."""
+        while (base := self._base(node)) is not None:
+            node = base
+        return self._writes.get(node, 0)
+
+    def _base(self, node: Any) -> Any:
+        """Return the node of which a node is a view; None if it has memory of its own."""
+        if node in self._same:
+            return self._same[node]
+        if node not in self._bases:
+            self._bases[node] = node.args[0] if node.op == "call_function" and self._is_view(node) else None
+        return self._bases[node]
+
+    def _is_view(self, node: Any) -> bool:
+        """Return True if a call shares the memory of its first argument."""
+        schema = getattr(node.target, "_schema", None)
+        if schema is None:  # an item of a list of views
+            return str(node.target) == "<built-in function getitem>" and self._base(node.args[0]) is not None
+        name = schema.name.partition("::")[2]
+        if name in _PERHAPS:
+            return _shares_memory(node)
+        returns = schema.returns[0].alias_info if schema.returns else None
+        return returns is not None and (not returns.is_write or name in _RESHAPES)
+
+
+def written(node: Any) -> list[Any]:
+    """Return the nodes whose elements a call changes in place."""
+    schema = getattr(node.target, "_schema", None)
+    if schema is None or schema.name.partition("::")[2] in _RESHAPES:
+        return []
+    changed = [argument.alias_info is not None and argument.alias_info.is_write for argument in schema.arguments]
+    return [argument for argument, change in zip(node.args, changed, strict=False) if change]
+
+
+def _shares_memory(node: Any) -> bool:
+    """Return True if an operator gives a view of its first argument; it runs on tensors without memory."""
+    torch = import_module("torch")
+
+    def plain(argument: Any) -> Any:
+        found = argument.meta.get("val") if hasattr(argument, "meta") else argument
+        if isinstance(found, torch.Tensor):
+            return torch.empty_strided(
+                _numbers(found.shape), _numbers(found.stride()), dtype=found.dtype, device="meta"
+            )
+        if isinstance(found, (list, tuple)):
+            return [plain(item) for item in found]
+        return torch.device("meta") if isinstance(found, torch.device) else _numbers([found])[0]
+
+    arguments = [plain(argument) for argument in node.args]
+    result = node.target(*arguments, **{name: plain(argument) for name, argument in node.kwargs.items()})
+    return bool(result.untyped_storage()._cdata == arguments[0].untyped_storage()._cdata)
+
+
+def _numbers(sizes: Any) -> list[Any]:
+    """Return sizes as numbers, symbolic ones at their values in the example."""
+    return [size.node.hint if hasattr(size, "node") else size for size in sizes]

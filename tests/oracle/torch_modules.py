@@ -162,7 +162,10 @@ def node_of(line: Line) -> Any:
     inputs = [None if value is None else ProgramValue(value.type, "") for value in line.inputs]
     if not any(port.variadic for port in declared.inputs):
         inputs += [None] * (len(declared.inputs) - len(inputs))
-    return build_node(declared(**line.attributes), inputs, Context(), "line")
+    attributes = dict(line.attributes)
+    if attributes.get("computed") is not None:  # lines, which the elaboration of a spec reads
+        attributes["computed"] = line.outputs[0].type
+    return build_node(declared(**attributes), inputs, Context(), "line")
 
 
 def torch_flops(graph: Graph) -> Any:

@@ -52,32 +52,62 @@ def has_data(tensor: Any) -> bool:
 def rebuilt_buffers(module: Any) -> Mapping[str, Any]:
     """Return the buffers that a module on the meta device would have elsewhere, by path, as far as they can be told.
 
-    A submodule that is made of a ``config``, as those of transformers are, is made once more, without memory for its
-    parameters; only buffers that checkpoints omit are taken from it.
+    A module that is made of a ``config``, as those of transformers are, is made once more, without memory for its
+    parameters: the innermost such module around a buffer.
     """
     found: dict[str, Any] = {}
-    configs: dict[str, Any] = {}
-    for path, part in module.named_modules():
-        configs[path] = getattr(part, "config", None) or configs.get(path.rpartition(".")[0])
-        names = [name for name in part._non_persistent_buffers_set if not has_data(part._buffers.get(name))]
-        arguments = _arguments(part, configs[path]) if names and configs[path] is not None else None
-        if arguments is None:
-            continue
-        try:
-            with _parameters_without_data():
-                again = type(part)(**arguments)
-        except Exception:  # of the user's class: the values stay unknown
-            continue
+    parts = dict(module.named_modules())
+    again: dict[str, Any] = {}
+    for path, part in parts.items():
+        names = [name for name, tensor in part._buffers.items() if tensor is not None and not has_data(tensor)]
+        if type(part).__module__.startswith("torch.nn."):  # statistics, which are weights
+            names = []
         for name in names:
-            old: Any = part._buffers[name]
-            new: Any = getattr(again, name, None)
-            if has_data(new) and old is not None and (new.shape, new.dtype) == (old.shape, old.dtype):
-                found[f"{path}.{name}".lstrip(".")] = new
+            whole = f"{path}.{name}".lstrip(".")
+            new = next((value for value in _rebuilt(whole, parts, again) if value is not None), None)
+            old = part._buffers[name]
+            if new is not None and (new.shape, new.dtype) == (old.shape, old.dtype):
+                found[whole] = new
     return found
 
 
+def _rebuilt(path: str, parts: Mapping[str, Any], again: dict[str, Any]) -> Iterator[Any]:
+    """Yield a buffer of each module around it that could be made once more, from the inside outwards."""
+    owner, _, name = path.rpartition(".")
+    below = [name]
+    while True:
+        if owner not in again:
+            again[owner] = _made_again(owner, parts)
+        value = again[owner]
+        for step in below:
+            value = getattr(value, step, None)
+        yield value if has_data(value) else None
+        if not owner:
+            return
+        owner, _, name = owner.rpartition(".")
+        below.insert(0, name)
+
+
+def _made_again(path: str, parts: Mapping[str, Any]) -> Any:
+    """Return a module made of its configuration or that of the module around it; None if it takes other arguments."""
+    config, around = None, path
+    while config is None:
+        config = getattr(parts[around], "config", None)
+        if not around:
+            break
+        around = around.rpartition(".")[0]
+    arguments = None if config is None else _arguments(parts[path], config)
+    if arguments is None:
+        return None
+    try:
+        with _parameters_without_data():
+            return type(parts[path])(**arguments)
+    except Exception:  # of the user's class: the values stay unknown
+        return None
+
+
 def _arguments(part: Any, config: Any) -> dict[str, Any] | None:
-    """Return the arguments to make a submodule of its configuration; None if others are not known."""
+    """Return the arguments to make a module of its configuration; None if others are not known."""
     arguments: dict[str, Any] = {}
     for name in list(signature(type(part).__init__).parameters)[1:]:
         if name == "config":

@@ -83,6 +83,12 @@ def as_opt(made: Made) -> Value:
     return made.line("add", made.line("sub", counted, value=1), value=2)
 
 
+def as_opt_with_numbers(made: Made) -> Value:
+    ones = made.line("constant", value=1.0, shape=[2, 6])
+    counted = made.line("mul", made.line("cumsum", ones, axis=1), ones)
+    return made.line("add", made.line("cast", made.line("sub", counted, value=1), dtype="int64"), value=2)
+
+
 def as_bart(made: Made) -> Value:
     ids = made.line("expand", made.line("unsqueeze", made.line("arange", stop=6), axis=0), shape=[2, -1])
     return made.line("add", ids, value=2)
@@ -96,7 +102,7 @@ def as_bert(made: Made) -> Value:
     return made.line("slice", buffer, axis=1, stop=6)
 
 
-@pytest.mark.parametrize(("ids", "offset"), [(as_opt, 2), (as_bart, 2), (as_bert, 0)])
+@pytest.mark.parametrize(("ids", "offset"), [(as_opt, 2), (as_opt_with_numbers, 2), (as_bart, 2), (as_bert, 0)])
 @pytest.mark.parametrize("first", [True, False])
 def test_that_rows_of_a_table_in_order_are_learned_positions(
     ids: Callable[[Made], Value], offset: int, first: bool
@@ -113,6 +119,16 @@ def test_that_rows_of_a_table_in_order_are_learned_positions(
     assert line.attributes == ({"max_length": 40, "offset": 2} if offset else {"max_length": 40})
     if ids is not as_bert:  # whose buffer the reference cannot compute
         assert_same(make, folded)
+
+
+@pytest.mark.parametrize("operation", ["index_select"])
+def test_that_rows_of_a_parameter_are_learned_positions(operation: str) -> None:
+    def make() -> Graph:
+        made = Made()
+        x, weight, ids = made.input("x", 2, 6, 8), made.stored("weight", 40, 8), made.line("arange", stop=6)
+        return made.done(y=made.line("add", x, made.line(operation, weight, ids, axis=0)))
+
+    assert operations(assert_same(make, folded)) == ["learned_positions"]
 
 
 def even(made: Made) -> Value:

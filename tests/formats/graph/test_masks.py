@@ -219,3 +219,43 @@ def test_that_a_finite_mask_must_show_every_query_a_key() -> None:
     net = Attention(9, 4)
     near = net.line("less_equal", net.line("abs", net.line("sub", net.query, net.key)), value=2)
     assert found(net, near).attributes == {"window": 2}
+
+
+def biased(net: Attention, operation: str) -> tuple[Value, Value]:
+    """Return a learned bias with keys after the query hidden, and the bias."""
+    bias = net.line("parameter", shape=[4, 6, 6])
+    hidden = net.line("constant", value=-3.4028234663852886e38)
+    if operation == "where":
+        return net.line("where", net.expanded(causal(net)), bias, hidden), bias
+    if operation == "masked_fill":
+        return net.line("masked_fill", bias, net.line("logical_not", causal(net)), value=float("-inf")), bias
+    return net.line("add", added(net), bias), bias
+
+
+@pytest.mark.parametrize("operation", ["where", "masked_fill", "add"])
+def test_that_a_bias_stays_without_the_mask(operation: str) -> None:
+    net = Attention()
+    mask, bias = biased(net, operation)
+    line = found(net, mask)
+    assert line.attributes == {"causal": True}
+    assert line.inputs[3] is bias
+
+
+def test_that_a_mask_that_hides_nothing_leaves_the_bias() -> None:
+    net = Attention()
+    bias = net.line("parameter", shape=[4, 6, 6])
+    shown = net.line("constant", value=True, shape=[2, 1, 6, 6])
+    mask = net.line("where", shown, bias, net.line("constant", value=-3.4028234663852886e38))
+    line = found(net, mask)
+    assert line.attributes == {}
+    assert line.inputs[3] is bias
+
+
+def test_that_numbers_that_hide_keys_stay_beside_padding() -> None:
+    """A query all of whose visible keys are padding sees all keys alike, the later ones too."""
+    net = Attention()
+    padding = net.input("padding", 2, 1, 1, 6)
+    value = net.line("add", added(net), padding)
+    line = found(net, value)
+    assert line.attributes == {}
+    assert line.inputs[3] is value

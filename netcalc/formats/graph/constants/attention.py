@@ -6,16 +6,14 @@ from typing import Any, NamedTuple
 
 from netcalc.dims import Dim
 from netcalc.formats.graph.constants.expressions import Expression, call, never_negative, truth
-from netcalc.formats.graph.constants.masks import Mask, mask_of, visible
+from netcalc.formats.graph.constants.mask_parts import added_parts, bare, boolean_parts
+from netcalc.formats.graph.constants.masks import Mask, mask_of
 from netcalc.formats.graph.constants.rules import broadcast
 from netcalc.formats.graph.model import Graph, Line, Value
 
 __all__ = ["recognise_masks"]
 
 _ATTENTION = "scaled_dot_product_attention"
-
-#: Views that only repeat a mask along axes of size 1, which attention does itself.
-_REPEATS = ("expand",)
 
 
 class _Split(NamedTuple):
@@ -59,42 +57,22 @@ def _split(
     mask: Value, lengths: tuple[Dim, Dim], known: dict[Value, Expression], makers: dict[Value, Line], user: Line
 ) -> tuple[_Split | None, list[Line]]:
     """Return the parts of a mask, and the line that joins those that depend on inputs if there are several."""
-    shape = mask.type.shape
-    leaves = _leaves(mask, known, makers) if mask.type.dtype == "bool" else [mask]
+    whole, mask = mask, bare(mask, makers)
+    same, shape = None if whole is mask else _Split(Mask(), mask), mask.type.shape
+    boolean = mask.type.dtype == "bool"
+    shown, rest = boolean_parts(mask, known, makers) if boolean else added_parts(mask, known, makers)
+    if not shown:
+        return same, []
     fixed: Expression = truth(True)
-    rest = []
-    for leaf in leaves:
-        shown = visible(known[leaf], leaf.type.dtype) if leaf in known else None
-        if shown is None:
-            rest.append(leaf)
-        else:
-            fixed = call("and", (fixed, broadcast(shown, leaf.type.shape, shape)), shape)
-    if len(rest) == len(leaves):
-        return None, []
+    for expression, sizes in shown:
+        fixed = call("and", (fixed, broadcast(expression, sizes, shape)), shape)
     found = mask_of(fixed, shape)
-    if found is None or not _fits(found, lengths):
-        return None, []
-    if mask.type.dtype != "bool" and not _sees_some(found, lengths):
-        return None, []
+    if found is None or not _fits(found, lengths) or not (boolean or _sees_some(found, lengths)):
+        return same, []
     if len(rest) < 2:
         return _Split(found, rest[0] if rest else None), []
-    if len(rest) == len(leaves) - 1 and found.everything:
-        return None, []
     joined = Line("logical_and", {}, tuple(rest), (Value(mask.type, mask.hint),), user.scope)
     return _Split(found, joined.outputs[0]), [joined]
-
-
-def _leaves(mask: Value, known: dict[Value, Expression], makers: dict[Value, Line]) -> list[Value]:
-    """Return the boolean tensors of which a mask is the conjunction."""
-    line = makers.get(mask)
-    if mask in known or line is None:
-        return [mask]
-    inputs = [value for value in line.inputs if value is not None]
-    if line.operation in _REPEATS or (line.operation == "cast" and inputs[0].type.dtype == "bool"):
-        return _leaves(inputs[0], known, makers)
-    if line.operation == "logical_and" and all(value.type.dtype == "bool" for value in inputs):
-        return list(dict.fromkeys(leaf for value in inputs for leaf in _leaves(value, known, makers)))
-    return [mask]
 
 
 def _fits(mask: Mask, lengths: tuple[Dim, Dim]) -> bool:

@@ -79,14 +79,18 @@ def _outputs(graph: Graph, line: Line, known: dict[Value, Expression]) -> Iterat
 
 
 def _buffer(line: Line, tensor: StoredTensor) -> Expression:
-    """Return the elements of a buffer: as they are written or computed, else elements of the stored tensor."""
+    """Return the elements of a buffer: as they are written or computed, else elements of the stored tensor.
+
+    A checkpoint may hold other values of a floating-point buffer.
+    """
     (value,) = line.outputs
     written = line.attributes.get("value")
-    if isinstance(written, (bool, int, float)) and not tensor.unknown:
+    fixed = not tensor.unknown and not (tensor.persistent and value.type.is_float)
+    if isinstance(written, (bool, int, float)) and fixed:
         number = numbers.written(written, numbers.kind_of(value.type.dtype))
         if number is not None:
             return number
-    if "computed" in line.attributes:
+    if "computed" in line.attributes and fixed:
         computed = _computed(line.attributes["computed"])
         if computed is not None:
             return computed

@@ -9,11 +9,11 @@ from netcalc.diagnostics import RuleError
 from netcalc.formats.graph.builder import Builder
 from netcalc.formats.graph.constants.expressions import Expression, Index, Linear, Number, truth
 from netcalc.formats.graph.constants.views import indexed_axes
-from netcalc.formats.graph.model import Graph, Line, Value
+from netcalc.formats.graph.model import Graph, Line, Stored, Value
 
 __all__ = ["fold_operands"]
 
-#: The attributes of an embedding without a padding row, norms and scale.
+#: The attributes of an embedding without norms and scale.
 _PLAIN_TABLE = {"num_embeddings", "embedding_dim"}
 
 
@@ -89,20 +89,31 @@ def _logical(fold: Folding, line: Line) -> Value | None:
     """Return the only operand of a conjunction or disjunction that is not neutral."""
     neutral = truth(line.operation == "logical_and")
     rest = [value for value in line.inputs if value is not None and fold.known.get(value) != neutral]
-    return rest[0] if len(rest) == 1 and rest[0].type == line.outputs[0].type else None
+    return _spread(fold, rest[0], line) if len(rest) == 1 else None
+
+
+def _spread(fold: Folding, value: Value | None, line: Line) -> Value | None:
+    """Return a value with the shape of the result of a line; None if it has another type."""
+    result = line.outputs[0].type
+    if value is None or value.type.dtype != result.dtype:
+        return None
+    if value.type == result:
+        return value
+    front = len(result.shape) - len(value.type.shape)
+    kept = [place >= front and value.type.shape[place - front] == size for place, size in enumerate(result.shape)]
+    shape = [-1 if same else size for same, size in zip(kept, result.shape, strict=True)]
+    return fold.build.line("expand", [value], {"shape": shape})
 
 
 def _where(fold: Folding, line: Line) -> Value | None:
     condition = fold.number(line.inputs[0])
     if not isinstance(condition, bool):
         return None
-    chosen = line.inputs[1] if condition else line.inputs[2]
-    return chosen if chosen is not None and chosen.type == line.outputs[0].type else None
+    return _spread(fold, line.inputs[1] if condition else line.inputs[2], line)
 
 
 def _masked_fill(fold: Folding, line: Line) -> Value | None:
-    hidden, given = fold.number(line.inputs[1]), line.inputs[0]
-    return given if hidden is False and given is not None and given.type == line.outputs[0].type else None
+    return _spread(fold, line.inputs[0], line) if fold.number(line.inputs[1]) is False else None
 
 
 def _arithmetic(fold: Folding, line: Line) -> Value | None:
@@ -162,23 +173,38 @@ def _positions(fold: Folding, line: Line) -> Value | None:
         table = fold.makers.get(rows) if rows is not None else None
         if x is None or rows is None or table is None or x.type != line.outputs[0].type or fold.uses[rows] != 1:
             continue
-        offset = _first_position(fold, table)
-        if offset is None or x.type.shape[-2:] != rows.type.shape[-2:]:
+        found = _table(fold, table)
+        offset = None if found is None else _first_position(fold, found[1])
+        if found is None or offset is None or x.type.shape[-2:] != rows.type.shape[-2:]:
             continue
-        attributes = {"max_length": table.attributes["num_embeddings"], "offset": offset or None}
+        weight = found[0]
+        attributes = {"max_length": weight.type.shape[0], "offset": offset or None}
         fold.build.scope, fold.build.hint = table.scope, rows.hint
-        weight = Value(fold.graph.tensors[table.parameters["weight"].path].type, stored=table.parameters["weight"])
         return fold.build.line("learned_positions", [x], attributes, {"weight": weight})
     return None
 
 
-def _first_position(fold: Folding, table: Line) -> int | None:
-    """Return the first of the successive rows that an embedding takes, all samples the same."""
-    if table.operation != "embedding" or table.attributes.keys() != _PLAIN_TABLE:
+def _table(fold: Folding, line: Line) -> tuple[Value, Value] | None:
+    """Return the stored table of a look-up and the ids of its rows."""
+    if line.operation == "embedding" and line.attributes.keys() - {"padding_idx"} == _PLAIN_TABLE:
+        stored, ids = line.parameters["weight"], line.inputs[0]
+    elif line.operation in ("index", "index_select") and line.attributes in ({"axis": 0}, {"axis": [0]}):
+        maker = fold.makers.get(line.inputs[0]) if line.inputs[0] is not None else None
+        if maker is None or maker.operation != "parameter" or len(line.inputs) != 2:
+            return None
+        stored, ids = maker.parameters[""], line.inputs[1]
+    else:
         return None
-    (ids,) = table.inputs
-    found = fold.known.get(ids) if ids is not None else None
-    if ids is None or not isinstance(found, Linear) or not isinstance(found.constant, int) or found.constant < 0:
+    tensor = fold.graph.tensors[stored.path]
+    if ids is None or tensor.type.rank != 2 or tensor.buffer or not tensor.trainable or stored != Stored(stored.path):
+        return None
+    return Value(tensor.type, stored=stored), ids
+
+
+def _first_position(fold: Folding, ids: Value) -> int | None:
+    """Return the first of successive ids along the last axis, all samples the same."""
+    found = fold.known.get(ids)
+    if not isinstance(found, Linear) or not isinstance(found.constant, int) or found.constant < 0:
         return None
     return found.constant if dict(found.terms) == {Index(len(ids.type.shape) - 1): 1} else None
 
@@ -187,10 +213,10 @@ def _embedding(fold: Folding, line: Line) -> Value | None:
     """Return the row of a table for the same id everywhere, if the row is only added."""
     ids, rows = line.inputs[0], line.outputs[0]
     number = fold.number(ids)
-    if number is None or ids is None or not ids.type.shape or line.attributes.keys() - _PLAIN_TABLE:
+    if number is None or ids is None or not ids.type.shape or line.attributes.keys() - {"padding_idx", *_PLAIN_TABLE}:
         return None
     users = [user for user in fold.graph.lines if rows in user.inputs]
-    if not users or rows in fold.graph.outputs.values() or not all(_spreads(user, rows) for user in users):
+    if not users or rows in fold.graph.outputs.values() or not all(_only_added(user, rows) for user in users):
         return None
     dtype = None if ids.type.dtype == "int64" else ids.type.dtype
     one = fold.build.line("constant", [], {"value": number, "dtype": dtype})
@@ -199,7 +225,7 @@ def _embedding(fold: Folding, line: Line) -> Value | None:
     return fold.build.line("embedding", [one], line.attributes, {"weight": weight})
 
 
-def _spreads(user: Line, rows: Value) -> bool:
+def _only_added(user: Line, rows: Value) -> bool:
     """Report that a line adds a value to another one of the shape of the result."""
     others = [value.type for value in user.inputs if value is not None and value is not rows]
     return user.operation == "add" and others == [user.outputs[0].type]

@@ -104,6 +104,8 @@ def _cast(case: Case) -> Expression:
             return Number("float", number)
         if number is not None and abs(number) <= _EXACT and number % 1 == 0:
             return Number("float", number) if after == "float" else Linear(int(number))
+        if after == "int" and (counted := _counted(one, case.inputs[0].dtype)) is not None:
+            return counted
         return Call("cast", (one,), (case.op.dtype,))
 
     return over_cases(converted, value, case.sizes)
@@ -162,13 +164,31 @@ def _exactly(name: str, a: float, b: float) -> float | None:
 
 @rule("add", "sub", "mul")
 def _arithmetic(case: Case) -> Expression | None:
-    kind = kind_of(case.outputs[0].dtype)
+    kind, dtype = kind_of(case.outputs[0].dtype), case.outputs[0].dtype
     operands = _operands(case, kind)
     if operands is None or kind == "bool":
         return opaque(case)
+    counts = [_counted(operand, dtype) for operand in operands] if kind == "float" else [None]
+    if None not in counts and any(isinstance(operand, Call) for operand in operands):
+        total = reduce(lambda a, b: whole(_WHOLE[case.name](a, b)), [one for one in counts if one is not None])
+        return Call("cast", (total,), (dtype,))
     join = _joined_integers if kind == "int" else _joined_floats
     result = reduce(lambda a, b: None if a is None else join(case, a, b), operands[1:], _first(operands))
     return opaque(case) if result is None else result
+
+
+def _counted(value: Expression, dtype: str) -> Linear | None:
+    """Return the integer of which an expression is the floating-point number.
+
+    Sums and products of positions are below the 2²⁴ up to which they are exact in single precision.
+    """
+    if dtype not in ("float32", "float64"):
+        return None
+    if isinstance(value, Number) and abs(value.value) <= _EXACT and value.value % 1 == 0:
+        return Linear(int(value.value))
+    if isinstance(value, Call) and value.function == "cast" and isinstance(value.operands[0], Linear):
+        return value.operands[0]
+    return None
 
 
 def _first(operands: Sequence[Expression]) -> Expression | None:
@@ -216,12 +236,16 @@ def _abs(case: Case) -> Expression:
 @rule("cumsum")
 def _cumsum(case: Case) -> Expression | None:
     axis = case.axis(case.op.axis)
-    value = case.operands[0]
+    value: Expression | None = case.operands[0]
+    kind, dtype = kind_of(case.outputs[0].dtype), case.outputs[0].dtype
     if kind_of(case.inputs[0].dtype) == "bool":
-        value = as_cases(value, "int", case.sizes)
-    if not isinstance(value, Linear) or axis in axes_of(value) or kind_of(case.outputs[0].dtype) != "int":
+        value = as_cases(case.operands[0], "int", case.sizes)
+    if kind == "float":
+        value = _counted(case.operands[0], dtype)
+    if not isinstance(value, Linear) or axis in axes_of(value) or kind == "bool":
         return None
-    return times(value, plus(index(axis, case.sizes), Linear(1)))
+    total = times(value, plus(index(axis, case.sizes), Linear(1)))
+    return Call("cast", (total,), (dtype,)) if kind == "float" else total
 
 
 # -- comparison -------------------------------------------------------------------------------------

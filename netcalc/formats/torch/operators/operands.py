@@ -94,7 +94,7 @@ def _known(build: Builder, operand: Value) -> Any:
     """Return the value of a tensor without axes, where the source gives it."""
     if operand.stored is not None:
         tensor = build.graph.tensors[operand.stored.path]
-        return None if tensor.persistent else tensor.value
+        return None if tensor.persistent or tensor.unknown else tensor.value
     for line in reversed(build.graph.lines):
         if operand in line.outputs:
             return line.attributes["value"] if line.operation == "constant" else None

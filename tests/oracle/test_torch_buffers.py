@@ -1,0 +1,107 @@
+"""Values of buffers of PyTorch modules."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from netcalc.formats.torch.buffers import has_data, rebuilt_buffers, stored_buffer  # noqa: E402
+from netcalc.tensor_type import TensorType  # noqa: E402
+
+
+def stored(tensor: Any, dtype: str) -> Any:
+    return stored_buffer(TensorType(tuple(tensor.shape), dtype), tensor, persistent=False)
+
+
+def test_that_values_are_kept_where_they_are_short() -> None:
+    assert stored(torch.tensor([0.1, 0.2]), "float32").value == [0.1, 0.2]
+    assert stored(torch.tensor([0.5, 0.25], dtype=torch.bfloat16), "bfloat16").value == [0.5, 0.25]
+    assert stored(torch.ones(3, 4, dtype=torch.bool), "bool").value is True
+    assert stored(torch.arange(512)[None], "int64").computed is not None
+
+
+@pytest.mark.parametrize(
+    "tensor", [torch.empty(4, device="meta"), torch.randn(40, 40), torch.zeros(2, dtype=torch.complex64)]
+)
+def test_that_other_values_are_not_numbers(tensor: Any) -> None:
+    found = stored(tensor, "float32")
+    assert found.unknown
+    assert found.value != found.value
+
+
+def test_that_an_index_that_is_not_known_is_none() -> None:
+    """A look-up with it fails."""
+    found = stored(torch.empty(4, dtype=torch.int64, device="meta"), "int64")
+    assert found.unknown
+    assert found.value < -(2**62)
+
+
+class Config:
+    length = 6
+
+
+class Table(torch.nn.Module):
+    def __init__(self, config: Config) -> None:
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.empty(10**6, 10**6, device="meta"))
+        self.register_buffer("positions", torch.arange(config.length), persistent=False)
+        self.register_buffer("bias", torch.zeros(config.length))
+
+
+class Scaled(torch.nn.Module):
+    """A module that is not made of a configuration alone."""
+
+    def __init__(self, scale: float) -> None:
+        super().__init__()
+        self.linear = torch.nn.Linear(2, 2)
+        self.norm = torch.nn.BatchNorm1d(2)
+        self.register_buffer("scale", torch.tensor(scale), persistent=False)
+
+
+class Whole(torch.nn.Module):
+    def __init__(self, config: Config) -> None:
+        super().__init__()
+        self.config = config
+        self.table = Table(config)
+        self.scaled = Scaled(config.length * 0.5)
+
+
+def test_that_buffers_are_rebuilt_from_configurations() -> None:
+    with torch.device("meta"):
+        whole = Whole(Config())
+    found = rebuilt_buffers(whole)
+    assert {path: tensor.tolist() for path, tensor in found.items()} == {
+        "table.positions": [0, 1, 2, 3, 4, 5],
+        "table.bias": [0.0] * 6,
+        "scaled.scale": 3.0,
+    }
+    assert not has_data(whole.table.positions)
+
+
+def test_that_buffers_of_other_shapes_are_not_known() -> None:
+    config = Config()
+    with torch.device("meta"):
+        whole = Whole(config)
+    config.length = 7
+    assert set(rebuilt_buffers(whole)) == {"scaled.scale"}
+
+
+def test_that_modules_with_other_arguments_are_not_rebuilt() -> None:
+    with torch.device("meta"):
+        assert not rebuilt_buffers(Scaled(2.0))
+
+
+def test_that_memory_of_parameters_is_not_taken() -> None:
+    class Large(torch.nn.Module):
+        def __init__(self, config: Config) -> None:
+            super().__init__()
+            self.config = config
+            self.linear = torch.nn.Linear(10**6, 10**6)
+            self.register_buffer("ones", torch.ones(3), persistent=False)
+
+    with torch.device("meta"):
+        large = Large(Config())
+    assert rebuilt_buffers(large)["ones"].tolist() == [1.0, 1.0, 1.0]

@@ -60,15 +60,15 @@ def _wrapped(head: str, value: Any, margin: str) -> Iterator[str]:
     """Yield a long text or list of single values, in lines behind its key."""
     room = max(_WIDTH - len(margin), 40)
     if isinstance(value, list):
-        if any(isinstance(item, str) for item in value):  # a break within quotes would be part of the text
-            yield f"{head} {_flow(value)}"
+        written = _flow(value)
+        if '"' in written:  # a break within quotes would be part of the text
+            yield f"{head} {written}"
         else:
-            yield from textwrap.wrap(_flow(value), _WIDTH, initial_indent=f"{head} ", subsequent_indent=margin)
+            yield from textwrap.wrap(written, _WIDTH, initial_indent=f"{head} ", subsequent_indent=margin)
     elif isinstance(value, str) and value.isprintable() and " " in value.strip() == value and "  " not in value:
         yield f"{head} >-"
-        yield from (
-            margin + line for line in textwrap.wrap(value, room, break_long_words=False, break_on_hyphens=False)
-        )
+        wrapped = textwrap.wrap(value, room, break_long_words=False, break_on_hyphens=False)
+        yield from (margin + line for line in wrapped)
     else:
         yield f"{head} {_flow(value)}"
 

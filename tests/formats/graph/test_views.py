@@ -210,3 +210,16 @@ def test_linear_keeps_views_of_its_features() -> None:
 
 def test_values_of_the_harness_are_not_constant() -> None:
     assert np.ptp(values(chain(shape=(2, 3))())["y"]) > 0
+
+
+def test_lines_follow_the_line_that_they_use() -> None:
+    made = Made()
+    x = made.input("x", 2, 3)
+    first, second = made.line("relu", x), made.line("tanh", x)
+    second = made.line("neg", second)
+    first = made.line("abs", first)
+    graph = made.done(y=made.line("add", first, second))
+    before = values(graph)["y"]
+    simplify(graph)
+    assert operations(graph) == ["relu", "abs", "tanh", "neg", "add"]
+    assert (values(graph)["y"] == before).all()

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from netcalc.formats.graph.constants import fold_constants, note_unknown
 from netcalc.formats.graph.model import Graph
 from netcalc.formats.graph.simplify import activations, attention, commuting, norms, rotary, trivial, views
+from netcalc.formats.graph.simplify.order import put_in_sequence
 from netcalc.formats.graph.simplify.rewriting import Rewriter, Rule
 
 __all__ = ["simplify"]

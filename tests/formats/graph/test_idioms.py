@@ -102,6 +102,17 @@ def tanh_gelu(m: Made, x: Value, factor: float = 0.044715) -> Value:
     return m.line("mul", m.line("mul", x, value=0.5), m.line("add", m.line("tanh", inner), value=1.0))
 
 
+def factored_gelu(m: Made, x: Value) -> Value:
+    """Return the approximation as Bloom writes it."""
+    square = m.line("mul", m.line("mul", x, value=0.044715), x)
+    inner = m.line("mul", m.line("mul", x, value=0.79788456), m.line("add", square, value=1))
+    return m.line("mul", m.line("mul", x, value=0.5), m.line("add", m.line("tanh", inner), value=1.0))
+
+
+def test_gelu_in_factors() -> None:
+    assert simplified(factored_gelu, 3, 50) == [("gelu", {"approximate": "tanh"}, {})]
+
+
 ACTIVATIONS: dict[str, tuple[Expression, dict[str, str]]] = {
     "silu": (lambda m, x: m.line("mul", x, m.line("sigmoid", x)), {}),
     "quick_gelu": (lambda m, x: m.line("mul", m.line("sigmoid", m.line("mul", x, value=1.702)), x), {}),

@@ -127,6 +127,20 @@ def test_some_features() -> None:
     assert line.attributes == {"rotary_dim": 8}
 
 
+def test_some_features_behind_positions_and_heads() -> None:
+    def make() -> Graph:
+        m = Made()
+        x = m.input("x", 2, 7, 3, 20)
+        angle = m.line("unsqueeze", angles(m, frequencies(10_000, 4), 7), axis=1)
+        rotated = by_pairs(m, m.line("slice", x, axis=-1, stop=8), angle)
+        x = m.line("concat", rotated, m.line("slice", x, axis=-1, start=8), axis=-1)
+        return m.done(y=m.line("permute", x, axes=[0, 2, 1, 3]))
+
+    turned, rotary = assert_same(make, simplify).lines
+    assert (turned.operation, turned.attributes) == ("transpose", {"axes": [-3, -2]})
+    assert rotary.attributes == {"interleaved": True, "rotary_dim": 8}
+
+
 NO_ROTATIONS: dict[str, Callable[[], Graph]] = {
     "other positions": graph_of(by_halves, frequencies(10_000, 8), (2, 7, 16), offset=1),
     "other frequencies": graph_of(by_halves, np.linspace(1, 0.1, 8, dtype=np.float32), (2, 7, 16)),

@@ -223,3 +223,18 @@ def test_lines_follow_the_line_that_they_use() -> None:
     simplify(graph)
     assert operations(graph) == ["relu", "abs", "tanh", "neg", "add"]
     assert (values(graph)["y"] == before).all()
+
+
+def test_lines_follow_modules_that_they_call() -> None:
+    """Lines of a module stand behind a call of another one, and not inside it."""
+    made = Made()
+    x = made.input("x", 2, 3)
+    outer, inner = ModuleCall("outer"), ModuleCall("outer.inner")
+    made.build.scope = (outer, inner)
+    first = made.line("relu", x)
+    second = made.line("tanh", x)
+    made.build.scope = (outer,)
+    third = made.line("abs", first)
+    graph = made.done(y=made.line("add", third, made.line("neg", second)))
+    simplify(graph)
+    assert operations(graph) == ["relu", "tanh", "neg", "abs", "add"]

@@ -28,6 +28,7 @@ def simplify(graph: Graph) -> None:
         for _ in range(_PASSES):
             if not work.run(_RULES):
                 break
+    put_in_sequence(graph)
     note_unknown(graph)
 
 

@@ -24,12 +24,18 @@ def _halved_product(x: str, other: Pattern) -> Pattern:
     )
 
 
-_CUBE = either(op("pow", "x", value=3), op("mul", op("square", "x"), "x"), op("mul", op("mul", "x", "x"), "x"))
-_POLYNOMIAL = either(
-    op("add", "x", _scaled(_CUBE, 0.044715)),
-    op("mul", "x", op("add", _scaled(either(op("square", "x"), op("pow", "x", value=2)), 0.044715), value=1)),
+_SQUARE = either(op("square", "x"), op("pow", "x", value=2), op("mul", "x", "x"))
+_CUBE = either(op("pow", "x", value=3), op("mul", _SQUARE, "x"))
+_CUBED_TERM = either(_scaled(_CUBE, 0.044715), op("mul", op("mul", _scaled("x", 0.044715), "x"), "x"))
+_SQUARED_TERM = either(_scaled(_SQUARE, 0.044715), op("mul", _scaled("x", 0.044715), "x"))
+_ROOT = math.sqrt(2 / math.pi)
+_TANH = op(
+    "tanh",
+    either(
+        _scaled(either(op("add", "x", _CUBED_TERM), op("mul", "x", op("add", _SQUARED_TERM, value=1))), _ROOT),
+        op("mul", _scaled("x", _ROOT), op("add", _SQUARED_TERM, value=1)),
+    ),
 )
-_TANH = op("tanh", _scaled(_POLYNOMIAL, math.sqrt(2 / math.pi)))
 _RELU6 = either(op("relu6", op("add", "x", value=3)), op("clamp|hardtanh", op("add", "x", value=3), min=0, max=6))
 _RELU = op("relu", "x")
 

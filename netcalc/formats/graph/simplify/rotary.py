@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from netcalc.formats.graph.model import Value
+from netcalc.formats.graph.model import Line, Value
 from netcalc.formats.graph.simplify.evaluation import Evaluation
 from netcalc.formats.graph.simplify.halves import alternating, behind, every_other, half, in_front, joined
 from netcalc.formats.graph.simplify.pattern import Found, Pattern, anything, either, idiom, named, op
@@ -46,9 +46,9 @@ def _rotary(interleaved: bool) -> Any:
         attributes = _attributes(work, x, cos, sin, interleaved, place=-3)
         if attributes is None:
             return None
-        turned = work.build.line("transpose", [x], {"axes": [-3, -2]})
+        turned = work.build.line("transpose", [x], _HEADS_IN_FRONT)
         turned = work.build.line("rotary_embedding", [turned], attributes)
-        return work.build.line("transpose", [turned], {"axes": [-3, -2]})
+        return work.build.line("transpose", [turned], _HEADS_IN_FRONT)
 
     return rotary
 
@@ -101,19 +101,41 @@ def _along(table: Value, x: Value, place: int) -> bool:
 
 def partial(work: Rewriter, found: Found) -> Value | None:
     """Return a rotation of the first features of a tensor, behind which the others stay as they are."""
-    line = work.maker(found.values["rotated"])
-    first = found.values["rotated"].type.shape[-1]
-    if line is None or first != found.number("first"):
+    line, rotated = work.maker(found.values["rotated"]), found.values["rotated"]
+    if line is None or rotated.type.shape[-1] != found.number("first"):
         return None
-    return work.build.line("rotary_embedding", [found.values["x"]], {**line.attributes, "rotary_dim": first})
+    attributes = {**line.attributes, "rotary_dim": rotated.type.shape[-1]}
+    x = found.values["x"]
+    if "joined" not in found.values:
+        return work.build.line("rotary_embedding", [x], attributes)
+    turned = work.build.line("rotary_embedding", [work.build.line("transpose", [x], _HEADS_IN_FRONT)], attributes)
+    return work.build.line("transpose", [turned], _HEADS_IN_FRONT)
 
 
-_ROTATION = op("rotary_embedding", in_front("x", "first"), theta=anything, scaling=anything, interleaved=anything)
+_HEADS_IN_FRONT = {"axes": [-3, -2]}
+
+
+def _rotation(x: Pattern) -> Pattern:
+    return named("rotated", op("rotary_embedding", x, theta=anything, scaling=anything, interleaved=anything))
+
+
+def _turned(x: Pattern) -> Pattern:
+    """Return the pattern of a tensor whose second and third last axes are swapped."""
+
+    def swapped(axes: tuple[int, ...], line: Line) -> bool:
+        rank = line.outputs[0].type.rank
+        return sorted(axis % rank for axis in axes) == [rank - 3, rank - 2]
+
+    return op("transpose", x, axes=swapped)
+
+
+_FIRST, _OTHERS = in_front("x", "first"), behind("x", "first")
 
 IDIOMS: tuple[Mapping[str, Rule], ...] = (
     idiom(_rotated(_TURNED), _rotary(interleaved=False)),
     idiom(_rotated(_TURNED_PAIRS), _rotary(interleaved=True)),
     idiom(_HALVES, _rotary(interleaved=False)),
     idiom(_PAIRS, _rotary(interleaved=True)),
-    idiom(joined(named("rotated", _ROTATION), behind("x", "first")), partial),
+    idiom(joined(_rotation(_FIRST), _OTHERS), partial),
+    idiom(joined(named("joined", _turned(_rotation(_turned(_FIRST)))), _OTHERS), partial),
 )

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from netcalc.diagnostics import NetcalcError
+from netcalc.formats.torch.translation import translate
 from tests.oracle.harness import draws
 
 torch = pytest.importorskip("torch")
@@ -16,7 +17,7 @@ torch = pytest.importorskip("torch")
 from torch import nn  # noqa: E402
 from torch.nn import functional as F  # noqa: E402, N812
 
-from tests.oracle.torch_modules import Call, assert_imports, operations  # noqa: E402
+from tests.oracle.torch_modules import Call, assert_imports, exported, operations  # noqa: E402
 
 ATEN = torch.ops.aten
 
@@ -97,7 +98,7 @@ def test_weights_that_several_calls_share() -> None:
         def forward(self, x: Any) -> Any:
             return self.head(self.table(x))
 
-    graph = assert_imports(Tied(), ids(2, 3))
+    graph = translate(exported(Tied(), ids(2, 3)), "tied", {})
     assert len({line.parameters["weight"].path for line in graph.lines}) == 1
 
 

@@ -17,9 +17,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from netcalc import ops
+from netcalc import Network, load_data, ops
 from netcalc.analysis.conventions import CONVENTIONS
+from netcalc.engine.run import PlanName
+from netcalc.formats.graph.document import spec_document
 from netcalc.formats.graph.model import Graph, Line, Stored
+from netcalc.formats.graph.simplify import simplify
 from netcalc.formats.torch.translation import translate
 from netcalc.ir import Value as ProgramValue
 from netcalc.ir import dtype_of
@@ -32,6 +35,7 @@ from netcalc.tensor_type import TensorType
 torch = pytest.importorskip("torch")
 
 Arrays = Mapping[str, np.ndarray]
+PLANS: tuple[PlanName, ...] = ("reference", "fast")
 
 
 class Call(torch.nn.Module):  # type: ignore[misc,name-defined,unused-ignore]
@@ -75,6 +79,8 @@ def exported(module: Any, *args: Any, dynamic: Any = None, **kwargs: Any) -> Any
 def assert_imports(module: Any, *args: Any, tolerance: float = 1e-5, flops: bool = True, **kwargs: Any) -> Graph:
     """Translate a module, assert that the graph does as the module does on these arguments, and return the graph.
 
+    The graph is evaluated line by line, and as a readable spec by both ways of running one.
+
     The module runs in its mode, training or inference; netcalc has the mode inference, so call ``eval()`` first unless
     the two agree.  ``flops`` False leaves out the comparison with ``FlopCounterMode``.
     """
@@ -90,16 +96,36 @@ def assert_imports(module: Any, *args: Any, tolerance: float = 1e-5, flops: bool
         with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH), counter:
             expected = module(*args, **kwargs)
     leaves = [leaf for leaf in torch.utils._pytree.tree_leaves(expected) if isinstance(leaf, torch.Tensor)]
-    assert len(leaves) == len(results)
-    for (name, actual), leaf in zip(results.items(), leaves, strict=True):
-        array = array_of(leaf)
+    wanted = dict(zip(results, map(array_of, leaves), strict=True))
+    for name, array in wanted.items():
         assert graph.outputs[name].type == TensorType(array.shape, str(array.dtype)), name  # type: ignore[arg-type]
-        finite = np.abs(array[np.isfinite(array)]).max(initial=0) if array.dtype.kind == "f" else 0
-        np.testing.assert_allclose(actual, array, rtol=tolerance, atol=tolerance * max(float(finite), 1), err_msg=name)
-    if flops:
-        counted, expected = torch_flops(graph), counter.get_total_flops()
-        assert counted == expected, f"{counted:,} FLOPs by netcalc, {expected:,} by FlopCounterMode"
+    assert_equal(results, wanted, tolerance)
+    flop_counts = [torch_flops(graph)]
+    if graph.lines:  # a spec has at least one
+        network = network_of(translate(program, "network", {}))
+        for plan in PLANS:
+            assert_equal(network.run(inputs, weights=state, plan=plan).outputs, wanted, tolerance)
+        assert network.params == sum(parameter.numel() for parameter in module.parameters())
+        flop_counts.append(network.cost("torch").flops)
+    for counted in flop_counts if flops else ():
+        found = counter.get_total_flops()
+        assert counted == found, f"{counted:,} FLOPs by netcalc, {found:,} by FlopCounterMode"
     return graph
+
+
+def assert_equal(actual: Arrays, wanted: Arrays, tolerance: float) -> None:
+    """Assert that outputs are equal but for rounding."""
+    assert actual.keys() == wanted.keys()
+    for name, array in wanted.items():
+        finite = np.abs(array[np.isfinite(array)]).max(initial=0) if array.dtype.kind == "f" else 0
+        close = {"rtol": tolerance, "atol": tolerance * max(float(finite), 1)}
+        np.testing.assert_allclose(actual[name], array, err_msg=name, **close)
+
+
+def network_of(graph: Graph) -> Network:
+    """Return the network of the readable spec of a graph."""
+    simplify(graph)
+    return load_data(spec_document(graph))
 
 
 def operations(graph: Graph) -> list[str]:

@@ -128,6 +128,13 @@ def test_embedding_bag_with_weights() -> None:
     assert check(nn.EmbeddingBag(5, 4, mode="sum"), ids(7), torch.tensor([0, 3]), r(7)) == ["embedding_bag"]
 
 
+@pytest.mark.parametrize("norm_type", [1.0, 2.0])
+def test_tables_with_a_limit(norm_type: float) -> None:
+    limits = {"max_norm": 0.5, "norm_type": norm_type}
+    assert check(nn.Embedding(5, 4, **limits), ids(2, 3)) == ["embedding"]
+    assert check(nn.EmbeddingBag(5, 4, **limits), ids(7), torch.tensor([0, 3])) == ["embedding_bag"]
+
+
 @pytest.mark.parametrize("dim", [0, 1, None])
 def test_weight_norm(dim: int | None) -> None:
     assert check(nn.utils.parametrizations.weight_norm(nn.Linear(3, 4), dim=dim), r(2, 3))[-1] == "linear"
@@ -340,6 +347,51 @@ def test_softmax(dim: int, dtype: Any) -> None:
     assert check(Call(lambda x: ATEN._softmax(x, dim, False)), r(2, 3, 4)) == ["softmax"]
 
 
+def test_softmax_of_masked_rows() -> None:
+    x = torch.tensor([[1.0, -torch.inf], [-torch.inf, -torch.inf]])
+    check(Call(lambda x: ATEN._safe_softmax(x, -1)), x)
+
+
+@pytest.mark.parametrize("mask", [None, 0, 1, 2])
+@pytest.mark.parametrize("gelu", [True, False])
+@pytest.mark.parametrize("norm_first", [True, False])
+def test_fused_transformer_layer(mask: int | None, gelu: bool, norm_first: bool) -> None:
+    """The layer that PyTorch runs in inference, whose products its counter does not see."""
+    layer = nn.TransformerEncoderLayer(8, 2, 12, batch_first=True)
+    shape = {0: (5, 5), 1: (2, 5), 2: (2, 2, 5, 5), None: None}[mask]
+    hidden = None if shape is None else torch.rand(shape) > 0.7
+    if hidden is not None:
+        hidden[..., 0] = False
+
+    def fused(x: Any, m: Any, *weights: Any) -> Any:
+        return ATEN._transformer_encoder_layer_fwd(x, 8, 2, *weights[:4], gelu, norm_first, 1e-4, *weights[4:], m, mask)
+
+    attention, norms = layer.self_attn, (layer.norm1, layer.norm2)
+    weights = [attention.in_proj_weight, attention.in_proj_bias, attention.out_proj.weight, attention.out_proj.bias]
+    for part in (*norms, layer.linear1, layer.linear2):
+        weights += [part.weight, part.bias]
+    module = Call(fused, **{f"w{number:02}": weight for number, weight in enumerate(weights)})
+    filled(module)
+    module.requires_grad_(False)
+    check(module, r(2, 5, 8), hidden, flops=False)
+
+
+def test_decomposed_layers() -> None:
+    q = r(2, 4, 5, 6)
+    for attention in (ATEN._scaled_dot_product_flash_attention_for_cpu, ATEN._scaled_dot_product_attention_math):
+        check(Call(lambda q, attention=attention: attention(q, q, q, is_causal=True)[0]), q, flops=False)
+    x = r(2, 4, 3)
+    check(Call(lambda x, w, b: ATEN.native_layer_norm(x, [3], w, b, 1e-5)[0], w=r(3), b=r(3)), x)
+    check(Call(lambda x, w, b: ATEN.native_group_norm(x, w, b, 2, 4, 3, 2, 1e-5)[0], w=r(4), b=r(4)), x)
+    check(Call(lambda x, w: ATEN._fused_rms_norm(x, [3], w, 1e-5)[0], w=r(3)), x)
+    check(Call(lambda x, w: ATEN._native_batch_norm_legit(x, w, None, True, 0.1, 1e-5)[0], w=r(4)), x)
+    statistics = r(4), r(4).abs() + 0.1
+    function = lambda x, m, v, w: ATEN._native_batch_norm_legit_no_training(x, w, None, m, v, 0.1, 1e-5)[0]  # noqa: E731
+    check(Call(function, w=r(4)), x, *statistics)
+    check(Call(lambda v, g: ATEN._weight_norm_interface(v, g)[0]), x, r(2, 1, 1))
+    check(Call(lambda x, t: ATEN.nll_loss_forward(x, t, None, 1, -100)[0]), r(3, 4), ids(3, most=4))
+
+
 # -- dropout ----------------------------------------------------------------------------------------
 
 
@@ -512,6 +564,8 @@ def test_losses(reduction: int) -> None:
     check(Call(lambda x, y: ATEN.kl_div(x, y, reduction)), a, probabilities[0])
     check(Call(lambda x, y: ATEN.kl_div(x, y, reduction, log_target=True)), a, b)
     check(Call(lambda x, y: ATEN.soft_margin_loss(x, y, reduction)), a, b.sign())
+    check(Call(lambda x, y: ATEN.poisson_nll_loss(x, y, True, False, 1e-8, reduction)), a, b)
+    check(Call(lambda x, y: ATEN.poisson_nll_loss(x, y, False, False, 1e-8, reduction)), *probabilities)
     check(Call(lambda x, y: ATEN.hinge_embedding_loss(x, y, 0.7, reduction)), a, b.sign())
     check(Call(lambda x, y, t: ATEN.margin_ranking_loss(x, y, t, 0.2, reduction)), a, b, r(3, 4).sign())
     check(Call(lambda x, y, t: ATEN.cosine_embedding_loss(x, y, t, 0.2, reduction)), a, b, r(3).sign())
@@ -535,5 +589,5 @@ def test_distances() -> None:
         check(nn.CosineSimilarity(dim, eps=1e-6), a, b)
     for keepdim in (True, False):
         check(nn.PairwiseDistance(3, keepdim=keepdim), a, b)
-    check(Call(torch.cdist), r(2, 3, 4), r(2, 5, 4))
-    check(Call(lambda x, y: torch.cdist(x, y, p=1.0)), a, b)
+    check(Call(F.pdist), r(4, 3))
+    check(Call(lambda x: F.pdist(x, 3.0)), r(4, 3))

@@ -17,13 +17,15 @@ __all__ = ["Builder"]
 class Builder:
     """A graph under construction.
 
-    ``scope`` holds the calls of modules around the lines to come, ``hint`` a name for their outputs.
+    ``scope`` holds the calls of modules around the lines to come, ``hint`` a name for their outputs.  ``limits`` are
+    the largest norms of rows, with the orders of the norms, of stored tables that are limited before a look-up.
     """
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
         self.scope: Scope = ()
         self.hint = ""
+        self.limits: dict[Stored, tuple[float, float]] = {}
         self._context = Context(dtype="float32")
         self._read: dict[Stored, Value] = {}
 

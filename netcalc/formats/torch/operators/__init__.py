@@ -32,7 +32,7 @@ FAMILIES = (
         "reductions",
         "sorting",
     ),
-    *("attention", "convolution", "linear", "loss", "norm", "pool", "recurrent", "resize"),
+    *("attention", "convolution", "decomposed", "linear", "loss", "norm", "pool", "recurrent", "resize"),
     *("axes", "creation", "indexing", "joining", "masks", "no_effect", "scattering", "slicing", "views"),
 )
 

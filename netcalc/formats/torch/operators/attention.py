@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import inf
 from typing import Any
 
 from netcalc.formats.graph.builder import Builder
@@ -56,3 +57,11 @@ def softmax_core(build: Builder, input: Value, dim: int, half_to_float: bool) ->
 @operator("aten._log_softmax.default")
 def log_softmax_core(build: Builder, input: Value, dim: int, half_to_float: bool) -> Value:
     return _along(build, "log_softmax", input, dim, "float32" if half_to_float else None)
+
+
+@operator("aten._safe_softmax.default")
+def safe_softmax(build: Builder, input: Value, dim: int, dtype: Any) -> Value:
+    """Softmax that gives zeros where all elements are −∞."""
+    largest = build.line("max", [input], {"axis": dim, "keepdim": True})
+    masked = build.line("equal", [largest], {"value": -inf})
+    return build.line("masked_fill", [_along(build, "softmax", input, dim, dtype), masked], {"value": 0.0})

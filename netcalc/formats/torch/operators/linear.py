@@ -81,8 +81,27 @@ def embedding(
         "num_embeddings": rows,
         "embedding_dim": features,
         "padding_idx": padding_idx if padding_idx >= 0 else None,
+        **_limit(build, weight),
     }
     return build.line("embedding", [indices], attributes, {"weight": weight})
+
+
+@operator("aten.embedding_renorm_.default")
+def embedding_renorm(build: Builder, input: Value, indices: Value, max_norm: float, norm_type: float) -> Value:
+    """Note the limit, which is an attribute of the look-up that follows."""
+    if not learned(build, input, _TABLE):
+        raise RuleError("a limit of the norms of a computed table")
+    assert input.stored is not None
+    build.limits[input.stored] = (max_norm, norm_type)
+    return input
+
+
+def _limit(build: Builder, weight: Value) -> dict[str, Any]:
+    """Return the attributes for the largest norm of a table's rows, if it has one."""
+    if weight.stored not in build.limits:
+        return {}
+    max_norm, norm_type = build.limits[weight.stored]
+    return {"max_norm": max_norm, "norm_type": None if norm_type == 2 else norm_type}
 
 
 def rows_of(build: Builder, table: Value, indices: Value) -> Value:
@@ -98,7 +117,12 @@ def rows_of(build: Builder, table: Value, indices: Value) -> Value:
     return build.line("unflatten", [rows], {"axis": 0, "sizes": [-1, *sizes[1:]]})
 
 
-@operator("aten.embedding_bag.default", "aten.embedding_bag.padding_idx")
+@operator(
+    "aten.embedding_bag.default",
+    "aten.embedding_bag.padding_idx",
+    "aten._embedding_bag.default",
+    "aten._embedding_bag_forward_only.default",
+)
 def embedding_bag(
     build: Builder,
     weight: Value,
@@ -120,6 +144,7 @@ def embedding_bag(
         "padding_idx": None if padding_idx is None or padding_idx < 0 else padding_idx,
         "mode": ("sum", None, "max")[mode],
         "include_last_offset": include_last_offset or None,
+        **_limit(build, weight),
     }
     result = build.line("embedding_bag", [indices, offsets, per_sample_weights], attributes, {"weight": weight})
     return result, None, None, None  # the others are for the gradient

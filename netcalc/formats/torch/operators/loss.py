@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
+from netcalc.diagnostics import RuleError
 from netcalc.formats.graph.builder import Builder
 from netcalc.formats.graph.model import Value
 from netcalc.formats.torch.operators import operator
@@ -113,6 +114,19 @@ def soft_margin_loss(build: Builder, input: Value, target: Value, reduction: int
     return _reduced(build, loss, reduction)
 
 
+@operator("aten.poisson_nll_loss.default")
+def poisson_nll_loss(
+    build: Builder, input: Value, target: Value, log_input: bool, full: bool, eps: float, reduction: int
+) -> Value:
+    """exp(input) − target·input, or input − target·ln(input + eps) for an input that is no logarithm."""
+    if full:
+        raise RuleError("poisson_nll_loss with Stirling's approximation")
+    mean = build.line("exp", [input]) if log_input else input
+    logarithm = input if log_input else build.line("log", [build.line("add", [input], {"value": eps})])
+    loss = build.line("sub", [mean, build.line("mul", [target, logarithm])])
+    return _reduced(build, loss, reduction)
+
+
 @operator("aten.margin_ranking_loss.default")
 def margin_ranking_loss(
     build: Builder, input1: Value, input2: Value, target: Value, margin: float, reduction: int
@@ -189,3 +203,14 @@ def pairwise_distance(build: Builder, x1: Value, x2: Value, p: float, eps: float
     difference = build.line("sub", [x1, x2])
     shifted = build.line("add", [difference], {"value": eps}) if eps else difference
     return build.line("vector_norm", [shifted], {"axis": -1, "ord": None if p == 2 else p, "keepdim": keepdim or None})
+
+
+@operator("aten.pdist.default", "aten._pdist_forward.default")
+def pdist(build: Builder, input: Value, p: float) -> Value:
+    """Distances of all pairs of different rows."""
+    rows = input.type.shape[0]
+    if not isinstance(rows, int):
+        raise RuleError("pdist of a symbolic number of rows")
+    pairs = [(i, j) for i in range(rows) for j in range(i + 1, rows)]
+    sides = [build.line("index_select", [input], {"axis": 0, "indices": [pair[k] for pair in pairs]}) for k in (0, 1)]
+    return build.line("vector_norm", [build.line("sub", sides)], {"axis": -1, "ord": None if p == 2 else p})

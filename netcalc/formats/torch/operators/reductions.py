@@ -140,7 +140,7 @@ def linalg_norm(build: Builder, input: Value, ord: Any, dim: Any, keepdim: bool,
     return matrix_norm(build, input, ord, [-2, -1] if dim is None else dim, keepdim, dtype)
 
 
-@operator("aten.cdist.default")
+@operator("aten.cdist.default", "aten._cdist_forward.default")
 def cdist(build: Builder, x1: Value, x2: Value, p: float, compute_mode: int | None) -> Value:
     difference = build.line(
         "sub", [build.line("unsqueeze", [x1], {"axis": -2}), build.line("unsqueeze", [x2], {"axis": -3})]

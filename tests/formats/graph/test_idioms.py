@@ -269,3 +269,44 @@ def test_tensors_that_broadcast_need_no_expansion() -> None:
         return m.line("add", x, bias)
 
     assert [name for name, _, _ in simplified(expression, 2, 3, 6)] == ["parameter", "add"]
+
+
+@pytest.mark.parametrize("shown", ["cast", "not_equal", "logical_not"])
+@pytest.mark.parametrize("batch", [1, 2])
+def test_padding(shown: str, batch: int) -> None:
+    """The mask of the keys, as a look-up by (batch, 1, 1, 1) and (1, 1, 1, keys) makes it, serves two layers."""
+
+    def make() -> Graph:
+        m = Made()
+        x = m.input("x", batch, 3, 5, 4)
+        mask = m.input("mask", batch, 5, dtype="bool" if shown == "logical_not" else "int64")
+        options = {"cast": {"dtype": "bool"}, "not_equal": {"value": 0}}.get(shown, {})
+        mask = m.line(shown, mask, **options)
+        samples = m.line("reshape", m.line("arange", stop=batch), shape=[batch, 1, 1, 1])
+        keys = m.line("reshape", m.line("arange", stop=5), shape=[1, 1, 1, 5])
+        mask = m.line("index", mask, samples, keys, axis=[0, 1])
+        for _ in range(2):
+            x = m.line("scaled_dot_product_attention", x, x, x, mask)
+        return m.done(y=x)
+
+    graph = assert_same(make, simplify)
+    comparison = [] if shown == "logical_not" else ["equal"]
+    assert operations(graph) == [*comparison, *["scaled_dot_product_attention"] * 2]
+    assert all(line.inputs[3] is None and line.inputs[4] is not None for line in graph.lines[-2:])
+
+
+def test_masks_of_queries_are_no_padding() -> None:
+    def expression(m: Made, x: Value) -> Value:
+        mask = m.line("unsqueeze", m.line("cast", m.input("mask", 2, 5, dtype="int64"), dtype="bool"), axis=1)
+        return m.line("scaled_dot_product_attention", x, x, x, m.line("unsqueeze", mask, axis=-1))
+
+    assert [name for name, _, _ in simplified(expression, 2, 3, 5, 4)][-1] == "scaled_dot_product_attention"
+
+
+def test_look_ups_in_another_order_stay() -> None:
+    def expression(m: Made, x: Value) -> Value:
+        rows = m.line("reshape", m.line("arange", stop=4), shape=[1, 4])
+        columns = m.line("reshape", m.line("arange", stop=4), shape=[4, 1])
+        return m.line("index", x, rows, columns, axis=[0, 1])
+
+    assert "index" in [name for name, _, _ in simplified(expression, 4, 4)]

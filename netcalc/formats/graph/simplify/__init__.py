@@ -6,7 +6,17 @@ from collections.abc import Mapping, Sequence
 
 from netcalc.formats.graph.constants import fold_constants, note_unknown
 from netcalc.formats.graph.model import Graph
-from netcalc.formats.graph.simplify import activations, attention, commuting, norms, rotary, trivial, views
+from netcalc.formats.graph.simplify import (
+    activations,
+    attention,
+    commuting,
+    lookups,
+    norms,
+    padding,
+    rotary,
+    trivial,
+    views,
+)
 from netcalc.formats.graph.simplify.order import put_in_sequence
 from netcalc.formats.graph.simplify.rewriting import Rewriter, Rule
 
@@ -48,5 +58,7 @@ _RULES = _joined(
     views.RULES,
     commuting.RULES,
     attention.RULES,
+    lookups.RULES,
+    padding.RULES,
     *({operation: [rule] for operation, rule in idiom.items()} for idiom in _IDIOMS),
 )

@@ -34,6 +34,7 @@ class Rewriter:
         self._dropped: set[Line] = set()
         self._results = set(graph.outputs.values())
         self._replacements: list[tuple[Value, Value]] = []
+        self._fed: list[tuple[Line, tuple[Value | None, ...]]] = []
         for line in graph.lines:
             self._enter(line)
 
@@ -111,6 +112,17 @@ class Rewriter:
         """Let all users of a value use another one, as soon as the rule that runs has returned."""
         self._replacements.append((old, new))
 
+    def feed(self, line: Line, *inputs: Value | None) -> None:
+        """Give a line other inputs, as soon as the rule that runs has returned."""
+        self._fed.append((line, inputs))
+
+    def _feed(self, line: Line, inputs: tuple[Value | None, ...]) -> None:
+        for value in filter(None, line.inputs):
+            self._users[value].pop(line, None)
+        line.inputs = inputs
+        for value in filter(None, inputs):
+            self._users.setdefault(value, {})[line] = None
+
     def _replace(self, old: Value, new: Value) -> None:
         for line in self._users.pop(old, {}):
             line.inputs = tuple(new if value is old else value for value in line.inputs)
@@ -125,6 +137,7 @@ class Rewriter:
     def _applied(self, rule: Rule, line: Line, done: list[Line]) -> bool:
         start = len(done)
         self._replacements.clear()
+        self._fed.clear()
         self.build.scope, self.build.hint = line.scope, line.outputs[0].hint
         try:
             results = rule(self, line)
@@ -135,6 +148,8 @@ class Rewriter:
             return False
         for added in done[start:]:
             self._enter(added)
+        for fed, inputs in self._fed:
+            self._feed(fed, inputs)
         for old, new in [*self._replacements, *zip(line.outputs, results, strict=True)]:
             self._replace(old, new)
         return True

@@ -1,0 +1,49 @@
+"""Look-ups by constant indices that take all elements of a tensor in their order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from netcalc.formats.graph.constants import constants_of
+from netcalc.formats.graph.constants.expressions import Expression, Index, Linear
+from netcalc.formats.graph.model import Line, Value
+from netcalc.formats.graph.simplify.rewriting import Rewriter, Rule
+from netcalc.formats.graph.simplify.steps import regrouped
+from netcalc.formats.graph.simplify.views import add_steps
+
+__all__ = ["RULES"]
+
+
+def whole_lookup(work: Rewriter, line: Line) -> Sequence[Value] | None:
+    """Replace a look-up by a view, if each index counts along an axis of its own."""
+    source, *indices = line.inputs
+    (result,) = line.outputs
+    if source is None or source.type.elements != result.type.elements:
+        return None
+    operation: Any = work.operation(line)
+    axes = [axis % source.type.rank for axis in operation.axis]
+    if axes != list(range(axes[0], axes[0] + len(axes))):
+        return None
+    if "constants" not in work.memory:
+        work.memory["constants"] = constants_of(work.graph)
+    known: Mapping[Value, Expression] = work.memory["constants"]
+    rank = max(index.type.rank for index in indices if index is not None)
+    order: list[int] = []
+    for axis, index in zip(axes, indices, strict=True):
+        found = known.get(index) if index is not None else None
+        if index is None or not isinstance(found, Linear) or found.constant != 0:
+            return None
+        size = source.type.shape[axis]
+        if not found.terms and size == 1:
+            continue
+        ((atom, step),) = found.terms if len(found.terms) == 1 else ((None, 0),)
+        if not isinstance(atom, Index) or step != 1 or index.type.shape[atom.axis] != size:
+            return None
+        order.append(atom.axis + rank - index.type.rank)
+    if sorted(set(order)) != order:
+        return None
+    return [add_steps(work, source, regrouped(source.type.shape, result.type.shape))]
+
+
+RULES: Mapping[str, Sequence[Rule]] = {"index": [whole_lookup]}

@@ -33,6 +33,7 @@ UFUNC_KINDS: dict[str, Kind | None] = {
         "transcendental",
     ),
     **dict.fromkeys(["sin", "cos", "tan", "tanh", "sinh", "cosh", "arctan", "erf", "hypot"], "transcendental"),
+    **dict.fromkeys(["arcsin", "arccos", "arcsinh", "arccosh", "arctanh", "arctan2", "erfc"], "transcendental"),
     **dict.fromkeys(["isnan", "isinf", "isfinite", "positive", "copysign"], None),
 }
 

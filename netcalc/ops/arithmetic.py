@@ -97,7 +97,7 @@ class Combination(Operation):
         return (Term.of(self.kind, self.name, times=times, elements=elements),)
 
 
-class _Variadic(Combination):
+class Variadic(Combination):
     """Base of operations on any number of tensors, and a number."""
 
     inputs = ports("inputs*")
@@ -107,7 +107,7 @@ class _Variadic(Combination):
     value: Number | None = attr("number as an additional operand", default=None)
 
 
-class _Pair(Combination):
+class Pair(Combination):
     """Base of operations on two tensors, or on a tensor and a number, in either order."""
 
     shorthand = "value"
@@ -117,7 +117,7 @@ class _Pair(Combination):
 
 
 @operation
-class Add(_Variadic):
+class Add(Variadic):
     """The sum of tensors, and of ``value`` if set: residual connections, biases, masks.
 
     Tensors are added from left to right.  As in PyTorch the sum of two bools is their "or".
@@ -148,7 +148,7 @@ def _projection(port: int, op: str, attrs: dict[str, Any], target: tuple[Dim, ..
 
 
 @operation
-class Sub(_Pair):
+class Sub(Pair):
     """input − other, or input − value; ``reverse`` gives other − input."""
 
     name = "sub"
@@ -164,7 +164,7 @@ class Sub(_Pair):
 
 
 @operation
-class Mul(_Variadic):
+class Mul(Variadic):
     """The product of tensors, and of ``value`` if set: gates, scales, masks."""
 
     name = "mul"
@@ -174,7 +174,7 @@ class Mul(_Variadic):
 
 
 @operation
-class Div(_Pair):
+class Div(Pair):
     """input / other, or input / value; a quotient of integers is float32 unless it is rounded.
 
     ``rounding: floor`` rounds the quotient down and ``trunc`` towards zero; quotients of integers stay integers.
@@ -207,7 +207,7 @@ class Div(_Pair):
 
 
 @operation
-class Pow(_Pair):
+class Pow(Pair):
     """input ** other, or input ** value; with ``reverse``, other ** input.
 
     A square counts as 1 multiplication and a cube as 2; any other power is a transcendental function.
@@ -239,7 +239,7 @@ class Pow(_Pair):
 
 
 @operation
-class Minimum(_Variadic):
+class Minimum(Variadic):
     """The elementwise minimum of the operands; NaN where an operand is NaN."""
 
     name = "minimum"
@@ -248,7 +248,7 @@ class Minimum(_Variadic):
 
 
 @operation
-class Maximum(_Variadic):
+class Maximum(Variadic):
     """The elementwise maximum of the operands; NaN where an operand is NaN."""
 
     name = "maximum"

@@ -13,7 +13,7 @@ from netcalc.ops.arithmetic import Number, require_held
 from netcalc.tensor_type import TensorType
 
 
-class _Function(Elementwise):
+class Function(Elementwise):
     """Base of functions of each element that also take integers."""
 
     example = Example(((2, 3),))
@@ -27,7 +27,7 @@ class _Function(Elementwise):
         return x.with_dtype("float32") if self.to_float and not x.is_float else x
 
 
-class _FloatFunction(_Function):
+class FloatFunction(Function):
     """Base of functions with fractional values: integers and bools become float32."""
 
     work = {"transcendental": 1}
@@ -35,7 +35,7 @@ class _FloatFunction(_Function):
 
 
 @operation
-class Exp(_FloatFunction):
+class Exp(FloatFunction):
     """eˣ."""
 
     name = "exp"
@@ -43,7 +43,7 @@ class Exp(_FloatFunction):
 
 
 @operation
-class Log(_FloatFunction):
+class Log(FloatFunction):
     """The natural logarithm."""
 
     name = "log"
@@ -51,7 +51,7 @@ class Log(_FloatFunction):
 
 
 @operation
-class Sqrt(_FloatFunction):
+class Sqrt(FloatFunction):
     """The square root."""
 
     name = "sqrt"
@@ -59,7 +59,7 @@ class Sqrt(_FloatFunction):
 
 
 @operation
-class Rsqrt(_FloatFunction):
+class Rsqrt(FloatFunction):
     """1/√x, as a square root and a division."""
 
     name = "rsqrt"
@@ -68,7 +68,7 @@ class Rsqrt(_FloatFunction):
 
 
 @operation
-class Reciprocal(_FloatFunction):
+class Reciprocal(FloatFunction):
     """1/x."""
 
     name = "reciprocal"
@@ -77,7 +77,7 @@ class Reciprocal(_FloatFunction):
 
 
 @operation
-class Sin(_FloatFunction):
+class Sin(FloatFunction):
     """The sine."""
 
     name = "sin"
@@ -85,7 +85,7 @@ class Sin(_FloatFunction):
 
 
 @operation
-class Cos(_FloatFunction):
+class Cos(FloatFunction):
     """The cosine."""
 
     name = "cos"
@@ -93,7 +93,7 @@ class Cos(_FloatFunction):
 
 
 @operation
-class Square(_Function):
+class Square(Function):
     """x²; the square of a bool is an int64."""
 
     name = "square"
@@ -105,7 +105,7 @@ class Square(_Function):
 
 
 @operation
-class Abs(_Function):
+class Abs(Function):
     """|x|."""
 
     name = "abs"
@@ -115,7 +115,7 @@ class Abs(_Function):
 
 
 @operation
-class Neg(_Function):
+class Neg(Function):
     """−x."""
 
     name = "neg"
@@ -125,7 +125,7 @@ class Neg(_Function):
 
 
 @operation
-class Sign(_Function):
+class Sign(Function):
     """−1 for negative elements, 0 for zero and NaN, 1 for positive elements."""
 
     name = "sign"
@@ -134,7 +134,7 @@ class Sign(_Function):
 
 
 @operation
-class Clamp(_Function):
+class Clamp(Function):
     """The elements limited to the range from ``min`` to ``max``; if min > max, every element becomes max.
 
     An integer tensor becomes float32 if a bound is not a whole number.

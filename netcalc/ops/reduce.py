@@ -231,20 +231,21 @@ class Logsumexp(_Reduction):
         )
 
 
-@operation
-class Cumsum(Operation):
-    """The cumulative sum along an axis; integers and bools are added as int64."""
+class _Cumulative(Operation):
+    """Base of sums and products of the elements so far."""
 
-    name = "cumsum"
     takes_empty = True
-    kernel_suffices = "sums along an axis: each element depends on those before it"
-    reference = "torch.cumsum"
     shorthand = "axis"
     shape_rule = "as the input"
-    cost_rule = "n − 1 adds for each n elements along the axis"
     example = Example(((2, 3),), {"axis": 1})
+    kind: ClassVar[Kind]
 
-    axis: int = attr("axis of the sum")
+    @classmethod
+    def __pydantic_init_subclass__(cls, **_: Any) -> None:
+        """Derive the cost rule from ``kind``."""
+        cls.cost_rule = f"{amount(cls.kind, 'n − 1')} for each n elements along the axis"
+
+    axis: int = attr("axis along which elements are taken together")
     dtype: DType | None = attr("type of the computation and of the result", default=None)
 
     def result(self, dtype: DType) -> DType:
@@ -252,13 +253,33 @@ class Cumsum(Operation):
         return self.dtype or (dtype if dtype in FLOATS else "int64")
 
     def infer(self, ctx: Context, x: TensorType) -> TensorType:
-        normal_axis(self.axis, max(x.rank, 1), "cumsum")
+        normal_axis(self.axis, max(x.rank, 1), self.name)
         return x.with_dtype(self.result(x.dtype))
 
     def cost(self, ctx: Context, inputs: Sequence[TensorType], outputs: Sequence[TensorType]) -> Sequence[Term]:
         (x,) = inputs
         if not x.rank:
             return ()
-        axis = normal_axis(self.axis, x.rank, "cumsum")
+        axis = normal_axis(self.axis, x.rank, self.name)
         lines = product(size for i, size in enumerate(x.shape) if i != axis)
-        return (Term.of("add", "sum", lines=lines, others=x.shape[axis] - 1),)
+        return (Term.of(self.kind, self.name.removeprefix("cum"), lines=lines, others=x.shape[axis] - 1),)
+
+
+@operation
+class Cumsum(_Cumulative):
+    """The cumulative sum along an axis; integers and bools are added as int64."""
+
+    name = "cumsum"
+    kernel_suffices = "sums along an axis: each element depends on those before it"
+    reference = "torch.cumsum"
+    kind = "add"
+
+
+@operation
+class Cumprod(_Cumulative):
+    """The cumulative product along an axis; integers and bools are multiplied as int64."""
+
+    name = "cumprod"
+    kernel_suffices = "multiplies along an axis: each element depends on those before it"
+    reference = "torch.cumprod"
+    kind = "mul"

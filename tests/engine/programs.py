@@ -33,7 +33,7 @@ _MAX_ELEMENTS = 20_000
 #: Elementwise functions with finite results, not much larger than their inputs.
 _FINITE: list[Any] = [
     *("relu", "relu6", "silu", "mish", "hardswish", "hardsigmoid", "sigmoid", "tanh", "softsign", "abs", "neg"),
-    *("selu", "quick_gelu", "sin", "cos", "sign", "elu", "celu"),
+    *("selu", "quick_gelu", "sin", "cos", "sign", "elu", "celu", "atan", "asinh", "erf"),
     *({"gelu": {"approximate": how}} for how in ("none", "tanh")),
     *({"leaky_relu": {"negative_slope": slope}} for slope in (0.0, 0.2, 1.5, -0.5)),
     *({op: {"alpha": 0.7}} for op in ("elu", "celu")),
@@ -44,7 +44,7 @@ _FINITE: list[Any] = [
     {"prelu": {}},
 ]
 #: Elementwise functions that may return infinities and NaN.  Their results are inputs of elementwise operations only.
-_NONFINITE = ["log", "sqrt", "rsqrt", "reciprocal", "exp", "square", "squared_relu"]
+_NONFINITE = ["log", "sqrt", "rsqrt", "reciprocal", "exp", "square", "squared_relu", "log1p", "acosh"]
 
 
 def program(spec: Spec, dtype: str | None = None) -> Program:

@@ -26,6 +26,8 @@ from tests.engine.programs import drawn_weights
 ELEMENTWISE = sorted(
     name for name, op in every().items() if op.elementwise and not op.no_op_in_inference and len(op.inputs) == 1
 )
+#: Functions that magnify the differences of their inputs near poles.
+STEEP = ["tan"]
 NORMALISING = sorted(name for name, op in every().items() if op.normalises_channels)
 NO_OPS = sorted(name for name, op in every().items() if op.no_op_in_inference)
 
@@ -54,7 +56,7 @@ def example(name: str) -> Any:
 def test_elementwise_operations_are_fused_onto_a_product(name: str) -> None:
     net = two_operations(example(name))
     assert fused_operations(net) == [("conv2d", [name])]
-    _same_results(net)
+    _same_results(net, 1e-3 if name in STEEP else 1e-5)
 
 
 @pytest.mark.parametrize("name", ELEMENTWISE)
@@ -117,7 +119,7 @@ def test_operations_on_integers_are_not_fused() -> None:
     _same_results(net)
 
 
-def _same_results(net: Program) -> None:
+def _same_results(net: Program, tolerance: float = 1e-5) -> None:
     weights = drawn_weights(net, 1)
     inputs = run_inputs(net, seed=2)
     named = {spec.name: array for spec, array in zip(net.inputs, inputs, strict=True)}
@@ -127,5 +129,8 @@ def _same_results(net: Program) -> None:
     ):
         assert array.dtype == reference.dtype
         np.testing.assert_allclose(
-            array, reference, rtol=1e-5, atol=1e-5 * max(1, np.abs(reference[np.isfinite(reference)]).max(initial=0))
+            array,
+            reference,
+            rtol=tolerance,
+            atol=tolerance * max(1, np.abs(reference[np.isfinite(reference)]).max(initial=0)),
         )

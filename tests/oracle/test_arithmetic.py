@@ -54,11 +54,11 @@ def fold(function: Callable[..., Any], value: float | None) -> Callable[..., Any
     return reference
 
 
-def extreme(function: Callable[..., Any]) -> Callable[..., Any]:
-    """torch's minimum and maximum take no numbers."""
+def as_tensors(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that takes numbers, which some functions of torch do not."""
 
     def reference(a: Any, b: Any) -> Any:
-        return function(a, b if torch.is_tensor(b) else torch.tensor(b, dtype=torch.result_type(a, b)))
+        return function(*(x if torch.is_tensor(x) else torch.tensor(x, dtype=torch.result_type(a, b)) for x in (a, b)))
 
     return reference
 
@@ -66,8 +66,8 @@ def extreme(function: Callable[..., Any]) -> Callable[..., Any]:
 VARIADIC = {
     "add": torch.add,
     "mul": torch.mul,
-    "minimum": extreme(torch.minimum),
-    "maximum": extreme(torch.maximum),
+    "minimum": as_tensors(torch.minimum),
+    "maximum": as_tensors(torch.maximum),
 }
 
 
@@ -130,6 +130,43 @@ def test_div(arrays: list[np.ndarray], value: float | None, reverse: bool, round
 def test_pow(arrays: list[np.ndarray], value: float | None, reverse: bool) -> None:
     attrs = {"value": value, "reverse": reverse}
     agree("pow", attrs, arrays, pair(torch.pow, value, reverse), tolerance=tolerance(arrays))
+
+
+@pytest.mark.parametrize("name", ["remainder", "fmod"])
+@draws
+@given(arrays=tensors(1, 2), value=st.none() | numbers.filter(bool), reverse=st.booleans())
+def test_remainders(name: str, arrays: list[np.ndarray], value: float | None, reverse: bool) -> None:
+    # torch raises if an integer is divided by zero, which no rule can know
+    arrays = [a if a.dtype.kind == "f" else np.where(a == 0, a.dtype.type(1), a) for a in arrays]
+    reference = pair(as_tensors(getattr(torch, name)), value, reverse)
+    agree(name, {"value": value, "reverse": reverse}, arrays, reference, tolerance=tolerance(arrays))
+
+
+@draws
+@given(arrays=tensors(1, 2), value=st.none() | numbers, reverse=st.booleans())
+def test_angle(arrays: list[np.ndarray], value: float | None, reverse: bool) -> None:
+    reference = pair(as_tensors(torch.atan2), value, reverse)
+    agree("atan2", {"value": value, "reverse": reverse}, arrays, reference, tolerance=tolerance(arrays))
+
+
+@pytest.mark.parametrize("name", ["remainder", "fmod", "atan2"])
+def test_pairs_of_special_values(name: str) -> None:
+    x = np.array([0.0, -0.0, 1.5, -1.5, np.inf, -np.inf, np.nan], np.float32)
+    agree(name, {}, [x[:, None], x], lambda w, a, b: getattr(torch, name)(a, b))
+
+
+@pytest.mark.parametrize("name", ["bitwise_and", "bitwise_or", "bitwise_xor"])
+@draws
+@given(arrays=tensors(1, 2), value=st.none() | st.sampled_from([0, 1, 5, -2]))
+def test_bits(name: str, arrays: list[np.ndarray], value: int | None) -> None:
+    assume(value is None or value >= 0 or arrays[0].dtype != np.uint8)  # torch refuses -2
+    agree(name, {} if value is None else {"value": value}, arrays, fold(getattr(torch, name), value))
+
+
+@draws
+@given(arrays=tensors(1, 1))
+def test_bitwise_not(arrays: list[np.ndarray]) -> None:
+    agree("bitwise_not", {}, arrays, lambda w, x: torch.bitwise_not(x))
 
 
 COMPARISONS = {

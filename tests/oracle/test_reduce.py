@@ -107,15 +107,16 @@ def test_logsumexp(arrays: list[np.ndarray], axis: Any, keepdim: bool, extreme: 
     )
 
 
+@pytest.mark.parametrize("name", ["cumsum", "cumprod"])
 @draws
 @given(arrays=tensors(1, 1), axis=one, dtype=types)
-def test_cumsum(arrays: list[np.ndarray], axis: int, dtype: str | None) -> None:
+def test_cumulative(name: str, arrays: list[np.ndarray], axis: int, dtype: str | None) -> None:
     kind = dtype and getattr(torch, dtype)
     agree(
-        "cumsum",
+        name,
         {"axis": axis, "dtype": dtype},
         arrays,
-        lambda w, x: torch.cumsum(x, axis, dtype=kind),
+        lambda w, x: getattr(torch, name)(x, axis, dtype=kind),
         tolerance=tolerance(arrays),
     )
 

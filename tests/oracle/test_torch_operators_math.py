@@ -60,6 +60,7 @@ def test_rules_are_those_of_overloads_that_exist() -> None:
 
 # -- arithmetic ----------------------------------------------------------------------------------------
 
+BITS: list[Function] = [lambda x, y: x & y, lambda x, y: x | y, lambda x, y: x ^ y]
 PAIRS: list[Function] = [
     *(torch.add, torch.sub, torch.mul, torch.div, torch.minimum, torch.maximum, torch.rsub),
     *(torch.eq, torch.ne, torch.lt, torch.le, torch.gt, torch.ge),
@@ -72,6 +73,7 @@ PAIRS: list[Function] = [
     lambda x, y: torch.lerp(x, y, 0.25),
     lambda x, y: torch.lerp(x, y, y),
     lambda x, y: torch.float_power(x, y * 1.0),
+    *(torch.atan2, *BITS),
     lambda x, y: torch.isclose(x, y + 0.001, atol=0.01),
     lambda x, y: torch.clamp(x, y, y + 2),
     lambda x, y: torch.clamp_min(x, y),
@@ -80,9 +82,9 @@ PAIRS: list[Function] = [
 ROUNDED: list[Function] = [
     lambda x, y: torch.div(x, y, rounding_mode="floor"),
     lambda x, y: torch.div(x, y, rounding_mode="trunc"),
-    torch.floor_divide,
+    *(torch.floor_divide, torch.remainder, torch.fmod),
+    *(lambda x, y: x % 3, lambda x, y: torch.fmod(x, 3), lambda x, y: torch.remainder(7, y)),
 ]
-BITS: list[Function] = [lambda x, y: x & y, lambda x, y: x | y, lambda x, y: x ^ y]
 
 
 @drawn
@@ -168,6 +170,10 @@ def test_numbers_leave_no_lines_of_their_own() -> None:
 FUNCTIONS: list[Function] = [
     *(torch.exp, torch.sqrt, torch.rsqrt, torch.log, torch.reciprocal, torch.square, torch.sin, torch.cos),
     *(torch.abs, torch.neg, torch.sign, torch.sigmoid, torch.tanh, torch.relu),
+    *(torch.floor, torch.ceil, torch.round, torch.trunc, torch.frac, torch.expm1, torch.exp2, torch.log1p, torch.log2),
+    *(torch.log10, torch.tan, torch.asin, torch.acos, torch.atan, torch.sinh, torch.cosh, torch.asinh, torch.acosh),
+    *(torch.atanh, torch.erf, torch.erfc, torch.special.expm1, torch.special.erf, torch.bitwise_not),
+    lambda x: torch.round(x * 1.01, decimals=1),
     *(torch.isnan, torch.isinf, torch.isfinite, torch.nan_to_num, torch.logit),
     lambda x: torch.logit(x, 0.1),
     lambda x: x.clamp_min(1),
@@ -236,7 +242,7 @@ ALL: list[Function] = [
     lambda x: torch.amax(x),
 ]
 ONE_AXIS: list[Function] = [
-    *(torch.prod, torch.argmax, torch.argmin, torch.cumsum, torch.diff, torch.aminmax),
+    *(torch.prod, torch.argmax, torch.argmin, torch.cumsum, torch.cumprod, torch.diff, torch.aminmax),
     lambda x, dim: torch.max(x, dim)[0],
     lambda x, dim: torch.min(x, dim, keepdim=True)[0],
     lambda x, dim: torch.sort(x, dim, stable=True),

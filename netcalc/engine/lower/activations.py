@@ -67,6 +67,13 @@ _UFUNCS: dict[str, Callable[..., Any]] = {
     "square": np.square,
     "abs": np.abs,
     "neg": np.negative,
+    "floor": np.floor,
+    "ceil": np.ceil,
+    "round": np.rint,
+    "trunc": np.trunc,
+    "expm1": np.expm1,
+    "log1p": np.log1p,
+    "atan": np.arctan,
 }
 
 

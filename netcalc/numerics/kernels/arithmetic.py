@@ -32,7 +32,8 @@ def alike(x: Any, y: Any, *, least: DType = "bool") -> tuple[Array, Array, np.dt
     return one, other, common
 
 
-def _register(name: str, function: Callable[..., Any]) -> None:
+def register_combination(name: str, function: Callable[..., Any]) -> None:
+    """Register the ufunc and the kernel of an operation on several operands, from left to right."""
     ufunc(name)(function)
 
     @kernel(name)
@@ -52,7 +53,7 @@ for _name, _function in {
     "minimum": np.minimum,
     "maximum": np.maximum,
 }.items():
-    _register(_name, _function)
+    register_combination(_name, _function)
 
 ufunc("div")(np.divide)
 

@@ -13,7 +13,7 @@ from netcalc.numerics.numpy_dtypes import numpy_dtype
 from netcalc.ops.elementwise import Cast, Clamp
 
 
-def _register(name: str, function: Callable[[Array], Array]) -> None:
+def register_float_function(name: str, function: Callable[[Array], Array]) -> None:
     """Register a kernel that keeps float types, and returns float32 for other types."""
 
     @kernel(name)
@@ -32,7 +32,7 @@ _FUNCTIONS: dict[str, Callable[[Array], Array]] = {
     "cos": np.cos,
 }
 for _name, _function in _FUNCTIONS.items():
-    _register(_name, _function)
+    register_float_function(_name, _function)
 
 
 @kernel("square")

@@ -10,7 +10,7 @@ import numpy as np
 from netcalc.numerics.kernels import Array, Run, axes_of, kernel, like, wide
 from netcalc.numerics.kernels._promotion import floating
 from netcalc.numerics.numpy_dtypes import numpy_dtype
-from netcalc.ops.reduce import Cumsum, Var, VectorNorm
+from netcalc.ops.reduce import Cumprod, Cumsum, Var, VectorNorm
 
 
 def _start(op: Any, x: Array) -> tuple[Array, np.dtype[Any], dict[str, Any]]:
@@ -23,7 +23,7 @@ def _result(op: Any, x: Array) -> np.dtype[Any]:
     """Return the type of the result: a sum of integers is int64, an exponential of them float32."""
     if getattr(op, "dtype", None) is not None:
         return numpy_dtype(op.dtype)
-    if op.name in ("sum", "prod", "cumsum"):
+    if op.name in ("sum", "prod", "cumsum", "cumprod"):
         return x.dtype if floating(x) == x.dtype else np.dtype(np.int64)
     return floating(x) if op.name == "logsumexp" else x.dtype
 
@@ -87,8 +87,17 @@ def logsumexp(op: Any, run: Run, x: Array) -> Array:
 
 @kernel("cumsum")
 def cumsum(op: Cumsum, run: Run, x: Array) -> Array:
+    return _accumulated(np.add, op, x)
+
+
+@kernel("cumprod")
+def cumprod(op: Cumprod, run: Run, x: Array) -> Array:
+    return _accumulated(np.multiply, op, x)
+
+
+def _accumulated(ufunc: np.ufunc, op: Any, x: Array) -> Array:
     dtype = _result(op, x)
     y = wide(x.astype(dtype, copy=False))
     if x.ndim:
-        y = np.add.accumulate(y, axis=op.axis, dtype=y.dtype)
+        y = ufunc.accumulate(y, axis=op.axis, dtype=y.dtype)
     return y.astype(dtype, copy=False)

@@ -24,10 +24,15 @@ _FLOATS: dict[str, Formula] = {
 FORMULAS.update(_FLOATS)
 
 
+def fractional_function(formula: Formula, op: Attributes, x: Array) -> Expected:
+    """Return what a formula gives for each element; integers and bools become float32."""
+    dtype = x.dtype.name if np.issubdtype(x.dtype, np.inexact) or x.dtype.name == "bfloat16" else "float32"
+    return Expected(x.shape, dtype, lambda index: formula(op, element(x, index)))
+
+
 @reference(*_FLOATS)
 def fractional(op: Attributes, x: Array) -> Expected:
-    dtype = x.dtype.name if np.issubdtype(x.dtype, np.inexact) or x.dtype.name == "bfloat16" else "float32"
-    return Expected(x.shape, dtype, lambda index: _FLOATS[op.name](op, element(x, index)))
+    return fractional_function(_FLOATS[op.name], op, x)
 
 
 def _sign(x: Any) -> Any:

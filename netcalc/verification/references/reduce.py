@@ -109,14 +109,14 @@ def logsumexp(op: Attributes, x: Array) -> Expected:
     return _reduced(op, x, dtype.name, reduce)
 
 
-@reference("cumsum")
-def cumulative_sum(op: Attributes, x: Array) -> Expected:
+@reference("cumsum", "cumprod")
+def cumulative(op: Attributes, x: Array) -> Expected:
     dtype = numpy_dtype(_accumulated(op, x))
     if not x.ndim:
         return Expected((), dtype.name, lambda index: x.astype(dtype)[()])
 
     def at(index: Shape) -> Any:
         before = along(x, index, op.axis, slice(index[op.axis] + 1))
-        return sum_of_products(dtype, before.astype(dtype))
+        return (sum_of_products if op.name == "cumsum" else product)(dtype, before.astype(dtype))
 
     return Expected(x.shape, dtype.name, at, x.shape[op.axis])

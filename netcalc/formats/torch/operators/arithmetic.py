@@ -13,7 +13,7 @@ __all__ = ["combined"]
 
 #: Operations whose operands may be swapped.
 _COMMUTATIVE = (
-    *("add", "mul", "minimum", "maximum", "hypot", "equal", "not_equal"),
+    *("add", "mul", "minimum", "maximum", "equal", "not_equal"),
     *("bitwise_and", "bitwise_or", "bitwise_xor"),
 )
 #: Comparisons with their operands swapped.
@@ -123,7 +123,6 @@ for _overload, _operation in {
     "aten.maximum.default": "maximum",
     "aten.max.other": "maximum",
     "aten.remainder.Scalar_Tensor": "remainder",
-    "aten.hypot.default": "hypot",
 }.items():
     operator(_overload)(_combination(_operation))
 for _overload, _operation in {

@@ -1,0 +1,22 @@
+"""Kernels of :mod:`netcalc.ops.bits`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from netcalc.numerics.kernels import Array, Run, kernel
+from netcalc.numerics.kernels.arithmetic import register_combination
+
+for _name, _function in {
+    "bitwise_and": np.bitwise_and,
+    "bitwise_or": np.bitwise_or,
+    "bitwise_xor": np.bitwise_xor,
+}.items():
+    register_combination(_name, _function)
+
+
+@kernel("bitwise_not")
+def bitwise_not(op: Any, run: Run, x: Array) -> Array:
+    return np.invert(x)

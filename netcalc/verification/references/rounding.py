@@ -1,0 +1,47 @@
+"""References of :mod:`netcalc.ops.rounding`, by Python's exact arithmetic."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+from netcalc.verification.references import Array, Attributes, Expected, Shape, reference
+from netcalc.verification.references._broadcast import broadcast_element, broadcast_shape, converted, folded_type
+
+_WHOLE: dict[str, Callable[[Any], int]] = {"floor": math.floor, "ceil": math.ceil, "round": round, "trunc": math.trunc}
+
+
+@reference(*_WHOLE)
+def rounded(op: Attributes, x: Array) -> Expected:
+    def at(index: Shape) -> Any:
+        value = x[index].item()
+        return _WHOLE[op.name](value) if math.isfinite(value) else value
+
+    return Expected(x.shape, x.dtype.name, at)
+
+
+def _remainder(op: Attributes, a: Any, b: Any) -> Any:
+    """Return a − b·q for the whole quotient q, without rounding where both are finite."""
+    if b == 0 or not math.isfinite(a) or math.isnan(b):
+        return math.nan
+    whole = math.floor if op.name == "remainder" else math.trunc
+    if math.isinf(b):
+        return a if a == 0 or op.name == "fmod" or (a < 0) == (b < 0) else b
+    found = Fraction(a) - Fraction(b) * whole(Fraction(a) / Fraction(b))
+    return int(found) if isinstance(a, int) else float(found)
+
+
+@reference("remainder", "fmod")
+def remainder(op: Attributes, *inputs: Array | None) -> Expected:
+    arrays = [x for x in inputs if x is not None]
+    numbers = [] if op.value is None else [op.value]
+    dtype = folded_type(arrays, *numbers)
+
+    def at(index: Shape) -> Any:
+        operands = [*(broadcast_element(x, index) for x in arrays), *numbers]
+        a, b = (converted(value, dtype) for value in (operands[::-1] if op.reverse else operands))
+        return converted(_remainder(op, a, b), dtype)
+
+    return Expected(broadcast_shape(*arrays), dtype, at)

@@ -34,9 +34,11 @@ if TYPE_CHECKING:
     from netcalc.records import as_dict
     from netcalc.tensor_type import TensorType
     from netcalc.torch_modules import ModuleSummary, from_torch, summary
+    from netcalc.verification.agreement import Agreement, FlopsAgreement, OutputAgreement
     from netcalc.verification.report import Check, Gap, ValueCount, VerifyReport
 
 __all__ = [
+    "Agreement",
     "Analysis",
     "Check",
     "Checkpoint",
@@ -50,6 +52,7 @@ __all__ = [
     "Dim",
     "Duplicate",
     "Explanation",
+    "FlopsAgreement",
     "Gap",
     "Layer",
     "LayerShapes",
@@ -61,6 +64,7 @@ __all__ = [
     "Network",
     "OperationMatch",
     "OperationTime",
+    "OutputAgreement",
     "Packed",
     "PlanMemory",
     "Profile",
@@ -119,6 +123,7 @@ _EXPORTS = {
     "netcalc.records": ("as_dict",),
     "netcalc.tensor_type": ("TensorType",),
     "netcalc.torch_modules": ("ModuleSummary", "from_torch", "summary"),
+    "netcalc.verification.agreement": ("Agreement", "FlopsAgreement", "OutputAgreement"),
     "netcalc.verification.report": ("Check", "Gap", "ValueCount", "VerifyReport"),
 }
 

@@ -11,7 +11,7 @@ from netcalc.analysis.counting import require_unrolled
 from netcalc.analysis.figures import Cost
 from netcalc.analysis.summary import Summary, summarise
 from netcalc.analysis.walk import instances
-from netcalc.api_arguments import checked, plain
+from netcalc.api_arguments import checked, checked_argument, plain
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.dims import Dim
 from netcalc.formats import opened_weights
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from netcalc.engine.run import PlanName, RunResult
     from netcalc.numerics.checkpoint_files import Weights
     from netcalc.spec.standalone import SpecSource
+    from netcalc.verification.agreement import Agreement
     from netcalc.verification.report import VerifyReport
 
 __all__ = ["LayerShapes", "Network"]
@@ -298,6 +299,26 @@ class Network:
             values=values,
             max_work=max_work,
         )
+
+    def verify_against(self, module: Any, *args: Any, seed: int = 0, **kwargs: Any) -> Agreement:
+        """Compare the network with the PyTorch module that it was made of, on the same random weights.
+
+        The outputs of both plans are compared with those of the module, FLOPs by operator with those that PyTorch's
+        ``FlopCounterMode`` counts, and the parameters by name with the state dict.  The module is not changed.
+
+        Args:
+            module: the ``torch.nn.Module`` or the exported program.
+            args, kwargs: arguments of its ``forward``.  Floating-point tensors are drawn in their place, and integers
+                for which the spec has a range.
+            seed: seed of all random numbers.
+
+        Raises:
+            NetcalcError: E009 if PyTorch is not installed, the module fails, or has buffers without values; as
+                :meth:`run` does.
+        """
+        from netcalc.formats.torch.agreement import compare_module
+
+        return compare_module(self.program, module, args, kwargs, checked_argument("seed", seed))
 
     def __repr__(self) -> str:
         return f"<Network {self.name!r}: {exact(self.params)} parameters>"

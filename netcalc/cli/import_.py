@@ -17,12 +17,15 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from netcalc.cli import options
 from netcalc.limits import MAX_SPEC_SIZE
+
+if TYPE_CHECKING:
+    from netcalc.verification.agreement import Agreement
 
 
 def command(
@@ -36,6 +39,11 @@ def command(
         list[str] | None,
         typer.Option("--example", "-e", metavar="NAME=TYPE:SIZES", help="An argument of a PyTorch module; repeatable."),
     ] = None,
+    verify: Annotated[
+        bool,
+        typer.Option("--verify", help="Compare outputs, FLOPs and parameters with those of the PyTorch module."),
+    ] = False,
+    seed: options.Seed = 0,
     set_: options.Set = None,
     format_: options.FormatChoice = options.Format.TABLE,
     output: options.Output = None,
@@ -49,28 +57,72 @@ def command(
 
     if source is None:
         return write(_model_types(format_, output, wide), output)
-    if format_ is not options.Format.TABLE:
-        raise NetcalcError(Diagnostic("E502", "--format is for the list of model types; a spec is YAML"))
     settings = options.read_settings(set_)
     if is_torch(source):
-        text = _module_text(source, example or [], settings)
-    elif example:
-        raise NetcalcError(Diagnostic("E502", f"--example is for modules of PyTorch, and {source} is none"))
-    else:
-        text = import_model(source, settings, max_spec_size)
-    return write(text.rstrip("\n").split("\n"), output)
+        return _import_module(source, example or [], settings, seed if verify else None, format_, output)
+    if example or verify:
+        raise NetcalcError(Diagnostic("E502", f"--example and --verify are for modules of PyTorch, not for {source}"))
+    if format_ is not options.Format.TABLE:
+        raise NetcalcError(Diagnostic("E502", "--format is for the list of model types; a spec is YAML"))
+    return write(_lines(import_model(source, settings, max_spec_size)), output)
 
 
-def _module_text(source: str, examples: list[str], settings: dict[str, object]) -> str:
-    """Return the spec of a module of PyTorch, after a note that its code is run."""
+def _lines(text: str) -> list[str]:
+    return text.rstrip("\n").split("\n")
+
+
+def _import_module(
+    source: str,
+    examples: list[str],
+    settings: dict[str, object],
+    seed: int | None,
+    format_: options.Format,
+    output: str | None,
+) -> None:
+    """Write the spec of a PyTorch module, after a note that its code is run.
+
+    With a seed the network is compared with the module.  The report goes to standard output if the spec goes to a
+    file, and else to standard error.
+    """
+    from netcalc.cli import EXIT_CHECK
+    from netcalc.cli.output import write
+    from netcalc.diagnostics import Diagnostic, NetcalcError
     from netcalc.formats.spec_text import spec_text
     from netcalc.formats.torch.factories import PREFIX, split_name
     from netcalc.formats.torch.sources import import_torch
 
+    if format_ not in (options.Format.TABLE, options.Format.JSON) or (format_ is options.Format.JSON and seed is None):
+        hint = "with --verify, --format json writes its report"
+        raise NetcalcError(Diagnostic("E502", "a spec is YAML, without --format", hint=hint))
     if source.startswith(PREFIX):
         split_name(source)
         print(f"{source}: the code of this module is run", file=sys.stderr)
-    return spec_text(import_torch(source, examples, settings).document)
+    found = import_torch(source, examples, settings)
+    write(_lines(spec_text(found.document)), output)
+    if seed is None:
+        return
+    from netcalc.formats.torch.agreement import compare_module
+    from netcalc.spec import elaborate
+    from netcalc.spec.library import load_data
+
+    report = compare_module(elaborate(load_data(found.document), {}), found.module, *found.call[:2], seed)
+    shown = sys.stderr if output is None else sys.stdout
+    shown.writelines(line + "\n" for line in _report(report, format_))
+    if not report.ok:
+        raise typer.Exit(EXIT_CHECK)
+
+
+def _report(report: Agreement, format_: options.Format) -> Iterable[str]:
+    """The lines of the comparison with a module."""
+    from netcalc.cli.output import json_lines
+    from netcalc.records.agreement import agreement_record
+    from netcalc.render.agreement import agreement_page
+    from netcalc.render.page import page_text
+    from netcalc.render.text import terminal_of
+
+    if format_ is options.Format.JSON:
+        return json_lines(agreement_record(report))
+    return page_text(agreement_page(report), terminal_of(sys.stderr))
 
 
 def _model_types(format_: options.Format, output: str | None, wide: bool) -> Iterable[str]:

@@ -12,6 +12,7 @@ from netcalc.analysis.compare import COMPARED
 from netcalc.analysis.figures import FIGURES, Figure, View
 from netcalc.analysis.summary import layer_fields
 from netcalc.records import VERSIONS, schema_id
+from netcalc.records.agreement import AgreementRecord
 from netcalc.records.checkpoint import CheckpointRecord
 from netcalc.records.codes import CodeRecord
 from netcalc.records.compare import ComparisonRecord
@@ -114,6 +115,7 @@ _SCHEMAS: Mapping[str, Callable[[], Schema]] = {
     "explain": partial(_schema_of, ExplanationRecord),
     "run": partial(_schema_of, RunRecord),
     "verify": partial(_schema_of, VerificationRecord),
+    "verify-module": partial(_schema_of, AgreementRecord),
     "weights": partial(_schema_of, WeightsRecord),
     "checkpoint": partial(_schema_of, CheckpointRecord),
     "specs": partial(_schema_of, SpecsRecord),

@@ -168,3 +168,78 @@ def test_summary_prints_as_the_command_does() -> None:
     assert "<table" in shown._repr_mimebundle_()["text/html"]
     several = netcalc.summary(Nested(), input_size=[(2, 4), (2, 4)], scaled=False)
     assert list(several.inputs) == ["x", "rest_0"]
+
+
+class Other(Small):
+    """The same parameters, used otherwise."""
+
+    def forward(self, image: Any) -> Any:
+        return super().forward(image).relu()
+
+
+class Wider(Small):
+    def __init__(self) -> None:
+        super().__init__()
+        self.more = nn.Linear(8, 5)
+
+    def forward(self, image: Any) -> Any:
+        return super().forward(image) + self.more(torch.ones(1, 8))
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("device", ["cpu", "meta"])
+def test_a_network_agrees_with_its_module(device: str, seed: int) -> None:
+    module, image = Small().to(device), torch.randn(2, 3, 20, 14, device=device)
+    before = {name: id(tensor) for name, tensor in module.state_dict(keep_vars=True).items()}
+    found = netcalc.from_torch(module, image, dynamic=["batch"]).verify_against(module, image, seed=seed)
+    assert found.ok
+    assert {output.plan for output in found.outputs} == {"reference", "fast"}
+    assert [part.kind for part in found.flops] == ["convolutions", "matrix products"]
+    assert sum(part.torch for part in found.flops) == flops(Small(), torch.randn(2, 3, 20, 14))
+    assert {name: id(tensor) for name, tensor in module.state_dict(keep_vars=True).items()} == before
+
+
+def test_other_outputs_are_found() -> None:
+    image = torch.randn(2, 3, 20, 14)
+    found = netcalc.from_torch(Small(), image).verify_against(Other(), image)
+    assert not found.ok
+    assert found.weights.ok
+    assert all(part.ok for part in found.flops)
+    assert not any(output.ok for output in found.outputs)
+
+
+def test_other_parameters_and_work_are_found() -> None:
+    image = torch.randn(2, 3, 20, 14)
+    found = netcalc.from_torch(Small(), image).verify_against(Wider(), image)
+    assert not found.ok
+    assert {mismatch.name for mismatch in found.weights.mismatches} == {"more.weight", "more.bias"}
+    assert [part.ok for part in found.flops] == [True, False]
+
+
+def test_exported_programs_agree_with_their_networks() -> None:
+    exported = torch.export.export(Small().eval(), (torch.randn(2, 3, 8, 8),))
+    assert netcalc.from_torch(exported).verify_against(exported).ok
+
+
+class Tied(nn.Module):  # type: ignore[misc,name-defined,unused-ignore]
+    def __init__(self) -> None:
+        super().__init__()
+        self.embed = nn.Embedding(11, 8)
+        self.head = nn.Linear(8, 11, bias=False)
+        self.head.weight = self.embed.weight
+
+    def forward(self, ids: Any) -> Any:
+        return self.head(self.embed(ids))
+
+
+def test_tied_weights_count_once() -> None:
+    module, ids = Tied(), torch.randint(11, (2, 5))
+    net = netcalc.from_torch(module, ids)
+    assert net.params == 11 * 8
+    assert net.verify_against(module, ids).ok
+
+
+def test_a_module_that_fails_is_an_error() -> None:
+    net = netcalc.from_torch(nn.Linear(4, 3), torch.ones(2, 4))
+    with pytest.raises(NetcalcError, match="the module cannot be run: RuntimeError"):
+        net.verify_against(nn.Linear(5, 3), torch.ones(2, 4))

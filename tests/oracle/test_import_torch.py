@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import jsonschema
 import pytest
 
 import netcalc
 from netcalc.cli import main
+from netcalc.records.schema import record_schema
 
 torch = pytest.importorskip("torch")
 
@@ -31,6 +34,13 @@ class Net(nn.Module):
 
     def forward(self, x, flag=True, *rest):
         return self.fc(x).relu() if flag else self.fc(x)
+
+calls = []
+
+class Counting(Net):
+    def forward(self, x):
+        calls.append(x.shape)
+        return super().forward(x) + len(calls)
 
 class Zoo:
     net = Net()
@@ -114,3 +124,25 @@ def test_refusals(arguments: list[str], message: str, run_import: Import, tmp_pa
     code, out, err = run_import(*arguments)
     assert (code, out) == (2, "")
     assert message in err
+
+
+def test_verification(run_import: Import) -> None:
+    arguments = ("torch:mymodels:Net", "-e", "x=float32:batch=2,4", "--verify")
+    code, out, err = run_import(*arguments)
+    assert (code, netcalc.loads(out).params) == (0, 10)
+    assert "outputs, FLOPs and parameters agree" in err
+    code, out, _ = run_import(*arguments, "-o", "net.yaml", "--format", "json")
+    record = json.loads(out)
+    assert (code, record["ok"], record["flops"][0]["torch"]) == (0, True, 32)
+    jsonschema.validate(record, record_schema("verify-module"))
+
+
+def test_a_module_that_its_spec_differs_from(run_import: Import) -> None:
+    code, out, _ = run_import("torch:mymodels:Counting", "-e", "x=float32:2,4", "--verify", "-o", "net.yaml")
+    assert code == 1
+    assert "2 of these differ" in out
+
+
+def test_a_format_is_for_a_report(run_import: Import) -> None:
+    code, _, err = run_import("torch:mymodels:Net", "-e", "x=float32:2,4", "--format", "json")
+    assert (code, "a spec is YAML" in err) == (2, True)

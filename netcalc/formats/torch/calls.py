@@ -64,4 +64,7 @@ def _value(example: Example) -> Any:
     if not example.is_tensor:
         return example.value
     torch = torch_library()
-    return torch.zeros(example.sizes, dtype=getattr(torch, str(example.dtype)))
+    dtype = getattr(torch, str(example.dtype))
+    return (
+        torch.zeros(example.sizes, dtype=dtype) if dtype.is_floating_point else torch.ones(example.sizes, dtype=dtype)
+    )

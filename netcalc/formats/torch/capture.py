@@ -16,7 +16,7 @@ from netcalc.formats.torch.dynamic import export_sizes, found_dims, requested_ax
 from netcalc.formats.torch.library import torch_library
 from netcalc.formats.torch.names import input_names, leaf_names
 
-__all__ = ["Captured", "capture", "in_inference", "is_exported", "without_parameters"]
+__all__ = ["Captured", "argument_names", "capture", "in_inference", "is_exported", "without_parameters"]
 
 
 class Captured(NamedTuple):
@@ -49,7 +49,7 @@ def capture(module: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], dynam
         raise NetcalcError(Diagnostic("E502", message))
     pytree = torch.utils._pytree
     leaves, structure = pytree.tree_flatten((args, dict(kwargs)))
-    names = _argument_names(module, structure, len(leaves))
+    names = argument_names(module, structure, len(leaves))
     shapes = {n: tuple(leaf.shape) for n, leaf in zip(names, leaves, strict=True) if isinstance(leaf, torch.Tensor)}
     axes = requested_axes(dynamic, shapes)
     defaults, sizes = export_sizes(axes, shapes)
@@ -93,7 +93,7 @@ def _with_dims(exported: Any, axes: Mapping[str, Mapping[int, str]], defaults: M
     return Captured(exported, dims, symbols)
 
 
-def _argument_names(module: Any, structure: Any, count: int) -> list[str]:
+def argument_names(module: Any, structure: Any, count: int) -> list[str]:
     """Return the names of the leaves of a call's arguments, by the signature of ``forward``."""
     from inspect import Parameter, signature
 

@@ -1,0 +1,198 @@
+"""Comparison of a network with the PyTorch module that it was imported from, on the same random weights."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, Literal
+
+from netcalc.analysis.cost import analyse
+from netcalc.diagnostics import Diagnostic, NetcalcError
+from netcalc.dims import Poly
+from netcalc.formats.torch.buffers import has_data, rebuilt_buffers
+from netcalc.formats.torch.capture import argument_names, in_inference, is_exported
+from netcalc.formats.torch.diagnosis import refused
+from netcalc.formats.torch.library import torch_library
+from netcalc.ir import Program
+from netcalc.verification.agreement import Agreement, OutputAgreement, difference, flops_agreement, tolerance_of
+
+__all__ = ["compare_module"]
+
+_PLANS: tuple[Literal["reference", "fast"], ...] = ("reference", "fast")
+
+
+def compare_module(
+    program: Program, module: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], seed: int = 0
+) -> Agreement:
+    """Return the agreement of a program with a module.
+
+    Both run with the same random parameters; the module itself is not changed.  Floating-point inputs are drawn, and
+    integers for which the spec has a range; other inputs are those that are given.
+
+    Args:
+        program: the program; sizes that are symbolic become those of the arguments.
+        module: the ``torch.nn.Module`` or the exported program.
+        args, kwargs: arguments of a call; those of an exported program are its own if there are none.
+
+    Raises:
+        NetcalcError: E009 if the module has buffers without values, or its code fails; E602 if the arguments are not
+            the inputs of the program.
+    """
+    from netcalc.engine.run import forward
+    from netcalc.numerics.parameters import check_weights
+
+    torch = torch_library()
+    if is_exported(module):
+        args, kwargs = (args, kwargs) if args or kwargs else (module.example_inputs or ((), {}))
+        module = module.module()
+    leaves, structure = torch.utils._pytree.tree_flatten((args, dict(kwargs)))
+    names = argument_names(module, structure, len(leaves))
+    given = {name: leaf for name, leaf in zip(names, leaves, strict=True) if isinstance(leaf, torch.Tensor)}
+    program = _sized(program, given)
+    inputs = _inputs(torch, program, given, seed)
+    leaves = [inputs.get(name, leaf) for name, leaf in zip(names, leaves, strict=True)]
+    args, kwargs = torch.utils._pytree.tree_unflatten(leaves, structure)
+    tensors = _tensors(torch, module, seed)
+    expected, counts = _run(torch, module, tensors, args, kwargs)
+    state = {name: array_of(tensors.get(name, value)) for name, value in _state(module, tensors).items()}
+    arrays = {spec.name: array_of(inputs[spec.name]) for spec in program.inputs}
+    report = check_weights(program, state)
+    outputs: list[OutputAgreement] = []
+    if report.ok:
+        for plan in _PLANS:
+            found = forward(program, arrays, weights=state, plan=plan).outputs
+            outputs += _outputs(program, found, expected, plan)
+    by_operation = analyse(program, "torch").by_operation
+    ours = {name: int(cost.flops) for name, (_, cost) in by_operation.items()}
+    return Agreement(program.name, tuple(outputs), flops_agreement(ours, counts), report)
+
+
+def _sized(program: Program, given: Mapping[str, Any]) -> Program:
+    """Return a program with the sizes of the given tensors in place of its symbols."""
+    sizes: dict[str, int] = {}
+    for spec in program.inputs:
+        shape = given[spec.name].shape if spec.name in given else ()
+        for size, number in zip(spec.type.shape, shape, strict=False):
+            if isinstance(size, Poly) and str(size) in size.names():
+                sizes[str(size)] = int(number)
+    if not sizes:
+        return program
+    from netcalc.ir.specialise import specialise
+
+    return specialise(program, sizes)
+
+
+def _inputs(torch: Any, program: Program, given: Mapping[str, Any], seed: int) -> dict[str, Any]:
+    """Return the tensors of a call by name: those that can be drawn, and the given ones."""
+    from netcalc.numerics.inputs import run_inputs
+
+    kept = {
+        name: tensor if has_data(tensor) else torch.ones(tensor.shape, dtype=tensor.dtype)
+        for name, tensor in given.items()
+    }
+    fixed = {
+        spec.name: array_of(kept[spec.name])
+        for spec in program.inputs
+        if not spec.type.is_float and spec.low is None and spec.name in kept
+    }
+    drawn = run_inputs(program, fixed, seed)
+    return {**kept, **{spec.name: tensor_of(array) for spec, array in zip(program.inputs, drawn, strict=True)}}
+
+
+def _tensors(torch: Any, module: Any, seed: int) -> dict[str, Any]:
+    """Return parameters drawn at random, and the buffers, by path; running statistics are drawn as well."""
+    generator = torch.Generator().manual_seed(seed)
+    rebuilt = rebuilt_buffers(module)
+    found: dict[str, Any] = {}
+    for name, tensor in module.named_parameters():
+        found[name] = _drawn(torch, name, tensor, generator)
+    for name, tensor in module.named_buffers():
+        if name.endswith(("running_mean", "running_var")):
+            found[name] = _drawn(torch, name, tensor, generator)
+        elif has_data(tensor):
+            found[name] = tensor.detach().cpu()
+        elif name in rebuilt:
+            found[name] = rebuilt[name]
+        elif name.endswith("num_batches_tracked"):
+            found[name] = torch.zeros((), dtype=tensor.dtype)
+        else:
+            hint = "make the module on the device cpu"
+            raise NetcalcError(Diagnostic("E009", f"the buffer {name!r} has no values on the meta device", hint=hint))
+    return found
+
+
+def _drawn(torch: Any, name: str, tensor: Any, generator: Any) -> Any:
+    """Return random values for a parameter, of a size that keeps those of the layers near 1."""
+    shape = tuple(tensor.shape)
+    if len(shape) < 2 and name.endswith(("weight", "var")):
+        values = torch.rand(shape, generator=generator) + 0.5
+    else:
+        inputs = max(tensor.numel() // shape[0], 1) if len(shape) > 1 else 100
+        values = torch.randn(shape, generator=generator) / inputs**0.5
+    return values.to(tensor.dtype)
+
+
+def _state(module: Any, tensors: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the state dict with the drawn tensors, those that are tied under all their names."""
+    names = {id(tensor): name for name, tensor in (*module.named_parameters(), *module.named_buffers())}
+    kept = module.state_dict(keep_vars=True)
+    return {name: tensors[names[id(tensor)]] for name, tensor in kept.items() if id(tensor) in names}
+
+
+def _run(
+    torch: Any, module: Any, tensors: Mapping[str, Any], args: Any, kwargs: Any
+) -> tuple[list[Any], dict[str, int]]:
+    """Return the results of a call of the module, and the FLOPs by operator."""
+    counter = torch.utils.flop_counter.FlopCounterMode(display=False)
+    try:
+        with torch.no_grad(), in_inference(module), _unfused(torch), counter:
+            result = torch.func.functional_call(module, dict(tensors), args, kwargs)
+    except Exception as error:  # of the user's code
+        raise refused("the module cannot be run", error) from error
+    counts = {str(name): int(count) for name, count in counter.get_flop_counts().get("Global", {}).items()}
+    leaves = torch.utils._pytree.tree_leaves(result)
+    return [array_of(leaf) for leaf in leaves if isinstance(leaf, torch.Tensor)], counts
+
+
+@contextmanager
+def _unfused(torch: Any) -> Iterator[None]:
+    """Leave out fused implementations that the counter has no formula for."""
+    fast, fused = torch.backends.mha.get_fastpath_enabled(), torch.backends.mkldnn.enabled
+    torch.backends.mha.set_fastpath_enabled(False)
+    torch.backends.mkldnn.enabled = False
+    try:
+        with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH):
+            yield
+    finally:
+        torch.backends.mha.set_fastpath_enabled(fast)
+        torch.backends.mkldnn.enabled = fused
+
+
+def _outputs(program: Program, found: Mapping[str, Any], expected: list[Any], plan: str) -> Iterator[OutputAgreement]:
+    """Yield the comparison of each output; one that only the program or only the module has differs."""
+    for number, name in enumerate(program.output_names):
+        array = found[name]
+        far = difference(array, expected[number]) if number < len(expected) else float("inf")
+        yield OutputAgreement(name, plan, far, tolerance_of(str(array.dtype)))
+    for number in range(len(program.output_names), len(expected)):
+        yield OutputAgreement(f"output {number} of the module", plan, float("inf"), 0.0)
+
+
+def array_of(tensor: Any) -> Any:
+    """Return a tensor as a NumPy array."""
+    from netcalc.numerics.numpy_dtypes import numpy_dtype
+
+    tensor = tensor.detach().cpu().contiguous()
+    name = str(tensor.dtype).removeprefix("torch.")
+    if name == "bfloat16":  # which NumPy does not have
+        torch = torch_library()
+        return tensor.view(torch.int16).numpy().view(numpy_dtype("bfloat16"))
+    return tensor.numpy()
+
+
+def tensor_of(array: Any) -> Any:
+    """Return a NumPy array as a tensor."""
+    torch = torch_library()
+    if str(array.dtype) == "bfloat16":
+        return torch.from_numpy(array.view("int16").copy()).view(torch.bfloat16)
+    return torch.from_numpy(array.copy())

@@ -144,5 +144,5 @@ def test_a_module_that_its_spec_differs_from(run_import: Import) -> None:
 
 
 def test_a_format_is_for_a_report(run_import: Import) -> None:
-    code, _, err = run_import("torch:mymodels:Net", "-e", "x=float32:2,4", "--format", "json")
-    assert (code, "a spec is YAML" in err) == (2, True)
+    code, out, err = run_import("torch:mymodels:Net", "-e", "x=float32:2,4", "--format", "json")
+    assert (code, "a spec is YAML, without --format" in out + err) == (2, True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, Literal
 
 from netcalc.analysis.cost import analyse
@@ -42,9 +42,12 @@ def compare_module(
     from netcalc.numerics.parameters import check_weights
 
     torch = torch_library()
+    mode: AbstractContextManager[None] = nullcontext()
     if is_exported(module):
         args, kwargs = (args, kwargs) if args or kwargs else (module.example_inputs or ((), {}))
         module = module.module()
+    else:
+        mode = in_inference(module)
     leaves, structure = torch.utils._pytree.tree_flatten((args, dict(kwargs)))
     names = argument_names(module, structure, len(leaves))
     given = {name: leaf for name, leaf in zip(names, leaves, strict=True) if isinstance(leaf, torch.Tensor)}
@@ -53,7 +56,8 @@ def compare_module(
     leaves = [inputs.get(name, leaf) for name, leaf in zip(names, leaves, strict=True)]
     args, kwargs = torch.utils._pytree.tree_unflatten(leaves, structure)
     tensors = _tensors(torch, module, seed)
-    expected, counts = _run(torch, module, tensors, args, kwargs)
+    with mode:
+        expected, counts = _run(torch, module, tensors, args, kwargs)
     state = {name: array_of(tensors.get(name, value)) for name, value in _state(module, tensors).items()}
     arrays = {spec.name: array_of(inputs[spec.name]) for spec in program.inputs}
     report = check_weights(program, state)
@@ -145,7 +149,7 @@ def _run(
     """Return the results of a call of the module, and the FLOPs by operator."""
     counter = torch.utils.flop_counter.FlopCounterMode(display=False)
     try:
-        with torch.no_grad(), in_inference(module), _unfused(torch), counter:
+        with torch.no_grad(), _unfused(torch), counter:
             result = torch.func.functional_call(module, dict(tensors), args, kwargs)
     except Exception as error:  # of the user's code
         raise refused("the module cannot be run", error) from error

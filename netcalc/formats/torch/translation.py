@@ -167,6 +167,12 @@ def scope_of(node: Any) -> Scope:
     return tuple(calls)
 
 
+def _first_paths(state: Mapping[str, Any]) -> dict[str, str]:
+    """Return for the path of each tensor of a state dict the first path of the same tensor, which ties may repeat."""
+    first: dict[int, str] = {}
+    return {path: first.setdefault(id(tensor), path) for path, tensor in state.items()}
+
+
 def translate(exported: Any, name: str, symbols: Mapping[str, Dim], buffers: Mapping[str, Any] | None = None) -> Graph:
     """Return the graph of an exported program.
 
@@ -183,6 +189,8 @@ def translate(exported: Any, name: str, symbols: Mapping[str, Dim], buffers: Map
     signature = exported.graph_signature
     values: dict[Any, Any] = {}
     state = {**exported.constants, **exported.state_dict}
+    paths = _first_paths(exported.state_dict)
+    graph.aliases = {path: first for path, first in paths.items() if path != first}
     names = iter(input_names(exported))
     placeholders = [node for node in exported.graph.nodes if node.op == "placeholder"]
     for node, spec in zip(placeholders, signature.input_specs, strict=True):
@@ -195,14 +203,15 @@ def translate(exported: Any, name: str, symbols: Mapping[str, Dim], buffers: Map
             values[node] = graph.inputs[name] = Value(type_of(node.meta["val"], symbols), name)
             continue
         tensor_type = type_of(node.meta["val"], symbols)
+        path = paths.get(spec.target, spec.target)
         found = (buffers or {}).get(spec.target, state.get(spec.target))
         persistent = spec.persistent is not False and kind != "CONSTANT_TENSOR"
-        if spec.target not in graph.tensors and kind == "PARAMETER":
+        if path not in graph.tensors and kind == "PARAMETER":
             trainable = bool(getattr(found, "requires_grad", True))
-            graph.tensors[spec.target] = StoredTensor(tensor_type, trainable=trainable)
-        elif spec.target not in graph.tensors:
-            graph.tensors[spec.target] = stored_buffer(tensor_type, found, persistent=persistent)
-        values[node] = Value(tensor_type, node.name, Stored(spec.target))
+            graph.tensors[path] = StoredTensor(tensor_type, trainable=trainable)
+        elif path not in graph.tensors:
+            graph.tensors[path] = stored_buffer(tensor_type, found, persistent=persistent)
+        values[node] = Value(tensor_type, node.name, Stored(path))
     work = Translation(exported, graph, symbols)
     results = work.run(exported.graph_module, values)
     if work.missing:

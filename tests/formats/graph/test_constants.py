@@ -121,11 +121,11 @@ def test_that_rows_of_a_table_in_order_are_learned_positions(
         assert_same(make, folded)
 
 
-@pytest.mark.parametrize("operation", ["index_select"])
+@pytest.mark.parametrize("operation", ["index", "index_select"])
 def test_that_rows_of_a_parameter_are_learned_positions(operation: str) -> None:
     def make() -> Graph:
         made = Made()
-        x, weight, ids = made.input("x", 2, 6, 8), made.stored("weight", 40, 8), made.line("arange", stop=6)
+        x, weight, ids = made.input("x", 2, 6, 8), made.stored("table.weight", 40, 8), made.line("arange", stop=6)
         return made.done(y=made.line("add", x, made.line(operation, weight, ids, axis=0)))
 
     assert operations(assert_same(make, folded)) == ["learned_positions"]
@@ -233,3 +233,54 @@ def test_that_buffers_whose_values_are_not_known_stay_and_are_noted() -> None:
     (note,) = graph.notes
     assert "table" in note
     assert "unused" not in note
+
+
+def test_that_an_index_that_counts_along_axes_only_adds_axes() -> None:
+    """A mask of padding is looked up by sample and key, as transformers does."""
+    made = Made()
+    batch = symbol("batch", default=2)
+    mask = made.input("mask", batch, LENGTH, dtype="bool")
+    samples, keys = made.line("arange", stop=batch), made.line("arange", stop=LENGTH)
+    for _ in range(3):
+        samples, keys = made.line("unsqueeze", samples, axis=-1), made.line("unsqueeze", keys, axis=0)
+    graph = made.done(y=made.line("index", mask, samples, keys, axis=[0, 1]))
+    folded(graph)
+    assert operations(graph) == ["unsqueeze", "unsqueeze"]
+    assert graph.outputs["y"].type.shape == (batch, 1, 1, LENGTH)
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+def test_that_another_index_stays(reverse: bool) -> None:
+    made = Made()
+    x = made.input("x", 4, 4)
+    rows = made.line("unsqueeze", made.line("arange", stop=4), axis=0)
+    columns = made.line("unsqueeze", made.line("arange", stop=4), axis=1)
+    if not reverse:
+        rows, columns = made.line("flip", columns, axis=0), rows
+    graph = made.done(y=made.line("index", x, rows, columns, axis=[0, 1]))
+    folded(graph)
+    assert operations(graph)[-1] == "index"
+
+
+@pytest.mark.parametrize(("start", "stop"), [(0, 5), (2, 6), (0, 3)])
+def test_that_rows_in_order_are_a_slice(start: int, stop: int) -> None:
+    def make() -> Graph:
+        made = Made()
+        x, rows = made.input("x", 5, 3), made.line("sub", made.line("arange", start=start + 1, stop=stop), value=1)
+        return made.done(y=made.line("relu", made.line("index", x, rows, axis=[0])))
+
+    graph = assert_same(make, folded)
+    assert operations(graph) == ["slice", "relu"]
+
+
+def test_that_a_tensor_written_piece_by_piece_takes_little_time() -> None:
+    made = Made()
+    x = made.line("constant", value=0.0, shape=[200])
+    for place in range(100):
+        pieces = [made.line("slice", x, axis=0, stop=place), made.line("constant", value=float(place), shape=[1])]
+        x = made.line(
+            "concat", *(pieces if place else pieces[1:]), made.line("slice", x, axis=0, start=place + 1), axis=0
+        )
+    graph = made.done(y=made.line("add", made.input("x", 3, 200), x))
+    folded(graph)
+    assert operations(graph)[-1] == "add"

@@ -7,7 +7,7 @@ from typing import Any
 
 from netcalc.formats.graph.builder import Builder
 from netcalc.formats.graph.constants import numbers, views
-from netcalc.formats.graph.constants.expressions import Call, Expression, index, substituted
+from netcalc.formats.graph.constants.expressions import Call, Expression, index, size_of, substituted
 from netcalc.formats.graph.constants.rules import RULES, Case, opaque, rule, spread
 from netcalc.formats.graph.model import Graph, Line, StoredTensor, Value
 from netcalc.ops import find
@@ -21,6 +21,9 @@ _ELEMENTWISE = (
     *("div", "pow", "minimum", "maximum", "clamp", "exp", "log", "sqrt", "rsqrt", "reciprocal", "square", "sin", "cos"),
     *("sign", "sigmoid", "tanh"),
 )
+
+#: Most parts of an expression: a tensor that is written piece by piece has no plain form.
+_LARGEST = 100
 
 rule(*_ELEMENTWISE)(opaque)
 
@@ -75,7 +78,9 @@ def _outputs(graph: Graph, line: Line, known: dict[Value, Expression]) -> Iterat
         )
         found = RULES[line.operation](case)
     if found is not None:
-        yield from zip(line.outputs, found if isinstance(found, list) else [found], strict=False)
+        for value, expression in zip(line.outputs, found if isinstance(found, list) else [found], strict=False):
+            if size_of(expression) <= _LARGEST:
+                yield value, expression
 
 
 def _buffer(line: Line, tensor: StoredTensor) -> Expression:

@@ -25,6 +25,7 @@ __all__ = [
     "least",
     "never_negative",
     "plus",
+    "size_of",
     "substituted",
     "times",
     "truth",
@@ -313,3 +314,12 @@ def axes_of(expression: Expression) -> set[int]:
     return {
         axis for atom, _ in expression.terms for axis in ([atom.axis] if isinstance(atom, Index) else axes_of(atom))
     }
+
+
+def size_of(expression: Expression) -> int:
+    """Return the number of parts of an expression."""
+    if isinstance(expression, Number):
+        return 1
+    if isinstance(expression, Call):
+        return 1 + sum(map(size_of, expression.operands))
+    return 1 + sum(1 if isinstance(atom, Index) else size_of(atom) for atom, _ in expression.terms)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from typing import Any
 
 from netcalc.diagnostics import RuleError
+from netcalc.dims import Dim
 from netcalc.formats.graph.builder import Builder
-from netcalc.formats.graph.constants.expressions import Expression, Index, Linear, Number, truth
+from netcalc.formats.graph.constants.expressions import Expression, Index, Linear, Number, never_negative, truth
 from netcalc.formats.graph.constants.views import indexed_axes
 from netcalc.formats.graph.model import Graph, Line, Stored, Value
 
@@ -138,7 +140,7 @@ _NEUTRAL = {"add": 0, "sub": 0, "mul": 1}
 def _index(fold: Folding, line: Line) -> Value | None:
     """Return ``x[i, j]`` with indices that count along axes of the result as x with axes of size 1."""
     x, result = line.inputs[0], line.outputs[0].type
-    if x is None:
+    if x is None or len(line.inputs) < 2:
         return None
     rank, sizes = len(x.type.shape), result.shape
     axes = line.attributes["axis"]
@@ -147,12 +149,20 @@ def _index(fold: Folding, line: Line) -> Value | None:
     places = dict(layout.kept)
     for axis, value in zip(named, line.inputs[1:], strict=True):
         found = fold.known.get(value) if value is not None else None
-        if value is None or not isinstance(found, Linear) or found.constant != 0 or len(found.terms) != 1:
+        if (
+            value is None
+            or not isinstance(found, Linear)
+            or len(found.terms) != 1
+            or not never_negative(found.constant)
+        ):
             return None
         ((atom, step),) = found.terms
         if not isinstance(atom, Index) or step != 1:
             return None
         places[axis] = layout.stop - len(value.type.shape) + atom.axis
+        length = sizes[places[axis]]
+        if found.constant != 0 or length != x.type.shape[axis]:
+            x = fold.build.line("slice", [x], _range(axis, found.constant, length, x.type.shape[axis]))
     order = [places[axis] for axis in range(rank)]
     if order != sorted(set(order)) or any(x.type.shape[axis] != sizes[place] for axis, place in places.items()):
         return None
@@ -164,6 +174,11 @@ def _index(fold: Folding, line: Line) -> Value | None:
     return x
 
 
+def _range(axis: int, start: Dim, length: Dim, size: Dim) -> dict[str, Any]:
+    stop = start + length
+    return {"axis": axis, "start": None if start == 0 else start, "stop": None if stop == size else stop}
+
+
 def _positions(fold: Folding, line: Line) -> Value | None:
     """Return ``x + rows of a table for the positions 0, 1, …`` as one operation."""
     if line.operation != "add" or len(line.inputs) != 2 or line.attributes:
@@ -173,38 +188,38 @@ def _positions(fold: Folding, line: Line) -> Value | None:
         table = fold.makers.get(rows) if rows is not None else None
         if x is None or rows is None or table is None or x.type != line.outputs[0].type or fold.uses[rows] != 1:
             continue
-        found = _table(fold, table)
-        offset = None if found is None else _first_position(fold, found[1])
-        if found is None or offset is None or x.type.shape[-2:] != rows.type.shape[-2:]:
+        weight, offset = _rows(fold, table) or (None, None)
+        if weight is None or offset is None or x.type.shape[-2:] != rows.type.shape[-2:]:
             continue
-        weight = found[0]
         attributes = {"max_length": weight.type.shape[0], "offset": offset or None}
         fold.build.scope, fold.build.hint = table.scope, rows.hint
         return fold.build.line("learned_positions", [x], attributes, {"weight": weight})
     return None
 
 
-def _table(fold: Folding, line: Line) -> tuple[Value, Value] | None:
-    """Return the stored table of a look-up and the ids of its rows."""
+def _rows(fold: Folding, line: Line) -> tuple[Value, int | None] | None:
+    """Return the stored table of a look-up, and the first of successive rows that it takes."""
+    first: int | None = None
     if line.operation == "embedding" and line.attributes.keys() - {"padding_idx"} == _PLAIN_TABLE:
-        stored, ids = line.parameters["weight"], line.inputs[0]
-    elif line.operation in ("index", "index_select") and line.attributes in ({"axis": 0}, {"axis": [0]}):
+        stored, first = line.parameters["weight"], _first_position(fold, line.inputs[0])
+    elif line.operation == "slice" and line.attributes.get("axis") == 0 and line.attributes.get("step", 1) == 1:
         maker = fold.makers.get(line.inputs[0]) if line.inputs[0] is not None else None
-        if maker is None or maker.operation != "parameter" or len(line.inputs) != 2:
+        if maker is None or maker.operation != "parameter" or not maker.parameters[""].path.endswith(".weight"):
             return None
-        stored, ids = maker.parameters[""], line.inputs[1]
+        start = line.attributes.get("start", 0)
+        stored, first = maker.parameters[""], start if isinstance(start, int) and start >= 0 else None
     else:
         return None
     tensor = fold.graph.tensors[stored.path]
-    if ids is None or tensor.type.rank != 2 or tensor.buffer or not tensor.trainable or stored != Stored(stored.path):
+    if tensor.type.rank != 2 or tensor.buffer or not tensor.trainable or stored != Stored(stored.path):
         return None
-    return Value(tensor.type, stored=stored), ids
+    return Value(tensor.type, stored=stored), first
 
 
-def _first_position(fold: Folding, ids: Value) -> int | None:
+def _first_position(fold: Folding, ids: Value | None) -> int | None:
     """Return the first of successive ids along the last axis, all samples the same."""
-    found = fold.known.get(ids)
-    if not isinstance(found, Linear) or not isinstance(found.constant, int) or found.constant < 0:
+    found = fold.known.get(ids) if ids is not None else None
+    if ids is None or not isinstance(found, Linear) or not isinstance(found.constant, int) or found.constant < 0:
         return None
     return found.constant if dict(found.terms) == {Index(len(ids.type.shape) - 1): 1} else None
 
@@ -242,4 +257,5 @@ _RULES: dict[str, Callable[[Folding, Line], Value | None]] = {
     "div": _arithmetic,
     "embedding": _embedding,
     "index": _index,
+    "index_select": _index,
 }

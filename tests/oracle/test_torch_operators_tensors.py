@@ -10,8 +10,12 @@ import numpy as np
 import pytest
 
 from netcalc.diagnostics import NetcalcError, RuleError
-from netcalc.formats.graph.model import Graph
-from tests.oracle.torch_modules import Call, assert_imports, operations
+from netcalc.dims import Poly, value_at
+from netcalc.formats.graph.model import Graph, Line, Value
+from netcalc.formats.torch.capture import capture
+from netcalc.formats.torch.translation import translate
+from netcalc.tensor_type import TensorType
+from tests.oracle.torch_modules import Call, array_of, assert_imports, evaluate, operations
 
 torch = pytest.importorskip("torch")
 
@@ -320,9 +324,185 @@ def test_views_of_weights_stay_weights() -> None:
     ("function", "reason"),
     [
         (lambda x: x.view(torch.int32), "bytes of a tensor"),
+        (lambda x: x[x > 2], "depends on (the )?values"),
+        (lambda x: x.nonzero(), "depends on (the )?values"),
         (lambda x: torch.rand_like(x), "random numbers"),
     ],
 )
 def test_refusals(function: Callable[..., Any], reason: str) -> None:
     with pytest.raises((RuleError, NetcalcError), match=reason):
         assert_equal([function], numbered(2, 3))
+
+
+# -- symbolic sizes ------------------------------------------------------------------------------------
+
+
+def at(value: Any, sizes: dict[str, int]) -> Any:
+    """Return sizes and types with numbers in place of named sizes."""
+    if isinstance(value, Poly):
+        return value_at(value, sizes)
+    if isinstance(value, list | tuple):
+        return type(value)(at(item, sizes) for item in value)
+    if isinstance(value, TensorType):
+        return TensorType(at(value.shape, sizes), value.dtype)
+    return value
+
+
+def assert_equal_at_other_sizes(functions: Sequence[Callable[..., Any]]) -> Graph:
+    """Assert that functions of a tensor (batch, length, 8), translated once, equal torch's at several sizes."""
+    module = Call(lambda x: [function(x) for function in functions])
+    captured = capture(module, (numbered(2, 6, 8),), {}, ["batch", "length"])
+    graph = translate(captured.exported, "network", captured.symbols)
+    state = {name: array_of(tensor) for name, tensor in captured.exported.constants.items()}
+    for batch, length in ((2, 6), (3, 5), (1, 9), (4, 16)):
+        sizes = {"batch": batch, "length": length}
+        values: dict[int, Any] = {}
+        for old in {*graph.inputs.values(), *(output for line in graph.lines for output in line.outputs)}:
+            values[id(old)] = Value(at(old.type, sizes))
+        known = Graph("network", tensors=graph.tensors)
+        known.inputs = {name: values[id(value)] for name, value in graph.inputs.items()}
+        known.outputs = {name: values[id(value)] for name, value in graph.outputs.items()}
+        for line in graph.lines:
+            attributes = {name: at(value, sizes) for name, value in line.attributes.items()}
+            ends = [tuple(None if v is None else values[id(v)] for v in part) for part in (line.inputs, line.outputs)]
+            known.lines.append(Line(line.operation, attributes, *ends, (), line.parameters))
+        x = numbered(batch, length, 8)
+        results = evaluate(known, {name: array_of(x) for name in known.inputs}, state)
+        leaves = torch.utils._pytree.tree_leaves(module(x))
+        for result, leaf in zip(results.values(), leaves, strict=True):
+            np.testing.assert_array_equal(result, array_of(leaf))
+    return graph
+
+
+def test_symbolic_sizes() -> None:
+    assert_equal_at_other_sizes(
+        [
+            lambda x: x.view(x.shape[0], x.shape[1], 2, 4),
+            lambda x: x.view(-1, 8),
+            lambda x: x.view(x.shape[0] * x.shape[1], 2, 4),
+            lambda x: x.reshape(x.shape[0], -1),
+            lambda x: x.flatten(0, 1).unflatten(0, (x.shape[0], x.shape[1])),
+            lambda x: x.view(-1, 8).view(x.shape[0], x.shape[1], 2, 4).transpose(1, 2),
+            lambda x: x.view(x.shape[0], x.shape[1], 2, 4).transpose(1, 2).reshape(x.shape[0] * 2, x.shape[1], 4),
+            lambda x: x.view(x.shape[0], 1, x.shape[1], 8),
+            lambda x: x.unsqueeze(1).expand(-1, 3, -1, -1).reshape(x.shape[0] * 3, x.shape[1], 8),
+            lambda x: x[:, :1].expand(-1, x.shape[1], -1),
+            lambda x: torch.ones(1, 1, 8).expand(x.shape[0], x.shape[1], 8),
+            lambda x: x[:, -1],
+            lambda x: x[:, -1:],
+            lambda x: x[:, :-1],
+            lambda x: x[:, 1:],
+            lambda x: x[:, ::2],
+            lambda x: x[:, : x.shape[1] // 2],
+            lambda x: x[:, x.shape[1] // 2 :],
+            lambda x: x.narrow(1, 1, x.shape[1] - 1),
+            lambda x: x.split([1, x.shape[1] - 1], 1)[1],
+            lambda x: torch.cat([x[:, :1], x], 1),
+            lambda x: torch.stack([x, x], 2).flatten(1, 2),
+            lambda x: x.roll(1, 1),
+            lambda x: x.flip(1),
+            lambda x: x.repeat(1, 2, 1),
+            lambda x: x.repeat_interleave(2, 1),
+            lambda x: x.unfold(1, 2, 1),
+            lambda x: x.unfold(1, 3, 2),
+            lambda x: x[..., 0].unsqueeze(-1).expand(-1, -1, x.shape[1]).diagonal(0, 1, 2),
+            lambda x: torch.arange(x.shape[1]),
+            lambda x: torch.full((x.shape[0], x.shape[1]), 2.0),
+            lambda x: torch.zeros_like(x),
+            lambda x: torch.ones(x.shape[1], x.shape[1]).tril(),
+            lambda x: torch.where(torch.ones(x.shape[1], 1, dtype=torch.bool), x, 0.0),
+            lambda x: x[torch.arange(x.shape[0]), -1],
+            lambda x: x.clone().index_put_([torch.arange(x.shape[0])[:, None], torch.tensor([0])], torch.tensor(1.0)),
+            lambda x: x.gather(1, torch.zeros(x.shape[0], 1, 8, dtype=torch.int64)),
+        ]
+    )
+
+
+def test_symbolic_sizes_are_not_named_where_they_pass_through() -> None:
+    heads = assert_equal_at_other_sizes([lambda x: x.view(x.shape[0], x.shape[1], 2, 4).transpose(1, 2)])
+    assert [line.attributes for line in heads.lines] == [{"axis": 2, "sizes": [2, -1]}, {"axes": [1, 2]}]
+    joined = assert_equal_at_other_sizes([lambda x: x.transpose(1, 2).reshape(x.shape[0], -1)])
+    assert [line.attributes for line in joined.lines] == [{"axes": [1, 2]}, {}]
+
+
+def test_assignments_at_symbolic_sizes() -> None:
+    def assigned(x: Any) -> Any:
+        x = x.clone()
+        x[:, 0] = 0
+        x[:, -1:, 2:].add_(1)
+        x[..., ::2] = x[..., 1::2]
+        shifted = x.new_zeros(x.shape)
+        shifted[:, 1:] = x[:, :-1]
+        shifted[:, 0] = 5
+        return x, shifted
+
+    assert_equal_at_other_sizes([assigned])
+
+
+# -- look-up and replacement ---------------------------------------------------------------------------
+
+
+def test_look_up() -> None:
+    i, j = torch.tensor([[0, 2], [1, -1]]), torch.tensor([3, 0])
+    assert_equal(
+        [
+            lambda x, i, j: x[j - 3],
+            lambda x, i, j: x[:, j],
+            lambda x, i, j: x[..., j],
+            lambda x, i, j: x[i, j],
+            lambda x, i, j: x[i, :, j],
+            lambda x, i, j: x[:, i, j],
+            lambda x, i, j: x[:, j, None, :2],
+            lambda x, i, j: x[[0, 2]],
+            lambda x, i, j: x[:, [[1], [2]], [0, -1]],
+            lambda x, i, j: x[torch.arange(3), -1],
+            lambda x, i, j: x.index_select(1, j),
+            lambda x, i, j: x.gather(2, x[:1, :1].long()),
+            lambda x, i, j: x.take_along_dim(x[:1, :1].long(), 2),
+            lambda x, i, j: x.take_along_dim(torch.tensor([[[1], [2], [0], [3]]]), -1),
+            lambda x, i, j: x.take_along_dim(j),
+            lambda x, i, j: x.take(i + 1),
+        ],
+        numbered(3, 4, 5),
+        i,
+        j,
+    )
+
+
+def test_a_table_that_is_looked_up_by_a_buffer() -> None:
+    table, index = torch.randn(9, 2), torch.arange(16).reshape(4, 4) % 9
+    graph = assert_imports(
+        Call(lambda x, t, i: x + t[i.view(-1)].view(4, 4, 2), t=table, i=index), torch.randn(4, 4, 2)
+    )
+    assert operations(graph)[-3:] == ["index", "unflatten", "add"]
+
+
+def test_replacement() -> None:
+    j = torch.tensor([3, 0])
+    assert_equal(
+        [
+            lambda x, j: x.index_put([j - 3], torch.tensor(5.0)),
+            lambda x, j: x.index_put([j - 1, j], x[0, :2] + 50),
+            lambda x, j: x.index_put([torch.tensor([1, 1])], torch.ones(5), accumulate=True),
+            lambda x, j: x.index_put([x > 7], torch.tensor(0.5)),
+            lambda x, j: x.index_put([x[:, 0] > 7], torch.tensor([0.0, 1, 2, 3, 4])),
+            lambda x, j: x.index_copy(1, j, x[:, :2]),
+            lambda x, j: x.index_add(1, torch.tensor([2, 2]), x[:, :2]),
+            lambda x, j: x.index_add(0, torch.tensor([1]), x[:1], alpha=2),
+            lambda x, j: x.index_fill(1, j, -3),
+            lambda x, j: x.scatter(1, j[None], x[:, 1:3]),
+            lambda x, j: x.scatter(1, j[None], 7),
+            lambda x, j: x.scatter(1, j[None], x, reduce="add"),
+            lambda x, j: x.scatter_add(0, torch.zeros(2, 5, dtype=torch.int64), x),
+            *(
+                lambda x, j, r=r: x.scatter_reduce(1, torch.zeros(4, 5, dtype=torch.int64), x, r)
+                for r in ("sum", "prod", "amax", "amin")
+            ),
+            lambda x, j: x.masked_scatter(x > 4, -x),
+            lambda x, j: torch.slice_scatter(x, x[:2] + 9, 0, 1, 3),
+            lambda x, j: torch.slice_scatter(x, x[:, :2] + 9, 1, 0, 4, 2),
+            lambda x, j: torch.select_scatter(x, x[0] + 9, 0, -1),
+        ],
+        numbered(4, 5),
+        j,
+    )

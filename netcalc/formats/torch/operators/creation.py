@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any
 
@@ -12,7 +12,7 @@ from netcalc.dtypes import FLOATS, DType, scalar_dtype
 from netcalc.formats.graph.builder import Builder
 from netcalc.formats.graph.model import Value
 from netcalc.formats.torch.operators import operator
-from netcalc.formats.torch.operators.operands import dtype_of
+from netcalc.formats.torch.operators.operands import cast, dtype_of
 
 #: Longest sequence of numbers that is written out.
 _WRITTEN = 1024
@@ -125,6 +125,28 @@ def eye(build: Builder, n: Dim, dtype: Any, **_: Any) -> Value:
 def identity_matrix(build: Builder, n: Dim, m: Dim, dtype: Any, **_: Any) -> Value:
     lower = build.line("tril", [filled(build, (n, m), 1, dtype_of(dtype) or "float32")])
     return build.line("triu", [lower])
+
+
+@operator("aten.tril_indices.default")
+def tril_indices(build: Builder, row: Any, col: Any, offset: int, dtype: Any, **_: Any) -> Value:
+    return _places(build, row, col, dtype, lambda i, j: j - i <= offset)
+
+
+@operator("aten.triu_indices.default")
+def triu_indices(build: Builder, row: Any, col: Any, offset: int, dtype: Any, **_: Any) -> Value:
+    return _places(build, row, col, dtype, lambda i, j: j - i >= offset)
+
+
+def _places(build: Builder, rows: Any, columns: Any, dtype: Any, inside: Callable[[int, int], bool]) -> Value:
+    """Return rows and columns of the elements of a matrix that are inside a triangle, written out."""
+    if isinstance(rows, Poly) or isinstance(columns, Poly) or rows * columns > _WRITTEN:
+        raise RuleError(f"the indices of a triangle of {rows}×{columns} are not written out")
+    places = [(i, j) for i in range(rows) for j in range(columns) if inside(i, j)]
+    if not places:
+        return filled(build, (2, 0), 0, "int64")
+    value = [[place[axis] for place in places] for axis in (0, 1)]
+    found = None if isinstance(dtype, int) else dtype_of(dtype)  # the default of the schema is a number, for int64
+    return cast(build, build.line("constant", [], {"value": value}), found)
 
 
 @operator(

@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from netcalc.diagnostics import RuleError
+from netcalc.dims import Dim
 from netcalc.dtypes import DType, promote
 from netcalc.formats.graph.builder import Builder
 from netcalc.formats.graph.model import Value
 from netcalc.formats.torch.operators import operator
 from netcalc.formats.torch.operators.axes import atleast_1d, atleast_2d, atleast_3d, expanded
+from netcalc.formats.torch.operators.views import reshaped
 
 
 @operator("aten.cat.default", "aten.concat.default", "aten.concatenate.default")
@@ -46,6 +48,28 @@ def dstack(build: Builder, tensors: Sequence[Value]) -> Value:
 @operator("aten.column_stack.default")
 def column_stack(build: Builder, tensors: Sequence[Value]) -> Value:
     return concatenated(build, [_column(build, tensor) for tensor in tensors], 1)
+
+
+@operator("aten.block_diag.default")
+def block_diag(build: Builder, tensors: Sequence[Value]) -> Value:
+    blocks = [atleast_2d(build, tensor) for tensor in tensors]
+    width = sum(block.type.shape[1] for block in blocks)
+    rows: list[Value] = []
+    before: Dim = 0
+    for block in blocks:
+        after = width - before - block.type.shape[1]
+        padded = build.line("pad", [block], {"padding": [[before, after]]}) if before or after else block
+        rows.append(padded)
+        before += block.type.shape[1]
+    return concatenated(build, rows, 0)
+
+
+@operator("aten.cartesian_prod.default")
+def cartesian_prod(build: Builder, tensors: Sequence[Value]) -> Value:
+    if len(tensors) == 1:
+        return tensors[0]
+    grids = [reshaped(build, grid, [-1]) for grid in meshgrid(build, tensors)]
+    return stack(build, grids, 1)
 
 
 @operator("aten.repeat.default")

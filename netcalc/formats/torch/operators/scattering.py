@@ -6,15 +6,18 @@ from collections.abc import Sequence
 from typing import Any
 
 from netcalc.diagnostics import RuleError
+from netcalc.dims import minimum
 from netcalc.formats.graph.builder import Builder
 from netcalc.formats.graph.model import Value
 from netcalc.formats.torch.operators import operator
+from netcalc.formats.torch.operators.axes import permuted
 from netcalc.formats.torch.operators.creation import filled
 from netcalc.formats.torch.operators.indexing import is_mask, plain, positions
 from netcalc.formats.torch.operators.masks import chosen
 from netcalc.formats.torch.operators.operands import cast
 from netcalc.formats.torch.operators.slicing import bound, bounds, part
-from netcalc.formats.torch.operators.updates import replaced
+from netcalc.formats.torch.operators.slicing import diagonal as diagonal_of
+from netcalc.formats.torch.operators.updates import replaced, with_diagonal
 from netcalc.formats.torch.operators.views import reshaped
 
 #: Combinations of ``scatter`` by their names in PyTorch.
@@ -117,3 +120,42 @@ def select_scatter(build: Builder, input: Value, src: Value, dim: int, index: An
     start = index + input.type.shape[dim] if index < 0 else index
     row = build.line("unsqueeze", [cast(build, src, input.type.dtype)], {"axis": dim % input.type.rank})
     return replaced(build, input, row, dim, start, start + 1)
+
+
+@operator("aten.diagonal_scatter.default")
+def diagonal_scatter(build: Builder, input: Value, src: Value, offset: int, dim1: int, dim2: int) -> Value:
+    return with_diagonal(build, input, cast(build, src, input.type.dtype), offset, dim1, dim2)
+
+
+@operator("aten.diag_embed.default")
+def diag_embed(build: Builder, input: Value, offset: int, dim1: int, dim2: int) -> Value:
+    size = input.type.shape[-1] + abs(offset)
+    zeros = filled(build, (*input.type.shape[:-1], size, size), 0, input.type.dtype)
+    rank = zeros.type.rank
+    first, second = dim1 % rank, dim2 % rank
+    others = iter(range(rank - 2))
+    order = [rank - 2 if axis == first else rank - 1 if axis == second else next(others) for axis in range(rank)]
+    return permuted(build, with_diagonal(build, zeros, input, offset, rank - 2, rank - 1), order)
+
+
+@operator("aten.diag.default")
+def diag(build: Builder, input: Value, diagonal: int) -> Value:
+    if input.type.rank == 1:
+        return diag_embed(build, input, diagonal, 0, 1)
+    return diagonal_of(build, input, diagonal, 0, 1)
+
+
+@operator("aten.fill_diagonal.default")
+def fill_diagonal(build: Builder, input: Value, fill_value: Any, wrap: bool) -> Value:
+    if input.type.rank != 2 or wrap:
+        raise RuleError("fill_diagonal of other than matrices, or with wrap, is not expressible")
+    length = minimum(*input.type.shape)
+    return with_diagonal(build, input, filled(build, (length,), fill_value, input.type.dtype), 0, 0, 1)
+
+
+@operator("aten.put.default")
+def put(build: Builder, input: Value, index: Value, source: Value, accumulate: bool) -> Value:
+    flat = reshaped(build, input, [-1])
+    values = reshaped(build, source, index.type.shape)
+    attributes = {"axis": 0, "accumulate": accumulate or None}
+    return reshaped(build, build.line("index_put", [flat, values, index], attributes), input.type.shape)

@@ -157,6 +157,11 @@ def windows(build: Builder, input: Value, dimension: int, size: int, step: int) 
     return permuted(build, found, [place for place in range(rank + 1) if place != axis + 1] + [axis + 1])
 
 
+@operator("aten.as_strided.default", "aten.as_strided_copy.default", "aten.as_strided_scatter.default")
+def as_strided(build: Builder, input: Value, **_: Any) -> Value:
+    raise RuleError("the result of as_strided depends on the order of elements in memory")
+
+
 @operator("aten.roll.default")
 def roll(build: Builder, input: Value, shifts: Any, dims: Any) -> Value:
     moved, axes = _plain(shifts), _plain(dims)

@@ -16,7 +16,7 @@ from netcalc.formats.torch.operators.slicing import bounds, diagonal_places, par
 from netcalc.formats.torch.operators.views import reshaped
 from netcalc.tensor_type import TensorType
 
-__all__ = ["updated"]
+__all__ = ["replaced", "updated", "with_diagonal"]
 
 #: Views with the elements in the same order.
 _SAME_ORDER = {
@@ -61,7 +61,7 @@ def updated(build: Builder, target: Any, arguments: Mapping[str, Any], input: Va
     if name == "unbind":
         return stack(build, value, arguments["dim"])
     if name == "diagonal":
-        return _diagonal(build, input, value, *diagonal_places(**{**arguments, "input": input}))
+        return with_diagonal(build, value=value, **{**arguments, "input": input})
     raise RuleError(f"a change in place through the view {name} cannot be expressed")
 
 
@@ -88,8 +88,9 @@ def replaced(build: Builder, input: Value, value: Value, axis: int, start: Dim, 
     )
 
 
-def _diagonal(build: Builder, input: Value, value: Value, order: list[int], places: tuple[Dim, Dim, Dim]) -> Value:
+def with_diagonal(build: Builder, input: Value, value: Value, offset: int, dim1: int, dim2: int) -> Value:
     """Return the input with a diagonal of two of its axes replaced."""
+    order, places = diagonal_places(input, offset, dim1, dim2)
     last = permuted(build, input, order)
     flat = build.line("flatten", [last], {"start_axis": last.type.rank - 2})
     filled = reshaped(build, replaced(build, flat, value, -1, *places), last.type.shape)

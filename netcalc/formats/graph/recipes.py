@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from netcalc.dims import product
+from netcalc.formats.graph.shifted_windows import shifted_window_lines
 
 __all__ = ["Content", "content_of"]
 
@@ -48,7 +49,8 @@ def content_of(array: Any, dtype: str) -> Content | None:
         return Content(computed=[{"constant": {"value": corner, "shape": list(shape), "dtype": dtype}}, {"tril": 0}])
     if elements <= _LISTED:
         return Content(_listed(array, dtype))
-    return None
+    lines = shifted_window_lines(array, dtype) if dtype.startswith("float") else None
+    return None if lines is None else Content(computed=lines)
 
 
 def _number(number: Any, dtype: str) -> Any:

@@ -25,6 +25,22 @@ def window(height: int, width: int, *, torchvision: bool) -> np.ndarray:
     return index.ravel() if torchvision else index
 
 
+def shifted(height: int, width: int, window: tuple[int, int], shift: tuple[int, int]) -> np.ndarray:
+    """Return the mask of shifted windows as timm computes it, from numbers of nine parts of the image."""
+    image, number = np.zeros((height, width)), 0
+    parts = [
+        [slice(0, -side), slice(-side, -moved or None), slice(-moved, None) if moved else slice(0, 0)]
+        for side, moved in zip(window, shift, strict=True)
+    ]
+    for rows in parts[0]:
+        for columns in parts[1]:
+            image[rows, columns] = number
+            number += 1
+    cut = image.reshape(height // window[0], window[0], width // window[1], window[1])
+    places = cut.transpose(0, 2, 1, 3).reshape(-1, window[0] * window[1])
+    return np.where(places[:, None, :] != places[:, :, None], -100.0, 0.0).astype("float32")
+
+
 ARRAYS: dict[str, np.ndarray] = {
     "positions": np.arange(512).reshape(1, 512),
     "positions behind": np.arange(5, 205).reshape(200, 1),
@@ -44,6 +60,10 @@ ARRAYS: dict[str, np.ndarray] = {
     "triangle": np.tril(np.ones((1, 1, 32, 32), bool)),
     "triangle of floats": np.tril(np.ones((20, 20), "float32")),
     "grid": np.add.outer(np.arange(20) * 3, np.arange(30) * -1) + 7,
+    "shifted windows": shifted(28, 28, (7, 7), (3, 3)),
+    "shifted oblong windows": shifted(16, 42, (8, 6), (4, 2)),
+    "windows shifted along one axis": shifted(24, 12, (4, 6), (2, 0)),
+    "shifted windows of samples": shifted(14, 14, (7, 7), (3, 3))[:, None],
     "scalar": np.array(2.5, "float32"),
 }
 
@@ -81,6 +101,8 @@ def test_that_the_spec_gives_the_array(name: str) -> None:
         np.random.default_rng(0).integers(0, 100, size=400),
         np.tril(np.ones((20, 20)), 1),
         np.arange(400) ** 2,
+        shifted(28, 28, (7, 7), (3, 3))[::-1],
+        shifted(28, 28, (7, 7), (3, 3)) + np.eye(49),
         np.concatenate([np.arange(200), np.arange(201)]),
     ],
 )

@@ -102,6 +102,23 @@ def test_weights_that_several_calls_share() -> None:
     assert len({line.parameters["weight"].path for line in graph.lines}) == 1
 
 
+def test_parts_of_a_stored_weight() -> None:
+    """Chunks of one stored weight, as in MultiheadAttention, are parameters of separate lines."""
+    assert check(nn.MultiheadAttention(8, 2, batch_first=True), r(2, 5, 8), r(2, 3, 8), r(2, 3, 8)).count("linear") == 4
+
+
+def test_layers_that_are_not_called() -> None:
+    class Unused(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.first, self.other = nn.Linear(4, 3), nn.BatchNorm1d(3)
+
+        def forward(self, x: Any) -> Any:
+            return self.first(x)
+
+    assert check(Unused(), r(2, 4)) == ["linear"]
+
+
 def test_bilinear() -> None:
     assert check(nn.Bilinear(3, 4, 5), r(2, 3), r(2, 4)) == ["bilinear"]
     assert check(nn.Bilinear(3, 4, 5, bias=False), r(2, 6, 3), r(2, 6, 4)) == ["bilinear"]

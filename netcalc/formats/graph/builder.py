@@ -11,7 +11,7 @@ from netcalc.ir.build import infer
 from netcalc.opdef import Context
 from netcalc.ops import find
 
-__all__ = ["Builder"]
+__all__ = ["Builder", "declaration"]
 
 
 class Builder:
@@ -81,18 +81,7 @@ class Builder:
             return self.line("transpose", [whole], {"axes": [-2, -1]}) if stored.transpose else whole
         if tensor.computed is not None:
             return self._computed(stored, tensor)
-        attributes: dict[str, Any] = {"shape": list(tensor.type.shape)}
-        if tensor.type.dtype != "float32":
-            attributes["dtype"] = tensor.type.dtype
-        if tensor.buffer:
-            if not tensor.persistent:
-                attributes["persistent"] = False
-            if tensor.value is not None:
-                attributes["value"] = tensor.value
-            elif not tensor.type.is_float:  # the default, 0.0, does not fit
-                attributes["value"] = False if tensor.type.dtype == "bool" else 0
-        elif not tensor.trainable:
-            attributes["trainable"] = False
+        attributes = declaration(tensor)
         return self._add("buffer" if tensor.buffer else "parameter", attributes, (), {"": stored})[0]
 
     def _computed(self, stored: Stored, tensor: StoredTensor) -> Value:
@@ -118,6 +107,23 @@ class Builder:
         outputs = tuple(Value(type_, self.hint) for type_ in types)
         self.graph.lines.append(Line(operation, attributes, inputs, outputs, self.scope, parameters))
         return outputs
+
+
+def declaration(tensor: StoredTensor) -> dict[str, Any]:
+    """Return the attributes of the operation ``parameter`` or ``buffer`` that is a tensor."""
+    attributes: dict[str, Any] = {"shape": list(tensor.type.shape)}
+    if tensor.type.dtype != "float32":
+        attributes["dtype"] = tensor.type.dtype
+    if tensor.buffer:
+        if not tensor.persistent:
+            attributes["persistent"] = False
+        if tensor.value is not None:
+            attributes["value"] = tensor.value
+        elif not tensor.type.is_float:  # the default, 0.0, does not fit
+            attributes["value"] = False if tensor.type.dtype == "bool" else 0
+    elif not tensor.trainable:
+        attributes["trainable"] = False
+    return attributes
 
 
 def _stored(value: Value) -> Stored:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from netcalc.formats.graph.builder import declaration
 from netcalc.formats.graph.model import Graph, Line, Stored, StoredTensor
 from netcalc.formats.graph.tree import Entry, Sequence, Step
 from netcalc.opdef import Context
@@ -103,10 +104,5 @@ def _declare(root: Sequence, path: str, tensor: StoredTensor) -> None:
         if inner is None:
             break
         sequence, rest = inner, rest.removeprefix(f"{inner.name}.")
-    attributes: dict[str, object] = {"shape": list(tensor.type.shape)}
-    if tensor.type.dtype != "float32":
-        attributes["dtype"] = tensor.type.dtype
-    if not tensor.buffer and not tensor.trainable:
-        attributes["trainable"] = False
-    line = Line("buffer" if tensor.buffer else "parameter", attributes, (), (), (), {"": Stored(path)})
+    line = Line("buffer" if tensor.buffer else "parameter", declaration(tensor), (), (), (), {"": Stored(path)})
     sequence.items.insert(0, Step(line, rest, True))

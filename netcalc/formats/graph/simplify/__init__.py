@@ -13,6 +13,7 @@ from netcalc.formats.graph.simplify import (
     lookups,
     norms,
     padding,
+    position_bias,
     rotary,
     trivial,
     views,
@@ -60,5 +61,6 @@ _RULES = _joined(
     attention.RULES,
     lookups.RULES,
     padding.RULES,
+    position_bias.RULES,
     *({operation: [rule] for operation, rule in idiom.items()} for idiom in _IDIOMS),
 )

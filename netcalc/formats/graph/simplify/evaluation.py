@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from netcalc.dims import Poly, UndecidedError, value_at
@@ -16,10 +17,11 @@ _LARGEST = 1 << 22
 
 
 class Evaluation:
-    """The constant values of a graph at its default sizes."""
+    """The constant values of a graph at given sizes, by name; others have their defaults."""
 
-    def __init__(self, work: Rewriter) -> None:
+    def __init__(self, work: Rewriter, sizes: Mapping[str, int] | None = None) -> None:
         self.work = work
+        self.sizes = dict(sizes or {})
         self._arrays: dict[Value, Any] = {}
 
     def array(self, value: Value | None) -> Any:
@@ -51,9 +53,9 @@ class Evaluation:
         from netcalc.numerics.kernels import Run, apply
 
         try:
-            if any(value_at(value.type.elements, {}) > _LARGEST for value in line.outputs):
+            if any(value_at(value.type.elements, self.sizes) > _LARGEST for value in line.outputs):
                 return None
-            attributes = {name: _sizes(value) for name, value in line.attributes.items()}
+            attributes = {name: self._written(value) for name, value in line.attributes.items()}
         except UndecidedError:
             return None
         operation = line.operation
@@ -69,9 +71,8 @@ class Evaluation:
         assert declared is not None
         return apply(declared(**attributes), Run(), inputs, {})
 
-
-def _sizes(value: Any) -> Any:
-    """Return an attribute with numbers for symbolic sizes."""
-    if isinstance(value, (list, tuple)):
-        return [_sizes(item) for item in value]
-    return value_at(value, {}) if isinstance(value, Poly) else value
+    def _written(self, value: Any) -> Any:
+        """Return an attribute with numbers for symbolic sizes."""
+        if isinstance(value, (list, tuple)):
+            return [self._written(item) for item in value]
+        return value_at(value, self.sizes) if isinstance(value, Poly) else value

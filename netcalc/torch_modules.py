@@ -16,7 +16,7 @@ from netcalc.spec.standalone import SpecSource
 __all__ = ["ModuleSummary", "from_torch", "summary"]
 
 
-def from_torch(module: Any, *args: Any, dynamic: Any = None, **kwargs: Any) -> Network:
+def from_torch(module: Any, *args: Any, dynamic: Any = None, allow_unknown: bool = False, **kwargs: Any) -> Network:
     """Return the network that a PyTorch module is, for the arguments of a call.
 
     The module is captured by ``torch.export`` in inference mode.  Its weights are neither needed nor copied: module and
@@ -28,6 +28,7 @@ def from_torch(module: Any, *args: Any, dynamic: Any = None, **kwargs: Any) -> N
             and dataclasses; everything else is a constant of the network.
         dynamic: sizes that stay symbolic: names of axes for all inputs, such as ``["batch", "length"]``, or for each by
             its name, such as ``{"image": {0: "batch", 2: "height"}}``.
+        allow_unknown: True for lines of unknown work in place of operators that have no rule, which are errors else.
 
     Raises:
         NetcalcError: E009 if PyTorch is not installed, ``torch.export`` refuses the module, or an operator has no rule;
@@ -35,7 +36,7 @@ def from_torch(module: Any, *args: Any, dynamic: Any = None, **kwargs: Any) -> N
     """
     from netcalc.formats.torch.importing import module_document
 
-    document = module_document(module, args, kwargs, dynamic=dynamic)
+    document = module_document(module, args, kwargs, dynamic=dynamic, allow_unknown=allow_unknown)
     loaded = library.load_data(document, f"<{document['name']}>")
     return Network(elaborate(loaded, {}, symbolic=list(document.get("dims", ()))), SpecSource(loaded, {}))
 

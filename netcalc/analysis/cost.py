@@ -74,6 +74,7 @@ class Analysis:
         self._shared_costs: dict[int, Cost] = {}  # of nodes whose weights are counted before
         self._uncounted: dict[str, None] = {}
         self._counted_as: dict[str, str] = {}
+        self._unknown: dict[str, str] = {}  # names of operations by what does unknown work
         self._context = Context(training=program.training, dtype=program.dtype)
 
     @cached_property
@@ -86,6 +87,16 @@ class Analysis:
         """Operations whose work the convention does not count, in order of first use."""
         _ = self.total
         return tuple(self._uncounted)
+
+    @property
+    def unknown(self) -> tuple[str, ...]:
+        """Operators whose work is not known, in order of first use; with any, totals are at least what they are."""
+        _ = self.total
+        return tuple(self._unknown)
+
+    def counts(self, operation: str) -> bool:
+        """Return False for an operation whose work the convention leaves out, or is not known."""
+        return operation not in self.uncounted and operation not in self._unknown.values()
 
     @property
     def counted_as(self) -> dict[str, str]:
@@ -146,6 +157,9 @@ class Analysis:
     def _operation(self, node: OpNode) -> Cost:
         training = self._context.training
         executed = self.convention.counts(node, self.terms(node), training)
+        operator = node.op.unknown_work()
+        if operator is not None:
+            self._unknown[operator] = node.op.name
         if executed.incomplete:
             self._uncounted.setdefault(node.op.name)
         elif node.op.counted_as is not None:

@@ -63,7 +63,8 @@ class Summary:
     """A network's inputs, outputs, totals and layers under a counting convention.
 
     ``uncounted`` are the operations whose work the convention leaves out; ``counted_as`` is the implementation whose
-    work is counted, for each operation whose implementations differ in their work.
+    work is counted, for each operation whose implementations differ in their work.  ``unknown`` are operators without
+    a rule, whose work is not known: with any, the totals are at least what they are.
     """
 
     spec: str
@@ -75,6 +76,7 @@ class Summary:
     assumptions: tuple[Assumption, ...] = ()
     uncounted: tuple[str, ...] = ()
     counted_as: Mapping[str, str] = field(default_factory=dict)
+    unknown: tuple[str, ...] = ()
 
 
 def summarise(
@@ -104,6 +106,7 @@ def summarise(
         program.assumptions,
         analysis.uncounted,
         analysis.counted_as,
+        analysis.unknown,
     )
 
 

@@ -43,6 +43,10 @@ def command(
         bool,
         typer.Option("--verify", help="Compare outputs, FLOPs and parameters with those of the PyTorch module."),
     ] = False,
+    allow_unknown: Annotated[
+        bool,
+        typer.Option("--allow-unknown", help="Lines of unknown work for operators of PyTorch without a rule."),
+    ] = False,
     seed: options.Seed = 0,
     set_: options.Set = None,
     format_: options.FormatChoice = options.Format.TABLE,
@@ -59,9 +63,10 @@ def command(
         return write(_model_types(format_, output, wide), output)
     settings = options.read_settings(set_)
     if is_torch(source):
-        return _import_module(source, example or [], settings, seed if verify else None, format_, output)
-    if example or verify:
-        raise NetcalcError(Diagnostic("E502", f"--example and --verify are for modules of PyTorch, not for {source}"))
+        return _import_module(source, example or [], settings, allow_unknown, seed if verify else None, format_, output)
+    if example or verify or allow_unknown:
+        message = f"--example, --verify and --allow-unknown are for modules of PyTorch, not for {source}"
+        raise NetcalcError(Diagnostic("E502", message))
     if format_ is not options.Format.TABLE:
         raise NetcalcError(Diagnostic("E502", "--format is for the list of model types; a spec is YAML"))
     return write(_lines(import_model(source, settings, max_spec_size)), output)
@@ -75,6 +80,7 @@ def _import_module(
     source: str,
     examples: list[str],
     settings: dict[str, object],
+    allow_unknown: bool,
     seed: int | None,
     format_: options.Format,
     output: str | None,
@@ -97,7 +103,7 @@ def _import_module(
     if source.startswith(PREFIX):
         split_name(source)
         print(f"{source}: the code of this module is run", file=sys.stderr)
-    found = import_torch(source, examples, settings)
+    found = import_torch(source, examples, settings, allow_unknown=allow_unknown)
     write(_lines(spec_text(found.document)), output)
     if seed is None:
         return

@@ -131,7 +131,11 @@ def _require_kernels(program: Program) -> None:
             if len(first) == len(missing):
                 break
     raise NetcalcError(
-        Diagnostic("E604", f"{instance.path}: {name} has no kernel, so it cannot be run", instance.node.span)
+        Diagnostic(
+            "E604",
+            f"{instance.path}: {instance.node.op.unknown_work() or name} has no kernel, so it cannot be run",
+            instance.node.span,
+        )
         for name, instance in first.items()
     )
 

@@ -113,6 +113,10 @@ class Operation(BaseModel):
         """Return the useful work: less than ``cost`` where capacity is expected to stay unused (experts)."""
         return self.cost(ctx, inputs, outputs)
 
+    def unknown_work(self) -> str | None:
+        """Return the name of what does work that is not known, so that ``cost`` has no terms; None if there is none."""
+        return None
+
     def reach(self, inputs: Sequence[Any], output: TensorType, training: bool) -> Sequence[Reach] | None:
         """Return, for each input that is present, what a position of ``output`` reads of it; None if not known.
 

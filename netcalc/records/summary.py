@@ -84,6 +84,8 @@ class SummaryRecord(TypedDict):
     totals: NotRequired[TotalsRecord]
     layers: list[LayerRecord]
     """Layers in order of execution."""
+    unknown: NotRequired[list[str]]
+    """Operators whose work is not known; with any, the totals are at least what they are."""
     uncounted: NotRequired[list[str]]
     """Operations whose work the convention leaves out, if there are any."""
     counted_as: NotRequired[dict[str, str]]
@@ -119,7 +121,11 @@ def summary_record(summary: Summary, view: View = "summary") -> SummaryRecord:
 
 def _gaps(summary: Summary) -> SummaryRecord:
     """Return what is to be known of the work that is counted."""
-    found = {"uncounted": list(summary.uncounted), "counted_as": dict(summary.counted_as)}
+    found = {
+        "unknown": list(summary.unknown),
+        "uncounted": list(summary.uncounted),
+        "counted_as": dict(summary.counted_as),
+    }
     return cast("SummaryRecord", {name: value for name, value in found.items() if value})
 
 

@@ -73,7 +73,7 @@ class ReportView(NamedTuple):
     def figure(self, figure: Figure, op: str, cost: Cost) -> Any:
         """The value of a figure for an operation."""
         value = figure.of(cost)
-        if figure.work is not None and value == 0 and op in self.analysis.uncounted:
+        if figure.work is not None and value == 0 and not self.analysis.counts(op):
             return Uncounted()
         return value
 

@@ -151,7 +151,10 @@ def _total_lines(report: ReportView) -> Iterator[Line]:
         if total.params_active != total.params:
             yield Line(f"{measured(total.params_active)} of them active for a token")
     if report.view in ("flops", "summary"):
-        yield Line(f", counted as {name} does", _counted(report, total.macs, total.flops))
+        least = "at least " if analysis.unknown else ""
+        yield Line(f", counted as {name} does", least + _counted(report, total.macs, total.flops))
+        if analysis.unknown:
+            yield Line(f"work that is not known: {', '.join(analysis.unknown)}")
         if total.flops_expected != total.flops:
             yield Line(f"useful work under even routing: {_counted(report, total.macs_expected, total.flops_expected)}")
         if analysis.uncounted:

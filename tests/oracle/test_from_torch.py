@@ -5,10 +5,12 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+import jsonschema
 import pytest
 
 import netcalc
 from netcalc import NetcalcError
+from netcalc.records.schema import record_schema
 
 torch = pytest.importorskip("torch")
 
@@ -152,6 +154,23 @@ def test_every_operator_without_a_rule_is_named_with_its_modules() -> None:
         "linalg_qr" in message and "called twice" not in message and "in 0, 1" in message for message in messages
     )
     assert any("linalg_cholesky" in message and "called 4 times" in message for message in messages)
+
+
+def test_operators_without_a_rule_become_lines_of_unknown_work() -> None:
+    module, x = nn.Sequential(nn.Linear(3, 3), Unusual()), torch.ones(3, 3)
+    net = netcalc.from_torch(module, x, allow_unknown=True)
+    operators = ("aten.linalg_qr.default", "aten.linalg_cholesky.default")
+    assert sorted(net.analysis().unknown) == sorted(operators)
+    assert net.params == 12
+    assert net.program.main.outputs[0].known_type.shape == (3, 3)
+    assert "at least " in str(net)
+    record = netcalc.as_dict(net.summary())
+    assert sorted(record["unknown"]) == sorted(operators)
+    jsonschema.validate(record, record_schema("summary"))
+    assert netcalc.loads(net.to_yaml()).summary().unknown == net.summary().unknown
+    for refused in (net.run, net.verify, net.compile):
+        with pytest.raises(NetcalcError, match=r"aten\.linalg_\w+\.default has no kernel"):
+            refused()
 
 
 def test_pytorch_may_be_missing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,23 +21,27 @@ def module_document(
     *,
     dynamic: Any = None,
     name: str | None = None,
+    allow_unknown: bool = False,
 ) -> dict[str, Any]:
     """Return the spec document of a module; arguments as for :func:`~netcalc.formats.torch.capture.capture`.
 
     Args:
         name: name of the network; by default that of the module's class.
+        allow_unknown: True for lines of unknown work in place of operators that have no rule.
 
     Raises:
         NetcalcError: E009 if the module cannot be captured or translated; E502 for bad arguments.
     """
     captured = capture(module, args, kwargs, dynamic)
     buffers = {} if is_exported(module) else rebuilt_buffers(module)
-    return program_document(captured, name or _class_name(module), buffers)
+    return program_document(captured, name or _class_name(module), buffers, allow_unknown=allow_unknown)
 
 
-def program_document(captured: Captured, name: str, buffers: Mapping[str, Any]) -> dict[str, Any]:
+def program_document(
+    captured: Captured, name: str, buffers: Mapping[str, Any], *, allow_unknown: bool = False
+) -> dict[str, Any]:
     """Return the spec document of a captured program; ``buffers`` are values that it lacks, by path."""
-    graph = translate(captured.exported, name, captured.symbols, buffers)
+    graph = translate(captured.exported, name, captured.symbols, buffers, allow_unknown=allow_unknown)
     graph.dims = dict(captured.dims)
     simplify(graph)
     return spec_document(graph)

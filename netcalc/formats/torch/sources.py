@@ -23,13 +23,16 @@ class Imported(NamedTuple):
     call: Call
 
 
-def import_torch(model: str | Path, examples: Sequence[str], settings: Mapping[str, Any]) -> Imported:
+def import_torch(
+    model: str | Path, examples: Sequence[str], settings: Mapping[str, Any], *, allow_unknown: bool = False
+) -> Imported:
     """Return the spec document of a module or of an exported program.
 
     Args:
         model: ``torch:package.module:factory``, whose code is run, or a ``.pt2`` file.
         examples: arguments of the module's ``forward``; see :mod:`~netcalc.formats.torch.examples`.
         settings: keyword arguments of the factory.
+        allow_unknown: True for lines of unknown work in place of operators that have no rule.
 
     Raises:
         NetcalcError: E009 if the module cannot be made or imported; E502 for bad arguments.
@@ -39,10 +42,14 @@ def import_torch(model: str | Path, examples: Sequence[str], settings: Mapping[s
             message = f"{model} is an exported program, which has its arguments already"
             raise NetcalcError(Diagnostic("E502", message, hint="leave out --example and --set"))
         program = program_of(model)
-        return Imported(module_document(program, (), {}, name=Path(model).stem), program, Call())
+        return Imported(
+            module_document(program, (), {}, name=Path(model).stem, allow_unknown=allow_unknown), program, Call()
+        )
     described = read_examples(examples)
     module = made_module(str(model), settings)
     call = call_of(module, described)
     name = str(model).rpartition(":")[2].rpartition(".")[2]
-    document = module_document(module, call.args, call.kwargs, dynamic=call.dynamic or None, name=name)
+    document = module_document(
+        module, call.args, call.kwargs, dynamic=call.dynamic or None, name=name, allow_unknown=allow_unknown
+    )
     return Imported(document, module, call)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from netcalc.diagnostics import NetcalcError, RuleError
@@ -18,6 +19,7 @@ from netcalc.formats.torch.operators.complex_numbers import rule_for
 from netcalc.formats.torch.operators.operands import cast
 from netcalc.formats.torch.operators.updates import updated
 from netcalc.formats.torch.sizes import size_of
+from netcalc.formats.torch.unknown import unknown_line
 from netcalc.tensor_type import TensorType
 
 __all__ = ["translate"]
@@ -31,12 +33,13 @@ _WRAPPERS = {"wrap_with_set_grad_enabled": 1, "wrap_with_autocast": 4}
 class Translation:
     """The translation of one exported program."""
 
-    def __init__(self, exported: Any, graph: Graph, symbols: Mapping[str, Dim]) -> None:
+    def __init__(self, exported: Any, graph: Graph, symbols: Mapping[str, Dim], allow_unknown: bool = False) -> None:
         self.exported = exported
         self.graph = graph
         self.symbols = symbols
         self.build = Builder(graph)
         self.missing = Missing()
+        self.allow_unknown = allow_unknown
         self.tensors = Tensors(self._translated, self._updated)
 
     def run(self, module: Any, values: Mapping[Any, Any]) -> Any:
@@ -97,13 +100,22 @@ class Translation:
         arguments = self._bound(node)
         self.build.hint = node.name
         if rule is None:
-            self.missing.add(name, self._path())
-            return _unknown(found, self.symbols)
+            return self._unknown(node, arguments, "")
         try:
             return rule_for(name, rule, arguments)(self.build, **arguments)
         except RuleError as error:
-            self.missing.add(name, self._path(), str(error))
-            return _unknown(found, self.symbols)
+            return self._unknown(node, arguments, str(error))
+
+    def _unknown(self, node: Any, arguments: dict[str, Any], reason: str) -> Any:
+        """Return values of the types that an operator without a rule gives: of a line of unknown work, or of none."""
+        name, found = str(node.target), node.meta.get("val")
+        if self.allow_unknown:
+            try:
+                return unknown_line(self.build, name, arguments, found, partial(type_of, symbols=self.symbols))
+            except RuleError as error:
+                reason = reason or str(error)
+        self.missing.add(name, self._path(), reason)
+        return _unknown(found, self.symbols)
 
     def _path(self) -> str:
         """Return the path of the module whose call is translated."""
@@ -173,7 +185,14 @@ def _first_paths(state: Mapping[str, Any]) -> dict[str, str]:
     return {path: first.setdefault(id(tensor), path) for path, tensor in state.items()}
 
 
-def translate(exported: Any, name: str, symbols: Mapping[str, Dim], buffers: Mapping[str, Any] | None = None) -> Graph:
+def translate(
+    exported: Any,
+    name: str,
+    symbols: Mapping[str, Dim],
+    buffers: Mapping[str, Any] | None = None,
+    *,
+    allow_unknown: bool = False,
+) -> Graph:
     """Return the graph of an exported program.
 
     Args:
@@ -181,6 +200,7 @@ def translate(exported: Any, name: str, symbols: Mapping[str, Dim], buffers: Map
         name: name of the network.
         symbols: named sizes by the symbols of the program.
         buffers: values of buffers by path, of which the program does not know them.
+        allow_unknown: True for lines of unknown work in place of operators that have no rule.
 
     Raises:
         NetcalcError: E009 with every operator that has no rule.
@@ -212,7 +232,7 @@ def translate(exported: Any, name: str, symbols: Mapping[str, Dim], buffers: Map
         elif path not in graph.tensors:
             graph.tensors[path] = stored_buffer(tensor_type, found, persistent=persistent)
         values[node] = Value(tensor_type, node.name, Stored(path))
-    work = Translation(exported, graph, symbols)
+    work = Translation(exported, graph, symbols, allow_unknown)
     results = work.run(exported.graph_module, values)
     if work.missing:
         raise NetcalcError(work.missing.errors())

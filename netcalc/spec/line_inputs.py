@@ -209,11 +209,14 @@ class Inputs(NamedTuple):
         if self.ports[0].variadic:
             return self._variadic(values)
         count = len(self.ports)
+        more: Sequence[Value | None] = []
+        if self.ports[-1].variadic:
+            values, more = values[:count], values[count:]
         if len(values) > count:
             span = (self.line.modifier("from") or self.line.args or self.line.cursor).span
             message = f"{self.kind} takes {count} {'input' if count == 1 else 'inputs'}, but {len(values)} are given"
             raise NetcalcError(Diagnostic("E303", message, span))
-        return self._filled({port.name: value for port, value in zip(self.ports, values, strict=False)})
+        return [*self._filled({port.name: value for port, value in zip(self.ports, values, strict=False)}), *more]
 
     def _filled(self, by_port: Mapping[str, Value | None]) -> list[Value | None]:
         """Return the values in the order of the ports; NetcalcError if a required one is missing."""

@@ -233,3 +233,10 @@ def test_a_skipped_operation_without_inputs_is_absent() -> None:
     for condition, given in (("true", True), ("false", False)):
         found = layers(text.replace("CONDITION", condition), shape="[1, 2, 3, 4]")
         assert (found.main.nodes[-1].inputs[-1] is not None) is given
+
+
+def test_the_last_port_takes_all_further_values() -> None:
+    found = layers("- {name: i, argmax: -1}\n- {from: [x, i, i], index: [0, 1]}")
+    assert [v.name for v in found.main.nodes[1].inputs if v] == ["x", "i", "i"]
+    (problem,) = layer_problems("- {name: i, argmax: -1}\n- {from: [x], index: 0}")
+    assert problem.code == "E303"

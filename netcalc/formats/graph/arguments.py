@@ -101,7 +101,8 @@ def _value(slot: _Slot) -> Any:
 
 
 def _same(one: Any, other: Any) -> bool:
-    return type(one) is type(other) and bool(one == other)
+    both_nan = one != one and other != other  # a buffer without a known value
+    return type(one) is type(other) and bool(both_nan or one == other)
 
 
 def _multiple(values: list[Any], taken: dict[str, list[Any]]) -> str | None:

@@ -28,9 +28,13 @@ def fold_blocks(root: Sequence, outputs: tuple[Value, ...]) -> list[Block]:
     for key, group in alike.items():  # inner ones come first
         if len(sites[key]) < 2 or not _is_worthwhile(group[0]):
             continue
+        parts: dict[tuple[int, ...], list[Sequence]] = defaultdict(list)
         for sequence in group:
             sequence.items = _called(sequence.items, calls)
-        blocks[key] = _block(group, structures, names, calls)
+            parts[_blocks_in(sequence.items)].append(sequence)
+        for calling, part in parts.items():  # shared modules in some of them can be calls of another block
+            if len(part) > 1:
+                blocks[key, calling] = _block(part, structures, names, calls)
     root.items = _called(root.items, calls)
     return list(blocks.values())
 
@@ -69,6 +73,17 @@ def _called(items: list[Item], calls: dict[int, Call]) -> list[Item]:
             item.items = _called(item.items, calls)
         result.append(item)
     return result
+
+
+def _blocks_in(items: list[Item]) -> tuple[int, ...]:
+    """Return which blocks the items call, in order."""
+    found: list[int] = []
+    for item in items:
+        if isinstance(item, Sequence):
+            found += (-1, *_blocks_in(item.items))
+        elif isinstance(item, Call):
+            found.append(id(item.block))
+    return tuple(found)
 
 
 def _block(

@@ -1,0 +1,114 @@
+"""Tensors and modules that parts of a PyTorch module share, and buffers that no value is known of."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import netcalc
+
+torch = pytest.importorskip("torch")
+
+from torch import nn  # noqa: E402
+
+
+class Tied(nn.Module):  # type: ignore[misc,name-defined,unused-ignore]
+    """One table under three names, the first of which is not used."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.shared = nn.Embedding(50, 8)
+        self.embed = nn.Embedding(50, 8)
+        self.head = nn.Linear(8, 50, bias=False)
+        self.embed.weight = self.head.weight = self.shared.weight
+
+    def forward(self, ids: Any) -> Any:
+        return self.head(self.embed(ids))
+
+
+class Layer(nn.Module):  # type: ignore[misc,name-defined,unused-ignore]
+    def __init__(self, positions: Any) -> None:
+        super().__init__()
+        self.positions = positions
+        self.fc = nn.Linear(8, 8)
+
+    def forward(self, x: Any) -> Any:
+        return self.positions(self.fc(x)) + x
+
+
+class Inner(nn.Module):  # type: ignore[misc,name-defined,unused-ignore]
+    def __init__(self, positions: Any) -> None:
+        super().__init__()
+        self.fc = nn.Linear(8, 8)
+        self.positions = positions
+
+    def forward(self, x: Any) -> Any:
+        return self.positions(self.fc(x)).tanh()
+
+
+class Stages(nn.Module):  # type: ignore[misc,name-defined,unused-ignore]
+    """Stages of two layers, in which positions are shared, by the layers of the last stage too."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.stages = nn.ModuleList()
+        for width in (8, 16, 32):
+            positions = nn.Sequential(nn.Linear(8, width), nn.GELU(), nn.Linear(width, 8))
+            self.stages.append(nn.Sequential(*(Layer(Inner(positions)) for _ in range(2))))
+        self.last = nn.ModuleList(
+            Layer(Inner(nn.Sequential(nn.Linear(8, n), nn.GELU(), nn.Linear(n, 8)))) for n in (8, 16)
+        )
+
+    def forward(self, x: Any) -> Any:
+        for stage in self.stages:
+            x = stage(x)
+        for layer in self.last:
+            x = layer(x)
+        return x
+
+
+class Unknown(nn.Module):  # type: ignore[misc,name-defined,unused-ignore]
+    """Layers with a buffer each, of which nothing is known on the meta device."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(Layer(Scale(width)) for width in (8, 8, 8))
+
+    def forward(self, x: Any) -> Any:
+        for layer in self.layers:
+            x = layer(x)
+        return x
+
+
+class Scale(nn.Module):  # type: ignore[misc,name-defined,unused-ignore]
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.register_buffer("scale", torch.rand(width))
+
+    def forward(self, x: Any) -> Any:
+        return x * self.scale
+
+
+def assert_parameters_agree(module: Any, *args: Any) -> netcalc.Network:
+    network = netcalc.from_torch(module, *args)
+    assert network.params == sum(parameter.numel() for parameter in module.parameters())
+    return network
+
+
+def test_a_tied_tensor_is_one_parameter_and_its_first_name_counts() -> None:
+    network = assert_parameters_agree(Tied(), torch.zeros(1, 5, dtype=torch.int64))
+    assert "shared.weight" in network.to_yaml()
+    assert network.to_yaml().count("tie:") == 1
+
+
+def test_modules_that_are_shared_in_some_blocks_only() -> None:
+    assert_parameters_agree(Stages(), torch.zeros(2, 8))
+
+
+def test_buffers_without_a_value_are_alike() -> None:
+    with torch.device("meta"):
+        module, x = Unknown(), torch.zeros(2, 8)
+    text = assert_parameters_agree(module, x).to_yaml()
+    assert text.count("value: .nan") == 1
+    assert "repeat" in text

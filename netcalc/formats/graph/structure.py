@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 from typing import NamedTuple
 
-from netcalc.formats.graph.model import Value
+from netcalc.formats.graph.model import Line, Value
 from netcalc.formats.graph.tree import Item, Sequence, Step
 from netcalc.formats.graph.uses import made_by, use_counts
+from netcalc.ops import find
 
 __all__ = ["Structure", "inside", "structure_of"]
 
@@ -26,6 +27,13 @@ class Structure(NamedTuple):
     inputs: tuple[Value, ...]
     made: tuple[Value, ...]
     given: frozenset[int]
+
+
+def _written_lines(line: Line) -> str:
+    """Return the attribute of an operation that holds lines, which no argument of a block can."""
+    declared = find(line.operation)
+    name = None if declared is None else declared.lines_attribute
+    return "" if name is None else repr(line.attributes.get(name))
 
 
 def structure_of(sequence: Sequence, used: Mapping[Value, int]) -> Structure:
@@ -50,6 +58,7 @@ def structure_of(sequence: Sequence, used: Mapping[Value, int]) -> Structure:
         return (
             item.name if line.parameters else "",
             line.operation,
+            _written_lines(line),
             tuple(number(value) for value in line.inputs),
             len(line.outputs),
             tuple(sorted(line.parameters)),

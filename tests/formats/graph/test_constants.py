@@ -131,6 +131,16 @@ def test_that_rows_of_a_parameter_are_learned_positions(operation: str) -> None:
     assert operations(assert_same(make, folded)) == ["learned_positions"]
 
 
+@pytest.mark.parametrize("ids", [as_opt, as_bart])
+def test_that_rows_of_a_parameter_for_each_sample_are_learned_positions(ids: Callable[[Made], Value]) -> None:
+    def make() -> Graph:
+        made = Made()
+        x, weight = made.input("x", 2, 6, 8), made.stored("table.weight", 40, 8)
+        return made.done(y=made.line("add", x, made.line("index", weight, ids(made), axis=0)))
+
+    assert operations(assert_same(make, folded)) == ["learned_positions"]
+
+
 def even(made: Made) -> Value:
     return made.line("arange", stop=12, step=2)
 

@@ -11,7 +11,8 @@ import netcalc
 from netcalc.formats.graph.builder import Builder
 from netcalc.formats.graph.constants import constants_of
 from netcalc.formats.graph.constants.expressions import Linear
-from netcalc.formats.graph.model import Graph, Stored, StoredTensor, Value
+from netcalc.formats.graph.document import spec_document
+from netcalc.formats.graph.model import Graph, ModuleCall, Stored, StoredTensor, Value
 from netcalc.formats.graph.recipes import content_of
 from netcalc.tensor_type import TensorType
 
@@ -120,3 +121,22 @@ def test_that_computed_buffers_are_constants() -> None:
     assert isinstance(found, Linear)
     assert found.constant == 3
     assert [coefficient for _, coefficient in found.terms] == [1]
+
+
+def test_that_modules_with_other_computed_buffers_are_no_calls_of_one_block() -> None:
+    """Lines cannot be an argument of a block."""
+    graph = Graph("net")
+    build = Builder(graph)
+    x = graph.inputs["x"] = Value(TensorType((2, 300), "float32"), "x")
+    arrays = [np.arange(start, start + 300, dtype="float32") for start in (3, 5, 5)]
+    for number, array in enumerate(arrays):
+        content = content_of(array, "float32")
+        assert content is not None
+        path, type_ = f"blocks.{number}.table", TensorType((300,), "float32")
+        graph.tensors[path] = StoredTensor(type_, buffer=True, persistent=False, computed=content.computed)
+        build.scope = (ModuleCall("blocks", kind="ModuleList"), ModuleCall(f"blocks.{number}", kind="Block"))
+        x = build.line("relu", [build.line("add", [x, build.read(Value(type_, "", Stored(path)))])])
+    graph.outputs["y"] = x
+    network = netcalc.load_data(spec_document(graph))
+    found = network.run({"x": np.zeros((2, 300), "float32")}).outputs["y"]
+    assert (found == sum(arrays)).all()

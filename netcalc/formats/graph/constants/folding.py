@@ -202,14 +202,18 @@ def _rows(fold: Folding, line: Line) -> tuple[Value, int | None] | None:
     first: int | None = None
     if line.operation == "embedding" and line.attributes.keys() - {"padding_idx"} == _PLAIN_TABLE:
         stored, first = line.parameters["weight"], _first_position(fold, line.inputs[0])
-    elif line.operation == "slice" and line.attributes.get("axis") == 0 and line.attributes.get("step", 1) == 1:
-        maker = fold.makers.get(line.inputs[0]) if line.inputs[0] is not None else None
+    else:
+        maker = fold.makers.get(line.inputs[0]) if line.inputs and line.inputs[0] is not None else None
         if maker is None or maker.operation != "parameter" or not maker.parameters[""].path.endswith(".weight"):
             return None
-        start = line.attributes.get("start", 0)
-        stored, first = maker.parameters[""], start if isinstance(start, int) and start >= 0 else None
-    else:
-        return None
+        stored = maker.parameters[""]
+        if line.operation == "slice" and line.attributes.get("axis") == 0 and line.attributes.get("step", 1) == 1:
+            start = line.attributes.get("start", 0)
+            first = start if isinstance(start, int) and start >= 0 else None
+        elif line.operation == "index" and line.attributes in ({"axis": 0}, {"axis": [0]}):
+            first = _first_position(fold, line.inputs[1])
+        else:
+            return None
     tensor = fold.graph.tensors[stored.path]
     if tensor.type.rank != 2 or tensor.buffer or not tensor.trainable or stored != Stored(stored.path):
         return None

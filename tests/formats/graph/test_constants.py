@@ -294,3 +294,12 @@ def test_that_a_tensor_written_piece_by_piece_takes_little_time() -> None:
     graph = made.done(y=made.line("add", made.input("x", 3, 200), x))
     folded(graph)
     assert operations(graph)[-1] == "add"
+
+
+def test_that_an_outer_product_by_names_is_a_constant() -> None:
+    def make() -> Graph:
+        made = Made()
+        vectors = [made.line("arange", stop=size, dtype="float32") for size in (6, 8)]
+        return made.done(y=made.line("mul", made.input("x", 6, 8), made.line("einsum", *vectors, equation="i,j->ij")))
+
+    assert_same(make, folded)

@@ -40,7 +40,7 @@ def _outer(case: Case) -> Expression | None:
 @rule("einsum")
 def _outer_by_names(case: Case) -> Expression | None:
     """Return the products of an outer product of two vectors."""
-    names = case.op.einsum.replace(" ", "")
+    names = case.op.equation.replace(" ", "")
     if names != "i,j->ij" or [x.rank for x in case.inputs] != [1, 1]:
         return None
     first, second = case.operands

@@ -113,6 +113,15 @@ def test_gelu_in_factors() -> None:
     assert simplified(factored_gelu, 3, 50) == [("gelu", {"approximate": "tanh"}, {})]
 
 
+def exact_gelu(m: Made, x: Value) -> Value:
+    error = m.line("erf", m.line("div", x, value=math.sqrt(2)))
+    return m.line("mul", m.line("mul", x, value=0.5), m.line("add", error, value=1.0))
+
+
+def test_exact_gelu() -> None:
+    assert simplified(exact_gelu, 3, 50) == [("gelu", {}, {})]
+
+
 ACTIVATIONS: dict[str, tuple[Expression, dict[str, str]]] = {
     "silu": (lambda m, x: m.line("mul", x, m.line("sigmoid", x)), {}),
     "quick_gelu": (lambda m, x: m.line("mul", m.line("sigmoid", m.line("mul", x, value=1.702)), x), {}),

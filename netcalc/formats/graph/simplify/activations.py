@@ -44,6 +44,7 @@ _WRITTEN_OUT: tuple[tuple[Pattern, str, Mapping[str, Any]], ...] = (
     (op("mul", "x", op("sigmoid", "x")), "silu", {}),
     (op("mul", "x", op("sigmoid", _scaled("x", 1.702))), "quick_gelu", {}),
     (_halved_product("x", op("add", _TANH, value=1)), "gelu", {"approximate": "tanh"}),
+    (_halved_product("x", op("add", op("erf", _scaled("x", math.sqrt(0.5))), value=1)), "gelu", {}),
     (op("mul", "x", op("tanh", op("softplus", "x"))), "mish", {}),
     (either(op("mul", "x", op("hardsigmoid", "x")), _scaled(op("mul", "x", _RELU6), 1 / 6)), "hardswish", {}),
     (_scaled(_RELU6, 1 / 6), "hardsigmoid", {}),

@@ -23,6 +23,7 @@ def padding_mask(work: Rewriter, line: Line) -> Sequence[Value] | None:
         return None
     if not all(_is_masked_by(user, mask) for user in users):
         return None
+    work.build.hint = "padding"
     hidden = _hidden(work, shown)
     if hidden is None:
         return None

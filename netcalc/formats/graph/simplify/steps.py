@@ -10,7 +10,7 @@ from typing import Any
 from netcalc.dims import Dim, Poly, product
 from netcalc.formats.graph.simplify.arrangement import Arrangement, Factor, Group, Step
 
-__all__ = ["regrouped", "steps_of"]
+__all__ = ["open_sizes", "regrouped", "steps_of"]
 
 Sizes = Sequence[Dim]
 
@@ -101,7 +101,7 @@ def regrouped(shape: Sizes, wanted: Sizes) -> list[Step]:
     for step in (_flatten(shape, wanted), _unflatten(shape, wanted), _squeeze(shape, wanted)):
         if step is not None:
             return [step]
-    return [("reshape", {"shape": _open(wanted)})]
+    return [("reshape", {"shape": open_sizes(wanted)})]
 
 
 def _common(shape: Sizes, wanted: Sizes) -> tuple[int, int]:
@@ -130,7 +130,7 @@ def _unflatten(shape: Sizes, wanted: Sizes) -> Step | None:
     if first < 0 or last < 0 or len(shape) != first + last + 1 or len(wanted) < first + last + 2:
         return None
     sizes = wanted[first : len(wanted) - last]
-    return "unflatten", {"axis": -1 if not last else first, "sizes": _open(sizes)}
+    return "unflatten", {"axis": -1 if not last else first, "sizes": open_sizes(sizes)}
 
 
 def _squeeze(shape: Sizes, wanted: Sizes) -> Step | None:
@@ -143,7 +143,7 @@ def _squeeze(shape: Sizes, wanted: Sizes) -> Step | None:
     return None
 
 
-def _open(sizes: Sizes) -> list[Any]:
+def open_sizes(sizes: Sizes) -> list[Any]:
     """Return sizes with -1 for the symbolic one that is written longest."""
     symbolic = [axis for axis, size in enumerate(sizes) if isinstance(size, Poly)]
     longest = max(symbolic, key=lambda axis: len(str(sizes[axis])), default=None)

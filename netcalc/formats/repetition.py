@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import Any
 
-__all__ = ["shortened"]
+__all__ = ["literal", "shortened"]
 
 #: Length of a list that is written in full.
 _SHORT = 6
 
 
 def shortened(values: Sequence[Any]) -> list[Any] | str:
-    """Return a list of words or numbers, or a shorter expression of equal value.
+    """Return a list, or a shorter expression of equal value.
 
     >>> shortened(["a", "a", "a", "b"] * 3 + ["a"])
     "${(['a'] * 3 + ['b']) * 3 + ['a']}"
@@ -31,7 +31,7 @@ def shortened(values: Sequence[Any]) -> list[Any] | str:
     if rest:
         text += " + " + _runs(listed[:rest])
     expression = f"${{{text}}}"
-    return expression if len(expression) < len(str(listed)) else listed
+    return expression if len(expression) < len(literal(listed)) else listed
 
 
 def _runs(values: Sequence[Any]) -> str:
@@ -43,9 +43,21 @@ def _runs(values: Sequence[Any]) -> str:
             parts[-1][0].append(value)
         else:
             parts.append(([value], count))
-    return " + ".join(f"{part} * {count}" if count > 1 else str(part) for part, count in parts)
+    return " + ".join(f"{literal(part)} * {count}" if count > 1 else literal(part) for part, count in parts)
+
+
+def literal(value: Any) -> str:
+    """Return a number, a word, null or a list of these as expressions write it."""
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(map(literal, value)) + "]"
+    return repr(value)
 
 
 def _plain(value: Any) -> bool:
-    """Return True for a word or an integer, which expressions write as Python does."""
-    return type(value) is int or (type(value) is str and value.replace("-", "_").isidentifier())
+    """Return True for a value that has a literal: a word, a number, null, or a list of these."""
+    if isinstance(value, (list, tuple)):
+        return all(map(_plain, value))
+    is_word = type(value) is str and value.replace("-", "_").isidentifier()
+    return is_word or value is None or type(value) in (bool, int, float)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Hashable, Mapping
+from itertools import pairwise
 
 from netcalc.formats.graph.arguments import arguments_of
 from netcalc.formats.graph.model import Value
@@ -94,8 +95,8 @@ def _block(
 ) -> Block:
     """Return the block of equal sequences, and add its calls."""
     found = [structures[id(sequence)] for sequence in group]
-    order = _input_order(found)
     exported = _exported(found, group[0].items[-1])
+    order = _input_order(found, exported)
     arguments, given = arguments_of(group)
     first, shown = group[0], found[0]
     block = Block(
@@ -123,16 +124,18 @@ def _exported(found: list[Structure], item: Item) -> list[int]:
     return [*([last] if last in numbers or not numbers else []), *sorted(numbers - {last})]
 
 
-def _input_order(found: list[Structure]) -> list[int]:
-    """Return the order of the inputs; the first is one that an earlier sequence of the group makes, if any."""
-    count = len(found[0].inputs)
-    made = [set(structure.made) for structure in found]
-    chained = [
-        sum(later.inputs[index] in earlier for earlier, later in zip(made, found[1:], strict=False))
-        for index in range(count)
-    ]
-    first = max(range(count), key=lambda index: chained[index], default=0)
-    return [first, *(index for index in range(count) if index != first)] if count else []
+def _input_order(found: list[Structure], outputs: list[int]) -> list[int]:
+    """Return the order of the inputs: first those that the outputs of an earlier sequence go to, in their order."""
+    order: list[int] = []
+    for output in outputs:
+        chained = [
+            sum(later.inputs[index] is earlier.made[output] for earlier, later in pairwise(found))
+            for index in range(len(found[0].inputs))
+        ]
+        best = max(range(len(chained)), key=lambda index: chained[index], default=None)
+        if best is not None and chained[best] and best not in order:
+            order.append(best)
+    return [*order, *(index for index in range(len(found[0].inputs)) if index not in order)]
 
 
 def _name(kind: str, names: set[str]) -> str:

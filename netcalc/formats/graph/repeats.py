@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from netcalc.dims import Poly
 from netcalc.formats.graph.cycles import fold_cycles
 from netcalc.formats.graph.model import Value
 from netcalc.formats.graph.tree import Call, Cycle, Expression, Item, Sequence
-from netcalc.formats.repetition import shortened
+from netcalc.formats.repetition import literal, shortened
 
 __all__ = ["fold_repeats"]
 
@@ -58,7 +59,7 @@ def _unwrapped(sequence: Sequence) -> list[Item]:
         return [sequence]
     for item in sequence.items:
         for call in item.whole if isinstance(item, Cycle) else [item]:
-            numbers = isinstance(call, Call) and call.stem == "" and bool(call.times)
+            numbers = isinstance(call, Call) and call.name == "${index}"
             call.name = f"{sequence.name}.{call.name}" if call.name and not numbers else sequence.name
             if isinstance(call, Call) and call.stem is not None:
                 call.stem = f"{sequence.name}.{call.stem}"
@@ -66,11 +67,10 @@ def _unwrapped(sequence: Sequence) -> list[Item]:
 
 
 def _split(name: str) -> tuple[str, int | None]:
-    """Return a name without the number at its end, and the number: ``layers.3``, ``layer_3``, or ``3``."""
+    """Return a name without the number at its end, and the number: ``layers.3``, ``layer3``, or ``3``."""
     stem = name.rstrip("0123456789")
     digits = name[len(stem) :]
-    numbered = bool(digits) and stem.endswith((".", "_", "-", "")) and (not stem or stem[-1] in "._-")
-    return (stem, int(digits)) if numbered and str(int(digits)) == digits else (name, None)
+    return (stem, int(digits)) if digits and str(int(digits)) == digits else (name, None)
 
 
 def _continues(run: list[Call], call: Call) -> bool:
@@ -99,7 +99,8 @@ def _repeated(run: list[Call]) -> Call:
     first.stem, first.start = None if start is None else stem, start or 0
     if len(run) == 1:
         return first
-    name = stem.removesuffix(".") or "${index}"
+    fixed = last.shares or stem.endswith((".", "_", "-"))
+    name = stem.removesuffix(".") if fixed else f"{stem}${{index}}"
     repeated = Call(name, first.block, first.inputs, last.outputs, {}, first.place, last.shares)
     repeated.times, repeated.stem, repeated.start = len(run), first.stem, first.start
     repeated.earlier = [call.outputs for call in run[:-1]]
@@ -118,7 +119,7 @@ def _listed(values: list[Any], start: int) -> Expression:
     first, rest = values[0], values[1:]
     if all(value == rest[0] for value in rest):
         return Expression(f"{_literal(first)} if index == {start} else {_literal(rest[0])}")
-    if any(isinstance(value, Expression) for value in values):
+    if any(isinstance(value, (Expression, Poly)) for value in values):
         return Expression(f"{_literal(values)}[{index}]")
     listed = shortened(values)
     text = listed.removeprefix("${").removesuffix("}") if isinstance(listed, str) else _literal(listed)
@@ -136,6 +137,4 @@ def _literal(value: Any) -> str:
         return f"({value.text})"
     if isinstance(value, (list, tuple)):
         return "[" + ", ".join(map(_literal, value)) + "]"
-    if value is None or isinstance(value, bool):
-        return {None: "null", True: "true", False: "false"}[value]
-    return repr(value) if isinstance(value, str) else str(value)
+    return str(value) if isinstance(value, Poly) else literal(value)

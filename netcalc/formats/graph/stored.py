@@ -15,6 +15,7 @@ def place_tensors(graph: Graph, root: Sequence) -> None:
     """Name the lines that hold tensors, note which are tied or stored elsewhere, and declare those without use."""
     used: set[str] = set()
     _place(graph, root, "", {}, used)
+    _share(root, {})
     unused = [
         (path, tensor)
         for path, tensor in graph.tensors.items()
@@ -41,15 +42,38 @@ def _place(graph: Graph, sequence: Sequence, path: str, owners: dict[Stored, str
         for name, stored in item.line.parameters.items():
             natural = f"{own}.{name}" if name else own
             used.add(stored.path)
-            if stored in owners:
+            if owners.setdefault(stored, natural) != natural:
                 item.ties[name] = owners[stored]
-                continue
-            owners[stored] = natural
-            if stored != Stored(natural):
+            if stored != Stored(owners[stored]):
                 item.entries[name] = _entry(stored, graph.tensors[stored.path])
-        held = [graph.tensors[stored.path] for name, stored in item.line.parameters.items() if name not in item.ties]
+        held = [graph.tensors[stored.path] for stored in item.line.parameters.values()]
         held = [tensor for tensor in held if not tensor.buffer]
         item.frozen = bool(held) and item.line.operation != "parameter" and not any(t.trainable for t in held)
+
+
+def _share(sequence: Sequence, places: dict[str, str]) -> None:
+    """Find further calls of modules, which use the tensors of the first call; ``places`` has the place of this one."""
+    for item in sequence.items:
+        if isinstance(item, Sequence):
+            first = places.setdefault(item.path, item.place)
+            if first != item.place and _is_tied(item, item.place, first):
+                item.shares = first
+            _share(item, places)
+
+
+def _is_tied(sequence: Sequence, place: str, first: str) -> bool:
+    """Return True if all tensors of a sequence are tied to those below ``first``, as they stand below ``place``."""
+    for item in sequence.items:
+        if isinstance(item, Sequence):
+            if not _is_tied(item, place, first):
+                return False
+        elif isinstance(item, Step):
+            own = _joined(sequence.place, item.name)
+            for name in item.line.parameters:
+                target = (f"{own}.{name}" if name else own).removeprefix(place)
+                if item.ties.get(name) != first + target:
+                    return False
+    return True
 
 
 def _entry(stored: Stored, tensor: StoredTensor) -> Entry:

@@ -183,7 +183,7 @@ def tree_of(graph: Graph) -> Sequence:
             parent.items.append(sequence)
             opened.append((call, sequence))
         opened[-1][1].items.append(Step(line))
-    _name(root, "", set())
+    _name(root, set())
     return root
 
 
@@ -201,23 +201,26 @@ def _free(name: str, taken: set[str]) -> str:
     return found
 
 
-def _name(sequence: Sequence, path: str, held: set[Stored]) -> None:
-    """Name the lines of a sequence at ``path`` by the tensors that they hold; dissolve sequences of a single layer.
+def _name(sequence: Sequence, held: set[Stored]) -> None:
+    """Name the lines of a sequence by the tensors that they hold; dissolve sequences of a single layer.
 
     ``held`` are the tensors of the lines before.
     """
     items: list[Item] = []
+    taken: set[str] = set()
     for item in sequence.items:
         if isinstance(item, Step):
-            item.name = "" if held.intersection(item.line.parameters.values()) else _held_name(item.line, path)
+            again = not sequence.path and held.intersection(item.line.parameters.values())
+            name = "" if again else _held_name(item.line, sequence.path)
+            item.name = "" if name in taken else name
+            taken.add(item.name)
             held.update(item.line.parameters.values())
             item.given = bool(item.name)
         if not isinstance(item, Sequence):
             items.append(item)
             continue
-        inner = f"{path}.{item.name}" if path else item.name
-        _name(item, inner, held)
-        items += _dissolved(item, inner)
+        _name(item, held)
+        items += _dissolved(item, item.path)
     sequence.items = items
 
 
@@ -250,7 +253,7 @@ def _held_path(line: Line) -> str | None:
 
 
 def _held_name(line: Line, path: str) -> str:
-    """Return the name that gives the tensors of a line their own paths, in a sequence at ``path``; or an empty one."""
+    """Return the name that gives the tensors of a line their own paths, in the module at ``path``; or an empty one."""
     held = _held_path(line)
     if held is None:
         return ""

@@ -163,6 +163,8 @@ class _Writer:
         """Add the places of an item's parameters to the checkpoint section."""
         path = ".".join([*(sequence.name for sequence in around), item.name])
         for name, entry in item.entries.items():
+            if name in item.ties:
+                continue
             place = entry._replace(path=inside(entry.path, self.body.path) if self.body.path else entry.path)
             self.checkpoint[f"{path}.{name}" if name else path] = _entry(place)
 

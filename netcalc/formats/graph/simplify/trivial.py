@@ -55,6 +55,32 @@ def whole_range(work: Rewriter, line: Line) -> Sequence[Value] | None:
     return same_type(work, line) if set(attributes.start) <= {0} and set(attributes.step) == {1} else None
 
 
+def growing(work: Rewriter, line: Line) -> Sequence[Value] | None:
+    """Append to an earlier concatenation of the first tensors instead of joining all of them again."""
+    inputs = line.inputs
+    while (found := _begun(work, line, inputs)) is not None:
+        inputs = (found.outputs[0], *inputs[len(found.inputs) :])
+    if inputs is line.inputs:
+        return None
+    work.build.scope, work.build.hint = line.scope, line.outputs[0].hint
+    return [work.build.line(line.operation, inputs, line.attributes)]
+
+
+def _begun(work: Rewriter, line: Line, inputs: Sequence[Value | None]) -> Line | None:
+    """Return the line before that joins most of the first tensors along the same axis."""
+    first = inputs[0]
+    found = [
+        user
+        for user in ([] if first is None else work.users(first))
+        if user.operation == line.operation
+        and user.attributes == line.attributes
+        and 1 < len(user.inputs) < len(inputs)
+        and user.inputs == inputs[: len(user.inputs)]
+        and user in work.build.graph.lines
+    ]
+    return max(found, key=lambda user: len(user.inputs), default=None)
+
+
 def one_part(work: Rewriter, line: Line) -> Sequence[Value] | None:
     """Leave out the concatenation of a single tensor, and the division into a single part."""
     return [_input(line)] if len(line.inputs) == 1 and len(line.outputs) == 1 else None
@@ -117,7 +143,7 @@ RULES: Mapping[str, Sequence[Rule]] = {
     "dropout": [no_dropout],
     "stochastic_depth": [no_dropout],
     "slice": [whole_range],
-    "concat": [one_part],
+    "concat": [one_part, growing],
     "chunk": [one_part],
     "split": [one_part],
     "expand": [one_expansion],

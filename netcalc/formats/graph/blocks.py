@@ -141,7 +141,7 @@ def _input_order(found: list[Structure], outputs: list[int]) -> list[int]:
 def _name(kind: str, names: set[str]) -> str:
     """Return a name for a block after the class of its module: ``BasicBlock`` becomes ``basic_block``."""
     words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", kind).lower()
-    words = re.sub(r"\W", "_", words) or "block"
+    words = re.sub(r"\W", "_", words).strip("_") or "block"
     if find(words) is not None or words[0].isdigit():
         words = f"{words}_block" if not words[0].isdigit() else f"block_{words}"
     number, name = 0, words

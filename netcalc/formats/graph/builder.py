@@ -71,6 +71,10 @@ class Builder:
             self._read[value.stored] = self._reading(value.stored)
         return self._read[value.stored]
 
+    def remember(self, stored: Stored, value: Value) -> None:
+        """Let a value stand for a stored tensor, which some line reads already."""
+        self._read.setdefault(stored, value)
+
     def _reading(self, stored: Stored) -> Value:
         tensor = self.graph.tensors[stored.path]
         if stored.part is not None or stored.transpose:

@@ -8,11 +8,13 @@ from netcalc.formats.graph.blocks import fold_blocks
 from netcalc.formats.graph.branches import fold_branches
 from netcalc.formats.graph.model import Graph, Value
 from netcalc.formats.graph.naming import free_name
+from netcalc.formats.graph.overlaps import separate_overlaps
 from netcalc.formats.graph.repeats import fold_repeats
 from netcalc.formats.graph.stored import place_tensors
 from netcalc.formats.graph.tree import Block, Item, Required, tree_of
 from netcalc.formats.graph.uses import use_counts
 from netcalc.formats.graph.writing import Body, plain, written_body
+from netcalc.ops import find
 
 __all__ = ["spec_document"]
 
@@ -22,6 +24,7 @@ def spec_document(graph: Graph) -> dict[str, Any]:
 
     Equal modules become one block, calls in a row a repeat, and the operands of joins branches.
     """
+    separate_overlaps(graph)
     root = tree_of(graph)
     place_tensors(graph, root)
     outputs = tuple(graph.outputs.values())
@@ -84,7 +87,8 @@ def _input_names(block: Block) -> list[str]:
     names: list[str] = []
     for index, value in enumerate(block.inputs):
         hint = value.hint.rstrip("0123456789").rstrip("_")
-        names.append(free_name("x" if index == 0 or not hint.isidentifier() else hint, taken))
+        says_nothing = not hint.isidentifier() or find(hint) is not None or "_" not in hint
+        names.append(free_name("xyz"[min(index, 2)] if index == 0 or says_nothing else hint, taken))
         taken.add(names[-1])
     return names
 

@@ -183,7 +183,7 @@ def tree_of(graph: Graph) -> Sequence:
             parent.items.append(sequence)
             opened.append((call, sequence))
         opened[-1][1].items.append(Step(line))
-    _name(root, set())
+    _name(root, set(), set())
     return root
 
 
@@ -201,17 +201,21 @@ def _free(name: str, taken: set[str]) -> str:
     return found
 
 
-def _name(sequence: Sequence, held: set[Stored]) -> None:
+def _name(sequence: Sequence, held: set[Stored], called: set[str], *, again: bool = False) -> None:
     """Name the lines of a sequence by the tensors that they hold; dissolve sequences of a single layer.
 
-    ``held`` are the tensors of the lines before.
+    Args:
+        sequence: the sequence.
+        held: the tensors of the lines before, which only further calls of a module name alike.
+        called: the paths of the modules called before.
+        again: True for a further call of a module, and within one.
     """
     items: list[Item] = []
     taken: set[str] = set()
     for item in sequence.items:
         if isinstance(item, Step):
-            again = not sequence.path and held.intersection(item.line.parameters.values())
-            name = "" if again else _held_name(item.line, sequence.path)
+            tied = not again and held.intersection(item.line.parameters.values())
+            name = "" if tied else _held_name(item.line, sequence.path)
             item.name = "" if name in taken else name
             taken.add(item.name)
             held.update(item.line.parameters.values())
@@ -219,7 +223,8 @@ def _name(sequence: Sequence, held: set[Stored]) -> None:
         if not isinstance(item, Sequence):
             items.append(item)
             continue
-        _name(item, held)
+        _name(item, held, called, again=again or item.path in called)
+        called.add(item.path)
         items += _dissolved(item, item.path)
     sequence.items = items
 

@@ -1,0 +1,70 @@
+"""Tensors of the checkpoint that lines use in several forms, such as a matrix and its transpose."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from netcalc.diagnostics import RuleError
+from netcalc.formats.graph.builder import Builder
+from netcalc.formats.graph.model import Graph, Line, Stored, Value
+from netcalc.ops import find
+
+__all__ = ["separate_overlaps"]
+
+
+def separate_overlaps(graph: Graph) -> None:
+    """Read tensors that lines use in several forms once, and let these lines take parts or transposes as inputs.
+
+    Parts that make up a tensor without overlap stay parameters of their lines.
+
+    Raises:
+        RuleError: an operation without inputs for its parameters uses such a tensor.
+    """
+    forms: dict[str, set[Stored]] = defaultdict(set)
+    for line in graph.lines:
+        for stored in line.parameters.values():
+            forms[stored.path].add(stored)
+    several = {path for path, found in forms.items() if not _fit(graph, found)}
+    if not several:
+        return
+    lines: list[Line] = []
+    build = Builder(Graph("", lines=lines, tensors=graph.tensors))
+    for line in graph.lines:
+        if line.operation in ("parameter", "buffer"):
+            for stored in line.parameters.values():
+                build.remember(stored, line.outputs[0])
+        elif several.intersection(stored.path for stored in line.parameters.values()):
+            build.scope = line.scope
+            _take(build, line, several)
+        lines.append(line)
+    graph.lines = lines
+
+
+def _fit(graph: Graph, found: set[Stored]) -> bool:
+    """Return True for one form of a tensor, or parts that make it up."""
+    if len(found) == 1:
+        (stored,) = found
+        return stored.part is None or stored.part == (0, graph.tensors[stored.path].type.shape[0])
+    parts = sorted(stored.part for stored in found if stored.part is not None)
+    rows = graph.tensors[next(iter(found)).path].type.shape[:1]
+    return (
+        len(parts) == len(found)
+        and [start for start, _ in parts] == [0, *(stop for _, stop in parts[:-1])]
+        and (parts[-1][1],) == rows
+    )
+
+
+def _take(build: Builder, line: Line, several: set[str]) -> None:
+    """Let a line take its tensors as inputs."""
+    declared = find(line.operation)
+    assert declared is not None  # the builder found it
+    ports = [port.name for port in declared.inputs]
+    inputs: list[Value | None] = [*line.inputs, *([None] * (len(ports) - len(line.inputs)))]
+    for name, stored in list(line.parameters.items()):
+        if stored.path not in several:
+            continue
+        if name not in ports:
+            raise RuleError(f"{line.operation} uses the tensor {stored.path} in another form than other operations")
+        inputs[ports.index(name)] = build.read(Value(build.graph.tensors[stored.path].type, name, stored))
+        del line.parameters[name]
+    line.inputs = tuple(inputs)

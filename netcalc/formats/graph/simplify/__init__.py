@@ -11,6 +11,7 @@ from netcalc.formats.graph.simplify import (
     attention,
     commuting,
     heads,
+    layers,
     lookups,
     norms,
     padding,
@@ -52,7 +53,7 @@ def _joined(*tables: Mapping[str, Sequence[Rule]]) -> dict[str, list[Rule]]:
     return joined
 
 
-_IDIOMS = (*norms.IDIOMS, *activations.IDIOMS, *attention.IDIOMS, *rotary.IDIOMS)
+_IDIOMS = (*norms.IDIOMS, *activations.IDIOMS, *attention.IDIOMS, *layers.IDIOMS, *rotary.IDIOMS)
 
 #: The rules of each operation, in the order in which they are tried on the last line of what they replace.
 _RULES = _joined(
@@ -64,5 +65,6 @@ _RULES = _joined(
     heads.RULES,
     padding.RULES,
     position_bias.RULES,
+    layers.RULES,
     *({operation: [rule] for operation, rule in idiom.items()} for idiom in _IDIOMS),
 )

@@ -319,3 +319,11 @@ def test_look_ups_in_another_order_stay() -> None:
         return m.line("index", x, rows, columns, axis=[0, 1])
 
     assert "index" in [name for name, _, _ in simplified(expression, 4, 4)]
+
+
+def test_look_ups_of_equal_elements() -> None:
+    def expression(m: Made, x: Value) -> Value:
+        zeros = m.line("constant", value=0.5, shape=[2, 8])
+        return m.line("add", x, m.line("gather", zeros, m.input("ids", 2, 4, dtype="int64"), axis=1))
+
+    assert simplified(expression, 2, 4) == [("add", {"value": 0.5}, {})]

@@ -1,4 +1,4 @@
-"""Look-ups by constant indices that take all elements of a tensor in their order."""
+"""Look-ups that take all elements of a tensor in their order, or elements that are all the same."""
 
 from __future__ import annotations
 
@@ -46,4 +46,21 @@ def whole_lookup(work: Rewriter, line: Line) -> Sequence[Value] | None:
     return [add_steps(work, source, regrouped(source.type.shape, result.type.shape))]
 
 
-RULES: Mapping[str, Sequence[Rule]] = {"index": [whole_lookup]}
+def equal_elements(work: Rewriter, line: Line) -> Sequence[Value] | None:
+    """Replace a look-up in a constant whose elements are all the same."""
+    maker, (result,) = work.maker(line.inputs[0]), line.outputs
+    if maker is None or maker.operation != "constant" or isinstance(maker.attributes["value"], (list, tuple)):
+        return None
+    attributes = {
+        "value": maker.attributes["value"],
+        "shape": list(result.type.shape),
+        "dtype": maker.attributes.get("dtype"),
+    }
+    return [work.build.line("constant", [], attributes)]
+
+
+RULES: Mapping[str, Sequence[Rule]] = {
+    "index": [equal_elements, whole_lookup],
+    "gather": [equal_elements],
+    "index_select": [equal_elements],
+}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -40,10 +41,15 @@ def content_of(array: Any, dtype: str) -> Content | None:
     first = array.flat[0]
     if (array == first).all() or (first != first and (array != array).all()):
         return Content(_number(first, dtype))
-    if dtype != "bool" and (array % 1 == 0).all() and abs(array).max() < 1 << 24:
+    if dtype != "bool" and abs(array).max() < 1 << 24 and (array % 1 == 0).all():
         digits = _digits(array.astype("int64"))
         if digits is not None and (elements > 8 or len(shape) == 1):
             return Content(computed=list(_sum_of(int(first), digits, shape, dtype)))
+    if dtype.startswith(("float", "bfloat")) and _is_triangle(array == 0) and (array[array != 0] == -math.inf).all():
+        rows, columns = shape[-2:]
+        mask = {"causal_mask": {"queries": rows, "keys": columns, "dtype": dtype}}
+        same = [] if len(shape) == 2 else [{"expand": list(shape)}]
+        return Content(computed=[mask, *same])
     if _is_triangle(array):
         corner = _number(array[..., -1, 0].flat[0], dtype)
         return Content(computed=[{"constant": {"value": corner, "shape": list(shape), "dtype": dtype}}, {"tril": 0}])

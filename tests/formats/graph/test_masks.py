@@ -86,6 +86,11 @@ def added(net: Attention) -> Value:
     return net.line("where", causal(net), zeros, hidden)
 
 
+def added_in_one(net: Attention) -> Value:
+    queries, keys = net.lengths
+    return net.line("causal_mask", queries=queries, keys=keys, dtype="float32")
+
+
 def added_to_zeros(net: Attention) -> Value:
     """Return a mask of zeros that is filled with negative infinity above the diagonal."""
     zeros = net.line("constant", value=0.0, shape=list(net.lengths))
@@ -108,6 +113,7 @@ MASKS: dict[Callable[[Attention], Value], Callable[[Any, Any], Any]] = {
     lower_triangle: lambda q, k: k <= q,
     not_upper_triangle: lambda q, k: k <= q,
     added: lambda q, k: k <= q,
+    added_in_one: lambda q, k: k <= q,
     added_to_zeros: lambda q, k: k <= q,
     inverted: lambda q, k: k <= q,
 }

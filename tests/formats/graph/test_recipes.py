@@ -60,6 +60,8 @@ ARRAYS: dict[str, np.ndarray] = {
     "tiles": np.tile(np.arange(16), 20),
     "triangle": np.tril(np.ones((1, 1, 32, 32), bool)),
     "triangle of floats": np.tril(np.ones((20, 20), "float32")),
+    "causal mask": np.triu(np.full((77, 77), -np.inf, "float32"), 1),
+    "causal mask of samples": np.triu(np.full((1, 1, 20, 20), -np.inf, "float32"), 1),
     "grid": np.add.outer(np.arange(20) * 3, np.arange(30) * -1) + 7,
     "shifted windows": shifted(28, 28, (7, 7), (3, 3)),
     "shifted oblong windows": shifted(16, 42, (8, 6), (4, 2)),
@@ -129,14 +131,19 @@ def test_that_modules_with_other_computed_buffers_are_no_calls_of_one_block() ->
     build = Builder(graph)
     x = graph.inputs["x"] = Value(TensorType((2, 300), "float32"), "x")
     arrays = [np.arange(start, start + 300, dtype="float32") for start in (3, 5, 5)]
-    for number, array in enumerate(arrays):
+    weights = {f"blocks.{number}.linear.weight": np.eye(300, dtype="float32") for number in range(3)}
+    graph.tensors |= {path: StoredTensor(TensorType((300, 300))) for path in weights}
+    for (path, weight), array in zip(weights.items(), arrays, strict=True):
         content = content_of(array, "float32")
         assert content is not None
-        path, type_ = f"blocks.{number}.table", TensorType((300,), "float32")
-        graph.tensors[path] = StoredTensor(type_, buffer=True, persistent=False, computed=content.computed)
-        build.scope = (ModuleCall("blocks", kind="ModuleList"), ModuleCall(f"blocks.{number}", kind="Block"))
-        x = build.line("relu", [build.line("add", [x, build.read(Value(type_, "", Stored(path)))])])
+        block, type_ = path.removesuffix(".linear.weight"), TensorType((300,))
+        graph.tensors[f"{block}.table"] = StoredTensor(type_, True, persistent=False, computed=content.computed)
+        build.scope = (ModuleCall("blocks", kind="ModuleList"), ModuleCall(block, kind="Block"))
+        x = build.line("add", [x, build.read(Value(type_, "", Stored(f"{block}.table")))])
+        build.scope = (*build.scope, ModuleCall(f"{block}.linear", kind="Linear"))
+        stored = Value(TensorType(weight.shape), stored=Stored(path))
+        x = build.line("linear", [x], {"out": 300, "bias": False}, {"weight": stored})
     graph.outputs["y"] = x
     network = netcalc.load_data(spec_document(graph))
-    found = network.run({"x": np.zeros((2, 300), "float32")}).outputs["y"]
-    assert (found == sum(arrays)).all()
+    found = network.run({"x": np.zeros((2, 300), "float32")}, weights=weights).outputs["y"]
+    np.testing.assert_allclose(found, np.broadcast_to(sum(arrays), (2, 300)), rtol=1e-6)

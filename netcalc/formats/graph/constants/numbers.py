@@ -63,15 +63,16 @@ def _arange(case: Case) -> Expression | None:
 
 @rule("causal_mask")
 def _causal_mask(case: Case) -> Expression | None:
-    if case.op.dtype != "bool":
-        return None
     queries, keys = case.sizes
     shift = keys - queries if case.op.alignment == "lower_right" else 0
     apart = plus(plus(index(0, case.sizes), integer(shift)), _negative(index(1, case.sizes)))
     parts = [call("nonnegative", (apart,), case.sizes)]
     if case.op.window is not None:
         parts.append(call("nonnegative", (plus(integer(case.op.window), _negative(apart)),), case.sizes))
-    return call("and", parts, case.sizes)
+    seen = call("and", parts, case.sizes)
+    if case.op.dtype == "bool":
+        return seen
+    return call("where", (seen, Number("float", 0.0), Number("float", float("-inf"))), case.sizes)
 
 
 @rule("tril", "triu")

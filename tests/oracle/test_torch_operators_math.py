@@ -55,7 +55,9 @@ def _taken(function: Function, *tensors: Any) -> bool:
 def test_rules_are_those_of_overloads_that_exist() -> None:
     for overload in rules():
         namespace, name, kind = overload.split(".")
-        assert namespace != "aten" or kind in getattr(torch.ops.aten, name).overloads(), overload
+        if namespace == "aten":  # or of its in-place variant, where there is no other
+            operators = [getattr(torch.ops.aten, name + end, None) for end in ("", "_")]
+            assert any(found is not None and kind in found.overloads() for found in operators), overload
 
 
 # -- arithmetic ----------------------------------------------------------------------------------------
@@ -349,6 +351,30 @@ def test_tensordot() -> None:
 
 def test_cdist() -> None:
     agree([lambda x, y: torch.cdist(x, y, p=1.0)], tensor((2, 3, 4)), tensor((2, 5, 4), seed=1))
+
+
+# -- operators that are written out --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_functions_that_are_written_out(dtype: str) -> None:
+    x, y = tensor((2, 3), dtype), tensor((2, 3), dtype, 1)
+    agree([torch.hypot, torch.logaddexp, torch.xlogy, torch.copysign, torch.linalg.vecdot, torch.dist], x, y)
+    agree([torch.linalg.cross, lambda x, y: torch.dist(x, y, 1), lambda x, y: torch.linalg.cross(x, y, dim=1)], x, y)
+    special = torch.tensor([0.0, torch.inf, -torch.inf, torch.nan, 2.5])
+    ones: list[Function] = [torch.isposinf, torch.isneginf, torch.deg2rad, torch.rad2deg, torch.nansum, torch.nanmean]
+    agree([*ones, lambda x: torch.nanmean(x, 0, keepdim=True), lambda x: torch.xlogy(torch.zeros(5), x)], special)
+    agree([torch.trace, torch.median], tensor((3, 3), dtype))
+
+
+def test_shifts() -> None:
+    x, y = tensor((2, 3), "int64"), tensor((3,), "int64", 1, low=0)
+    agree([lambda x, y: x << y, lambda x, y: x >> y, lambda x, y: x << 2, lambda x, y: x >> 1], x, y)
+
+
+def test_ranked_elements() -> None:
+    x = torch.randn(3, 4, generator=torch.Generator().manual_seed(2))
+    agree([lambda x: torch.median(x, 1), lambda x: torch.kthvalue(x, 2, 0, keepdim=True), torch.median], x)
 
 
 # -- complex numbers -----------------------------------------------------------------------------------

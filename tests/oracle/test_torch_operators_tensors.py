@@ -233,6 +233,7 @@ def test_creation() -> None:
                 lambda x, a=a: torch.arange(*a)
                 for a in ((5,), (2, 7), (1, 8, 3), (5, -2, -2), (0.0, 1.0, 0.25), (2.5,))
             ),
+            lambda x: torch.arange(0, 6, 2.0, dtype=torch.int64),
             lambda x: torch.arange(4, dtype=torch.float32),
             lambda x: torch.arange(3, dtype=torch.int32),
             lambda x: torch.linspace(-1, 1, 7),

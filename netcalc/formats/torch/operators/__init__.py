@@ -31,6 +31,7 @@ FAMILIES = (
         "products",
         "reductions",
         "sorting",
+        "written_out",
     ),
     *("attention", "convolution", "decomposed", "linear", "loss", "norm", "pool", "recurrent", "resize"),
     *("axes", "creation", "indexing", "joining", "masks", "no_effect", "scattering", "slicing", "views"),

@@ -32,12 +32,12 @@ def attention(
     return build.line("scaled_dot_product_attention", inputs, attributes)
 
 
-@operator("aten.softmax.int", "aten.special_softmax.int")
+@operator("aten.softmax.int", "aten.special_softmax.default")
 def softmax(build: Builder, input: Value, dim: int, dtype: Any) -> Value:
     return _along(build, "softmax", input, dim, dtype)
 
 
-@operator("aten.log_softmax.int", "aten.special_log_softmax.int")
+@operator("aten.log_softmax.int", "aten.special_log_softmax.default")
 def log_softmax(build: Builder, input: Value, dim: int, dtype: Any) -> Value:
     return _along(build, "log_softmax", input, dim, dtype)
 

@@ -32,6 +32,8 @@ def arange_start(build: Builder, start: Any, end: Any, dtype: Any, **_: Any) -> 
 def arange_step(build: Builder, start: Any, end: Any, step: Any, dtype: Any, **_: Any) -> Value:
     fractional = any(isinstance(number, float) for number in (start, end, step))
     found = dtype_of(dtype) or ("float32" if fractional else "int64")
+    if found not in FLOATS:
+        start, end, step = (_whole(number) for number in (start, end, step))
     attributes = {
         "start": None if start == 0 else start,
         "stop": end,
@@ -39,6 +41,10 @@ def arange_step(build: Builder, start: Any, end: Any, step: Any, dtype: Any, **_
         "dtype": None if found == "int64" else found,
     }
     return build.line("arange", [], attributes)
+
+
+def _whole(number: Any) -> Any:
+    return int(number) if isinstance(number, float) and number.is_integer() else number
 
 
 @operator("aten.linspace.default")

@@ -82,6 +82,8 @@ class Names:
         """Give each item that others refer to a name of its own, and drop the names that nothing needs."""
         numbered = all(isinstance(item, Step) and item.name == str(index) for index, item in enumerate(items))
         taken = visible | {item.name.partition(".")[0] for item in _with_branches(items) if item.name}
+        unnamed = [item for item in items if isinstance(item, Step) and not item.name and id(item) not in self.needed]
+        taken |= {item.line.operation for item in unnamed}  # the paths of lines without a name
         for item in _with_branches(items):
             if isinstance(item, (Sequence, Cycle)):
                 continue

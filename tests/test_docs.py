@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 import shlex
+import sys
 from contextlib import nullcontext
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +18,18 @@ from netcalc.spec import elaborate
 from netcalc.spec.library import load_text
 
 ROOT = Path(__file__).parent.parent
+#: Pages whose blocks need a library.
+LIBRARIES = {"from-pytorch.md": "torch"}
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("**/*.md"))]
 LINKED = [ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md", *sorted(ROOT.glob("[bn]*/**/README.md"))]
 _FENCE = re.compile(r"^```(\S+)?[ ]?(.*)\n((?:.*\n)*?)```$", re.MULTILINE)
+
+
+def _marks(page: Path) -> list[pytest.MarkDecorator]:
+    """Return the mark that skips the blocks of a page whose library is not installed."""
+    library = LIBRARIES.get(page.name)
+    missing = library is not None and find_spec(library) is None
+    return [pytest.mark.skip(reason=f"{library} is not installed")] if missing else []
 
 
 def blocks(language: str) -> list[Any]:
@@ -33,7 +44,7 @@ def blocks(language: str) -> list[Any]:
             info = match[2].strip()
             if match[1] == language:
                 label = f"{page.relative_to(ROOT)}#{number}"
-                found.append(pytest.param(info, match[3], dict(files), id=label))
+                found.append(pytest.param(info, match[3], dict(files), id=label, marks=_marks(page)))
             if match[1] == "python" and info == "writes":
                 files["python"] = match[3]
             if info.startswith("file="):
@@ -51,7 +62,7 @@ def test_yaml_blocks_elaborate(info: str, text: str, files: dict[str, str]) -> N
         elaborate(load_text(text))
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", [pytest.param(page, id=page.name, marks=_marks(page)) for page in PAGES])
 def test_python_blocks_run_in_order(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     namespace: dict[str, Any] = {"__name__": "docs"}
     for match in _FENCE.finditer(page.read_text()):
@@ -76,6 +87,7 @@ def test_console_blocks_print_what_they_show(
     for name, content in files.items():
         Path(name).parent.mkdir(exist_ok=True)
         Path(name).write_text(content, encoding="utf-8")
+    monkeypatch.setattr(sys, "path", list(sys.path))  # importing a module of the page adds the folder
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setenv("NO_COLOR", "1")
     for command, shown in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", text, re.MULTILINE):

@@ -255,6 +255,7 @@ def test_tied_weights_count_once() -> None:
     module, ids = Tied(), torch.randint(11, (2, 5))
     net = netcalc.from_torch(module, ids)
     assert net.params == 11 * 8
+    assert (net.program.inputs[0].low, net.program.inputs[0].high) == (0, 11)
     assert net.verify_against(module, ids).ok
 
 

@@ -9,6 +9,7 @@ from netcalc.formats.graph.branches import fold_branches
 from netcalc.formats.graph.model import Graph, Value
 from netcalc.formats.graph.naming import free_name
 from netcalc.formats.graph.overlaps import separate_overlaps
+from netcalc.formats.graph.ranges import index_ranges
 from netcalc.formats.graph.repeats import fold_repeats
 from netcalc.formats.graph.stored import place_tensors
 from netcalc.formats.graph.tree import Block, Item, Required, tree_of
@@ -36,7 +37,8 @@ def spec_document(graph: Graph) -> dict[str, Any]:
         document["source"] = graph.source
     if graph.dims:
         document["dims"] = dict(graph.dims)
-    document["inputs"] = {name: _input(value) for name, value in graph.inputs.items()}
+    ranges = index_ranges(graph)
+    document["inputs"] = {name: _input(value, ranges.get(name)) for name, value in graph.inputs.items()}
     if written:
         document["blocks"] = written
     document["layers"] = body.lines
@@ -93,6 +95,9 @@ def _input_names(block: Block) -> list[str]:
     return names
 
 
-def _input(value: Value) -> Any:
+def _input(value: Value, interval: list[int] | None) -> Any:
     sizes = [size if isinstance(size, int) else str(size) for size in value.type.shape]
-    return sizes if value.type.dtype == "float32" else {"shape": sizes, "dtype": value.type.dtype}
+    if value.type.dtype == "float32":
+        return sizes
+    declared = {"shape": sizes, "dtype": value.type.dtype}
+    return declared if interval is None else {**declared, "range": interval}

@@ -12,6 +12,9 @@ from netcalc.formats.graph.simplify.steps import regrouped, steps_of
 
 __all__ = ["RULES", "add_steps", "chain_after", "chain_before"]
 
+#: Selections from one tensor that are looked at together; more of them are the steps of a recurrence.
+_MOST_SELECTIONS = 16
+
 
 def chain_before(work: Rewriter, value: Value | None, scope: Scope, user: Line | None = None) -> list[Line]:
     """Return the views of one module that make a value, in order, each of which serves only the next one.
@@ -86,15 +89,19 @@ def views_before_selections(work: Rewriter, line: Line) -> Sequence[Value] | Non
     """Put equal chains of views of all selections from a tensor in front of the selections."""
     whole, axis = _source(line), _axis(work, line)
     selections = work.users(whole)
-    if work.is_result(whole) or len(selections) < 2 or any(other.operation != "select" for other in selections):
+    if not chain_after(work, line.outputs[0], line.scope) or not 2 <= len(selections) <= _MOST_SELECTIONS:
+        return None
+    if work.is_result(whole) or any(other.operation != "select" for other in selections):
         return None
     if any(other.scope != line.scope or _axis(work, other) != axis for other in selections):
         return None
+    chains = [chain_after(work, other.outputs[0], line.scope) for other in selections]
+    if not all(chains):
+        return None
     before = chain_before(work, whole, line.scope)
     source = _source(before[0]) if before else whole
-    chains = [chain_after(work, other.outputs[0], line.scope) for other in selections]
     found = [_selected_first(work, source, before, axis, chain) for chain in chains]
-    if not all(chains) or found[0] is None or any(one is None or one.key() != found[0].key() for one in found):
+    if found[0] is None or any(one is None or one.key() != found[0].key() for one in found):
         return None
     steps = steps_of(found[0])
     if len(steps) >= len(before) + sum(map(len, chains)):

@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from netcalc.diagnostics import NetcalcError
-from netcalc.formats.torch.translation import translate
 from tests.oracle.harness import draws
 
 torch = pytest.importorskip("torch")
@@ -17,7 +16,7 @@ torch = pytest.importorskip("torch")
 from torch import nn  # noqa: E402
 from torch.nn import functional as F  # noqa: E402, N812
 
-from tests.oracle.torch_modules import Call, assert_imports, exported, operations  # noqa: E402
+from tests.oracle.torch_modules import Call, assert_imports, operations  # noqa: E402
 
 ATEN = torch.ops.aten
 
@@ -98,7 +97,7 @@ def test_weights_that_several_calls_share() -> None:
         def forward(self, x: Any) -> Any:
             return self.head(self.table(x))
 
-    graph = translate(exported(Tied(), ids(2, 3)), "tied", {})
+    graph = assert_imports(Tied(), ids(2, 3))
     assert len({line.parameters["weight"].path for line in graph.lines}) == 1
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -84,6 +85,8 @@ def _slots(items: list[Item], names: list[list[str]]) -> Iterator[_Slot]:
             given = _given(item)
             if name not in given:
                 given[name] = _default(item, name)
+            if isinstance(given[name], float) and math.isnan(given[name]):
+                given[name] = math.nan  # the same object, which equals itself in lists and mappings
             yield _Slot(item.name, name, given)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -127,8 +128,10 @@ def _listed(values: list[Any], start: int) -> Expression:
 
 
 def _has_no_literal(value: Any) -> bool:
-    """Return True for a value that no expression can write: a mapping, or a list with one."""
-    return isinstance(value, dict) or (isinstance(value, (list, tuple)) and any(map(_has_no_literal, value)))
+    """Return True for a value that no expression can write: a mapping, inf or nan, or a list with one."""
+    if isinstance(value, (list, tuple)):
+        return any(map(_has_no_literal, value))
+    return isinstance(value, dict) or (isinstance(value, float) and not math.isfinite(value))
 
 
 def _literal(value: Any) -> str:

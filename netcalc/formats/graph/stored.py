@@ -44,8 +44,9 @@ def _place(graph: Graph, sequence: Sequence, path: str, owners: dict[Stored, str
             used.add(stored.path)
             if owners.setdefault(stored, natural) != natural:
                 item.ties[name] = owners[stored]
-            if stored != Stored(owners[stored]):
-                item.entries[name] = _entry(stored, graph.tensors[stored.path])
+            also = tuple(alias for alias, first in graph.aliases.items() if first == stored.path)
+            if stored != Stored(owners[stored]) or also:
+                item.entries[name] = _entry(stored, graph.tensors[stored.path])._replace(also=also)
         held = [graph.tensors[stored.path] for stored in item.line.parameters.values()]
         held = [tensor for tensor in held if not tensor.buffer]
         item.frozen = bool(held) and item.line.operation != "parameter" and not any(t.trainable for t in held)

@@ -6,11 +6,11 @@ from collections.abc import Hashable, Mapping
 from typing import NamedTuple
 
 from netcalc.formats.graph.model import Line, Value
-from netcalc.formats.graph.tree import Item, Sequence, Step
+from netcalc.formats.graph.tree import Item, Sequence, Step, inside
 from netcalc.formats.graph.uses import made_by, use_counts
 from netcalc.ops import find
 
-__all__ = ["Structure", "inside", "structure_of"]
+__all__ = ["Structure", "structure_of"]
 
 
 class Structure(NamedTuple):
@@ -62,9 +62,7 @@ def structure_of(sequence: Sequence, used: Mapping[Value, int]) -> Structure:
             tuple(number(value) for value in line.inputs),
             len(line.outputs),
             tuple(sorted(line.parameters)),
-            tuple(
-                sorted((n, entry._replace(path=inside(entry.path, sequence.path))) for n, entry in item.entries.items())
-            ),
+            tuple(sorted((n, entry.moved(sequence.path)) for n, entry in item.entries.items())),
             ()
             if sequence.shares
             else tuple(sorted((n, inside(path, sequence.place)) for n, path in item.ties.items())),
@@ -74,8 +72,3 @@ def structure_of(sequence: Sequence, used: Mapping[Value, int]) -> Structure:
     within = use_counts([sequence])
     given = frozenset(index for index, value in enumerate(made) if used[value] > within[value])
     return Structure(key(sequence.items), tuple(inputs), made, given)
-
-
-def inside(path: str, place: str) -> str:
-    """Return a path relative to the block at a place, or from the top with a leading slash."""
-    return path.removeprefix(f"{place}.") if path.startswith(f"{place}.") else f"/{path}"

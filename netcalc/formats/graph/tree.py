@@ -7,19 +7,25 @@ from typing import Any, NamedTuple
 
 from netcalc.formats.graph.model import Graph, Line, ModuleCall, Stored, Value
 
-__all__ = ["Block", "Call", "Cycle", "Entry", "Expression", "Item", "Required", "Sequence", "Step", "tree_of"]
+__all__ = ["Block", "Call", "Cycle", "Entry", "Expression", "Item", "Required", "Sequence", "Step", "inside", "tree_of"]
 
 
 class Entry(NamedTuple):
     """The place of a parameter in the checkpoint: a tensor, a part of its first axis, and True if it is transposed.
 
-    ``part`` is (i, n) for the i-th of n equal chunks, with ``equal``, and otherwise a range of indices.
+    ``part`` is (i, n) for the i-th of n equal chunks, with ``equal``, and otherwise a range of indices.  ``also`` are
+    further paths under which the checkpoint may hold the same tensor.
     """
 
     path: str
     part: tuple[int, int] | tuple[()] = ()
     equal: bool = False
     transpose: bool = False
+    also: tuple[str, ...] = ()
+
+    def moved(self, path: str) -> Entry:
+        """Return the entry with paths relative to the module at a path; those outside have a leading slash."""
+        return self._replace(path=inside(self.path, path), also=tuple(inside(alias, path) for alias in self.also))
 
 
 @dataclass(eq=False, slots=True)
@@ -157,6 +163,11 @@ class Cycle:
 
 
 Item = Step | Sequence | Call | Cycle
+
+
+def inside(path: str, place: str) -> str:
+    """Return a path relative to the block at a place, or from the top with a leading slash."""
+    return path.removeprefix(f"{place}.") if path.startswith(f"{place}.") else f"/{path}"
 
 
 def tree_of(graph: Graph) -> Sequence:

@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 from netcalc.dims import Poly
 from netcalc.formats.graph.model import Value
 from netcalc.formats.graph.naming import Names
-from netcalc.formats.graph.structure import inside
-from netcalc.formats.graph.tree import Call, Cycle, Entry, Expression, Item, Sequence, Step
+from netcalc.formats.graph.tree import Call, Cycle, Entry, Expression, Item, Sequence, Step, inside
 from netcalc.opdef import Operation
 from netcalc.ops import find
 
@@ -165,8 +164,9 @@ class _Writer:
         for name, entry in item.entries.items():
             if name in item.ties:
                 continue
-            place = entry._replace(path=inside(entry.path, self.body.path) if self.body.path else entry.path)
-            self.checkpoint[f"{path}.{name}" if name else path] = _entry(place)
+            if self.body.path:
+                entry = entry.moved(self.body.path)
+            self.checkpoint[f"{path}.{name}" if name else path] = _entry(entry)
 
 
 def _given(item: Step) -> list[Value | None]:
@@ -194,12 +194,12 @@ def _result(item: Step | Call) -> Value | None:
 
 
 def _entry(entry: Entry) -> Any:
-    written: dict[str, Any] = {"from": entry.path}
-    if entry.part:
-        written["chunk" if entry.equal else "slice"] = list(entry.part)
+    """Return the place of a parameter as a checkpoint section has it."""
+    form: dict[str, Any] = {"chunk" if entry.equal else "slice": list(entry.part)} if entry.part else {}
     if entry.transpose:
-        written["transpose"] = True
-    return written if len(written) > 1 else entry.path
+        form["transpose"] = True
+    places = [{"from": path, **form} if form else path for path in (entry.path, *entry.also)]
+    return places[0] if len(places) == 1 else {"any": places}
 
 
 def _operation(item: Step) -> type[Operation]:

@@ -327,3 +327,17 @@ def test_look_ups_of_equal_elements() -> None:
         return m.line("add", x, m.line("gather", zeros, m.input("ids", 2, 4, dtype="int64"), axis=1))
 
     assert simplified(expression, 2, 4) == [("add", {"value": 0.5}, {})]
+
+
+def test_one_head_for_all_queries() -> None:
+    """The axes of a single head, of which views make several axes of size 1, are repeated for each query head."""
+
+    def expression(m: Made, x: Value) -> Value:
+        query = m.input("query", 1, 6, 5, 4)
+        single = m.line("transpose", m.line("unflatten", x, axis=-1, sizes=[1, 4]), axes=[1, 2])
+        more = m.line("expand", m.line("unsqueeze", single, axis=2), shape=[1, 1, 6, 5, 4])
+        more = m.line("reshape", more, shape=[1, 6, 5, 4])
+        return m.line("scaled_dot_product_attention", query, more, more)
+
+    names = [name for name, _, _ in simplified(expression, 1, 5, 4)]
+    assert names == ["unsqueeze", "scaled_dot_product_attention"]

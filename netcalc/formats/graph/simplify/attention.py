@@ -86,7 +86,8 @@ def shared_heads(work: Rewriter, line: Line) -> Sequence[Value] | None:
     query, key, value, *others = line.inputs
     if line.attributes.get("enable_gqa") or query is None or query.type.rank < 3:
         return None
-    heads = [_before_repeats(work, x) for x in (key, value)]
+    single = {x: _before_repeats(work, x) for x in dict.fromkeys((key, value))}
+    heads = [single[key], single[value]]
     if heads[0] is None or heads[1] is None:
         return None
     if any(exact_div(query.type.shape[-3], x.type.shape[-3]) is None for x in heads if x is not None):
@@ -106,18 +107,17 @@ def _before_repeats(work: Rewriter, value: Value | None) -> Value | None:
         fits = axis is not None and axis % value.type.rank == value.type.rank - 3 and len(attributes.repeats) == 1
         return source if fits else None
     for found in _REPEATED.matches(work, value, Found()):
-        source = found.values["x"]
-        *before, heads, length, size = source.type.shape
-        one, repeated = (found.values[name].type.shape for name in ("one", "repeated"))
-        if one == (*before, heads, 1, length, size) and repeated == (*before, heads, repeated[-3], length, size):
-            return source if value.type.shape == (*before, heads * repeated[-3], length, size) else None
+        one, repeated = found.values["one"], found.values["repeated"].type.shape
+        *before, heads, single, length, size = (0, 0, 0, 0, *one.type.shape)
+        fits = single == 1 and repeated == (*before[4:], heads, repeated[-3], length, size)
+        if fits and value.type.shape == (*before[4:], heads * repeated[-3], length, size):
+            return work.build.line("squeeze", [one], {"axis": -3})
     return None
 
 
-_ONE = named("one", op("unsqueeze", "x", axis=anything))
 _REPEATED = op(
     "flatten|reshape",
-    named("repeated", op("expand", _ONE, shape=anything)),
+    named("repeated", op("expand", "one", shape=anything)),
     shape=anything,
     start_axis=anything,
     end_axis=anything,

@@ -104,7 +104,9 @@ def broadcast_by_itself(work: Rewriter, line: Line) -> Sequence[Value] | None:
     """Use tensors as they are where an operation expands them itself, to the same result."""
     for place, value in enumerate(line.inputs):
         maker = work.maker(value)
-        if maker is None or not _repeats(maker):
+        if value is None or maker is None or not _repeats(maker):
+            continue
+        if maker.operation != "expand" and work.only_user(value) is not line:
             continue
         inputs = [*line.inputs[:place], maker.inputs[0], *line.inputs[place + 1 :]]
         if work.types(line, inputs) == [value.type for value in line.outputs]:

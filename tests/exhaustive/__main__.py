@@ -10,12 +10,13 @@ from __future__ import annotations
 import argparse
 import sys
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 from tests.exhaustive.record import RECORDS, read, write
 
 #: The checks, by the names of their modules.
-CHECKS = ("hostile", "mutants", "faults")
+CHECKS = ("hostile", "mutants", "faults", "imports")
 
 
 def main(arguments: list[str]) -> int:
@@ -39,24 +40,37 @@ def main(arguments: list[str]) -> int:
 
 def _run(options: argparse.Namespace) -> int:
     check = import_module(f"tests.exhaustive.{options.name}")
+    if missing := _missing(check):
+        print(f"{options.name}: cannot run, {missing}")
+        return 1
     result, failures = check.run(options)
     for failure in failures:
         print(f"FAILED {failure}")
     print(f"{options.name}: {len(failures)} failures")
     if options.record:
-        write(options, result, failures, check.sample(result))
+        write(options, result, failures, check.sample(result), vars(check).get("NEEDED", ()))
     return min(len(failures), 1)
 
 
 def _sample(name: str) -> int:
     record = read(name)
     recorded: dict[str, Any] = record["sample"]
-    found = import_module(f"tests.exhaustive.{name}").sample(record["result"])
+    check = import_module(f"tests.exhaustive.{name}")
+    if missing := _missing(check):
+        print(f"{name}: not run, {missing}")
+        return 0
+    found = check.sample(record["result"])
     different = sorted(case for case in {*recorded, *found} if recorded.get(case) != found.get(case))
     for case in different:
         print(f"DIFFERS {name} {case}: {found.get(case)}, recorded {recorded.get(case)}")
     print(f"{name}: {len(found)} results, {len(different)} differ from the record")
     return min(len(different), 1)
+
+
+def _missing(check: Any) -> str:
+    """Return which packages a check needs that are not installed; nothing if it can run."""
+    needed = vars(check).get("NEEDED", ())
+    return ", ".join(f"{name} is not installed" for name in needed if find_spec(name) is None)
 
 
 if __name__ == "__main__":

@@ -6,14 +6,17 @@ import argparse
 import json
 import platform
 import subprocess
+from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from netcalc.version import __version__
+
 __all__ = ["RECORDS", "read", "write"]
 
 RECORDS = Path(__file__).parent / "records"
-PACKAGES = ("netcalc", "numpy", "pydantic", "ruamel.yaml", "safetensors", "typer")
+PACKAGES = ("numpy", "pydantic", "ruamel.yaml", "safetensors", "typer")
 
 
 def read(name: str) -> dict[str, Any]:
@@ -22,15 +25,21 @@ def read(name: str) -> dict[str, Any]:
     return found
 
 
-def write(options: argparse.Namespace, result: dict[str, Any], failures: list[str], sample: dict[str, Any]) -> None:
-    """Write the record of a check."""
+def write(
+    options: argparse.Namespace,
+    result: dict[str, Any],
+    failures: list[str],
+    sample: dict[str, Any],
+    needed: Sequence[str] = (),
+) -> None:
+    """Write the record of a check; ``needed`` are packages that it needs besides those of netcalc."""
     given = {name: value for name, value in vars(options).items() if name not in ("name", "record", "jobs")}
     record = {
         "check": options.name,
         "options": given,
         "commit": _commit(),
         "python": platform.python_version(),
-        "packages": {name: version(name) for name in PACKAGES},
+        "packages": {"netcalc": __version__} | {name: version(name) for name in (*PACKAGES, *needed)},
         "result": result,
         "failures": failures[:100],
         "sample": sample,

@@ -259,6 +259,23 @@ def test_tied_weights_count_once() -> None:
     assert net.verify_against(module, ids).ok
 
 
+class Shared(Tied):
+    """The table is registered under a name that no call has."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        inner = self.embed
+        del self.embed
+        self.shared, self.embed = nn.Embedding(11, 8), inner
+        self.embed.weight = self.head.weight = self.shared.weight
+
+
+def test_copies_of_tied_weights_may_be_in_the_state_dict() -> None:
+    module, ids = Shared(), torch.randint(11, (2, 5))
+    assert set(module.state_dict()) == {"head.weight", "shared.weight", "embed.weight"}
+    assert netcalc.from_torch(module, ids).verify_against(module, ids).ok
+
+
 def test_a_module_that_fails_is_an_error() -> None:
     net = netcalc.from_torch(nn.Linear(4, 3), torch.ones(2, 4))
     with pytest.raises(NetcalcError, match="the module cannot be run: RuntimeError"):

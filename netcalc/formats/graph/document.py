@@ -27,7 +27,7 @@ def spec_document(graph: Graph) -> dict[str, Any]:
     """
     separate_overlaps(graph)
     root = tree_of(graph)
-    place_tensors(graph, root)
+    copies = place_tensors(graph, root)
     outputs = tuple(graph.outputs.values())
     blocks = fold_blocks(root, outputs)
     written = {block.name: _block(block) for block in blocks}
@@ -43,8 +43,8 @@ def spec_document(graph: Graph) -> dict[str, Any]:
         document["blocks"] = written
     document["layers"] = body.lines
     document["outputs"] = dict(zip(graph.outputs, body.outputs, strict=True))
-    if body.checkpoint:
-        document["checkpoint"] = body.checkpoint
+    if body.checkpoint or copies:
+        document["checkpoint"] = {**body.checkpoint, **({"ignore": copies} if copies else {})}
     return document
 
 

@@ -11,10 +11,14 @@ from netcalc.ops import find
 __all__ = ["place_tensors"]
 
 
-def place_tensors(graph: Graph, root: Sequence) -> None:
-    """Name the lines that hold tensors, note which are tied or stored elsewhere, and declare those without use."""
+def place_tensors(graph: Graph, root: Sequence) -> list[str]:
+    """Name the lines that hold tensors, note which are tied or stored elsewhere, and declare those without use.
+
+    Returns the paths of copies of tied tensors that are the paths of no parameter.
+    """
     used: set[str] = set()
-    _place(graph, root, "", {}, used)
+    tied: set[str] = set()
+    _place(graph, root, "", {}, used, tied)
     _share(root, {})
     unused = [
         (path, tensor)
@@ -23,14 +27,17 @@ def place_tensors(graph: Graph, root: Sequence) -> None:
     ]
     for path, tensor in reversed(unused):
         _declare(root, path, tensor)
+    return [path for path in graph.aliases if path not in tied]
 
 
-def _place(graph: Graph, sequence: Sequence, path: str, owners: dict[Stored, str], used: set[str]) -> None:
+def _place(
+    graph: Graph, sequence: Sequence, path: str, owners: dict[Stored, str], used: set[str], tied: set[str]
+) -> None:
     taken = {item.name for item in sequence.items if item.name}
     for item in sequence.items:
         if isinstance(item, Sequence):
             item.place = _joined(path, item.name)
-            _place(graph, item, item.place, owners, used)
+            _place(graph, item, item.place, owners, used, tied)
             continue
         if not isinstance(item, Step) or not item.line.parameters:
             continue
@@ -44,6 +51,7 @@ def _place(graph: Graph, sequence: Sequence, path: str, owners: dict[Stored, str
             used.add(stored.path)
             if owners.setdefault(stored, natural) != natural:
                 item.ties[name] = owners[stored]
+                tied.add(natural)
             also = tuple(alias for alias, first in graph.aliases.items() if first == stored.path)
             if stored != Stored(owners[stored]) or also:
                 item.entries[name] = _entry(stored, graph.tensors[stored.path])._replace(also=also)

@@ -280,3 +280,19 @@ def test_a_module_that_fails_is_an_error() -> None:
     net = netcalc.from_torch(nn.Linear(4, 3), torch.ones(2, 4))
     with pytest.raises(NetcalcError, match="the module cannot be run: RuntimeError"):
         net.verify_against(nn.Linear(5, 3), torch.ones(2, 4))
+
+
+class Cache:
+    """A class that PyTorch does not know."""
+
+
+class Caching(nn.Module):  # type: ignore[misc,name-defined,unused-ignore]
+    def forward(self, x: Any, use_cache: bool = True) -> Any:
+        return (x.relu(), Cache()) if use_cache else x.relu()
+
+
+def test_results_of_unknown_classes_can_be_left_out() -> None:
+    with pytest.raises(NetcalcError, match="Cache") as caught:
+        netcalc.from_torch(Caching(), torch.ones(2))
+    assert "use_cache=False" in str(caught.value.diagnostics[0].hint)
+    assert netcalc.from_torch(Caching(), torch.ones(2), use_cache=False).program.output_names == ("output",)

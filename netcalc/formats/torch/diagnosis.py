@@ -23,9 +23,11 @@ def refused(what: str, error: BaseException) -> NetcalcError:
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     first = lines[0][:_LONGEST] if lines else ""
     reason = f"{type(error).__name__}: {first}" if first else type(error).__name__
-    places = _PLACE.findall(text)
     if "register a pytree" in text:
-        hint = "leave it out of the results by an argument, such as use_cache=False, or register its class with pytree"
-        return NetcalcError(Diagnostic("E009", f"{what}: {reason.partition('. ')[0]}", hint=hint))
+        advice = (
+            "leave it out of the results by an argument, such as use_cache=False, or register its class with pytree"
+        )
+        return NetcalcError(Diagnostic("E009", f"{what}: {reason.partition('. ')[0]}", hint=advice))
+    places = _PLACE.findall(text)
     hint = "raised at {}:{}, in {}".format(*places[-1]) if places else None
     return NetcalcError(Diagnostic("E009", f"{what}: {reason}", hint=hint))

@@ -78,9 +78,14 @@ class Names:
         if value in self.places:
             self.needed.add(id(self.places[value].item))
 
-    def give(self, items: list[Item], visible: set[str]) -> None:
-        """Give each item that others refer to a name of its own, and drop the names that nothing needs."""
-        numbered = all(isinstance(item, Step) and item.name == str(index) for index, item in enumerate(items))
+    def give(self, items: list[Item], visible: set[str], *, in_sequence: bool = False) -> None:
+        """Give each item that others refer to a name of its own, and drop the names that nothing needs.
+
+        Lines without a name are numbered ``in_sequence``; elsewhere their paths are the names of their operations.
+        """
+        numbered = in_sequence and all(
+            isinstance(item, Step) and item.name == str(index) for index, item in enumerate(items)
+        )
         taken = visible | {item.name.partition(".")[0] for item in _with_branches(items) if item.name}
         unnamed = [item for item in items if isinstance(item, Step) and not item.name and id(item) not in self.needed]
         taken |= {item.line.operation for item in unnamed}  # the paths of lines without a name
@@ -91,18 +96,17 @@ class Names:
                 if not item.name:
                     item.name = free_name(_noun(item), taken)
                     taken.add(item.name)
-            elif isinstance(item, Step) and (numbered or (not item.line.parameters and not item.name.isdigit())):
+            elif isinstance(item, Step) and (numbered or _is_spare(item, in_sequence)):
                 item.name = ""
-        if not numbered and any(
-            item.name.isdigit() or item.name == "${index}" for item in items
-        ):  # as unnamed lines have
+        numbers = in_sequence and not numbered
+        if numbers and any(item.name.isdigit() or item.name == "${index}" for item in items):  # as unnamed lines have
             for item in items:
                 if not isinstance(item, Cycle):
                     item.name = item.name or free_name(_noun(item), taken) if isinstance(item, Step) else item.name
                 taken.add(item.name)
         for item in _with_branches(items):
             if isinstance(item, Sequence):
-                self.give(item.items, taken)
+                self.give(item.items, taken, in_sequence=True)
 
     def reference(self, value: Value, around: tuple[Sequence, ...]) -> str:
         """Return the text that names a value in a line inside the sequences ``around``."""
@@ -142,6 +146,11 @@ def free_name(name: str, taken: set[str]) -> str:
         number += 1
         found = f"{name}_{number}"
     return found
+
+
+def _is_spare(item: Step, in_sequence: bool) -> bool:
+    """Return True for the name of a line without parameters, unless it keeps the place of a number."""
+    return not item.line.parameters and not (in_sequence and item.name.isdigit())
 
 
 def _noun(item: Step | Call) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import cache
 from importlib import import_module
 from typing import Any, TypeVar
 
@@ -56,6 +57,7 @@ def operator(*overloads: str) -> Callable[[RuleT], RuleT]:
     return register
 
 
+@cache
 def rules() -> dict[str, Rule]:
     """Return the rules by overload; imports all families."""
     for family in FAMILIES:

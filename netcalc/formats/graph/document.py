@@ -13,6 +13,7 @@ from netcalc.formats.graph.ranges import index_ranges
 from netcalc.formats.graph.repeats import fold_repeats
 from netcalc.formats.graph.stored import place_tensors
 from netcalc.formats.graph.tree import Block, Item, Required, tree_of
+from netcalc.formats.graph.turns import fold_turns
 from netcalc.formats.graph.uses import use_counts
 from netcalc.formats.graph.writing import Body, plain, written_body
 from netcalc.ops import find
@@ -50,7 +51,8 @@ def spec_document(graph: Graph) -> dict[str, Any]:
 
 def _folded(items: list[Item], outputs: tuple[Value, ...]) -> list[Item]:
     repeated = fold_repeats(items, use_counts(items, outputs))
-    return fold_branches(repeated, use_counts(repeated, outputs))
+    branched = fold_branches(repeated, use_counts(repeated, outputs))
+    return fold_turns(branched, use_counts(branched, outputs))
 
 
 def _block(block: Block) -> dict[str, Any]:

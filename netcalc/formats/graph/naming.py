@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from netcalc.formats.graph.model import Value
-from netcalc.formats.graph.tree import Call, Cycle, Item, Sequence, Step
+from netcalc.formats.graph.tree import Call, Cycle, Item, Sequence, Step, Turns, last_value
 from netcalc.ops import find
 
-__all__ = ["Names", "free_name"]
+__all__ = ["Names", "free_name", "with_branches"]
 
 
 #: Words for the values of common operations.
@@ -43,7 +43,7 @@ class _Place(NamedTuple):
     ``name`` is that of the value itself, for one that a call makes whose name is not fixed.
     """
 
-    item: Step | Call
+    item: Step | Call | Turns
     around: tuple[Sequence, ...]
     suffix: str
     name: str = ""
@@ -69,6 +69,9 @@ class Names:
                 for value, suffix in zip(item.line.outputs, _suffixes(item), strict=True):
                     self.places[value] = _Place(item, around, suffix)
                 continue
+            if isinstance(item, Turns):
+                self.places[last_value(item)] = _Place(item, around, "")
+                continue
             for call in item.whole if isinstance(item, Cycle) else [item]:
                 for value, name in _call_values(call, isinstance(item, Cycle)):
                     self.places[value] = _Place(call, around, "", name)
@@ -86,10 +89,10 @@ class Names:
         numbered = in_sequence and all(
             isinstance(item, Step) and item.name == str(index) for index, item in enumerate(items)
         )
-        taken = visible | {item.name.partition(".")[0] for item in _with_branches(items) if item.name}
+        taken = visible | {item.name.partition(".")[0] for item in with_branches(items) if item.name}
         unnamed = [item for item in items if isinstance(item, Step) and not item.name and id(item) not in self.needed]
         taken |= {item.line.operation for item in unnamed}  # the paths of lines without a name
-        for item in _with_branches(items):
+        for item in with_branches(items):
             if isinstance(item, (Sequence, Cycle)):
                 continue
             if id(item) in self.needed:
@@ -104,9 +107,9 @@ class Names:
                 if not isinstance(item, Cycle):
                     item.name = item.name or free_name(_noun(item), taken) if isinstance(item, Step) else item.name
                 taken.add(item.name)
-        for item in _with_branches(items):
-            if isinstance(item, Sequence):
-                self.give(item.items, taken, in_sequence=True)
+        for item in with_branches(items):
+            if isinstance(item, (Sequence, Turns)):
+                self.give(item.items, taken, in_sequence=isinstance(item, Sequence))
 
     def reference(self, value: Value, around: tuple[Sequence, ...]) -> str:
         """Return the text that names a value in a line inside the sequences ``around``."""
@@ -153,20 +156,22 @@ def _is_spare(item: Step, in_sequence: bool) -> bool:
     return not item.line.parameters and not (in_sequence and item.name.isdigit())
 
 
-def _noun(item: Step | Call) -> str:
+def _noun(item: Step | Call | Turns) -> str:
     """Return a word for the value of an item, which is not the name that a line of its operation has without one."""
+    if isinstance(item, Turns):
+        return "repeated"
     if isinstance(item, Call):
         return f"{item.block.name}_output"
     return _NOUNS.get(item.line.operation, f"{item.line.operation}_output")
 
 
-def _with_branches(items: list[Item]) -> list[Item]:
+def with_branches(items: list[Item]) -> list[Item]:
     """Return items with those in branches, whose names stand beside theirs."""
     found: list[Item] = []
     for item in items:
         if isinstance(item, Step):
             for branch in item.branches.values():
-                found += _with_branches(branch)
+                found += with_branches(branch)
         found.append(item)
     return found
 
@@ -185,4 +190,4 @@ def _suffixes(item: Step) -> list[str]:
 
 def _defines(sequence: Sequence, name: str) -> bool:
     """Return True if a sequence has an item with this name, or under this name."""
-    return any(item.name == name or item.name.startswith(f"{name}.") for item in _with_branches(sequence.items))
+    return any(item.name == name or item.name.startswith(f"{name}.") for item in with_branches(sequence.items))

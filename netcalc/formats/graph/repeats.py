@@ -12,7 +12,7 @@ from netcalc.formats.graph.model import Value
 from netcalc.formats.graph.tree import Call, Cycle, Expression, Item, Sequence
 from netcalc.formats.repetition import literal, shortened
 
-__all__ = ["fold_repeats"]
+__all__ = ["fold_repeats", "split_number"]
 
 
 def fold_repeats(items: list[Item], used: Mapping[Value, int]) -> list[Item]:
@@ -67,7 +67,7 @@ def _unwrapped(sequence: Sequence) -> list[Item]:
     return sequence.items
 
 
-def _split(name: str) -> tuple[str, int | None]:
+def split_number(name: str) -> tuple[str, int | None]:
     """Return a name without the number at its end, and the number: ``layers.3``, ``layer3``, or ``3``."""
     stem = name.rstrip("0123456789")
     digits = name[len(stem) :]
@@ -89,14 +89,14 @@ def _continues(run: list[Call], call: Call) -> bool:
         return False
     if call.shares or last.shares:
         return call.shares == run[0].place and call.arguments == last.arguments
-    (stem, number), (other, before) = _split(call.name), _split(last.name)
+    (stem, number), (other, before) = split_number(call.name), split_number(last.name)
     return number is not None and before is not None and stem == other and number == before + 1
 
 
 def _repeated(run: list[Call]) -> Call:
     """Return a run of calls as one call."""
     first, last = run[0], run[-1]
-    stem, start = (first.name, None) if last.shares else _split(first.name)
+    stem, start = (first.name, None) if last.shares else split_number(first.name)
     first.stem, first.start = None if start is None else stem, start or 0
     if len(run) == 1:
         return first

@@ -7,7 +7,10 @@ from typing import Any, NamedTuple
 
 from netcalc.formats.graph.model import Graph, Line, ModuleCall, Stored, Value
 
-__all__ = ["Block", "Call", "Cycle", "Entry", "Expression", "Item", "Required", "Sequence", "Step", "inside", "tree_of"]
+__all__ = [
+    *("Block", "Call", "Cycle", "Entry", "Expression", "Item", "Required", "Sequence", "Step", "Turns"),
+    *("inside", "last_value", "tree_of"),
+]
 
 
 class Entry(NamedTuple):
@@ -162,7 +165,33 @@ class Cycle:
         return ""
 
 
-Item = Step | Sequence | Call | Cycle
+@dataclass(eq=False, slots=True)
+class Turns:
+    """Items that come again with the next numbers in their names, each turn after the one before.
+
+    Attributes:
+        items: those of the first turn.
+        times: number of turns.
+        names: the names of its items as expressions of ``turn``, by the identities of the items.
+        whole: the items of all turns.
+        name: a name for the result, if one is needed.
+    """
+
+    items: list[Item]
+    times: int
+    names: dict[int, str]
+    whole: list[Item]
+    name: str = ""
+
+
+Item = Step | Sequence | Call | Cycle | Turns
+
+
+def last_value(turns: Turns) -> Value:
+    """Return the result of the last turn."""
+    last = turns.whole[-1]
+    assert isinstance(last, (Step, Call))  # a turn has no sequences
+    return last.line.outputs[0] if isinstance(last, Step) else last.outputs[0]
 
 
 def inside(path: str, place: str) -> str:

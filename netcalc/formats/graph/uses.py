@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from netcalc.formats.graph.model import Value
-from netcalc.formats.graph.tree import Call, Cycle, Item, Sequence
+from netcalc.formats.graph.tree import Call, Cycle, Item, Sequence, Turns
 
 __all__ = ["made_by", "taken_by", "use_counts"]
 
@@ -18,9 +18,9 @@ def taken_by(item: Item) -> Iterator[Value]:
             yield from taken_by(inner)
     elif isinstance(item, Call):
         yield from item.inputs
-    elif isinstance(item, Cycle):
-        for call in item.whole:
-            yield from call.inputs
+    elif isinstance(item, (Cycle, Turns)):
+        for inner in item.whole:
+            yield from taken_by(inner)
     elif item.branches:
         for branch in item.branches.values():
             for inner in branch:
@@ -39,9 +39,9 @@ def made_by(item: Item) -> Iterator[Value]:
         for outputs in item.earlier:
             yield from outputs
         yield from item.outputs
-    elif isinstance(item, Cycle):
-        for call in item.whole:
-            yield from made_by(call)
+    elif isinstance(item, (Cycle, Turns)):
+        for inner in item.whole:
+            yield from made_by(inner)
     else:
         for branch in item.branches.values():
             for inner in branch:

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 from netcalc.dims import Poly
 from netcalc.formats.graph.model import Value
-from netcalc.formats.graph.naming import Names
-from netcalc.formats.graph.tree import Call, Cycle, Entry, Expression, Item, Sequence, Step, inside
+from netcalc.formats.graph.naming import Names, with_branches
+from netcalc.formats.graph.tree import Call, Cycle, Entry, Expression, Item, Sequence, Step, Turns, inside, last_value
 from netcalc.opdef import Operation
 from netcalc.ops import find
 
@@ -72,6 +72,10 @@ class _Writer:
                     current = self.refer([call], current)
                 current = item.whole[-1].outputs[0]
                 continue
+            if isinstance(item, Turns):
+                self.refer(item.items, current)
+                current = last_value(item)
+                continue
             taken = _taken(item)
             if taken != [current]:
                 for value in taken:
@@ -97,6 +101,10 @@ class _Writer:
                 written.append(self._cycle(item, current, around))
                 current = item.whole[-1].outputs[0]
                 continue
+            if isinstance(item, Turns):
+                written.append(self._turns(item, current, around))
+                current = last_value(item)
+                continue
             written.append(self._line(item, current, around))
             current = _result(item)
         return written, current
@@ -108,6 +116,14 @@ class _Writer:
             number = "index" if call.times else str(call.start)
             line["name"] = f"{call.stem}${{{turn} + {number}}}"
         return {"repeat": {"times": cycle.times, "index": "turn"}, "sequence": lines}
+
+    def _turns(self, turns: Turns, current: Value | None, around: tuple[Sequence, ...]) -> dict[str, Any]:
+        for item in with_branches(turns.items):
+            if isinstance(item, (Step, Call)) and id(item) in turns.names:
+                item.name = turns.names[id(item)]
+        lines, _ = self.lines(turns.items, current, around)
+        label = {"as": turns.name} if turns.name else {}
+        return {**label, "repeat": {"times": turns.times, "index": "turn"}, "sequence": lines}
 
     def _line(self, item: Step | Call, current: Value | None, around: tuple[Sequence, ...]) -> Any:
         line: dict[str, Any] = {"name": item.name} if item.name else {}

@@ -154,3 +154,33 @@ def test_parts_of_a_tensor_have_their_places_in_the_checkpoint() -> None:
     weights = {"attn.in_proj": matrix, "idle": np.zeros(2, np.float32)}
     result = network.run({"x": np.ones((1, 4), np.float32)}, weights=weights).outputs["y"]
     np.testing.assert_allclose(result, [matrix[:3].sum(1) * matrix[3:].sum(1)])
+
+
+def test_a_loop_over_modules_is_one_repeat() -> None:
+    def text(count: int) -> str:
+        tensors = {f"blocks.{i}.fc.weight": StoredTensor(TensorType((4, 4))) for i in range(count)}
+        tensors |= {
+            f"norms.{i}.{name}": StoredTensor(TensorType((4,))) for i in range(count) for name in ("weight", "bias")
+        }
+        graph = Graph("loop", tensors=tensors)
+        build = Builder(graph)
+        x = graph.inputs["x"] = Value(TensorType((2, 4)))
+        for index in range(count):
+            build.scope = (ModuleCall(f"blocks.{index}", 0, "Block"),)
+            weight = Value(TensorType((4, 4)), stored=Stored(f"blocks.{index}.fc.weight"))
+            build.scope += (ModuleCall(f"blocks.{index}.fc", 0, "Linear"),)
+            inner = build.line("linear", [x], {"out": 4, "bias": False}, {"weight": weight})
+            build.scope = build.scope[:1]
+            inner = build.line("relu", [inner])
+            build.scope = (ModuleCall(f"norms.{index}", 0, "LayerNorm"),)
+            stored = {n: Value(TensorType((4,)), stored=Stored(f"norms.{index}.{n}")) for n in ("weight", "bias")}
+            build.scope = ()
+            x = build.line("layer_norm", [build.line("add", [x, inner])], None, stored)
+        graph.outputs["y"] = build.line("tanh", [x])
+        return spec_text(spec_document(graph))
+
+    assert text(3).count("\n") == text(6).count("\n") < 20
+    network = netcalc.loads(text(6))
+    assert (network.params, network.macs) == (6 * 24, 6 * 32)
+    paths = {found.path for found in parameters(network.program)}
+    assert {"blocks.5.fc.weight", "norms.5.bias"} <= paths

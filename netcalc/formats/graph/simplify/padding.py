@@ -41,14 +41,15 @@ def _is_masked_by(line: Line, mask: Value) -> bool:
 
 
 def _hidden(work: Rewriter, shown: Value) -> Value | None:
-    """Return the keys that are hidden, as the comparison that gives the others says the opposite."""
+    """Return the keys that are hidden, as the comparison that gives the others says the opposite.
+
+    A conversion to bool is no work, and its opposite would be.
+    """
     maker = work.maker(shown)
     if maker is None or len(maker.inputs) != 1 or maker.inputs[0] is None:
         return None
     if maker.operation == "logical_not":
         return maker.inputs[0]
-    if maker.operation == "cast" and maker.inputs[0].type.dtype != "bool":
-        return work.build.line("equal", [maker.inputs[0]], {"value": 0})
     if maker.operation == "not_equal":
         return work.build.line("equal", maker.inputs, maker.attributes)
     return None

@@ -62,4 +62,4 @@ def assert_agrees(case: Case) -> None:
     assert all(flops.ok for flops in found.flops), found.flops
     assert network.params == sum(parameter.numel() for parameter in module.parameters())
     report = network.verify()
-    assert report.ok, report
+    assert report.ok, [check for check in report.checks if not check.ok]

@@ -296,3 +296,8 @@ def test_results_of_unknown_classes_can_be_left_out() -> None:
         netcalc.from_torch(Caching(), torch.ones(2))
     assert "use_cache=False" in str(caught.value.diagnostics[0].hint)
     assert netcalc.from_torch(Caching(), torch.ones(2), use_cache=False).program.output_names == ("output",)
+
+
+def test_a_tensor_given_twice_stands_for_two_inputs() -> None:
+    module, x = nn.Bilinear(4, 4, 3), torch.ones(2, 4)
+    assert netcalc.from_torch(module, x, x).verify_against(module, x, x).ok

@@ -1,36 +1,69 @@
-"""Ranges of whole-number inputs: indices of rows lie within the table that they select from."""
+"""Ranges of whole-number inputs: indices lie within what they select from, and flags are 0 or 1."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from netcalc.formats.graph.model import Graph, Line
+from netcalc.formats.graph.model import Graph, Line, Value
 from netcalc.ops import find
 
 __all__ = ["index_ranges"]
 
+_COMPARISONS = ("equal", "not_equal")
+
+#: The first of the inputs that are indices, of which there is one for each axis.
+_FIRST_INDEX: Mapping[str, int] = {"gather": 1, "index": 1, "index_put": 2, "index_select": 1, "scatter": 1}
+
 
 def index_ranges(graph: Graph) -> dict[str, list[int]]:
-    """Return [0, rows] for each whole-number input that selects rows of tables, the smallest if there are several."""
+    """Return the range of each whole-number input that selects elements, or that is used as a flag.
+
+    Of several ranges the result is the common one.
+    """
     origins = {id(value): name for name, value in graph.inputs.items() if value.type.dtype in ("int64", "int32")}
-    rows: dict[str, int] = {}
+    selected: dict[str, list[int]] = {}
+    flags: dict[str, list[int]] = {}
     for line in graph.lines:
-        selected = _rows(line)
+        for value, (low, high) in _selections(line):
+            if (name := origins.get(id(value))) is not None:
+                others = selected.get(name, [low, high])
+                selected[name] = [max(low, others[0]), min(high, others[1])]
+        name = origins.get(id(line.inputs[0])) if line.inputs else None
+        if name is None:
+            continue
+        if _is_test(line):
+            flags[name] = [0, 2]
+        elif _keeps_numbers(line):
+            origins |= {id(output): name for output in line.outputs}
+    return {name: interval for name, interval in {**flags, **selected}.items() if interval[0] < interval[1]}
+
+
+def _selections(line: Line) -> Iterator[tuple[Value, tuple[int, int]]]:
+    """Yield the values that an operation takes as indices, with the range of each."""
+    rows: Any = line.attributes.get("num_embeddings")
+    if isinstance(rows, int):
         for value in line.inputs:
-            name = origins.get(id(value))
-            if name is None:
-                continue
-            if selected is not None:
-                rows[name] = min(selected, rows.get(name, selected))
-            elif _keeps_numbers(line):
-                origins |= {id(output): name for output in line.outputs}
-    return {name: [0, count] for name, count in rows.items()}
+            if value is not None:
+                yield value, (0, rows)
+        return
+    axis: Any = line.attributes.get("axis")
+    first = _FIRST_INDEX.get(line.operation)
+    if first is None or axis is None or line.inputs[0] is None:
+        return
+    shape = line.inputs[0].type.shape
+    axes = axis if isinstance(axis, (list, tuple)) else [axis]
+    for value, place in zip(line.inputs[first:], axes, strict=False):
+        size = shape[place]
+        if value is not None and isinstance(size, int):
+            yield value, (0, size)
 
 
-def _rows(line: Line) -> int | None:
-    """Return the number of rows of the table that an operation selects from, by its input."""
-    count: Any = line.attributes.get("num_embeddings")
-    return count if isinstance(count, int) else None
+def _is_test(line: Line) -> bool:
+    """Return True for an operation that only asks for zeros or ones."""
+    if line.operation == "cast":
+        return line.attributes.get("dtype") == "bool"
+    return line.operation in _COMPARISONS and line.attributes.get("value") in (0, 1)
 
 
 def _keeps_numbers(line: Line) -> bool:

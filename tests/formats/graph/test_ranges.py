@@ -21,3 +21,14 @@ def test_indices_lie_within_the_smallest_table() -> None:
         build.line("embedding", [ids], attributes, {"weight": Value(table, name, Stored(name))})
     build.line("add", [graph.inputs["counts"]], {"value": 1})
     assert index_ranges(graph) == {"ids": [0, 20]}
+
+
+def test_flags_and_positions_along_axes() -> None:
+    graph = Graph("net")
+    types = {name: TensorType((2, 6), "int64") for name in ("mask", "padded", "order")} | {"x": TensorType((2, 9))}
+    graph.inputs = {name: Value(type_, name) for name, type_ in types.items()}
+    build = Builder(graph)
+    build.line("cast", [graph.inputs["mask"]], {"dtype": "bool"})
+    build.line("equal", [graph.inputs["padded"]], {"value": 0})
+    build.line("gather", [graph.inputs["x"], graph.inputs["order"]], {"axis": -1})
+    assert index_ranges(graph) == {"mask": [0, 2], "padded": [0, 2], "order": [0, 9]}

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from netcalc.dims import product
+from netcalc.formats.graph.distances import border_of, distance_lines
 from netcalc.formats.graph.shifted_windows import shifted_window_lines
 
 __all__ = ["Content", "content_of"]
@@ -45,6 +46,8 @@ def content_of(array: Any, dtype: str) -> Content | None:
         digits = _digits(array.astype("int64"))
         if digits is not None and (elements > 8 or len(shape) == 1):
             return Content(computed=list(_sum_of(int(first), digits, shape, dtype)))
+        if elements > _LISTED and (lines := _index_lines(array.astype("int64"), dtype)) is not None:
+            return Content(computed=lines)
     if dtype.startswith(("float", "bfloat")) and _is_triangle(array == 0) and (array[array != 0] == -math.inf).all():
         rows, columns = shape[-2:]
         mask = {"causal_mask": {"queries": rows, "keys": columns, "dtype": dtype}}
@@ -57,6 +60,19 @@ def content_of(array: Any, dtype: str) -> Content | None:
         return Content(_listed(array, dtype))
     lines = shifted_window_lines(array, dtype) if dtype.startswith("float") else None
     return None if lines is None else Content(computed=lines)
+
+
+def _index_lines(array: Any, dtype: str) -> list[dict[str, Any]] | None:
+    """Return the lines of a table of indices: of distances, or of a sum over digits with a border."""
+    if (lines := distance_lines(array, dtype)) is not None:
+        return lines
+    border = border_of(array) if dtype == "int64" else None
+    digits = None if border is None else _digits(array[1:, 1:])
+    if border is None or digits is None:
+        return None
+    rows, columns = array.shape
+    inner = _sum_of(int(array[1, 1]), digits, (rows - 1, columns - 1), dtype)
+    return list(border.lines(list(inner), (rows, columns)))
 
 
 def _number(number: Any, dtype: str) -> Any:

@@ -26,6 +26,22 @@ def window(height: int, width: int, *, torchvision: bool) -> np.ndarray:
     return index.ravel() if torchvision else index
 
 
+def bordered(inner: np.ndarray) -> np.ndarray:
+    """Return a table with indices for a class token before the others, as BEiT has it."""
+    rows, columns = inner.shape
+    table = np.full((rows + 1, columns + 1), inner.max() + 3)
+    table[0, 1:], table[1:, 0], table[1:, 1:] = inner.max() + 1, inner.max() + 2, inner
+    return table
+
+
+def distances(height: int, width: int) -> np.ndarray:
+    """Return numbers of the distances in an image, in the order in which LeViT meets them."""
+    places = [(y, x) for y in range(height) for x in range(width)]
+    numbers: dict[tuple[int, int], int] = {}
+    apart = [[(abs(y1 - y2), abs(x1 - x2)) for y2, x2 in places] for y1, x1 in places]
+    return np.array([[numbers.setdefault(both, len(numbers)) for both in row] for row in apart])
+
+
 def shifted(height: int, width: int, window: tuple[int, int], shift: tuple[int, int]) -> np.ndarray:
     """Return the mask of shifted windows as timm computes it, from numbers of nine parts of the image."""
     image, number = np.zeros((height, width)), 0
@@ -56,6 +72,10 @@ ARRAYS: dict[str, np.ndarray] = {
     "window": window(7, 7, torchvision=False),
     "flat window": window(7, 7, torchvision=True),
     "oblong window": window(3, 5, torchvision=False),
+    "window with a class token": bordered(window(4, 5, torchvision=False)),
+    "distances": distances(7, 7),
+    "distances in an oblong image": distances(3, 6),
+    "distances along a line": distances(1, 20),
     "blocks": np.repeat(np.arange(16), 16),
     "tiles": np.tile(np.arange(16), 20),
     "triangle": np.tril(np.ones((1, 1, 32, 32), bool)),
@@ -107,6 +127,8 @@ def test_that_the_spec_gives_the_array(name: str) -> None:
         shifted(28, 28, (7, 7), (3, 3))[::-1],
         shifted(28, 28, (7, 7), (3, 3)) + np.eye(49),
         np.concatenate([np.arange(200), np.arange(201)]),
+        distances(7, 7) + np.eye(49, dtype="int64"),
+        bordered(distances(5, 5)).T + np.tri(26, k=-20, dtype="int64"),
     ],
 )
 def test_that_other_arrays_have_no_short_form(array: np.ndarray) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 from netcalc.formats.graph.blocks import fold_blocks
 from netcalc.formats.graph.branches import fold_branches
+from netcalc.formats.graph.builder import Builder
 from netcalc.formats.graph.model import Graph, Value
 from netcalc.formats.graph.naming import free_name
 from netcalc.formats.graph.overlaps import separate_overlaps
@@ -26,6 +27,7 @@ def spec_document(graph: Graph) -> dict[str, Any]:
 
     Equal modules become one block, calls in a row a repeat, and the operands of joins branches.
     """
+    _never_empty(graph)
     separate_overlaps(graph)
     root = tree_of(graph)
     copies = place_tensors(graph, root)
@@ -47,6 +49,13 @@ def spec_document(graph: Graph) -> dict[str, Any]:
     if body.checkpoint or copies:
         document["checkpoint"] = {**body.checkpoint, **({"ignore": copies} if copies else {})}
     return document
+
+
+def _never_empty(graph: Graph) -> None:
+    """Add a line for each output of a graph that has none, since a spec has at least one."""
+    if not graph.lines:
+        build = Builder(graph)
+        graph.outputs = {name: build.line("identity", [value]) for name, value in graph.outputs.items()}
 
 
 def _folded(items: list[Item], outputs: tuple[Value, ...]) -> list[Item]:

@@ -56,6 +56,8 @@ def capture(module: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], dynam
     with _one_device(torch, module, leaves) as leaves, in_inference(module):
         collection = torch.export.ShapesCollection()
         for index, name in enumerate(names):
+            if isinstance(leaves[index], torch.Tensor) and any(leaves[index] is leaf for leaf in leaves[:index]):
+                leaves[index] = torch.empty_like(leaves[index])  # the same tensor twice would be one input
             if axes.get(name):
                 new = [sizes[axes[name][a]] if a in axes[name] else size for a, size in enumerate(shapes[name])]
                 leaves[index] = leaves[index].new_empty(new)

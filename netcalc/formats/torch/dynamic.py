@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
 from netcalc.dims import Dim, symbol
+from netcalc.formats.torch.sizes import ROUNDINGS
 
 __all__ = ["Axes", "DimSizes", "export_sizes", "found_dims", "requested_axes"]
 
@@ -117,6 +118,7 @@ def found_dims(
         NetcalcError: E009 for a dim that is not free.
     """
     names = _named_symbols(found, axes)
+    _refuse_rounded(exported, names)
     declared: dict[str, dict[str, int]] = {}
     for tree, dim in names.items():
         limits = declared.setdefault(dim, {})
@@ -150,6 +152,20 @@ def _named_symbols(found: Mapping[str, tuple[Any, ...]], axes: Axes) -> dict[Any
     return names
 
 
+def _refuse_rounded(exported: Any, names: Mapping[Any, str]) -> None:
+    """Raise E009 if a number that a size is rounded to is fixed: PyTorch takes ``int(0.5 * size)`` for a constant."""
+    for guard in _guards(exported):
+        if type(guard).__name__ != "Equality" or not guard.args[1].is_Integer:
+            continue
+        dims = [names[tree] for tree in guard.args[0].free_symbols if tree in names]
+        if dims and type(guard.args[0]).__name__ in ROUNDINGS:
+            rounded = str(guard.args[0])
+            for tree, dim in names.items():
+                rounded = rounded.replace(str(tree), dim)
+            hint = f"leave {dims[0]!r} out of the dynamic sizes, or compute the number with // or math.floor"
+            raise _fixed(dims[0], f"torch.export fixes {rounded} at {guard.args[1]}", hint)
+
+
 def _limits(exported: Any, tree: Any) -> dict[str, int]:
     """Return limits of a symbol: those that PyTorch found, but for the least size 2 that it takes for granted."""
     limits: dict[str, int] = {}
@@ -167,11 +183,23 @@ def _limits(exported: Any, tree: Any) -> dict[str, int]:
 
 
 def _factors(exported: Any, tree: Any) -> Iterator[int]:
-    """Yield the numbers that a symbol must be a multiple of: n for a guard Mod(symbol, n) = 0."""
-    for guard in _guards(exported):
-        for side in guard.args if type(guard).__name__ == "Equality" and 0 in guard.args else ():
-            if type(side).__name__ in ("Mod", "PythonMod") and side.args[0] == tree and side.args[1].is_Integer:
-                yield int(side.args[1])
+    """Yield the numbers that a symbol must be a multiple of."""
+    guards = _guards(exported)
+    cases = [part for guard in guards if type(guard).__name__ == "Or" for part in guard.args]
+    for guard in (*guards, *cases):
+        if type(guard).__name__ != "Equality":
+            continue
+        one, other = guard.args
+        for side in guard.args if 0 in guard.args else ():  # Mod(n·symbol, m) = 0
+            if type(side).__name__ in ("Mod", "PythonMod"):
+                number, rest = (side.args[0] / side.args[1]).as_coeff_Mul()
+                if rest == tree and number.is_Rational:
+                    yield int(number.q)
+        for part in guard.find(lambda part: type(part).__name__ == "FloorDiv"):  # symbol = n·(symbol//n)
+            if part.args[0] == tree and part.args[1].is_Integer:
+                exactly = (one - other).xreplace({part: tree / part.args[1]})
+                if exactly.expand() == 0:
+                    yield int(part.args[1])
 
 
 def _guards(exported: Any) -> list[Any]:

@@ -91,7 +91,7 @@ class Translation:
         name = str(node.target)
         found = node.meta.get("val")
         if name.startswith("aten.sym_") or type(found).__name__ in ("SymInt", "SymBool", "SymFloat"):
-            return size_of(found, self.symbols)
+            return self._size(node, found)
         if name in _WRAPPERS:
             return self._wrapped(*node.args[_WRAPPERS[name] :])
         if name == _ITEM:
@@ -105,6 +105,15 @@ class Translation:
             return rule_for(name, rule, arguments)(self.build, **arguments)
         except RuleError as error:
             return self._unknown(node, arguments, str(error))
+
+    def _size(self, node: Any, found: Any) -> Any:
+        """Return a size; 1, and an error, for a number that is none, unless only conditions and sizes use it."""
+        try:
+            return size_of(found, self.symbols)
+        except RuleError as error:
+            if _makes_tensors(node):
+                self.missing.add(str(node.target), self._path(), str(error))
+            return 1
 
     def _unknown(self, node: Any, arguments: dict[str, Any], reason: str) -> Any:
         """Return values of the types that an operator without a rule gives: of a line of unknown work, or of none."""
@@ -143,6 +152,11 @@ class Translation:
         if hasattr(argument, "graph") and argument in self.tensors:
             return self.tensors[argument]
         return argument
+
+
+def _makes_tensors(node: Any) -> bool:
+    """Return True if operators on tensors use a number directly; sizes that are made of it say what they are."""
+    return any(hasattr(user.meta.get("val"), "shape") or user.op == "output" for user in node.users)
 
 
 def _bound(schema: Any, arguments: list[Any], given: dict[str, Any]) -> dict[str, Any]:

@@ -70,6 +70,7 @@ CASES = [
     text("FNetModel", TEXT),
     text("ModernBertModel", TEXT | {"local_attention": 4}),
     text("GPT2LMHeadModel", {"vocab_size": 50, "n_embd": 24, "n_head": 4, "n_layer": 2, "n_positions": 32}),
+    text("GPTJForCausalLM", {"vocab_size": 50, "n_embd": 24, "n_head": 4, "n_layer": 2, "rotary_dim": 4}),
     text("GPTNeoXForCausalLM", TEXT | {"rotary_pct": 0.5}),
     text("GPTNeoForCausalLM", SMALL | {"num_layers": 2, "num_heads": 4, "attention_types": [[["global", "local"], 1]]}),
     text("OPTForCausalLM", SMALL | {"ffn_dim": 20, "word_embed_proj_dim": 12}),

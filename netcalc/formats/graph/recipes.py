@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from netcalc.dims import product
 from netcalc.formats.graph.distances import border_of, distance_lines
 from netcalc.formats.graph.shifted_windows import shifted_window_lines
+from netcalc.formats.graph.sinusoids import sinusoid_lines
 
 __all__ = ["Content", "content_of"]
 
@@ -58,7 +59,7 @@ def content_of(array: Any, dtype: str) -> Content | None:
         return Content(computed=[{"constant": {"value": corner, "shape": list(shape), "dtype": dtype}}, {"tril": 0}])
     if elements <= _LISTED:
         return Content(_listed(array, dtype))
-    lines = shifted_window_lines(array, dtype) if dtype.startswith("float") else None
+    lines = (shifted_window_lines(array, dtype) or sinusoid_lines(array, dtype)) if dtype.startswith("float") else None
     return None if lines is None else Content(computed=lines)
 
 

@@ -91,13 +91,12 @@ ARRAYS: dict[str, np.ndarray] = {
 }
 
 
-@pytest.mark.parametrize("name", ARRAYS)
-def test_that_the_spec_gives_the_array(name: str) -> None:
-    array = ARRAYS[name]
+def table_of(array: np.ndarray) -> np.ndarray:
+    """Return what a spec gives for an array that has a short form."""
     dtype = str(array.dtype)
     content = content_of(array, dtype)
     assert content is not None
-    graph = Graph(name)
+    graph = Graph("table")
     graph.tensors["table"] = StoredTensor(
         TensorType(array.shape, dtype), buffer=True, persistent=False, value=content.value, computed=content.computed
     )
@@ -112,9 +111,26 @@ def test_that_the_spec_gives_the_array(name: str) -> None:
         "outputs": {"table": "table"},
     }
     network = netcalc.load_data(document)
-    found = network.run({"x": np.zeros(1, "float32")}).outputs["table"]
+    return network.run({"x": np.zeros(1, "float32")}).outputs["table"]
+
+
+@pytest.mark.parametrize("name", ARRAYS)
+def test_that_the_spec_gives_the_array(name: str) -> None:
+    array = ARRAYS[name]
+    found = table_of(array)
     assert found.dtype == array.dtype
     assert (found == array).all()
+
+
+@pytest.mark.parametrize("alternate", [False, True])
+@pytest.mark.parametrize("shift", [0, 1])
+def test_that_the_spec_gives_sines_of_positions_but_for_rounding(*, alternate: bool, shift: int) -> None:
+    frequencies = 10000.0 ** (-np.arange(16, dtype="float32") / np.float32(16 - shift))
+    angles = np.arange(300, dtype="float32")[:, None] * frequencies.astype("float32")
+    both = np.sin(angles), np.cos(angles)
+    array = np.stack(both, -1).reshape(300, 32) if alternate else np.concatenate(both, -1)
+    np.testing.assert_allclose(table_of(array), array, atol=1e-4)
+    assert content_of(array + np.float32(0.001) * (array == 1), "float32") is None
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,60 @@
+"""Tables of sines and cosines of positions, as lines that compute them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+__all__ = ["sinusoid_lines"]
+
+#: Rounding of an angle in float32, relative to the position.
+_ROUNDING = 5e-7
+
+
+def sinusoid_lines(array: Any, dtype: str) -> list[dict[str, Any]] | None:
+    """Return the lines of a table with a row for each position; None if it is none, but for rounding of the angles.
+
+    Its angles are p/base^(i/n) for position p and i from 0 to n, or to n − 1.  The sines stand before the cosines, or
+    they alternate.
+    """
+    if array.ndim != 2 or array.shape[0] < 2 or array.shape[1] < 4 or array.shape[1] % 2 or dtype != "float32":
+        return None
+    half = array.shape[1] // 2
+    for alternate in (False, True):
+        sines, cosines = (array[:, ::2], array[:, 1::2]) if alternate else (array[:, :half], array[:, half:])
+        if sines[0].any() or (cosines[0] != 1).any() or not 0 < sines[1, 1] < sines[1, 0]:
+            continue
+        second = math.atan2(sines[1, 1], cosines[1, 1])
+        for divisor in (half, half - 1):
+            step = -math.log(max(round(second**-divisor), 1)) / divisor
+            if _same(sines, cosines, [math.exp(step * index) for index in range(half)]):
+                return list(_lines(tuple(array.shape), step, alternate=alternate))
+    return None
+
+
+def _same(sines: Any, cosines: Any, frequencies: list[float]) -> bool:
+    """Return True if these are the sines and cosines of the multiples of the frequencies."""
+    for position, (sine, cosine) in enumerate(zip(sines.tolist(), cosines.tolist(), strict=True)):
+        near = _ROUNDING * (position + 1)
+        for frequency, one, other in zip(frequencies, sine, cosine, strict=True):
+            angle = position * frequency
+            if abs(math.sin(angle) - one) > near or abs(math.cos(angle) - other) > near:
+                return False
+    return True
+
+
+def _lines(shape: tuple[int, int], step: float, *, alternate: bool) -> Iterator[dict[str, Any]]:
+    yield {"arange": {"stop": shape[0], "dtype": "float32"}}
+    yield {"name": "positions", "unsqueeze": -1}
+    yield {"arange": {"stop": shape[1] // 2, "dtype": "float32"}}
+    yield {"mul": step}
+    yield {"name": "frequencies", "exp": None}
+    yield {"name": "angles", "mul": None, "from": ["positions", "frequencies"]}
+    yield {"name": "sines", "sin": None}
+    yield {"name": "cosines", "cos": None, "from": ["angles"]}
+    if alternate:
+        yield {"stack": {"axis": -1}, "from": ["sines", "cosines"]}
+        yield {"flatten": 1}
+    else:
+        yield {"concat": {"axis": -1}, "from": ["sines", "cosines"]}

@@ -1,4 +1,4 @@
-"""Tensors and modules that parts of a PyTorch module share, and buffers that no value is known of."""
+"""Tensors and modules that parts of a PyTorch module share, repeats with two outputs, and buffers without a value."""
 
 from __future__ import annotations
 
@@ -112,3 +112,35 @@ def test_buffers_without_a_value_are_alike() -> None:
     text = assert_parameters_agree(module, x).to_yaml()
     assert text.count("value: .nan") == 1
     assert "repeat" in text
+
+
+class Exchange(nn.Module):  # type: ignore[misc,name-defined,unused-ignore]
+    """A layer with two inputs and two outputs."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.second = nn.Linear(8, 8), nn.Linear(8, 8)
+
+    def forward(self, pair: Any) -> Any:
+        x, y = self.first(pair[0]).relu(), self.second(pair[1]).relu()
+        return x + y, x * y
+
+
+class Exchanges(nn.Module):  # type: ignore[misc,name-defined,unused-ignore]
+    def __init__(self) -> None:
+        super().__init__()
+        self.stage = nn.Sequential(*(Exchange() for _ in range(4)))
+
+    def forward(self, x: Any, y: Any) -> Any:
+        x, y = self.stage((x, y))
+        return x - 2 * y
+
+
+def test_repeats_of_blocks_with_two_outputs() -> None:
+    module = Exchanges().eval()
+    network = assert_parameters_agree(module, torch.randn(2, 8), torch.randn(2, 8))
+    assert "repeat: 4" in network.to_yaml()
+    x, y = torch.randn(2, 8), torch.randn(2, 8)
+    weights = {name: tensor.numpy() for name, tensor in module.state_dict().items()}
+    (found,) = network.run({"x": x.numpy(), "y": y.numpy()}, weights=weights).outputs.values()
+    torch.testing.assert_close(torch.as_tensor(found), module(x, y).detach(), rtol=1e-5, atol=1e-6)

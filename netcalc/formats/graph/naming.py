@@ -87,8 +87,8 @@ class Names:
         Lines without a name are numbered ``in_sequence``; elsewhere their paths are the names of their operations.
         """
         numbered = in_sequence and all(
-            isinstance(item, Step) and item.name == str(index) for index, item in enumerate(items)
-        )
+            isinstance(item, Step) and item.name == str(index) and not item.entries for index, item in enumerate(items)
+        )  # entries of the checkpoint name their lines
         taken = visible | {item.name.partition(".")[0] for item in with_branches(items) if item.name}
         unnamed = [item for item in items if isinstance(item, Step) and not item.name and id(item) not in self.needed]
         taken |= {item.line.operation for item in unnamed}  # the paths of lines without a name
@@ -138,7 +138,10 @@ def _call_values(call: Call, in_cycle: bool) -> Iterator[tuple[Value, str]]:
             name = f"{call.stem}{call.start + index}"
         else:
             name = ""
-        for value, suffix in zip(outputs, call.block.suffixes, strict=True):
+        suffixes = call.block.suffixes
+        if call.times and not name:  # the outputs of a repeat are numbered
+            suffixes = [f".{number}" if number else "" for number in range(len(outputs))]
+        for value, suffix in zip(outputs, suffixes, strict=True):
             yield value, (name or call.name) + suffix
 
 

@@ -91,6 +91,7 @@ CASES = [
     pair("T5ForConditionalGeneration", T5),
     pair("BartForConditionalGeneration", PAIR),
     pair("MarianMTModel", PAIR),
+    pair("M2M100ForConditionalGeneration", PAIR),
     case(
         "WhisperForConditionalGeneration",
         WHISPER,

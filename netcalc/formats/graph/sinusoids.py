@@ -16,26 +16,37 @@ def sinusoid_lines(array: Any, dtype: str) -> list[dict[str, Any]] | None:
     """Return the lines of a table with a row for each position; None if it is none, but for rounding of the angles.
 
     Its angles are p/base^(i/n) for position p and i from 0 to n, or to n − 1.  The sines stand before the cosines, or
-    they alternate.
+    they alternate.  A row among the first may be zeros, for padding.
     """
     if array.ndim != 2 or array.shape[0] < 2 or array.shape[1] < 4 or array.shape[1] % 2 or dtype != "float32":
         return None
     half = array.shape[1] // 2
     for alternate in (False, True):
         sines, cosines = (array[:, ::2], array[:, 1::2]) if alternate else (array[:, :half], array[:, half:])
-        if sines[0].any() or (cosines[0] != 1).any() or not 0 < sines[1, 1] < sines[1, 0]:
+        padding = next((row for row in (0, 1, 2) if row < len(array) - 1 and not array[row].any()), None)
+        row = 2 if padding == 1 else 1
+        second = math.atan2(sines[row, 1], cosines[row, 1]) / row
+        if not 0 < second < 1:
             continue
-        second = math.atan2(sines[1, 1], cosines[1, 1])
         for divisor in (half, half - 1):
             step = -math.log(max(round(second**-divisor), 1)) / divisor
-            if _same(sines, cosines, [math.exp(step * index) for index in range(half)]):
-                return list(_lines(tuple(array.shape), step, alternate=alternate))
+            if _same(sines, cosines, [math.exp(step * index) for index in range(half)], padding):
+                rows = [] if padding is None else _without(len(array), padding)
+                return [*_lines(tuple(array.shape), step, alternate=alternate), *rows]
     return None
 
 
-def _same(sines: Any, cosines: Any, frequencies: list[float]) -> bool:
+def _without(rows: int, padding: int) -> list[dict[str, Any]]:
+    """Return the lines that put zeros in the row of the padding."""
+    kept: list[dict[str, Any]] = [{"arange": rows}, {"not_equal": padding}, {"cast": "float32"}]
+    return [*kept, {"name": "kept", "unsqueeze": -1}, {"mul": None, "from": ["table", "kept"]}]
+
+
+def _same(sines: Any, cosines: Any, frequencies: list[float], padding: int | None) -> bool:
     """Return True if these are the sines and cosines of the multiples of the frequencies."""
     for position, (sine, cosine) in enumerate(zip(sines.tolist(), cosines.tolist(), strict=True)):
+        if position == padding:
+            continue
         near = _ROUNDING * (position + 1)
         for frequency, one, other in zip(frequencies, sine, cosine, strict=True):
             angle = position * frequency
@@ -55,6 +66,6 @@ def _lines(shape: tuple[int, int], step: float, *, alternate: bool) -> Iterator[
     yield {"name": "cosines", "cos": None, "from": ["angles"]}
     if alternate:
         yield {"stack": {"axis": -1}, "from": ["sines", "cosines"]}
-        yield {"flatten": 1}
+        yield {"name": "table", "flatten": 1}
     else:
-        yield {"concat": {"axis": -1}, "from": ["sines", "cosines"]}
+        yield {"name": "table", "concat": {"axis": -1}, "from": ["sines", "cosines"]}

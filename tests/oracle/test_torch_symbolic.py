@@ -19,6 +19,8 @@ torch = pytest.importorskip("torch")
 from torch import nn  # noqa: E402
 from torch.nn import functional as F  # noqa: E402, N812
 
+from tests.oracle.torch_modules import plain_operators  # noqa: E402
+
 Sizes = Mapping[str, int]
 #: Element type and shape of each input, with the names of its symbolic sizes.
 Inputs = Mapping[str, tuple[str, Sequence[int | str]]]
@@ -58,6 +60,12 @@ def torchvision(model: str, **settings: Any) -> Callable[[], Any]:
 
 def timm(model: str, **settings: Any) -> Callable[[], Any]:
     return lambda: pytest.importorskip("timm").create_model(model, pretrained=False, **settings)
+
+
+def efficientnet() -> Any:
+    library = pytest.importorskip("torchvision").models.efficientnet
+    blocks = [library.MBConvConfig(1, 3, 1, 16, 16, 1), library.MBConvConfig(4, 5, 2, 16, 24, 2)]
+    return library.EfficientNet(blocks, 0.1)
 
 
 IDS: Inputs = {"input_ids": ("int64", ["batch", "length"])}
@@ -256,9 +264,14 @@ CASES: dict[str, Case] = {
     "segformer": Case(
         transformers(
             "SegformerForSemanticSegmentation",
-            depths=[1, 1, 1, 1],
-            hidden_sizes=[8, 8, 16, 16],
-            num_attention_heads=[1, 1, 2, 2],
+            num_encoder_blocks=2,
+            depths=[1, 1],
+            sr_ratios=[4, 2],
+            hidden_sizes=[8, 16],
+            num_attention_heads=[1, 2],
+            patch_sizes=[7, 3],
+            strides=[4, 2],
+            mlp_ratios=[2, 2],
             decoder_hidden_size=16,
         ),
         {"pixel_values": IMAGE["x"]},
@@ -286,7 +299,7 @@ CASES: dict[str, Case] = {
         [{"batch": n} for n in (2, 1, 3, 8)],
     ),
     "convnext": Case(
-        timm("convnext_atto", depths=(1, 1, 2, 1)),
+        timm("convnext_atto", depths=(1, 1, 1, 1), dims=(8, 8, 16, 16)),
         IMAGE,
         pictures((2, 64, 96), (1, 70, 64), (3, 128, 65), (2, 99, 101)),
     ),
@@ -299,9 +312,7 @@ CASES: dict[str, Case] = {
         IMAGE,
         pictures((2, 64, 96), (1, 70, 64), (3, 128, 65), (2, 99, 101)),
     ),
-    "efficientnet": Case(
-        torchvision("efficientnet_b0"), IMAGE, pictures((2, 64, 96), (1, 70, 64), (3, 128, 65), (2, 99, 101))
-    ),
+    "efficientnet": Case(efficientnet, IMAGE, pictures((2, 64, 96), (1, 70, 64), (3, 128, 65), (2, 99, 101))),
 }
 
 
@@ -339,19 +350,15 @@ def shapes_of(network: Any) -> list[tuple[int, ...]]:
 def torch_figures(module: Any, tensors: Mapping[str, Any], constants: Mapping[str, Any]) -> tuple[int, list[Any]]:
     """Return the FLOPs that PyTorch counts and the shapes of the outputs."""
     counter = torch.utils.flop_counter.FlopCounterMode(display=False)
-    with torch.no_grad(), torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH), counter:
+    with (
+        plain_operators(),
+        torch.no_grad(),
+        torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH),
+        counter,
+    ):
         found = module(**tensors, **constants)
     leaves = torch.utils._pytree.tree_leaves(found)
     return counter.get_total_flops(), [tuple(leaf.shape) for leaf in leaves if isinstance(leaf, torch.Tensor)]
-
-
-@pytest.fixture(autouse=True)
-def plain_attention() -> Any:
-    """Disable the fused path of attention modules, which PyTorch's counter does not count."""
-    enabled = torch.backends.mha.get_fastpath_enabled()
-    torch.backends.mha.set_fastpath_enabled(False)
-    yield
-    torch.backends.mha.set_fastpath_enabled(enabled)
 
 
 def symbolic(case: Case) -> Any:

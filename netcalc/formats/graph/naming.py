@@ -56,6 +56,7 @@ class Names:
         self.inputs = {value: name for name, value in inputs.items()}
         self.places: dict[Value, _Place] = {}
         self.needed: set[int] = set()
+        self.aliases: dict[int, str] = {}
         self._find(items, ())
 
     def _find(self, items: list[Item], around: tuple[Sequence, ...]) -> None:
@@ -123,7 +124,16 @@ class Names:
         path = [*(sequence.name for sequence in place.around[shared:]), last]
         if any(_defines(sequence, path[0]) for sequence in around[shared:]):
             path = [*(sequence.name for sequence in place.around), last]
+            if any(_defines(sequence, path[0]) for sequence in around) and not place.suffix:
+                return self._alias(place.item)
         return ".".join(path) + place.suffix
+
+    def _alias(self, item: Step | Call | Turns) -> str:
+        """Return a second name of an item, whose name stands for another one where it is needed."""
+        if id(item) not in self.aliases:
+            taken = {place.item.name.partition(".")[0] for place in self.places.values()} | set(self.aliases.values())
+            self.aliases[id(item)] = free_name(f"outer_{item.name}".replace(".", "_"), taken)
+        return self.aliases[id(item)]
 
 
 def _call_values(call: Call, in_cycle: bool) -> Iterator[tuple[Value, str]]:

@@ -52,6 +52,8 @@ def written_body(body: Body) -> Written:
         writer.names.need(value)
     writer.names.give(body.items, set(body.inputs))
     lines, _ = writer.lines(body.items, first, ())
+    if writer.names.aliases:  # found while the lines were written
+        lines, _ = writer.lines(body.items, first, ())
     return Written(lines, writer.checkpoint, [writer.names.reference(value, ()) for value in named])
 
 
@@ -129,6 +131,8 @@ class _Writer:
         line: dict[str, Any] = {"name": item.name} if item.name else {}
         if (source := self._source(item, current, around)) is not None:
             line["from"] = source
+        if id(item) in self.names.aliases:
+            line["as"] = self.names.aliases[id(item)]
         if isinstance(item, Call):
             return line | self._call(item)
         if item.ties:

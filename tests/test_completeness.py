@@ -22,6 +22,7 @@ from netcalc.spec.line_syntax import MODIFIERS
 from netcalc.verification.references import TABLES as TABLE_REFERENCES
 from netcalc.verification.verify import verify
 from tests.nodes import example_node, program_of
+from tests.ops.harness import NO_KERNEL
 
 ORACLES = Path(__file__).parent / "oracle"
 
@@ -35,9 +36,6 @@ NO_ORACLE: dict[str, str] = {
     "unknown": "stands for an operator that has no rule; tested with imports of PyTorch",
     "top_k_router": "PyTorch has no such operation; tested against recorded routers of transformers",
 }
-
-#: Operations that cannot be run, and why.
-NO_KERNEL = {"unknown": "stands for an operator of another library that has no rule"}
 
 #: Operations whose values are not compared with an independent reference, and why.
 NO_REFERENCE: dict[str, str] = {}

@@ -25,6 +25,9 @@ from netcalc.verification.values import compare_table, compare_values
 from tests.nodes import node_of, program_of
 from tests.ops.planned import planned
 
+#: Operations that cannot be run, and why.
+NO_KERNEL = {"unknown": "stands for an operator of another library that has no rule"}
+
 #: Tolerance of sums in another order, relative to the largest element.
 _ROUNDING = {"float16": 2e-3, "bfloat16": 2e-2, "float32": 1e-5, "float64": 1e-12}
 TRUTH = Path(__file__).parent.parent / "truth"

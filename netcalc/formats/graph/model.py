@@ -100,6 +100,7 @@ class Graph:
         tensors: all parameters and buffers of the source by path, each once; also those that no line uses.
         aliases: further paths of tensors that are tied, with the path of each in ``tensors``.
         notes: remarks for the user.
+        places: the path in the network of each tensor that a line uses, once the document is written.
     """
 
     name: str
@@ -111,3 +112,4 @@ class Graph:
     tensors: dict[str, StoredTensor] = field(default_factory=dict)
     aliases: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    places: dict[Stored, str] = field(default_factory=dict)

@@ -18,7 +18,7 @@ def place_tensors(graph: Graph, root: Sequence) -> list[str]:
     """
     used: set[str] = set()
     tied: set[str] = set()
-    _place(graph, root, "", {}, used, tied)
+    _place(graph, root, "", graph.places, used, tied)
     _share(root, {})
     unused = [
         (path, tensor)

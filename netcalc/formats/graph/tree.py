@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from netcalc.formats.graph.model import Graph, Line, ModuleCall, Stored, Value
@@ -222,7 +222,7 @@ def tree_of(graph: Graph) -> Sequence:
             sequence = Sequence(_free(_relative(call, parent), taken), call.path, call.kind)
             parent.items.append(sequence)
             opened.append((call, sequence))
-        opened[-1][1].items.append(Step(line))
+        opened[-1][1].items.append(Step(replace(line, attributes=dict(line.attributes))))  # arguments replace some
     _name(root, set(), set())
     return root
 

@@ -5,11 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from netcalc.diagnostics import Diagnostic, NetcalcError
+from netcalc.formats.graph.agreement import differing_outputs
 from netcalc.formats.graph.document import spec_document
+from netcalc.formats.graph.model import Graph
 from netcalc.formats.graph.simplify import simplify
 from netcalc.formats.torch.buffers import rebuilt_buffers
 from netcalc.formats.torch.capture import Captured, capture, is_exported
 from netcalc.formats.torch.translation import translate
+from netcalc.spec import elaborate
+from netcalc.spec.library import load_data
 
 __all__ = ["module_document", "program_document"]
 
@@ -44,7 +49,18 @@ def program_document(
     graph = translate(captured.exported, name, captured.symbols, buffers, allow_unknown=allow_unknown)
     graph.dims = dict(captured.dims)
     simplify(graph)
-    return spec_document(graph)
+    document = spec_document(graph)
+    _check(graph, document)
+    return document
+
+
+def _check(graph: Graph, document: dict[str, Any]) -> None:
+    """Raise NetcalcError (E009) if a document computes an output in another way than the graph that it was made of."""
+    program = elaborate(load_data(document, f"<{graph.name}>"), {}, symbolic=list(graph.dims))
+    differing = differing_outputs(graph, program)
+    if differing:
+        message = f"the spec of {graph.name} would not compute {', '.join(differing)} as the module does"
+        raise NetcalcError(Diagnostic("E009", message, hint="this is a fault of netcalc; please report the module"))
 
 
 def _class_name(module: Any) -> str:

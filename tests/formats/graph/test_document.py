@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 import netcalc
 from netcalc.analysis.walk import parameters
+from netcalc.formats.graph.agreement import differing_outputs
 from netcalc.formats.graph.builder import Builder
 from netcalc.formats.graph.document import spec_document
 from netcalc.formats.graph.model import Graph, ModuleCall, Stored, StoredTensor, Value
@@ -54,7 +56,9 @@ def test_a_spec_without_its_structure_gets_one_with_the_same_figures(spec: str) 
     flat = len(graph.lines)
     text = spec_text(spec_document(graph))
     assert max(map(len, text.splitlines())) <= 120
-    assert figures(netcalc.loads(text)) == figures(network)
+    again = netcalc.loads(text)
+    assert figures(again) == figures(network)
+    assert differing_outputs(graph, again.program) == []
     assert text.count("\n") < max(flat, 60)
 
 
@@ -184,3 +188,33 @@ def test_a_loop_over_modules_is_one_repeat() -> None:
     assert (network.params, network.macs) == (6 * 24, 6 * 32)
     paths = {found.path for found in parameters(network.program)}
     assert {"blocks.5.fc.weight", "norms.5.bias"} <= paths
+
+
+def test_another_computation_differs() -> None:
+    network = netcalc.load("mlp")
+    graph = graph_of(network.program)
+    document = spec_document(graph)
+    assert differing_outputs(graph, netcalc.load_data(document).program) == []
+    graph.lines[1] = replace(graph.lines[1], operation="tanh")
+    assert differing_outputs(graph, netcalc.load_data(document).program) == list(graph.outputs)
+
+
+def test_a_name_that_means_another_value_inside() -> None:
+    tensors = {path: StoredTensor(TensorType((4, 4))) for path in ("outer.fc.weight", "outer.inner.fc.weight")}
+    graph = Graph("shadow", tensors=tensors)
+    build = Builder(graph)
+    x = graph.inputs["x"] = Value(TensorType((2, 4)))
+    outer, inner = ModuleCall("outer", 0, "Outer"), ModuleCall("outer.inner", 0, "Inner")
+
+    def linear(value: Value, *scope: ModuleCall) -> Value:
+        build.scope = (*scope, ModuleCall(f"{scope[-1].path}.fc", 0, "Linear"))
+        weight = Value(TensorType((4, 4)), stored=Stored(f"{scope[-1].path}.fc.weight"))
+        made = build.line("linear", [value], {"out": 4, "bias": False}, {"weight": weight})
+        build.scope = scope
+        return made
+
+    first = linear(x, outer)
+    second = build.line("tanh", [linear(build.line("relu", [first]), outer, inner)])
+    graph.outputs["y"] = build.line("sigmoid", [build.line("mul", [second, first])])
+    network = netcalc.load_data(spec_document(graph))
+    assert differing_outputs(graph, network.program) == []

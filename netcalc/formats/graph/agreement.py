@@ -1,0 +1,53 @@
+"""Proof that the document of a graph describes the same computation: equal operations on equal values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from netcalc.analysis.unroll import unroll
+from netcalc.analysis.walk import Instance
+from netcalc.formats.graph.model import Graph, Value
+from netcalc.ir import Program
+from netcalc.opdef import Operation
+from netcalc.ops import find
+
+__all__ = ["differing_outputs"]
+
+
+def differing_outputs(graph: Graph, program: Program) -> list[str]:
+    """Return the outputs that a program computes in another way than the graph of whose document it was made.
+
+    Two values are equal if the same operation with the same attributes makes them of equal values and parameters.
+    """
+    known: dict[Value, int] = {value: hash(name) for name, value in graph.inputs.items()}
+    for line in graph.lines:
+        inputs = [None if value is None else known[value] for value in line.inputs]
+        learned = {name: stored for name, stored in line.parameters.items() if not graph.tensors[stored.path].buffer}
+        tensors = {name: graph.places[stored] for name, stored in learned.items()}
+        if line.operation == "buffer":  # known by its place; its lines are no attribute before they are read
+            made = hash(graph.places[line.parameters[""]])
+        else:
+            declared = find(line.operation)
+            assert declared is not None  # the builder found it
+            made = _made(declared(**line.attributes), inputs, tensors)
+        known.update((value, hash((made, index))) for index, value in enumerate(line.outputs))
+
+    def evaluate(instance: Instance, inputs: Sequence[int | None]) -> list[int]:
+        op, owners = instance.node.op, instance.owners
+        learned = {param.name for param in instance.node.params if not param.is_buffer}
+        tensors = {name: owner for name, owner in owners.items() if name in learned}
+        made = hash(owners[""]) if op.name == "buffer" else _made(op, inputs, tensors)
+        return [hash((made, index)) for index in range(len(instance.node.outputs))]
+
+    found = unroll(program, [hash(value.name) for value in program.inputs], evaluate)
+    expected = [known[value] for value in graph.outputs.values()]
+    return [name for name, one, other in zip(graph.outputs, expected, found, strict=True) if one != other]
+
+
+def _made(operation: Operation, inputs: Sequence[int | None], tensors: Mapping[str, str]) -> int:
+    """Return a number for what an operation makes of values, which are numbers themselves."""
+    attributes = operation.model_dump(exclude={"init"})
+    given = tuple(inputs)
+    while given and given[-1] is None:
+        given = given[:-1]
+    return hash((operation.name, repr(attributes), given, tuple(sorted(tensors.items()))))

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from netcalc.dims import Poly
-from netcalc.formats.graph.tree import Call, Expression, Item, Required, Sequence, Step
+from netcalc.formats.graph.items import Call, Expression, Item, Required, Sequence, Step
 from netcalc.ops import find
 
 __all__ = ["arguments_of"]

@@ -8,9 +8,9 @@ from collections.abc import Hashable, Mapping
 from itertools import pairwise
 
 from netcalc.formats.graph.arguments import arguments_of
+from netcalc.formats.graph.items import Block, Call, Item, Sequence, Step
 from netcalc.formats.graph.model import Value
 from netcalc.formats.graph.structure import Structure, structure_of
-from netcalc.formats.graph.tree import Block, Call, Item, Sequence, Step
 from netcalc.formats.graph.uses import use_counts
 from netcalc.ops import find
 

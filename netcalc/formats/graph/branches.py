@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
+from netcalc.formats.graph.items import Item, Sequence, Step
 from netcalc.formats.graph.model import Value
-from netcalc.formats.graph.tree import Item, Sequence, Step
 from netcalc.formats.graph.uses import made_by, taken_by, use_counts
 from netcalc.ops import find
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from netcalc.formats.graph.items import Call, Cycle, Expression, Item
 from netcalc.formats.graph.model import Value
-from netcalc.formats.graph.tree import Call, Cycle, Expression, Item
 
 __all__ = ["fold_cycles"]
 

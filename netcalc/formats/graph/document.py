@@ -7,13 +7,13 @@ from typing import Any
 from netcalc.formats.graph.blocks import fold_blocks
 from netcalc.formats.graph.branches import fold_branches
 from netcalc.formats.graph.builder import Builder
+from netcalc.formats.graph.items import Block, Item, Required, free_name
 from netcalc.formats.graph.model import Graph, Value
-from netcalc.formats.graph.naming import free_name
 from netcalc.formats.graph.overlaps import separate_overlaps
 from netcalc.formats.graph.ranges import index_ranges
 from netcalc.formats.graph.repeats import fold_repeats
 from netcalc.formats.graph.stored import place_tensors
-from netcalc.formats.graph.tree import Block, Item, Required, tree_of
+from netcalc.formats.graph.tree import tree_of
 from netcalc.formats.graph.turns import fold_turns
 from netcalc.formats.graph.uses import use_counts
 from netcalc.formats.graph.writing import Body, plain, written_body

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
+from netcalc.formats.graph.items import Call, Cycle, Item, Sequence, Step, Turns, free_name, last_value
 from netcalc.formats.graph.model import Value
-from netcalc.formats.graph.tree import Call, Cycle, Item, Sequence, Step, Turns, last_value
 from netcalc.ops import find
 
-__all__ = ["Names", "free_name", "with_branches"]
+__all__ = ["Names", "with_branches"]
 
 
 #: Words for the values of common operations.
@@ -153,15 +153,6 @@ def _call_values(call: Call, in_cycle: bool) -> Iterator[tuple[Value, str]]:
             suffixes = [f".{number}" if number else "" for number in range(len(outputs))]
         for value, suffix in zip(outputs, suffixes, strict=True):
             yield value, (name or call.name) + suffix
-
-
-def free_name(name: str, taken: set[str]) -> str:
-    """Return a name that is not taken: the given one, or the first free one with a number."""
-    number, found = 0, name
-    while found in taken:
-        number += 1
-        found = f"{name}_{number}"
-    return found
 
 
 def _is_spare(item: Step, in_sequence: bool) -> bool:

@@ -8,8 +8,8 @@ from typing import Any
 
 from netcalc.dims import Poly
 from netcalc.formats.graph.cycles import fold_cycles
+from netcalc.formats.graph.items import Call, Cycle, Expression, Item, Sequence
 from netcalc.formats.graph.model import Value
-from netcalc.formats.graph.tree import Call, Cycle, Expression, Item, Sequence
 from netcalc.formats.repetition import literal, shortened
 
 __all__ = ["fold_repeats", "split_number"]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from netcalc.formats.graph.builder import declaration
+from netcalc.formats.graph.items import Entry, Sequence, Step, free_name
 from netcalc.formats.graph.model import Graph, Line, Stored, StoredTensor
-from netcalc.formats.graph.tree import Entry, Sequence, Step
 from netcalc.opdef import Context
 from netcalc.ops import find
 
@@ -42,7 +42,7 @@ def _place(
         if not isinstance(item, Step) or not item.line.parameters:
             continue
         if not item.name:
-            item.name = _free(_holder_name(item.line), taken)
+            item.name = free_name(_holder_name(item.line), taken)
             taken.add(item.name)
         own = _joined(path, item.name)
         used |= {f"{own}.{name}" for name in _all_names(item.line)}
@@ -113,14 +113,6 @@ def _holder_name(line: Line) -> str:
     }
     found = names.pop() if len(names) == 1 else ""
     return found if found.isidentifier() and found not in line.parameters else line.operation
-
-
-def _free(name: str, taken: set[str]) -> str:
-    number, found = 0, name
-    while found in taken:
-        number += 1
-        found = f"{name}_{number}"
-    return found
 
 
 def _joined(path: str, name: str) -> str:

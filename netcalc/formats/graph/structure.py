@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 from typing import NamedTuple
 
+from netcalc.formats.graph.items import Item, Sequence, Step, inside
 from netcalc.formats.graph.model import Line, Value
-from netcalc.formats.graph.tree import Item, Sequence, Step, inside
 from netcalc.formats.graph.uses import made_by, use_counts
 from netcalc.ops import find
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 
+from netcalc.formats.graph.items import Call, Item, Sequence, Step, Turns
 from netcalc.formats.graph.model import Value
 from netcalc.formats.graph.repeats import split_number
-from netcalc.formats.graph.tree import Call, Item, Sequence, Step, Turns
 from netcalc.formats.graph.uses import made_by, use_counts
 
 __all__ = ["fold_turns"]

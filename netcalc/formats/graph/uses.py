@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
+from netcalc.formats.graph.items import Call, Cycle, Item, Sequence, Turns
 from netcalc.formats.graph.model import Value
-from netcalc.formats.graph.tree import Call, Cycle, Item, Sequence, Turns
 
 __all__ = ["made_by", "taken_by", "use_counts"]
 

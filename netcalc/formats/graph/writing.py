@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from netcalc.dims import Poly
+from netcalc.formats.graph.items import Call, Cycle, Entry, Expression, Item, Sequence, Step, Turns, inside, last_value
 from netcalc.formats.graph.model import Value
 from netcalc.formats.graph.naming import Names, with_branches
-from netcalc.formats.graph.tree import Call, Cycle, Entry, Expression, Item, Sequence, Step, Turns, inside, last_value
 from netcalc.opdef import Operation
 from netcalc.ops import find
 

@@ -28,10 +28,12 @@ class Missing:
 
     def errors(self) -> Iterator[Diagnostic]:
         """Yield an error (E009) for each operator and reason, with the modules and the number of calls."""
+        hint: str | None = "--allow-unknown, in Python allow_unknown=True, makes lines of unknown work of them"
         for (operator, reason), paths in self._calls.items():
             count = paths.total()
             times = "once" if count == 1 else f"{count} times"
             places = [path or "the module itself" for path in list(paths)[:_SHOWN]]
             more = f" and {len(paths) - _SHOWN} more" if len(paths) > _SHOWN else ""
             message = f"{operator}: {reason}" if reason else f"there is no rule for the operator {operator}"
-            yield Diagnostic("E009", f"{message}; called {times}, in {', '.join(places)}{more}")
+            yield Diagnostic("E009", f"{message}; called {times}, in {', '.join(places)}{more}", hint=hint)
+            hint = None  # once for all

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import jsonschema
 import numpy as np
 import pytest
@@ -11,6 +13,7 @@ from netcalc.numerics.weights_report import Mismatch, WeightsReport
 from netcalc.records.schema import record_schema
 from netcalc.render.agreement import agreement_page
 from netcalc.render.page import page_text
+from netcalc.render.text import Terminal
 from netcalc.verification.agreement import Agreement, OutputAgreement, difference, flops_agreement
 
 INF, NAN = float("inf"), float("nan")
@@ -57,3 +60,16 @@ def test_a_difference_is_shown_and_recorded() -> None:
     text = "\n".join(page_text(agreement_page(report)))
     assert "3 of these differ" in text
     assert "fc.bias" in text
+
+
+def test_pages_at_80_columns(golden: Callable[[str, str], None]) -> None:
+    counted = flops_agreement(
+        {"conv2d": 1_234_567_890, "linear": 20_000, "scaled_dot_product_attention": 5_000},
+        {"aten.convolution": 1_234_567_890, "aten.addmm": 20_000, "aten.bmm": 5_000},
+    )
+    outputs = tuple(OutputAgreement("logits", plan, 3.2e-7, 1e-5) for plan in ("reference", "fast"))
+    good = Agreement("classifier", outputs, counted, WeightsReport("classifier", "the given arrays", 28, 28, ()))
+    missing = (Mismatch("missing", "fc.bias", "is not in the file"),)
+    bad = Agreement("classifier", (), counted[:1], WeightsReport("classifier", "the given arrays", 27, 28, missing))
+    pages = ["\n".join(page_text(agreement_page(report), Terminal(width=80))) for report in (good, bad)]
+    golden("runs/agreement.txt", "\n\n".join(pages) + "\n")

@@ -1,4 +1,4 @@
-"""Ranges of whole-number inputs: indices lie within what they select from, and flags are 0 or 1."""
+"""Ranges of whole-number inputs: indices lie within what they select from, and masks of tokens are 0 or 1."""
 
 from __future__ import annotations
 
@@ -10,20 +10,22 @@ from netcalc.ops import find
 
 __all__ = ["index_ranges"]
 
-_COMPARISONS = ("equal", "not_equal")
-
 #: The first of the inputs that are indices, of which there is one for each axis.
 _FIRST_INDEX: Mapping[str, int] = {"gather": 1, "index": 1, "index_put": 2, "index_select": 1, "scatter": 1}
 
+_COMPARISONS = ("equal", "not_equal")
+
 
 def index_ranges(graph: Graph) -> dict[str, list[int]]:
-    """Return the range of each whole-number input that selects elements, or that is used as a flag.
+    """Return the range of each whole-number input that selects elements, or that is a mask of tokens.
 
-    Of several ranges the result is the common one.
+    Of several ranges the result is the common one.  A mask has the shape of an input that is looked up in a table, and
+    is only asked for its zeros or ones.
     """
     origins = {id(value): name for name, value in graph.inputs.items() if value.type.dtype in ("int64", "int32")}
     selected: dict[str, list[int]] = {}
-    flags: dict[str, list[int]] = {}
+    tokens: set[tuple[Any, ...]] = set()
+    flags: set[str] = set()
     for line in graph.lines:
         for value, (low, high) in _selections(line):
             if (name := origins.get(id(value))) is not None:
@@ -32,20 +34,22 @@ def index_ranges(graph: Graph) -> dict[str, list[int]]:
         name = origins.get(id(line.inputs[0])) if line.inputs else None
         if name is None:
             continue
-        if _is_test(line):
-            flags[name] = [0, 2]
+        if "num_embeddings" in line.attributes:
+            tokens.add(graph.inputs[name].type.shape)
+        elif _is_test(line):
+            flags.add(name)
         elif _keeps_numbers(line):
             origins |= {id(output): name for output in line.outputs}
-    return {name: interval for name, interval in {**flags, **selected}.items() if interval[0] < interval[1]}
+    masks = {name: [0, 2] for name in sorted(flags) if graph.inputs[name].type.shape in tokens}
+    return {name: interval for name, interval in {**masks, **selected}.items() if interval[0] < interval[1]}
 
 
 def _selections(line: Line) -> Iterator[tuple[Value, tuple[int, int]]]:
     """Yield the values that an operation takes as indices, with the range of each."""
     rows: Any = line.attributes.get("num_embeddings")
     if isinstance(rows, int):
-        for value in line.inputs:
-            if value is not None:
-                yield value, (0, rows)
+        if line.inputs[0] is not None:
+            yield line.inputs[0], (0, rows)
         return
     axis: Any = line.attributes.get("axis")
     first = _FIRST_INDEX.get(line.operation)
@@ -56,7 +60,8 @@ def _selections(line: Line) -> Iterator[tuple[Value, tuple[int, int]]]:
     for value, place in zip(line.inputs[first:], axes, strict=False):
         size = shape[place]
         if value is not None and isinstance(size, int):
-            yield value, (0, size)
+            # negative ones count from the end
+            yield value, (-size if line.operation == "index" else 0, size)
 
 
 def _is_test(line: Line) -> bool:

@@ -193,5 +193,16 @@ def _suffixes(item: Step) -> list[str]:
 
 
 def _defines(sequence: Sequence, name: str) -> bool:
-    """Return True if a sequence has an item with this name, or under this name."""
-    return any(item.name == name or item.name.startswith(f"{name}.") for item in with_branches(sequence.items))
+    """Return True if a sequence has an item with this name, or under this name; also one of a repeat."""
+    found = (known for item in with_branches(sequence.items) for known in _names(item) if known)
+    return any(f"{known}.".startswith(f"{name}.") or f"{name}.".startswith(f"{known}.") for known in found)
+
+
+def _names(item: Item) -> Iterator[str]:
+    """Yield the names of an item, and of its iterations."""
+    yield item.name
+    if isinstance(item, (Cycle, Turns)):
+        for inner in with_branches(list(item.whole)):
+            yield from _names(inner)
+    elif isinstance(item, Call) and item.stem is not None:
+        yield from (f"{item.stem}{item.start + index}" for index in range(item.times))

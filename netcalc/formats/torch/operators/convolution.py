@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from netcalc.dims import Dim
 from netcalc.formats.graph.builder import Builder
 from netcalc.formats.graph.model import Value
 from netcalc.formats.torch.operators import operator
@@ -28,16 +29,8 @@ def convolution(
     dilation: Any,
     groups: int,
 ) -> Value:
-    axes = len(weight.type.shape) - 2
-    attributes = {
-        "out": weight.type.shape[0],
-        "kernel": plain(weight.type.shape[2:]),
-        "stride": unless(stride, 1),
-        "padding": None if padding == "valid" else unless(padding, 0),
-        "dilation": unless(dilation, 1),
-        "groups": None if groups == 1 else groups,
-    }
-    return weighted(build, f"conv{axes}d", input, weight, bias, attributes)
+    attributes = _windows(weight, weight.type.shape[0], stride, padding, dilation, groups)
+    return weighted(build, f"conv{len(weight.type.shape) - 2}d", input, weight, bias, attributes)
 
 
 @operator("aten.conv_transpose1d.default", "aten.conv_transpose2d.input", "aten.conv_transpose3d.input")
@@ -52,17 +45,9 @@ def convolution_transpose(
     groups: int,
     dilation: Any,
 ) -> Value:
-    axes = len(weight.type.shape) - 2
-    attributes = {
-        "out": weight.type.shape[1] * groups,
-        "kernel": plain(weight.type.shape[2:]),
-        "stride": unless(stride, 1),
-        "padding": unless(padding, 0),
-        "output_padding": unless(output_padding, 0),
-        "dilation": unless(dilation, 1),
-        "groups": None if groups == 1 else groups,
-    }
-    return weighted(build, f"conv_transpose{axes}d", input, weight, bias, attributes)
+    attributes = _windows(weight, weight.type.shape[1] * groups, stride, padding, dilation, groups)
+    attributes["output_padding"] = unless(output_padding, 0)
+    return weighted(build, f"conv_transpose{len(weight.type.shape) - 2}d", input, weight, bias, attributes)
 
 
 @operator("aten.convolution.default", "aten._convolution.default")
@@ -82,3 +67,15 @@ def general(
     if transposed:
         return convolution_transpose(build, input, weight, bias, stride, padding, output_padding, groups, dilation)
     return convolution(build, input, weight, bias, stride, padding, dilation, groups)
+
+
+def _windows(weight: Value, out: Dim, stride: Any, padding: Any, dilation: Any, groups: int) -> dict[str, Any]:
+    """Return the attributes that all convolutions have."""
+    return {
+        "out": out,
+        "kernel": plain(weight.type.shape[2:]),
+        "stride": unless(stride, 1),
+        "padding": None if padding == "valid" else unless(padding, 0),
+        "dilation": unless(dilation, 1),
+        "groups": None if groups == 1 else groups,
+    }

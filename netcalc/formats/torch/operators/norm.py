@@ -8,6 +8,7 @@ from netcalc.formats.graph.builder import Builder
 from netcalc.formats.graph.model import Stored, Value
 from netcalc.formats.torch.operators import operator
 from netcalc.formats.torch.operators.linear import learned
+from netcalc.formats.torch.operators.operands import unless_default
 
 
 class _Affine(NamedTuple):
@@ -51,10 +52,6 @@ def along_channels(build: Builder, vector: Value, x: Value) -> Value:
     return build.line("reshape", [vector], {"shape": [-1, *[1] * after]}) if after > 0 else vector
 
 
-def _unless(value: Any, default: Any) -> Any:
-    return None if value == default else value
-
-
 @operator("aten.batch_norm.default")
 def batch_norm(
     build: Builder,
@@ -74,11 +71,11 @@ def batch_norm(
             return _by_given(build, input, weight, bias, (running_mean, running_var), eps)
         if _kept(build, input, weight, bias):
             frozen = {"weight": weight, "bias": bias, "running_mean": running_mean, "running_var": running_var}
-            return build.line("frozen_batch_norm", [input], {"eps": _unless(eps, 1e-5)}, frozen)
+            return build.line("frozen_batch_norm", [input], {"eps": unless_default(eps, 1e-5)}, frozen)
     affine = _affine(build, input, weight, bias)
     attributes = {
-        "eps": _unless(eps, 1e-5),
-        "momentum": _unless(momentum, 0.1) if statistics else None,
+        "eps": unless_default(eps, 1e-5),
+        "momentum": unless_default(momentum, 0.1) if statistics else None,
         "track_running_stats": None if statistics else False,
         **affine.attributes(),
     }
@@ -144,8 +141,8 @@ def instance_norm(
             return _by_given(build, input, weight, bias, (running_mean, running_var), eps)
     affine = _affine(build, input, weight, bias)
     attributes = {
-        "eps": _unless(eps, 1e-5),
-        "momentum": None if use_input_stats else _unless(momentum, 0.1),
+        "eps": unless_default(eps, 1e-5),
+        "momentum": None if use_input_stats else unless_default(momentum, 0.1),
         "track_running_stats": None if use_input_stats else True,
         **affine.attributes(default=False),
     }
@@ -166,8 +163,8 @@ def layer_norm(
 ) -> Value:
     affine = _affine(build, input, weight, bias)
     attributes = {
-        "axes": _unless(len(normalized_shape), 1),
-        "eps": _unless(eps, 1e-5),
+        "axes": unless_default(len(normalized_shape), 1),
+        "eps": unless_default(eps, 1e-5),
         **affine.attributes(),
     }
     result = build.line("layer_norm", [input], attributes, affine.parameters)
@@ -180,7 +177,7 @@ def rms_norm(
 ) -> Value:
     affine = _affine(build, input, weight, None)
     attributes = {
-        "axes": _unless(len(normalized_shape), 1),
+        "axes": unless_default(len(normalized_shape), 1),
         "eps": eps,
         "affine": affine.attributes()["affine"],
     }
@@ -199,6 +196,6 @@ def group_norm(
     cudnn_enabled: bool,
 ) -> Value:
     affine = _affine(build, input, weight, bias)
-    attributes = {"groups": num_groups, "eps": _unless(eps, 1e-5), **affine.attributes()}
+    attributes = {"groups": num_groups, "eps": unless_default(eps, 1e-5), **affine.attributes()}
     result = build.line("group_norm", [input], attributes, affine.parameters)
     return affine.applied(build, result, channels=True)

@@ -11,8 +11,7 @@ from netcalc.formats.graph.builder import Builder
 from netcalc.formats.graph.model import Value
 from netcalc.formats.torch.operators import Rule, operator
 from netcalc.formats.torch.operators.arithmetic import combined
-from netcalc.formats.torch.operators.operands import cast
-from netcalc.formats.torch.operators.reductions import plain_axes
+from netcalc.formats.torch.operators.operands import cast, single
 
 __all__ = ["Complex", "rule_for"]
 
@@ -105,7 +104,7 @@ def fourier(build: Builder, input: Value, norm: str | None, dim: Any = None, n: 
     if n is not None or s is not None or norm not in (None, "backward"):
         raise RuleError("a Fourier transform of another size or scale cannot be expressed")
     axes = list(range(len(input.type.shape))) if dim is None else dim
-    return Complex(build.line("fourier", [input], {"axis": plain_axes(axes)}), None)
+    return Complex(build.line("fourier", [input], {"axis": single(axes)}), None)
 
 
 # -- arithmetic ----------------------------------------------------------------------------------------

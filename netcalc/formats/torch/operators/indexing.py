@@ -10,6 +10,7 @@ from netcalc.formats.graph.builder import Builder
 from netcalc.formats.graph.model import Value
 from netcalc.formats.torch.operators import operator
 from netcalc.formats.torch.operators.axes import broadcast_shape, expanded
+from netcalc.formats.torch.operators.operands import single
 from netcalc.formats.torch.operators.views import reshaped
 
 
@@ -20,7 +21,7 @@ def index(build: Builder, input: Value, indices: Sequence[Value | None]) -> Valu
         return input
     if is_mask(places):
         raise RuleError("the shape of the result depends on values: a mask selects elements")
-    return build.line("index", [input, *places], {"axis": plain(axes)})
+    return build.line("index", [input, *places], {"axis": single(axes)})
 
 
 @operator("aten.index_select.default")
@@ -63,11 +64,6 @@ def positions(indices: Sequence[Value | None]) -> tuple[list[int], list[Value]]:
 def is_mask(indices: Sequence[Value]) -> bool:
     """Return True if an index is a mask rather than positions."""
     return any(index.type.dtype in ("bool", "uint8") for index in indices)
-
-
-def plain(axes: list[int]) -> Any:
-    """Return a list of one axis as that axis."""
-    return axes[0] if len(axes) == 1 else axes
 
 
 def _without(value: Value, axis: int) -> tuple[Any, ...]:

@@ -111,6 +111,12 @@ def tensor_of(build: Builder, operand: Any, like: Value) -> Value:
     return build.line("constant", [], {"value": operand, "dtype": dtype})
 
 
+def single(values: Any) -> Any:
+    """Return a list of one axis, size or shift as that one; any other list, or one value, as it is."""
+    listed = list(values) if isinstance(values, (list, tuple)) else [values]
+    return listed[0] if len(listed) == 1 else listed
+
+
 def unless_default(value: Any, default: Any) -> Any:
     """Return the value of an attribute, or None, which leaves it out, for its default."""
     return None if value == default else value

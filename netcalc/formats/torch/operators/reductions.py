@@ -9,18 +9,12 @@ from netcalc.diagnostics import RuleError
 from netcalc.formats.graph.builder import Builder
 from netcalc.formats.graph.model import Value
 from netcalc.formats.torch.operators import operator
-from netcalc.formats.torch.operators.linear import plain
-from netcalc.formats.torch.operators.operands import cast, dtype_of, operator_and_in_place, unless_default
+from netcalc.formats.torch.operators.operands import cast, dtype_of, operator_and_in_place, single, unless_default
 
 
 def _reduced(dim: Any, keepdim: bool) -> dict[str, Any]:
     """Return the attributes of a reduction; no axis, or an empty list, is all of them."""
-    return {"axis": None if dim is None or dim == [] else plain_axes(dim), "keepdim": keepdim or None}
-
-
-def plain_axes(dim: Any) -> Any:
-    """Return axes, a single one as a number."""
-    return plain(dim) if not isinstance(dim, list) or len(dim) == 1 else list(dim)
+    return {"axis": None if dim is None or dim == [] else single(dim), "keepdim": keepdim or None}
 
 
 def _total(

@@ -11,6 +11,7 @@ from netcalc.formats.graph.builder import Builder
 from netcalc.formats.graph.model import Value
 from netcalc.formats.torch.operators import operator
 from netcalc.formats.torch.operators.linear import plain, unless
+from netcalc.formats.torch.operators.operands import single
 
 # -- interpolation ----------------------------------------------------------------------------------
 
@@ -77,7 +78,7 @@ def padded(build: Builder, input: Value, pad: list[Any], mode: str, value: float
     last = list(changed) == list(range(-len(changed), 0))
     attributes = {
         "padding": [before if before == after else [before, after] for before, after in changed.values()],
-        "axis": None if last else plain(list(changed)) if len(changed) == 1 else list(changed),
+        "axis": None if last else single(list(changed)),
         "mode": None if mode == "constant" else mode,
         "value": value or None,
     }

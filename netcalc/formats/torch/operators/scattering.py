@@ -12,9 +12,9 @@ from netcalc.formats.graph.model import Value
 from netcalc.formats.torch.operators import operator
 from netcalc.formats.torch.operators.axes import permuted
 from netcalc.formats.torch.operators.creation import filled
-from netcalc.formats.torch.operators.indexing import is_mask, plain, positions
+from netcalc.formats.torch.operators.indexing import is_mask, positions
 from netcalc.formats.torch.operators.masks import chosen
-from netcalc.formats.torch.operators.operands import cast
+from netcalc.formats.torch.operators.operands import cast, single
 from netcalc.formats.torch.operators.slicing import bound, bounds, part
 from netcalc.formats.torch.operators.slicing import diagonal as diagonal_of
 from netcalc.formats.torch.operators.updates import replaced, with_diagonal
@@ -30,7 +30,7 @@ def index_put(build: Builder, input: Value, indices: Sequence[Value | None], val
     values = cast(build, values, input.type.dtype)
     if is_mask(places):
         return _put_by_mask(build, input, axes, places, values, accumulate)
-    return build.line("index_put", [input, values, *places], {"axis": plain(axes), "accumulate": accumulate or None})
+    return build.line("index_put", [input, values, *places], {"axis": single(axes), "accumulate": accumulate or None})
 
 
 def _put_by_mask(

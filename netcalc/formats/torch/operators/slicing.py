@@ -12,6 +12,7 @@ from netcalc.formats.graph.builder import Builder
 from netcalc.formats.graph.model import Value
 from netcalc.formats.torch.operators import operator
 from netcalc.formats.torch.operators.axes import permuted
+from netcalc.formats.torch.operators.operands import single
 
 #: The end of a slice that has none.
 _END = 2**63 - 1
@@ -164,7 +165,7 @@ def as_strided(build: Builder, input: Value, **_: Any) -> Value:
 
 @operator("aten.roll.default")
 def roll(build: Builder, input: Value, shifts: Any, dims: Any) -> Value:
-    moved, axes = _plain(shifts), _plain(dims)
+    moved, axes = single(shifts), single(dims)
     if not dims and input.type.rank == 1:
         axes = 0
     return build.line("roll", [input], {"shifts": moved, "axis": None if axes == [] else axes})
@@ -172,7 +173,7 @@ def roll(build: Builder, input: Value, shifts: Any, dims: Any) -> Value:
 
 @operator("aten.flip.default")
 def flip(build: Builder, input: Value, dims: Any) -> Value:
-    return build.line("flip", [input], {"axis": _plain(dims)}) if dims else input
+    return build.line("flip", [input], {"axis": single(dims)}) if dims else input
 
 
 @operator("aten.fliplr.default")
@@ -273,9 +274,3 @@ def _count(count: Dim) -> int:
     if not isinstance(count, int):
         raise RuleError(f"the number of pieces, {count}, is symbolic")
     return count
-
-
-def _plain(values: Any) -> Any:
-    """Return a list of one item as that item."""
-    listed = list(values) if isinstance(values, (list, tuple)) else [values]
-    return listed[0] if len(listed) == 1 else listed

@@ -10,8 +10,7 @@ from netcalc.formats.graph.builder import Builder
 from netcalc.formats.graph.model import Value
 from netcalc.formats.torch.operators import operator
 from netcalc.formats.torch.operators.arithmetic import combined
-from netcalc.formats.torch.operators.operands import cast, dtype_of, operator_and_in_place
-from netcalc.formats.torch.operators.reductions import plain_axes
+from netcalc.formats.torch.operators.operands import cast, dtype_of, operator_and_in_place, single
 from netcalc.formats.torch.operators.sorting import sort
 
 
@@ -119,13 +118,13 @@ def _numbers(build: Builder, input: Value) -> Value:
 @operator("aten.nansum.default")
 def nansum(build: Builder, input: Value, dim: Any, keepdim: bool, dtype: Any) -> Value:
     numbers = _numbers(build, input) if input.type.is_float else input
-    attributes = {"axis": plain_axes(dim) if dim else None, "keepdim": keepdim or None, "dtype": dtype_of(dtype)}
+    attributes = {"axis": single(dim) if dim else None, "keepdim": keepdim or None, "dtype": dtype_of(dtype)}
     return build.line("sum", [numbers], attributes)
 
 
 @operator("aten.nanmean.default")
 def nanmean(build: Builder, input: Value, dim: Any, keepdim: bool, dtype: Any) -> Value:
-    attributes = {"axis": plain_axes(dim) if dim else None, "keepdim": keepdim or None}
+    attributes = {"axis": single(dim) if dim else None, "keepdim": keepdim or None}
     x = cast(build, input, dtype_of(dtype))
     total = build.line("sum", [_numbers(build, x)], attributes)
     return combined(build, "div", total, build.line("sum", [_is_number(build, x)], attributes))

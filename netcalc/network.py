@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -11,22 +11,17 @@ from netcalc.analysis.counting import require_unrolled
 from netcalc.analysis.figures import Cost
 from netcalc.analysis.summary import Summary, summarise
 from netcalc.analysis.walk import instances
-from netcalc.api_arguments import checked, checked_argument, plain
+from netcalc.api_arguments import checked, plain
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.dims import Dim
-from netcalc.formats import opened_weights
+from netcalc.executable import Executable
 from netcalc.ir import Program, Value
 from netcalc.render.numbers import exact
 
 if TYPE_CHECKING:
     from netcalc.analysis.explain import Explanation
     from netcalc.analysis.receptive_field import Fields
-    from netcalc.engine.compiled import Compiled
-    from netcalc.engine.run import PlanName, RunResult
-    from netcalc.numerics.checkpoint_files import Weights
     from netcalc.spec.standalone import SpecSource
-    from netcalc.verification.agreement import Agreement
-    from netcalc.verification.report import VerifyReport
 
 __all__ = ["LayerShapes", "Network"]
 
@@ -38,7 +33,7 @@ class LayerShapes(NamedTuple):
     outputs: tuple[tuple[Dim, ...], ...]
 
 
-class Network:
+class Network(Executable):
     """A network with all shapes computed, created by :func:`netcalc.load` and its siblings.
 
     ``program`` is its intermediate representation, see :mod:`netcalc.ir`.
@@ -52,7 +47,7 @@ class Network:
     """
 
     def __init__(self, program: Program, source: SpecSource | None = None) -> None:
-        self.program = program
+        super().__init__(program)
         self._source = source
         self._analyses: dict[str, Analysis] = {}
 
@@ -174,151 +169,6 @@ class Network:
         from netcalc.analysis.explain import explain
 
         return explain(self.program, path, self.analysis(convention).convention)
-
-    @checked
-    def run(
-        self,
-        inputs: Mapping[str, Any] | None = None,
-        *,
-        weights: Weights | None = None,
-        init: str | Iterable[str] = "default",
-        seed: int = 0,
-        trace: Sequence[str] = (),
-        keep: bool = False,
-        progress: Callable[[int, int, str], None] | None = None,
-        plan: PlanName = "fast",
-        threads: int | None = None,
-        processes: bool = False,
-        profiled: bool = False,
-        cast: bool = False,
-        max_work: float | None = None,
-    ) -> RunResult:
-        """Run a forward pass in NumPy.
-
-        Args:
-            inputs: arrays by name; other inputs are drawn at random, or take their default.
-            weights: a ``.safetensors``, ``.npz`` or ``.gguf`` file, a folder or ``.index.json`` of shards, a list of
-                these, or arrays by name; None to initialise parameters by ``init``.
-            init: one initialiser or several, such as ``"*.bias=zeros"``; as ``--init`` of the command line.
-            seed: seed of all random numbers.
-            trace: patterns of paths; statistics of the outputs of these layers are recorded.
-            keep: True to record the traced arrays as well.
-            progress: function that is called with the number of steps done, the number of all steps, and a path.
-            plan: ``"fast"`` for a planned run, ``"reference"`` to run operation by operation.
-            threads: number of workers of a fast run; None for the number of available cores.
-            processes: True for worker processes instead of threads, on Linux.
-            profiled: True to time five further passes.
-            cast: True to convert weights of another floating-point type to that of the network.
-            max_work: most FLOPs and elements of results; a run that takes more is refused.
-
-        Raises:
-            NetcalcError: E404 for symbolic sizes, E502 for bad arguments, E503 if a pattern of ``trace`` matches no
-                path, E601 if weights and E602 if inputs do not match the spec, E603 if memory is insufficient, E605 if
-                a file cannot be read.
-        """
-        from netcalc.engine.run import forward
-
-        return forward(
-            self.program,
-            inputs,
-            weights=opened_weights(weights),
-            init=init,
-            seed=seed,
-            trace=trace,
-            keep=keep,
-            progress=progress,
-            plan=plan,
-            threads=threads,
-            processes=processes,
-            profiled=profiled,
-            cast=cast,
-            max_work=max_work,
-        )
-
-    @checked
-    def compile(
-        self,
-        weights: Weights | None = None,
-        *,
-        init: str | Iterable[str] = "default",
-        seed: int = 0,
-        threads: int | None = None,
-        processes: bool = False,
-        cast: bool = False,
-        max_work: float | None = None,
-    ) -> Compiled:
-        """Plan the network and load its weights once, for repeated passes; arguments as for :meth:`run`.
-
-        Raises:
-            NetcalcError: as :meth:`run` does; also E502 in training mode or for too many operations.
-
-        >>> import netcalc, numpy
-        >>> session = netcalc.load("mlp").compile(seed=1)
-        >>> session(x=numpy.zeros((1, 784), "float32"))["output"].shape
-        (1, 10)
-        """
-        from netcalc.engine.compiled import Compiled
-
-        return Compiled(
-            self.program,
-            opened_weights(weights),
-            init=init,
-            seed=seed,
-            threads=threads,
-            processes=processes,
-            cast=cast,
-            max_work=max_work,
-        )
-
-    @checked
-    def verify(
-        self,
-        *,
-        seed: int = 0,
-        weights: Weights | None = None,
-        progress: Callable[[int, int, str], None] | None = None,
-        cast: bool = False,
-        receptive_field: bool = False,
-        values: bool = False,
-        max_work: float | None = None,
-    ) -> VerifyReport:
-        """Run the network and compare shapes, types, parameters and work with the predictions, and a plan with kernels.
-
-        Raises:
-            NetcalcError: as :meth:`run` does; failures of kernels are reported as checks.
-        """
-        from netcalc.verification.verify import verify
-
-        return verify(
-            self.program,
-            seed=seed,
-            weights=opened_weights(weights),
-            progress=progress,
-            cast=cast,
-            receptive_field=receptive_field,
-            values=values,
-            max_work=max_work,
-        )
-
-    def verify_against(self, module: Any, *args: Any, seed: int = 0, **kwargs: Any) -> Agreement:
-        """Compare the network with the PyTorch module that it was made of, on the same random weights.
-
-        The outputs of both plans are compared with those of the module, FLOPs by operator with those that PyTorch's
-        ``FlopCounterMode`` counts, and the parameters by name with the state dict.  The module is not changed.
-
-        Args:
-            module: the ``torch.nn.Module`` or the exported program.
-            args, kwargs: arguments of its ``forward``.  Floating-point tensors are drawn in their place, and integers
-                for which the spec has a range.
-            seed: seed of all random numbers.
-
-        Raises:
-            NetcalcError: E009 if PyTorch is not installed, the module fails, or has buffers without values; as
-                :meth:`run` does.
-        """
-        from netcalc.formats.torch.agreement import compare_module
-
-        return compare_module(self.program, module, args, kwargs, checked_argument("seed", seed))
 
     def __repr__(self) -> str:
         return f"<Network {self.name!r}: {exact(self.params)} parameters>"

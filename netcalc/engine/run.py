@@ -10,7 +10,7 @@ from netcalc.analysis.counting import operation_count
 from netcalc.analysis.memory import Memory
 from netcalc.analysis.unroll import unroll
 from netcalc.analysis.walk import Instance
-from netcalc.diagnostics import Diagnostic, NetcalcError, RuleError, did_you_mean
+from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
 from netcalc.engine.feasibility import require_work
 from netcalc.engine.plan import Plan, PlanMemory
 from netcalc.engine.preflight import (
@@ -27,7 +27,8 @@ from netcalc.engine.step import Step
 from netcalc.ir import Program
 from netcalc.numerics.initializers import generator
 from netcalc.numerics.inputs import run_inputs
-from netcalc.numerics.kernels import Array, Run, apply
+from netcalc.numerics.interpret import run_operation
+from netcalc.numerics.kernels import Array, Run
 from netcalc.numerics.parameters import Parameters, Weights
 from netcalc.numerics.process_memory import MemoryBaseline, free_bytes
 from netcalc.numerics.trace import Tracer, TraceRow
@@ -194,7 +195,7 @@ def _reference(
         }
         run = Run(training=program.training, rng=rng)
         try:
-            outputs = _apply(instance, run, operands, params)
+            outputs = run_operation(instance, run, operands, params)
         except MemoryError:
             raise NetcalcError(too_large(program, required, free_bytes())) from None
         buffers.update((owners[name], array) for name, array in run.updates.items())
@@ -207,14 +208,3 @@ def _reference(
     outputs = unroll(program, arrays, evaluate, tracer.record_call if tracer.patterns else None)
     named = dict(zip(program.output_names, outputs, strict=True))
     return RunResult(program.name, seed, named, tuple(tracer.rows), buffers, required, "reference")
-
-
-def _apply(
-    instance: Instance, run: Run, inputs: Sequence[Array | None], params: Mapping[str, Array]
-) -> tuple[Array, ...]:
-    """Return the outputs of one operation; errors that depend on values are reported with its path."""
-    try:
-        return apply(instance.node.op, run, tuple(inputs), params)
-    except RuleError as error:
-        message = f"{instance.path}: {error.message}"
-        raise NetcalcError(Diagnostic(error.code, message, instance.node.span, hint=error.hint)) from None

@@ -23,6 +23,7 @@ from netcalc.opdef import Context, Operation
 from netcalc.tensor_type import TensorType
 from netcalc.verification.values import compare_table, compare_values
 from tests.nodes import node_of, program_of
+from tests.ops.backward import check_backward
 from tests.ops.planned import planned
 
 #: Operations that cannot be run, and why.
@@ -57,7 +58,7 @@ def execute(
 
     Output shapes and dtypes equal ``infer``'s; the parameters have the names and shapes that ``params``
     declares; the work counted during the run equals the cost terms of each kind; a planned run gives the same outputs;
-    all outputs are those of the independent reference.
+    all outputs are those of the independent reference; the backward pass saves and does what is declared of it.
     """
     declared = ops.find(name)
     assert declared is not None, name
@@ -91,6 +92,7 @@ def execute(
     for term in op.cost(ctx, types, node.output_types):
         terms[term.kind] += value_at(term.count, {})
     assert +counted == +terms, f"counted {dict(counted)}, predicted {dict(terms)}"
+    check_backward(op, arrays, weights, training=training, seed=seed)
     if not training:
         program = program_of(node)
         typed = {n: w.astype(numpy_dtype(dtype_of(expected[n], node, "float32"))) for n, w in weights.items()}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,8 +14,12 @@ from pydantic import ValidationError
 from netcalc import ops
 from netcalc.diagnostics import RuleError
 from netcalc.dims import UndecidedError
-from netcalc.opdef import Context
+from netcalc.dtypes import FLOATS
+from netcalc.numerics.vjps import VJPS
+from netcalc.opdef import Context, Operation
+from netcalc.ops.backward import declaration
 from tests.nodes import node_of
+from tests.ops.backward import BackwardPass
 from tests.ops.harness import execute, type_of
 
 torch = pytest.importorskip("torch")
@@ -36,10 +40,12 @@ def agree(
     *,
     training: bool = False,
     tolerance: float = 2e-5,
+    gradients: bool = True,
 ) -> None:
     """Assert that the operation ``name`` and ``reference(weights, *tensors)`` in torch agree, or both raise.
 
     ``weights`` are the drawn parameters as tensors by name.  If torch raises, netcalc must raise too, with a reason.
+    With ``gradients``, those of all inputs and parameters are compared in float64.
     """
     weights: dict[str, np.ndarray] = {}
     refused: Exception | None = None
@@ -73,3 +79,52 @@ def agree(
         assert (one.shape, one.dtype) == (array.shape, array.dtype)
         scale = float(np.abs(array[np.isfinite(array)]).max()) if np.isfinite(array).any() else 1.0
         np.testing.assert_allclose(one, array, rtol=tolerance, atol=tolerance * max(scale, 1e-6))
+    if gradients:
+        agree_on_gradients(op, arrays, weights, reference, training=training)
+
+
+def agree_on_gradients(
+    op: Operation,
+    arrays: Sequence[np.ndarray | None],
+    weights: Mapping[str, np.ndarray],
+    reference: Callable[..., Any],
+    *,
+    training: bool = False,
+    tolerance: float = 1e-6,
+) -> None:
+    """Assert that the gradients in float64 are those of torch's autograd, subgradients at kinks and ties included."""
+    if declaration(op) is None or VJPS.get(op.name) is None:
+        return
+    arrays = [None if a is None else _double(a) for a in arrays]
+    weights = {name: _double(w) for name, w in weights.items()}
+    passed = BackwardPass(op, arrays, weights, training=training)
+    seeds = passed.seeds()
+    wanted = passed.call.wanted
+    if not wanted or all(seed is None for seed in seeds):
+        return
+    tensors = [None if a is None else torch.from_numpy(a.copy()) for a in arrays]
+    named = {name: torch.from_numpy(w.copy()) for name, w in weights.items()}
+    leaves = {source: tensors[source] if isinstance(source, int) else named[source] for source in wanted}
+    for leaf in leaves.values():
+        leaf.requires_grad_()
+    expected = reference(named, *tensors)
+    expected = expected if isinstance(expected, (tuple, list)) else (expected,)
+    pairs = [(y, s) for y, s in zip(expected, seeds, strict=False) if s is not None and y.requires_grad]
+    used = tuple(s if n < len(expected) else None for n, s in enumerate(seeds))
+    if not pairs:
+        return
+    found = passed.product(used)
+    truth = torch.autograd.grad(
+        [y for y, _ in pairs], list(leaves.values()), [torch.from_numpy(s) for _, s in pairs], allow_unused=True
+    )
+    for source, gradient in zip(leaves, truth, strict=True):
+        ours = found[source]
+        theirs = np.zeros_like(ours) if gradient is None else gradient.numpy()
+        scale = float(np.abs(theirs[np.isfinite(theirs)]).max(initial=0.0))
+        np.testing.assert_allclose(
+            ours, theirs, rtol=tolerance, atol=tolerance * max(scale, 1e-6), err_msg=f"{op!r}: gradient of {source}"
+        )
+
+
+def _double(array: np.ndarray) -> np.ndarray:
+    return array.astype(np.float64) if array.dtype.name in FLOATS else array

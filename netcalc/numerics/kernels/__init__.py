@@ -61,8 +61,16 @@ class Run:
     rng: np.random.Generator = field(default_factory=lambda: np.random.default_rng())  # np.random is imported on use
     #: Buffers that the kernel updated (running statistics), by name; the caller stores them.
     updates: dict[str, Array] = field(default_factory=dict)
+    #: What a kernel keeps for its vector-Jacobian product besides inputs and outputs (masks, statistics), by the names
+    #: of :class:`~netcalc.ops.backward.Saved`; None when there is no backward pass.
+    kept: dict[str, Array] | None = None
     #: Counts work that NumPy does outside its ufuncs (a sort, say); None when nothing is tallied.
     count: Callable[[Kind, int], None] | None = None
+
+    def keep(self, **arrays: Array) -> None:
+        """Keep arrays for the product, if there is a backward pass."""
+        if self.kept is not None:
+            self.kept.update((name, np.asarray(array)) for name, array in arrays.items())
 
     def note(self, kind: Kind, times: int) -> None:
         """Count work of a NumPy routine that is not a ufunc."""

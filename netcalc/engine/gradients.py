@@ -1,0 +1,153 @@
+"""Gradients of a loss with respect to parameters and inputs, by the reference kernels and their products."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from typing import Any
+
+import numpy as np
+
+from netcalc.analysis.walk import parameters
+from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
+from netcalc.engine.feasibility import require_work
+from netcalc.engine.preflight import reference_memory, require_runnable, too_large
+from netcalc.ir import Program
+from netcalc.numerics.initializers import generator
+from netcalc.numerics.inputs import run_inputs
+from netcalc.numerics.interpret import run_operation
+from netcalc.numerics.kernels import Array
+from netcalc.numerics.parameters import Parameters, Weights
+from netcalc.numerics.process_memory import free_bytes
+from netcalc.numerics.tape import Tape, Variable
+
+__all__ = ["GradientResult", "gradients", "seeds_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class GradientResult:
+    """Loss and gradients of one forward and backward pass.
+
+    ``parameters`` are the gradients by path of the parameter that owns the tensor, ``inputs`` those by name of the
+    input.  ``unreached`` are the paths that the loss does not depend on; they have no gradient.  ``outputs`` are those
+    of the forward pass, ``buffers`` those that training updated, and ``saved_bytes`` the bytes of the tensors that the
+    forward pass saved.
+    """
+
+    spec: str
+    seed: int
+    loss: float
+    parameters: Mapping[str, Array]
+    inputs: Mapping[str, Array]
+    unreached: tuple[str, ...]
+    outputs: Mapping[str, Array]
+    buffers: Mapping[str, Array]
+    saved_bytes: int
+
+
+def gradients(
+    program: Program,
+    inputs: Mapping[str, Any] | None = None,
+    *,
+    loss: str | Mapping[str, Any] | None = None,
+    wrt: Sequence[str] | None = None,
+    weights: Weights | None = None,
+    init: str | Iterable[str] = "default",
+    seed: int = 0,
+    training: bool | None = None,
+    cast: bool = False,
+    max_work: float | None = None,
+) -> GradientResult:
+    """Run the program forward and backward.
+
+    Args:
+        inputs: arrays by name; the others are drawn.
+        loss: ``"sum"`` for the sum of all floating-point outputs, the name of an output, whose elements are summed, or
+            gradients of the loss by output.  None for the loss of the spec, or the sum if it has none.
+        wrt: patterns of paths of parameters and names of inputs; all parameters that are trained when None.
+        weights, init, seed, training, cast, max_work: as for :func:`~netcalc.engine.run.forward`.
+
+    Raises:
+        NetcalcError: as ``forward`` does; E502 for a ``loss`` or ``wrt`` that names nothing.
+    """
+    if training is not None:
+        program = replace(program, training=training)
+    require_runnable(program)
+    require_work(program, max_work)
+    required = reference_memory(program)
+    names, wanted_inputs = wanted_paths(program, wrt)
+    tensors = Parameters(program, weights, init=init, seed=seed, cast=cast)
+    arrays = run_inputs(program, inputs, seed)
+    rng = generator(seed, "/run")
+    tape = Tape(program, tensors.fetch, names.__contains__, wanted_inputs, rng, run_operation)
+    try:
+        outputs = dict(zip(program.output_names, tape.run([*arrays]), strict=True))
+        value, seeds = seeds_of(program, outputs, loss)
+        saved = tape.saved_bytes
+        found = dict(tape.backward(seeds))
+    except MemoryError:
+        raise NetcalcError(too_large(program, required, free_bytes())) from None
+    by_input = {name: found[key] for name, key in tape.input_keys.items() if key in found}
+    by_path = {path: found[path] for path in names if path in found}
+    missing = tuple(path for path in names if path not in found)
+    named = {name: variable.array for name, variable in outputs.items()}
+    return GradientResult(program.name, seed, value, by_path, by_input, missing, named, tape.buffers, saved)
+
+
+def wanted_paths(program: Program, wrt: Sequence[str] | None) -> tuple[dict[str, None], frozenset[str]]:
+    """Return the owners of the parameters, in order, and the inputs whose gradients are wanted.
+
+    Raises:
+        NetcalcError: E502 for a pattern that names no trained parameter and no floating-point input.
+    """
+    trained = dict.fromkeys(
+        p.owner for p in parameters(program) if p.param.trainable and not p.frozen and not p.param.is_buffer
+    )
+    if wrt is None:
+        return trained, frozenset()
+    floats = [spec.name for spec in program.inputs if spec.type.is_float]
+    for pattern in wrt:
+        if not any(fnmatchcase(name, pattern) for name in (*trained, *floats)):
+            hint = did_you_mean(pattern, [*floats, *trained])
+            raise NetcalcError(
+                Diagnostic("E502", f"no trained parameter and no floating-point input is called {pattern!r}", hint=hint)
+            )
+    chosen = [path for path in trained if any(fnmatchcase(path, pattern) for pattern in wrt)]
+    return dict.fromkeys(chosen), frozenset(n for n in floats if any(fnmatchcase(n, pattern) for pattern in wrt))
+
+
+def seeds_of(
+    program: Program, outputs: Mapping[str, Variable], loss: str | Mapping[str, Any] | None
+) -> tuple[float, dict[int, Array]]:
+    """Return the value of the loss, and the gradients of the outputs that it starts from.
+
+    Raises:
+        NetcalcError: E502 for an output that does not exist or has no gradient; E602 for a gradient of another shape.
+    """
+    floats = {name: variable for name, variable in outputs.items() if program_type(program, name).is_float}
+    chosen: dict[str, Any]
+    if isinstance(loss, Mapping):
+        chosen = dict(loss)
+    else:
+        chosen = dict.fromkeys(floats if loss in (None, "sum") else [loss or ""])
+    value, seeds = 0.0, dict[int, Array]()
+    for name, given in chosen.items():
+        if name not in floats:
+            message = f"there is no floating-point output {name!r} to start a backward pass from"
+            raise NetcalcError(Diagnostic("E502", message, hint=did_you_mean(name, floats)))
+        variable = floats[name]
+        gradient = np.ones_like(variable.array) if given is None else np.asarray(given, variable.array.dtype)
+        if gradient.shape != variable.array.shape:
+            message = f"the gradient of {name} has shape {gradient.shape}, and {name} has {variable.array.shape}"
+            raise NetcalcError(Diagnostic("E602", message))
+        value += float(np.add.reduce(variable.array.astype(np.float64) * gradient, axis=None))
+        if variable.wanted:
+            number = variable.number
+            seeds[number] = seeds[number] + gradient if number in seeds else gradient
+    return value, seeds
+
+
+def program_type(program: Program, output: str) -> Any:
+    """Return the type of an output by its name."""
+    return program.main.outputs[program.output_names.index(output)].known_type

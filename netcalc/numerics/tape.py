@@ -1,0 +1,254 @@
+"""Reverse-mode differentiation of a program over its reference kernels.
+
+The tape records each operation whose gradient is wanted, with the tensors that its declaration saves and no others.
+Gradients of a tensor that is used more than once add up, also those of parameters that are tied or shared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+
+from netcalc.analysis.unroll import Leave, unroll
+from netcalc.analysis.walk import Instance
+from netcalc.diagnostics import Diagnostic, NetcalcError, RuleError
+from netcalc.dtypes import FLOATS
+from netcalc.ir import Program, dtype_of
+from netcalc.numerics.kernels import Array, Run
+from netcalc.numerics.numpy_dtypes import dtype_name, numpy_dtype
+from netcalc.numerics.vjps import Back, Gradients, apply_vjp
+from netcalc.opdef import Param
+from netcalc.ops.backward import BackwardCall, Saved, Source, declaration
+from netcalc.tensor_type import TensorType
+
+__all__ = ["Fetch", "Forward", "Key", "Product", "Record", "Tape", "Variable", "kept_arrays"]
+
+#: Identity of a gradient: the number of a value, or the path of a parameter's owner.
+Key: TypeAlias = int | str
+#: Return the tensor of a parameter of an operation.
+Fetch: TypeAlias = Callable[[Instance, Param], Array]
+#: Run one operation and return its outputs.
+Forward: TypeAlias = Callable[[Instance, Run, Sequence[Array | None], Mapping[str, Array]], tuple[Array, ...]]
+#: Run one product and return its gradients.
+Product: TypeAlias = Callable[["Record", Back, tuple[Array | None, ...]], Gradients]
+
+
+@dataclass(eq=False, slots=True)
+class Variable:
+    """A value of the forward pass; ``number`` identifies its gradient, ``wanted`` is True if it has one."""
+
+    array: Array
+    number: int
+    wanted: bool
+
+
+@dataclass(eq=False, slots=True)
+class Record:
+    """Operation on the tape: what it saved, and the keys of the gradients of its inputs, parameters and outputs."""
+
+    instance: Instance
+    wanted: frozenset[Source]
+    saved: dict[str, Array]
+    declared: tuple[Saved, ...]
+    inputs: tuple[TensorType | None, ...]
+    outputs: tuple[TensorType, ...]
+    sources: Mapping[Source, Key]
+    results: tuple[Key | None, ...]
+
+    def call(self, given: tuple[bool, ...], training: bool) -> BackwardCall:
+        """Return the description of the backward pass for gradients that arrived."""
+        return BackwardCall(self.inputs, self.outputs, self.instance.node.params, self.wanted, given, training)
+
+
+class Tape:
+    """Records of the operations of one forward pass, in order of execution.
+
+    Args:
+        program: the program.
+        fetch: returns the tensor of a parameter.
+        wanted: returns True for the path of a parameter (its owner) whose gradient is wanted.
+        inputs: names of the program's inputs whose gradients are wanted.
+        forward: runs one operation.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        fetch: Fetch,
+        wanted: Callable[[str], bool],
+        inputs: frozenset[str],
+        rng: np.random.Generator,
+        forward: Forward,
+    ) -> None:
+        self.records: list[Record] = []
+        self.buffers: dict[str, Array] = {}
+        self._program = program
+        self._fetch = fetch
+        self._wanted = wanted
+        self._inputs = inputs
+        self._rng = rng
+        self._forward = forward
+        self._count = 0
+        self.input_keys: dict[str, int] = {}
+
+    def run(self, arrays: Sequence[Array | None], leave: Leave[Variable] | None = None) -> list[Variable]:
+        """Run the forward pass and return the outputs, whose gradients :meth:`backward` takes."""
+        variables = [
+            None if array is None else self._variable(array, spec.name in self._inputs)
+            for spec, array in zip(self._program.inputs, arrays, strict=True)
+        ]
+        self.input_keys = {
+            spec.name: variable.number
+            for spec, variable in zip(self._program.inputs, variables, strict=True)
+            if variable is not None and variable.wanted
+        }
+        return unroll(self._program, variables, self._evaluate, leave)
+
+    @property
+    def saved_bytes(self) -> int:
+        """The bytes of the distinct tensors that the tape holds, without parameters; views count with their base."""
+        held: dict[int, int] = {}
+        for record in self.records:
+            for saved in record.declared:
+                if saved.kind != "parameter":
+                    base = _base(record.saved[saved.name])
+                    held[id(base)] = base.nbytes
+        return sum(held.values())
+
+    def backward(self, seeds: Mapping[int, Array], product: Product | None = None) -> Iterator[tuple[Key, Array]]:
+        """Propagate gradients from the outputs, by number of their variable, and yield those of inputs and parameters.
+
+        The tape is used up: each record is released when its product is done.
+        """
+        run = product or _product
+        gradients: dict[Key, Array] = dict(seeds.items())
+        while self.records:
+            record = self.records.pop()
+            arrived = tuple(None if key is None else gradients.pop(key, None) for key in record.results)
+            if all(gradient is None for gradient in arrived):
+                continue
+            back = Back(record.wanted, record.saved, record.inputs, record.outputs, self._program.training)
+            for source, gradient in run(record, back, arrived).items():
+                key, type_ = record.sources[source], self._type_of(record, source)
+                if gradient.shape != type_.shape:
+                    raise AssertionError(f"{record.instance.path}: gradient of {source}: {gradient.shape}, {type_}")
+                gradient = gradient.astype(numpy_dtype(type_.dtype), copy=False)
+                gradients[key] = gradients[key] + gradient if key in gradients else gradient
+        yield from gradients.items()
+
+    # -- internals ----------------------------------------------------------------------------------
+
+    def _variable(self, array: Array, wanted: bool) -> Variable:
+        self._count += 1
+        return Variable(array, self._count, wanted and array.dtype.name in FLOATS)
+
+    def _evaluate(self, instance: Instance, inputs: Sequence[Variable | None]) -> list[Variable]:
+        node, owners = instance.node, instance.owners
+        params = {
+            p.name: self.buffers[owners[p.name]] if owners[p.name] in self.buffers else self._fetch(instance, p)
+            for p in node.params
+        }
+        sources: dict[Source, Key] = {
+            number: variable.number
+            for number, variable in enumerate(inputs)
+            if variable is not None and variable.wanted
+        }
+        sources |= {
+            p.name: owners[p.name]
+            for p in node.params
+            if p.trainable and not node.frozen and params[p.name].dtype.name in FLOATS and self._wanted(owners[p.name])
+        }
+        declared = declaration(node.op) if sources else None
+        arrays = tuple(None if variable is None else variable.array for variable in inputs)
+        run = Run(training=self._program.training, rng=self._rng, kept=None if declared is None else {})
+        outputs = tuple(_owned(array, arrays) for array in self._forward(instance, run, arrays, params))
+        self.buffers.update((owners[name], np.asarray(array)) for name, array in run.updates.items())
+        if declared is None:
+            return [self._variable(output, False) for output in outputs]
+        call = BackwardCall(
+            tuple(None if array is None else _type(array) for array in arrays),
+            tuple(map(_type, outputs)),
+            node.params,
+            frozenset(sources),
+            (True,) * len(outputs),
+            self._program.training,
+        )
+        flows = declared.differentiable(node.op, call)
+        results = [self._variable(output, flow) for output, flow in zip(outputs, flows, strict=True)]
+        saves = tuple(declared.saves(node.op, call))
+        self.records.append(
+            Record(
+                instance,
+                call.wanted,
+                kept_arrays(saves, arrays, outputs, params, run.kept or {}),
+                saves,
+                call.inputs,
+                call.outputs,
+                sources,
+                tuple(result.number if result.wanted else None for result in results),
+            )
+        )
+        return results
+
+    def _type_of(self, record: Record, source: Source) -> TensorType:
+        if isinstance(source, int):
+            found = record.inputs[source]
+            assert found is not None
+            return found
+        param = next(p for p in record.instance.node.params if p.name == source)
+        return TensorType(param.shape, dtype_of(param, record.instance.node, self._program.dtype))
+
+
+def kept_arrays(
+    saves: Sequence[Saved],
+    inputs: Sequence[Array | None],
+    outputs: Sequence[Array],
+    params: Mapping[str, Array],
+    kept: Mapping[str, Array],
+) -> dict[str, Array]:
+    """Return the saved tensors by name.
+
+    Raises:
+        LookupError: for a tensor that the operation says it saves and its kernel did not keep.
+    """
+    found: dict[str, Array] = {}
+    for saved in saves:
+        if saved.kind in ("input", "output"):
+            array = (inputs if saved.kind == "input" else outputs)[saved.index]
+        else:
+            array = kept.get(saved.name) if saved.kind == "kept" else params.get(saved.parameter)
+        if array is None:
+            raise LookupError(f"the {saved.kind} that is saved as {saved.name!r}")
+        found[saved.name] = np.asarray(array)
+    return found
+
+
+def _product(record: Record, back: Back, gradients: tuple[Array | None, ...]) -> Gradients:
+    """Run a product; errors that depend on values are reported with the path of the operation."""
+    try:
+        return apply_vjp(record.instance.node.op, back, gradients)
+    except RuleError as error:
+        message = f"{record.instance.path}: {error.message}"
+        raise NetcalcError(Diagnostic(error.code, message, record.instance.node.span, hint=error.hint)) from None
+
+
+def _owned(array: Array, inputs: Sequence[Array | None]) -> Array:
+    """Return an output that keeps no temporary of its kernel alive: a view of an input, or an array of its own."""
+    base = _base(array)
+    if base.nbytes == array.nbytes or any(one is not None and _base(one) is base for one in inputs):
+        return array
+    return array.copy()
+
+
+def _base(array: Array) -> Array:
+    """Return the array that owns the memory of a view."""
+    while isinstance(array.base, np.ndarray):
+        array = array.base
+    return array
+
+
+def _type(array: Array) -> TensorType:
+    return TensorType(array.shape, dtype_name(array.dtype))

@@ -1,0 +1,158 @@
+"""Declarations of backward passes: what an operation saves and the work of its vector-Jacobian product.
+
+The modules mirror :mod:`netcalc.ops`, one a family; a module is imported when a backward pass of one of its operations
+is first counted.  A declaration names the derivatives, the tensors that the forward pass saves, and the work in terms,
+as ``Operation.cost`` does for the forward pass.  The products themselves are in :mod:`netcalc.numerics.vjps`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from netcalc.dtypes import FLOATS
+from netcalc.opdef import Operation, Param, Term
+from netcalc.ops import modules
+from netcalc.ops.backward.no_gradient import NO_GRADIENT
+from netcalc.registry import Registry
+from netcalc.tensor_type import TensorType
+
+__all__ = [
+    "BACKWARD",
+    "Backward",
+    "BackwardCall",
+    "Saved",
+    "Source",
+    "backward",
+    "declaration",
+    "differentiable",
+    "gradient_modules",
+]
+
+#: What a gradient belongs to: the position of an input among the operation's inputs, or the name of a parameter.
+Source: TypeAlias = int | str
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """A tensor that the forward pass keeps for the product.
+
+    ``name`` is the name of PyTorch's saved tensor (``self``, ``weight``, ``result``, ``result1``).  ``kind`` tells
+    where it comes from: the input at position ``index``, the output at position ``index``, the parameter of the name
+    ``parameter``, or a ``kept`` tensor of its own (a mask, statistics) that the kernel computes on its way.
+    """
+
+    name: str
+    kind: Literal["input", "output", "parameter", "kept"]
+    type: TensorType
+    index: int = 0
+    parameter: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class BackwardCall:
+    """The backward pass of one operation: types, and which gradients are given and wanted.
+
+    ``inputs`` are None for an optional input that is absent.  ``wanted`` are the inputs and parameters whose gradients
+    are computed, ``given`` tells for each output if a gradient arrives for it; one without is zero.
+    """
+
+    inputs: tuple[TensorType | None, ...]
+    outputs: tuple[TensorType, ...]
+    params: tuple[Param, ...] = ()
+    wanted: frozenset[Source] = frozenset()
+    given: tuple[bool, ...] = (True,)
+    training: bool = False
+
+    def wants(self, *sources: Source) -> bool:
+        """Return True if the gradient of one of these inputs and parameters is computed."""
+        return any(source in self.wanted for source in sources)
+
+    def input(self, index: int = 0) -> TensorType:
+        """Return the type of an input that is present."""
+        found = self.inputs[index]
+        assert found is not None
+        return found
+
+    def present(self, index: int) -> bool:
+        """Return True if there is an input at this position."""
+        return index < len(self.inputs) and self.inputs[index] is not None
+
+    def param(self, name: str) -> Param | None:
+        """Return the parameter of this name, or None if the operation has none."""
+        return next((param for param in self.params if param.name == name), None)
+
+    # -- saved tensors, by where they come from ------------------------------------------------------
+
+    def saved_input(self, name: str, index: int = 0) -> Saved:
+        """Return an input as a saved tensor."""
+        return Saved(name, "input", self.input(index), index)
+
+    def saved_output(self, name: str, index: int = 0) -> Saved:
+        """Return an output as a saved tensor."""
+        return Saved(name, "output", self.outputs[index], index)
+
+    def saved_parameter(self, name: str, parameter: str) -> Saved:
+        """Return a parameter or buffer as a saved tensor."""
+        found = self.param(parameter)
+        assert found is not None
+        like = next((t for t in self.inputs if t is not None and t.dtype in FLOATS), self.outputs[0])
+        return Saved(name, "parameter", TensorType(found.shape, found.dtype or like.dtype), parameter=parameter)
+
+    def saved_kept(self, name: str, *shape: Any, dtype: Any = None) -> Saved:
+        """Return a tensor that the kernel keeps, of the first output's element type unless given."""
+        return Saved(name, "kept", TensorType(tuple(shape), dtype or self.outputs[0].dtype))
+
+
+class Backward:
+    """The base of declarations; a subclass declares the backward pass of one operation or of several.
+
+    ``rule`` gives the derivatives in formulas, one a line, where L is the loss, x the input and y the output.
+    """
+
+    rule: tuple[str, ...] = ()
+
+    def derivatives(self, op: Any) -> tuple[str, ...]:
+        """Return the formulas of the derivatives, one a line."""
+        return self.rule
+
+    def differentiable(self, op: Any, call: BackwardCall) -> tuple[bool, ...]:
+        """Return for each output True if gradients flow through it: floating-point outputs, unless overridden."""
+        return tuple(type_.dtype in FLOATS for type_ in call.outputs)
+
+    def saves(self, op: Any, call: BackwardCall) -> Sequence[Saved]:
+        """Return the tensors that the forward pass keeps for these gradients; none for views and sums."""
+        return ()
+
+    def cost(self, op: Any, call: BackwardCall) -> Sequence[Term]:
+        """Return the work of the product as terms, without what is not wanted and what is not given."""
+        raise NotImplementedError(op.name)
+
+
+def gradient_modules(package: str) -> dict[str, str]:
+    """Return the module of each operation with a gradient in a package that has one module a family."""
+    return {name: module for name, module in modules(package).items() if name not in NO_GRADIENT}
+
+
+BACKWARD: Registry[Backward] = Registry("backward pass", gradient_modules("netcalc.ops.backward"))
+
+
+def backward(*names: str) -> Any:
+    """Return a class decorator that registers an instance as the declaration of each operation named."""
+
+    def register(declared: type[Backward]) -> type[Backward]:
+        BACKWARD.register(*names)(declared())
+        return declared
+
+    return register
+
+
+def declaration(op: Operation) -> Backward | None:
+    """Return the declaration of the backward pass of an operation; None if it has no gradient."""
+    return BACKWARD.get(op.name)
+
+
+def differentiable(type_: TensorType | None) -> bool:
+    """Return True for an input of an element type that has gradients."""
+    return type_ is not None and type_.dtype in FLOATS

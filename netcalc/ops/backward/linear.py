@@ -1,0 +1,38 @@
+"""Backward passes of :mod:`netcalc.ops.linear`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from netcalc.dims import product
+from netcalc.opdef import Term
+from netcalc.ops.backward import Backward, BackwardCall, Saved, backward
+from netcalc.ops.linear import Linear
+
+
+@backward("linear")
+class LinearBackward(Backward):
+    """Matrix products of the gradient with the weight and with the input."""
+
+    rule = ("∂L/∂x = g·W", "∂L/∂W = gᵀ·x, over all rows", "∂L/∂b = Σ g, over all rows")
+
+    def saves(self, op: Linear, call: BackwardCall) -> Sequence[Saved]:
+        saved: list[Saved] = []
+        if call.wants("weight", 1):
+            saved.append(call.saved_input("input"))
+        if call.wants(0):
+            saved.append(call.saved_input("weight", 1) if call.present(1) else call.saved_parameter("weight", "weight"))
+        return saved
+
+    def cost(self, op: Linear, call: BackwardCall) -> Sequence[Term]:
+        x = call.input()
+        rows = product(x.shape[:-1])
+        sizes = {"rows": rows, "out_features": op.out}
+        work: list[Term] = []
+        if call.wants(0):
+            work.append(Term.of("mac", "gradient of input", **sizes, in_features=x.shape[-1]))
+        if call.wants("weight", 1):
+            work.append(Term.of("mac", "gradient of weight", **sizes, in_features=x.shape[-1]))
+        if call.wants("bias", 2):
+            work.append(Term.of("add", "gradient of bias", rows_less_one=rows - 1, out_features=op.out))
+        return work

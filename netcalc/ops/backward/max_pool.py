@@ -1,0 +1,1 @@
+"""Backward passes of :mod:`netcalc.ops.max_pool`."""

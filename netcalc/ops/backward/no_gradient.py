@@ -1,0 +1,17 @@
+"""Operations without a gradient, and why."""
+
+_TRUTH = "its result is true or false"
+_INTEGERS = "its result is an integer"
+_SOURCE = "it has no inputs and no parameters"
+
+NO_GRADIENT: dict[str, str] = {
+    **dict.fromkeys(("equal", "not_equal", "less", "less_equal", "greater", "greater_equal"), _TRUTH),
+    **dict.fromkeys(("logical_and", "logical_or", "logical_not"), _TRUTH),
+    **dict.fromkeys(("argmax", "argmin", "one_hot"), _INTEGERS),
+    **dict.fromkeys(
+        ("bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not"), "it takes integers and truth values only"
+    ),
+    **dict.fromkeys(("constant", "arange", "causal_mask", "sinusoidal_positions", "alibi_bias"), _SOURCE),
+    "buffer": "a buffer is not trained",
+    "unknown": "it stands for an operator that has no rule",
+}

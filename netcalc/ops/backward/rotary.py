@@ -1,0 +1,1 @@
+"""Backward passes of :mod:`netcalc.ops.rotary`."""

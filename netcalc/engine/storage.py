@@ -5,16 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
+from netcalc.analysis.strides import Shape, dense, reshaped
 from netcalc.numerics.kernels import Array
 
-__all__ = ["Slot", "Store", "dense", "is_dense"]
-
-Shape: TypeAlias = tuple[int, ...]
+__all__ = ["Slot", "Store", "is_dense"]
 
 
 @dataclass(eq=False, slots=True)
@@ -60,7 +58,7 @@ class Slot:
 
     def reshaped(self, shape: Shape) -> Slot | None:
         """Return the view in another shape, or None if that needs a copy."""
-        strides = _reshaped(self.shape, self.strides, shape)
+        strides = reshaped(self.shape, self.strides, shape)
         return None if strides is None else replace(self, shape=shape, strides=strides)
 
     def part(self, axis: int, start: int, count: int, step: int = 1) -> Slot:
@@ -97,64 +95,7 @@ class Slot:
         return tuple(sorted(range(len(self.shape)), key=lambda axis: (-abs(self.strides[axis]), axis)))
 
 
-def dense(shape: Sequence[int], itemsize: int, order: Sequence[int] | None = None) -> Shape:
-    """Return the strides of a tensor without gaps whose axes have this order in memory, the innermost last."""
-    strides, stride = [0] * len(shape), itemsize
-    for axis in reversed(range(len(shape)) if order is None else order):
-        strides[axis] = stride
-        stride *= shape[axis]
-    return tuple(strides)
-
-
 def is_dense(slot: Slot, order: Sequence[int] | None = None) -> bool:
     """Return True if the elements follow each other without gaps in this order of axes."""
     expected = dense(slot.shape, slot.dtype.itemsize, order)
     return all(size == 1 or one == other for size, one, other in zip(slot.shape, slot.strides, expected, strict=True))
-
-
-def _reshaped(shape: Shape, strides: Shape, target: Shape) -> Shape | None:
-    """Return the strides of the view of shape ``target``, or None if there is no such view.
-
-    Old and new axes are matched in groups of equal products; within a group the old axes must be contiguous.
-    """
-    if 0 in shape:
-        return (0,) * len(target)
-    old = [(size, stride) for size, stride in zip(shape, strides, strict=True) if size != 1]
-    result: list[int] = []
-    position = start = 0
-    while position < len(target):
-        if target[position] == 1:
-            result.append(old[min(start, len(old) - 1)][1] if old else 1)
-            position += 1
-            continue
-        ends = _matching(old, start, target, position)
-        if ends is None:
-            return None
-        end, stop = ends
-        group = old[start:end]
-        if any(outer[1] != inner[0] * inner[1] for outer, inner in pairwise(group)):
-            return None
-        new, stride = [], group[-1][1]
-        for size in reversed(target[position:stop]):
-            new.append(stride)
-            stride *= size
-        result += reversed(new)
-        start, position = end, stop
-    return tuple(result) if start == len(old) else None
-
-
-def _matching(old: Sequence[tuple[int, int]], start: int, target: Shape, position: int) -> tuple[int, int] | None:
-    """Return the ends of the shortest runs of old axes and of target axes whose sizes have the same product."""
-    end, stop, product, wanted = start, position, 1, 1
-    while product != wanted or end == start:
-        if product < wanted or end == start:
-            if end == len(old):
-                return None
-            product *= old[end][0]
-            end += 1
-        else:
-            if stop == len(target):
-                return None
-            wanted *= target[stop]
-            stop += 1
-    return end, stop

@@ -6,12 +6,13 @@ Gradients of a tensor that is used more than once add up, also those of paramete
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
 
+from netcalc.analysis.layout import passes_on
 from netcalc.analysis.unroll import Leave, unroll
 from netcalc.analysis.walk import Instance
 from netcalc.diagnostics import Diagnostic, NetcalcError, RuleError
@@ -20,7 +21,7 @@ from netcalc.ir import Program, dtype_of
 from netcalc.numerics.kernels import Array, Run
 from netcalc.numerics.numpy_dtypes import dtype_name, numpy_dtype
 from netcalc.numerics.vjps import Back, Gradients, apply_vjp
-from netcalc.opdef import Param
+from netcalc.opdef import Operation, Param
 from netcalc.ops.backward import BackwardCall, Saved, Source, declaration
 from netcalc.tensor_type import TensorType
 
@@ -38,11 +39,16 @@ Product: TypeAlias = Callable[["Record", Back, tuple[Array | None, ...]], Gradie
 
 @dataclass(eq=False, slots=True)
 class Variable:
-    """A value of the forward pass; ``number`` identifies its gradient, ``wanted`` is True if it has one."""
+    """A value of the forward pass.
+
+    ``number`` identifies its gradient, and ``wanted`` is True if it has one.  ``parameter`` is True for a view of a
+    parameter or buffer, which takes no memory of its own.
+    """
 
     array: Array
     number: int
     wanted: bool
+    parameter: bool = False
 
 
 @dataclass(eq=False, slots=True)
@@ -57,6 +63,7 @@ class Record:
     outputs: tuple[TensorType, ...]
     sources: Mapping[Source, Key]
     results: tuple[Key | None, ...]
+    own: frozenset[str]  # names of the saved tensors that are not parameters
 
     def call(self, given: tuple[bool, ...], training: bool) -> BackwardCall:
         """Return the description of the backward pass for gradients that arrived."""
@@ -109,14 +116,9 @@ class Tape:
 
     @property
     def saved_bytes(self) -> int:
-        """The bytes of the distinct tensors that the tape holds, without parameters; views count with their base."""
-        held: dict[int, int] = {}
-        for record in self.records:
-            for saved in record.declared:
-                if saved.kind != "parameter":
-                    base = _base(record.saved[saved.name])
-                    held[id(base)] = base.nbytes
-        return sum(held.values())
+        """The bytes of the distinct memory that the tape holds, without parameters; views count with their base."""
+        bases = (_base(record.saved[name]) for record in self.records for name in record.own)
+        return sum({id(base): base.nbytes for base in bases}.values())
 
     def backward(self, seeds: Mapping[int, Array], product: Product | None = None) -> Iterator[tuple[Key, Array]]:
         """Propagate gradients from the outputs, by number of their variable, and yield those of inputs and parameters.
@@ -141,9 +143,9 @@ class Tape:
 
     # -- internals ----------------------------------------------------------------------------------
 
-    def _variable(self, array: Array, wanted: bool) -> Variable:
+    def _variable(self, array: Array, wanted: bool, parameter: bool = False) -> Variable:
         self._count += 1
-        return Variable(array, self._count, wanted and array.dtype.name in FLOATS)
+        return Variable(array, self._count, wanted and array.dtype.name in FLOATS, parameter)
 
     def _evaluate(self, instance: Instance, inputs: Sequence[Variable | None]) -> list[Variable]:
         node, owners = instance.node, instance.owners
@@ -164,10 +166,11 @@ class Tape:
         declared = declaration(node.op) if sources else None
         arrays = tuple(None if variable is None else variable.array for variable in inputs)
         run = Run(training=self._program.training, rng=self._rng, kept=None if declared is None else {})
-        outputs = tuple(_owned(array, arrays) for array in self._forward(instance, run, arrays, params))
+        outputs = _placed(node.op, self._forward(instance, run, arrays, params), arrays, run.training)
+        stored = node.op.view and (not inputs or any(v is not None and v.parameter for v in inputs))
         self.buffers.update((owners[name], np.asarray(array)) for name, array in run.updates.items())
         if declared is None:
-            return [self._variable(output, False) for output in outputs]
+            return [self._variable(output, False, stored) for output in outputs]
         call = BackwardCall(
             tuple(None if array is None else _type(array) for array in arrays),
             tuple(map(_type, outputs)),
@@ -177,21 +180,29 @@ class Tape:
             self._program.training,
         )
         flows = declared.differentiable(node.op, call)
-        results = [self._variable(output, flow) for output, flow in zip(outputs, flows, strict=True)]
+        results = [self._variable(output, flow, stored) for output, flow in zip(outputs, flows, strict=True)]
         saves = tuple(declared.saves(node.op, call))
         self.records.append(
             Record(
                 instance,
                 call.wanted,
-                kept_arrays(saves, arrays, outputs, params, run.kept or {}),
+                kept_arrays(saves, arrays, outputs, params, {name: _owned(x) for name, x in (run.kept or {}).items()}),
                 saves,
                 call.inputs,
                 call.outputs,
                 sources,
                 tuple(result.number if result.wanted else None for result in results),
+                frozenset(saved.name for saved in saves if not self._is_parameter(saved, inputs, results)),
             )
         )
         return results
+
+    @staticmethod
+    def _is_parameter(saved: Saved, inputs: Sequence[Variable | None], outputs: Sequence[Variable]) -> bool:
+        if saved.kind in ("input", "output"):
+            variable = (inputs if saved.kind == "input" else outputs)[saved.index]
+            return variable is not None and variable.parameter
+        return saved.kind == "parameter"
 
     def _type_of(self, record: Record, source: Source) -> TensorType:
         if isinstance(source, int):
@@ -235,12 +246,27 @@ def _product(record: Record, back: Back, gradients: tuple[Array | None, ...]) ->
         raise NetcalcError(Diagnostic(error.code, message, record.instance.node.span, hint=error.hint)) from None
 
 
-def _owned(array: Array, inputs: Sequence[Array | None]) -> Array:
-    """Return an output that keeps no temporary of its kernel alive: a view of an input, or an array of its own."""
-    base = _base(array)
-    if base.nbytes == array.nbytes or any(one is not None and _base(one) is base for one in inputs):
-        return array
-    return array.copy()
+def _placed(
+    op: Operation, outputs: tuple[Array, ...], inputs: Sequence[Array | None], training: bool
+) -> tuple[Array, ...]:
+    """Return the outputs of a kernel, those that are no views in memory of their own without gaps.
+
+    So the tape holds no temporary of a kernel, and which tensors share memory follows from the operation.
+    """
+    if op.view:
+        return outputs
+    types = [None if array is None else _type(array) for array in inputs]
+    if inputs and inputs[0] is not None and passes_on(op, types, training):
+        return (inputs[0],)
+    bases = {id(_base(array)) for array in inputs if array is not None}
+    return tuple(_owned(array, bases) for array in outputs)
+
+
+def _owned(array: Array, shared: Container[int] = ()) -> Array:
+    """Return an array without gaps in memory of its own, which is not one of the ``shared`` bases."""
+    plain = np.ascontiguousarray(array).reshape(array.shape)
+    base = _base(plain)
+    return plain if base.nbytes == plain.nbytes and id(base) not in shared else plain.copy()
 
 
 def _base(array: Array) -> Array:

@@ -28,6 +28,11 @@ TRUTH = HERE.parent / "truth"
 #: another) and `small` (spec: settings).
 FAMILIES: dict[str, dict[str, Any]] = {path.stem: json.loads(path.read_text()) for path in sorted(HERE.glob("*.json"))}
 
+#: Settings that make each shipped spec small enough to execute.
+SMALL: dict[str, dict[str, Any]] = {
+    spec: small for family in FAMILIES.values() for spec, small in family["small"].items()
+}
+
 
 @cache
 def _built(name: str, settings: str) -> Program:

@@ -9,9 +9,7 @@ import pytest
 from netcalc.spec.library import load_document
 from netcalc.spec.shipped import shipped
 from netcalc.verification.verify import verify
-from tests.zoo.harness import FAMILIES, built
-
-SMALL = {spec: settings for family in FAMILIES.values() for spec, settings in family["small"].items()}
+from tests.zoo.harness import SMALL, built
 
 
 def test_the_table_has_every_spec() -> None:

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from netcalc.analysis.strides import dense
 from netcalc.engine.graph import Tensor
-from netcalc.engine.storage import Slot, Store, dense
+from netcalc.engine.storage import Slot, Store
 
 __all__ = ["Layout", "new_slot"]
 

@@ -1,0 +1,111 @@
+"""Tensors that a forward pass saves for its backward pass, and the memory that they hold.
+
+Memory is counted by storage: a tensor that several operations save counts once, and a view with the memory that it is a
+view of.  Parameters and buffers are saved too, and take no memory beyond their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from netcalc.analysis.layout import Layout, Storage, results
+from netcalc.analysis.unroll import unroll
+from netcalc.analysis.walk import Instance
+from netcalc.dtypes import FLOATS
+from netcalc.ir import Program, dtype_of
+from netcalc.ops.backward import BackwardCall, Saved, Source, declaration
+
+__all__ = ["SavedTensor", "saved_bytes", "saved_tensors"]
+
+
+class SavedTensor(NamedTuple):
+    """A tensor that the operation at ``path`` saves, and the memory that it lies in."""
+
+    path: str
+    op: str
+    saved: Saved
+    storage: Storage
+
+
+@dataclass(frozen=True, slots=True)
+class _Value:
+    """A value of the forward pass: where it lies, and True if its gradient is wanted."""
+
+    layout: Layout
+    wanted: bool
+
+
+def saved_tensors(
+    program: Program, wanted: Callable[[str], bool] = lambda path: True, inputs: Iterable[str] = ()
+) -> list[SavedTensor]:
+    """Return the tensors that a forward pass saves, in order of execution, repeats unrolled.
+
+    Args:
+        program: the program; its sizes must be numbers.
+        wanted: returns True for the path of a parameter (its owner) whose gradient is wanted, if it is trained.
+        inputs: names of the program's inputs whose gradients are wanted.
+
+    Raises:
+        UndecidedError: if a size is symbolic.
+        NetcalcError: E603 for a program with too many operations to go through one by one.
+    """
+    named, found = frozenset(inputs), list[SavedTensor]()
+
+    def evaluate(instance: Instance, values: Sequence[_Value | None]) -> list[_Value]:
+        tensors, outputs = _evaluated(program, instance, values, wanted)
+        found.extend(tensors)
+        return outputs
+
+    arguments = [
+        _Value(Layout.new(spec.type), spec.name in named and spec.type.dtype in FLOATS) for spec in program.inputs
+    ]
+    unroll(program, arguments, evaluate)
+    return found
+
+
+def saved_bytes(tensors: Iterable[SavedTensor]) -> int:
+    """Return the bytes of the distinct memory that saved tensors hold, without parameters and buffers."""
+    storages = {id(tensor.storage): tensor.storage for tensor in tensors}
+    return sum(storage.nbytes for storage in storages.values() if not storage.parameter)
+
+
+def _evaluated(
+    program: Program, instance: Instance, values: Sequence[_Value | None], wanted: Callable[[str], bool]
+) -> tuple[list[SavedTensor], list[_Value]]:
+    """Return what an operation saves, and its results."""
+    node, training = instance.node, program.training
+    sources: set[Source] = {number for number, value in enumerate(values) if value is not None and value.wanted}
+    sources |= {
+        param.name
+        for param in node.params
+        if param.trainable
+        and not node.frozen
+        and dtype_of(param, node, program.dtype) in FLOATS
+        and wanted(instance.owners[param.name])
+    }
+    layouts = [None if value is None else value.layout for value in values]
+    outputs = results(node.op, layouts, node.input_types, node.output_types, training=training)
+    declared = declaration(node.op) if sources else None
+    if declared is None:
+        return [], [_Value(layout, False) for layout in outputs]
+    every = (True,) * len(outputs)
+    call = BackwardCall(node.input_types, node.output_types, node.params, frozenset(sources), every, training)
+    flows = declared.differentiable(node.op, call)
+    tensors = [
+        SavedTensor(instance.path, node.op.name, saved, _storage(saved, layouts, outputs))
+        for saved in declared.saves(node.op, call)
+    ]
+    return tensors, [
+        _Value(layout, flow and type_.dtype in FLOATS)
+        for layout, flow, type_ in zip(outputs, flows, node.output_types, strict=True)
+    ]
+
+
+def _storage(saved: Saved, inputs: Sequence[Layout | None], outputs: Sequence[Layout]) -> Storage:
+    if saved.kind in ("input", "output"):
+        layout = (inputs if saved.kind == "input" else outputs)[saved.index]
+        assert layout is not None
+        return layout.storage
+    return Layout.new(saved.type, parameter=saved.kind == "parameter").storage

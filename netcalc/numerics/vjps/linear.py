@@ -18,7 +18,7 @@ def linear(op: Linear, back: Back, gradient: Array) -> Gradients:
         found[0] = np.matmul(g, wide(back.saved["weight"]))
     for source in back.among("weight", 1):
         x = wide(back.saved["input"])
-        found[source] = np.matmul(rows.T, x.reshape(-1, x.shape[-1]))
+        found[source] = np.matmul(rows.T, x.reshape(len(rows), x.shape[-1]))
     for source in back.among("bias", 2):
         found[source] = np.add.reduce(rows, axis=0)
     return found

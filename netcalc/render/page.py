@@ -1,4 +1,4 @@
-"""A page: paragraphs and tables, written as text, Markdown or HTML."""
+"""A page: paragraphs, tables and charts, written as text, Markdown or HTML."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple, TypeAlias
 
 from netcalc.render.escapes import clean, markup
+from netcalc.render.plot import Chart
 from netcalc.render.table import Table
 from netcalc.render.text import PLAIN, Terminal, fill
 
@@ -28,7 +29,7 @@ class Paragraph(NamedTuple):
     verbatim: bool = False
 
 
-Page: TypeAlias = Iterable[Table | Paragraph]
+Page: TypeAlias = Iterable[Table | Paragraph | Chart]
 
 
 def page_text(page: Page, terminal: Terminal = PLAIN) -> Iterator[str]:
@@ -40,6 +41,10 @@ def page_text(page: Page, terminal: Terminal = PLAIN) -> Iterator[str]:
             yield ""
         if isinstance(part, Table):
             yield table_text(part, terminal)
+        elif isinstance(part, Chart):
+            from netcalc.render.plot_text import chart_text
+
+            yield from chart_text(part, terminal)
         else:
             yield from (clean(line.text) if part.verbatim else _line(line, terminal) for line in part.lines)
 
@@ -53,6 +58,10 @@ def page_markdown(page: Page) -> Iterator[str]:
             yield ""
         if isinstance(part, Table):
             yield from table_markdown(part)
+        elif isinstance(part, Chart):
+            from netcalc.render.plot_text import chart_text
+
+            yield from ("```text", *chart_text(part), "```")
         else:
             *lines, last = (markup(line.lead + line.text) for line in part.lines)
             yield from (f"{line}  " for line in lines)
@@ -63,15 +72,17 @@ def page_html(page: Page) -> str:
     """Return the page as an element."""
     from html import escape
 
+    from netcalc.render.plot_svg import chart_svg
     from netcalc.render.table_html import table_html
 
-    parts = [
-        table_html(part)
-        if isinstance(part, Table)
-        else f"<p>{'<br>'.join(escape(clean(line.lead + line.text)) for line in part.lines)}</p>"
-        for part in page
-    ]
-    return f"<div>{''.join(parts)}</div>"
+    def written(part: Table | Paragraph | Chart) -> str:
+        if isinstance(part, Table):
+            return table_html(part)
+        if isinstance(part, Chart):
+            return chart_svg(part)
+        return f"<p>{'<br>'.join(escape(clean(line.lead + line.text)) for line in part.lines)}</p>"
+
+    return f"<div>{''.join(map(written, page))}</div>"
 
 
 def _line(line: Line, terminal: Terminal) -> str:

@@ -18,6 +18,7 @@ _STYLES = {
     "good": "32",
     "bad": "31",
     "name": "36",
+    **{f"series {number}": code for number, code in enumerate(("34", "33", "32", "35", "31", "36"), 1)},
 }
 
 

@@ -1,0 +1,94 @@
+"""Line charts as SVG, without styles or fonts from outside."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from html import escape
+
+from netcalc.render.escapes import clean
+from netcalc.render.plot import Chart, axes, pieces
+
+__all__ = ["chart_svg"]
+
+#: Colours that are told apart by people with defective colour vision (Okabe and Ito).
+_COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#555555", "#8c6d1f")
+_LEFT, _RIGHT, _TOP, _BOTTOM = 72, 20, 36, 52
+#: Height of a line of the legend, and the width of a character of it.
+_LINE, _CHARACTER = 18, 7.2
+
+
+def chart_svg(chart: Chart, *, width: int = 720, height: int = 400) -> str:
+    """Return the chart as an SVG document, with the legend below it if there is more than one series."""
+    legend = list(_legend(chart, width)) if len(chart.series) > 1 else []
+    rows = 1 + max((row for row, _, _ in legend), default=-1)
+    total = height + rows * _LINE
+    lines = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {total}" width="{width}" height="{total}" '
+        'role="img" font-family="sans-serif" font-size="12">',
+        f"<title>{_text(chart.title)}</title>",
+        f'<rect width="{width}" height="{total}" fill="#ffffff"/>',
+        f'<text x="{width / 2:g}" y="22" text-anchor="middle" font-size="14">{_text(chart.title)}</text>',
+        *_body(chart, width, height),
+    ]
+    for row, left, number in legend:
+        y = height + row * _LINE
+        series = chart.series[number]
+        lines.append(f'<path d="M{left:g} {y}h24" {_stroke(number, dashed=series.dashed)}/>')
+        lines.append(f'<text x="{left + 30:g}" y="{y + 4}">{_text(series.name)}</text>')
+    return "\n".join([*lines, "</svg>", ""])
+
+
+def _body(chart: Chart, width: int, height: int) -> Iterator[str]:
+    """Yield grid, axes and lines."""
+    right, bottom = width - _RIGHT, height - _BOTTOM
+    found = axes(chart, 8, 6)
+    if found is None:
+        yield f'<text x="{width / 2:g}" y="{height / 2:g}" text-anchor="middle">no finite values</text>'
+        return
+    horizontal, vertical = found
+    for place, label in horizontal.marks:
+        x = _between(horizontal.share(place), _LEFT, right)
+        yield f'<path d="M{x} {_TOP}V{bottom}" stroke="#e4e4e4"/>'
+        yield f'<text x="{x}" y="{bottom + 18}" text-anchor="middle">{_text(label)}</text>'
+    for place, label in vertical.marks:
+        y = _between(vertical.share(place), bottom, _TOP)
+        yield f'<path d="M{_LEFT} {y}H{right}" stroke="#e4e4e4"/>'
+        yield f'<text x="{_LEFT - 8}" y="{y}" dy="4" text-anchor="end">{_text(label)}</text>'
+    yield f'<path d="M{_LEFT} {_TOP}V{bottom}H{right}" fill="none" stroke="#333333"/>'
+    yield f'<text x="{(_LEFT + right) / 2:g}" y="{bottom + 38}" text-anchor="middle">{_text(chart.x)}</text>'
+    middle = f"{(_TOP + bottom) / 2:g}"
+    yield f'<text x="16" y="{middle}" text-anchor="middle" transform="rotate(-90 16 {middle})">{_text(chart.y)}</text>'
+    for number, series in enumerate(chart.series):
+        for piece in pieces(chart, series):
+            places = [
+                f"{_between(horizontal.at(x), _LEFT, right)},{_between(vertical.at(y), bottom, _TOP)}" for x, y in piece
+            ]
+            if len(places) == 1:
+                x, _, y = places[0].partition(",")
+                yield f'<circle cx="{x}" cy="{y}" r="2.5" fill="{_COLORS[number % len(_COLORS)]}"/>'
+            else:
+                yield f'<polyline points="{" ".join(places)}" {_stroke(number, dashed=series.dashed)}/>'
+
+
+def _legend(chart: Chart, width: int) -> Iterator[tuple[int, float, int]]:
+    """Yield row, left end and number of each series; a row holds as many as fit."""
+    row, left = 0, float(_LEFT)
+    for number, series in enumerate(chart.series):
+        needed = 46 + _CHARACTER * len(clean(series.name))
+        if left > _LEFT and left + needed > width - _RIGHT:
+            row, left = row + 1, float(_LEFT)
+        yield row, left, number
+        left += needed
+
+
+def _stroke(number: int, *, dashed: bool) -> str:
+    dashes = ' stroke-dasharray="6 4"' if dashed else ""
+    return f'fill="none" stroke="{_COLORS[number % len(_COLORS)]}" stroke-width="1.8"{dashes}'
+
+
+def _between(share: float, first: float, last: float) -> str:
+    return f"{first + share * (last - first):.1f}"
+
+
+def _text(text: str) -> str:
+    return escape(clean(text))

@@ -170,9 +170,12 @@ class Executable:
         cast: bool = False,
         receptive_field: bool = False,
         values: bool = False,
+        backward: bool = False,
         max_work: float | None = None,
     ) -> VerifyReport:
         """Run the network and compare shapes, types, parameters and work with the predictions, and a plan with kernels.
+
+        With ``backward``, the work and the saved tensors of a backward pass are compared with theirs too.
 
         Raises:
             NetcalcError: as :meth:`run` does; failures of kernels are reported as checks.
@@ -187,6 +190,7 @@ class Executable:
             cast=cast,
             receptive_field=receptive_field,
             values=values,
+            backward=backward,
             max_work=max_work,
         )
 

@@ -117,6 +117,10 @@ ReceptiveFieldCheck: TypeAlias = Annotated[
 Values: TypeAlias = Annotated[
     bool, typer.Option("--values", help="Also compare each operation with an independent definition of its values.")
 ]
+VerifyBackward: TypeAlias = Annotated[
+    bool,
+    typer.Option("--backward", help="Also run backward; check the work of every product and what is saved for it."),
+]
 Sort: TypeAlias = Annotated[
     str | None, typer.Option("--sort", metavar="FIGURE", help="Sort rows by a column, the largest first.")
 ]

@@ -1,6 +1,7 @@
 """Shapes, types, parameter sizes and the kernels' own counts of work are compared with the prediction, layer by layer.
 The outputs of a planned run are compared with those of the kernels, and with --values each distinct operation with an
-independent definition, element by element at sampled positions. The report names what was not checked.
+independent definition, element by element at sampled positions. With --backward the work of each gradient's product is
+compared too. The report names what was not checked.
 
 With --weights nothing is executed: the names, shapes and types in the file's header are compared with the spec. The
 folder of a model that holds its weights is its own --weights, and so is a model on the Hub, of whose weights only the
@@ -48,6 +49,7 @@ def command(
     max_spec_size: options.MaxSpecSize = MAX_SPEC_SIZE,
     receptive_field: options.ReceptiveFieldCheck = False,
     values: options.Values = False,
+    backward: options.VerifyBackward = False,
     max_work: options.MaxWork = None,
     execute: options.Execute = False,
 ) -> None:
@@ -67,7 +69,7 @@ def command(
 
         audit = check_weights(program, given, cast=cast)
     if execute or not given:
-        execution = _execution(program, seed, selection, receptive_field, values, max_work)
+        execution = _execution(program, seed, selection, receptive_field, values, backward, max_work)
     write(_lines(audit, execution, program.name, selection, format_, terminal), output)
     if not all(report.ok for report in (audit, execution) if report is not None):
         raise typer.Exit(EXIT_CHECK)
@@ -126,6 +128,7 @@ def _execution(
     selection: Selection,
     receptive_field: bool,
     values: bool,
+    backward: bool,
     max_work: float | None,
 ) -> VerifyReport:
     """Execute the network, with a progress bar, and return the report."""
@@ -135,7 +138,13 @@ def _execution(
     selection.check(_keys())
     with Progress() as progress:
         return verify(
-            program, seed=seed, progress=progress, receptive_field=receptive_field, values=values, max_work=max_work
+            program,
+            seed=seed,
+            progress=progress,
+            receptive_field=receptive_field,
+            values=values,
+            backward=backward,
+            max_work=max_work,
         )
 
 

@@ -17,7 +17,7 @@ from netcalc.analysis.unroll import Leave, unroll
 from netcalc.analysis.walk import Instance
 from netcalc.diagnostics import Diagnostic, NetcalcError, RuleError
 from netcalc.dtypes import FLOATS
-from netcalc.ir import Program, dtype_of
+from netcalc.ir import OpNode, Program, dtype_of
 from netcalc.numerics.kernels import Array, Run
 from netcalc.numerics.numpy_dtypes import dtype_name, numpy_dtype
 from netcalc.numerics.vjps import Back, Gradients, apply_vjp
@@ -53,7 +53,11 @@ class Variable:
 
 @dataclass(eq=False, slots=True)
 class Record:
-    """Operation on the tape: what it saved, and the keys of the gradients of its inputs, parameters and outputs."""
+    """Operation on the tape: what it saved, and where gradients come from and go to.
+
+    ``sources`` are the keys of the gradients of its inputs and parameters, ``types`` their types, ``results`` the keys
+    of those of its outputs.  ``own`` are the names of the saved tensors that are not parameters.
+    """
 
     instance: Instance
     wanted: frozenset[Source]
@@ -62,8 +66,9 @@ class Record:
     inputs: tuple[TensorType | None, ...]
     outputs: tuple[TensorType, ...]
     sources: Mapping[Source, Key]
+    types: Mapping[Source, TensorType]
     results: tuple[Key | None, ...]
-    own: frozenset[str]  # names of the saved tensors that are not parameters
+    own: frozenset[str]
 
     def call(self, given: tuple[bool, ...], training: bool) -> BackwardCall:
         """Return the description of the backward pass for gradients that arrived."""
@@ -134,7 +139,7 @@ class Tape:
                 continue
             back = Back(record.wanted, record.saved, record.inputs, record.outputs, self._program.training)
             for source, gradient in run(record, back, arrived).items():
-                key, type_ = record.sources[source], self._type_of(record, source)
+                key, type_ = record.sources[source], record.types[source]
                 if gradient.shape != type_.shape:
                     raise AssertionError(f"{record.instance.path}: gradient of {source}: {gradient.shape}, {type_}")
                 gradient = gradient.astype(numpy_dtype(type_.dtype), copy=False)
@@ -191,11 +196,20 @@ class Tape:
                 call.inputs,
                 call.outputs,
                 sources,
+                {source: self._type_of(source, call.inputs, node) for source in sources},
                 tuple(result.number if result.wanted else None for result in results),
                 frozenset(saved.name for saved in saves if not self._is_parameter(saved, inputs, results)),
             )
         )
         return results
+
+    def _type_of(self, source: Source, inputs: Sequence[TensorType | None], node: OpNode) -> TensorType:
+        if isinstance(source, int):
+            found = inputs[source]
+            assert found is not None
+            return found
+        param = next(param for param in node.params if param.name == source)
+        return TensorType(param.shape, dtype_of(param, node, self._program.dtype))
 
     @staticmethod
     def _is_parameter(saved: Saved, inputs: Sequence[Variable | None], outputs: Sequence[Variable]) -> bool:
@@ -203,14 +217,6 @@ class Tape:
             variable = (inputs if saved.kind == "input" else outputs)[saved.index]
             return variable is not None and variable.parameter
         return saved.kind == "parameter"
-
-    def _type_of(self, record: Record, source: Source) -> TensorType:
-        if isinstance(source, int):
-            found = record.inputs[source]
-            assert found is not None
-            return found
-        param = next(p for p in record.instance.node.params if p.name == source)
-        return TensorType(param.shape, dtype_of(param, record.instance.node, self._program.dtype))
 
 
 def kept_arrays(

@@ -97,6 +97,8 @@ def verification_page(report: VerifyReport, spec: str, failures: Sequence[Check]
     }
     if "receptive fields" in counts:
         checked["receptive fields"] = "positions of every layer that NaNs in a part of the input reach"
+    if "backward" in counts:
+        checked["backward"] = "work of every product, tensors saved for it, gradients"
     if report.unseen:
         checked["values"] = "values of every distinct operation, as by its definition"
     columns = [Column("checked"), Column("checks", "total"), Column("prediction", "prose")]

@@ -19,7 +19,8 @@ class Check:
     ``path`` is the path of the first instance, and empty for the whole network.  ``what`` is "output" (shape and
     element type, with a number if there are several), the name of a parameter, a kind of work, "field along axis 2" for
     the positions that depend on a part of the input, "planned output NAME" for an output of the network by a plan,
-    "values" for those of an operation and its definition, or "run" or "planned run" for an execution that raised an
+    "values" for those of an operation and its definition, a kind of work of the backward pass such as "backward mac",
+    "gradient of" a tensor, a tensor that is "saved", or "run" or "planned run" for an execution that raised an
     error.
     """
 
@@ -37,11 +38,13 @@ class Check:
 
     @property
     def group(self) -> str:
-        """The kind of what was checked: outputs, parameters, work, totals, receptive fields, values or plan."""
+        """The kind of the check: outputs, parameters, work, totals, receptive fields, values, backward or plan."""
         if self.what.startswith("planned "):
             return "plan"
         if self.what.startswith("values"):
             return "values"
+        if self.what.startswith(("backward ", "gradient of ", "saved ")):
+            return "backward"
         if not self.op:
             return "totals"
         if self.what.startswith("field along"):

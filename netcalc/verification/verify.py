@@ -34,6 +34,7 @@ from netcalc.numerics.parameters import Parameters, Weights
 from netcalc.numerics.tally import note, tallied, tallying
 from netcalc.opdef import KINDS
 from netcalc.tensor_type import TensorType
+from netcalc.verification.backward import BackwardCheck, backward_checks
 from netcalc.verification.definitions import UNSEEN, Definitions
 from netcalc.verification.planned import KeptParameters, Samples, planned_checks, planned_or_gap
 from netcalc.verification.receptive_field import FieldCheck, field_checks
@@ -54,6 +55,7 @@ def verify(
     cast: bool = False,
     receptive_field: bool = False,
     values: bool = False,
+    backward: bool = False,
     max_work: float | None = None,
 ) -> VerifyReport:
     """Run the program and check each operation by itself; arguments as for :func:`~netcalc.engine.run.forward`.
@@ -61,6 +63,7 @@ def verify(
     If an output is not as predicted, zeros of the predicted type are passed on in its place, so that each difference
     is reported only where it arises.  With ``receptive_field``, further passes check the receptive fields.  With
     ``values``, each distinct operation is compared with an independent reference (:mod:`~netcalc.verification.values`).
+    With ``backward``, a backward pass is checked too (:mod:`~netcalc.verification.backward`).
 
     Raises:
         NetcalcError: as ``forward`` does, except for errors raised by kernels, which are reported as checks.
@@ -79,6 +82,9 @@ def verify(
     if receptive_field:
         for check in field_checks(program, run_inputs(program, inputs, seed), parameters, generator(seed, "/run")):
             verifier.field(check)
+    if backward:
+        for found in backward_checks(program, run_inputs(program, inputs, seed), parameters, generator(seed, "/run")):
+            verifier.backward(found)
     report = VerifyReport(program.name, tuple(verifier.checks()), verifier.done, tuple(verifier.gaps))
     if definitions is None:
         return report
@@ -167,6 +173,13 @@ class _Verifier:
     def field(self, check: FieldCheck) -> None:
         """Record a check of a receptive field."""
         self._check(check.instance, f"field along axis {check.axis}", check.predicted, check.executed)
+
+    def backward(self, check: BackwardCheck) -> None:
+        """Record a check of the backward pass."""
+        if check.instance is None:
+            self._record((None, "", check.what, check.predicted, check.executed), "")
+        else:
+            self._check(check.instance, check.what, check.predicted, check.executed)
 
     # -- internals ----------------------------------------------------------------------------------
 

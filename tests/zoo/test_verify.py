@@ -19,7 +19,7 @@ def test_the_table_has_every_spec() -> None:
 @pytest.mark.parametrize("name", SMALL)
 def test_predictions_hold(name: str) -> None:
     settings: dict[str, Any] = SMALL[name]
-    report = verify(built(name, **settings))
+    report = verify(built(name, **settings), backward=True)
     assert report.ok, report.failures
 
 

@@ -1,0 +1,103 @@
+"""Verification of a backward pass: what it saves and what work its products do, against the declarations.
+
+One forward pass records the tape.  Each product then runs on arrays that count the work done on them.  The work by kind
+must equal the terms that the operation declares for the gradients that were given and wanted, each gradient must have
+the type of its tensor, and the tape must hold the memory that the declarations predict.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from netcalc.analysis.saved import saved_bytes, saved_tensors
+from netcalc.analysis.walk import Instance
+from netcalc.dims import integer
+from netcalc.ir import Program
+from netcalc.numerics.interpret import run_operation
+from netcalc.numerics.kernels import Array
+from netcalc.numerics.numpy_dtypes import dtype_name
+from netcalc.numerics.parameters import Parameters
+from netcalc.numerics.tally import note, tallied, tallying
+from netcalc.numerics.tape import Record, Tape
+from netcalc.numerics.vjps import Back, Gradients, apply_vjp
+from netcalc.opdef import KINDS
+from netcalc.ops.backward import Source, declaration
+from netcalc.tensor_type import TensorType
+
+__all__ = ["BackwardCheck", "backward_checks"]
+
+
+class BackwardCheck(NamedTuple):
+    """A prediction about a backward pass and the executed value; ``instance`` is None for the whole network."""
+
+    instance: Instance | None
+    what: str
+    predicted: str | int
+    executed: str | int
+
+
+def backward_checks(
+    program: Program, arrays: Sequence[Array | None], parameters: Parameters, rng: np.random.Generator
+) -> Iterator[BackwardCheck]:
+    """Yield the checks of a backward pass from the sum of all floating-point outputs to all trained parameters."""
+    tape = Tape(program, parameters.fetch, lambda path: True, frozenset(), rng, run_operation)
+    outputs = tape.run(arrays)
+    for record in tape.records:
+        for saved in record.declared:
+            array = record.saved[saved.name]
+            held = _described(TensorType(array.shape, dtype_name(array.dtype)))
+            yield BackwardCheck(record.instance, f"saved {saved.name}", _described(saved.type), held)
+    yield BackwardCheck(None, "saved bytes", saved_bytes(saved_tensors(program)), tape.saved_bytes)
+    products = _Products(program.training)
+    seeds = {one.number: np.ones_like(one.array) for one in outputs if one.wanted}
+    for _ in tape.backward(seeds, products):
+        pass
+    yield from products.checks
+
+
+class _Products:
+    """Products on tallied arrays, with the checks made so far."""
+
+    def __init__(self, training: bool) -> None:
+        self.checks: list[BackwardCheck] = []
+        self._training = training
+
+    def __call__(self, record: Record, back: Back, gradients: tuple[Array | None, ...]) -> Gradients:
+        back.saved = {name: tallied(array) for name, array in record.saved.items()}
+        back.count = note
+        with tallying() as work:
+            found = apply_vjp(
+                record.instance.node.op, back, tuple(None if g is None else tallied(g) for g in gradients)
+            )
+        predicted = self._predicted(record, gradients)
+        for kind in KINDS:
+            if predicted[kind] or work[kind]:
+                self.checks.append(BackwardCheck(record.instance, f"backward {kind}", predicted[kind], work[kind]))
+        for source, gradient in found.items():
+            wanted = record.types[source]
+            shape = _described(wanted.with_shape(*gradient.shape))
+            name = _named(record, source)
+            self.checks.append(BackwardCheck(record.instance, f"gradient of {name}", _described(wanted), shape))
+        return {source: np.asarray(gradient) for source, gradient in found.items()}
+
+    def _predicted(self, record: Record, gradients: tuple[Array | None, ...]) -> Counter[str]:
+        op, work = record.instance.node.op, Counter[str]()
+        declared = declaration(op)
+        assert declared is not None
+        for term in declared.cost(op, record.call(tuple(g is not None for g in gradients), self._training)):
+            work[term.kind] += integer(term.count)
+        return work
+
+
+def _named(record: Record, source: Source) -> str:
+    """Return the name of a parameter, or that of the port of an input."""
+    ports = record.instance.node.op.inputs
+    return source if isinstance(source, str) else ports[min(source, len(ports) - 1)].name
+
+
+def _described(type_: TensorType) -> str:
+    return f"{'×'.join(str(integer(size)) for size in type_.shape) or 'scalar'} {type_.dtype}"

@@ -1,15 +1,23 @@
-"""Parsing of initialisers such as ``normal(std=0.02)`` or ``kaiming_uniform(mode=fan_out, nonlinearity=relu)``."""
+"""Initialisers as they are written, ``normal(std=0.02)`` or ``kaiming_uniform(mode=fan_out, nonlinearity=relu)``.
+
+Which of them a parameter has, by the rules of options and spec, and the mean and variance of its elements.
+"""
 
 from __future__ import annotations
 
 import math
 import re
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Any, NamedTuple, Self
 
-from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
-from netcalc.opdef import Init
+from netcalc.diagnostics import Diagnostic, NetcalcError, Span, did_you_mean
+from netcalc.dims import integer
+from netcalc.ir import Program
+from netcalc.opdef import Init, Param
 
-__all__ = ["MODES", "NONLINEARITIES", "parse_init"]
+__all__ = ["MODES", "NONLINEARITIES", "InitRules", "Rule", "Spread", "fans", "gain", "parse_init", "spread"]
 
 #: Initialisers with the names of their arguments, in order.
 _ARGUMENTS: dict[str, tuple[str, ...]] = {
@@ -60,6 +68,168 @@ def parse_init(text: str) -> Init | None:
     return _checked(name, args)
 
 
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """Initialiser of the parameters whose path matches ``pattern``; ``init`` None keeps the operation's default.
+
+    A rule without a pattern applies to parameters of two or more dimensions, so that biases and the scales and
+    shifts of norms keep their defaults.  ``text`` is the rule as written, for messages.  ``is_option`` is true for
+    a command-line option and false for a rule of the spec, whose place is ``span``.
+    """
+
+    init: Init | None
+    pattern: str | None
+    text: str
+    is_option: bool
+    span: Span | None = None
+
+    def applies(self, path: str, param: Param) -> bool:
+        """Return True if this rule initialises the parameter at this path."""
+        if self.pattern is None:
+            return len(param.shape) >= 2
+        return fnmatchcase(path, self.pattern)
+
+
+@dataclass(frozen=True, slots=True)
+class InitRules:
+    """Initialisation rules of a program.
+
+    The first rule that applies to a parameter is used, or the operation's default if none does.  Buffers and
+    parameters that are computed by a formula always have the operation's own values.
+    """
+
+    rules: tuple[Rule, ...] = ()
+
+    @classmethod
+    def of(cls, program: Program, init: str | Iterable[str] = "default") -> Self:
+        """Return the rules of ``--init`` options and of the spec, in order of precedence.
+
+        A later option precedes an earlier one, and all options precede the rules of the spec.  Examples of options:
+        ``default``, ``xavier_normal(gain=2)``, ``kaiming_uniform(mode=fan_out, nonlinearity=relu)``,
+        ``normal(std=0.02)``, ``constant(0.1)``, ``zeros``; with a pattern, ``*.bias=zeros``.
+
+        Raises:
+            NetcalcError: E502, with every invalid option.
+        """
+        options = (init,) if isinstance(init, str) else tuple(init)
+        texts: list[tuple[str, str | None, str, Span | None]]
+        texts = [("--init", *_split(option), None) for option in reversed(options)]
+        texts += [("init", *rule) for rule in program.init]
+        rules, problems = [], []
+        for where, pattern, text, span in texts:
+            shown = f"{where} {text if pattern is None else f'{pattern}={text}'}"
+            if where == "--init" and pattern is None and text.strip() == "default":
+                continue  # the rules of the spec and the defaults of the operations stay in force
+            try:
+                rules.append(Rule(parse_init(text), pattern, shown, where == "--init", span))
+            except NetcalcError as error:
+                problems += [d._replace(message=f"{shown}: {d.message}") for d in error.diagnostics]
+        if problems:
+            raise NetcalcError(problems)
+        return cls(tuple(rules))
+
+    def chosen(self, path: str, param: Param) -> tuple[Init, Rule | None]:
+        """Return the initialiser of the parameter at ``path``, and the rule that it is from."""
+        fixed = param.is_buffer or param.init.kind == "table"
+        rule = None if fixed else next((r for r in self.rules if r.applies(path, param)), None)
+        if rule is None or rule.init is None:
+            return param.init, rule
+        padding = [(name, value) for name, value in param.init.args if name == "padding_idx"]
+        return Init(rule.init.kind, (*rule.init.args, *padding)), rule
+
+
+#: Gains of torch.nn.init.calculate_gain.
+_GAINS: dict[str, Callable[[float], float]] = {
+    "linear": lambda a: 1.0,
+    "sigmoid": lambda a: 1.0,
+    "tanh": lambda a: 5 / 3,
+    "relu": lambda a: math.sqrt(2),
+    "leaky_relu": lambda a: math.sqrt(2 / (1 + a * a)),
+    "selu": lambda a: 3 / 4,
+}
+
+
+def fans(shape: Sequence[int]) -> tuple[int, int]:
+    """Return (fan_in, fan_out) as torch defines them: axis 1 and axis 0, each times the size of the later axes.
+
+    Raises:
+        ValueError: for fewer than two dimensions.
+
+    >>> fans((64, 3, 7, 7))
+    (147, 3136)
+    """
+    if len(shape) < 2:
+        raise ValueError(f"fan in and fan out need at least 2 dimensions, and the shape is {tuple(shape)}")
+    receptive_field = math.prod(shape[2:])
+    return shape[1] * receptive_field, shape[0] * receptive_field
+
+
+def gain(nonlinearity: str, a: float = 0.0) -> float:
+    """Return torch.nn.init.calculate_gain of a non-linearity; ``a`` is the negative slope of ``leaky_relu``.
+
+    >>> gain("tanh")
+    1.6666666666666667
+    """
+    return _GAINS[nonlinearity](a)
+
+
+class Spread(NamedTuple):
+    """Mean and variance of the elements of a tensor."""
+
+    mean: float
+    variance: float
+
+
+def spread(init: Init, shape: Sequence[int]) -> Spread | None:
+    """Return mean and variance of the elements that an initialiser draws; None for a table or a computed buffer.
+
+    Raises:
+        ValueError: if the initialiser does not apply to the shape (fans need two dimensions).
+
+    >>> spread(Init.of("uniform", bound=3), (10, 50))
+    Spread(mean=0.0, variance=3.0)
+    """
+    args = dict(init.args)
+    match init.kind:
+        case "constant":
+            return Spread(args["value"], 0.0)
+        case "uniform" | "fan_in_uniform":
+            low, high = args.get("a", 0.0), args.get("b", 1.0)
+            if init.kind == "fan_in_uniform":
+                args["bound"] = 1 / math.sqrt(integer(args["fan_in"])) if integer(args["fan_in"]) else 0.0
+            if "bound" in args:
+                low, high = -args["bound"], args["bound"]
+            return Spread((low + high) / 2, (high - low) ** 2 / 12)
+        case "normal":
+            return Spread(args.get("mean", 0.0), args.get("std", 1.0) ** 2)
+        case "truncated_normal":
+            return _truncated(args.get("mean", 0.0), args.get("std", 1.0), args.get("a", -2.0), args.get("b", 2.0))
+        case "orthogonal":
+            fans(shape)
+            longest = max(shape[0], math.prod(shape[1:]))
+            return Spread(0.0, args.get("gain", 1.0) ** 2 / longest if longest else 0.0)
+        case "kaiming_uniform" | "kaiming_normal":
+            fan = fans(shape)[MODES.index(args.get("mode", "fan_in"))]
+            scale = gain(args.get("nonlinearity", "leaky_relu"), args.get("a", 0.0))
+            return Spread(0.0, scale * scale / fan if fan else 0.0)
+        case "xavier_uniform" | "xavier_normal":
+            fan = sum(fans(shape))
+            return Spread(0.0, args.get("gain", 1.0) ** 2 * 2 / fan if fan else 0.0)
+        case _:
+            return None
+
+
+def _truncated(mean: float, std: float, low: float, high: float) -> Spread:
+    """Return the moments of a normal variable between two limits."""
+    below, above = (low - mean) / std, (high - mean) / std
+    mass = (math.erf(above / math.sqrt(2)) - math.erf(below / math.sqrt(2))) / 2
+    if mass <= 0:  # far out in a tail, where the limit that is nearer to the mean holds all
+        return Spread(low if low > mean else high, 0.0)
+    first, second = (math.exp(-0.5 * z * z) / math.sqrt(2 * math.pi) for z in (below, above))
+    shift = (first - second) / mass
+    return Spread(mean + std * shift, std * std * (1 + (below * first - above * second) / mass - shift * shift))
+
+
 def _positional(name: str, position: int) -> str:
     names = _ARGUMENTS[name]
     if position >= len(names):
@@ -99,3 +269,10 @@ def _checked(name: str, args: dict[str, Any]) -> Init | None:
 
 def _error(message: str, hint: str | None = None) -> NetcalcError:
     return NetcalcError(Diagnostic("E502", message, hint=hint))
+
+
+def _split(text: str) -> tuple[str | None, str]:
+    """Split an option into pattern and initialiser; an ``=`` inside brackets belongs to the initialiser."""
+    head, bracket, tail = text.partition("(")
+    pattern, equals, name = head.rpartition("=")
+    return (pattern.strip(), name + bracket + tail) if equals else (None, text)

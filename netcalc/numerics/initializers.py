@@ -8,32 +8,19 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from fnmatch import fnmatchcase
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from netcalc.diagnostics import Diagnostic, NetcalcError, Span
+from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.dims import integer
-from netcalc.inits import MODES, parse_init
-from netcalc.ir import Program
+from netcalc.inits import MODES, InitRules, fans, gain
 from netcalc.numerics.kernels import TABLES, Array
 from netcalc.numerics.numpy_dtypes import numpy_dtype
 from netcalc.opdef import Init, Operation, Param
 
-__all__ = ["Initializers", "Rule", "draw", "fans", "gain", "generator"]
-
-_GAINS: dict[str, Callable[[float], float]] = {
-    "linear": lambda a: 1.0,
-    "sigmoid": lambda a: 1.0,
-    "tanh": lambda a: 5 / 3,
-    "relu": lambda a: math.sqrt(2),
-    "leaky_relu": lambda a: math.sqrt(2 / (1 + a * a)),
-    "selu": lambda a: 3 / 4,
-}
-
+__all__ = ["Initializers", "draw", "fans", "gain", "generator"]
 
 # -- drawing ----------------------------------------------------------------------------------------
 
@@ -43,30 +30,6 @@ def generator(seed: int, path: str) -> np.random.Generator:
     digest = hashlib.blake2b(path.encode(), digest_size=16).digest()
     key = np.frombuffer(digest, dtype="<u4").tolist()
     return np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=key)))
-
-
-def fans(shape: Sequence[int]) -> tuple[int, int]:
-    """Return (fan_in, fan_out) as torch defines them: axis 1 and axis 0, each times the size of the later axes.
-
-    Raises:
-        ValueError: for fewer than two dimensions.
-
-    >>> fans((64, 3, 7, 7))
-    (147, 3136)
-    """
-    if len(shape) < 2:
-        raise ValueError(f"fan in and fan out need at least 2 dimensions, and the shape is {tuple(shape)}")
-    receptive_field = math.prod(shape[2:])
-    return shape[1] * receptive_field, shape[0] * receptive_field
-
-
-def gain(nonlinearity: str, a: float = 0.0) -> float:
-    """Return torch.nn.init.calculate_gain of a non-linearity; ``a`` is the negative slope of ``leaky_relu``.
-
-    >>> gain("tanh")
-    1.6666666666666667
-    """
-    return _GAINS[nonlinearity](a)
 
 
 def draw(init: Init, shape: Sequence[int], dtype: str, rng: np.random.Generator) -> Array:
@@ -165,73 +128,16 @@ def _orthogonal(rng: np.random.Generator, shape: tuple[int, ...], scale: float, 
 # -- the option -------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """Initialiser of the parameters whose path matches ``pattern``; ``init`` None keeps the operation's default.
+class Initializers(InitRules):
+    """The initialisation rules of a program, which draw its parameters."""
 
-    A rule without a pattern applies to parameters of two or more dimensions, so that biases and the scales and
-    shifts of norms keep their defaults.  ``text`` is the rule as written, for messages.  ``is_option`` is true for
-    a command-line option and false for a rule of the spec, whose place is ``span``.
-    """
-
-    init: Init | None
-    pattern: str | None
-    text: str
-    is_option: bool
-    span: Span | None = None
-
-    def applies(self, path: str, param: Param) -> bool:
-        """Return True if this rule initialises the parameter at this path."""
-        if self.pattern is None:
-            return len(param.shape) >= 2
-        return fnmatchcase(path, self.pattern)
-
-
-@dataclass(frozen=True, slots=True)
-class Initializers:
-    """Initialisation rules of a program.
-
-    The first rule that applies to a parameter is used, or the operation's default if none does.  Buffers and
-    parameters that are computed by a formula always have the operation's own values.
-    """
-
-    rules: tuple[Rule, ...] = ()
-
-    @classmethod
-    def of(cls, program: Program, init: str | Iterable[str] = "default") -> Initializers:
-        """Return the rules of ``--init`` options and of the spec, in order of precedence.
-
-        A later option precedes an earlier one, and all options precede the rules of the spec.  Examples of options:
-        ``default``, ``xavier_normal(gain=2)``, ``kaiming_uniform(mode=fan_out, nonlinearity=relu)``,
-        ``normal(std=0.02)``, ``constant(0.1)``, ``zeros``; with a pattern, ``*.bias=zeros``.
-
-        Raises:
-            NetcalcError: E502, with every invalid option.
-        """
-        options = (init,) if isinstance(init, str) else tuple(init)
-        texts: list[tuple[str, str | None, str, Span | None]]
-        texts = [("--init", *_split(option), None) for option in reversed(options)]
-        texts += [("init", *rule) for rule in program.init]
-        rules, problems = [], []
-        for where, pattern, text, span in texts:
-            shown = f"{where} {text if pattern is None else f'{pattern}={text}'}"
-            if where == "--init" and pattern is None and text.strip() == "default":
-                continue  # the rules of the spec and the defaults of the operations stay in force
-            try:
-                rules.append(Rule(parse_init(text), pattern, shown, where == "--init", span))
-            except NetcalcError as error:
-                problems += [d._replace(message=f"{shown}: {d.message}") for d in error.diagnostics]
-        if problems:
-            raise NetcalcError(problems)
-        return cls(tuple(rules))
+    __slots__ = ()
 
     def is_drawn(self, path: str, param: Param) -> bool:
         """Return True if the initial value of the parameter at ``path`` is random."""
         if param.is_buffer or param.init.kind == "table":
             return False
-        rule = next((r for r in self.rules if r.applies(path, param)), None)
-        init = param.init if rule is None or rule.init is None else rule.init
-        return init.kind != "constant"
+        return self.chosen(path, param)[0].kind != "constant"
 
     def initial(self, op: Operation, path: str, param: Param, dtype: str, seed: int) -> Array:
         """Return the initial value of the parameter at ``path``.
@@ -246,11 +152,7 @@ class Initializers:
             if formula is None:
                 raise LookupError(f"{op.name} has no formula for {param.name!r}")
             return np.array(formula(op, param.name, shape), numpy_dtype(dtype))
-        rule = None if param.is_buffer else next((r for r in self.rules if r.applies(path, param)), None)
-        init = param.init
-        if rule is not None and rule.init is not None:
-            padding = [(name, value) for name, value in param.init.args if name == "padding_idx"]
-            init = Init(rule.init.kind, (*rule.init.args, *padding))
+        init, rule = self.chosen(path, param)
         try:
             return draw(init, shape, dtype, generator(seed, path))
         except ValueError as error:
@@ -259,10 +161,3 @@ class Initializers:
             hint = None if place is None else "the first pattern that matches counts: put one for this path above"
             code = "E502" if place is None else "E104"
             raise NetcalcError(Diagnostic(code, f"{text}: {path}: {error}", place, hint=hint)) from None
-
-
-def _split(text: str) -> tuple[str | None, str]:
-    """Split an option into pattern and initialiser; an ``=`` inside brackets belongs to the initialiser."""
-    head, bracket, tail = text.partition("(")
-    pattern, equals, name = head.rpartition("=")
-    return (pattern.strip(), name + bracket + tail) if equals else (None, text)

@@ -1,0 +1,1 @@
+"""Signal propagation: predictions of variances and gradients through a network, from its initialisers."""

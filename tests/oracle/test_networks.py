@@ -9,13 +9,14 @@ import pytest
 
 from netcalc.engine.run import forward
 from netcalc.numerics.parameters import check_weights
+from tests.oracle.network_gradients import assert_same_gradients
 from tests.zoo.harness import built, torch_total
 
 torch = pytest.importorskip("torch")
 
 
 def check(module: Any, spec: str, settings: dict[str, Any], *inputs: Any) -> None:
-    """Assert equal outputs for weights drawn by torch, and equal FLOPs by torch's counter."""
+    """Assert equal outputs and gradients for weights drawn by torch, and equal FLOPs by torch's counter."""
     from torch.utils.flop_counter import FlopCounterMode
 
     module = module.eval()
@@ -29,6 +30,7 @@ def check(module: Any, spec: str, settings: dict[str, Any], *inputs: Any) -> Non
     given = {declared.name: x.numpy() for declared, x in zip(program.inputs, inputs, strict=True)}
     (actual,) = forward(program, given, weights=weights).outputs.values()
     np.testing.assert_allclose(actual, expected, atol=2e-6)
+    assert_same_gradients(program, module, given, {program.output_names[0]: module(*inputs)})
 
 
 def test_graph_convolution() -> None:

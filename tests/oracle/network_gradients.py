@@ -1,0 +1,70 @@
+"""Gradients of all parameters of a network against torch's autograd."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+
+from netcalc.analysis.walk import instances
+from netcalc.engine.gradients import gradients
+from netcalc.ir import Program
+from netcalc.numerics.parameters import Parameters
+
+torch = pytest.importorskip("torch")
+
+#: Largest difference, relative to the largest element of a gradient.
+TOLERANCE = 1e-4
+#: Share of the largest gradient of the network below which a gradient is rounding: biases before a softmax or a norm.
+_NOTHING = 1e-6
+
+
+def assert_same_gradients(
+    program: Program, module: Any, inputs: Mapping[str, np.ndarray], outputs: Mapping[str, Any]
+) -> None:
+    """Assert that the gradients of all parameters are those of torch.
+
+    Args:
+        program: the network.
+        module: its reference in torch; the gradients are mapped to the network's names as its weights are.
+        inputs: the arrays that both were given.
+        outputs: the outputs of the reference by name, with their graph.
+    """
+    rng = np.random.default_rng(5)
+    used = {name: y for name, y in outputs.items() if name in program.output_names and y.requires_grad}
+    assert used
+    seeds = {name: rng.normal(size=tuple(y.shape)).astype(np.float32) for name, y in used.items()}
+    parameters = dict(module.named_parameters(remove_duplicate=False))
+    trained = {name: p for name, p in parameters.items() if p.requires_grad}
+    found = torch.autograd.grad(
+        list(used.values()), list(trained.values()), [torch.from_numpy(seeds[name]) for name in used], allow_unused=True
+    )
+    state = {name: tensor.detach().numpy() for name, tensor in module.state_dict().items()}
+    theirs = dict(state)
+    for name, gradient in zip(trained, found, strict=True):
+        if name in state:
+            theirs[name] = np.zeros_like(state[name]) if gradient is None else gradient.numpy()
+    ours = gradients(program, inputs, loss=seeds, weights=state)
+    expected = _by_owner(program, theirs)
+    largest = max(float(np.abs(gradient).max(initial=0)) for gradient in ours.parameters.values())
+    assert ours.parameters, "no parameter has a gradient"
+    for path, gradient in ours.parameters.items():
+        truth = expected[path]
+        assert gradient.shape == truth.shape, path
+        scale = max(float(np.abs(truth).max(initial=0)), _NOTHING / TOLERANCE * largest)
+        assert float(np.abs(gradient - truth).max(initial=0)) <= TOLERANCE * scale, path
+    for path in ours.unreached:
+        assert float(np.abs(expected[path]).max(initial=0)) <= _NOTHING * largest, path
+
+
+def _by_owner(program: Program, theirs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Return torch's gradients under the paths of the network: fused and transposed as the weights are."""
+    fetch, found = Parameters(program, theirs).fetch, dict[str, np.ndarray]()
+    for instance in instances(program):
+        for param in instance.node.params:
+            owner = instance.owners[param.name]
+            if not param.is_buffer and owner not in found:
+                found[owner] = fetch(instance, param)
+    return found

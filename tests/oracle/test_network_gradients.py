@@ -1,0 +1,44 @@
+"""Gradients of small versions of the shipped networks against transformers, torchvision and timm."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("transformers")
+pytest.importorskip("torchvision")
+pytest.importorskip("timm")
+
+from tests.oracle.checkpoints.harness import drawn_inputs, randomise, transformers_model  # noqa: E402
+from tests.oracle.checkpoints.torch_models import TORCH_MODELS  # noqa: E402
+from tests.oracle.checkpoints.transformers_models import TRANSFORMERS_MODELS  # noqa: E402
+from tests.oracle.network_gradients import assert_same_gradients  # noqa: E402
+from tests.zoo.harness import built  # noqa: E402
+
+
+@pytest.fixture(autouse=True)
+def _patches_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    """ViLT draws the order of its patches, and its outputs have the same order."""
+    monkeypatch.setattr(torch, "multinomial", lambda weights, count, **_: torch.arange(count))
+
+
+@pytest.mark.parametrize("spec", TRANSFORMERS_MODELS)
+def test_transformers(spec: str) -> None:
+    case = TRANSFORMERS_MODELS[spec]
+    model, program = transformers_model(case), built(spec, **case.settings)
+    inputs = drawn_inputs(program) | {name: np.array(value) for name, value in case.values.items()}
+    tensors = {name: torch.from_numpy(array) for name, array in inputs.items()}
+    outputs = model(**tensors, **{name: torch.tensor(value) for name, value in case.arguments.items()})
+    named = {name: outputs[name] for name in program.output_names}
+    assert_same_gradients(program, model, inputs, named)
+
+
+@pytest.mark.parametrize("spec", TORCH_MODELS)
+def test_torchvision_and_timm(spec: str) -> None:
+    module, settings = TORCH_MODELS[spec]()
+    program = built(spec, **settings)
+    inputs = drawn_inputs(program)
+    (array,) = inputs.values()
+    output = randomise(module)(torch.from_numpy(array))
+    assert_same_gradients(program, module, inputs, {program.output_names[0]: output})

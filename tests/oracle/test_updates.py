@@ -1,0 +1,76 @@
+"""Updates of parameters and clipping of gradients against those of torch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from netcalc.analysis.optimizers import optimizers
+from netcalc.numerics.optimizers import Updater, clip_coefficient, global_norm
+
+_rates = st.sampled_from([1e-4, 1e-2, 0.3])
+_decays = st.sampled_from([0.0, 1e-4, 0.1])
+_betas = st.sampled_from([0.0, 0.4, 0.5, 0.9, 0.999])
+
+
+def _settings(name: str, draw: Any) -> dict[str, float]:
+    found = {"lr": draw(_rates), "weight_decay": draw(_decays)}
+    if name.startswith("adam"):
+        return found | {"beta1": draw(_betas), "beta2": draw(_betas), "eps": draw(st.sampled_from([1e-8, 1e-3]))}
+    if name in ("momentum", "nesterov"):
+        found["momentum"] = draw(st.sampled_from([0.1, 0.9]))
+    if name == "momentum":
+        found["dampening"] = draw(st.sampled_from([0.0, 0.3]))
+    return found
+
+
+def _torch(name: str, parameter: torch.Tensor, settings: dict[str, float]) -> Any:
+    rest = {key: value for key, value in settings.items() if not key.startswith("beta")}
+    if name.startswith("adam"):
+        betas = (settings["beta1"], settings["beta2"])
+        return (torch.optim.Adam if name == "adam" else torch.optim.AdamW)([parameter], betas=betas, **rest)
+    return torch.optim.SGD([parameter], nesterov=name == "nesterov", **rest)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("name", optimizers())
+@given(data=st.data())
+def test_updates(name: str, dtype: str, data: Any) -> None:
+    settings = _settings(name, data.draw)
+    rng = np.random.default_rng(data.draw(st.integers(0, 99)))
+    array = rng.normal(size=(3, 5)).astype(dtype)
+    parameter = torch.nn.Parameter(torch.from_numpy(array.copy()))
+    updater, reference = Updater.of(name, settings), _torch(name, parameter, settings)
+    tolerance, largest = (1e-12 if dtype == "float64" else 2e-6), 1.0
+    for _ in range(7):
+        gradient = (rng.normal(size=(3, 5)) * rng.choice([1e-6, 1.0, 30.0])).astype(dtype)
+        parameter.grad = torch.from_numpy(gradient)
+        reference.step()
+        array = updater.update("p", array, gradient)
+        assert array.dtype == dtype
+        largest = max(largest, float(np.abs(array).max()))  # terms cancel
+        np.testing.assert_allclose(array, parameter.detach().numpy(), rtol=0, atol=tolerance * largest)
+    kept = reference.state[parameter]
+    for key, state in updater.states.get("p", {}).items():
+        np.testing.assert_allclose(state, kept[key].numpy(), rtol=tolerance * 10, atol=tolerance * 30)
+    assert {key for key, value in kept.items() if value is not None} == updater.states.get("p", {}).keys()
+
+
+@given(st.floats(0.01, 20), st.integers(0, 99))
+def test_clipping(most: float, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    gradients = [rng.normal(size=shape) for shape in ((3, 4), (5,), ())]
+    parameters = [torch.nn.Parameter(torch.zeros(np.shape(g), dtype=torch.float64)) for g in gradients]
+    for parameter, gradient in zip(parameters, gradients, strict=True):
+        parameter.grad = torch.from_numpy(np.array(gradient))
+    norm = torch.nn.utils.clip_grad_norm_(parameters, most)
+    found = global_norm(map(np.asarray, gradients))
+    assert found == pytest.approx(float(norm), rel=1e-13)
+    for parameter, gradient in zip(parameters, gradients, strict=True):
+        assert parameter.grad is not None
+        np.testing.assert_allclose(gradient * clip_coefficient(found, most), parameter.grad.numpy(), rtol=1e-13)

@@ -12,7 +12,7 @@ import numpy as np
 from netcalc.analysis.walk import parameters
 from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
 from netcalc.engine.feasibility import require_work
-from netcalc.engine.preflight import reference_memory, require_runnable, too_large
+from netcalc.engine.preflight import gradient_memory, require_runnable, too_large
 from netcalc.ir import Program
 from netcalc.numerics.initializers import generator
 from netcalc.numerics.inputs import run_inputs
@@ -75,7 +75,7 @@ def gradients(
         program = replace(program, training=training)
     require_runnable(program)
     require_work(program, max_work)
-    required = reference_memory(program)
+    required = gradient_memory(program)
     names, wanted_inputs = wanted_paths(program, wrt)
     tensors = Parameters(program, weights, init=init, seed=seed, cast=cast)
     arrays = run_inputs(program, inputs, seed)

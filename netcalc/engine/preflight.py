@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable
+from dataclasses import replace
 
 from netcalc.analysis.counting import operation_count
 from netcalc.analysis.memory import Memory, memory
+from netcalc.analysis.saved import saved_bytes, saved_tensors
 from netcalc.analysis.walk import Instance, instances
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.engine.feasibility import require_arrays
@@ -20,6 +22,7 @@ from netcalc.numerics.process_memory import format_bytes, free_bytes
 
 __all__ = [
     "build_plan",
+    "gradient_memory",
     "reference_memory",
     "require_runnable",
     "thread_count",
@@ -38,6 +41,23 @@ def reference_memory(program: Program) -> Memory:
     """
     require_runnable(program)
     required, free = memory(program), free_bytes()
+    if required.peak > free:
+        raise NetcalcError(too_large(program, required, free))
+    return required
+
+
+def gradient_memory(program: Program) -> Memory:
+    """Return the memory that a forward and a backward pass take, after checking that they can run.
+
+    The tensors saved for the backward pass are held at once, and so are all parameters and their gradients.
+
+    Raises:
+        NetcalcError: E404 symbolic sizes; E603 not enough memory; E604 an operation without kernel.
+    """
+    require_runnable(program)
+    forward, saved, free = memory(program), saved_bytes(saved_tensors(program)), free_bytes()
+    kept = saved + 2 * forward.weights + forward.buffers
+    required = replace(forward, activations=forward.activations + saved, peak=forward.peak + kept)
     if required.peak > free:
         raise NetcalcError(too_large(program, required, free))
     return required

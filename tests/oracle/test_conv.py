@@ -59,6 +59,13 @@ def computed(draw: st.DrawFn, weight: tuple[int, ...], out: int) -> list[np.ndar
     return draw(st.sampled_from([[None, None], [given, None], [given, shift], [None, shift]]))
 
 
+def called(layer: Any, parameters: dict[str, Any], x: Any) -> Any:
+    """Return the layer's result with these parameters, which have the shapes of its own and keep their gradients."""
+    shapes = {name: own.shape for name, own in layer.named_parameters()}
+    assert {name: tensor.shape for name, tensor in parameters.items()} == shapes
+    return torch.func.functional_call(layer, parameters, (x,))
+
+
 def tupled(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
 
@@ -76,8 +83,7 @@ def test_conv(drawn: tuple[int, dict[str, Any], np.ndarray], data: st.DataObject
         given["bias"] = given["bias"] or bias is not None
         layer = getattr(torch.nn, f"Conv{axes}d")(x.shape[-axes - 1], attrs["out"], tupled(attrs["kernel"]), **given)
         inputs = {name: tensor for name, tensor in (("weight", weight), ("bias", bias)) if tensor is not None}
-        layer.load_state_dict(weights | inputs)
-        return layer(x)
+        return called(layer, weights | inputs, x)
 
     agree(f"conv{axes}d", attrs, [x, weight, bias], reference)
 

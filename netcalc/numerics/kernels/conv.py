@@ -22,7 +22,9 @@ def convolution(
 ) -> Array:
     batched, weight = wide(x if x.ndim == op.axes + 2 else x[None]), given(filters, weight)
     if op.weight_standardization:
-        weight = _standardized(weight, op.standardization_eps)
+        weight, deviation = _standardized(weight, op.standardization_eps)
+        if run.kept is not None:
+            run.keep(weight=weight.astype(x.dtype, copy=False), result2=1 / np.asarray(deviation))
     padded = pad(batched, extents(op.padding, batched.shape[2:], op.kernel, op.stride, op.dilation), op.padding_mode)
     y = correlate(padded, weight, op.stride, op.dilation, op.groups)
     if shift is not None or bias is not None:
@@ -30,10 +32,11 @@ def convolution(
     return y.reshape(*x.shape[: -op.axes - 1], *y.shape[1:]).astype(x.dtype, copy=False)
 
 
-def _standardized(weight: Array, eps: float) -> Array:
+def _standardized(weight: Array, eps: float) -> tuple[Array, Array]:
+    """Return filters of mean 0 and variance 1, and the deviation of each by which it was divided."""
     flat = weight.reshape(len(weight), -1)
     taps = flat.shape[1]
     centred = flat - np.add.reduce(flat, axis=1, keepdims=True) / taps
     variance = np.add.reduce(np.square(centred), axis=1, keepdims=True) / taps
-    result: Array = (centred / np.sqrt(variance + eps)).reshape(weight.shape)
-    return result
+    deviation: Array = np.sqrt(variance + eps)
+    return (centred / deviation).reshape(weight.shape), deviation[:, 0]

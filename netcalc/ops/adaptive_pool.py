@@ -46,12 +46,15 @@ class AdaptivePooling(SpatialOperation):
 
     def reductions(self, x: TensorType, y: TensorType) -> dict[str, Dim]:
         """Return the number of binary operations that reduce the windows, as factors."""
-        covered = product(_covered(n, out) for n, out in zip(self.sizes_of(x), self.sizes_of(y), strict=True))
         return {
             "batch": self.batch_of(x),
             "channels": self.channels_of(x),
-            "window_elements_less_one_each": covered - product(self.sizes_of(y)),
+            "window_elements_less_one_each": self.covered(x, y) - product(self.sizes_of(y)),
         }
+
+    def covered(self, x: TensorType, y: TensorType) -> Dim:
+        """Return the number of elements in all windows of a channel; overlapping elements count twice."""
+        return product(_covered(n, out) for n, out in zip(self.sizes_of(x), self.sizes_of(y), strict=True))
 
 
 def _covered(size: Dim, out: Dim) -> Dim:

@@ -38,11 +38,24 @@ def average(op: AdaptiveAvgPooling, run: Run, x: Array) -> Array:
 
 def averaged(x: Array, targets: Sequence[int]) -> Array:
     """Return the averages of windows that divide the last axes into ``targets`` parts."""
+    y = summed(wide(x), targets)
+    y /= window_sizes(x.shape[-len(targets) :], targets)
+    return y.astype(x.dtype, copy=False)
+
+
+def summed(x: Array, targets: Sequence[int]) -> Array:
+    """Return the sums of windows that divide the last axes into ``targets`` parts."""
     index, belongs = _gather(x.shape[-len(targets) :], targets)
     inner = tuple(range(-len(targets), 0))
-    y: Array = np.add.reduce(wide(x)[index], axis=inner, where=True if belongs.all() else belongs)
-    y /= np.count_nonzero(belongs, axis=inner)
-    return y.astype(x.dtype, copy=False)
+    y: Array = np.add.reduce(x[index], axis=inner, where=True if belongs.all() else belongs)
+    return y
+
+
+def window_sizes(sizes: Sequence[int], targets: Sequence[int]) -> Array:
+    """Return the number of elements of each window that divides axes of ``sizes`` into ``targets`` parts."""
+    _, belongs = _gather(sizes, targets)
+    numbers: Array = np.count_nonzero(belongs, axis=tuple(range(-len(targets), 0)))
+    return numbers
 
 
 @kernel("adaptive_max_pool1d", "adaptive_max_pool2d", "adaptive_max_pool3d")
@@ -51,7 +64,7 @@ def maximum(op: AdaptiveMaxPooling, run: Run, x: Array) -> Array | tuple[Array, 
     index, belongs = _gather(sizes, _targets(op, x))
     windows = x[index]
     inner = tuple(range(-op.axes, 0))
-    if not op.return_indices:
+    if not op.return_indices and run.kept is None:
         largest: Array = np.maximum.reduce(windows, axis=inner, initial=-np.inf, where=belongs)
         return largest
     flat = windows.reshape(*windows.shape[: -op.axes], -1)
@@ -61,7 +74,11 @@ def maximum(op: AdaptiveMaxPooling, run: Run, x: Array) -> Array | tuple[Array, 
     run.note("compare", outputs * (np.count_nonzero(belongs) - math.prod(belongs.shape[: op.axes])))
     positions = np.broadcast_to(np.ravel_multi_index(index[1:], sizes), windows.shape).reshape(flat.shape)
     indices = np.take_along_axis(positions, best, -1)[..., 0]
-    return like(x, np.take_along_axis(np.asarray(flat), best, -1)[..., 0]), like(x, indices)
+    y = like(x, np.take_along_axis(np.asarray(flat), best, -1)[..., 0])
+    if op.return_indices:
+        return y, like(x, indices)
+    run.keep(result1=indices)
+    return y
 
 
 def _targets(op: AdaptiveAvgPooling | AdaptiveMaxPooling, x: Array) -> list[int]:

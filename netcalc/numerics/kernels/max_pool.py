@@ -20,7 +20,7 @@ def maximum(op: MaxPooling, run: Run, x: Array) -> Array | tuple[Array, Array]:
     padded = pad(x, windows.reach, value=-np.inf)
     first, *others = taps(windows.kernel, windows.stride, windows.dilation, windows.counts)
     y: Array = padded[first].copy()
-    if not op.return_indices:
+    if not op.return_indices and run.kept is None:
         for index in others:
             np.maximum(y, padded[index], out=y)
         return y
@@ -31,7 +31,10 @@ def maximum(op: MaxPooling, run: Run, x: Array) -> Array | tuple[Array, Array]:
         better = np.where(np.isnan(candidate), True, candidate > y)  # NaN counts as largest, as in PyTorch
         y = like(x, np.where(better, candidate, y))
         indices = np.where(better, positions[index], indices)
-    return y, like(x, np.array(indices))
+    if op.return_indices:
+        return y, like(x, np.array(indices))
+    run.keep(result1=np.array(indices))
+    return y
 
 
 def _first_positions(windows: Windows, sizes: Sequence[int]) -> Array:

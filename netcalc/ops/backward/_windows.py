@@ -11,12 +11,19 @@ from netcalc.opdef import Term
 from netcalc.ops._windows import SpatialOperation
 from netcalc.ops.backward import BackwardCall, Saved
 
-__all__ = ["bias_gradient", "padding_gradient", "saved_weight", "single_or_wider"]
+__all__ = ["bias_gradient", "padding_gradient", "saved_indices", "saved_weight", "single_or_wider"]
 
 
 def saved_weight(call: BackwardCall) -> Saved:
     """Return the weight as a saved tensor: the input that another line computes, or the parameter."""
     return call.saved_input("weight", 1) if call.present(1) else call.saved_parameter("weight", "weight")
+
+
+def saved_indices(call: BackwardCall) -> Saved:
+    """Return the indices of maxima: the second output if there is one, or a tensor that the kernel keeps."""
+    if len(call.outputs) > 1:
+        return call.saved_output("result1", 1)
+    return call.saved_kept("result1", *call.outputs[0].shape, dtype="int64")
 
 
 def single_or_wider(dtype: DType) -> DType:

@@ -26,7 +26,7 @@ class ConvolutionBackward(Backward):
     )
 
     def derivatives(self, op: Convolution) -> tuple[str, ...]:
-        lines = self.rule
+        lines: tuple[str, ...] = self.rule
         if op.padding_mode != "zeros":
             lines += ("the gradient of the padding is added to the elements that it repeats",)
         if op.weight_standardization:

@@ -75,7 +75,10 @@ class BackwardPass:
         saves = list(declared.saves(self.op, call))
         arrays = kept_arrays(saves, self.arrays, self.outputs, self.weights, self.kept)
         for saved in saves:
-            assert type_of(arrays[saved.name]) == saved.type, f"{self.op.name} saves {saved}"
+            found_type = type_of(arrays[saved.name])
+            if found_type is not None and saved.kind == "parameter":  # tests may draw them in single precision
+                found_type = found_type.with_dtype(saved.type.dtype)
+            assert found_type == saved.type, f"{self.op.name} saves {saved}"
         assert len({saved.name for saved in saves}) == len(saves), f"{self.op.name} saves two tensors of one name"
         copies = [None if seed is None else seed.copy() for seed in seeds]
         with tallying() as counted:
@@ -171,7 +174,7 @@ def central_differences(
         direction = rng.uniform(-1, 1, tensor.shape)
         sides = []
         for sign in (1, -1):
-            moved = tensor + sign * step * direction
+            moved = np.asarray(tensor + sign * step * direction)  # NumPy gives a number for no axes
             sides.append(
                 loss([moved if n == source else a for n, a in enumerate(arrays)], weights)
                 if isinstance(source, int)

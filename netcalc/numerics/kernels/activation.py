@@ -6,11 +6,12 @@ import math
 
 import numpy as np
 
-from netcalc.numerics.kernels import Array
+from netcalc.numerics.kernels import Array, Run, kernel, wide
 from netcalc.numerics.kernels._elementwise import clamp, register, select
+from netcalc.ops.activation import Tanhshrink
 
-_SELU_ALPHA = 1.6732632423543772848170429916717
-_SELU_SCALE = 1.0507009873554804934193349852946
+SELU_ALPHA = 1.6732632423543772848170429916717
+SELU_SCALE = 1.0507009873554804934193349852946
 
 
 def sigmoid(x: Array) -> Array:
@@ -51,7 +52,7 @@ register(
     {
         "identity": lambda op, x: x,
         "elu": lambda op, x: _elu(x, op.alpha),
-        "selu": lambda op, x: _SELU_SCALE * _elu(x, _SELU_ALPHA),
+        "selu": lambda op, x: SELU_SCALE * _elu(x, SELU_ALPHA),
         "celu": lambda op, x: _celu(x, op.alpha),
         "gelu": lambda op, x: gelu(x, op.approximate),
         "quick_gelu": lambda op, x: x * sigmoid(1.702 * x),
@@ -63,7 +64,6 @@ register(
         "sigmoid": lambda op, x: sigmoid(x),
         "logsigmoid": lambda op, x: np.minimum(x, 0) - np.log1p(np.exp(-np.abs(x))),
         "tanh": lambda op, x: np.tanh(x),
-        "tanhshrink": lambda op, x: x - np.tanh(x),
         "hardshrink": lambda op, x: select(np.abs(x) <= op.lambd, 0, x),
         "softshrink": lambda op, x: x - clamp(x, -op.lambd, op.lambd),
         "threshold": lambda op, x: select(x <= op.threshold, op.value, x),
@@ -71,3 +71,12 @@ register(
         "softsign": lambda op, x: x / (1 + np.abs(x)),
     }
 )
+
+
+@kernel("tanhshrink")
+def tanhshrink(op: Tanhshrink, run: Run, x: Array) -> Array:
+    inner = wide(x)
+    curve = np.tanh(inner)
+    run.keep(result=curve.astype(x.dtype, copy=False))
+    y: Array = inner - curve
+    return y.astype(x.dtype, copy=False)

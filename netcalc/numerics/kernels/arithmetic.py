@@ -43,7 +43,12 @@ def register_combination(name: str, function: Callable[..., Any]) -> None:
             result: Array = np.asanyarray(function(x, y))
             return result.astype(dtype, copy=False)
 
-        return reduce(both, operands(op, arrays))
+        first, *others = operands(op, arrays)
+        for number, other in enumerate(others):
+            if number:
+                run.keep(**{f"self{number}": first})
+            first = both(first, other)
+        return np.asanyarray(first)
 
 
 for _name, _function in {

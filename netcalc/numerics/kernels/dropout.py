@@ -8,6 +8,11 @@ from netcalc.numerics.kernels import Array, Run, kernel, like
 from netcalc.ops.dropout import Dropout, StochasticDepth
 
 
+def kept_scale(p: float) -> float:
+    """Return the factor of the elements that are kept, which keeps the mean; 0 if all are dropped."""
+    return 1 / (1 - p) if p < 1 else 0.0
+
+
 @kernel("dropout", "stochastic_depth")
 def drop(op: Dropout | StochasticDepth, run: Run, x: Array) -> Array:
     if not run.training:
@@ -19,6 +24,9 @@ def drop(op: Dropout | StochasticDepth, run: Run, x: Array) -> Array:
         kept_axes = 2
     shape = [size if axis < kept_axes else 1 for axis, size in enumerate(x.shape)]
     kept = like(x, np.asarray(run.rng.random(shape))) >= op.p
-    scale = 1 / (1 - op.p) if op.p < 1 else 0.0
-    mask = np.where(kept, x.dtype.type(scale), x.dtype.type(0))
+    mask = np.where(kept, x.dtype.type(kept_scale(op.p)), x.dtype.type(0))
+    if isinstance(op, Dropout) and not op.channelwise:
+        run.keep(result1=kept)
+    else:
+        run.keep(other=mask)
     return x * like(x, mask)

@@ -23,7 +23,10 @@ def _gated(activation: Callable[[Any, Array], Array]) -> Kernel:
     def run_gated(op: Any, run: Run, x: Array) -> Array:
         halves = np.split(wide(x), 2, axis=op.axis)
         gate, value = halves if op.gate == "first" else halves[::-1]
-        y: Array = activation(op, gate) * value
+        active = activation(op, gate)
+        if op.name != "glu":
+            run.keep(result=active.astype(x.dtype, copy=False))
+        y: Array = active * value
         return y.astype(x.dtype, copy=False)
 
     return run_gated

@@ -10,6 +10,6 @@ __all__ = ["summing"]
 
 def summing(gradient: TensorType, operand: TensorType, role: str = "sum of gradient") -> tuple[Term, ...]:
     """Return the additions that reduce a gradient to the shape of an operand; none if the shapes are equal."""
-    if gradient.shape == operand.shape:
+    if gradient.shape == operand.shape or gradient.elements == 0:
         return ()
     return (Term.of("add", role, sums=gradient.elements - operand.elements),)

@@ -9,7 +9,7 @@ from netcalc.opdef import Term
 from netcalc.ops._elementwise import Work, terms
 from netcalc.ops.backward import BACKWARD, Backward, BackwardCall, Saved
 
-__all__ = ["declare"]
+__all__ = ["declare", "declare_flat"]
 
 _Kept = Literal["self", "result", None]
 
@@ -17,10 +17,15 @@ _Kept = Literal["self", "result", None]
 class _Elementwise(Backward):
     """∂L/∂x = ∂L/∂y · f′(x): work per element, and the one tensor that is saved."""
 
-    def __init__(self, derivative: str, work: Work | Callable[[Any], Work], saves: Callable[[Any], _Kept]) -> None:
-        self.rule = (f"∂L/∂x = {derivative}",)
+    def __init__(
+        self, derivative: Callable[[Any], str], work: Callable[[Any], Work], saves: Callable[[Any], _Kept]
+    ) -> None:
+        self._derivative = derivative
         self._work = work
         self._saves = saves
+
+    def derivatives(self, op: Any) -> tuple[str, ...]:
+        return (f"∂L/∂x = {self._derivative(op)}",)
 
     def saves(self, op: Any, call: BackwardCall) -> Sequence[Saved]:
         kept = self._saves(op)
@@ -29,13 +34,12 @@ class _Elementwise(Backward):
         return (call.saved_input("self") if kept == "self" else call.saved_output("result"),)
 
     def cost(self, op: Any, call: BackwardCall) -> Sequence[Term]:
-        work = self._work(op) if callable(self._work) else self._work
-        return terms(work, "gradient", elements=call.input().elements)
+        return terms(self._work(op), "gradient", elements=call.input().elements)
 
 
 def declare(
     *names: str,
-    derivative: str,
+    derivative: str | Callable[[Any], str],
     work: Work | Callable[[Any], Work],
     saves: _Kept | Callable[[Any], _Kept],
 ) -> None:
@@ -43,9 +47,16 @@ def declare(
 
     Args:
         names: the operations.
-        derivative: the formula of ∂L/∂x, in g = ∂L/∂y, x and y.
+        derivative: the formula of ∂L/∂x, in g = ∂L/∂y, x and y, or a function of the attributes that returns it.
         work: the work per element, or a function of the attributes that returns it.
         saves: ``"self"`` for the input, ``"result"`` for the output, None for nothing, or a function of the attributes.
     """
+    formula = derivative if callable(derivative) else (lambda op: derivative)
+    per_element = work if callable(work) else (lambda op: work)
     kept = saves if callable(saves) else (lambda op: saves)
-    BACKWARD.register(*names)(_Elementwise(derivative, work, kept))
+    BACKWARD.register(*names)(_Elementwise(formula, per_element, kept))
+
+
+def declare_flat(*names: str) -> None:
+    """Declare functions that are constant between jumps: their derivative is 0."""
+    declare(*names, derivative="0", work={}, saves=None)

@@ -11,7 +11,7 @@ import numpy as np
 
 from netcalc import ops
 from netcalc.dims import value_at
-from netcalc.dtypes import FLOATS
+from netcalc.dtypes import FLOATS, DType
 from netcalc.numerics.kernels import Run, apply
 from netcalc.numerics.tally import tallied, tallying
 from netcalc.numerics.tape import kept_arrays
@@ -38,7 +38,9 @@ class BackwardPass:
         self.op, self.arrays, self.weights, self.training, self.seed = op, arrays, weights, training, seed
         self.outputs, self.kept = self.forward(arrays, weights)
         types = tuple(map(type_of, arrays))
-        node = node_of(op, types, Context(training=training))
+        held = {a.dtype.name for a in (*arrays, *weights.values()) if a is not None} & FLOATS
+        dtype: DType = "float64" if held == {"float64"} else "float32"
+        node = node_of(op, types, Context(training=training, dtype=dtype))
         floats = {n for n, t in enumerate(types) if t is not None and t.dtype in FLOATS}
         trained = {p.name for p in node.params if p.trainable and weights[p.name].dtype.name in FLOATS}
         outputs = tuple(t for t in map(type_of, self.outputs) if t is not None)
@@ -155,7 +157,7 @@ def central_differences(
     declared = ops.find(name)
     assert declared is not None, name
     op, rng = declared(**attrs), np.random.default_rng(3)
-    node = node_of(op, [type_of(a) for a in arrays], Context(training=training))
+    node = node_of(op, [type_of(a) for a in arrays], Context(training=training, dtype="float64"))
     if weights is None:
         drawn = {p.name: rng.normal(size=p.shape).astype(p.dtype or "float64") for p in node.params}
         weights = {p.name: np.abs(drawn[p.name]) if p.is_buffer else drawn[p.name] for p in node.params}

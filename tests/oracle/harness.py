@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -41,11 +41,13 @@ def agree(
     training: bool = False,
     tolerance: float = 2e-5,
     gradients: bool = True,
+    constants: Collection[int] = (),
 ) -> None:
     """Assert that the operation ``name`` and ``reference(weights, *tensors)`` in torch agree, or both raise.
 
     ``weights`` are the drawn parameters as tensors by name.  If torch raises, netcalc must raise too, with a reason.
-    With ``gradients``, those of all inputs and parameters are compared in float64.
+    With ``gradients``, those of all inputs and parameters are compared in float64, but for the inputs at the positions
+    ``constants``, which have none in torch.
     """
     weights: dict[str, np.ndarray] = {}
     refused: Exception | None = None
@@ -80,7 +82,7 @@ def agree(
         scale = float(np.abs(array[np.isfinite(array)]).max()) if np.isfinite(array).any() else 1.0
         np.testing.assert_allclose(one, array, rtol=tolerance, atol=tolerance * max(scale, 1e-6))
     if gradients:
-        agree_on_gradients(op, arrays, weights, reference, training=training)
+        agree_on_gradients(op, arrays, weights, reference, training=training, constants=constants)
 
 
 def agree_on_gradients(
@@ -90,6 +92,7 @@ def agree_on_gradients(
     reference: Callable[..., Any],
     *,
     training: bool = False,
+    constants: Collection[int] = (),
     tolerance: float = 1e-6,
 ) -> None:
     """Assert that the gradients in float64 are those of torch's autograd, subgradients at kinks and ties included."""
@@ -99,7 +102,7 @@ def agree_on_gradients(
     weights = {name: _double(w) for name, w in weights.items()}
     passed = BackwardPass(op, arrays, weights, training=training)
     seeds = passed.seeds()
-    wanted = passed.call.wanted
+    wanted = passed.call.wanted.difference(constants)
     if not wanted or all(seed is None for seed in seeds):
         return
     tensors = [None if a is None else torch.from_numpy(a.copy()) for a in arrays]
@@ -113,7 +116,7 @@ def agree_on_gradients(
     used = tuple(s if n < len(expected) else None for n, s in enumerate(seeds))
     if not pairs:
         return
-    found = passed.product(used)
+    found = passed.product(used, wanted)
     truth = torch.autograd.grad(
         [y for y, _ in pairs], list(leaves.values()), [torch.from_numpy(s) for _, s in pairs], allow_unused=True
     )

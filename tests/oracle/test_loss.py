@@ -124,10 +124,12 @@ def test_class_losses(
         lambda w, x, y, weight: F.cross_entropy(
             x, y, weight, reduction=reduction, label_smoothing=smoothing, ignore_index=ignore
         ),
+        constants=() if by_probability else (2,),
     )
     agree(
         "nll_loss",
         {"reduction": reduction, "ignore_index": ignore},
         [normal(*shape), target, weight],
         lambda w, x, y, weight: F.nll_loss(x, y, weight, reduction=reduction, ignore_index=ignore),
+        constants=(2,),
     )

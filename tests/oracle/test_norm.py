@@ -41,10 +41,12 @@ def steps_as_torch(name: str, kind: str, attrs: dict[str, Any], shape: list[int]
 
     def reference(weights: dict[str, Any], x: Any) -> Any:
         module = getattr(torch.nn, f"{kind}{max(x.dim() - 2, 1)}d")(x.shape[1], **attrs)
-        module.load_state_dict(weights)
-        y = module.double().train(training)(x.double()).float()
-        before.update({n: w.numpy() for n, w in weights.items()})
-        after.update({n: w.numpy() for n, w in module.state_dict().items()})
+        state = {n: w.double() if w.is_floating_point() else w for n, w in weights.items()}
+        state |= {n: state[n].clone() for n, _ in module.named_buffers()}  # a step changes them
+        y = torch.func.functional_call(module.train(training), state, (x.double(),)).to(x.dtype)
+        if not torch.is_grad_enabled():
+            before.update({n: w.numpy() for n, w in weights.items()})
+            after.update({n: w.numpy() for n, w in state.items()})
         return y
 
     x = normal(shape)

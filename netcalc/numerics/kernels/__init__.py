@@ -67,7 +67,7 @@ class Run:
     #: Counts work that NumPy does outside its ufuncs (a sort, say); None when nothing is tallied.
     count: Callable[[Kind, int], None] | None = None
 
-    def keep(self, **arrays: Array) -> None:
+    def keep(self, /, **arrays: Array) -> None:
         """Keep arrays for the product, if there is a backward pass."""
         if self.kept is not None:
             self.kept.update((name, np.asarray(array)) for name, array in arrays.items())

@@ -29,6 +29,7 @@ def batch_norm(
     others = (0, *range(2, x.ndim))
     middle, rest, variance = centred(wide(x), others)
     scale = reciprocal_root(variance, op.eps)
+    run.keep(result1=middle.reshape(-1), result2=scale.reshape(-1))
     if weight is not None:
         scale = scale * by_channel(weight, x.ndim)
     y = affine(rest, scale, None if bias is None else by_channel(bias, x.ndim))
@@ -44,7 +45,7 @@ def batch_norm(
 def frozen_batch_norm(
     op: FrozenBatchNorm, run: Run, x: Array, *, weight: Array, bias: Array, running_mean: Array, running_var: Array
 ) -> Array:
-    return _folded(op.eps, x, weight, bias, running_mean, running_var)
+    return _folded(op.eps, x, weight, bias, running_mean, running_var, run)
 
 
 @kernel("instance_norm")
@@ -64,19 +65,31 @@ def instance_norm(
         return _folded(op.eps, x, weight, bias, running_mean, running_var)
     middle, rest, variance = centred(wide(x), tuple(range(2, x.ndim)))
     shaped = (None if one is None else by_channel(one, x.ndim) for one in (weight, bias))
-    y = affine(rest * reciprocal_root(variance, op.eps), *shaped)
+    root = reciprocal_root(variance, op.eps)
+    run.keep(result1=middle.reshape(-1), result2=root.reshape(-1))
+    y = affine(rest * root, *shaped)
     if run.training and running_mean is not None and running_var is not None:
         samples = (mean(middle, (0,)), mean(variance, (0,)))
         _track(run, op.momentum or 0.0, *samples, math.prod(x.shape[2:]), running_mean, running_var)
     return y.astype(x.dtype, copy=False)
 
 
-def _folded(eps: float, x: Array, weight: Array | None, bias: Array | None, middle: Array, variance: Array) -> Array:
-    """Return fixed statistics and the affine map as a scale and a shift for each channel."""
+def _folded(
+    eps: float,
+    x: Array,
+    weight: Array | None,
+    bias: Array | None,
+    middle: Array,
+    variance: Array,
+    run: Run | None = None,
+) -> Array:
+    """Return fixed statistics and the affine map as a scale and a shift for each channel; ``run`` keeps the scale."""
     scale = reciprocal_root(wide(variance), eps)
     if weight is not None:
         scale = scale * weight
     shift = -(middle * scale) if bias is None else bias - middle * scale
+    if run is not None:
+        run.keep(other=by_channel(scale, x.ndim))
     return affine(wide(x), by_channel(scale, x.ndim), by_channel(shift, x.ndim)).astype(x.dtype, copy=False)
 
 

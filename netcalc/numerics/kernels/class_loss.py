@@ -14,24 +14,25 @@ from netcalc.ops.class_loss import CrossEntropy, NLLLoss
 
 @kernel("nll_loss")
 def nll_loss(op: NLLLoss, run: Run, x: Array, target: Array, weight: Array | None = None) -> Array:
-    return _at_class(op, wide(x), target, weight).astype(x.dtype, copy=False)
+    return _at_class(op, run, wide(x), target, weight).astype(x.dtype, copy=False)
 
 
 @kernel("cross_entropy")
 def cross_entropy(op: CrossEntropy, run: Run, x: Array, target: Array, weight: Array | None = None) -> Array:
-    inner = log_softmax_along(wide(x), _class_axis(x))
+    inner = log_softmax_along(wide(x), class_axis(x))
+    run.keep(result=inner.astype(x.dtype, copy=False))
     measure = _at_class if target.dtype.kind in "iu" else _by_probability
-    return measure(op, inner, target, weight).astype(x.dtype, copy=False)
+    return measure(op, run, inner, target, weight).astype(x.dtype, copy=False)
 
 
-def _class_axis(x: Array) -> int:
+def class_axis(x: Array) -> int:
     """Return the axis of classes: 1, or 0 for a single sample."""
     return 1 if x.ndim > 1 else 0
 
 
-def _at_class(op: CrossEntropy | NLLLoss, x: Array, target: Array, weight: Array | None) -> Array:
+def _at_class(op: CrossEntropy | NLLLoss, run: Run, x: Array, target: Array, weight: Array | None) -> Array:
     """Return the loss of log-probabilities ``x`` for target classes."""
-    axis = _class_axis(x)
+    axis = class_axis(x)
     kept = target != op.ignore_index
     classes = select(kept, target, np.zeros_like(target)).astype(np.intp)
     wrong = np.asarray(classes)[(np.asarray(classes) < 0) | (np.asarray(classes) >= x.shape[axis])]
@@ -49,19 +50,21 @@ def _at_class(op: CrossEntropy | NLLLoss, x: Array, target: Array, weight: Array
     if op.reduction != "mean":
         return reduced(op, losses, 1)
     each = np.ones((), x.dtype) if weight is None else weight[classes]
-    return reduced(op, losses, np.add.reduce(select(kept, each, np.zeros_like(losses)), axis=None))
+    total = np.add.reduce(select(kept, each, np.zeros_like(losses)), axis=None)
+    run.keep(total_weight=total.astype(x.dtype))
+    return reduced(op, losses, total)
 
 
-def _by_probability(op: CrossEntropy, x: Array, target: Array, weight: Array | None) -> Array:
+def _by_probability(op: CrossEntropy, run: Run, x: Array, target: Array, weight: Array | None) -> Array:
     """Return the loss of log-probabilities ``x`` for target probabilities."""
     if op.label_smoothing:
-        target = wide(target) * (1 - op.label_smoothing) + op.label_smoothing / x.shape[_class_axis(x)]
+        target = wide(target) * (1 - op.label_smoothing) + op.label_smoothing / x.shape[class_axis(x)]
     losses = -_sum_over_classes(x * target, weight)
     return reduced(op, losses, losses.size)
 
 
 def _sum_over_classes(x: Array, weight: Array | None) -> Array:
-    axis = _class_axis(x)
+    axis = class_axis(x)
     if weight is not None:
         x = x * weight.reshape(-1, *(1,) * (x.ndim - axis - 1))
     total: Array = np.add.reduce(x, axis=axis)

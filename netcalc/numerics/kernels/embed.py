@@ -15,7 +15,7 @@ from netcalc.ops.embed import Embedding, EmbeddingBag, OneHot
 
 @kernel("embedding")
 def embedding(op: Embedding, run: Run, ids: Array, *, weight: Array) -> Array:
-    rows = _rows(op, ids, weight)
+    rows = rows_of(op, ids, weight)
     return rows if op.scale is None else (wide(rows) * op.scale).astype(rows.dtype, copy=False)
 
 
@@ -29,7 +29,7 @@ def embedding_bag(
     *,
     weight: Array,
 ) -> Array:
-    rows = _rows(op, ids, weight)
+    rows = rows_of(op, ids, weight)
     dtype, rows = rows.dtype, wide(rows)
     if per_sample_weights is not None:
         rows = rows * wide(per_sample_weights)[..., None]
@@ -42,7 +42,7 @@ def embedding_bag(
     if offsets is None:
         pooled = join.reduce(rows, axis=1)
     else:
-        bag, sizes = _bags(op, np.asarray(offsets), ids.size)
+        bag, sizes = bags_of(op, np.asarray(offsets), ids.size)
         pooled = like(rows, np.full((len(sizes), rows.shape[1]), least, rows.dtype))
         join.at(pooled, bag, rows)
     if op.mode == "mean":
@@ -54,11 +54,25 @@ def embedding_bag(
             members = like(rows, np.zeros(len(sizes), rows.dtype))
             np.add.at(members, bag, kept.astype(rows.dtype))
         divisor = np.where(members, members, 1).astype(rows.dtype)
+        run.keep(result2=np.broadcast_to(np.asarray(members), len(pooled)).astype(np.int64))
         pooled = pooled / divisor.reshape(-1, 1)
     if op.mode == "max":
+        if run.kept is not None:
+            run.keep(result3=_largest(ids, rows, np.arange(len(ids)) if offsets is None else bag, pooled))
         pooled = like(rows, np.where(np.isinf(pooled), rows.dtype.type(0), pooled))
     bags: Array = pooled.astype(dtype, copy=False)
     return bags
+
+
+def _largest(ids: Array, rows: Array, bag: Array, pooled: Array) -> Array:
+    """Return the id of the first row that holds the largest element of each bag; −1 for an empty bag."""
+    flat, values, most = np.asarray(ids).reshape(-1), np.asarray(rows).reshape(-1, rows.shape[-1]), np.asarray(pooled)
+    bag = np.repeat(bag, flat.size // max(bag.size, 1))
+    member = np.arange(flat.size)[:, None]
+    found = np.full(most.shape, flat.size)
+    np.minimum.at(found, bag, np.where((values == most[bag]) & ~np.isinf(values), member, flat.size))
+    largest: Array = np.append(flat.astype(np.int64), -1)[found]
+    return largest
 
 
 @kernel("one_hot")
@@ -69,7 +83,7 @@ def one_hot(op: OneHot, run: Run, ids: Array) -> Array:
     return like(ids, y)
 
 
-def _rows(op: Embedding | EmbeddingBag, ids: Array, weight: Array) -> Array:
+def rows_of(op: Embedding | EmbeddingBag, ids: Array, weight: Array) -> Array:
     """Return the rows of the ids, scaled to a norm of at most ``max_norm``."""
     rows: Array = weight[checked(ids, op.num_embeddings, "num_embeddings")]
     if op.max_norm is None:
@@ -100,7 +114,7 @@ def checked(ids: Array, limit: int, what: str) -> Array:
     return plain
 
 
-def _bags(op: EmbeddingBag, offsets: Array, count: int) -> tuple[Array, Array]:
+def bags_of(op: EmbeddingBag, offsets: Array, count: int) -> tuple[Array, Array]:
     """Return the bag of each id, and the number of ids of each bag."""
     edges = offsets if op.include_last_offset else np.append(offsets, count)
     if edges[0] != 0 or edges[-1] != count or np.any(np.diff(edges) < 0):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -15,6 +16,28 @@ from netcalc.ops.matmul import Einsum
 Labels: TypeAlias = Sequence[str]
 
 
+@dataclass(frozen=True, slots=True)
+class Contraction:
+    """Product of two operands: their labels, and those in both of them, in the left one and in the right one only."""
+
+    left: Labels
+    right: Labels
+    batch: Labels
+    summed: Labels
+    rows: Labels
+    columns: Labels
+
+    @property
+    def result(self) -> Labels:
+        """Labels of the result, in the order of its axes."""
+        return [*self.batch, *self.rows, *self.columns]
+
+    def names(self, number: int) -> tuple[str, str]:
+        """Return the names of the operands that are kept for the gradients, as in ``torch.bmm`` and ``torch.mul``."""
+        suffix = f"_{number}" if number else ""
+        return f"self{suffix}", f"{'mat2' if self.summed else 'other'}{suffix}"
+
+
 @kernel("matmul")
 def matmul(op: Any, run: Run, x: Array, other: Array) -> Array:
     y: Array = np.matmul(wide(x), wide(other))
@@ -23,25 +46,58 @@ def matmul(op: Any, run: Run, x: Array, other: Array) -> Array:
 
 @kernel("einsum")
 def einsum(op: Einsum, run: Run, *inputs: Array) -> Array:
+    given, sizes, output = labelled(op, [x.shape for x in inputs])
+    operands = [varying(wide(x), labels) for x, labels in zip(inputs, given, strict=True)]
+    y, labels = operands[0]
+    steps = contractions([labels for _, labels in operands], output)
+    for number, (step, (other, its)) in enumerate(zip(steps, operands[1:], strict=True)):
+        left, right = _summed(y, labels, step.left), _summed(other, its, step.right)
+        run.keep(**dict(zip(step.names(number), (left, right), strict=True)))
+        one = arranged(left, step.left, step.batch, step.rows, step.summed)
+        two = arranged(right, step.right, step.batch, step.summed, step.columns)
+        # without a summed label that axis has size 1, and the result is an outer product
+        y, labels = np.matmul(one, two) if step.summed else one * two, step.result
+        y = y.reshape([sizes[label] for label in labels])
+    kept = [label for label in labels if label in output]
+    y = ordered(_summed(y, labels, kept), kept, [label for label in output if label in kept])
+    return y.reshape([sizes[label] for label in output]).astype(inputs[0].dtype, copy=False)
+
+
+def labelled(op: Einsum, shapes: Sequence[Sequence[int]]) -> tuple[list[Labels], dict[str, int], Labels]:
+    """Return the labels of the axes of each input, the size of each label, and the labels of the output."""
     before, arrow, after = op.equation.replace(" ", "").partition("->")
-    given = [_labels(part, x.ndim) for part, x in zip(before.split(","), inputs, strict=True)]
+    given = [_labels(part, len(shape)) for part, shape in zip(before.split(","), shapes, strict=True)]
     sizes: dict[str, int] = {}
-    for labels, x in zip(given, inputs, strict=True):
-        sizes |= {label: size for label, size in zip(labels, x.shape, strict=True) if size != 1 or label not in sizes}
+    for labels, shape in zip(given, shapes, strict=True):
+        sizes |= {label: size for label, size in zip(labels, shape, strict=True) if size != 1 or label not in sizes}
     hidden = sorted((label for label in sizes if label.isdigit()), key=int)
     if arrow:
-        output = _labels(after, len(after.replace("...", "")) + len(hidden) * ("..." in after))
-    else:
-        every = [label for labels in given for label in labels]
-        output = [*reversed(hidden), *sorted(x for x in sizes if every.count(x) == 1 and not x.isdigit())]
+        return given, sizes, _labels(after, len(after.replace("...", "")) + len(hidden) * ("..." in after))
+    every = [label for labels in given for label in labels]
+    return given, sizes, [*reversed(hidden), *sorted(x for x in sizes if every.count(x) == 1 and not x.isdigit())]
 
-    operands = [_varying(wide(x), labels) for x, labels in zip(inputs, given, strict=True)]
-    y, labels = operands[0]
-    for number, (other, its) in enumerate(operands[1:], start=2):
-        y, labels = _combined(y, labels, other, its, set(output).union(*(later for _, later in operands[number:])))
-    y, labels = _summed(y, labels, output)
-    y = _ordered(y, labels, [label for label in output if label in labels])
-    return y.reshape([sizes[label] for label in output]).astype(inputs[0].dtype, copy=False)
+
+def contractions(operands: Sequence[Labels], output: Labels) -> list[Contraction]:
+    """Return the products of pairs, from left to right, of operands with these labels."""
+    steps: list[Contraction] = []
+    so_far = operands[0]
+    for number, other in enumerate(operands[1:], start=2):
+        needed = set(output).union(*operands[number:])
+        left = [label for label in so_far if label in needed or label in other]
+        right = [label for label in other if label in needed or label in so_far]
+        both = [label for label in left if label in right]
+        steps.append(
+            Contraction(
+                left,
+                right,
+                [label for label in both if label in needed],
+                [label for label in both if label not in needed],
+                [label for label in left if label not in right],
+                [label for label in right if label not in left],
+            )
+        )
+        so_far = steps[-1].result
+    return steps
 
 
 def _labels(part: str, rank: int) -> Labels:
@@ -50,7 +106,7 @@ def _labels(part: str, rank: int) -> Labels:
     return [*head, *map(str, reversed(range(rank - len(head) - len(tail)))), *tail]
 
 
-def _varying(x: Array, labels: Labels) -> tuple[Array, Labels]:
+def varying(x: Array, labels: Labels) -> tuple[Array, Labels]:
     """Return ``x`` with the diagonals of repeated labels, and without axes of size 1."""
     for label in dict.fromkeys(labels):
         while labels.count(label) > 1:
@@ -62,37 +118,22 @@ def _varying(x: Array, labels: Labels) -> tuple[Array, Labels]:
     return x.reshape([size for size in x.shape if size != 1]), present
 
 
-def _ordered(x: Array, labels: Labels, order: Labels) -> Array:
+def ordered(x: Array, labels: Labels, order: Labels) -> Array:
+    """Return ``x`` with its axes in the order of their labels."""
     return x.transpose([labels.index(label) for label in order])
 
 
-def _summed(x: Array, labels: Labels, needed: Collection[str]) -> tuple[Array, Labels]:
-    """Return the sum over the axes whose label is not needed."""
-    away = tuple(axis for axis, label in enumerate(labels) if label not in needed)
+def arranged(x: Array, labels: Labels, *groups: Labels) -> Array:
+    """Return ``x`` with one axis for each group of labels."""
+    sizes = dict(zip(labels, x.shape, strict=True))
+    order = [label for group in groups for label in group]
+    return ordered(x, labels, order).reshape([math.prod(sizes[label] for label in group) for group in groups])
+
+
+def _summed(x: Array, labels: Labels, kept: Collection[str]) -> Array:
+    """Return the sum over the axes whose label is not kept."""
+    away = tuple(axis for axis, label in enumerate(labels) if label not in kept)
     if not away:
-        return x, labels
+        return x
     total: Array = np.add.reduce(x, axis=away)
-    return total, [label for label in labels if label in needed]
-
-
-def _combined(
-    left: Array, left_labels: Labels, right: Array, right_labels: Labels, needed: Collection[str]
-) -> tuple[Array, Labels]:
-    """Return the contraction of two operands that keeps the labels in ``needed``."""
-    left, left_labels = _summed(left, left_labels, {*needed, *right_labels})
-    right, right_labels = _summed(right, right_labels, {*needed, *left_labels})
-    sizes = dict(zip([*left_labels, *right_labels], left.shape + right.shape, strict=True))
-    batch = [label for label in left_labels if label in right_labels and label in needed]
-    summed = [label for label in left_labels if label in right_labels and label not in needed]
-    rows = [label for label in left_labels if label not in right_labels]
-    columns = [label for label in right_labels if label not in left_labels]
-
-    def arranged(x: Array, labels: Labels, *groups: Labels) -> Array:
-        order = [label for group in groups for label in group]
-        return _ordered(x, labels, order).reshape([math.prod(sizes[label] for label in group) for group in groups])
-
-    one, other = arranged(left, left_labels, batch, rows, summed), arranged(right, right_labels, batch, summed, columns)
-    # without a summed label that axis has size 1, and the result is an outer product
-    y = np.matmul(one, other) if summed else one * other
-    result = [*batch, *rows, *columns]
-    return y.reshape([sizes[label] for label in result]), result
+    return total

@@ -29,10 +29,11 @@ def reciprocal_root(variance: Array, eps: float) -> Array:
     return root
 
 
-def standardised(x: Array, axes: tuple[int, ...], eps: float) -> Array:
-    """Return ``x`` normalised to mean 0 and variance 1 over ``axes``."""
-    _, rest, variance = centred(x, axes)
-    return rest * reciprocal_root(variance, eps)
+def standardised(x: Array, axes: tuple[int, ...], eps: float) -> tuple[Array, Array, Array]:
+    """Return ``x`` normalised to mean 0 and variance 1 over ``axes``, its mean, and 1/√(variance + ε)."""
+    middle, rest, variance = centred(x, axes)
+    root = reciprocal_root(variance, eps)
+    return rest * root, middle, root
 
 
 def by_channel(values: Array, rank: int) -> Array:
@@ -47,14 +48,15 @@ def affine(x: Array, weight: Array | None, bias: Array | None) -> Array:
     return x if bias is None else x + bias
 
 
-def _trailing(op: LayerNorm | RMSNorm) -> tuple[int, ...]:
+def trailing(op: LayerNorm | RMSNorm) -> tuple[int, ...]:
     """Return the axes that are normalised together."""
     return tuple(range(-(len(op.normalized_shape or ()) or op.axes or 1), 0))
 
 
 @kernel("layer_norm")
 def layer_norm(op: LayerNorm, run: Run, x: Array, *, weight: Array | None = None, bias: Array | None = None) -> Array:
-    y = standardised(wide(x), _trailing(op), op.eps)
+    y, middle, root = standardised(wide(x), trailing(op), op.eps)
+    run.keep(result1=middle, result2=root)
     return affine(y, weight, bias).astype(x.dtype, copy=False)
 
 
@@ -62,7 +64,9 @@ def layer_norm(op: LayerNorm, run: Run, x: Array, *, weight: Array | None = None
 def rms_norm(op: RMSNorm, run: Run, x: Array, *, weight: Array | None = None) -> Array:
     inner = wide(x)
     eps = float(np.finfo(inner.dtype).eps) if op.eps is None else op.eps
-    y = inner * reciprocal_root(mean(inner * inner, _trailing(op)), eps)
+    root = reciprocal_root(mean(inner * inner, trailing(op)), eps)
+    run.keep(result1=root)
+    y = inner * root
     if weight is not None and op.offset:
         weight = wide(weight) + op.offset
     return affine(y, weight, None).astype(x.dtype, copy=False)
@@ -72,9 +76,10 @@ def rms_norm(op: RMSNorm, run: Run, x: Array, *, weight: Array | None = None) ->
 def group_norm(op: GroupNorm, run: Run, x: Array, *, weight: Array | None = None, bias: Array | None = None) -> Array:
     batch, channels = x.shape[:2]
     grouped = wide(x).reshape(batch, op.groups, channels // op.groups, -1)
-    y = standardised(grouped, (2, 3), op.eps).reshape(x.shape)
+    y, middle, root = standardised(grouped, (2, 3), op.eps)
+    run.keep(result1=middle.reshape(batch, -1), result2=root.reshape(batch, -1))
     shaped = (None if one is None else by_channel(one, x.ndim) for one in (weight, bias))
-    return affine(y, *shaped).astype(x.dtype, copy=False)
+    return affine(y.reshape(x.shape), *shaped).astype(x.dtype, copy=False)
 
 
 @kernel("local_response_norm")

@@ -1,1 +1,126 @@
 """Products of :mod:`netcalc.ops.matmul`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from netcalc.numerics.kernels import Array, like, wide
+from netcalc.numerics.kernels.matmul import Labels, arranged, contractions, labelled, ordered, varying
+from netcalc.numerics.vjps import Back, Gradients, vjp
+from netcalc.numerics.vjps._broadcast import summed_to
+from netcalc.ops.matmul import Einsum
+
+
+@vjp("matmul")
+def matmul(op: Any, back: Back, gradient: Array) -> Gradients:
+    g = wide(gradient)
+    saved = {name: wide(array) for name, array in back.saved.items()}
+    ranks = len(back.shape(0)), len(back.shape(1))
+    if ranks == (1, 1):
+        return back.only({0: lambda: g * saved["mat2"], 1: lambda: g * saved["self"]})
+    if ranks == (1, 2):
+        return back.only(
+            {
+                0: lambda: np.matmul(g[None], saved["mat2"].T)[0],
+                1: lambda: np.matmul(saved["self"][:, None], g[None]),
+            }
+        )
+    if ranks[1] == 1:
+        return back.only(
+            {
+                0: lambda: g[..., None] * saved["mat2"],
+                1: lambda: summed_to(g[..., None] * saved["self"], back.shape(1)),
+            }
+        )
+    if ranks[0] == 1:
+        return back.only(
+            {
+                0: lambda: _over_rows(g[..., None, :] * saved["mat2"]),
+                1: lambda: saved["self"][:, None] * g[..., None, :],
+            }
+        )
+    return back.only(
+        {0: lambda: _left(g, saved["mat2"], ranks, back), 1: lambda: _right(g, saved["self"], ranks, back)}
+    )
+
+
+def _over_rows(products: Array) -> Array:
+    """Return the sum over all axes but the last but one."""
+    total: Array = np.add.reduce(products, axis=(*range(products.ndim - 2), -1))
+    return total
+
+
+def _left(g: Array, other: Array, ranks: tuple[int, int], back: Back) -> Array:
+    """Return the gradient of the left operand."""
+    if ranks[0] == 2 and ranks[1] > 2:  # one product over the columns of all batches
+        inner, rows = other.shape[-2], g.shape[-2]
+        columns = np.moveaxis(other, -2, 0).reshape(inner, -1)
+        transposed: Array = np.matmul(columns, np.moveaxis(g, -2, 0).reshape(rows, -1).T)
+        return transposed.T
+    return summed_to(np.matmul(g, np.swapaxes(other, -1, -2)), back.shape(0))
+
+
+def _right(g: Array, x: Array, ranks: tuple[int, int], back: Back) -> Array:
+    """Return the gradient of the right operand."""
+    if ranks[1] == 2:  # one product over the rows of all batches
+        product: Array = np.matmul(x.reshape(-1, x.shape[-1]).T, g.reshape(-1, g.shape[-1]))
+        return product
+    return summed_to(np.matmul(np.swapaxes(x, -1, -2), g), back.shape(1))
+
+
+@vjp("einsum")
+def einsum(op: Einsum, back: Back, gradient: Array) -> Gradients:
+    shapes = [back.shape(number) for number in range(len(back.inputs))]
+    given, sizes, output = labelled(op, shapes)
+    present = [_present(labels, shape) for labels, shape in zip(given, shapes, strict=True)]
+    labels: Labels = [label for label in output if sizes[label] != 1]
+    flow = wide(gradient).reshape([sizes[label] for label in labels])
+    found: Gradients = {}
+    for number, step in reversed(list(enumerate(contractions(present, output)))):
+        first, second = step.names(number)
+        g = arranged(flow, labels, step.batch, step.rows, step.columns)
+        if back.wants(number + 1):
+            whole = number == 0 and len(step.left) == len(present[0])  # the input itself is saved
+            left = _operand(back.saved[first], given[0] if whole else None)
+            one = arranged(left, step.left, step.batch, step.rows, step.summed)
+            part = np.matmul(one.swapaxes(1, 2), g) if step.summed else np.add.reduce(one * g, axis=1)
+            its = [*step.batch, *step.summed, *step.columns]
+            part = part.reshape([sizes[label] for label in its])
+            found[number + 1] = _restored(part, its, given[number + 1], shapes[number + 1])
+        if not back.wants(*range(number + 1)):
+            return found
+        whole = len(step.right) == len(present[number + 1])
+        right = _operand(back.saved[second], given[number + 1] if whole else None)
+        two = arranged(right, step.right, step.batch, step.summed, step.columns)
+        flow = np.matmul(g, two.swapaxes(1, 2)) if step.summed else np.add.reduce(g * two, axis=2)
+        labels = [*step.batch, *step.rows, *step.summed]
+        flow = flow.reshape([sizes[label] for label in labels])
+    if back.wants(0):
+        found[0] = _restored(flow, labels, given[0], shapes[0])
+    return found
+
+
+def _operand(saved: Array, given: Labels | None) -> Array:
+    """Return an operand of a contraction: one that was kept, or an input with the labels ``given``."""
+    return wide(saved) if given is None else varying(wide(saved), given)[0]
+
+
+def _present(labels: Labels, shape: tuple[int, ...]) -> Labels:
+    """Return the distinct labels of axes of a size other than 1, in the order of :func:`varying`."""
+    return varying(np.broadcast_to(0, shape), labels)[1]
+
+
+def _restored(x: Array, labels: Labels, given: Labels, shape: tuple[int, ...]) -> Array:
+    """Return the gradient of an input with the labels ``given``: repeated along labels that were summed before."""
+    size_of = dict(zip(given, shape, strict=True))
+    view = ordered(x, labels, [label for label in size_of if label in labels])
+    view = view.reshape([size if label in labels else 1 for label, size in size_of.items()])
+    view = np.broadcast_to(view, tuple(size_of.values()))
+    if len(size_of) == len(given):
+        return like(x, view)
+    full = np.zeros(shape, x.dtype)
+    places = dict(zip(size_of, np.ogrid[tuple(slice(size) for size in size_of.values())], strict=True))
+    full[tuple(places[label] for label in given)] = view
+    return like(x, full)

@@ -1,1 +1,118 @@
 """Backward passes of :mod:`netcalc.ops.norm`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from netcalc.dims import Dim, product
+from netcalc.opdef import Term
+from netcalc.ops.backward import Backward, BackwardCall, Saved, backward
+from netcalc.ops.backward._statistics import normal_terms, through_statistics, wide_dtype
+from netcalc.ops.norm import GroupNorm, LayerNorm, RMSNorm
+
+
+def _affine(call: BackwardCall, rows: Dim, features: Dim) -> list[Term]:
+    """Return the work of the gradients of weight and bias, which are sums over all rows."""
+    work: list[Term] = []
+    if call.wants("weight"):
+        work.append(Term.of("mul", "gradient of weight", rows=rows, features=features))
+        work.append(Term.of("add", "gradient of weight", rows_less_one=rows - 1, features=features))
+    if call.wants("bias"):
+        work.append(Term.of("add", "gradient of bias", rows_less_one=rows - 1, features=features))
+    return work
+
+
+def _saved(call: BackwardCall, *statistics: Saved) -> list[Saved]:
+    """Return the input, the weight if the input's gradient needs it, and the statistics."""
+    saved: list[Saved] = []
+    if call.wants(0, "weight"):
+        saved += [call.saved_input("input"), *statistics]
+    if call.wants(0) and call.param("weight"):
+        saved.append(call.saved_parameter("weight", "weight"))
+    return saved
+
+
+@backward("layer_norm")
+class LayerNormBackward(Backward):
+    """Gradient through the mean and the variance of each row."""
+
+    rule = (
+        "h = ∂L/∂y·γ, x̂ = (x − μ)/√(σ² + ε)",
+        "∂L/∂x = (h − mean(h) − x̂·mean(h·x̂))/√(σ² + ε)",
+        "∂L/∂γ = Σ ∂L/∂y·x̂, over all rows",
+        "∂L/∂β = Σ ∂L/∂y, over all rows",
+    )
+
+    def saves(self, op: LayerNorm, call: BackwardCall) -> Sequence[Saved]:
+        x = call.input()
+        each = (*x.shape[: -op.count], *(1,) * op.count)
+        kept = (call.saved_kept(name, *each, dtype=wide_dtype(x)) for name in ("result1", "result2"))
+        return _saved(call, *kept)
+
+    def cost(self, op: LayerNorm, call: BackwardCall) -> Sequence[Term]:
+        rows, shape = op.split(call.input())
+        features = product(shape)
+        elements = {"rows": rows, "features": features}
+        work: list[Term] = []
+        if call.wants(0, "weight"):
+            work += normal_terms(**elements)
+        if call.wants(0):
+            work += [Term.of("mul", "by weight", **elements)] if op.affine else []
+            work += through_statistics(features, rows=rows)
+        return [*work, *_affine(call, rows, features)]
+
+
+@backward("rms_norm")
+class RMSNormBackward(Backward):
+    """Gradient through the mean square of each row."""
+
+    rule = (
+        "h = ∂L/∂y·γ, x̂ = x/√(mean(x²) + ε)",
+        "∂L/∂x = (h − x̂·mean(h·x̂))/√(mean(x²) + ε)",
+        "∂L/∂γ = Σ ∂L/∂y·x̂, over all rows",
+    )
+
+    def saves(self, op: RMSNorm, call: BackwardCall) -> Sequence[Saved]:
+        x = call.input()
+        each = (*x.shape[: -op.count], *(1,) * op.count)
+        return _saved(call, call.saved_kept("result1", *each, dtype=wide_dtype(x)))
+
+    def cost(self, op: RMSNorm, call: BackwardCall) -> Sequence[Term]:
+        rows, shape = op.split(call.input())
+        features = product(shape)
+        elements = {"rows": rows, "features": features}
+        work = [Term.of("mul", "normalise", **elements)]
+        if call.wants(0):
+            if op.affine:
+                work += [Term.of("add", "offset", features=features)] if op.offset else []
+                work.append(Term.of("mul", "by weight", **elements))
+            work += through_statistics(features, centred=False, rows=rows)
+        return [*work, *_affine(call, rows, features)]
+
+
+@backward("group_norm")
+class GroupNormBackward(Backward):
+    """Gradient through the mean and the variance of each group of channels."""
+
+    rule = (
+        *LayerNormBackward.rule[:2],
+        "∂L/∂γ = Σ ∂L/∂y·x̂, over samples and positions",
+        "∂L/∂β = Σ ∂L/∂y, over samples and positions",
+    )
+
+    def saves(self, op: GroupNorm, call: BackwardCall) -> Sequence[Saved]:
+        x = call.input()
+        names = ("result1", "result2")
+        return _saved(call, *(call.saved_kept(name, x.shape[0], op.groups, dtype=wide_dtype(x)) for name in names))
+
+    def cost(self, op: GroupNorm, call: BackwardCall) -> Sequence[Term]:
+        batch, channels, *rest = call.input().shape
+        positions = product(rest)
+        elements = {"batch": batch, "channels": channels, "positions": positions}
+        work: list[Term] = []
+        if call.wants(0, "weight"):
+            work += normal_terms(**elements)
+        if call.wants(0):
+            work += [Term.of("mul", "by weight", **elements)] if op.affine else []
+            work += through_statistics(channels // op.groups * positions, batch=batch, groups=op.groups)
+        return [*work, *_affine(call, batch * positions, channels)]

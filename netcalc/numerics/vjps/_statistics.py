@@ -1,0 +1,16 @@
+"""Gradients through the statistics of normalisations."""
+
+from __future__ import annotations
+
+from netcalc.numerics.kernels import Array
+from netcalc.numerics.kernels.norm import mean
+
+__all__ = ["through_statistics"]
+
+
+def through_statistics(h: Array, normal: Array, root: Array, axes: tuple[int, ...], *, centred: bool = True) -> Array:
+    """Return (h − mean(h) − x̂·mean(h·x̂))/√(v + ε), without mean(h) where the statistics have no mean."""
+    flow: Array = h - normal * mean(h * normal, axes)
+    if centred:
+        flow = flow - mean(h, axes)
+    return flow * root

@@ -12,7 +12,7 @@ from netcalc.ops.fold import Fold, Unfold
 @kernel("unfold")
 def unfold(op: Unfold, run: Run, x: Array) -> Array:
     padded = pad(x, op.padding)
-    counts = _counts(op, padded.shape[-2:])
+    counts = counts_of(op, padded.shape[-2:])
     view = windows(padded, op.kernel, op.stride, op.dilation, counts)
     rows = x.shape[-3] * op.kernel[0] * op.kernel[1]
     return view.reshape(*x.shape[:-3], rows, counts[0] * counts[1])
@@ -21,13 +21,13 @@ def unfold(op: Unfold, run: Run, x: Array) -> Array:
 @kernel("fold")
 def fold(op: Fold, run: Run, x: Array) -> Array:
     *batch, rows, _ = x.shape
-    counts = _counts(op, [n + a + b for n, (a, b) in zip(op.output_size, op.padding, strict=True)])
+    counts = counts_of(op, [n + a + b for n, (a, b) in zip(op.output_size, op.padding, strict=True)])
     columns = wide(x).reshape(*batch, rows // (op.kernel[0] * op.kernel[1]), *op.kernel, *counts)
     image = overlap(columns, op.output_size, op.stride, op.dilation, op.padding)
     return image.astype(x.dtype, copy=False)
 
 
-def _counts(op: Fold | Unfold, padded: Sequence[int]) -> list[int]:
+def counts_of(op: Fold | Unfold, padded: Sequence[int]) -> list[int]:
     """Return the number of windows along each axis of a padded image."""
     every = zip(padded, op.kernel, op.stride, op.dilation, strict=True)
     return [len(range(0, size - d * (k - 1), s)) for size, k, s, d in every]

@@ -20,6 +20,7 @@ from netcalc.tensor_type import TensorType
 
 __all__ = [
     "BACKWARD",
+    "NO_GRADIENT",
     "Backward",
     "BackwardCall",
     "Saved",

@@ -105,10 +105,10 @@ def _count(ufunc: np.ufunc, method: str, inputs: list[Any], kwargs: dict[str, An
     elif method == "accumulate":
         axis = kwargs.get("axis", inputs[1] if len(inputs) > 1 else 0)
         times = first.size - (first.size // first.shape[axis] if first.size else 0)
+    elif method == "reduceat":  # the segments cover the array and none is empty
+        times = first.size - np.size(result)
     elif method == "outer":
         times = np.size(result)
-    elif method == "at":
+    else:  # at
         times = np.asarray(inputs[0])[inputs[1]].size
-    else:
-        raise NotImplementedError(f"the tally cannot count {ufunc.__name__}.{method}")
     note(kind, times)

@@ -122,7 +122,7 @@ class ScaledDotProductAttention(Operation):
             raise RuleError(f"key and value differ in length: {key} against {value}")
         require_some(key.shape[-2], f"attention over the keys of {key}")
         require_some(key.shape[-1], f"attention over the features of {key}")
-        scores, result = self._leading(ctx, query, key, value)
+        scores, result = self.leading(ctx, query, key, value)
         queries, keys = query.shape[-2], key.shape[-2]
         if attn_mask is not None:
             self._check_mask(attn_mask, (*scores, queries, keys), query)
@@ -137,7 +137,7 @@ class ScaledDotProductAttention(Operation):
             if not same_shape(sinks.shape, scores[-1:]):
                 raise RuleError(f"sinks must be one number per head, {TensorType(scores[-1:])}, and these are {sinks}")
         if self.blocks:
-            self._kept(queries, keys)
+            self.kept(queries, keys)
         output = query.with_shape(*result, queries, value.shape[-1])
         return (output, query.with_shape(*scores, queries, keys)) if self.return_weights else output
 
@@ -151,11 +151,9 @@ class ScaledDotProductAttention(Operation):
 
     def cost(self, ctx: Context, inputs: Sequence[Any], outputs: Sequence[TensorType]) -> Sequence[Term]:
         query, key, value, attn_mask, _, sinks = [*inputs, None, None, None][:6]
-        leading, result = (
-            {"batch": product(s[:-1]), "heads": product(s[-1:])} for s in self._leading(ctx, *inputs[:3])
-        )
+        leading, result = ({"batch": product(s[:-1]), "heads": product(s[-1:])} for s in self.leading(ctx, *inputs[:3]))
         queries, keys = query.shape[-2], key.shape[-2]
-        kept = self._kept(queries, keys) if self.sparse else None
+        kept = self.kept(queries, keys) if self.sparse else None
 
         def each(extra: int = 0) -> dict[str, Dim]:
             """Return the number of scores, with ``extra`` more per query, as factors."""
@@ -184,7 +182,7 @@ class ScaledDotProductAttention(Operation):
             terms += (Term.of("compare", "dropout mask", **each()), Term.of("mul", "dropout", **each()))
         return (*terms, Term.of("mac", "values", **result, **pairs, value_dim=value.shape[-1]))
 
-    def _leading(
+    def leading(
         self, ctx: Context, query: TensorType, key: TensorType, value: TensorType
     ) -> tuple[tuple[Dim, ...], tuple[Dim, ...]]:
         """Return the axes before the last two, of the scores and of the result."""
@@ -212,7 +210,7 @@ class ScaledDotProductAttention(Operation):
         if not expands(mask.shape, scores):
             raise RuleError(f"attn_mask {mask} does not broadcast to the scores, {TensorType(scores)}")
 
-    def _kept(self, queries: Dim, keys: Dim) -> Kept:
+    def kept(self, queries: Dim, keys: Dim) -> Kept:
         """Return the pairs that a kernel computes if it skips hidden pairs."""
         lower_right = self.alignment == "lower_right"
         if self.blocks:

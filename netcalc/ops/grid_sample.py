@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Literal
 
-from netcalc.dims import product
+from netcalc.dims import Dim
 from netcalc.opdef import Context, Example, Kind, Operation, RuleError, Term, attr, ports, require_float, require_rank
 from netcalc.ops import operation
 from netcalc.ops._windows import AXES
@@ -75,24 +75,34 @@ class GridSample(Operation):
 
     def cost(self, ctx: Context, inputs: Sequence[TensorType], outputs: Sequence[TensorType]) -> Sequence[Term]:
         (x, _), (y,) = inputs, outputs
-        axes, taps = x.rank - 2, TAPS[self.mode]
-        points = {"batch": x.shape[0]} | {
-            f"out_{axis}": size for axis, size in zip(AXES[axes], y.shape[2:], strict=True)
-        }
-        neighbours = product([taps] * axes)
-        position: dict[Kind, int] = {"add": 1 if self.align_corners else 2, "mul": 1}
-        tap: dict[Kind, int] = {"compare": 2, "add": 1 + (self.mode == "bicubic")}
-        padded = taps if self.mode == "bicubic" else 1  # the cubic filter takes each neighbour into the image
-        parts = [("position", position, 1), ("padding", _PADDING[self.padding_mode], padded)]
-        parts += [("weights", _WEIGHTS[self.mode], 1), ("neighbours", tap, taps)]
-        terms = [
-            Term.of(kind, role, **points, axes=axes, each=times * count)
-            for role, work, count in parts
-            for kind, times in work.items()
-        ]
+        axes, points, neighbours = x.rank - 2, self.points(y), self.neighbours(x)
+        terms = self.placing(y)
         if neighbours > 1:
             elements = {**points, "channels": x.shape[1]}
             terms.append(Term.of("mul", "weights", **points, neighbours=neighbours, axes_less_one=axes - 1))
             terms.append(Term.of("mul", "sum", **elements, neighbours=neighbours))
             terms.append(Term.of("add", "sum", **elements, neighbours_less_one=neighbours - 1))
         return terms
+
+    def points(self, y: TensorType) -> dict[str, Dim]:
+        """Return the number of points of the grid, as factors."""
+        sizes = {f"out_{axis}": size for axis, size in zip(AXES[y.rank - 2], y.shape[2:], strict=True)}
+        return {"batch": y.shape[0], **sizes}
+
+    def neighbours(self, x: TensorType) -> int:
+        """Return the number of elements that the filter spans."""
+        return int(TAPS[self.mode] ** (x.rank - 2))
+
+    def placing(self, y: TensorType) -> list[Term]:
+        """Return the work that finds the neighbours of each point and their weights."""
+        axes, taps = y.rank - 2, TAPS[self.mode]
+        position: dict[Kind, int] = {"add": 1 if self.align_corners else 2, "mul": 1}
+        tap: dict[Kind, int] = {"compare": 2, "add": 1 + (self.mode == "bicubic")}
+        padded = taps if self.mode == "bicubic" else 1  # the cubic filter takes each neighbour into the image
+        parts = [("position", position, 1), ("padding", _PADDING[self.padding_mode], padded)]
+        parts += [("weights", _WEIGHTS[self.mode], 1), ("neighbours", tap, taps)]
+        return [
+            Term.of(kind, role, **self.points(y), axes=axes, each=times * count)
+            for role, work, count in parts
+            for kind, times in work.items()
+        ]

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from netcalc.numerics.kernels import Array, Run, kernel, like, wide
 from netcalc.ops.attention import ScaledDotProductAttention
+
+#: What may be kept for the backward pass: the softmax, the mask of dropout, the weights after it, and tanh of softcap.
+_KEPT = ("result", "result1", "self", "tanh_result")
 
 
 @kernel("scaled_dot_product_attention")
@@ -38,13 +42,16 @@ def scaled_dot_product_attention(
     output = like(query, np.zeros((*result, queries, value.shape[-1]), dtype))
     weights = like(query, np.zeros((*leading, queries, keys), dtype)) if op.return_weights else None
 
+    kept: dict[str, list[Array]] = {}
     # queries that see the same keys form a dense rectangle; without skipping there is one
-    for rows, columns in _rectangles(op, queries, keys, visible):
+    for rows, columns in rectangles(computed_pairs(op, queries, keys)):
         scores = np.matmul(query[..., rows, :], key[..., columns, :].swapaxes(-1, -2))
         if op.scale != 1:
             scores *= 1 / math.sqrt(query.shape[-1]) if op.scale is None else op.scale
         if op.softcap is not None:
-            scores = np.tanh(scores / op.softcap) * op.softcap
+            scores = np.tanh(scores / op.softcap)
+            _keep(run, kept, tanh_result=scores)
+            scores = scores * op.softcap
         if attn_mask is not None and attn_mask.dtype != bool:
             scores = scores + wide(_part(attn_mask, rows, columns))
         elif attn_mask is not None:
@@ -53,19 +60,46 @@ def scaled_dot_product_attention(
             scores = like(scores, np.where(_part(mask, rows, columns), -np.inf, scores))
         if visible is not None:
             scores = like(scores, np.where(_part(visible, rows, columns), scores, -np.inf))
-        share = _softmax(scores, sinks)
+        share, powers, total = _softmax(scores, sinks)
+        if run.kept is not None:  # with a sink, its weight too, which is not computed otherwise
+            _keep(run, kept, result=share if sinks is None else np.asarray(powers) / np.asarray(total))
         if run.training and op.dropout:
-            kept = like(share, run.rng.random(share.shape)) >= op.dropout
+            passes = like(share, run.rng.random(share.shape)) >= op.dropout
             factor = 1 / (1 - op.dropout) if op.dropout < 1 else 0.0
-            share = share * like(share, np.where(kept, share.dtype.type(factor), share.dtype.type(0)))
+            share = share * like(share, np.where(passes, share.dtype.type(factor), share.dtype.type(0)))
+            _keep(run, kept, result1=passes, self=share)
         output[..., rows, :] = np.matmul(share, value[..., columns, :])
         if weights is not None:
-            weights[_grid(rows, columns)] = share
+            weights[grid(rows, columns)] = share
+    if run.kept is not None:
+        names = kept or {name: [] for name in _KEPT}  # without a rectangle
+        run.keep(**{name: _packed(op, name, parts, leading, dtype) for name, parts in names.items()})
     return output if weights is None else (output, weights)
 
 
-def _softmax(scores: Array, sinks: Array | None) -> Array:
-    """Return the softmax over the last axis: zero if all keys are hidden, and without the weight of a sink."""
+def _keep(run: Run, kept: dict[str, list[Array]], **parts: Array) -> None:
+    """Collect what one rectangle keeps for the backward pass, if there is one."""
+    if run.kept is not None:
+        for name, part in parts.items():
+            kept.setdefault(name, []).append(np.asarray(part))
+
+
+def _packed(
+    op: ScaledDotProductAttention, name: str, parts: Sequence[Array], leading: tuple[int, ...], dtype: Any
+) -> Array:
+    """Return the scores of all rectangles: a matrix, or if pairs are skipped a row of those that are computed."""
+    if op.sparse:
+        rows = (part.reshape(*leading, math.prod(part.shape[-2:])) for part in parts)
+        parts = [np.zeros((*leading, 0), parts[0].dtype if parts else dtype), *rows]
+    whole: Array = np.concatenate(parts, axis=-1)
+    return whole.astype(bool if name == "result1" else dtype, copy=False)
+
+
+def _softmax(scores: Array, sinks: Array | None) -> tuple[Array, Array, Array]:
+    """Return the softmax over the last axis, and the powers and their sum, of which it is the quotient.
+
+    It is zero if all keys are hidden, and without the weight of a sink.
+    """
     if sinks is not None:
         column = np.broadcast_to(sinks[:, None, None], (*scores.shape[:-1], 1))
         scores = like(scores, np.concatenate([scores, column.astype(scores.dtype)], axis=-1))
@@ -75,7 +109,7 @@ def _softmax(scores: Array, sinks: Array | None) -> Array:
     total = np.add.reduce(powers, axis=-1, keepdims=True)
     total = like(scores, np.where(total, total, scores.dtype.type(1)))
     quotient: Array = (powers if sinks is None else powers[..., :-1]) / total
-    return quotient
+    return quotient, powers, total
 
 
 def _visible(op: ScaledDotProductAttention, queries: int, keys: int) -> Array | None:
@@ -112,11 +146,17 @@ def _block_mask(op: ScaledDotProductAttention, queries: int, keys: int) -> Array
     return mask.repeat(size, axis=0).repeat(size, axis=1)
 
 
-def _rectangles(op: ScaledDotProductAttention, queries: int, keys: int, visible: Array | None) -> list[tuple[Any, Any]]:
+def computed_pairs(op: ScaledDotProductAttention, queries: int, keys: int) -> Array | None:
+    """Return the mask (queries, keys) of the pairs that are computed; None if none are skipped."""
+    if not op.sparse:
+        return None
+    return _visible(op, queries, keys) if op.blocks is None else _block_mask(op, queries, keys)
+
+
+def rectangles(computed: Array | None) -> list[tuple[Any, Any]]:
     """Return the (rows, columns) of each dense product that is computed."""
-    if not op.sparse or visible is None:
+    if computed is None:
         return [(slice(None), slice(None))]
-    computed = visible if op.blocks is None else _block_mask(op, queries, keys)
     alike: dict[bytes, list[int]] = {}
     for index, row in enumerate(computed):
         alike.setdefault(row.tobytes(), []).append(index)
@@ -131,6 +171,6 @@ def _part(mask: Array, rows: Any, columns: Any) -> Array:
     return mask[..., columns] if mask.shape[-1] > 1 else mask
 
 
-def _grid(rows: Any, columns: Any) -> tuple[Any, ...]:
+def grid(rows: Any, columns: Any) -> tuple[Any, ...]:
     """Return the index of a rectangle in (…, queries, keys)."""
     return (..., rows, columns) if isinstance(rows, slice) else (..., rows[:, None], columns)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import product
+from typing import Any
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from netcalc.numerics.kernels._elementwise import select
 from netcalc.ops.grid_sample import GridSample
 
 #: Parameter of the cubic filter, as in PyTorch.
-_A = -0.75
+A = -0.75
 
 
 @kernel("grid_sample")
@@ -20,9 +21,8 @@ def grid_sample(op: GridSample, run: Run, x: Array, grid: Array) -> Array:
     source, places = wide(x), wide(grid)
     sizes = x.shape[2:]
     every = [list(_taps(op, places[..., -1 - axis], size)) for axis, size in enumerate(sizes)]
-    # channels last, with a border of zeros that takes the place of all elements outside the image
-    framed = np.zeros((len(x), *(size + 2 for size in sizes), x.shape[1]), source.dtype)
-    framed[:, *(slice(1, -1),) * len(sizes)] = np.moveaxis(source, 1, -1)
+    framed = framed_zeros(source.shape, source.dtype)
+    framed[interior(len(sizes))] = np.moveaxis(source, 1, -1)
     samples = np.arange(len(x)).reshape(-1, *(1,) * len(sizes))
     y: Array | None = None
     for taps in product(*every):
@@ -37,18 +37,46 @@ def grid_sample(op: GridSample, run: Run, x: Array, grid: Array) -> Array:
     return np.moveaxis(y, -1, 1).astype(x.dtype, copy=False)
 
 
+def framed_zeros(shape: Sequence[int], dtype: np.dtype[Any]) -> Array:
+    """Return zeros for an image (N, C, …), channels last, with a border that stands for all elements outside it."""
+    return np.zeros((shape[0], *(size + 2 for size in shape[2:]), shape[1]), dtype)
+
+
+def interior(axes: int) -> tuple[slice, ...]:
+    """Return the index of an image in its frame."""
+    return (slice(None), *(slice(1, -1),) * axes)
+
+
 def _taps(op: GridSample, relative: Array, size: int) -> Iterator[tuple[Array, Array | None]]:
     """Yield the index into the framed axis and the weight of each neighbour; no weight for the nearest one."""
-    real = relative.dtype.type
-    at = (relative + 1) * real((size - 1 if op.align_corners else size) / 2)
-    if not op.align_corners:
-        at = at - real(0.5)
+    at = position(op, relative, size)
     if op.mode == "bicubic":
         first = np.floor(at)
-        for offset, weight in zip((-1, 0, 1, 2), _cubic_weights(at - first), strict=True):
-            yield _framed(_inside(op, first + offset, size), size), weight
-        return
-    at = _inside(op, at, size)
+        yield from cubic_neighbours(op, first, at - first, size)
+    else:
+        yield from neighbours(op, _inside(op, at, size), size)
+
+
+def scale(op: GridSample, size: int) -> float:
+    """Return the number of elements that a step of 1 in the grid spans."""
+    return (size - 1 if op.align_corners else size) / 2
+
+
+def position(op: GridSample, relative: Array, size: int) -> Array:
+    """Return the position along an axis in elements."""
+    real = relative.dtype.type
+    at: Array = (relative + 1) * real(scale(op, size))
+    return at if op.align_corners else at - real(0.5)
+
+
+def cubic_neighbours(op: GridSample, first: Array, beyond: Array, size: int) -> Iterator[tuple[Array, Array]]:
+    """Yield the index into the framed axis and the weight of the four neighbours of ``first + beyond``."""
+    for offset, weight in zip((-1, 0, 1, 2), _cubic_weights(beyond), strict=True):
+        yield _framed(_inside(op, first + offset, size), size), weight
+
+
+def neighbours(op: GridSample, at: Array, size: int) -> Iterator[tuple[Array, Array | None]]:
+    """Yield the index into the framed axis and the weight of the two neighbours, or of the nearest without weight."""
     if op.mode == "nearest":
         yield _framed(np.rint(at), size), None
         return
@@ -69,12 +97,27 @@ def _inside(op: GridSample, at: Array, size: int) -> Array:
     if op.padding_mode == "zeros":
         return at
     if op.padding_mode == "reflection":
-        low, span = (0, size - 1) if op.align_corners else (-0.5, size)
-        away = np.abs(at - low)
-        beyond = np.fmod(away, span)
-        odd = np.remainder(np.floor(away / span), 2) != 0
-        at = select(odd, span - beyond, beyond) + low
-    return np.fmin(np.fmax(at, 0), size - 1)  # a single element reflects to not-a-number, and stands for itself
+        at, _ = mirrored(op, at, size)
+    return clipped(at, size)
+
+
+def mirrored(op: GridSample, at: Array, size: int) -> tuple[Array, Array]:
+    """Return positions in the endless mirror image, and True where an odd number of mirrors lies beyond the first."""
+    low, span = first_border(op), size - 1 if op.align_corners else size
+    away = np.abs(at - low)
+    beyond = np.fmod(away, span)
+    odd = np.remainder(np.floor(away / span), 2) != 0
+    return select(odd, span - beyond, beyond) + low, odd
+
+
+def first_border(op: GridSample) -> float:
+    """Return the position of the first border of an axis."""
+    return 0 if op.align_corners else -0.5
+
+
+def clipped(at: Array, size: int) -> Array:
+    """Return the nearest positions in the image; a single element reflects to not-a-number, and stands for itself."""
+    return np.fmin(np.fmax(at, 0), size - 1)
 
 
 def _cubic_weights(t: Array) -> tuple[Array, Array, Array, Array]:
@@ -83,8 +126,8 @@ def _cubic_weights(t: Array) -> tuple[Array, Array, Array, Array]:
 
 
 def _near(x: Array) -> Array:
-    return ((_A + 2) * x - (_A + 3)) * x * x + 1
+    return ((A + 2) * x - (A + 3)) * x * x + 1
 
 
 def _far(x: Array) -> Array:
-    return ((_A * x - 5 * _A) * x + 8 * _A) * x - 4 * _A
+    return ((A * x - 5 * A) * x + 8 * A) * x - 4 * A

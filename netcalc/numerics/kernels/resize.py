@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -16,28 +16,33 @@ from netcalc.ops.resize import Interpolate
 
 @kernel("interpolate")
 def interpolate(op: Interpolate, run: Run, x: Array) -> Array:
-    axes = x.ndim - 2
-    scales = (op.scale_factor or ()) * (axes // len(op.scale_factor or (1,)))
-    if op.size is None:
-        sizes = [math.floor(size * scale) for size, scale in zip(x.shape[2:], scales, strict=True)]
-    else:
-        sizes = [*op.size] * (axes // len(op.size))
+    every = steps(op, x.shape)
     if op.mode == "area":
-        return averaged(x, sizes)
-    by_ratio = op.scale_factor is None or op.recompute_scale_factor or op.align_corners
-    every = list(zip(range(2, x.ndim), sizes, (None,) * axes if by_ratio else scales, strict=True))
+        return averaged(x, [out for _, out, _ in every])
     if op.mode.startswith("nearest"):
         for axis, out, factor in every:
-            x = np.take(x, _nearest(op, x.shape[axis], out, factor, axes), axis)
+            x = np.take(x, nearest(op, x.shape[axis], out, factor, x.ndim - 2), axis)
         return x
     y = wide(x)
     for axis, out, factor in reversed(every):
-        y = _weighted(y, axis, *_filter(op, x.shape[axis], out, factor, y.dtype.type))
+        y = _weighted(y, axis, *filters(op, x.shape[axis], out, factor, y.dtype.type))
     resized: Array = y.astype(x.dtype, copy=False)
     return resized
 
 
-def _nearest(op: Interpolate, size: int, out: int, factor: float | None, axes: int) -> Array:
+def steps(op: Interpolate, shape: Sequence[int]) -> list[tuple[int, int, float | None]]:
+    """Return each spatial axis with the size of the result along it and the factor of positions, None for the ratio."""
+    axes = len(shape) - 2
+    scales = (op.scale_factor or ()) * (axes // len(op.scale_factor or (1,)))
+    if op.size is None:
+        sizes = [math.floor(size * scale) for size, scale in zip(shape[2:], scales, strict=True)]
+    else:
+        sizes = [*op.size] * (axes // len(op.size))
+    by_ratio = op.scale_factor is None or op.recompute_scale_factor or op.align_corners
+    return list(zip(range(2, len(shape)), sizes, (None,) * axes if by_ratio else scales, strict=True))
+
+
+def nearest(op: Interpolate, size: int, out: int, factor: float | None, axes: int) -> Array:
     """Return the source index of each element of the result, in PyTorch's single precision."""
     place = np.arange(out)
     if axes == 2 and op.mode == "nearest" and out in (size, 2 * size):
@@ -61,7 +66,7 @@ def _weighted(x: Array, axis: int, places: Array, weights: Array) -> Array:
     return y
 
 
-def _filter(op: Interpolate, size: int, out: int, factor: float | None, real: type[Any]) -> tuple[Array, Array]:
+def filters(op: Interpolate, size: int, out: int, factor: float | None, real: type[Any]) -> tuple[Array, Array]:
     """Return the source indices (out, taps) of each element of the result, and their weights, in type ``real``."""
     place = np.arange(out, dtype=real)
     if op.align_corners:

@@ -19,6 +19,16 @@ from netcalc.ops.rotary import (
 
 @kernel("rotary_embedding")
 def rotary_embedding(op: RotaryEmbedding, run: Run, x: Array, positions: Array | None = None) -> Array:
+    first, second, cos, sin = rotation(op, x, positions)
+    a, b = wide(x[..., first]), wide(x[..., second])
+    y = x.copy()
+    y[..., first] = a * cos - b * sin
+    y[..., second] = b * cos + a * sin
+    return y
+
+
+def rotation(op: RotaryEmbedding, x: Array, positions: Array | None) -> tuple[slice, slice, Array, Array]:
+    """Return the slices of the features of each pair, and the cosines and sines that broadcast to them."""
     rotated = x.shape[-1] if op.rotary_dim is None else op.rotary_dim
     if op.rotary_dim is not None and not op.interleaved:
         rotated += rotated % 2
@@ -26,12 +36,7 @@ def rotary_embedding(op: RotaryEmbedding, run: Run, x: Array, positions: Array |
     if places.ndim == 2:  # (batch, length): insert the axes between
         places = places.reshape(len(places), *(1,) * (x.ndim - 3), places.shape[1])
     cos, sin = (like(x, table.astype(wide(x).dtype)) for table in tables(op, rotated, places))
-    first, second = halves(op, rotated)
-    a, b = wide(x[..., first]), wide(x[..., second])
-    y = x.copy()
-    y[..., first] = a * cos - b * sin
-    y[..., second] = b * cos + a * sin
-    return y
+    return *halves(op, rotated), cos, sin
 
 
 def halves(op: RotaryEmbedding, rotated: int) -> tuple[slice, slice]:

@@ -1,1 +1,25 @@
 """Products of :mod:`netcalc.ops.position`."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from netcalc.numerics.kernels import Array, like, wide
+from netcalc.numerics.vjps import Back, Gradients, vjp
+from netcalc.numerics.vjps._broadcast import summed_to
+from netcalc.ops.position import LearnedPositions, SinusoidalPositions
+
+
+@vjp("learned_positions", "sinusoidal_positions")
+def positions(op: LearnedPositions | SinusoidalPositions, back: Back, gradient: Array) -> Gradients:
+    found: Gradients = {}
+    if back.wants(0):
+        found[0] = gradient if op.add else np.zeros(back.shape())
+    if back.wants("weight"):
+        assert isinstance(op, LearnedPositions)
+        g = wide(gradient)
+        rows = back.shape()[-2]
+        table = like(g, np.zeros((op.max_length, g.shape[-1]), g.dtype))
+        table[op.offset : op.offset + rows] = summed_to(g, g.shape[-2:])
+        found["weight"] = table
+    return found

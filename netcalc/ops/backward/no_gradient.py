@@ -11,7 +11,9 @@ NO_GRADIENT: dict[str, str] = {
     **dict.fromkeys(
         ("bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not"), "it takes integers and truth values only"
     ),
-    **dict.fromkeys(("constant", "arange", "causal_mask", "sinusoidal_positions", "alibi_bias"), _SOURCE),
+    **dict.fromkeys(("constant", "arange", "causal_mask"), _SOURCE),
+    "alibi_bias": "it has no parameters, and takes the lengths of its inputs only",
+    "relative_coordinates": "its table is a buffer",
     "buffer": "a buffer is not trained",
     "unknown": "it stands for an operator that has no rule",
 }

@@ -1,1 +1,246 @@
-"""Backward passes of :mod:`netcalc.ops.recurrent`."""
+"""Backward passes of :mod:`netcalc.ops.recurrent`: backpropagation through time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from netcalc.dims import Dim, product
+from netcalc.opdef import Term
+from netcalc.ops._elementwise import Work, terms
+from netcalc.ops.backward import Backward, BackwardCall, Saved, backward
+
+_RULES = {
+    "lstm": (
+        "∂L/∂o = ∂L/∂h⊙tanh(c),  ∂L/∂c += ∂L/∂h⊙o⊙(1 − tanh²(c))",
+        "∂L/∂i = ∂L/∂c⊙g,  ∂L/∂f = ∂L/∂c⊙c₋₁,  ∂L/∂g = ∂L/∂c⊙i,  ∂L/∂c₋₁ = ∂L/∂c⊙f",
+        "for the sums a of the gates: σ′ = σ(1 − σ), tanh′ = 1 − tanh²",
+    ),
+    "gru": (
+        "∂L/∂z = ∂L/∂h⊙(h₋₁ − n),  ∂L/∂n = ∂L/∂h⊙(1 − z),  ∂L/∂r = ∂L/∂n⊙(1 − n²)⊙(U_n·h₋₁ + b)",
+        "for the sums a of the gates: σ′ = σ(1 − σ), tanh′ = 1 − tanh²",
+        "∂L/∂h₋₁ = ∂L/∂h⊙z + the product below",
+    ),
+    "rnn": ("∂L/∂a = ∂L/∂h⊙(1 − h²), or with relu 0 where h ≤ 0",),
+}
+_PRODUCTS = (
+    "∂L/∂h₋₁ = ∂L/∂a·U, one product a time step",
+    "∂L/∂x = ∂L/∂a·W,  ∂L/∂W = Σ_t ∂L/∂aᵀ·x,  ∂L/∂U = Σ_t ∂L/∂aᵀ·h₋₁,  ∂L/∂b = Σ_t ∂L/∂a",
+)
+
+#: Work per unit and time step from the gradients of the states to those of the sums of the gates.
+_GATES: dict[str, Work] = {
+    "lstm": {"mul": 15, "add": 5, "transcendental": 1},
+    "gru": {"mul": 10, "add": 5},
+    "tanh": {"mul": 2, "add": 1},
+    "relu": {"compare": 1},
+}
+
+
+@dataclass(frozen=True)
+class _Line:
+    """A layer in one direction: what is computed of it."""
+
+    suffix: str
+    features: Dim
+    needed: bool
+    #: True if gradients go on to the input of the layer.
+    below: bool
+    #: True if a gradient arrives for the output at every time step.
+    fed: bool
+
+
+class _RecurrentBackward(Backward):
+    def derivatives(self, op: Any) -> tuple[str, ...]:
+        projection = (op.name == "lstm" and op.proj_size is not None) * ("∂L/∂(o⊙tanh(c)) = ∂L/∂h·W_hr",)
+        return (*projection, *_RULES[_kind(op)], *_PRODUCTS)
+
+    def lines(self, op: Any, call: BackwardCall) -> list[_Line]:
+        """Return the layers and directions, from the first to the last."""
+        raise NotImplementedError(op.name)
+
+    def extent(self, op: Any, call: BackwardCall) -> tuple[Dim, Dim]:
+        """Return the number of time steps and the size of the batch."""
+        raise NotImplementedError(op.name)
+
+    def states_given(self, op: Any, call: BackwardCall) -> tuple[bool, ...]:
+        """Return for each of the last states True if a gradient arrives for it."""
+        raise NotImplementedError(op.name)
+
+    def cost(self, op: Any, call: BackwardCall) -> Sequence[Term]:
+        steps, batch = self.extent(op, call)
+        lines = [line for line in self.lines(op, call) if line.needed]
+        each = {"batch": batch, "steps": steps}
+        wanted_h, wanted_c = call.wants(1), call.wants(2)
+        last_h, *last_c = self.states_given(op, call)
+        rows = {"gates": op.gates, "hidden": op.hidden}
+        projected = _projected(op)
+        kind = _kind(op) if op.name.removesuffix("_cell") != "rnn" else op.nonlinearity
+        fed = sum(line.fed for line in lines)
+        work = [
+            Term.of(
+                "add", "output and state", directions=fed, batch=batch, steps=steps - 1 + last_h, state=op.handed_on
+            )
+        ]
+        if projected:
+            work.append(Term.of("mac", "projection", directions=len(lines), **each, **projected))
+            several = _count(lines, "weight_hr", call)
+            work.append(Term.of("mul", "projected state", directions=several, **each, hidden=op.hidden))
+            work.append(Term.of("mac", "gradient of weight_hr", directions=several, **each, **projected))
+        work += terms(_GATES[kind], "gates", directions=len(lines), **each, hidden=op.hidden)
+        further: dict[str, Any] = {"directions": len(lines), "batch": batch, "steps": steps - 1 + wanted_h}
+        if _kind(op) == "lstm":
+            carried = {**further, "steps": steps - 1 + wanted_c, "hidden": op.hidden}
+            work.append(Term.of("add", "cell state", **{**carried, "steps": steps - 1 + last_c[0]}))
+            work.append(Term.of("mul", "cell state", **carried))
+        work.append(Term.of("mac", "state before", **further, **rows, state_features=op.handed_on))
+        if _kind(op) == "gru":
+            work.append(Term.of("add", "state before", **further, hidden=op.hidden))
+        work += self._parameters(op, call, lines, each, rows)
+        if call.present(len(op.inputs) - 1) and op.inputs[-1].name == "lengths":
+            work.append(Term.of("compare", "lengths", **each))
+        return [term for term in work if term.count != 0]
+
+    def _parameters(
+        self, op: Any, call: BackwardCall, lines: list[_Line], each: dict[str, Dim], rows: dict[str, Dim]
+    ) -> Iterator[Term]:
+        """Yield the work from the sums of the gates to parameters and inputs of the layers."""
+        several = _count(lines, "weight_hh", call)
+        yield Term.of("mac", "gradient of weight_hh", directions=several, **each, **rows, state_features=op.handed_on)
+        biases = _count(lines, "bias_ih", call) + _count(lines, "bias_hh", call)
+        sums = each["batch"] * each["steps"] - 1
+        yield Term.of("add", "gradient of biases", biases=biases, sums=sums, **rows)
+        bottom = [line for line in lines if line.suffix.removesuffix("_reverse") in ("", "_l0")]
+        for layers in (bottom, [line for line in lines if line not in bottom]):
+            if not layers:
+                continue
+            features = {"features": layers[0].features}
+            several = _count(layers, "weight_ih", call)
+            yield Term.of("mac", "gradient of weight_ih", directions=several, **each, **rows, **features)
+            below = [line for line in layers if line.below]
+            yield Term.of("mac", "gradient of input", directions=len(below), **each, **rows, **features)
+            joints = sum(line.suffix.endswith("_reverse") for line in below)
+            yield Term.of("add", "both directions", layers=joints, **each, **features)
+            if layers is not bottom and call.training and op.dropout:
+                entries = len(below) - joints
+                yield Term.of("mul", "dropout", layers=entries, **each, **features)
+
+
+def _kind(op: Any) -> str:
+    name: str = op.name
+    return name.removesuffix("_cell")
+
+
+def _projected(op: Any) -> dict[str, Dim]:
+    """Return the sizes of the projection of the state, if there is one."""
+    if op.name != "lstm" or op.proj_size is None:
+        return {}
+    return {"proj_size": op.proj_size, "hidden": op.hidden}
+
+
+def _count(lines: Sequence[_Line], name: str, call: BackwardCall) -> int:
+    """Return in how many layers and directions the gradient of a parameter is wanted."""
+    return sum(call.wants(name + line.suffix) for line in lines)
+
+
+def _parameters_of(call: BackwardCall, suffix: str) -> list[str]:
+    names = ("weight_ih", "weight_hh", "bias_ih", "bias_hh", "weight_hr")
+    return [name + suffix for name in names if call.param(name + suffix) is not None]
+
+
+@backward("rnn", "lstm", "gru")
+class LayersBackward(_RecurrentBackward):
+    """Layers over a sequence."""
+
+    def extent(self, op: Any, call: BackwardCall) -> tuple[Dim, Dim]:
+        x = call.input()
+        if x.rank == 2:
+            return x.shape[0], 1
+        return (x.shape[1], x.shape[0]) if op.batch_first else (x.shape[0], x.shape[1])
+
+    def states_given(self, op: Any, call: BackwardCall) -> tuple[bool, ...]:
+        return call.given[1:]
+
+    def lines(self, op: Any, call: BackwardCall) -> list[_Line]:
+        found: list[_Line] = []
+        below = call.wants(0)
+        started = call.wants(1) or (op.name == "lstm" and call.wants(2))
+        for layer in range(op.layers):
+            suffixes = op.suffixes(layer)
+            features = op.directions * op.handed_on if layer else call.input().shape[-1]
+            fed = layer < op.layers - 1 or call.given[0]
+            wanted = [below or started or call.wants(*_parameters_of(call, suffix)) for suffix in suffixes]
+            found += [
+                _Line(suffix, features, needed, below, fed) for suffix, needed in zip(suffixes, wanted, strict=True)
+            ]
+            below = any(wanted)
+        return found
+
+    def saves(self, op: Any, call: BackwardCall) -> Sequence[Saved]:
+        lines = [line for line in self.lines(op, call) if line.needed]
+        steps, batch = self.extent(op, call)
+        every = (op.layers * op.directions, steps, batch)
+        upper = [line for line in lines if not line.suffix.startswith("_l0")]
+        memory = op.name == "lstm"
+        drops = call.training and bool(op.dropout) and op.layers > 1
+        reads_h = not memory or _count(lines, "weight_hh", call) > 0
+        reads_upper = _count(upper, "weight_ih", call) > 0
+        saved: list[Saved] = []
+        if _count(lines, "weight_ih", call) > _count(upper, "weight_ih", call):
+            saved.append(call.saved_input("input"))
+        if call.present(1) and (_count(lines, "weight_hh", call) or op.name == "gru"):
+            saved.append(call.saved_input("hx", 1))
+        if memory and call.present(2):
+            saved.append(call.saved_input("cx", 2))
+        lengths = len(op.inputs) - 1
+        if call.present(lengths):
+            saved.append(call.saved_input("lengths", lengths))
+        if reads_h or (reads_upper and not drops):
+            saved.append(call.saved_kept("hidden", *every, op.handed_on))
+        if memory:
+            saved.append(call.saved_kept("cells", *every, op.hidden))
+        if op.name != "rnn":
+            saved.append(call.saved_kept("workspace", *every, 4 * op.hidden))
+        between = (op.layers - 1, steps, batch, op.directions * op.handed_on)
+        if drops and reads_upper:
+            saved.append(call.saved_kept("dropped", *between))
+        if drops and any(line.below for line in upper):
+            saved.append(call.saved_kept("result1", *between, dtype="bool"))
+        for line in lines:
+            names = [f"weight_hh{line.suffix}"]
+            names += [f"weight_ih{line.suffix}"] if line.below else []
+            names += [f"weight_hr{line.suffix}"] if _projected(op) else []
+            saved += (call.saved_parameter(name, name) for name in names)
+        return saved
+
+
+@backward("rnn_cell", "lstm_cell", "gru_cell")
+class CellBackward(_RecurrentBackward):
+    """Single time steps."""
+
+    def extent(self, op: Any, call: BackwardCall) -> tuple[Dim, Dim]:
+        return 1, product(call.input().shape[:-1])
+
+    def states_given(self, op: Any, call: BackwardCall) -> tuple[bool, ...]:
+        return call.given
+
+    def lines(self, op: Any, call: BackwardCall) -> list[_Line]:
+        return [_Line("", call.input().shape[-1], True, call.wants(0), False)]
+
+    def saves(self, op: Any, call: BackwardCall) -> Sequence[Saved]:
+        saved: list[Saved] = []
+        if call.wants("weight_ih"):
+            saved.append(call.saved_input("input"))
+        if call.present(1) and (call.wants("weight_hh") or op.name == "gru_cell"):
+            saved.append(call.saved_input("hx", 1))
+        if op.name == "lstm_cell":
+            saved += [call.saved_input("cx", 2)] if call.present(2) else []
+            saved.append(call.saved_output("cy", 1))
+        if op.name == "rnn_cell":
+            saved.append(call.saved_output("result"))
+        else:
+            saved.append(call.saved_kept("workspace", *call.outputs[0].shape[:-1], 4 * op.hidden))
+        saved += [call.saved_parameter("weight_ih", "weight_ih")] if call.wants(0) else []
+        saved += [call.saved_parameter("weight_hh", "weight_hh")] if call.wants(1) else []
+        return saved

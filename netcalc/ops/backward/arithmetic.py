@@ -56,7 +56,7 @@ class MulBackward(Pairs):
 class DivBackward(Pairs):
     """The gradient over the divisor, and less the quotient times that."""
 
-    rule = ("∂L/∂a = g/b", "∂L/∂b = −g/b·a/b, summed over the axes along which the operand was broadcast")
+    rule = ("∂L/∂a = g/b", "∂L/∂b = −(g/b)·(a/b), summed over the axes along which the operand was broadcast")
 
     def derivatives(self, op: Div) -> tuple[str, ...]:
         return self.rule if op.rounding is None else ("∂L/∂a = ∂L/∂b = 0",)
@@ -99,7 +99,7 @@ class PowBackward(Pairs):
 
     def saves(self, op: Pow, call: BackwardCall) -> Sequence[Saved]:
         saved = list(super().saves(op, call))
-        if any(stage.wants_right for stage in self.stages(op, call)):
+        if op.value is None or op.reverse:  # also where the exponent needs no gradient, as in PyTorch
             saved.append(call.saved_output("result"))
         return saved
 

@@ -25,8 +25,8 @@ declare("cosh", derivative="g·sinh(x)", work={"transcendental": 1, "mul": 1}, s
 declare("asinh", derivative="g/√(x² + 1)", work={"mul": 1, "add": 1, "transcendental": 1, "div": 1}, saves="self")
 declare("acosh", derivative="g/√(x² − 1)", work={"mul": 1, "add": 1, "transcendental": 1, "div": 1}, saves="self")
 declare("atanh", derivative="g/(1 − x²)", work={"mul": 1, "add": 1, "div": 1}, saves="self")
-declare("erf", derivative="2/√π·g·exp(−x²)", work={"mul": 3, "add": 1, "transcendental": 1}, saves="self")
-declare("erfc", derivative="−2/√π·g·exp(−x²)", work={"mul": 3, "add": 1, "transcendental": 1}, saves="self")
+declare("erf", derivative="(2/√π)·g·exp(−x²)", work={"mul": 3, "add": 1, "transcendental": 1}, saves="self")
+declare("erfc", derivative="−(2/√π)·g·exp(−x²)", work={"mul": 3, "add": 1, "transcendental": 1}, saves="self")
 
 
 @backward("atan2")

@@ -120,6 +120,7 @@ def saved(name: str, attrs: dict[str, Any], arrays: list[np.ndarray], wanted: se
         ("div", {}, 2, {0}, ["other"]),
         ("div", {}, 2, {1}, ["self", "other"]),
         ("pow", {"value": 3}, 1, {0}, ["self"]),
+        ("pow", {}, 2, {0}, ["self", "exponent", "result"]),
         ("pow", {}, 2, {0, 1}, ["self", "exponent", "result"]),
         ("pow", {"value": 3, "reverse": True}, 1, {0}, ["exponent", "result"]),
     ],

@@ -59,6 +59,7 @@ def test_binary_cross_entropy(shape: list[int], reduction: str, weight: str | No
         {"reduction": reduction},
         [between_0_and_1(shape), between_0_and_1(shape, 1), normal(*by[weight], seed=2) if weight else None],
         lambda w, x, y, weight: F.binary_cross_entropy(x, y, weight, reduction=reduction),
+        constants=(2,),
     )
 
 
@@ -79,6 +80,7 @@ def test_binary_cross_entropy_with_logits(
         lambda w, x, y, weight, pos: F.binary_cross_entropy_with_logits(
             x, y, weight, reduction=reduction, pos_weight=pos
         ),
+        constants=(2, 3),
     )
 
 

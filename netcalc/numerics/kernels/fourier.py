@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from netcalc.numerics.kernels import Array, Run, kernel, like, wide
+from netcalc.opdef import Kind
 from netcalc.ops.fourier import Fourier
 
 
 @kernel("fourier")
 def fourier(op: Fourier, run: Run, x: Array) -> Array:
+    return transformed(op, run.note, x)
+
+
+def transformed(op: Fourier, note: Callable[[Kind, int], None], x: Array) -> Array:
+    """Return the real part of the transform, and note its work."""
     levels = sum((x.shape[axis] - 1).bit_length() for axis in op.axis)
-    run.note("mul", 2 * x.size * levels)
-    run.note("add", 3 * x.size * levels)
+    note("mul", 2 * x.size * levels)
+    note("add", 3 * x.size * levels)
     given = np.asarray(wide(x))
     return like(x, np.fft.fftn(given, axes=tuple(op.axis)).real.astype(given.dtype))

@@ -91,14 +91,19 @@ def local_response_norm(op: LocalResponseNorm, run: Run, x: Array) -> Array:
     window = squares[:, :channels]
     for start in range(1, op.size):
         window = window + squares[:, start : start + channels]
-    y: Array = inner / np.power(window * (op.alpha / op.size) + op.k, op.beta)
+    base = window * (op.alpha / op.size) + op.k
+    divisor = np.power(base, op.beta)
+    run.keep(other=divisor, pow_self=base)
+    y: Array = inner / divisor
     return y.astype(x.dtype, copy=False)
 
 
 @kernel("normalize")
 def normalize(op: Normalize, run: Run, x: Array) -> Array:
     inner = wide(x)
-    y: Array = inner / np.maximum(_norm(inner, op.p, axes_of(op.axis, x.ndim)), op.eps)
+    norm = _norm(inner, op.p, axes_of(op.axis, x.ndim))
+    run.keep(result=norm)
+    y: Array = inner / np.maximum(norm, op.eps)
     return y.astype(x.dtype, copy=False)
 
 

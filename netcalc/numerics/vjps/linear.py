@@ -6,7 +6,7 @@ import numpy as np
 
 from netcalc.numerics.kernels import Array, wide
 from netcalc.numerics.vjps import Back, Gradients, vjp
-from netcalc.ops.linear import Linear
+from netcalc.ops.linear import Bilinear, Linear
 
 
 @vjp("linear")
@@ -21,4 +21,31 @@ def linear(op: Linear, back: Back, gradient: Array) -> Gradients:
         found[source] = np.matmul(rows.T, x.reshape(len(rows), x.shape[-1]))
     for source in back.among("bias", 2):
         found[source] = np.add.reduce(rows, axis=0)
+    return found
+
+
+@vjp("bilinear")
+def bilinear(op: Bilinear, back: Back, gradient: Array) -> Gradients:
+    rows = wide(gradient).reshape(-1, gradient.shape[-1])
+    one, two = (
+        wide(back.saved[name]).reshape(len(rows), -1) if name in back.saved else None for name in ("input1", "input2")
+    )
+    found: Gradients = {}
+    if back.wants(0, 1):
+        weight = wide(back.saved["weight"])
+        out, in1, in2 = weight.shape
+        matrices = np.matmul(rows, weight.reshape(out, -1)).reshape(-1, in1, in2)
+    if back.wants(0):
+        assert two is not None
+        found[0] = np.matmul(matrices, two[:, :, None]).reshape(back.shape(0))
+    if back.wants(1):
+        assert one is not None
+        found[1] = np.matmul(one[:, None, :], matrices).reshape(back.shape(1))
+    if back.wants("weight"):
+        assert one is not None and two is not None
+        outer = one[:, :, None] * two[:, None, :]
+        product = np.matmul(rows.T, outer.reshape(len(rows), -1))
+        found["weight"] = product.reshape(-1, one.shape[1], two.shape[1])
+    if back.wants("bias"):
+        found["bias"] = np.add.reduce(rows, axis=0)
     return found

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from netcalc.numerics.kernels import Array, wide
+from netcalc.numerics.kernels import Array, axes_of, like, wide
+from netcalc.numerics.kernels._elementwise import select
 from netcalc.numerics.kernels.norm import by_channel, trailing
 from netcalc.numerics.vjps import Back, Gradients, vjp
+from netcalc.numerics.vjps._norms import norm_gradient
 from netcalc.numerics.vjps._statistics import through_statistics
-from netcalc.ops.norm import GroupNorm, LayerNorm, RMSNorm
+from netcalc.ops.norm import GroupNorm, LayerNorm, LocalResponseNorm, Normalize, RMSNorm
 
 
 def _affine(back: Back, g: Array, normal: Array | None, axes: tuple[int, ...]) -> Gradients:
@@ -62,3 +64,31 @@ def group_norm(op: GroupNorm, back: Back, gradient: Array) -> Gradients:
             h = g * by_channel(wide(back.saved["weight"]), g.ndim) if op.affine else g
             found[0] = through_statistics(h.reshape(grouped), spread, root, (2, 3)).reshape(shape)
     return found | _affine(back, g, normal, (0, *range(2, g.ndim)))
+
+
+@vjp("local_response_norm")
+def local_response_norm(op: LocalResponseNorm, back: Back, gradient: Array) -> Gradients:
+    x = wide(back.saved["self"])
+    direct = wide(gradient) / back.saved["other"]
+    flow = direct * x / back.saved["pow_self"]
+    channels = x.shape[1]
+    # channel c is in the windows of the channels from c − (size − 1)//2 to c + size//2
+    around = ((op.size - 1) // 2, op.size // 2)
+    padded = like(x, np.pad(np.asarray(flow), [(0, 0), around, *[(0, 0)] * (x.ndim - 2)]))
+    window = padded[:, :channels]
+    for start in range(1, op.size):
+        window = window + padded[:, start : start + channels]
+    return {0: direct - window * (2 * op.alpha * op.beta / op.size) * x}
+
+
+@vjp("normalize")
+def normalize(op: Normalize, back: Back, gradient: Array) -> Gradients:
+    norm = back.saved["result"]
+    divisor = np.maximum(norm, op.eps)
+    direct = wide(gradient) / divisor
+    if not op.p:
+        return {0: direct}
+    x = wide(back.saved["self"])
+    axes = axes_of(op.axis, x.ndim)
+    through = select(norm < op.eps, 0, np.add.reduce(direct * x, axis=axes, keepdims=True) / divisor)
+    return {0: direct - norm_gradient(x, norm, through, op.p, axes)}

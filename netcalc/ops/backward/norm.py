@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from netcalc.dims import Dim, product
 from netcalc.opdef import Term
 from netcalc.ops.backward import Backward, BackwardCall, Saved, backward
+from netcalc.ops.backward._norms import norm_gradient
 from netcalc.ops.backward._statistics import normal_terms, through_statistics, wide_dtype
-from netcalc.ops.norm import GroupNorm, LayerNorm, RMSNorm
+from netcalc.ops.norm import GroupNorm, LayerNorm, LocalResponseNorm, Normalize, RMSNorm
 
 
 def _affine(call: BackwardCall, rows: Dim, features: Dim) -> list[Term]:
@@ -116,3 +117,58 @@ class GroupNormBackward(Backward):
             work += [Term.of("mul", "by weight", **elements)] if op.affine else []
             work += through_statistics(channels // op.groups * positions, batch=batch, groups=op.groups)
         return [*work, *_affine(call, batch * positions, channels)]
+
+
+@backward("local_response_norm")
+class LocalResponseNormBackward(Backward):
+    """Gradient of x/d^β, and through d = k + α·mean(x²) to all channels in whose windows a channel is."""
+
+    rule = ("d = k + α/size·Σ x² over the window", "∂L/∂x = g/d^β − 2·α·β/size·x·Σ g·x/d^(β + 1) over the windows")
+
+    def saves(self, op: LocalResponseNorm, call: BackwardCall) -> Sequence[Saved]:
+        x = call.input()
+        divisor, base = (call.saved_kept(name, *x.shape, dtype=wide_dtype(x)) for name in ("other", "pow_self"))
+        return call.saved_input("self"), divisor, base
+
+    def cost(self, op: LocalResponseNorm, call: BackwardCall) -> Sequence[Term]:
+        elements = {"elements": call.input().elements}
+        return (
+            Term.of("div", "by divisor", **elements, each=2),
+            Term.of("mul", "by element", **elements),
+            Term.of("add", "windows", **elements, sums=op.size - 1),
+            Term.of("mul", "through window", **elements, each=2),
+            Term.of("add", "difference", **elements),
+        )
+
+
+@backward("normalize")
+class NormalizeBackward(Backward):
+    """Gradient of x/d, and through the norm where it is the divisor d."""
+
+    rule = ("d = max(‖x‖ₚ, ε)", "∂L/∂x = g/d − Σ g·x/d²·∂‖x‖ₚ/∂x, without the second part where ‖x‖ₚ < ε")
+
+    def saves(self, op: Normalize, call: BackwardCall) -> Sequence[Saved]:
+        x = call.input()
+        along = op.along(x.rank)
+        shape = (1 if axis in along else size for axis, size in enumerate(x.shape))
+        norm = call.saved_kept("result", *shape, dtype=wide_dtype(x))
+        return (call.saved_input("self"), norm) if op.p else (norm,)
+
+    def cost(self, op: Normalize, call: BackwardCall) -> Sequence[Term]:
+        x = call.input()
+        along = op.along(x.rank)
+        vectors = product(size for axis, size in enumerate(x.shape) if axis not in along)
+        length = product(x.shape[axis] for axis in along)
+        every = {"vectors": vectors, "length": length}
+        direct = (Term.of("compare", "epsilon", vectors=vectors), Term.of("div", "by norm", **every))
+        if not op.p:
+            return direct
+        return (
+            *direct,
+            Term.of("mul", "product with input", **every),
+            Term.of("add", "sum of products", vectors=vectors, sums=length - 1),
+            Term.of("div", "through divisor", vectors=vectors),
+            Term.of("compare", "norm below epsilon", vectors=vectors),
+            *norm_gradient(op.p, vectors, length),
+            Term.of("add", "difference", **every),
+        )

@@ -27,3 +27,10 @@ def test_a_wrong_product_is_found() -> None:
     """The comparison fails for a kernel that is not what the product differentiates."""
     with pytest.raises(AssertionError, match="central difference"):
         central_differences("relu", {}, [np.zeros((3,))])
+
+
+@settings(max_examples=20, deadline=None)
+@given(rows=st.lists(sizes, max_size=2), features=st.tuples(sizes, sizes), out=sizes, bias=st.booleans())
+def test_bilinear(rows: list[int], features: tuple[int, int], out: int, bias: bool) -> None:
+    arrays = [away(*rows, size, seed=seed) for seed, size in enumerate(features)]
+    central_differences("bilinear", {"out": out, "bias": bias}, arrays)

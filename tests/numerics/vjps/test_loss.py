@@ -45,3 +45,46 @@ def test_classes(
     if by_probability:
         arrays = [x, within(*shape, seed=3), weight]
         central_differences("cross_entropy", {"reduction": reduction, "label_smoothing": smoothing}, arrays)
+
+
+@few
+@given(name=st.sampled_from(["mse_loss", "l1_loss"]), shape=shapes, reduction=reductions, weighted=flags)
+def test_distances(name: str, shape: list[int], reduction: str, weighted: bool) -> None:
+    weight = within(*shape, seed=2) if weighted else None
+    central_differences(name, {"reduction": reduction}, [away(*shape, kinks=[0.5]), np.full(shape, 0.5), weight])
+
+
+@few
+@given(shape=shapes, reduction=reductions, weight=st.sampled_from([None, "whole", "last"]))
+def test_binary_cross_entropy(shape: list[int], reduction: str, weight: str | None) -> None:
+    by = {"whole": shape, "last": shape[-1:]}
+    arrays = [within(*shape), within(*shape, seed=1), within(*by[weight], seed=2) if weight else None]
+    central_differences("binary_cross_entropy", {"reduction": reduction}, arrays)
+
+
+@few
+@given(
+    shape=shapes,
+    reduction=reductions,
+    weighted=flags,
+    positive=st.sampled_from([None, "whole", "last", "attribute"]),
+)
+def test_binary_cross_entropy_with_logits(
+    shape: list[int], reduction: str, weighted: bool, positive: str | None
+) -> None:
+    by = {"whole": shape, "last": shape[-1:]}
+    arrays = [
+        away(*shape),
+        within(*shape, seed=1),
+        within(*shape[-1:], seed=2) if weighted else None,
+        within(*by[positive], seed=3) if positive in by else None,
+    ]
+    attrs = {"reduction": reduction, **({"pos_weight": [2.5]} if positive == "attribute" else {})}
+    central_differences("binary_cross_entropy_with_logits", attrs, arrays)
+
+
+@few
+@given(shape=shapes, reduction=st.sampled_from(["none", "mean", "sum", "batchmean"]), log_target=flags)
+def test_kl_div(shape: list[int], reduction: str, log_target: bool) -> None:
+    arrays = [away(*shape), within(*shape, seed=1)]
+    central_differences("kl_div", {"reduction": reduction, "log_target": log_target}, arrays)

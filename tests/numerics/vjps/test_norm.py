@@ -68,3 +68,30 @@ def test_five_derivatives_of_batch_norm() -> None:
     assert [line.partition(" = ")[0] for line in declared.derivatives(BatchNorm())[:6]] == [
         f"∂L/∂{name}" for name in ("x̂", "σ²", "μ", "x", "γ", "β")
     ]
+
+
+@few
+@given(
+    shape=st.tuples(sizes, st.integers(1, 6), sizes),
+    size=st.integers(1, 5),
+    beta=st.sampled_from([0.75, -0.5, 1.0]),
+    alpha=st.sampled_from([0.01, 1.0]),
+)
+def test_local_response_norm(shape: tuple[int, ...], size: int, beta: float, alpha: float) -> None:
+    attrs = {"size": size, "alpha": alpha, "beta": beta, "k": 1.5}
+    central_differences("local_response_norm", attrs, [away(*shape)])
+
+
+@few
+@given(
+    shape=st.lists(sizes, min_size=1, max_size=3),
+    p=st.sampled_from([0, 0.5, 1, 1.5, 2, 3, -1, float("inf"), -float("inf")]),
+    every=flags,
+    eps=st.sampled_from([1e-12, 100.0]),
+)
+def test_normalize(shape: list[int], p: float, every: bool, eps: float) -> None:
+    """Small magnitudes are all different, so that no extreme is tied."""
+    x = np.abs(away(*shape)) + 0.3
+    x += 0.01 * np.arange(x.size).reshape(x.shape)
+    x[..., 0] *= -1
+    central_differences("normalize", {"p": p, "axis": [] if every else [0], "eps": eps}, [x])

@@ -73,7 +73,9 @@ def relative_coordinates(op: RelativeCoordinates, run: Run, *, relative_coords_t
 
 @kernel("t5_position_bias")
 def t5_position_bias(op: T5PositionBias, run: Run, query: Array, key: Array | None = None, *, weight: Array) -> Array:
-    rows: Array = weight[_buckets(op, -_distances(op, query, key))]
+    indices = _buckets(op, -_distances(op, query, key))
+    run.keep(indices=indices)
+    rows: Array = weight[indices]
     return rows.transpose(2, 0, 1)[None].astype(query.dtype, copy=False)
 
 

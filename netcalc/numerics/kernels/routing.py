@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -33,9 +34,12 @@ def top_k_router(
     weights = taken(scores, indices)
     if op.order == "select_first":
         weights = score(weights)
+    run.keep(result=(scores if op.order == "score_first" else weights).astype(logits.dtype, copy=False))
     if op.normalize:
         total = np.add.reduce(weights, axis=-1, keepdims=True)
-        weights = weights / (total + op.eps if op.eps else total)
+        total = total + op.eps if op.eps else total
+        run.keep(other=total.astype(logits.dtype, copy=False))
+        weights = weights / total
     if op.scale != 1:
         weights = weights * op.scale
     return weights.astype(logits.dtype, copy=False), indices
@@ -68,8 +72,11 @@ def experts(op: Experts, run: Run, x: Array, weights: Array, indices: Array, **p
     unlimited = op.capacity is None and op.capacity_factor is None
     mlp = _every_pair if unlimited else _within_capacity
     y = mlp(op, run, tokens, chosen, {name: wide(param) for name, param in params.items()})
+    run.keep(down=y)
     if op.weights_on == "output":
         y = y * share
+    if run.kept is not None:
+        run.kept.update({name: _as(array, x.dtype) for name, array in run.kept.items()})
     total: Array = np.add.reduce(y, axis=2)
     return total.reshape(x.shape).astype(x.dtype, copy=False)
 
@@ -87,12 +94,17 @@ def _every_pair(op: Experts, run: Run, tokens: Array, chosen: Array, params: dic
     return _mlp(op, run, rows, project).reshape(tokens.shape)
 
 
+def slots(op: Experts, k: int, length: int) -> int:
+    """Return the capacity of an expert: the number of tokens of a sequence."""
+    places: int = min(op.capacity or length, length)
+    if op.capacity_factor is not None:
+        places = min(math.ceil(Fraction(str(op.capacity_factor)) * k * length / op.experts), length)
+    return places
+
+
 def _within_capacity(op: Experts, run: Run, tokens: Array, chosen: Array, params: dict[str, Array]) -> Array:
     sequences, length, k, d = tokens.shape
-    places = op.capacity
-    if places is None:
-        places = math.ceil(Fraction(str(op.capacity_factor)) * k * length / op.experts)
-    places = min(places, length)
+    places = slots(op, k, length)
     # first choices precede second choices
     expert = chosen.transpose(0, 2, 1).reshape(sequences, -1)
     rows = tokens.transpose(0, 2, 1, 3).reshape(sequences, -1, d)
@@ -100,6 +112,7 @@ def _within_capacity(op: Experts, run: Run, tokens: Array, chosen: Array, params
     place = taken(arrivals, expert[..., None])[..., 0]
     kept = np.asarray(place <= places)
     index = np.asarray(place - 1)
+    run.keep(place=np.where(kept, index, -1))
     sequence, pair = np.nonzero(kept)
     slot = expert[kept], sequence, index[kept]
 
@@ -107,25 +120,40 @@ def _within_capacity(op: Experts, run: Run, tokens: Array, chosen: Array, params
         y: Array = np.matmul(x, params[name].transpose(0, 2, 1))
         return y + params[f"{name}_bias"][:, None] if op.bias else y
 
-    slots = like(tokens, np.zeros((op.experts, sequences, places, d), tokens.dtype))
-    slots[slot] = rows[kept]
-    out = _mlp(op, run, slots.reshape(op.experts, -1, d), project).reshape(slots.shape)
+    filled = like(tokens, np.zeros((op.experts, sequences, places, d), tokens.dtype))
+    filled[slot] = rows[kept]
+    out = _mlp(op, run, filled.reshape(op.experts, -1, d), project).reshape(filled.shape)
     y = like(tokens, np.zeros(rows.shape, tokens.dtype))
     y[sequence, pair] = out[slot]
     return y.reshape(sequences, k, length, d).transpose(0, 2, 1, 3)
 
 
+def _as(array: Array, dtype: Any) -> Array:
+    """Return numbers in the element type of the input; whole numbers and truth values as they are."""
+    return array if array.dtype.kind in "bi" else array.astype(dtype, copy=False)
+
+
 def _mlp(op: Experts, run: Run, x: Array, project: Callable[[Array, str], Array]) -> Array:
     def activated(h: Array) -> Array:
-        return apply(op.activation, run, (h,), {})[0]
+        inner = Run(run.training, run.rng, kept=None if run.kept is None else {}, count=run.count)
+        (result,) = apply(op.activation, inner, (h,), {})
+        run.keep(**{f"activation_{name}": array for name, array in (inner.kept or {}).items()})
+        run.keep(activation_self=h, activation_result=result, activated=result)
+        return result
 
+    run.keep(rows=x)
     if not op.gated:
-        return project(activated(project(x, "up_proj")), "down_proj")
+        hidden = activated(project(x, "up_proj"))
+        run.keep(hidden=hidden)
+        return project(hidden, "down_proj")
     both = project(x, "gate_up_proj")
+    run.keep(gate_up=both)
     gate, up = (both[..., ::2], both[..., 1::2]) if op.interleaved else np.split(both, 2, axis=-1)
     if op.limit is not None:
         gate, up = np.minimum(gate, op.limit), np.maximum(np.minimum(up, op.limit), -op.limit)
     gate = activated(gate)
     if op.up_shift:
         up = up + op.up_shift
-    return project(gate * up, "down_proj")
+    hidden = gate * up
+    run.keep(up=up, hidden=hidden)
+    return project(hidden, "down_proj")

@@ -137,6 +137,27 @@ class InitRules:
         padding = [(name, value) for name, value in param.init.args if name == "padding_idx"]
         return Init(rule.init.kind, (*rule.init.args, *padding)), rule
 
+    def spread(self, path: str, param: Param) -> Spread | None:
+        """Return mean and variance of the parameter at ``path``; None if it is computed.
+
+        Raises:
+            NetcalcError: as for :meth:`misfit`.
+        """
+        init, rule = self.chosen(path, param)
+        try:
+            return spread(init, [integer(size) for size in param.shape])
+        except ValueError as error:
+            raise self.misfit(path, param, rule, error) from None
+
+    @staticmethod
+    def misfit(path: str, param: Param, rule: Rule | None, error: ValueError) -> NetcalcError:
+        """Return the error of an initialiser that does not apply to a shape: E104 for a spec's, E502 for others."""
+        text = rule.text if rule else param.init.kind
+        place = rule.span if rule else None
+        hint = None if place is None else "the first pattern that matches counts: put one for this path above"
+        code = "E502" if place is None else "E104"
+        return NetcalcError(Diagnostic(code, f"{text}: {path}: {error}", place, hint=hint))
+
 
 #: Gains of torch.nn.init.calculate_gain.
 _GAINS: dict[str, Callable[[float], float]] = {

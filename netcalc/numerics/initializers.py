@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.dims import integer
 from netcalc.inits import MODES, InitRules, fans, gain
 from netcalc.numerics.kernels import TABLES, Array
@@ -156,8 +155,4 @@ class Initializers(InitRules):
         try:
             return draw(init, shape, dtype, generator(seed, path))
         except ValueError as error:
-            text = rule.text if rule else param.init.kind
-            place = rule.span if rule else None
-            hint = None if place is None else "the first pattern that matches counts: put one for this path above"
-            code = "E502" if place is None else "E104"
-            raise NetcalcError(Diagnostic(code, f"{text}: {path}: {error}", place, hint=hint)) from None
+            raise self.misfit(path, param, rule, error) from None

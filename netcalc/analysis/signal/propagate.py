@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from netcalc.analysis.signal.channels import channel_axis, default_axis
 from netcalc.analysis.signal.rules import rule_for
@@ -13,7 +13,7 @@ from netcalc.analysis.unroll import unroll
 from netcalc.analysis.walk import Instance
 from netcalc.inits import InitRules
 from netcalc.ir import InputSpec, Program, parameter_at
-from netcalc.opdef import Init
+from netcalc.opdef import Param
 
 __all__ = ["PredictedOperation", "drawn_signal", "propagate"]
 
@@ -121,13 +121,11 @@ class _Walk:
             gap = next((s.gap for s in signals if s is not None and s.gap), "")
             return Outcome(unknown(gap or f"no rule for {node.op.name} ({instance.path})"))
 
-        def init(name: str) -> Init:
-            param = next(p for p in node.params if p.name == name)
-            owner = instance.owners[name]
-            owning = parameter_at(self._program.main.nodes, owner)
-            return self._rules.chosen(owner, param if owning is None else owning[1])[0]
+        def declared(name: str) -> Param:
+            owning = parameter_at(self._program.main.nodes, instance.owners[name])
+            return next(p for p in node.params if p.name == name) if owning is None else owning[1]
 
-        return rule(Call(instance, signals, self._program.training, init))
+        return rule(Call(instance, signals, self._program.training, self._rules, declared))
 
     def rows(self, outputs: Sequence[_Value]) -> list[PredictedOperation]:
         """Return the predictions, with the gradients that flow back from the outputs."""
@@ -142,7 +140,7 @@ class _Walk:
         numbered = []
         for row in reversed(rows):
             seen[row.path] = seen.get(row.path, -1) + 1
-            numbered.append(_renumbered(row, seen[row.path]))
+            numbered.append(replace(row, occurrence=seen[row.path]))
         return numbered
 
     def _row(self, step: _Step, flow: dict[int, float | str]) -> PredictedOperation:
@@ -191,9 +189,3 @@ class _Walk:
 def _added(a: float | str, b: float | str) -> float:
     assert not isinstance(a, str) and not isinstance(b, str)
     return a + b
-
-
-def _renumbered(row: PredictedOperation, occurrence: int) -> PredictedOperation:
-    from dataclasses import replace
-
-    return replace(row, occurrence=occurrence) if occurrence else row

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple, TypeAlias
 from netcalc.analysis.signal.curves import Curve
 from netcalc.analysis.walk import Instance
 from netcalc.dims import integer
-from netcalc.inits import Spread, spread
-from netcalc.opdef import Init
+from netcalc.inits import InitRules, Spread
+from netcalc.opdef import Param
 from netcalc.tensor_type import TensorType
 
 __all__ = ["Call", "Origin", "Outcome", "Rule", "Signal", "unknown"]
@@ -99,20 +99,22 @@ def unknown(reason: str, *, normal: bool = False, mean: float | None = None, roo
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """An operation with the signals of its inputs; ``init`` returns the initialiser of a parameter by its name."""
+    """An operation with the signals of its inputs; ``declared`` returns the declaration of a parameter's owner."""
 
     instance: Instance
     inputs: Sequence[Signal | None]
     training: bool
-    init: Callable[[str], Init]
+    rules: InitRules
+    declared: Callable[[str], Param]
 
     def spread(self, name: str) -> Spread | None:
         """Return the moments of a parameter when it is drawn; None for one that is computed."""
-        return spread(self.init(name), self.parameter_shape(name) or ())
+        return self.rules.spread(self.instance.owners[name], self.declared(name))
 
     def normal_weights(self, name: str) -> bool:
         """Return True if a parameter is drawn from a normal distribution."""
-        return self.init(name).kind in ("normal", "kaiming_normal", "xavier_normal")
+        init, _ = self.rules.chosen(self.instance.owners[name], self.declared(name))
+        return init.kind in ("normal", "kaiming_normal", "xavier_normal")
 
     @property
     def op(self) -> Any:

@@ -89,6 +89,28 @@ def _average(call: Call) -> Outcome:
     return Outcome(Signal(x.mean, square, x.shared, x.normal, x.roots, True), {0: back})
 
 
+def _maximum(call: Call) -> Outcome:
+    """Maxima of windows, whose distribution is not known; each gradient goes to one element."""
+    op = call.op
+    routes = op.name.startswith("global") or (
+        not op.name.startswith("adaptive")
+        and op.strides == op.kernel
+        and set(op.pads(call.shape()[-op.axes :])) == {(0, 0)}
+    )
+    gap = call.x.gap or f"no rule for the maxima of {op.name} ({call.instance.path})"
+    return Outcome(unknown(gap), {0: 1.0 if routes else None})
+
+
+def _learned_positions(call: Call) -> Outcome:
+    """A vector for each position, the same for all samples, which is added to the input."""
+    spread, x = call.spread("weight"), call.x
+    if spread is None or spread.mean or x.square is None:
+        return Outcome(unknown(x.gap or "no rule for vectors of positions whose mean is not 0"), {0: 1.0})
+    normal = x.normal and call.normal_weights("weight")
+    roots = x.roots | {call.root("weight")}
+    return Outcome(Signal(x.mean, x.square + spread.variance, None, normal, roots), {0: 1.0}, {"weight": None})
+
+
 _VIEWS = (
     "reshape", "flatten", "unflatten", "squeeze", "unsqueeze", "permute", "transpose", "split", "chunk", "roll", "flip",
     "channel_shuffle", "pixel_shuffle", "pixel_unshuffle", "slice", "select", "tile",
@@ -99,6 +121,7 @@ RULES: dict[str, Rule] = {
     "concat": _concat,
     "stack": _concat,
     "embedding": _table,
+    **{f"{kind}max_pool{axes}d": _maximum for kind in ("", "global_", "adaptive_") for axes in (1, 2, 3)},
     "parameter": _parameter,
     **{f"avg_pool{axes}d": _average for axes in (1, 2, 3)},
     **{f"{kind}_avg_pool{axes}d": _average for kind in ("global", "adaptive") for axes in (1, 2, 3)},

@@ -1,0 +1,215 @@
+"""Findings on signals in words: where they vanish or explode, from which layer, why, and what would help."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+from netcalc.analysis.signal.report import Figures, Finding, SignalReport, SignalRow
+from netcalc.analysis.walk import instances
+from netcalc.ir import Program
+
+__all__ = ["diagnose"]
+
+#: Factor between the first and the last layer from which signals are said to vanish or explode.
+_FAR = 20.0
+#: Factor that marks the layer where it begins.
+_BEGINS = 5.0
+#: Share of elements or units that is worth a remark.
+_MANY = 0.5
+#: Share of the mean square that all samples have in common, from which their outputs are said to be alike.
+_ALIKE = 0.99
+#: Part of the whole factor, in powers, from which a kind of operation is named as a reason.
+_PART = 0.2
+
+_NORMS = {"batch_norm", "layer_norm", "rms_norm", "group_norm", "instance_norm"}
+_RECURRENT = {"rnn", "lstm", "gru"}
+#: Initialisers that keep the variance before an activation function, and the variance of their weights.
+_KEEPING = {
+    "relu": ("he_normal(nonlinearity=relu)", "2/fan_in"),
+    "leaky_relu": ("he_normal", "about 2/fan_in"),
+    "gelu": ("he_normal(nonlinearity=relu)", "about 2/fan_in"),
+    "silu": ("he_normal(nonlinearity=relu)", "about 2/fan_in"),
+    "selu": ("he_normal(nonlinearity=linear)", "1/fan_in"),
+    "tanh": ("xavier_normal", "about 1/fan_in"),
+    "softsign": ("xavier_normal", "about 1/fan_in"),
+    "": ("he_normal(nonlinearity=linear)", "1/fan_in"),
+}
+
+
+class _Network(NamedTuple):
+    """Layers with weights and operations of a program, by which a report is judged."""
+
+    layers: Sequence[SignalRow]
+    rows: Sequence[SignalRow]
+    ops: frozenset[str]
+    residual: bool
+    activation: str
+
+
+def diagnose(report: SignalReport, program: Program) -> tuple[Finding, ...]:
+    """Return the findings on a report at full depth."""
+    products, residual = set[str](), False
+    for instance in instances(program):
+        op = instance.node.op
+        if op.gemm or op.name in _RECURRENT:
+            products.add(instance.path)
+        residual = residual or (op.name == "add" and sum(x is not None for x in instance.node.inputs) > 1)
+    layers = [row for row in report.rows if row.path in products]
+    activations = [row.op for row in report.rows if row.op in _KEEPING or row.op == "sigmoid"]
+    main = max(dict.fromkeys(activations), key=activations.count, default="")
+    network = _Network(layers, report.rows, frozenset(row.op for row in report.rows), residual, main)
+    found = [
+        *_scale(network, "activations", lambda figures: figures.rms, lambda figures: figures.gain),
+        *_scale(network, "gradients", lambda figures: figures.gradient, lambda figures: figures.back),
+        *_shares(network),
+        *_alike(network, report.data),
+    ]
+    return tuple(found) or tuple(_steady(network))
+
+
+def _scale(
+    network: _Network,
+    what: str,
+    size: Callable[[Figures], float | None],
+    gain: Callable[[Figures], float | None],
+) -> Iterator[Finding]:
+    """Yield a finding if the size of activations or gradients changes far between the layers.
+
+    Activations are followed from the first layer to the last one, gradients from the last to the first.
+    """
+    sizes = [(row, found) for row in network.layers if (found := size(row.measured)) is not None]
+    if what == "gradients":
+        sizes.reverse()
+    if len(sizes) < 2 or not sizes[0][1]:
+        return
+    (first, start), (last, end) = sizes[0], sizes[-1]
+    factor = end / start
+    steps = len(sizes) - 1
+    if 1 / _FAR < factor < _FAR:
+        return
+    small = factor <= 1 / _FAR
+    begins = next(row for row, value in sizes if not (value > start / _BEGINS if small else value < start * _BEGINS))
+    verb = "vanish" if small else "explode"
+    measure = "root mean square" if what == "activations" else "norm"
+    text = f"{what} {verb}: their {measure} goes from {start:.3g} at {first.path} to {end:.3g} at {last.path}, " + (
+        f"by a factor of {factor ** (1 / steps):.3g} per layer" if 0 < factor < math.inf else f"over {steps} layers"
+    )
+    why, kinds = _reasons(network, gain, small)
+    yield Finding(f"{what} {verb}", begins.path, text, why, _help(network, small, kinds))
+
+
+def _reasons(network: _Network, gain: Callable[[Figures], float | None], small: bool) -> tuple[str, frozenset[str]]:
+    """Return the reasons in words, and the kinds of operations that they name."""
+    logs: dict[str, list[float]] = {}
+    products = {row.path for row in network.layers}
+    for row in network.rows:
+        found = gain(row.measured)
+        if found is not None and 0 < found < math.inf:
+            logs.setdefault("layers" if row.path in products else row.op, []).append(math.log(found))
+    sign = -1 if small else 1
+    total = sum(max(sign * sum(each), 0.0) for each in logs.values())
+    parts, kinds = [], []
+    for op, each in sorted(logs.items(), key=lambda item: sign * sum(item[1]), reverse=True):
+        if total and sign * sum(each) >= _PART * total:
+            mean = math.exp(sum(each) / len(each))
+            who = "a layer with weights" if op == "layers" else op
+            parts.append(f"{who} multiplies by {mean:.3g} on average")
+            kinds.append(op)
+    for row_op in dict.fromkeys(row.op for row in network.rows):
+        shares = [r.measured.saturated for r in network.rows if r.op == row_op and r.measured.saturated is not None]
+        if shares and sum(shares) / len(shares) >= _MANY:
+            parts.append(
+                f"{sum(shares) / len(shares):.0%} of the elements of {row_op} are saturated".replace("%", " %")
+            )
+    if small and not network.residual and len(network.layers) > 2:
+        parts.append("no residual connection bypasses the layers")
+    return "; ".join(parts), frozenset(kinds)
+
+
+def _help(network: _Network, small: bool, kinds: frozenset[str]) -> str:
+    """Return what would help, in words."""
+    parts = []
+    if network.activation == "sigmoid" and small:
+        parts.append("relu or tanh in place of sigmoid, whose slope is at most ¼")
+    elif "layers" in kinds and network.activation in _KEEPING:
+        init, variance = _KEEPING[network.activation]
+        before = f" before {network.activation}" if network.activation else ""
+        parts.append(f"--init '{init}': weights of variance {variance} keep the scale{before}")
+    if network.ops & _RECURRENT - {"lstm", "gru"} and small:
+        parts.append("a gated cell: lstm or gru")
+    if not network.ops & _NORMS:
+        parts.append("batch_norm or layer_norm before the activation functions")
+    if small and not network.residual:
+        parts.append("residual connections")
+    if not small and network.residual and not network.ops & _NORMS:
+        parts.append("smaller weights at the end of each residual branch")
+    return "; ".join(parts)
+
+
+def _shares(network: _Network) -> Iterator[Finding]:
+    """Yield findings on saturated and dead units."""
+    for op in dict.fromkeys(row.op for row in network.rows):
+        rows = [row for row in network.rows if row.op == op]
+        saturated = [row for row in rows if (row.measured.saturated or 0.0) >= _MANY]
+        dead = [row for row in rows if (row.measured.dead or 0.0) >= _MANY]
+        if saturated:
+            worst = max(row.measured.saturated or 0.0 for row in saturated)
+            yield Finding(
+                "saturation",
+                saturated[0].path,
+                f"{op} saturates in {len(saturated)} of {len(rows)} layers: up to {worst:.0%} of its elements have "
+                "less than a tenth of its greatest slope".replace("%", " %"),
+                "its inputs are large beside the range where it rises",
+                "smaller weights; batch_norm or layer_norm before it",
+            )
+        if dead:
+            worst = max(row.measured.dead or 0.0 for row in dead)
+            yield Finding(
+                "dead units",
+                dead[0].path,
+                f"{op} is 0 for all data in up to {worst:.0%} of the units of {len(dead)} of {len(rows)} "
+                "layers".replace("%", " %"),
+                "the inputs of these units are negative for all data: a common mean or biases outweigh what differs",
+                "normalisation before it, leaky_relu, or biases of 0",
+            )
+
+
+def _alike(network: _Network, data: int) -> Iterator[Finding]:
+    """Yield a finding if the outputs of different samples have become alike."""
+    rows = [(row, share) for row in network.layers if data > 1 and (share := _common(row.measured)) is not None]
+    if len(rows) > 2 and rows[0][1] < _ALIKE <= rows[-1][1]:
+        begins = next(row for row, share in rows if share >= _ALIKE)
+        yield Finding(
+            "samples alike",
+            begins.path,
+            f"samples become alike: at {rows[-1][0].path} the means of channels make up {rows[-1][1]:.1%} of the "
+            "mean square".replace("%", " %"),
+            "means of activations and biases grow beside what differs between samples, the ordered phase",
+            "normalisation over the batch; weights nearer to the edge of chaos",
+        )
+
+
+def _common(figures: Figures) -> float | None:
+    """Return the share of the mean square that is squared means of channels."""
+    if figures.channel_square is None or figures.channel_variance is None:
+        return None
+    total = figures.channel_square + figures.channel_variance
+    return figures.channel_square / total if 0 < total < math.inf else None
+
+
+def _steady(network: _Network) -> Iterator[Finding]:
+    if len(network.layers) < 2:
+        return
+    first, last = network.layers[0], network.layers[-1]
+    text = (
+        f"signals keep their scale over {len(network.layers)} layers with weights: the root mean square goes from "
+        f"{first.measured.rms or 0:.3g} to {last.measured.rms or 0:.3g}"
+    )
+    if first.measured.gradient is not None and last.measured.gradient is not None:
+        text += (
+            f", the norm of gradients from {last.measured.gradient:.3g} at {last.path} to "
+            f"{first.measured.gradient:.3g} at {first.path}"
+        )
+    yield Finding("steady", first.path, text, "", "")

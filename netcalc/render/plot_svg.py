@@ -8,10 +8,10 @@ from html import escape
 from netcalc.render.escapes import clean
 from netcalc.render.plot import Chart, axes, pieces
 
-__all__ = ["chart_svg"]
+__all__ = ["COLORS", "chart_svg"]
 
 #: Colours that are told apart by people with defective colour vision (Okabe and Ito).
-_COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#555555", "#8c6d1f")
+COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#555555", "#8c6d1f")
 _LEFT, _RIGHT, _TOP, _BOTTOM = 72, 20, 36, 52
 #: Height of a line of the legend, and the width of a character of it.
 _LINE, _CHARACTER = 18, 7.2
@@ -65,7 +65,7 @@ def _body(chart: Chart, width: int, height: int) -> Iterator[str]:
             ]
             if len(places) == 1:
                 x, _, y = places[0].partition(",")
-                yield f'<circle cx="{x}" cy="{y}" r="2.5" fill="{_COLORS[number % len(_COLORS)]}"/>'
+                yield f'<circle cx="{x}" cy="{y}" r="2.5" fill="{COLORS[number % len(COLORS)]}"/>'
             else:
                 yield f'<polyline points="{" ".join(places)}" {_stroke(number, dashed=series.dashed)}/>'
 
@@ -83,7 +83,7 @@ def _legend(chart: Chart, width: int) -> Iterator[tuple[int, float, int]]:
 
 def _stroke(number: int, *, dashed: bool) -> str:
     dashes = ' stroke-dasharray="6 4"' if dashed else ""
-    return f'fill="none" stroke="{_COLORS[number % len(_COLORS)]}" stroke-width="1.8"{dashes}'
+    return f'fill="none" stroke="{COLORS[number % len(COLORS)]}" stroke-width="1.8"{dashes}'
 
 
 def _between(share: float, first: float, last: float) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from netcalc.analysis.signal.channels import default_axis
-from netcalc.analysis.signal.diagnosis import diagnose
+from netcalc.analysis.signal.diagnosis import RECURRENT, diagnose
 from netcalc.analysis.signal.propagate import PredictedOperation, drawn_signal, propagate
 from netcalc.analysis.signal.report import Figures, SignalReport, SignalRow, predicted_row
 from netcalc.analysis.signal.state import Signal
@@ -273,8 +273,18 @@ def _moments(y: Array, axis: int) -> tuple[float, float, float, float, float]:
 
 def _row(row: PredictedOperation, samples: Sequence[_Sample], instance: Instance) -> SignalRow:
     shape = tuple(int(size) for size in instance.node.output_types[0].shape)
-    predicted, measured = predicted_row(row), _figures(samples)
-    return SignalRow(row.path, row.op, shape, measured, predicted, row.signal.gap, row.gradient_gap, row.note)
+    op = instance.node.op
+    return SignalRow(
+        row.path,
+        row.op,
+        shape,
+        _figures(samples),
+        predicted_row(row),
+        op.gemm or op.name in RECURRENT,
+        row.signal.gap,
+        row.gradient_gap,
+        row.note,
+    )
 
 
 def _figures(samples: Sequence[_Sample]) -> Figures:

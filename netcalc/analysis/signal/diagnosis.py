@@ -10,7 +10,7 @@ from netcalc.analysis.signal.report import Figures, Finding, SignalReport, Signa
 from netcalc.analysis.walk import instances
 from netcalc.ir import Program
 
-__all__ = ["diagnose"]
+__all__ = ["RECURRENT", "diagnose"]
 
 #: Factor between the first and the last layer from which signals are said to vanish or explode.
 _FAR = 20.0
@@ -24,7 +24,8 @@ _ALIKE = 0.99
 _PART = 0.2
 
 _NORMS = {"batch_norm", "layer_norm", "rms_norm", "group_norm", "instance_norm"}
-_RECURRENT = {"rnn", "lstm", "gru"}
+#: Recurrent operations, which have weights.
+RECURRENT = {"rnn", "lstm", "gru"}
 #: Initialisers that keep the variance before an activation function, and the variance of their weights.
 _KEEPING = {
     "relu": ("he_normal(nonlinearity=relu)", "2/fan_in"),
@@ -50,16 +51,13 @@ class _Network(NamedTuple):
 
 def diagnose(report: SignalReport, program: Program) -> tuple[Finding, ...]:
     """Return the findings on a report at full depth."""
-    products, residual = set[str](), False
-    for instance in instances(program):
-        op = instance.node.op
-        if op.gemm or op.name in _RECURRENT:
-            products.add(instance.path)
-        residual = residual or (op.name == "add" and sum(x is not None for x in instance.node.inputs) > 1)
-    layers = [row for row in report.rows if row.path in products]
+    residual = any(
+        instance.node.op.name == "add" and sum(x is not None for x in instance.node.inputs) > 1
+        for instance in instances(program)
+    )
     activations = [row.op for row in report.rows if row.op in _KEEPING or row.op == "sigmoid"]
     main = max(dict.fromkeys(activations), key=activations.count, default="")
-    network = _Network(layers, report.rows, frozenset(row.op for row in report.rows), residual, main)
+    network = _Network(report.layers, report.rows, frozenset(row.op for row in report.rows), residual, main)
     found = [
         *_scale(network, "activations", lambda figures: figures.rms, lambda figures: figures.gain),
         *_scale(network, "gradients", lambda figures: figures.gradient, lambda figures: figures.back),
@@ -103,11 +101,10 @@ def _scale(
 def _reasons(network: _Network, gain: Callable[[Figures], float | None], small: bool) -> tuple[str, frozenset[str]]:
     """Return the reasons in words, and the kinds of operations that they name."""
     logs: dict[str, list[float]] = {}
-    products = {row.path for row in network.layers}
     for row in network.rows:
         found = gain(row.measured)
         if found is not None and 0 < found < math.inf:
-            logs.setdefault("layers" if row.path in products else row.op, []).append(math.log(found))
+            logs.setdefault("layers" if row.weighted else row.op, []).append(math.log(found))
     sign = -1 if small else 1
     total = sum(max(sign * sum(each), 0.0) for each in logs.values())
     parts, kinds = [], []
@@ -137,7 +134,7 @@ def _help(network: _Network, small: bool, kinds: frozenset[str]) -> str:
         init, variance = _KEEPING[network.activation]
         before = f" before {network.activation}" if network.activation else ""
         parts.append(f"--init '{init}': weights of variance {variance} keep the scale{before}")
-    if network.ops & _RECURRENT - {"lstm", "gru"} and small:
+    if network.ops & RECURRENT - {"lstm", "gru"} and small:
         parts.append("a gated cell: lstm or gru")
     if not network.ops & _NORMS:
         parts.append("batch_norm or layer_norm before the activation functions")

@@ -101,6 +101,7 @@ class _Walk:
         self._rules = rules
         self._steps: list[_Step] = []
         self._count = 0
+        self._dependent: set[int] = set()  # values whose gradients at different data depend on each other
 
     def value(self, signal: Signal, axis: int) -> _Value:
         self._count += 1
@@ -149,10 +150,13 @@ class _Walk:
         gap = next((part for part in arrived if isinstance(part, str)), "")
         square = None if gap else sum(part for part in arrived if not isinstance(part, str))
         back = step.outcome.back
+        dependent = any(value.number in self._dependent for value in step.outputs)
         for position, value in enumerate(step.inputs):
             type_ = step.instance.node.input_types[position]
             if value is None or type_ is None or not type_.is_float or not arrived:
                 continue
+            if dependent or step.outcome.mixes:
+                self._dependent.add(value.number)
             factor = back.get(position)
             part: float | str = gap
             if not gap:
@@ -173,17 +177,21 @@ class _Walk:
             math.prod(shape) // max(channels, 1),
             square,
             back.get(0),
-            {
-                p.name: None
-                if (factor := step.outcome.parameters.get(p.name)) is None or square is None
-                else factor * square
-                for p in node.params
-                if p.trainable
-            },
+            self._parameters(step, None if dependent else square),
             step.outcome.saturated,
             step.outcome.note,
             gap,
         )
+
+    @staticmethod
+    def _parameters(step: _Step, square: float | None) -> dict[str, float | None]:
+        """Return the squared norms of the gradients of parameters, sums over data that are independent."""
+        found: dict[str, float | None] = {}
+        for param in step.instance.node.params:
+            factor = step.outcome.parameters.get(param.name)
+            if param.trainable:
+                found[param.name] = None if factor is None or square is None else factor * square
+        return found
 
 
 def _added(a: float | str, b: float | str) -> float:

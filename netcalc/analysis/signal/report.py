@@ -49,7 +49,8 @@ class Figures:
 class SignalRow:
     """An operation or a group of operations: its last operation ``op``, what was measured and what was predicted.
 
-    ``gap`` and ``gradient_gap`` say why a prediction is missing, ``note`` what it neglects.
+    ``weighted`` is true for products with weights and for groups that have one.  ``gap`` and ``gradient_gap`` say why a
+    prediction is missing, ``note`` what it neglects.
     """
 
     path: str
@@ -57,6 +58,7 @@ class SignalRow:
     shape: tuple[int, ...]
     measured: Figures
     predicted: Figures
+    weighted: bool = False
     gap: str = ""
     gradient_gap: str = ""
     note: str = ""
@@ -94,6 +96,11 @@ class SignalReport:
     def at_depth(self, depth: int | None) -> SignalReport:
         """Return the report with groups of operations that share the first ``depth`` parts of their paths."""
         return self if depth is None else replace(self, rows=tuple(at_depth(self.rows, depth)))
+
+    @property
+    def layers(self) -> tuple[SignalRow, ...]:
+        """The rows with weights."""
+        return tuple(row for row in self.rows if row.weighted)
 
     @property
     def gaps(self) -> tuple[str, ...]:
@@ -172,6 +179,7 @@ def _group(run: Sequence[SignalRow], path: str) -> SignalRow:
     return replace(
         last,
         path=path,
+        weighted=any(row.weighted for row in run),
         measured=_joined(first.measured, last.measured, [row.measured for row in run]),
         predicted=_joined(first.predicted, last.predicted, [row.predicted for row in run]),
         gap=last.gap,

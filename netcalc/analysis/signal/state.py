@@ -155,7 +155,8 @@ class Outcome:
 
     ``back`` are the factors by position of the input, relative to the gradients of the outputs; ``parameters`` those of
     the gradients of parameters.  None is a factor that is not known.  ``saturated`` is the share of elements where an
-    activation function saturates.  ``note`` names an approximation.
+    activation function saturates.  ``note`` names an approximation.  A product that
+    ``mixes`` makes gradients of different samples and positions depend on each other.
     """
 
     signal: Signal
@@ -163,6 +164,7 @@ class Outcome:
     parameters: Mapping[str, float | None] = field(default_factory=dict)
     saturated: float | None = None
     note: str = ""
+    mixes: bool = False
 
 
 Rule: TypeAlias = Callable[[Call], Outcome]

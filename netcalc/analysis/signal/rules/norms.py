@@ -43,12 +43,12 @@ def _whole(call: Call, features: int, *, centred: bool) -> Outcome:
         known = Signal(0.0 if centred or x.normal else None, 1.0, None, x.normal, x.roots, gap=x.gap)
         if known.mean is None:
             known = replace(known, square=None, gap=x.gap)
-        return Outcome(_affine(call, known), {0: None}, {"weight": None, "bias": 1.0})
+        return Outcome(_affine(call, known), {0: None}, {"bias": 1.0})
     variance = x.square - offset**2 + eps
     signal = x.plus(-offset).times(1 / math.sqrt(variance))
     removed = (2 if centred else 1) / features
     back = _weight_square(call) * max(1 - removed, 0.0) / variance
-    return Outcome(_affine(call, signal), {0: back}, {"weight": signal.square, "bias": 1.0})
+    return Outcome(_affine(call, signal), {0: back}, {"bias": 1.0})
 
 
 def _batch_norm(call: Call) -> Outcome:
@@ -59,17 +59,17 @@ def _batch_norm(call: Call) -> Outcome:
         signal = x.times(factor)
         back = _weight_square(call) * factor * factor
         note = "running statistics, which are mean 0 and variance 1 at the start: nothing is normalised"
-        return Outcome(_affine(call, signal), {0: back}, {"weight": signal.square, "bias": 1.0}, note=note)
+        return Outcome(_affine(call, signal), {0: back}, {"bias": 1.0}, note=note)
     shape = call.shape()
     count = shape[0] * math.prod(shape[2:])
     if x.square is None or x.shared is None or not x.square > x.shared:
         known = Signal(0.0, 1.0, 0.0, x.normal, x.roots, x.exchangeable)
-        return Outcome(_affine(call, known), {0: None}, {"weight": 1.0, "bias": 1.0})
+        return Outcome(_affine(call, known), {0: None}, {"bias": 1.0})
     variance = x.square - x.shared  # that of a channel: the square of its mean is what samples share
     total = variance + op.eps
     signal = Signal(0.0, variance / total, 0.0, x.normal, x.roots, x.exchangeable)
     back = _weight_square(call) * max(1 - 2 / count, 0.0) / total
-    return Outcome(_affine(call, signal), {0: back}, {"weight": signal.square, "bias": 1.0})
+    return Outcome(_affine(call, signal), {0: back}, {"bias": 1.0}, mixes=True)
 
 
 def _instance_norm(call: Call) -> Outcome:

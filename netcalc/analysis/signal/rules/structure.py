@@ -84,9 +84,9 @@ def _average(call: Call) -> Outcome:
     back = 1 / window
     if not x.exchangeable or x.square is None or x.shared is None:
         reason = x.gap or "no rule for averages over positions that are correlated by overlapping windows"
-        return Outcome(unknown(reason, normal=x.normal, mean=x.mean), {0: back})
+        return Outcome(unknown(reason, normal=x.normal, mean=x.mean), {0: back}, mixes=True)
     square = (x.square + (window - 1) * x.shared) / window
-    return Outcome(Signal(x.mean, square, x.shared, x.normal, x.roots, True), {0: back})
+    return Outcome(Signal(x.mean, square, x.shared, x.normal, x.roots, True), {0: back}, mixes=True)
 
 
 def _maximum(call: Call) -> Outcome:

@@ -135,3 +135,9 @@ def test_class_losses(
         lambda w, x, y, weight: F.nll_loss(x, y, weight, reduction=reduction, ignore_index=ignore),
         constants=(2,),
     )
+
+
+@pytest.mark.parametrize("reduction", ["none", "mean", "sum"])
+def test_gradients_at_equal_elements(reduction: str) -> None:
+    x, y = np.array([1.0, 2.0, 3.0]), np.array([1.0, 2.5, 2.0])
+    agree("l1_loss", {"reduction": reduction}, [x, y], lambda w, x, y: F.l1_loss(x, y, reduction=reduction))

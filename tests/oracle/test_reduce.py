@@ -153,3 +153,23 @@ def test_sort(arrays: list[np.ndarray], axis: int, descending: bool, nan: bool) 
         arrays[0].flat[0] = np.nan
     attrs = {"axis": axis, "descending": descending, "stable": True}
     agree("sort", attrs, arrays, lambda w, x: torch.sort(x, dim=axis, descending=descending, stable=True))
+
+
+@pytest.mark.filterwarnings("ignore:var:UserWarning")
+@draws
+@given(
+    shape=st.lists(st.integers(1, 4), min_size=1, max_size=3),
+    axis=st.integers(-1, 0),
+    order=st.sampled_from([0, 0.5, 1, 1.5, 2, 3, -1, float("inf"), -float("inf")]),
+    seed=st.integers(0, 99),
+)
+def test_gradients_at_zeros_and_ties(shape: list[int], axis: int, order: float, seed: int) -> None:
+    x = np.random.default_rng(seed).choice([-2.0, -1.0, 0.0, 0.0, 1.0, 2.0], shape)
+    norm = torch.linalg.vector_norm
+    agree("max", {"axis": axis}, [x], lambda w, x: x.amax(axis))
+    agree("min", {"axis": axis}, [x], lambda w, x: x.amin(axis))
+    agree("prod", {"axis": axis}, [x], lambda w, x: x.prod(axis))
+    agree("cumprod", {"axis": axis}, [x], lambda w, x: x.cumprod(axis))
+    agree("cumsum", {"axis": axis}, [x], lambda w, x: x.cumsum(axis))
+    agree("vector_norm", {"axis": axis, "ord": order}, [x], lambda w, x: norm(x, order, axis))
+    agree("normalize", {"axis": axis, "p": order}, [x], lambda w, x: torch.nn.functional.normalize(x, order, axis))

@@ -26,6 +26,7 @@ def reduced(op: Loss, losses: Array, divisor: float | Array) -> Array:
 def distance(op: MSELoss | L1Loss, run: Run, x: Array, target: Array, weight: Array | None = None) -> Array:
     x, target, dtype = alike(x, target)
     difference = x - target
+    run.keep(self=difference)
     losses = difference * difference if isinstance(op, MSELoss) else np.abs(difference)
     divisor: float | Array = x.size
     if weight is not None:

@@ -30,9 +30,11 @@ def _saved(back: Back, name: str, gradient: Array) -> Array:
 @vjp("mse_loss", "l1_loss")
 def distance(op: MSELoss | L1Loss, back: Back, gradient: Array) -> Gradients:
     share = _share(op, back, gradient, back.saved.get("other"))
-    difference = _saved(back, "self", gradient) - _saved(back, "target", gradient)
-    weight = wide(back.saved["weight"]) if "weight" in back.saved else None
     squared = isinstance(op, MSELoss)
+    difference = back.saved["self"]
+    if squared:
+        difference = _saved(back, "self", gradient) - _saved(back, "target", gradient)
+    weight = wide(back.saved["weight"]) if "weight" in back.saved else None
     found: Gradients = {}
     if back.wants(0, 1):
         flow = difference * (share * 2) if squared else np.sign(difference) * share

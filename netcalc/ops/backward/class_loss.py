@@ -18,14 +18,12 @@ class _Classes(Backward):
     """
 
     def by_class(self, op: CrossEntropy | NLLLoss, call: BackwardCall, log_probabilities: Saved) -> list[Saved]:
-        saved = [call.saved_input("target", 1)]
+        saved = [log_probabilities, call.saved_input("target", 1)]
         if call.present(2):
             saved.append(call.saved_input("weight", 2))
         if op.reduction == "mean":
             saved.append(call.saved_kept("total_weight", dtype=wide_dtype(call.input())))
-        if call.wants(2):
-            saved.append(log_probabilities)
-            if op.reduction == "mean":
+            if call.wants(2):
                 saved.append(call.saved_output("output"))
         return saved
 
@@ -87,8 +85,7 @@ class CrossEntropyBackward(_Classes):
         x = call.input()
         result = call.saved_kept("result", *x.shape, dtype=x.dtype)
         if not call.input(1).is_float:
-            found = self.by_class(op, call, result)
-            return found if result in found or not call.wants(0) else [*found, result]
+            return self.by_class(op, call, result)
         saved = [result]
         if call.wants(0, 2):
             saved.append(call.saved_input("target", 1))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from netcalc.dtypes import promote
 from netcalc.opdef import Term
 from netcalc.ops._elementwise import SIGMOID, Work, terms
 from netcalc.ops.backward import Backward, BackwardCall, Saved, backward
@@ -48,9 +49,13 @@ class _Distance(_Elementwise):
                 saved.append(call.saved_output("output"))
         return saved
 
+    def difference(self, call: BackwardCall) -> list[Term]:
+        """Return the work of the difference from the saved inputs."""
+        return [Term.of("add", "difference", elements=call.input().elements)]
+
     def cost(self, op: Loss, call: BackwardCall) -> Sequence[Term]:
         elements = call.input().elements
-        work = [*self.share(op), Term.of("add", "difference", elements=elements)]
+        work = [*self.share(op), *self.difference(call)]
         if call.wants(0, 1):
             work += terms(self.factor, "factor", gradients=call.outputs[0].elements)
             work += terms(self.gradient, "gradient", elements=elements)
@@ -76,11 +81,20 @@ class MSELossBackward(_Distance):
 
 @backward("l1_loss")
 class L1LossBackward(_Distance):
-    """Sign of the difference; 0 where there is none."""
+    """Sign of the difference, which is kept; 0 where there is none."""
 
     rule = ("∂L/∂x = g·sign(x − target)·weight", "∂L/∂target = −∂L/∂x", _WEIGHTS)
     gradient = {"compare": 1, "mul": 1}
     loss = {"compare": 1}
+
+    def saves(self, op: Loss, call: BackwardCall) -> Sequence[Saved]:
+        _, _, *others = super().saves(op, call)
+        x = call.input()
+        common = x.with_dtype(promote(x.dtype, call.input(1).dtype))
+        return [call.saved_kept("self", *x.shape, dtype=wide_dtype(common)), *others]
+
+    def difference(self, call: BackwardCall) -> list[Term]:
+        return []
 
 
 class _Binary(_Elementwise):

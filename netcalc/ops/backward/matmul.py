@@ -55,7 +55,7 @@ class MatmulBackward(Backward):
     def _by_vector(self, call: BackwardCall, vector: int) -> Iterator[Term]:
         matrix = call.input(1 - vector)
         length = call.input(vector).shape[0]
-        others = matrix.elements if length == 0 else product(matrix.shape[:-2]) * matrix.shape[-2 if vector else -1]
+        others = product(matrix.shape[:-2]) * matrix.shape[-2 if vector else -1]
         if call.wants(1 - vector):
             yield Term.of("mul", "gradient of matrix", rows=others, inner=length)
         if call.wants(vector):

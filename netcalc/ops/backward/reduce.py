@@ -60,7 +60,7 @@ class ProdBackward(Backward):
     rule = ("∂L/∂x = g·Π of the other elements",)
 
     def saves(self, op: Prod, call: BackwardCall) -> Sequence[Saved]:
-        return (call.saved_input("self"),)
+        return call.saved_input("self"), call.saved_output("result")  # as PyTorch
 
     def cost(self, op: Prod, call: BackwardCall) -> Sequence[Term]:
         outputs, each = op.sizes(call.input())
@@ -100,8 +100,7 @@ class VectorNormBackward(Backward):
     def saves(self, op: VectorNorm, call: BackwardCall) -> Sequence[Saved]:
         if op.ord == 0:
             return ()
-        saved = [call.saved_input("self")]
-        return saved if op.ord == 1 else [*saved, call.saved_output("result")]
+        return call.saved_input("self"), call.saved_output("result")  # PyTorch keeps the norm for ord 1 too
 
     def cost(self, op: VectorNorm, call: BackwardCall) -> Sequence[Term]:
         return norm_gradient(op.ord, *op.sizes(call.input()))

@@ -14,6 +14,7 @@ from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
 from netcalc.engine.feasibility import require_work
 from netcalc.engine.preflight import gradient_memory, require_runnable, too_large
 from netcalc.ir import Program
+from netcalc.ir.loss import LOSS, with_loss
 from netcalc.numerics.initializers import generator
 from netcalc.numerics.inputs import run_inputs
 from netcalc.numerics.interpret import run_operation
@@ -62,9 +63,10 @@ def gradients(
     """Run the program forward and backward.
 
     Args:
-        inputs: arrays by name; the others are drawn.
-        loss: ``"sum"`` for the sum of all floating-point outputs, the name of an output, whose elements are summed, or
-            gradients of the loss by output.  None for the loss of the spec, or the sum if it has none.
+        inputs: arrays by name, those of the loss of the spec included; the others are drawn.
+        loss: ``"loss"`` for the loss of the spec, ``"sum"`` for the sum of all floating-point outputs, the name of an
+            output, whose elements are summed, or gradients of the loss by output.  None for the loss of the spec, or
+            the sum if it has none.
         wrt: patterns of paths of parameters and names of inputs; all parameters that are trained when None.
         weights, init, seed, training, cast, max_work: as for :func:`~netcalc.engine.run.forward`.
 
@@ -73,6 +75,8 @@ def gradients(
     """
     if training is not None:
         program = replace(program, training=training)
+    if program.loss is not None and (loss is None or loss == LOSS):
+        program, loss = with_loss(program), LOSS
     require_runnable(program)
     require_work(program, max_work)
     required = gradient_memory(program)

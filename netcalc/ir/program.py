@@ -6,7 +6,7 @@ times. Names are relative to the enclosing body; :mod:`netcalc.analysis.walk` gi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias
 
@@ -21,6 +21,7 @@ __all__ = [
     "Body",
     "CallNode",
     "InputSpec",
+    "Loss",
     "Node",
     "OpNode",
     "Program",
@@ -190,13 +191,30 @@ class Body(_Typed):
 
 
 class InputSpec(NamedTuple):
-    """A program input: its type, and the range that random values are drawn from or the default value."""
+    """A program input: its type, and the range that random values are drawn from or the default value.
+
+    Integers outside the range are refused, except ``also``: the label of positions that a loss leaves out.
+    """
 
     name: str
     type: TensorType
     low: float | None = None
     high: float | None = None
     default: float | None = None
+    also: int | None = None
+
+
+@dataclass(eq=False, slots=True)
+class Loss:
+    """The loss of a network: a body that takes outputs of the network and inputs of its own, and returns a scalar.
+
+    ``sources`` are the names of the outputs and inputs that the body takes, in order.
+    """
+
+    body: Body
+    sources: tuple[str, ...]
+    inputs: tuple[InputSpec, ...] = ()
+    assumptions: tuple[Assumption, ...] = ()
 
 
 @dataclass(eq=False, slots=True)
@@ -204,7 +222,8 @@ class Program:
     """An elaborated network; ``main`` is the body of the spec's own layers.
 
     The names in the reference's checkpoint may have or lack ``checkpoint_prefix``, and tensors whose names match a
-    pattern of ``checkpoint_ignore`` are of no use.
+    pattern of ``checkpoint_ignore`` are of no use.  ``loss`` elaborates the loss of the spec, if it has one; it is no
+    part of ``main``, see :mod:`netcalc.ir.loss`.
     """
 
     name: str
@@ -222,6 +241,7 @@ class Program:
     warnings: tuple[Diagnostic, ...] = ()
     checkpoint_prefix: str = ""
     checkpoint_ignore: tuple[str, ...] = ()  # patterns of names
+    loss: Callable[[], Loss] | None = None
 
 
 def join(prefix: str, name: str) -> str:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass, replace
+from functools import cache
 from typing import Any
 
 from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
 from netcalc.dims import Assumption, Poly, claimed, narrow, substitute
-from netcalc.ir.program import Body, CallNode, OpNode, Program, Value
+from netcalc.ir.program import Body, CallNode, InputSpec, Loss, OpNode, Program, Value
 from netcalc.opdef import Operation
 
 __all__ = ["specialise"]
@@ -78,14 +79,27 @@ class _Specialiser:
         self._values: dict[Value, Value] = {}
 
     def program(self, program: Program, assumptions: tuple[Assumption, ...]) -> Program:
+        loss = program.loss
         return replace(
             program,
             main=self._body(program.main),
-            inputs=tuple(spec._replace(type=self._substituted(spec.type)) for spec in program.inputs),
+            inputs=self._inputs(program.inputs),
             dims=self._substituted(program.dims),
             vars=self._substituted(program.vars),
             assumptions=assumptions,
+            loss=None if loss is None else cache(lambda: self._loss(loss())),
         )
+
+    def _loss(self, loss: Loss) -> Loss:
+        return replace(
+            loss,
+            body=self._body(loss.body),
+            inputs=self._inputs(loss.inputs),
+            assumptions=tuple(_checked_assumptions(loss.assumptions, self._sizes)),
+        )
+
+    def _inputs(self, inputs: tuple[InputSpec, ...]) -> tuple[InputSpec, ...]:
+        return tuple(spec._replace(type=self._substituted(spec.type)) for spec in inputs)
 
     def _body(self, body: Body) -> Body:
         if body not in self._bodies:

@@ -99,8 +99,9 @@ def _accept(spec: InputSpec, given: Any) -> Array:
     except ValueError:
         raise _misfit(spec, "is no array: its parts have different lengths") from None
     _require_fit(spec, array.shape, array.dtype, has_width=hasattr(given, "dtype"))
-    if spec.type.dtype in INTEGERS and array.size:
-        minimum, maximum = int(array.min()), int(array.max())
+    inside = array if spec.also is None else array[array != spec.also]
+    if spec.type.dtype in INTEGERS and inside.size:
+        minimum, maximum = int(inside.min()), int(inside.max())
         low, high = spec.low, spec.high
         if (low is not None and minimum < low) or (high is not None and maximum >= high):
             raise _misfit(spec, f"holds {minimum} to {maximum}, and its range is [{_end(low)}, {_end(high)})")

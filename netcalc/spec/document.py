@@ -7,7 +7,17 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 
 from netcalc.dtypes import DType
 
-__all__ = ["BlockDecl", "CheckpointDecl", "DimDecl", "Document", "InputDecl", "Published", "Requirement", "SourceDecl"]
+__all__ = [
+    "BlockDecl",
+    "CheckpointDecl",
+    "DimDecl",
+    "Document",
+    "InputDecl",
+    "LossDecl",
+    "Published",
+    "Requirement",
+    "SourceDecl",
+]
 
 _Name = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
 _Size = int | str
@@ -25,6 +35,7 @@ class InputDecl(_Part):
     range: Annotated[list[int | float | str], Field(min_length=2, max_length=2)] | None = Field(
         None, description="random values are drawn from [low, high)"
     )
+    also: int | None = Field(None, description="an integer outside the range that is accepted, and never drawn")
     default: bool | int | float | None = Field(None, description="value of all elements if the input is not given")
     when: str | bool | None = Field(None, description="condition under which the input is present")
     about: str = ""
@@ -111,6 +122,14 @@ class BlockDecl(_Part):
         if names is not None and names[0].endswith("?"):
             raise ValueError("the first output is the value of the block, and cannot be optional")
         return names
+
+
+class LossDecl(_Part):
+    """The loss of a network: lines that take its outputs and further inputs, and end in one floating-point number."""
+
+    inputs: dict[_Name, InputDecl | list[_Size]] = Field(default={}, description="inputs of the loss only: labels")
+    layers: list[Any] = Field(description="lines that see the outputs by name; the last value is the loss")
+    when: str | bool | None = Field(None, description="condition under which the network has this loss")
 
 
 class PatchDecl(_Part):
@@ -205,6 +224,7 @@ class Document(_Part):
     patch: list[PatchDecl] = Field(default=[], description="changes of inherited lines, in order")
     layers: list[Any] = []
     outputs: dict[_Name, str] | list[str] | None = None
+    loss: LossDecl | None = Field(None, description="loss of the network; no part of its figures and outputs")
     init: dict[str, str] = Field(default={}, description="initialisers by pattern of parameter paths")
     checkpoint: CheckpointsDecl = Field(default_factory=CheckpointsDecl)
 

@@ -7,22 +7,23 @@ reports every independent error.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from itertools import islice
 from typing import Any
 
-from netcalc.diagnostics import Diagnostic, NetcalcError, Related, Span
+from netcalc.diagnostics import Diagnostic, NetcalcError, Span
 from netcalc.dims import assumptions, limited_work
 from netcalc.dtypes import DTYPES, FLOATS, DType
 from netcalc.inits import parse_init
 from netcalc.ir import Body, Program
-from netcalc.ir.paths import Claim, path_collisions
 from netcalc.limits import MAX_ERRORS
 from netcalc.opdef import Context
 from netcalc.spec.checkpoint import checkpoint_entries
+from netcalc.spec.collisions import shared_paths
 from netcalc.spec.elaboration import Elaboration
 from netcalc.spec.library import Loaded
 from netcalc.spec.lines import elaborate_lines
+from netcalc.spec.loss import spec_loss
 from netcalc.spec.program_io import program_inputs, program_outputs
 from netcalc.spec.scope import Outputs
 from netcalc.spec.settings import resolve_settings
@@ -30,8 +31,6 @@ from netcalc.spec.unmatched import unmatched_entries
 from netcalc.spec.unused import unused_names
 
 __all__ = ["elaborate"]
-
-_MOST_COLLISIONS = 10
 
 
 def elaborate(
@@ -61,7 +60,7 @@ def elaborate(
         elaboration = Elaboration(loaded, used, ctx, elaborate_lines)
         main = elaboration.main
         scope = elaboration.root_scope(main, patches=elaboration.patches)
-        inputs = list(program_inputs(elaboration, scope))
+        inputs = tuple(program_inputs(elaboration, scope, document.inputs, cursor.at(("inputs",))))
         main.inputs = [scope.defined[spec.name].first for spec in inputs]
         if not document.layers:
             raise NetcalcError(Diagnostic("E105", "the spec has no layers", cursor.span))
@@ -70,8 +69,7 @@ def elaborate(
             scope.defined["in"] = Outputs.single(current, current.span)
         current = elaboration.lines(cursor["layers"], scope, current)
         outputs = program_outputs(elaboration, scope, current)
-        for pattern, text in document.init.items():
-            elaboration.reporter.guard(_check_initialiser, text, cursor["init"][pattern].span)
+        _check_initialisers(elaboration)
         places = document.checkpoint
         checkpoint = checkpoint_entries(elaboration.reporter, places.__pydantic_extra__ or {}, cursor, scope)
     elaboration.reporter.raise_if_any()
@@ -80,7 +78,7 @@ def elaborate(
     return Program(
         name=document.name or loaded.label,
         main=body,
-        inputs=tuple(inputs),
+        inputs=inputs,
         output_names=tuple(outputs),
         training=training,
         dtype=ctx.dtype,
@@ -93,6 +91,7 @@ def elaborate(
         warnings=(*loaded.warnings, *used.warnings, *unused_names(loaded, elaboration.called)),
         checkpoint_prefix=places.prefix,
         checkpoint_ignore=tuple(places.ignore),
+        loss=spec_loss(loaded, used, ctx, elaborate_lines, inputs, outputs, is_default=not settings),
     )
 
 
@@ -101,25 +100,17 @@ def _check(elaboration: Elaboration, main: Body, *, is_default: bool) -> None:
 
     Entries may depend on the settings, and are checked for a program with the default ones.
     """
-    problems = [*elaboration.patch_log.unmatched(elaboration.patches), *_shared_paths(main)]
+    problems = [*elaboration.patch_log.unmatched(elaboration.patches), *shared_paths(main)]
     if is_default:
         problems += islice(unmatched_entries(elaboration, main), MAX_ERRORS + 1)
     if problems:
         raise NetcalcError(problems)
 
 
-def _shared_paths(main: Body) -> Iterator[Diagnostic]:
-    """Yield an error (E106) for each path that two nodes or two parameters have, up to a limit."""
-    for path, first, second in islice(path_collisions(main), _MOST_COLLISIONS):
-        kind = "parameters" if first.is_parameter else "layers"
-        related = [*_calls(second), Related("the other is here", first.node.span), *_calls(first)]
-        hint = "give one of the two lines another name"
-        yield Diagnostic("E106", f"two {kind} have the path {path!r}", second.node.span, tuple(related), hint=hint)
-
-
-def _calls(claim: Claim) -> Iterator[Related]:
-    """Yield the calls around a line, innermost first."""
-    return (Related(f"in {call.body.block!r}, called here", call.span) for call in reversed(claim.calls))
+def _check_initialisers(elaboration: Elaboration) -> None:
+    for pattern, text in elaboration.loaded.document.init.items():
+        place = elaboration.loaded.cursor["init"][pattern].span
+        elaboration.reporter.guard(_check_initialiser, text, place)
 
 
 def _check_initialiser(text: str, place: Span | None) -> None:

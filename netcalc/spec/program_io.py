@@ -20,12 +20,16 @@ from netcalc.tensor_type import TensorType
 __all__ = ["program_inputs", "program_outputs"]
 
 
-def program_inputs(elaboration: Elaboration, scope: Scope) -> Iterator[InputSpec]:
-    """Yield the declared inputs that are present, and make their values visible in ``scope``."""
-    document, cursor, settings = elaboration.loaded.document, elaboration.loaded.cursor, elaboration.settings
-    guard = elaboration.reporter.guard
-    for name, declared in document.inputs.items():
-        place = cursor["inputs"][name]
+def program_inputs(
+    elaboration: Elaboration, scope: Scope, inputs: Mapping[str, InputDecl | list[Any]], cursor: Cursor
+) -> Iterator[InputSpec]:
+    """Yield the declared inputs that are present, and make their values visible in ``scope``.
+
+    ``cursor`` is the place of their declarations.
+    """
+    settings, guard = elaboration.settings, elaboration.reporter.guard
+    for name, declared in inputs.items():
+        place = cursor[name]
         decl = declared if isinstance(declared, InputDecl) else InputDecl(shape=declared)
         present: bool | None = True
         if decl.when is not None:
@@ -55,7 +59,10 @@ def _input_spec(name: str, decl: InputDecl, place: Cursor, elaboration: Elaborat
     constant = decl.default
     if constant is not None and not _fits(dtype, constant):
         raise NetcalcError(Diagnostic("E104", f"default {decl.default} does not fit {dtype}", place["default"].span))
-    return InputSpec(name, TensorType(shape, dtype), low, high, None if constant is None else float(constant))
+    if decl.also is not None and not _fits(dtype, decl.also):
+        raise NetcalcError(Diagnostic("E104", f"also: {decl.also} does not fit {dtype}", place["also"].span))
+    default = None if constant is None else float(constant)
+    return InputSpec(name, TensorType(shape, dtype), low, high, default, decl.also)
 
 
 def _range(cursor: Cursor, settings: Mapping[str, Any], dtype: DType) -> tuple[float, float]:

@@ -96,7 +96,8 @@ def spec_schema() -> dict[str, Any]:
     document = _untitled(Document.model_json_schema(by_alias=True))
     definitions = document.pop("$defs")
     document["properties"]["layers"] = {**_LINES, "description": "the network: one operation or block in each line"}
-    definitions["BlockDecl"]["properties"]["layers"] = _LINES
+    for part in ("BlockDecl", "LossDecl"):
+        definitions[part]["properties"]["layers"] |= _LINES
     patch = definitions["PatchDecl"]["properties"]
     patch["replace"] |= {"$ref": "#/$defs/line"}
     patch["insert"] |= _LINES

@@ -14,6 +14,8 @@ __all__ = ["SpecSource", "standalone_document"]
 
 #: Keys that come first in the text of a spec.
 _HEAD = ("netcalc", "name", "about", "family", "source", "dtype")
+#: Keys that come last.
+_TAIL = ("layers", "outputs", "loss", "checkpoint")
 
 
 class SpecSource(NamedTuple):
@@ -57,7 +59,7 @@ def standalone_document(loaded: Loaded, settings: Mapping[str, Any], dtype: str 
     if dtype is not None:
         data["dtype"] = dtype
     ordered = {key: data.pop(key) for key in _HEAD if key in data}
-    ordered |= {key: data.pop(key) for key in list(data) if key not in ("layers", "outputs", "checkpoint")}
+    ordered |= {key: data.pop(key) for key in list(data) if key not in _TAIL}
     return {key: _plain(value) for key, value in {**ordered, **data}.items()}
 
 

@@ -1,0 +1,56 @@
+"""Losses as part of a program."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from netcalc.diagnostics import Diagnostic, NetcalcError
+from netcalc.ir.program import CallNode, Program, Value
+
+__all__ = ["LOSS", "with_loss"]
+
+#: The name of the loss among the outputs.
+LOSS = "loss"
+
+
+def with_loss(program: Program) -> Program:
+    """Return the program with its loss behind its own layers.
+
+    The inputs of the loss are the last inputs, and the scalar is the last output, called ``loss``.  The layers of the
+    loss are below the path ``loss``, or ``loss_1`` and so on if the network has a layer of that name.
+
+    Raises:
+        NetcalcError: E502 if the spec has no loss; with every error in the loss that it inherits.
+    """
+    if program.loss is None:
+        hint = "a spec declares one under `loss`"
+        raise NetcalcError(Diagnostic("E502", f"the spec {program.name!r} has no loss", hint=hint))
+    loss, main = program.loss(), program.main
+    inputs = {spec.name: Value(spec.type, spec.name) for spec in loss.inputs}
+    known = {**dict(zip(program.output_names, main.outputs, strict=True)), **inputs}
+    (result,) = loss.body.outputs
+    value = Value(result.type, LOSS, result.span)
+    call = CallNode(_free_path(program), loss.body, tuple(known[name] for name in loss.sources), (value,))
+    body = replace(
+        main,
+        inputs=(*main.inputs, *inputs.values()),
+        nodes=(*main.nodes, call),
+        outputs=(*main.outputs, value),
+    )
+    return replace(
+        program,
+        main=body,
+        inputs=(*program.inputs, *loss.inputs),
+        output_names=(*program.output_names, LOSS),
+        assumptions=tuple(dict.fromkeys((*program.assumptions, *loss.assumptions))),
+        loss=None,
+    )
+
+
+def _free_path(program: Program) -> str:
+    """Return a path that no layer of the network has."""
+    taken = {node.name.partition(".")[0] for node in program.main.nodes}
+    number = 0
+    while (path := f"{LOSS}_{number}" if number else LOSS) in taken:
+        number += 1
+    return path

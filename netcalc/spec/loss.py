@@ -1,0 +1,124 @@
+"""The loss of a spec: lines that take its outputs, elaborated when the loss is first used."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+
+from netcalc.diagnostics import Diagnostic, NetcalcError
+from netcalc.dims import Assumption, assumptions, limited_work
+from netcalc.ir import Body, InputSpec, Loss, Value, operation_with_parameters
+from netcalc.ir.loss import LOSS
+from netcalc.opdef import Context
+from netcalc.spec.collisions import shared_paths
+from netcalc.spec.cursor import Cursor
+from netcalc.spec.elaboration import Elaborate, Elaboration
+from netcalc.spec.evaluate import evaluate_expression
+from netcalc.spec.library import Loaded
+from netcalc.spec.program_io import program_inputs
+from netcalc.spec.scope import Outputs, PartialBody
+from netcalc.spec.settings import Settings
+from netcalc.spec.shipped import specs_dir
+
+__all__ = ["spec_loss"]
+
+
+def spec_loss(
+    loaded: Loaded,
+    settings: Settings,
+    ctx: Context,
+    elaborate_lines: Elaborate,
+    inputs: tuple[InputSpec, ...],
+    outputs: Mapping[str, Value],
+    *,
+    is_default: bool,
+) -> Callable[[], Loss] | None:
+    """Return the function that elaborates the loss of a spec at its first call; None for a spec without a loss.
+
+    Most commands need no loss.  A spec that inherits one may have changed its outputs, and the settings may have: the
+    loss is then an error where it is used.  The loss that a spec declares itself is elaborated at once, at the default
+    settings, for its errors; those that are shipped have been checked.
+
+    Raises:
+        NetcalcError: with every error found in the loss that the spec declares itself.
+    """
+    declared = loaded.document.loss
+    if declared is None:
+        return None
+    cursor = loaded.cursor["loss"]
+    with assumptions() as assumed:
+        if declared.when is not None and not evaluate_expression(cursor["when"], settings):
+            return None
+    elaborated = cache(lambda: _elaborate(loaded, settings, ctx, elaborate_lines, inputs, outputs, assumed))
+    is_own = cursor.key_span is None or cursor.key_span.file == loaded.label
+    is_shipped = loaded.path is not None and loaded.path.is_relative_to(specs_dir())
+    if is_own and is_default and not is_shipped:
+        elaborated()
+    return elaborated
+
+
+def _elaborate(
+    loaded: Loaded,
+    settings: Settings,
+    ctx: Context,
+    elaborate_lines: Elaborate,
+    inputs: tuple[InputSpec, ...],
+    outputs: Mapping[str, Value],
+    condition: Sequence[Assumption],
+) -> Loss:
+    declared, cursor = loaded.document.loss, loaded.cursor["loss"]
+    assert declared is not None
+    _check_names(declared.inputs, cursor, inputs, outputs)
+    with assumptions() as assumed, limited_work():
+        elaboration = Elaboration(loaded, settings, ctx, elaborate_lines)
+        network = elaboration.root_scope(PartialBody("network", loaded))
+        network.defined |= {name: Outputs.single(value, value.span) for name, value in outputs.items()}
+        own = tuple(program_inputs(elaboration, network, declared.inputs, cursor.at(("inputs",))))
+        names = {value: name for name, found in network.defined.items() if (value := found.first) is not None}
+        body = PartialBody(LOSS, loaded, network)
+        scope = elaboration.root_scope(body)
+        first = scope.lookup(next(iter(outputs)))  # as the first line of a network receives the first input
+        result = elaboration.lines(cursor["layers"], scope, None if first is None else first.first)
+    elaboration.reporter.raise_if_any()
+    finished = body.finish(() if result is None else (result,))
+    _check(finished, cursor, has_lines=bool(declared.layers))
+    return Loss(finished, tuple(names[outer] for outer, _ in body.captured.values()), own, (*condition, *assumed))
+
+
+def _check_names(
+    declared: Mapping[str, object], cursor: Cursor, inputs: tuple[InputSpec, ...], outputs: Mapping[str, Value]
+) -> None:
+    """Raise NetcalcError (E106) for an input of the loss that has the name of an input or output of the network."""
+    known = {**dict.fromkeys((spec.name for spec in inputs), "input"), **dict.fromkeys(outputs, "output")}
+    problems = [
+        Diagnostic("E106", f"loss: {name!r} is the name of an {known[name]} too", cursor["inputs"][name].key_span)
+        for name in declared
+        if name in known
+    ]
+    if LOSS in known:
+        message = f"a network with a loss cannot have an {known[LOSS]} called {LOSS!r}"
+        problems.append(Diagnostic("E106", message, cursor.key_span))
+    if problems:
+        raise NetcalcError(problems)
+
+
+def _check(body: Body, cursor: Cursor, *, has_lines: bool) -> None:
+    """Raise NetcalcError unless the body ends in one floating-point number and has no parameters."""
+    place = cursor["layers"]
+    if not has_lines:
+        raise NetcalcError(Diagnostic("E105", "the loss has no layers", place.span))
+    type_ = body.outputs[0].known_type
+    last = place[len(place.data) - 1].span
+    if type_.shape:
+        hint = "reduce it with mean or sum"
+        raise NetcalcError(Diagnostic("E401", f"the loss should be a single number, and is {type_}", last, hint=hint))
+    if not type_.is_float:
+        message = f"the loss should be a floating-point number, and is {type_.dtype}"
+        raise NetcalcError(Diagnostic("E402", message, last))
+    node = operation_with_parameters(body.nodes)
+    if node is not None:
+        hint = "let the network apply it, and name the result under `outputs`"
+        raise NetcalcError(Diagnostic("E104", f"the loss has parameters, of {node.op.name}", node.span, hint=hint))
+    problems = list(shared_paths(body))
+    if problems:
+        raise NetcalcError(problems)

@@ -34,13 +34,22 @@ def layer(name: str, axes: int, attrs: dict[str, Any]) -> Any:
     return getattr(torch.nn, f"{name}{axes}d")(**given)
 
 
+def some_window_is_padding(axes: int, attrs: dict[str, Any], x: np.ndarray) -> bool:
+    """Return True for a dilated window of padding alone, for whose gradient torch writes out of bounds."""
+    try:
+        return not bool(torch.isfinite(layer("MaxPool", axes, attrs)(torch.from_numpy(x))).all())
+    except (RuntimeError, ValueError):
+        return False
+
+
 @draws
 @given(poolings("padding", "dilation"), st.booleans())
 def test_max_pool(drawn: tuple[int, dict[str, Any], np.ndarray], indices: bool) -> None:
     axes, attrs, x = drawn
-    attrs["return_indices"] = indices
     x = np.round(x)  # ties, of which the first counts
-    agree(f"max_pool{axes}d", attrs, [x], lambda _, x: layer("MaxPool", axes, attrs)(x))
+    gradients = not some_window_is_padding(axes, attrs, x)
+    attrs["return_indices"] = indices
+    agree(f"max_pool{axes}d", attrs, [x], lambda _, x: layer("MaxPool", axes, attrs)(x), gradients=gradients)
 
 
 @draws

@@ -87,10 +87,10 @@ def test_equal_elements_share() -> None:
 
 
 def test_windows_of_padding_alone() -> None:
-    """The gradient of a dilated window whose elements are all padding is dropped."""
-    attrs = {"kernel": 2, "padding": 1, "dilation": 3, "stride": 2}
-    found = gradient("max_pool1d", attrs, np.array([[[5.0, 6.0]]]), np.array([[[1.0]]]))
-    np.testing.assert_array_equal(found, [[[0, 0]]])
+    """The gradient of a dilated window whose elements are all padding is dropped, and reaches no other row."""
+    attrs = {"kernel": [1, 2], "padding": [0, 1], "dilation": [1, 3], "stride": 2}
+    found = gradient("max_pool2d", attrs, away(1, 2, 3, 2), np.ones((1, 2, 2, 1)))
+    np.testing.assert_array_equal(found, np.zeros((1, 2, 3, 2)))
 
 
 def test_root_of_zero() -> None:

@@ -19,26 +19,44 @@ def selective_scan(op: SelectiveScan, run: Run, *inputs: Array | None) -> tuple[
     batch, channels, length = u.shape
     if "delta_bias" in given:
         delta = delta + given["delta_bias"][:, None]
+    run.keep(self=delta)
     if op.delta_softplus:
-        (delta,) = apply(Softplus(), run, (delta,), {})
+        (delta,) = apply(Softplus(), Run(run.training), (delta,), {})
     weighted = delta * u
-    b, c = _grouped(given["B"], length), _grouped(given["C"], length)
+    b, c = grouped(given["B"], length), grouped(given["C"], length)
     state = given.get("initial_state", like(u, np.zeros((batch, channels, a.shape[1]), precision)))
     y = like(u, np.empty(u.shape, precision))
+    states: list[Array] = []
+    decays: list[Array] = []
     for t in range(length):
         decay = np.exp(delta[:, :, t, None] * a)
         written = weighted[:, :, t].reshape(batch, b.shape[2], -1, 1) * b[:, t, :, None, :]
         state = decay * state + written.reshape(decay.shape)
         read = np.matmul(state.reshape(batch, c.shape[2], -1, a.shape[1]), c[:, t, :, :, None])
         y[:, :, t] = read.reshape(batch, channels)
+        if run.kept is not None:
+            states.append(state)
+            decays.append(decay)
+    if run.kept is not None:
+        run.keep(states=_stacked(states, state), decay=_stacked(decays, state), delta=delta, weighted=weighted)
     if "D" in given:
         y = y + u * given["D"][:, None]
     if "z" in given:
-        y = y * silu(given["z"])
+        gate = silu(given["z"])
+        run.keep(ungated=y, gate=gate)
+        y = y * gate
+    if run.kept is not None:
+        run.kept.update({name: array.astype(precision, copy=False) for name, array in run.kept.items()})
     return y.astype(named["u"].dtype, copy=False), state.astype(precision, copy=False)
 
 
-def _grouped(projection: Array, length: int) -> Array:
+def _stacked(parts: list[Array], like_one: Array) -> Array:
+    """Return (batch, length, channels, state) from an array for each position, of which there may be none."""
+    batch, channels, size = like_one.shape
+    return np.asarray(parts, like_one.dtype).reshape(-1, batch, channels, size).swapaxes(0, 1)
+
+
+def grouped(projection: Array, length: int) -> Array:
     """Return B or C as (batch or 1, length, groups, state); if fixed, with a group for each channel."""
     if projection.ndim == 2:
         return np.broadcast_to(projection, (1, length, *projection.shape), subok=True)
@@ -53,16 +71,35 @@ def wkv(op: Wkv, run: Run, key: Array, value: Array, decay: Array, bonus: Array)
     y = like(value, np.empty(v.shape, precision))
     above = below = like(value, np.zeros((batch, channels), precision))
     largest = like(value, np.full((batch, channels), -1e38, precision))
+    kept: dict[str, list[Array]] = {}
     for t in range(length):
         own = k[:, t] + b
-        up, down, _ = _weighted(above, below, largest, own, v[:, t])
+        up, down, _, factors = _weighted(above, below, largest, own, v[:, t])
         y[:, t] = up / down
-        above, below, largest = _weighted(above, below, largest + w, k[:, t], v[:, t])
+        if run.kept is not None:
+            _append(kept, above=above, below=below, down=down, old_output=factors[0], new_output=factors[1])
+        above, below, largest, factors = _weighted(above, below, largest + w, k[:, t], v[:, t])
+        if run.kept is not None:
+            _append(kept, old=factors[0], new=factors[1])
+    if run.kept is not None:
+        empty = np.zeros((batch, 0, channels), precision)
+        kept_names = ("above", "below", "down", "old_output", "new_output", "old", "new")
+        run.keep(**{name: np.stack(kept[name], axis=1) if name in kept else empty for name in kept_names})
     return y.astype(value.dtype, copy=False)
 
 
-def _weighted(above: Array, below: Array, largest: Array, exponent: Array, v: Array) -> tuple[Array, Array, Array]:
-    """Return sums with and without values, and their largest exponent, after those of a further position."""
+def _append(kept: dict[str, list[Array]], **parts: Array) -> None:
+    for name, part in parts.items():
+        kept.setdefault(name, []).append(np.asarray(part))
+
+
+def _weighted(
+    above: Array, below: Array, largest: Array, exponent: Array, v: Array
+) -> tuple[Array, Array, Array, tuple[Array, Array]]:
+    """Return sums with and without values after those of a further position, their largest exponent, and factors.
+
+    The factors are those of the sums before, and of the further position.
+    """
     top = np.maximum(largest, exponent)
     old, new = np.exp(largest - top), np.exp(exponent - top)
-    return old * above + new * v, old * below + new, top
+    return old * above + new * v, old * below + new, top, (old, new)

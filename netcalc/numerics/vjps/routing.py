@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from netcalc.numerics.kernels import Array, like, wide
 from netcalc.numerics.kernels._elementwise import select
 from netcalc.numerics.kernels.routing import slots
 from netcalc.numerics.kernels.sorting import taken
-from netcalc.numerics.vjps import Back, Gradients, apply_vjp, vjp
+from netcalc.numerics.vjps import Back, Gradients, vjp
+from netcalc.numerics.vjps._inner import through
 from netcalc.ops.routing import Experts, TopKRouter
-from netcalc.tensor_type import TensorType
-
-
-def _through(op: Any, back: Back, gradient: Array, **saved: Array) -> Array:
-    """Return the gradient of the input of an operation inside another, on one tensor."""
-    type_ = TensorType(gradient.shape)
-    inner = Back(frozenset({0}), saved, (type_,), (type_,), back.training, back.count)
-    return apply_vjp(op, inner, (gradient,))[0]
 
 
 @vjp("top_k_router")
@@ -34,11 +25,11 @@ def top_k_router(op: TopKRouter, back: Back, gradient: Array, _: Array | None = 
         share = g / total
         g = share - np.add.reduce(share * selected, axis=-1, keepdims=True) / total
     if op.order == "select_first":
-        g = _through(op.score(), back, g, result=scores)
+        g = through(op.score(), back, g, result=scores)
     of_all = np.zeros(back.shape(), g.dtype)
     np.put_along_axis(of_all, indices, np.asarray(g), axis=-1)
     of_scores = like(g, of_all)
-    return {0: of_scores if op.order == "select_first" else _through(op.score(), back, of_scores, result=scores)}
+    return {0: of_scores if op.order == "select_first" else through(op.score(), back, of_scores, result=scores)}
 
 
 class _Pairs:
@@ -120,11 +111,11 @@ def experts(op: Experts, back: Back, gradient: Array) -> Gradients:
     on_output = op.weights_on == "output"
     first = "gate_up_proj" if op.gated else "up_proj"
     to_rows = back.wants(0) or (back.wants(1) and not on_output)
-    through = to_rows or back.wants(first, f"{first}_bias")
+    inside = to_rows or back.wants(first, f"{first}_bias")
     found: Gradients = {}
     if back.wants(1) and on_output:
         found[1] = np.add.reduce(g * saved["down"], axis=-1).reshape(back.shape(1))
-    if not (through or back.wants("down_proj", "down_proj_bias")):
+    if not (inside or back.wants("down_proj", "down_proj_bias")):
         return found
     of_pairs = g * share if on_output else np.broadcast_to(g, (*pairs.shape, pairs.features), subok=True)
     of_y = pairs.rows(of_pairs)
@@ -134,7 +125,7 @@ def experts(op: Experts, back: Back, gradient: Array) -> Gradients:
             "down_proj_bias": lambda: pairs.of_bias(of_y),
         }
     )
-    if not through:
+    if not inside:
         return found
     of_first = _inside(op, back, saved, pairs.back_through(of_y, saved["down_proj"]))
     found |= back.only(
@@ -162,7 +153,7 @@ def _inside(op: Experts, back: Back, saved: dict[str, Array], of_hidden: Array) 
         of_up = of_hidden * saved["activated" if "activated" in saved else "activation_result"]
         of_gate = of_hidden * saved["up"]
     kept = {name.removeprefix(prefix): array for name, array in saved.items() if name.startswith(prefix)}
-    of_gate = _through(op.activation, back, of_gate, **kept)
+    of_gate = through(op.activation, back, of_gate, **kept)
     if not op.gated:
         return of_gate
     both = like(of_gate, np.empty((*of_gate.shape[:-1], 2 * of_gate.shape[-1]), of_gate.dtype))

@@ -6,17 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from netcalc.dims import Dim, product
-from netcalc.opdef import Context, Operation, Term
-from netcalc.ops.backward import Backward, BackwardCall, Saved, backward, declaration
+from netcalc.opdef import Context, Term
+from netcalc.ops.backward import Backward, BackwardCall, Saved, backward
+from netcalc.ops.backward._inner import inner
 from netcalc.ops.routing import Experts, TopKRouter
-from netcalc.tensor_type import TensorType
-
-
-def _inner(op: Operation, type_: TensorType, call: BackwardCall) -> tuple[Backward, BackwardCall]:
-    """Return the declaration of an operation inside another, on one tensor, and its call."""
-    declared = declaration(op)
-    assert declared is not None, op.name
-    return declared, BackwardCall((type_,), (type_,), (), frozenset({0}), (True,), call.training)
 
 
 @backward("top_k_router")
@@ -52,8 +45,8 @@ class RouterBackward(Backward):
                 Term.of("div", "weight sum", tokens=tokens),
                 Term.of("add", "normalise", **selected),
             ]
-        declared, inner = _inner(op.score(), call.input() if op.order == "score_first" else weights, call)
-        return (*work, *declared.cost(op.score(), inner))
+        declared, within = inner(op.score(), call.input() if op.order == "score_first" else weights, call)
+        return (*work, *declared.cost(op.score(), within))
 
 
 @backward("experts")
@@ -93,8 +86,8 @@ class ExpertsBackward(Backward):
 
     def _saved_inside(self, op: Experts, call: BackwardCall, lead: tuple[Dim, ...]) -> Iterator[Saved]:
         """Yield what the gradient keeps on its way through the activation and the product with up."""
-        declared, inner = _inner(op.activation, call.input().with_shape(*lead, op.hidden), call)
-        own = [Saved(f"activation_{s.name}", "kept", s.type) for s in declared.saves(op.activation, inner)]
+        declared, within = inner(op.activation, call.input().with_shape(*lead, op.hidden), call)
+        own = [Saved(f"activation_{s.name}", "kept", s.type) for s in declared.saves(op.activation, within)]
         yield from own
         if op.gated:
             yield call.saved_kept("up", *lead, op.hidden)
@@ -136,10 +129,10 @@ class ExpertsBackward(Backward):
 
     def _activation(self, op: Experts, call: BackwardCall) -> Iterator[Term]:
         rows = _rows(op, call)
-        declared, inner = _inner(op.activation, call.input().with_shape(*_lead(op, call), op.hidden), call)
+        declared, within = inner(op.activation, call.input().with_shape(*_lead(op, call), op.hidden), call)
         if op.gated:
             yield Term.of("mul", "gate", **rows, hidden=op.hidden, halves=2)
-        yield from (replace(term, role=f"activation: {term.role}") for term in declared.cost(op.activation, inner))
+        yield from (replace(term, role=f"activation: {term.role}") for term in declared.cost(op.activation, within))
         if op.limit is not None:
             yield Term.of("compare", "limit", **rows, hidden=op.hidden, bounds=3)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from netcalc.numerics.numpy_dtypes import numpy_dtype
 from netcalc.opdef import RuleError
 from tests.ops.harness import execute
 
@@ -24,3 +25,8 @@ def test_a_cosine_has_two_lines() -> None:
 def test_axes_exist_and_differ(axis: list[int]) -> None:
     with pytest.raises(RuleError):
         execute("fourier", {"axis": axis}, np.ones((2, 3)))
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float64"])
+def test_the_type_is_that_of_the_input(dtype: str) -> None:
+    execute("fourier", {"axis": [0, 1]}, np.ones((2, 3), numpy_dtype(dtype)))

@@ -13,7 +13,7 @@ from netcalc.ops.fourier import Fourier
 
 @kernel("fourier")
 def fourier(op: Fourier, run: Run, x: Array) -> Array:
-    return transformed(op, run.note, x)
+    return transformed(op, run.note, x).astype(x.dtype, copy=False)
 
 
 def transformed(op: Fourier, note: Callable[[Kind, int], None], x: Array) -> Array:

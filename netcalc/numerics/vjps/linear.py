@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from netcalc.numerics.kernels import Array, wide
@@ -12,7 +14,7 @@ from netcalc.ops.linear import Bilinear, Linear
 @vjp("linear")
 def linear(op: Linear, back: Back, gradient: Array) -> Gradients:
     g = wide(gradient)
-    rows = g.reshape(-1, g.shape[-1])
+    rows = g.reshape(math.prod(g.shape[:-1]), g.shape[-1])
     found: Gradients = {}
     if back.wants(0):
         found[0] = np.matmul(g, wide(back.saved["weight"]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -55,9 +56,8 @@ def _over_rows(products: Array) -> Array:
 def _left(g: Array, other: Array, ranks: tuple[int, int], back: Back) -> Array:
     """Return the gradient of the left operand."""
     if ranks[0] == 2 and ranks[1] > 2:  # one product over the columns of all batches
-        inner, rows = other.shape[-2], g.shape[-2]
-        columns = np.moveaxis(other, -2, 0).reshape(inner, -1)
-        transposed: Array = np.matmul(columns, np.moveaxis(g, -2, 0).reshape(rows, -1).T)
+        rows = _rows(np.swapaxes(other, -1, -2))
+        transposed: Array = np.matmul(rows.T, _rows(np.swapaxes(g, -1, -2)))
         return transposed.T
     return summed_to(np.matmul(g, np.swapaxes(other, -1, -2)), back.shape(0))
 
@@ -65,9 +65,14 @@ def _left(g: Array, other: Array, ranks: tuple[int, int], back: Back) -> Array:
 def _right(g: Array, x: Array, ranks: tuple[int, int], back: Back) -> Array:
     """Return the gradient of the right operand."""
     if ranks[1] == 2:  # one product over the rows of all batches
-        product: Array = np.matmul(x.reshape(-1, x.shape[-1]).T, g.reshape(-1, g.shape[-1]))
+        product: Array = np.matmul(_rows(x).T, _rows(g))
         return product
     return summed_to(np.matmul(np.swapaxes(x, -1, -2), g), back.shape(1))
+
+
+def _rows(x: Array) -> Array:
+    """Return the rows of all batches as one matrix."""
+    return x.reshape(math.prod(x.shape[:-1]), x.shape[-1])
 
 
 @vjp("einsum")

@@ -10,6 +10,7 @@ from netcalc.formats import opened_weights
 from netcalc.ir import Program
 
 if TYPE_CHECKING:
+    from netcalc.analysis.signal.report import SignalReport
     from netcalc.engine.compiled import Compiled
     from netcalc.engine.gradients import GradientResult
     from netcalc.engine.run import PlanName, RunResult
@@ -193,6 +194,54 @@ class Executable:
             backward=backward,
             max_work=max_work,
         )
+
+    @checked
+    def signal(
+        self,
+        inputs: Mapping[str, Any] | None = None,
+        *,
+        init: str | Iterable[str] = "default",
+        seed: int = 0,
+        seeds: int = 3,
+        loss: str | None = None,
+        depth: int | None = None,
+        weights: Weights | None = None,
+        training: bool | None = None,
+        cast: bool = False,
+        max_work: float | None = None,
+        progress: Callable[[int, int, str], None] | None = None,
+    ) -> SignalReport:
+        """Measure signals and gradients at initialisation, and predict them from the initialisers.
+
+        Args:
+            seed, seeds: the first seed and the number of seeds that figures are means over.
+            loss: ``"random"`` for the sum of all outputs with random weights, ``"sum"``, or the name of an output.
+            depth: number of path parts; operations with longer paths are joined.
+            inputs, init, weights, training, cast, max_work, progress: as for :meth:`run`.
+
+        Raises:
+            NetcalcError: as :meth:`run` does; E502 also for a ``loss`` that names no output.
+
+        >>> import netcalc
+        >>> report = netcalc.load("mlp", set={"batch": 16}).signal(init="he_normal(nonlinearity=relu)")
+        >>> round(report.layers[1].predicted.variance, 2)
+        2.0
+        """
+        from netcalc.verification.signal import measure
+
+        return measure(
+            self.program,
+            inputs,
+            init=init,
+            seed=seed,
+            seeds=seeds,
+            loss=loss,
+            weights=opened_weights(weights),
+            training=training,
+            cast=cast,
+            max_work=max_work,
+            progress=progress,
+        ).at_depth(depth)
 
     def verify_against(self, module: Any, *args: Any, seed: int = 0, **kwargs: Any) -> Agreement:
         """Compare the network with the PyTorch module that it was made of, on the same random weights.

@@ -24,6 +24,7 @@ GROUPS: dict[str, dict[str, str]] = {
     "Run": {
         "run": "A forward pass in NumPy.",
         "verify": "Run the network and check every prediction against the execution.",
+        "signal": "Activations and gradients at initialisation, by depth, measured and predicted.",
     },
     "Compare and check": {
         "compare": "Specs side by side, and layer against layer.",

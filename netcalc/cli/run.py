@@ -109,7 +109,7 @@ def command(
     )
     read = options.read_weights(weights, spec)
     options.note_downloads(read)
-    arrays = _read_inputs(program, inputs or [])
+    arrays = read_inputs(program, inputs or [])
     with Progress() as progress:
         result = forward(
             program,
@@ -194,7 +194,8 @@ def _origin(program: Program, arrays: Mapping[str, Any], weights: Sequence[str],
     return [origin, TRAINING_MODE] if program.training else [origin]
 
 
-def _read_inputs(program: Program, texts: list[str]) -> dict[str, Any]:
+def read_inputs(program: Program, texts: list[str]) -> dict[str, Any]:
+    """Return the arrays of ``--input``, by name; NetcalcError with every one that is malformed or does not fit."""
     from netcalc.diagnostics import Diagnostic, NetcalcError
     from netcalc.numerics.inputs import read_input
 

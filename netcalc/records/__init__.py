@@ -32,6 +32,8 @@ VERSIONS: dict[str, int] = {
     "errors": 2,
     "code": 1,
     "model-types": 1,
+    "signal": 1,
+    "signal-comparison": 1,
 }
 
 #: For each type of result, the module of this package and the function that writes its record.
@@ -44,6 +46,8 @@ _WRITERS = {
     "Agreement": ("agreement", "agreement_record"),
     "WeightsReport": ("weights", "weights_record"),
     "CheckpointContent": ("checkpoint", "checkpoint_record"),
+    "SignalReport": ("signal", "signal_record"),
+    "SignalComparison": ("signal", "signal_comparison_record"),
     "SpecReference": ("specs", "spec_record"),
     "NetcalcError": ("errors", "error_record"),
     "CodeReference": ("codes", "code_record"),

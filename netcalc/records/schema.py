@@ -21,6 +21,7 @@ from netcalc.records.explain import ExplanationRecord
 from netcalc.records.model_types import ModelTypesRecord
 from netcalc.records.ops import BlockRecord, OperationRecord, OperationsRecord
 from netcalc.records.run import RunRecord
+from netcalc.records.signal import SignalComparisonRecord, SignalRecord
 from netcalc.records.specs import SpecRecord, SpecsRecord
 from netcalc.records.summary import SummaryRecord
 from netcalc.records.verify import VerificationRecord
@@ -126,4 +127,6 @@ _SCHEMAS: Mapping[str, Callable[[], Schema]] = {
     "block": partial(_schema_of, BlockRecord),
     "errors": partial(_schema_of, ErrorsRecord),
     "code": partial(_schema_of, CodeRecord),
+    "signal": partial(_schema_of, SignalRecord),
+    "signal-comparison": partial(_schema_of, SignalComparisonRecord),
 }

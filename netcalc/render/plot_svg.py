@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from html import escape
 
 from netcalc.render.escapes import clean
 from netcalc.render.plot import Chart, axes, pieces
 
-__all__ = ["COLORS", "chart_svg"]
+__all__ = ["COLORS", "chart_svg", "charts_svg"]
 
 #: Colours that are told apart by people with defective colour vision (Okabe and Ito).
 COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#555555", "#8c6d1f")
@@ -20,8 +20,7 @@ _LINE, _CHARACTER = 18, 7.2
 def chart_svg(chart: Chart, *, width: int = 720, height: int = 400) -> str:
     """Return the chart as an SVG document, with the legend below it if there is more than one series."""
     legend = list(_legend(chart, width)) if len(chart.series) > 1 else []
-    rows = 1 + max((row for row, _, _ in legend), default=-1)
-    total = height + rows * _LINE
+    total = _height(chart, width, height)
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {total}" width="{width}" height="{total}" '
         'role="img" font-family="sans-serif" font-size="12">',
@@ -36,6 +35,25 @@ def chart_svg(chart: Chart, *, width: int = 720, height: int = 400) -> str:
         lines.append(f'<path d="M{left:g} {y}h24" {_stroke(number, dashed=series.dashed)}/>')
         lines.append(f'<text x="{left + 30:g}" y="{y + 4}">{_text(series.name)}</text>')
     return "\n".join([*lines, "</svg>", ""])
+
+
+def charts_svg(charts: Sequence[Chart], *, width: int = 720, height: int = 400) -> str:
+    """Return charts below one another as one SVG document."""
+    if len(charts) == 1:
+        return chart_svg(charts[0], width=width, height=height)
+    parts, top = [], 0
+    for chart in charts:
+        text = chart_svg(chart, width=width, height=height)
+        parts.append(text.replace("<svg ", f'<svg y="{top}" ', 1))
+        top += _height(chart, width, height)
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {top}" width="{width}" height="{top}">'
+    return "\n".join([head, *(part.rstrip("\n") for part in parts), "</svg>", ""])
+
+
+def _height(chart: Chart, width: int, height: int) -> int:
+    """Return the height of a chart with its legend."""
+    rows = [row for row, _, _ in _legend(chart, width)] if len(chart.series) > 1 else []
+    return height + (1 + max(rows, default=-1)) * _LINE
 
 
 def _body(chart: Chart, width: int, height: int) -> Iterator[str]:

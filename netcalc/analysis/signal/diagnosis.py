@@ -91,7 +91,7 @@ def _scale(
     begins = next(row for row, value in sizes if not (value > start / _BEGINS if small else value < start * _BEGINS))
     verb = "vanish" if small else "explode"
     measure = "root mean square" if what == "activations" else "norm"
-    text = f"{what} {verb}: their {measure} goes from {start:.3g} at {first.path} to {end:.3g} at {last.path}, " + (
+    text = f"their {measure} goes from {start:.3g} at {first.path} to {end:.3g} at {last.path}, " + (
         f"by a factor of {factor ** (1 / steps):.3g} per layer" if 0 < factor < math.inf else f"over {steps} layers"
     )
     why, kinds = _reasons(network, gain, small)
@@ -130,7 +130,7 @@ def _help(network: _Network, small: bool, kinds: frozenset[str]) -> str:
     parts = []
     if network.activation == "sigmoid" and small:
         parts.append("relu or tanh in place of sigmoid, whose slope is at most ¼")
-    elif "layers" in kinds and network.activation in _KEEPING:
+    elif kinds & {"layers", network.activation} and network.activation in _KEEPING:
         init, variance = _KEEPING[network.activation]
         before = f" before {network.activation}" if network.activation else ""
         parts.append(f"--init '{init}': weights of variance {variance} keep the scale{before}")
@@ -181,8 +181,9 @@ def _alike(network: _Network, data: int) -> Iterator[Finding]:
         yield Finding(
             "samples alike",
             begins.path,
-            f"samples become alike: at {rows[-1][0].path} the means of channels make up {rows[-1][1]:.1%} of the "
-            "mean square".replace("%", " %"),
+            f"at {rows[-1][0].path} the means of channels make up {rows[-1][1]:.1%} of the mean square".replace(
+                "%", " %"
+            ),
             "means of activations and biases grow beside what differs between samples, the ordered phase",
             "normalisation over the batch; weights nearer to the edge of chaos",
         )
@@ -201,7 +202,7 @@ def _steady(network: _Network) -> Iterator[Finding]:
         return
     first, last = network.layers[0], network.layers[-1]
     text = (
-        f"signals keep their scale over {len(network.layers)} layers with weights: the root mean square goes from "
+        f"the scale is kept over {len(network.layers)} layers with weights: the root mean square goes from "
         f"{first.measured.rms or 0:.3g} to {last.measured.rms or 0:.3g}"
     )
     if first.measured.gradient is not None and last.measured.gradient is not None:

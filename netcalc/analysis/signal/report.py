@@ -139,7 +139,7 @@ def predicted_row(row: PredictedOperation) -> Figures:
     if before is not None and before.square and signal.square is not None:
         gain = math.sqrt(signal.square / before.square)
     return Figures(
-        mean=signal.mean if signal.square is not None else None,
+        mean=_rounded(signal.mean, signal.square),
         variance=signal.variance,
         channel_square=channel_square,
         channel_variance=channel_variance,
@@ -149,6 +149,13 @@ def predicted_row(row: PredictedOperation) -> Figures:
         back=None if row.back is None else math.sqrt(row.back),
         parameters={name: math.sqrt(square) for name, square in row.parameters.items() if square is not None},
     )
+
+
+def _rounded(mean: float | None, square: float | None) -> float | None:
+    """Return a mean without what quadrature leaves of a mean of 0."""
+    if mean is None or square is None:
+        return None
+    return 0.0 if mean**2 < 1e-24 * square else mean
 
 
 def at_depth(rows: Iterable[SignalRow], depth: int) -> Iterable[SignalRow]:

@@ -28,7 +28,7 @@ def _activation(call: Call) -> Outcome:
         slope = None
         if op.name in _HOMOGENEOUS and x.normal and x.mean == 0:
             slope = activation_moments(curve).slope
-        reason = x.gap or "its input is not normal: no rule for functions of this distribution"
+        reason = x.gap or f"no rule for functions of an input that is not normal ({call.instance.path})"
         return Outcome(unknown(reason), {0: slope}, parameters)
     moments, shared = _of_normal(op, *_rounded(origin)) if x.origin is None else _of_function(curve, origin)
     signal = Signal(

@@ -1,0 +1,40 @@
+"""Pictures of charts, written as .svg or .png."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from netcalc.diagnostics import Diagnostic, NetcalcError
+
+if TYPE_CHECKING:
+    from netcalc.render.plot import Chart
+
+__all__ = ["require_picture", "write_charts"]
+
+
+def require_picture(path: str | None) -> None:
+    """Raise NetcalcError (E502) unless a file that is asked for is an .svg or a .png, before anything is run."""
+    if path is not None and Path(path).suffix.lower() not in (".svg", ".png"):
+        raise NetcalcError(Diagnostic("E502", f"--plot {path}: a picture is an .svg or a .png"))
+
+
+def write_charts(path: str, charts: Sequence[Chart]) -> None:
+    """Write charts below one another, replacing the file as a whole; NetcalcError (E502) if it cannot be written."""
+    from netcalc.files import replacing
+
+    if Path(path).suffix.lower() == ".png":
+        from netcalc.render.plot_png import charts_png
+
+        content = charts_png(charts)
+    else:
+        from netcalc.render.plot_svg import charts_svg
+
+        content = charts_svg(charts).encode()
+    try:
+        with replacing(path) as temporary, temporary.open("wb") as file:
+            file.write(content)
+    except OSError as error:
+        message = f"--plot {path} cannot be written: {(error.strerror or str(error)).lower()}"
+        raise NetcalcError(Diagnostic("E502", message)) from None

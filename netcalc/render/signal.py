@@ -1,0 +1,219 @@
+"""Pages, tables and charts of signals at initialisation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+from netcalc.analysis.signal.report import Figures, Finding, SignalComparison, SignalReport, SignalRow
+from netcalc.render.page import Line, Page, Paragraph
+from netcalc.render.plot import Chart, Series
+from netcalc.render.table import ALWAYS, Column, Kind, Row, Table
+
+__all__ = ["comparison_charts", "comparison_data", "comparison_page", "signal_charts", "signal_data", "signal_page"]
+
+#: Reasons for missing predictions that a page names.
+_GAPS = 3
+
+
+class _Column(NamedTuple):
+    title: str
+    key: str
+    read: Callable[[Figures], float | None]
+    priority: int
+    predicted: int | None
+    kind: Kind = "real"
+
+
+_COLUMNS = (
+    _Column("mean", "mean", lambda f: f.mean, 20, 10),
+    _Column("variance", "variance", lambda f: f.variance, ALWAYS, 90),
+    _Column("mean²", "channel_square", lambda f: f.channel_square, 45, 25),
+    _Column("var", "channel_variance", lambda f: f.channel_variance, 30, 15),
+    _Column("saturated", "saturated", lambda f: f.saturated, 60, 22, "percentage"),
+    _Column("dead", "dead", lambda f: f.dead, 58, None, "percentage"),
+    _Column("gain", "gain", lambda f: f.gain, 50, 12),
+    _Column("gradient", "gradient", lambda f: f.gradient, 85, 80),
+    _Column("back", "back", lambda f: f.back, 48, 11),
+)
+_NOTE = (
+    "gradient: norm of the gradient of the output; gain, back: factors by which the layer multiplies the root mean "
+    "square of its input and the norm of the gradient of its output; mean², var: means over channels of their squared "
+    "means and of their variances"
+)
+
+
+def signal_page(report: SignalReport, shown: Sequence[SignalRow], omitted: int = 0, *, charts: bool = False) -> Page:
+    """Page of a report with those rows that are to be shown, and charts if asked for."""
+    yield Paragraph([Line(_head(report), report.spec)])
+    yield _table(shown)._replace(omitted=omitted)
+    yield Paragraph([Line("", _NOTE, "dim")])
+    if charts:
+        yield from signal_charts(report)
+    yield from _findings(report)
+    yield from _remarks(report)
+
+
+def signal_data(rows: Sequence[SignalRow]) -> Table:
+    """All figures of rows, measured and predicted, for CSV."""
+    columns = [Column("path"), Column("op"), Column("shape", "shape")]
+    for column in _COLUMNS:
+        columns.append(Column(column.key, "real"))
+        if column.predicted is not None:
+            columns.append(Column(f"predicted_{column.key}", "real"))
+    columns += [Column("gap"), Column("gradient_gap"), Column("note")]
+    return Table(
+        columns,
+        [
+            Row([row.path, row.op, row.shape, *_cells(row, _COLUMNS), row.gap, row.gradient_gap, row.note])
+            for row in rows
+        ],
+    )
+
+
+def comparison_data(comparison: SignalComparison) -> Table:
+    """All figures of all initialisers, for CSV."""
+    tables = [signal_data(report.rows) for report in comparison.reports]
+    rows = [
+        Row([name, *row.cells]) for name, table in zip(_names(comparison), tables, strict=True) for row in table.rows
+    ]
+    return Table([Column("init"), *tables[0].columns], rows)
+
+
+def comparison_page(comparison: SignalComparison, shown: Sequence[str], *, charts: bool = False) -> Page:
+    """Page of a comparison of initialisers: the variances and gradients of the layers ``shown``, by path."""
+    first = comparison.reports[0]
+    names = _names(comparison)
+    yield Paragraph([Line(_head(first, initialisers=False), first.spec)])
+    yield _comparison_table("variance", comparison, names, shown, lambda figures: figures.variance)
+    if any(row.measured.gradient is not None for row in first.rows):
+        yield _comparison_table("norm of gradient", comparison, names, shown, lambda figures: figures.gradient)
+    if charts:
+        yield from comparison_charts(comparison)
+    for name, report in zip(names, comparison.reports, strict=True):
+        for finding in report.findings:
+            yield Paragraph([Line(f": {_lead(finding)}: {finding.text}", name, hanging="  "), *_advice(finding)])
+    yield from _remarks(first)
+
+
+def signal_charts(report: SignalReport) -> Iterator[Chart]:
+    """Yield charts of variance and gradients by depth, of the layers with weights, or of all rows if there are few."""
+    rows = _plotted(report)
+    for title, read in _PLOTS.items():
+        measured = _points([read(row.measured) for row in rows])
+        predicted = _points([read(row.predicted) for row in rows])
+        series = [Series("measured", measured), Series("predicted", predicted, dashed=True)]
+        if measured:
+            yield Chart(f"{report.spec}: {title}", "layer", title, [one for one in series if one.points], log_y=True)
+
+
+def comparison_charts(comparison: SignalComparison) -> Iterator[Chart]:
+    """Yield the same charts with a line for each initialiser, as measured."""
+    names = _names(comparison)
+    for title, read in _PLOTS.items():
+        series = [
+            Series(name, points)
+            for name, report in zip(names, comparison.reports, strict=True)
+            if (points := _points([read(row.measured) for row in _plotted(report)]))
+        ]
+        if series:
+            yield Chart(f"{comparison.reports[0].spec}: {title}", "layer", title, series, log_y=True)
+
+
+_PLOTS: dict[str, Callable[[Figures], float | None]] = {
+    "variance of activations": lambda figures: figures.variance,
+    "norm of gradients": lambda figures: figures.gradient,
+}
+
+
+def _plotted(report: SignalReport) -> Sequence[SignalRow]:
+    return report.layers if len(report.layers) > 1 else report.rows
+
+
+def _points(values: Sequence[float | None]) -> list[tuple[float, float]]:
+    """Return the values against the number of their layer; an unknown one leaves a gap."""
+    if all(value is None for value in values):
+        return []
+    return [(number, float("nan") if value is None else value) for number, value in enumerate(values, start=1)]
+
+
+def _head(report: SignalReport, *, initialisers: bool = True) -> str:
+    seeds = f"{len(report.seeds)} seeds" if len(report.seeds) > 1 else f"seed {report.seeds[0]}"
+    means = f", means of {seeds}" if len(report.seeds) > 1 else f", {seeds}"
+    given = [init for init in report.inits if init != "default"]
+    inits = f"; initialisers: {', '.join(given)}" if given and initialisers else ""
+    mode = ", training mode" if report.training else ""
+    loss = {
+        "random": "sum of the outputs with random weights",
+        "sum": "sum of the outputs",
+    }.get(report.loss, f"sum of {report.loss}")
+    gradients = report.gradients or f"gradients of the {loss}"
+    return f": signals at initialisation{means}{mode}{inits}; {gradients}"
+
+
+def _table(rows: Sequence[SignalRow]) -> Table:
+    """Rows with the figures that any of them has; predictions stand beside what was measured."""
+    used = [column for column in _COLUMNS if any(column.read(row.measured) is not None for row in rows)]
+    columns = [Column("layer", "path"), Column("operation", priority=40)]
+    for column in used:
+        columns.append(Column(column.title, column.kind, column.priority))
+        if column.predicted is not None:
+            columns.append(Column("predicted", column.kind, column.predicted, f"predicted_{column.key}"))
+    return Table(columns, [Row([row.path, row.op, *_cells(row, used)]) for row in rows])
+
+
+def _cells(row: SignalRow, columns: Sequence[_Column]) -> list[float | None]:
+    cells = []
+    for column in columns:
+        cells.append(column.read(row.measured))
+        if column.predicted is not None:
+            cells.append(column.read(row.predicted))
+    return cells
+
+
+def _findings(report: SignalReport) -> Page:
+    for finding in report.findings:
+        yield Paragraph([Line(f": {finding.text}", _lead(finding), hanging="  "), *_advice(finding)])
+
+
+def _lead(finding: Finding) -> str:
+    return finding.kind if finding.kind == "steady" else f"{finding.kind} from {finding.path}"
+
+
+def _advice(finding: Finding) -> Iterator[Line]:
+    if finding.why:
+        yield Line(f"why: {finding.why}", hanging="  ")
+    if finding.help:
+        yield Line(f"what would help: {finding.help}", hanging="  ")
+
+
+def _remarks(report: SignalReport) -> Page:
+    """Lines on predictions that are missing and on what they neglect, and a remark on a single datum."""
+    lines = [Line(f"not predicted: {gap}", hanging="  ") for gap in report.gaps[:_GAPS]]
+    if len(report.gaps) > _GAPS:
+        lines.append(Line(f"not predicted: {len(report.gaps) - _GAPS} further reasons, in --format json"))
+    lines += [Line(f"neglected from {path}: {note}", hanging="  ") for path, note in report.notes[:_GAPS]]
+    if report.data == 1:
+        lines.append(Line("one datum for each channel: squared means of channels say nothing; --set batch=64 has more"))
+    if lines:
+        yield Paragraph(lines)
+
+
+def _comparison_table(
+    title: str,
+    comparison: SignalComparison,
+    names: Sequence[str],
+    shown: Sequence[str],
+    read: Callable[[Figures], float | None],
+) -> Table:
+    by_path = [{row.path: row for row in report.rows} for report in comparison.reports]
+    columns = [
+        Column(title, "path"),
+        *(Column(name, "real", ALWAYS if n < 4 else 50 - n) for n, name in enumerate(names)),
+    ]
+    return Table(columns, [Row([path, *(read(rows[path].measured) for rows in by_path)]) for path in shown])
+
+
+def _names(comparison: SignalComparison) -> list[str]:
+    """Return the last initialiser of each report, in which they differ."""
+    return [report.inits[-1] if report.inits else "default" for report in comparison.reports]

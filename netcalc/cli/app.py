@@ -22,7 +22,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "summary": "Shapes, parameters and work together; --format json is a stable contract.",
     },
     "Run": {
-        "run": "A forward pass in NumPy.",
+        "run": "A forward pass in NumPy, or gradients by a backward pass.",
         "verify": "Run the network and check every prediction against the execution.",
         "signal": "Activations and gradients at initialisation, by depth, measured and predicted.",
     },

@@ -83,8 +83,7 @@ ModeChoice: TypeAlias = Annotated[
     Mode | None,
     typer.Option(
         "--mode",
-        help="Mode of the operations. train: batch statistics and dropout in a forward pass; "
-        "no backward pass, no update.",
+        help="Mode of the operations. train: batch statistics and dropout; weights stay as they are.",
         show_default="eval",
     ),
 ]

@@ -12,6 +12,10 @@ or traced tensors.
 a range of iterations (layers.0-11.attn); * matches any part. --output writes a traced tensor under its path, or as
 trace.PATH if an output has that name. With --mode train it also writes updated buffers, such as running statistics,
 under their paths.
+
+--backward runs forward and backward, and reports the norm of the gradient of each layer. The loss is that of the spec,
+or the sum of its outputs; --loss sum, or the name of an output, chooses another. --wrt takes patterns of paths of
+parameters and names of inputs. --output then writes the gradients, under the paths of their parameters.
 """
 
 from __future__ import annotations
@@ -68,6 +72,22 @@ Threads: TypeAlias = Annotated[
     int | None,
     typer.Option("--threads", metavar="N", min=1, help="Threads of a planned run; by default all cores."),
 ]
+Backward: TypeAlias = Annotated[
+    bool, typer.Option("--backward", help="Run backward too; report the gradients of the loss by layer.")
+]
+Loss: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--loss",
+        metavar="NAME",
+        help="With --backward: loss for that of the spec, sum of all outputs, or an output.",
+        show_default="loss, or sum",
+    ),
+]
+Wrt: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option("--wrt", metavar="PATTERN", help="With --backward: parameters by path, inputs by name; repeatable."),
+]
 Profile: TypeAlias = Annotated[
     bool, typer.Option("--profile", help="Time further passes; report time by layer, and memory.")
 ]
@@ -96,40 +116,83 @@ def command(
     plan: Plan = PlanChoice.FAST,
     threads: Threads = None,
     profile: Profile = False,
+    backward: Backward = False,
+    loss: Loss = None,
+    wrt: Wrt = None,
+    unroll: options.Unroll = False,
 ) -> None:
-    """Run the network, print statistics of its outputs, and write tensors to --output."""
+    """Run the network, print statistics of its outputs or gradients, and write tensors to --output."""
     import numpy  # noqa: F401 - first: CPython 3.11 imports it slowly below a deep stack of nested imports
 
     from netcalc.cli.output import write
-    from netcalc.engine.run import forward
-    from netcalc.render.progress import Progress
 
+    _check_options(backward, {"--loss": loss, "--wrt": wrt, "--unroll": unroll}, trace, threads, profile)
     program = options.read_program(
         spec, set_, training=options.is_training(mode, train), dtype=dtype, max_spec_size=max_spec_size
     )
     read = options.read_weights(weights, spec)
     options.note_downloads(read)
+    selection = options.read_selection(sort, top, filter_)
+    common = {"weights": read or None, "cast": cast, "init": init or "default", "seed": seed, "max_work": max_work}
+    names = [path if isinstance(path, str) else path.name for path in read]
+    if backward:
+        write(_backward(program, inputs, common, loss, wrt, output, selection, format_, names, wide, unroll))
+        return
     arrays = read_inputs(program, inputs or [])
+    planned = {"plan": plan.value, "threads": threads, "processes": True, "profiled": profile}
+    result = _forward(program, arrays, common | planned, trace or (), keep=output is not None)
+    _save(written_tensors(result) if output else {}, output)
+    write(_lines(result, selection, format_, _origin(program, arrays, names, seed), wide))
+
+
+def _check_options(
+    backward: bool, of_backward: Mapping[str, Any], trace: list[str] | None, threads: int | None, profile: bool
+) -> None:
+    """Raise NetcalcError (E502) for options that do not go with or without ``--backward``."""
+    from netcalc.cli.backward import require_backward, require_forward
+
+    if backward:
+        require_forward({"--trace": trace, "--threads": threads, "--profile": profile})
+    else:
+        require_backward(of_backward)
+
+
+def _forward(
+    program: Program, arrays: Mapping[str, Any], arguments: Mapping[str, Any], trace: Sequence[str], *, keep: bool
+) -> RunResult:
+    """Run forward with a progress bar."""
+    from netcalc.engine.run import forward
+    from netcalc.render.progress import Progress
+
     with Progress() as progress:
-        result = forward(
-            program,
-            arrays,
-            weights=read or None,
-            cast=cast,
-            init=init or "default",
-            seed=seed,
-            trace=trace or (),
-            keep=output is not None,
-            progress=progress,
-            plan=plan.value,
-            threads=threads,
-            processes=True,
-            profiled=profile,
-            max_work=max_work,
-        )
-    _save(result, output)
-    origin = _origin(program, arrays, [path if isinstance(path, str) else path.name for path in read], seed)
-    write(_lines(result, options.read_selection(sort, top, filter_), format_, origin, wide))
+        return forward(program, arrays, trace=trace, keep=keep, progress=progress, **arguments)
+
+
+def _backward(
+    program: Program,
+    inputs: list[str] | None,
+    arguments: Mapping[str, Any],
+    loss: str | None,
+    wrt: list[str] | None,
+    output: str | None,
+    selection: Selection,
+    format_: options.TextFormat,
+    weights: Sequence[str],
+    wide: bool,
+    unroll: bool,
+) -> Iterable[str]:
+    """Run forward and backward, write the gradients, and return the lines of the result."""
+    from netcalc.cli.backward import backward_lines, gradient_tensors, with_labels
+    from netcalc.engine.gradients import gradients
+    from netcalc.engine.layer_gradients import layer_gradients
+
+    taking = with_labels(program, loss)
+    arrays = read_inputs(taking, inputs or [])
+    result = gradients(program, arrays, loss=loss, wrt=wrt, **arguments)
+    _save(gradient_tensors(result), output)
+    origin = _origin(taking, arrays, weights, result.seed)
+    rows = layer_gradients(program, result.parameters, result.inputs, unroll=True) if unroll else result.layers
+    return backward_lines(result, rows, selection, format_, origin, wide)
 
 
 def _lines(
@@ -216,13 +279,13 @@ def read_inputs(program: Program, texts: list[str]) -> dict[str, Any]:
     return arrays
 
 
-def _save(result: RunResult, file: str | None) -> None:
-    """Write outputs, traced tensors and updated buffers to a file, if one is given."""
+def _save(tensors: Mapping[str, Any], file: str | None) -> None:
+    """Write tensors to a file, if one is given."""
     if file is None:
         return
     from netcalc.numerics.tensor_files import write_tensors
 
-    write_tensors(file, written_tensors(result))
+    write_tensors(file, tensors)
 
 
 def written_tensors(result: RunResult) -> dict[str, Any]:

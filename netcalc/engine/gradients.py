@@ -12,6 +12,7 @@ import numpy as np
 from netcalc.analysis.walk import parameters
 from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
 from netcalc.engine.feasibility import require_work
+from netcalc.engine.layer_gradients import LayerGradient, layer_gradients, norm_of
 from netcalc.engine.preflight import gradient_memory, require_runnable, too_large
 from netcalc.ir import Program
 from netcalc.ir.loss import LOSS, with_loss
@@ -30,21 +31,29 @@ __all__ = ["GradientResult", "gradients", "seeds_of"]
 class GradientResult:
     """Loss and gradients of one forward and backward pass.
 
-    ``parameters`` are the gradients by path of the parameter that owns the tensor, ``inputs`` those by name of the
-    input.  ``unreached`` are the paths that the loss does not depend on; they have no gradient.  ``outputs`` are those
-    of the forward pass, ``buffers`` those that training updated, and ``saved_bytes`` the bytes of the tensors that the
-    forward pass saved.
+    ``loss`` is the sum of the outputs ``summed``, or of their products with the gradients that were given; the loss of
+    the spec is the output ``loss``.  ``parameters`` are the gradients by path of the parameter that owns the tensor,
+    ``inputs`` those by name of the input; ``layers`` measures them by layer.  ``unreached`` are the paths that the loss
+    does not depend on; they have no gradient.  ``outputs`` are those of the forward pass, ``buffers`` those that
+    training updated, and ``saved_bytes`` the bytes of the tensors that the forward pass saved.
     """
 
     spec: str
     seed: int
     loss: float
+    summed: tuple[str, ...]
     parameters: Mapping[str, Array]
     inputs: Mapping[str, Array]
     unreached: tuple[str, ...]
     outputs: Mapping[str, Array]
     buffers: Mapping[str, Array]
     saved_bytes: int
+    layers: tuple[LayerGradient, ...]
+
+    @property
+    def norm(self) -> float:
+        """The norm of the gradients of all parameters together."""
+        return norm_of(*self.parameters.values())
 
 
 def gradients(
@@ -64,9 +73,8 @@ def gradients(
 
     Args:
         inputs: arrays by name, those of the loss of the spec included; the others are drawn.
-        loss: ``"loss"`` for the loss of the spec, ``"sum"`` for the sum of all floating-point outputs, the name of an
-            output, whose elements are summed, or gradients of the loss by output.  None for the loss of the spec, or
-            the sum if it has none.
+        loss: ``"loss"`` for the loss of the spec, ``"sum"`` for the sum of all floating-point outputs, the name of one,
+            or gradients of the loss by output.  None for the loss of the spec, or the sum if it has none.
         wrt: patterns of paths of parameters and names of inputs; all parameters that are trained when None.
         weights, init, seed, training, cast, max_work: as for :func:`~netcalc.engine.run.forward`.
 
@@ -81,10 +89,9 @@ def gradients(
     require_work(program, max_work)
     required = gradient_memory(program)
     names, wanted_inputs = wanted_paths(program, wrt)
-    tensors = Parameters(program, weights, init=init, seed=seed, cast=cast)
-    arrays = run_inputs(program, inputs, seed)
-    rng = generator(seed, "/run")
-    tape = Tape(program, tensors.fetch, names.__contains__, wanted_inputs, rng, run_operation)
+    fetch = Parameters(program, weights, init=init, seed=seed, cast=cast).fetch
+    arrays, rng = run_inputs(program, inputs, seed), generator(seed, "/run")
+    tape = Tape(program, fetch, names.__contains__, wanted_inputs, rng, run_operation)
     try:
         outputs = dict(zip(program.output_names, tape.run([*arrays]), strict=True))
         value, seeds = seeds_of(program, outputs, loss)
@@ -94,9 +101,19 @@ def gradients(
         raise NetcalcError(too_large(program, required, free_bytes())) from None
     by_input = {name: found[key] for name, key in tape.input_keys.items() if key in found}
     by_path = {path: found[path] for path in names if path in found}
-    missing = tuple(path for path in names if path not in found)
-    named = {name: variable.array for name, variable in outputs.items()}
-    return GradientResult(program.name, seed, value, by_path, by_input, missing, named, tape.buffers, saved)
+    return GradientResult(
+        spec=program.name,
+        seed=seed,
+        loss=value,
+        summed=summed_outputs(program, loss),
+        parameters=by_path,
+        inputs=by_input,
+        unreached=tuple(path for path in names if path not in found),
+        outputs={name: variable.array for name, variable in outputs.items()},
+        buffers=tape.buffers,
+        saved_bytes=saved,
+        layers=layer_gradients(program, by_path, by_input),
+    )
 
 
 def wanted_paths(program: Program, wrt: Sequence[str] | None) -> tuple[dict[str, None], frozenset[str]]:
@@ -130,13 +147,9 @@ def seeds_of(
         NetcalcError: E502 for an output that does not exist or has no gradient; E602 for a gradient of another shape.
     """
     floats = {name: variable for name, variable in outputs.items() if program_type(program, name).is_float}
-    chosen: dict[str, Any]
-    if isinstance(loss, Mapping):
-        chosen = dict(loss)
-    else:
-        chosen = dict.fromkeys(floats if loss in (None, "sum") else [loss or ""])
     value, seeds = 0.0, dict[int, Array]()
-    for name, given in chosen.items():
+    for name in summed_outputs(program, loss):
+        given = loss[name] if isinstance(loss, Mapping) else None
         if name not in floats:
             message = f"there is no floating-point output {name!r} to start a backward pass from"
             raise NetcalcError(Diagnostic("E502", message, hint=did_you_mean(name, floats)))
@@ -150,6 +163,15 @@ def seeds_of(
             number = variable.number
             seeds[number] = seeds[number] + gradient if number in seeds else gradient
     return value, seeds
+
+
+def summed_outputs(program: Program, loss: str | Mapping[str, Any] | None) -> tuple[str, ...]:
+    """Return the names of the outputs whose sum the loss is: one, those with a gradient, or all that can have one."""
+    if isinstance(loss, Mapping):
+        return tuple(loss)
+    if loss not in (None, "sum"):
+        return (loss or "",)
+    return tuple(name for name in program.output_names if program_type(program, name).is_float)
 
 
 def program_type(program: Program, output: str) -> Any:

@@ -18,6 +18,7 @@ from netcalc.records.codes import CodeRecord
 from netcalc.records.compare import ComparisonRecord
 from netcalc.records.errors import ErrorsRecord
 from netcalc.records.explain import ExplanationRecord
+from netcalc.records.gradients import GradientsRecord
 from netcalc.records.model_types import ModelTypesRecord
 from netcalc.records.ops import BlockRecord, OperationRecord, OperationsRecord
 from netcalc.records.run import RunRecord
@@ -115,6 +116,7 @@ _SCHEMAS: Mapping[str, Callable[[], Schema]] = {
     "compare": _comparison,
     "explain": partial(_schema_of, ExplanationRecord),
     "run": partial(_schema_of, RunRecord),
+    "gradients": partial(_schema_of, GradientsRecord),
     "verify": partial(_schema_of, VerificationRecord),
     "verify-module": partial(_schema_of, AgreementRecord),
     "weights": partial(_schema_of, WeightsRecord),

@@ -215,6 +215,7 @@ OPEN = {"inputs", "outputs", "attributes", "bindings", "counts", "default", "val
         ("compare", ["compare", SMALL, "mlp"]),
         ("explain", ["explain", SMALL, "stem"]),
         ("run", ["run", SMALL, "--trace", "stem"]),
+        ("gradients", ["run", "mlp", "--backward"]),
         ("verify", ["verify", SMALL]),
         ("specs", ["specs", "--family", "resnet"]),
         ("operation", ["ops", "conv2d"]),
@@ -262,6 +263,7 @@ def test_the_api_returns_the_records_of_the_commands(netcalc: Callable[..., Comm
         (network.explain("stem"), ["explain", SMALL, "stem"]),
         (network.verify(), ["verify", SMALL]),
         (network.run(plan="reference"), ["run", SMALL, "--plan", "reference"]),
+        (api.load("mlp").gradients(), ["run", "mlp", "--backward"]),
     ]
     for result, arguments in pairs:
         assert api.as_dict(result) == json.loads(netcalc(*arguments, "--format", "json").out)

@@ -1,0 +1,99 @@
+"""Gradients of the parameters of each layer, measured; equal layers of a repeat are one row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from math import sqrt
+from typing import NamedTuple
+
+import numpy as np
+
+from netcalc.analysis.folding import Instances, folded
+from netcalc.ir import Node, OpNode, Program, join
+from netcalc.numerics.kernels import Array
+
+__all__ = ["LayerGradient", "layer_gradients", "norm_of"]
+
+#: Elements that are squared at a time, in float64.
+_PART = 1 << 20
+
+
+class LayerGradient(NamedTuple):
+    """The gradients of the parameters that a layer owns, or of an input, whose operation is ``input``.
+
+    A row of several ``instances`` stands for equal layers: ``path`` has all their numbers, ``norm`` is that of their
+    gradients together, and ``least`` and ``greatest`` are the norms of single instances.  ``absmax`` is the greatest
+    absolute value of an element.
+    """
+
+    path: str
+    op: str
+    instances: int
+    elements: int
+    norm: float
+    least: float
+    greatest: float
+    absmax: float
+
+
+def layer_gradients(
+    program: Program, parameters: Mapping[str, Array], inputs: Mapping[str, Array], *, unroll: bool = False
+) -> tuple[LayerGradient, ...]:
+    """Return a row for each layer with a gradient, and for each input; with ``unroll`` one for every instance.
+
+    ``parameters`` are the gradients by path of the owner of the tensor, ``inputs`` those by name.
+    """
+    rows = [_row(name, "input", [[gradient]]) for name, gradient in inputs.items()]
+    for path, node, paths in _layers(program.main.nodes, "", [""], unroll=unroll):
+        own = [[parameters[name] for p in node.params if (name := join(each, p.name)) in parameters] for each in paths]
+        if any(own):
+            rows.append(_row(path, node.op.name, [tensors for tensors in own if tensors]))
+    return tuple(rows)
+
+
+def norm_of(*gradients: Array) -> float:
+    """Return the root of the sum of all squares, added up in float64."""
+    total = 0.0
+    for gradient in gradients:
+        flat = gradient.reshape(-1)
+        for start in range(0, flat.size, _PART):
+            part = flat[start : start + _PART].astype(np.float64)
+            total += float(np.vdot(part, part))
+    return sqrt(total)
+
+
+def _layers(
+    nodes: Sequence[Node], label: str, prefixes: Sequence[str], *, unroll: bool
+) -> Iterator[tuple[str, OpNode, list[str]]]:
+    """Yield the operations with parameters in order: the path that a report prints, and the path of each instance."""
+    for instances in folded(nodes, unroll=unroll):
+        path = join(label, instances.label)
+        paths = [join(prefix, name) for prefix in prefixes for name in _names(instances)]
+        if not isinstance(instances.node, OpNode):
+            yield from _layers(instances.node.body.nodes, path, paths, unroll=unroll)
+        elif instances.node.params:
+            yield path, instances.node, paths
+
+
+def _names(instances: Instances) -> Iterator[str]:
+    """Yield the relative path of each instance; instances that share their weights have one path."""
+    if instances.numbers is None:
+        yield instances.name
+        return
+    for first, last in instances.numbers.spans():
+        yield from (instances.named(str(number)) for number in range(first, last + 1))
+
+
+def _row(path: str, op: str, instances: Sequence[Sequence[Array]]) -> LayerGradient:
+    norms = [norm_of(*tensors) for tensors in instances]
+    gradients = [gradient for tensors in instances for gradient in tensors]
+    return LayerGradient(
+        path,
+        op,
+        len(instances),
+        sum(gradient.size for gradient in gradients),
+        sqrt(sum(norm * norm for norm in norms)),
+        min(norms),
+        max(norms),
+        max(float(np.abs(gradient).max(initial=0)) for gradient in gradients),
+    )

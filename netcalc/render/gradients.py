@@ -1,0 +1,66 @@
+"""Results of backward passes: the loss, and the norms of gradients by layer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from netcalc.render.numbers import bytes_text
+from netcalc.render.page import Line, Page, Paragraph
+from netcalc.render.table import Column, Row, Table
+
+if TYPE_CHECKING:
+    from netcalc.engine.gradients import GradientResult
+    from netcalc.engine.layer_gradients import LayerGradient
+
+__all__ = ["gradients_page", "gradients_table", "loss_text"]
+
+#: Names of outputs and parameters that a line lists.
+_LISTED = 4
+
+
+def gradients_page(
+    result: GradientResult, rows: Sequence[LayerGradient], origin: Sequence[str], omitted: int = 0
+) -> Page:
+    """Page of a backward pass: the loss, ``rows`` by layer, and the memory of the tensors that were saved.
+
+    ``origin`` are lines on inputs and weights; ``omitted`` is the number of rows left out.
+    """
+    yield Paragraph([*map(Line, origin), Line("", f"loss {result.loss:.6g}, {loss_text(result)}", "bold")])
+    elements = sum(gradient.size for gradient in result.parameters.values())
+    total = Row(["all parameters", "", 0, elements, result.norm, None, None, None])
+    yield gradients_table(rows)._replace(totals=[total] if result.parameters else (), omitted=omitted)
+    lines = [Line("", f"saved for the backward pass: {bytes_text(result.saved_bytes)}", "dim")]
+    if result.unreached:
+        some = ", ".join(result.unreached[:_LISTED]) + (", …" if len(result.unreached) > _LISTED else "")
+        lines.append(Line(f"no gradient, as the loss does not depend on them: {some}"))
+    yield Paragraph(lines)
+
+
+def gradients_table(rows: Sequence[LayerGradient]) -> Table:
+    """Layers with the norms of their gradients; norms of single instances where a row has several."""
+    columns = [
+        Column("gradient", "path", key="path"),
+        Column("operation", priority=30, key="op"),
+        Column("layers", "count", priority=45, key="instances"),
+        Column("elements", "count", priority=40),
+        Column("norm", "real"),
+        Column("least", "real", priority=50),
+        Column("greatest", "real", priority=50),
+        Column("max |g|", "real", priority=20, key="absmax"),
+    ]
+    return Table(columns, [Row(_cells(row)) for row in rows])
+
+
+def loss_text(result: GradientResult) -> str:
+    """Return in words which loss it is."""
+    if result.summed == ("loss",):
+        return "that of the spec"
+    names = ", ".join(result.summed[:_LISTED]) + (", …" if len(result.summed) > _LISTED else "")
+    return f"the sum of {names}"
+
+
+def _cells(row: LayerGradient) -> list[object]:
+    several = row.instances > 1
+    spread = [row.least, row.greatest] if several else [None, None]
+    return [row.path, row.op, row.instances if several else 0, row.elements, row.norm, *spread, row.absmax]

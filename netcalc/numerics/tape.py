@@ -172,7 +172,8 @@ class Tape:
         arrays = tuple(None if variable is None else variable.array for variable in inputs)
         run = Run(training=self._program.training, rng=self._rng, kept=None if declared is None else {})
         outputs = _placed(node.op, self._forward(instance, run, arrays, params), arrays, run.training)
-        stored = node.op.view and (not inputs or any(v is not None and v.parameter for v in inputs))
+        shares = node.op.view or any(one is other for one in outputs for other in arrays)
+        stored = shares and (not inputs or any(v is not None and v.parameter for v in inputs))
         self.buffers.update((owners[name], np.asarray(array)) for name, array in run.updates.items())
         if declared is None:
             return [self._variable(output, False, stored) for output in outputs]

@@ -192,7 +192,7 @@ class Tape:
             Record(
                 instance,
                 call.wanted,
-                kept_arrays(saves, arrays, outputs, params, {name: _owned(x) for name, x in (run.kept or {}).items()}),
+                kept_arrays(saves, arrays, outputs, params, _kept(run, (*arrays, *outputs))),
                 saves,
                 call.inputs,
                 call.outputs,
@@ -265,8 +265,18 @@ def _placed(
     types = [None if array is None else _type(array) for array in inputs]
     if inputs and inputs[0] is not None and passes_on(op, types, training):
         return (inputs[0],)
-    bases = {id(_base(array)) for array in inputs if array is not None}
+    bases = _bases(inputs)
     return tuple(_owned(array, bases) for array in outputs)
+
+
+def _kept(run: Run, others: Sequence[Array | None]) -> dict[str, Array]:
+    """Return what a kernel kept, in memory of its own."""
+    bases = _bases(others)
+    return {name: _owned(array, bases) for name, array in (run.kept or {}).items()}
+
+
+def _bases(arrays: Sequence[Array | None]) -> set[int]:
+    return {id(_base(array)) for array in arrays if array is not None}
 
 
 def _owned(array: Array, shared: Container[int] = ()) -> Array:

@@ -81,6 +81,10 @@ class BackwardPass:
             if found_type is not None and saved.kind == "parameter":  # tests may draw them in single precision
                 found_type = found_type.with_dtype(saved.type.dtype)
             assert found_type == saved.type, f"{self.op.name} saves {saved}"
+        own = [arrays[saved.name] for saved in saves if saved.kind == "kept"]
+        for number, array in enumerate(own):
+            shared = any(np.shares_memory(array, other) for other in own[:number])
+            assert not shared, f"{self.op.name} keeps one tensor under two names"
         assert len({saved.name for saved in saves}) == len(saves), f"{self.op.name} saves two tensors of one name"
         copies = [None if seed is None else seed.copy() for seed in seeds]
         with tallying() as counted:

@@ -121,7 +121,7 @@ def experts(op: Experts, back: Back, gradient: Array) -> Gradients:
     of_y = pairs.rows(of_pairs)
     found |= back.only(
         {
-            "down_proj": lambda: pairs.of_weight(of_y, saved["hidden"]),
+            "down_proj": lambda: pairs.of_weight(of_y, saved["hidden" if "hidden" in saved else "activation_result"]),
             "down_proj_bias": lambda: pairs.of_bias(of_y),
         }
     )

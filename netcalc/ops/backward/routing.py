@@ -24,8 +24,13 @@ class RouterBackward(Backward):
         return (*found, of_score)
 
     def saves(self, op: TopKRouter, call: BackwardCall) -> Sequence[Saved]:
-        scored = call.input() if op.order == "score_first" else call.outputs[0]
-        saved = [call.saved_kept("result", *scored.shape), call.saved_output("indices", 1)]
+        weights = call.outputs[0]
+        if op.order == "score_first":
+            result = call.saved_kept("result", *call.input().shape)
+        else:  # scores of the selected experts, which are the weights unless these are changed
+            changed = op.normalize or op.scale != 1
+            result = call.saved_kept("result", *weights.shape) if changed else call.saved_output("result")
+        saved = [result, call.saved_output("indices", 1)]
         if op.normalize:
             saved.append(call.saved_kept("other", *call.outputs[0].shape[:-1], 1))
         return saved
@@ -76,10 +81,12 @@ class ExpertsBackward(Backward):
             saved.append(call.saved_kept("down", *pairs) if on_output else call.saved_input("input"))
         if call.wants(first):
             saved.append(call.saved_kept("rows", *lead, call.input().shape[-1]))
-        if call.wants("down_proj"):
+        inside = list(self._saved_inside(op, call, lead)) if through else []
+        # without a gate the hidden units are the result of the activation, which may be saved already
+        held = not op.gated and any(one.name == "activation_result" for one in inside)
+        if call.wants("down_proj") and not held:
             saved.append(call.saved_kept("hidden", *lead, op.hidden))
-        if through:
-            saved += self._saved_inside(op, call, lead)
+        saved += inside
         if to_rows:
             saved.append(call.saved_parameter(first, first))
         return saved

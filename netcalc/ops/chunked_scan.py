@@ -39,7 +39,7 @@ def _require_shapes(
                 raise RuleError(f"{port} should be {tensor.with_shape(*shape)}, {axes}, and it is {tensor}")
 
 
-def _chunks(ctx: Context, length: Dim, chunk: int) -> Dim:
+def chunks(ctx: Context, length: Dim, chunk: int) -> Dim:
     """Return the number of chunks, of which the last is padded."""
     count: Dim = ctx.size("chunks", "ceil_div(length, chunk)", length=length, chunk=chunk)
     return count
@@ -110,13 +110,13 @@ class SsdScan(Operation):
     def cost(self, ctx: Context, inputs: Sequence[Any], outputs: Sequence[TensorType]) -> Sequence[Term]:
         given = self.named(inputs)
         batch, length, heads, size = given["u"].shape
-        chunks = _chunks(ctx, length, self.chunk)
+        count = chunks(ctx, length, self.chunk)
         state = {"state": given["B"].shape[3]}
         each = {"batch": batch, "length": length, "heads": heads}
-        part = {"batch": batch, "chunks": chunks, "heads": heads}
+        part = {"batch": batch, "chunks": count, "heads": heads}
         places = {**part, "positions": self.chunk}
         pairs = {**part, "queries": self.chunk, "keys": self.chunk}
-        passed = {"batch": batch, "heads": heads, "to_chunks": chunks + 1, "from_chunks": chunks + 1}
+        passed = {"batch": batch, "heads": heads, "to_chunks": count + 1, "from_chunks": count + 1}
         work = [
             Term.of("compare", "limits", **each, limits=1 if self.delta_max is None else 2),
             Term.of("mul", "input", **each, size=size),
@@ -131,7 +131,7 @@ class SsdScan(Operation):
             Term.of("transcendental", "decay to the end", **places),
             Term.of("mul", "decay to the end", **places, **state),
             Term.of("mac", "states", **places, size=size, **state),
-            Term.of("add", "decay between chunks", batch=batch, heads=heads, chunks=chunks + 1, steps=chunks),
+            Term.of("add", "decay between chunks", batch=batch, heads=heads, chunks=count + 1, steps=count),
             Term.of("transcendental", "decay between chunks", **passed),
             Term.of("mac", "states passed on", **passed, size=size, **state),
             Term.of("transcendental", "decay from the start", **places),
@@ -208,9 +208,9 @@ class GatedDeltaRule(Operation):
         given = self.named(inputs)
         batch, length, heads, size = given["value"].shape
         features = given["key"].shape[3]
-        chunks = _chunks(ctx, length, self.chunk)
+        count = chunks(ctx, length, self.chunk)
         each = {"batch": batch, "length": length, "heads": heads}
-        part = {"batch": batch, "chunks": chunks, "heads": heads}
+        part = {"batch": batch, "chunks": count, "heads": heads}
         places = {**part, "positions": self.chunk}
         pairs = {**part, "queries": self.chunk, "keys": self.chunk}
         keyed, valued = {**places, "d_k": features}, {**places, "d_v": size}

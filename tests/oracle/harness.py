@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -131,3 +133,20 @@ def agree_on_gradients(
 
 def _double(array: np.ndarray) -> np.ndarray:
     return array.astype(np.float64) if array.dtype.name in FLOATS else array
+
+
+@contextmanager
+def kept_in_double() -> Iterator[None]:
+    """Keep tensors of float64 as they are where a reference casts to float32, so that gradients can be compared."""
+    to, single = torch.Tensor.to, torch.Tensor.float
+
+    def cast(tensor: Any, *args: Any, **kwargs: Any) -> Any:
+        if tensor.dtype == torch.float64:
+            args = tuple(torch.float64 if arg is torch.float32 else arg for arg in args)
+        return to(tensor, *args, **kwargs)
+
+    def as_float(tensor: Any) -> Any:
+        return tensor if tensor.dtype == torch.float64 else single(tensor)
+
+    with mock.patch.object(torch.Tensor, "to", cast), mock.patch.object(torch.Tensor, "float", as_float):
+        yield

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.oracle.harness import agree, draws
+from tests.oracle.harness import agree, draws, kept_in_double
 
 torch = pytest.importorskip("torch")
 qwen3_next = pytest.importorskip("transformers.models.qwen3_next.modeling_qwen3_next", exc_type=ImportError)
@@ -39,7 +39,8 @@ def test_ssd_scan(data: st.DataObject) -> None:
     def reference(weights: Any, u: Any, delta: Any, a: Any, b: Any, c: Any, d: Any, bias: Any, start: Any) -> Any:
         options = {"D": d, "dt_bias": bias, "initial_states": start, "dt_softplus": softplus}
         options |= {"dt_limit": (limits[0], float("inf") if limits[1] is None else limits[1])}
-        return mamba2.mamba2_chunk_scan(u, delta, a, b, c, chunk, return_final_states=True, **options)
+        with kept_in_double():
+            return mamba2.mamba2_chunk_scan(u, delta, a, b, c, chunk, return_final_states=True, **options)
 
     attrs = {"chunk": chunk, "delta_softplus": softplus, "delta_min": limits[0], "delta_max": limits[1]}
     agree("ssd_scan", attrs, arrays, reference)
@@ -71,6 +72,7 @@ def test_gated_delta_rule(data: st.DataObject) -> None:
 
     def reference(weights: Any, q: Any, k: Any, v: Any, decay: Any, beta: Any, start: Any) -> Any:
         options = {"initial_state": start, "output_final_state": True, "use_qk_l2norm_in_kernel": normalize}
-        return qwen3_next.torch_chunk_gated_delta_rule(q, k, v, decay, beta, chunk, **options)
+        with kept_in_double():
+            return qwen3_next.torch_chunk_gated_delta_rule(q, k, v, decay, beta, chunk, **options)
 
     agree("gated_delta_rule", {"chunk": chunk, "normalize": normalize}, arrays, reference)

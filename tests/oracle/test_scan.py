@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.oracle.harness import agree, draws
+from tests.oracle.harness import agree, draws, kept_in_double
 
 torch = pytest.importorskip("torch")
 rwkv = pytest.importorskip("transformers.models.rwkv.modeling_rwkv", exc_type=ImportError)
@@ -40,7 +40,8 @@ def test_selective_scan(data: st.DataObject) -> None:
     def reference(weights: Any, u: Any, delta: Any, a: Any, b: Any, c: Any, d: Any, z: Any, bias: Any) -> Any:
         b, c = b.transpose(1, 2), c.transpose(1, 2)
         options = {"z": z, "delta_bias": bias, "delta_softplus": softplus, "return_last_state": True}
-        return mamba.mamba_selective_scan(u, delta, a, b, c, d, **options)
+        with kept_in_double():
+            return mamba.mamba_selective_scan(u, delta, a, b, c, d, **options)
 
     agree("selective_scan", {"delta_softplus": softplus}, arrays, reference)
 
@@ -54,6 +55,7 @@ def test_wkv(batch: int, length: int, channels: int, seed: int) -> None:
     arrays[2] = -np.exp(arrays[2])
 
     def reference(weights: Any, key: Any, value: Any, decay: Any, bonus: Any) -> Any:
-        return rwkv.rwkv_linear_attention_cpu(torch.log(-decay), bonus, key, value)[0]
+        with kept_in_double():
+            return rwkv.rwkv_linear_attention_cpu(torch.log(-decay), bonus, key, value)[0]
 
     agree("wkv", {}, arrays, reference)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from netcalc.numerics.kernels import Array, Run, apply, by_port, kernel, like, wide
@@ -16,24 +18,31 @@ def ssd_scan(op: SsdScan, run: Run, *inputs: Array | None) -> tuple[Array, Array
     precision = np.result_type(*given.values())
     u, delta = given["u"], _steps(op, run, given)
     batch, length, heads, size = u.shape
-    written = _chunked(u * delta[..., None], op.chunk)
-    decay = _chunked((delta * given["a"])[..., None], op.chunk)[..., 0]
-    b, c = (_chunked(_every_head(given[port], heads), op.chunk) for port in ("B", "C"))
+    written = chunked(u * delta[..., None], op.chunk)
+    decay = chunked((delta * given["a"])[..., None], op.chunk)[..., 0]
+    b, c = (chunked(every_head(given[port], heads), op.chunk) for port in ("B", "C"))
     upto = np.add.accumulate(decay, axis=-1)
 
-    scores = np.matmul(c, b.swapaxes(-1, -2)) * np.exp(_between(decay))
+    between = np.exp(_between(decay))
+    scores = np.matmul(c, b.swapaxes(-1, -2)) * between
     y = np.matmul(scores, written)
 
     remaining = np.exp(upto[..., -1:] - upto)
-    states = np.matmul(written.swapaxes(-1, -2), b * remaining[..., None])
+    b_decayed = b * remaining[..., None]
+    states = np.matmul(written.swapaxes(-1, -2), b_decayed)
     start = given.get("initial_state", like(u, np.zeros(states[:, 0].shape, precision)))
     states = like(u, np.concatenate([start[:, None], states], axis=1))
+    run.keep(entering=states)
     whole = like(u, np.pad(upto[..., -1], ((0, 0), (1, 0), (0, 0))))
     passing = np.exp(_between(whole.swapaxes(1, 2)))
     flat = states.swapaxes(1, 2).reshape(batch, heads, states.shape[1], -1)
     states = np.matmul(passing, flat).reshape(batch, heads, states.shape[1], size, -1).swapaxes(1, 2)
 
-    y = y + np.matmul(c, states[:, :-1].swapaxes(-1, -2)) * np.exp(upto)[..., None]
+    read, since = np.matmul(c, states[:, :-1].swapaxes(-1, -2)), np.exp(upto)
+    run.keep(steps=delta, written=written, scores=scores, between=between, remaining=remaining)
+    run.keep(b_decayed=b_decayed, passing=passing, states=states, since=since, read=read)
+    _keep_as(run, precision)
+    y = y + read * since[..., None]
     y = y.swapaxes(2, 3).reshape(batch, -1, heads, size)[:, :length]
     if "D" in given:
         y = y + u * given["D"][:, None]
@@ -46,21 +55,29 @@ def _steps(op: SsdScan, run: Run, given: dict[str, Array]) -> Array:
     if "delta_bias" in given:
         delta = delta + given["delta_bias"]
     if op.delta_softplus:
-        (delta,) = apply(Softplus(), run, (delta,), {})
+        run.keep(biased=delta)
+        (delta,) = apply(Softplus(), Run(run.training), (delta,), {})
+    run.keep(self=delta)
     limited: Array = np.maximum(delta, delta.dtype.type(op.delta_min))
     if op.delta_max is not None:
         limited = np.minimum(limited, delta.dtype.type(op.delta_max))
     return limited
 
 
-def _every_head(x: Array, heads: int) -> Array:
+def _keep_as(run: Run, precision: Any) -> None:
+    """Bring all that was kept to the element type of the state."""
+    if run.kept is not None:
+        run.kept.update({name: array.astype(precision, copy=False) for name, array in run.kept.items()})
+
+
+def every_head(x: Array, heads: int) -> Array:
     """Return (batch, length, groups, features) with the group of each head: (batch, length, heads, features)."""
     batch, length, groups, features = x.shape
     spread = np.broadcast_to(x[:, :, :, None], (batch, length, groups, heads // groups, features), subok=True)
     return spread.reshape(batch, length, heads, features)
 
 
-def _chunked(x: Array, chunk: int) -> Array:
+def chunked(x: Array, chunk: int) -> Array:
     """Return (batch, length, heads, features) as (batch, chunks, heads, chunk, features), padded with zeros."""
     batch, length, heads, features = x.shape
     padded = like(x, np.pad(x, ((0, 0), (0, -length % chunk), (0, 0), (0, 0))))
@@ -83,14 +100,14 @@ def gated_delta_rule(op: GatedDeltaRule, run: Run, *inputs: Array | None) -> tup
     precision = np.result_type(*given.values())
     value = given["value"]
     batch, length, heads, size = value.shape
-    query, key = (_every_head(given[port], heads) for port in ("query", "key"))
+    query, key = (every_head(given[port], heads) for port in ("query", "key"))
     if op.normalize:
-        query, key = _normalized(query), _normalized(key)
+        query, key = _normalized(run, "query", query), _normalized(run, "key", key)
     query = query * query.dtype.type(query.shape[-1] ** -0.5)
     beta = given["beta"][..., None]
-    values, writes = _chunked(value * beta, op.chunk), _chunked(key * beta, op.chunk)
-    query, key = _chunked(query, op.chunk), _chunked(key, op.chunk)
-    upto = np.add.accumulate(_chunked(given["decay"][..., None], op.chunk)[..., 0], axis=-1)
+    values, writes = chunked(value * beta, op.chunk), chunked(key * beta, op.chunk)
+    query, key = chunked(query, op.chunk), chunked(key, op.chunk)
+    upto = np.add.accumulate(chunked(given["decay"][..., None], op.chunk)[..., 0], axis=-1)
 
     lower = np.tri(op.chunk, dtype=bool)
     between = upto[..., :, None] - upto[..., None, :]
@@ -101,22 +118,31 @@ def gated_delta_rule(op: GatedDeltaRule, run: Run, *inputs: Array | None) -> tup
     solved = _solved(system, like(value, np.concatenate([values, writes * since], axis=-1)))
     values, predicting = solved[..., :size], solved[..., size:]
 
-    query = query * since
-    key = key * np.exp(upto[..., -1:] - upto)[..., None]
+    run.keep(query=query, key=key, writes=writes, between=between, system=system, scores=scores, since=since[..., 0])
+    remaining = np.exp(upto[..., -1:] - upto)
+    query, key = query * since, key * remaining[..., None]
     fading = np.exp(upto[..., -1])[..., None, None]
+    run.keep(remaining=remaining, fading=fading[..., 0, 0], solved=solved, decayed_query=query, decayed_key=key)
     state = given.get("initial_state", like(value, np.zeros((batch, heads, key.shape[-1], size), precision)))
     y = like(value, np.empty(values.shape, precision))
+    steps: list[tuple[Array, Array]] = []
     for i in range(values.shape[1]):
         added = values[:, i] - np.matmul(predicting[:, i], state)
+        steps.append((np.asarray(state), np.asarray(added)))
         y[:, i] = np.matmul(query[:, i], state) + np.matmul(scores[:, i], added)
         state = state * fading[:, i] + np.matmul(key[:, i].swapaxes(-1, -2), added)
+    if run.kept is not None:
+        run.keep(states=np.stack([s for s, _ in steps], axis=1), added=np.stack([a for _, a in steps], axis=1))
+    _keep_as(run, precision)
     y = y.swapaxes(2, 3).reshape(batch, -1, heads, size)[:, :length]
     return y.astype(named["value"].dtype, copy=False), state.astype(precision, copy=False)
 
 
-def _normalized(x: Array) -> Array:
+def _normalized(run: Run, name: str, x: Array) -> Array:
     squares = np.add.reduce(x * x, axis=-1, keepdims=True) + x.dtype.type(1e-6)
-    normalized: Array = x * (1 / np.sqrt(squares))
+    inverse = 1 / np.sqrt(squares)
+    normalized: Array = x * inverse
+    run.keep(**{f"normal_{name}": normalized, f"inverse_{name}": inverse})
     return normalized
 
 

@@ -115,6 +115,7 @@ _NAME = _Kind("a string", _text)
 #: Kinds of arguments by name; a name means the same in every function.
 _KINDS = {
     "all": _FLAG,
+    "backward": _FLAG,
     "cast": _FLAG,
     "checkpoint": _Kind("a path", _path),
     "convention": _Kind("the name of a counting convention", _text),
@@ -122,10 +123,12 @@ _KINDS = {
     "dtype": _Kind("the name of an element type such as 'float32', or None", _text, optional=True),
     "folder": _Kind("a path, or None", _path, optional=True),
     "init": _Kind("a string or a list of strings", _initialisers),
+    "input_gradients": _Kind("a list of names", _names),
     "inputs": _Kind("a mapping of names to arrays, or None", _mapping, optional=True),
     "keep": _FLAG,
     "max_spec_size": _Kind("a whole number of at least 1", _count),
     "max_work": _Kind("a number above 0, or None", _amount, optional=True),
+    "optimizer": _Kind("the name of an optimizer, or None", _text, optional=True),
     "passes": _Kind("a whole number of at least 1", _count),
     "path": _Kind("the path of a layer as a string, or None", _text, optional=True),
     "plan": _Kind("the name of a plan", _text),

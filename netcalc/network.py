@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -49,7 +49,7 @@ class Network(Executable):
     def __init__(self, program: Program, source: SpecSource | None = None) -> None:
         super().__init__(program)
         self._source = source
-        self._analyses: dict[str, Analysis] = {}
+        self._analyses: dict[tuple[str, bool, str | None, tuple[str, ...]], Analysis] = {}
 
     @property
     def name(self) -> str:
@@ -79,30 +79,64 @@ class Network(Executable):
         return self.program.warnings
 
     @checked
-    def analysis(self, convention: str = "netcalc") -> Analysis:
+    def analysis(
+        self,
+        convention: str = "netcalc",
+        *,
+        backward: bool = False,
+        optimizer: str | None = None,
+        input_gradients: Collection[str] = (),
+    ) -> Analysis:
         """Return the costs by layer and by operation under a counting convention.
 
-        Raises:
-            NetcalcError: E701 if the convention is unknown; E502 if an argument is of a wrong type, as in all methods.
-        """
-        if convention not in self._analyses:
-            self._analyses[convention] = analyse(self.program, convention)
-        return self._analyses[convention]
+        Args:
+            convention: counting convention of MACs and FLOPs.
+            backward: True to count a backward pass too, from the sum of all outputs.
+            optimizer: name of one, to count a backward pass and an update too: ``"sgd"``, ``"momentum"``,
+                ``"nesterov"``, ``"adam"`` or ``"adamw"``.
+            input_gradients: names of inputs whose gradients the backward pass computes.
 
-    def cost(self, convention: str = "netcalc") -> Cost:
-        """Return the total cost: parameters, bytes, MACs and FLOPs."""
-        return self.analysis(convention).total
+        Raises:
+            NetcalcError: E701 if the convention is unknown, or counts no backward pass; E502 if an argument is of a
+                wrong type, as in all methods, or names no optimizer or input.
+
+        >>> import netcalc
+        >>> total = netcalc.load("resnet18").analysis("torch", backward=True, input_gradients=["image"]).total
+        >>> total.flops, total.flops_backward, total.flops_total
+        (3628146688, 7256293376, 10884440064)
+        """
+        key = convention, backward, optimizer, tuple(input_gradients)
+        if key not in self._analyses:
+            self._analyses[key] = analyse(
+                self.program, convention, backward=backward, optimizer=optimizer, inputs=input_gradients
+            )
+        return self._analyses[key]
+
+    def cost(self, convention: str = "netcalc", *, backward: bool = False, optimizer: str | None = None) -> Cost:
+        """Return the total cost: parameters, bytes, MACs and FLOPs; arguments as for :meth:`analysis`."""
+        return self.analysis(convention, backward=backward, optimizer=optimizer).total
 
     @checked
-    def summary(self, convention: str = "netcalc", *, depth: int | None = None, unroll: bool = False) -> Summary:
+    def summary(
+        self,
+        convention: str = "netcalc",
+        *,
+        depth: int | None = None,
+        unroll: bool = False,
+        backward: bool = False,
+        optimizer: str | None = None,
+    ) -> Summary:
         """Return the totals and layers that ``netcalc summary`` prints.
 
         Args:
             convention: counting convention of MACs and FLOPs.
+            backward: True to count a backward pass too, as for :meth:`analysis`.
+            optimizer: to count a backward pass and an update too.
             depth: number of path parts; layers with longer paths are summed up. None for single operations.
             unroll: True to list every instance of a repeated layer.
         """
-        return summarise(self.analysis(convention), depth=depth, unroll=unroll)
+        analysis = self.analysis(convention, backward=backward, optimizer=optimizer)
+        return summarise(analysis, depth=depth, unroll=unroll)
 
     @property
     def params(self) -> Dim:
@@ -160,15 +194,29 @@ class Network(Executable):
         return Network(specialise(self.program, values), self._source and self._source.with_sizes(values))
 
     @checked
-    def explain(self, path: str | None = None, *, convention: str = "netcalc") -> Explanation:
+    def explain(
+        self,
+        path: str | None = None,
+        *,
+        convention: str = "netcalc",
+        backward: bool = False,
+        optimizer: str | None = None,
+    ) -> Explanation:
         """Return the formulas and numbers behind the layer at ``path``, or behind the whole network.
+
+        Args:
+            path: path of the layer, or None.
+            convention: counting convention.
+            backward: True to explain a backward pass too, as for :meth:`analysis`.
+            optimizer: to explain a backward pass and an update too.
 
         Raises:
             NetcalcError: E503 if there is no such path.
         """
         from netcalc.analysis.explain import explain
 
-        return explain(self.program, path, self.analysis(convention).convention)
+        analysis = self.analysis(convention, backward=backward, optimizer=optimizer)
+        return explain(self.program, path, analysis.convention, analysis.backward)
 
     def __repr__(self) -> str:
         return f"<Network {self.name!r}: {exact(self.params)} parameters>"

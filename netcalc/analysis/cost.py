@@ -7,13 +7,14 @@ depth.  Costs are computed when they are first needed.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from functools import cache, cached_property, partial
-from typing import NamedTuple, TypeAlias
+from functools import cached_property, partial
+from typing import TYPE_CHECKING
 
-from netcalc.analysis.conventions import Convention, convention_named
+from netcalc.analysis.conventions import Convention, Counted, convention_named, require_backward
 from netcalc.analysis.counting import require_unrolled
-from netcalc.analysis.figures import Cost, Use, Weight, Work
-from netcalc.analysis.folding import Instances, Numbers, folded
+from netcalc.analysis.figures import FORWARD, FORWARD_BACKWARD, STEP, Cost, Phase, Use, Weight, Work
+from netcalc.analysis.folding import Instances, folded
+from netcalc.analysis.rows import Place, Ranges, Row, cut, grouped, parts_of
 from netcalc.api_arguments import checked
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.dims import UndecidedError
@@ -21,59 +22,28 @@ from netcalc.dtypes import ITEMSIZE
 from netcalc.ir import Body, CallNode, Node, OpNode, Program, Value, dtype_of, join
 from netcalc.opdef import Context, Term
 
+if TYPE_CHECKING:
+    from netcalc.analysis.backward_work import BackwardWork
+
 __all__ = ["Analysis", "Ranges", "Row", "analyse"]
-
-#: Numbers of the instances that a row stands for, with the path before the number, from the outermost level.
-Ranges: TypeAlias = tuple[tuple[str, Numbers], ...]
-
-
-class Row(NamedTuple):
-    """A line of a report: an operation, a call, or all lines under one name.
-
-    ``path`` is the path of the first instance, and ``title`` the path with the numbers of all instances.
-    ``compute_cost`` returns the cost of one instance, and ``repeat`` is the number of instances.  ``numbers`` are those
-    of the row's own level, and ``ranges`` those of all levels, with the path before the number.
-    """
-
-    path: str
-    title: str
-    op: str
-    inputs: tuple[Value, ...]
-    outputs: tuple[Value, ...]
-    compute_cost: Callable[[], Cost]
-    repeat: int = 1
-    children: tuple[Row, ...] = ()
-    node: Node | None = None
-    numbers: Numbers | None = None
-    ranges: Ranges = ()
-
-    @property
-    def label(self) -> str:
-        """The last part of the title."""
-        return self.title.rpartition(".")[2]
-
-    @property
-    def cost(self) -> Cost:
-        """The cost of one instance."""
-        return self.compute_cost()
-
-    @property
-    def total(self) -> Cost:
-        """The cost of all instances."""
-        return self.cost.times(self.repeat)
 
 
 class Analysis:
-    """The costs of a program under one convention, computed on demand."""
+    """The costs of a program under one convention, computed on demand.
 
-    def __init__(self, program: Program, convention: Convention) -> None:
-        self.program = program
+    With ``backward`` they include those of a backward pass, and the rows are those of its program.
+    """
+
+    def __init__(self, program: Program, convention: Convention, backward: BackwardWork | None = None) -> None:
+        self.program = program if backward is None else backward.program
         self.convention = convention
+        self.backward = backward
         self._node_costs: dict[int, Cost] = {}
         self._body_costs: dict[int, Cost] = {}
         self._shared_costs: dict[int, Cost] = {}  # of nodes whose weights are counted before
         self._uncounted: dict[str, None] = {}
         self._counted_as: dict[str, str] = {}
+        self._remarks: dict[str, None] = {}
         self._unknown: dict[str, str] = {}  # names of operations by what does unknown work
         self._context = Context(training=program.training, dtype=program.dtype)
 
@@ -87,6 +57,25 @@ class Analysis:
         """Operations whose work the convention does not count, in order of first use."""
         _ = self.total
         return tuple(self._uncounted)
+
+    @property
+    def phases(self) -> frozenset[Phase]:
+        """The parts of a step of training that are counted."""
+        if self.backward is None:
+            return FORWARD
+        return FORWARD_BACKWARD if self.backward.optimizer is None else STEP
+
+    @property
+    def optimizer(self) -> str | None:
+        """Name of the optimizer whose update is counted, if any."""
+        chosen = None if self.backward is None else self.backward.optimizer
+        return None if chosen is None else chosen.name
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """Faults of the tool that the convention reproduces, where they change a figure."""
+        _ = self.total
+        return tuple(self._remarks)
 
     @property
     def unknown(self) -> tuple[str, ...]:
@@ -122,17 +111,17 @@ class Analysis:
         """Yield every operation in order of execution; unless unrolled, a repeated one stands for all its instances."""
         if unroll:
             require_unrolled(self.program)
-        yield from self._leaves(self.program.main, _Place(), 1, unroll)
+        yield from self._leaves(self.program.main, Place(), 1, unroll)
 
     def frontier(self, depth: int, *, unroll: bool = False) -> Iterator[Row]:
         """Yield rows with paths of at most ``depth`` parts; deeper rows are summed."""
-        yield from _cut(self.tree(unroll=unroll), depth, 1)
+        yield from cut(self.tree(unroll=unroll), depth, 1)
 
     def tree(self, *, unroll: bool = False) -> tuple[Row, ...]:
         """Return the rows as a tree by path."""
         if unroll:
             require_unrolled(self.program)
-        return self._tree(self.program.main, _Place(), unroll)
+        return self._tree(self.program.main, Place(), unroll)
 
     def node(self, node: OpNode) -> Cost:
         """Return the cost of one operation."""
@@ -165,7 +154,16 @@ class Analysis:
         elif node.op.counted_as is not None:
             self._counted_as[node.op.name] = node.op.counted_as
         expected = self.convention.counts(node, self.terms(node, expected=True), training)
-        return Cost.of(self._weights(node), Work(node, executed, expected))
+        return Cost.of(self._weights(node), Work(node, executed, expected, *self._passes(node)))
+
+    def _passes(self, node: OpNode) -> tuple[Counted, ...]:
+        """Return the work of the backward pass of an operation and of its update, if they are counted."""
+        if self.backward is None:
+            return ()
+        backward = self.convention.counts_backward(node, self.backward.terms(node))
+        if backward.remark:
+            self._remarks.setdefault(backward.remark)
+        return backward, self.convention.counts_update(self.backward.update(node))
 
     def _weights(self, node: OpNode) -> Iterator[tuple[Use, Weight]]:
         """Yield the parameters and buffers of an operation; a tied buffer counts only where it is declared."""
@@ -200,14 +198,14 @@ class Analysis:
 
     # -- rows -------------------------------------------------------------------------------------
 
-    def _leaves(self, body: Body, place: _Place, repeat: int, unroll: bool) -> Iterator[Row]:
+    def _leaves(self, body: Body, place: Place, repeat: int, unroll: bool) -> Iterator[Row]:
         for found in folded(body.nodes, unroll=unroll):
             if isinstance(found.node, OpNode):
                 yield self._leaf(found.node, place, repeat)
             else:
                 yield from self._leaves(found.node.body, place.inside(found), repeat * found.times, unroll)
 
-    def _leaf(self, node: OpNode, place: _Place, repeat: int) -> Row:
+    def _leaf(self, node: OpNode, place: Place, repeat: int) -> Row:
         compute_cost = partial(self._instance, node, place.shared)
         path, title = join(place.path, node.name), join(place.title, node.name)
         inputs = _used_inputs(node)
@@ -215,14 +213,14 @@ class Analysis:
             path, title, node.op.name, inputs, node.outputs, compute_cost, repeat, node=node, ranges=place.ranges
         )
 
-    def _tree(self, body: Body, place: _Place, unroll: bool) -> tuple[Row, ...]:
+    def _tree(self, body: Body, place: Place, unroll: bool) -> tuple[Row, ...]:
         rows: list[tuple[tuple[str, ...], Row]] = []
         for found in folded(body.nodes, unroll=unroll):
             row = self._leaf(found.node, place, 1) if isinstance(found.node, OpNode) else None
-            rows.append((_parts(found.name), row or self._branch(found, place, unroll)))
-        return _grouped(rows, place)
+            rows.append((parts_of(found.name), row or self._branch(found, place, unroll)))
+        return grouped(rows, place)
 
-    def _branch(self, found: Instances, outer: _Place, unroll: bool) -> Row:
+    def _branch(self, found: Instances, outer: Place, unroll: bool) -> Row:
         """Return the row of the instances of a call."""
         node, place = found.node, outer.inside(found)
         assert isinstance(node, CallNode)
@@ -249,75 +247,36 @@ class Analysis:
         )
 
 
-class _Place(NamedTuple):
-    """Position of the traversal: path and title of the enclosing layer, and True if its weights are counted before."""
-
-    path: str = ""
-    title: str = ""
-    ranges: Ranges = ()
-    shared: bool = False
-
-    def inside(self, found: Instances) -> _Place:
-        """Return the position inside instances of a call."""
-        ranges = self.ranges
-        if found.numbers is not None and found.times > 1:
-            ranges = (*ranges, (join(self.path, found.named("")), found.numbers))
-        shared = self.shared or (isinstance(found.node, CallNode) and found.node.shares is not None)
-        return _Place(join(self.path, found.name), join(self.title, found.label), ranges, shared)
-
-    def below(self, name: str) -> _Place:
-        """Return the position below a part of a path."""
-        return self._replace(path=join(self.path, name), title=join(self.title, name))
-
-
-def analyse(program: Program, convention: str = "netcalc") -> Analysis:
+def analyse(
+    program: Program,
+    convention: str = "netcalc",
+    *,
+    backward: bool = False,
+    optimizer: str | None = None,
+    inputs: Iterable[str] = (),
+) -> Analysis:
     """Return the costs of a program under a convention.
 
+    Args:
+        program: the program.
+        convention: name of the convention.
+        backward: count a backward pass too.
+        optimizer: name of one, to count a backward pass and an update too.
+        inputs: names of inputs whose gradients the backward pass computes.
+
     Raises:
-        NetcalcError: E701 if there is no such convention.
+        NetcalcError: E701 if there is no such convention, or if it counts no backward passes; E502 for a name of an
+            optimizer or an input that does not exist.
     """
-    return Analysis(program, convention_named(convention))
+    found = convention_named(convention)
+    if not backward and optimizer is None:
+        return Analysis(program, found)
+    require_backward(found)
+    from netcalc.analysis.backward_work import backward_work
+
+    return Analysis(program, found, backward_work(program, inputs, optimizer))
 
 
 def _used_inputs(node: Node) -> tuple[Value, ...]:
     """Return the inputs of a node without optional inputs that are absent."""
     return tuple(value for value in node.inputs if value is not None)
-
-
-def _parts(name: str) -> tuple[str, ...]:
-    return tuple(name.split(".")) if name else ("",)
-
-
-def _grouped(rows: list[tuple[tuple[str, ...], Row]], place: _Place) -> tuple[Row, ...]:
-    """Return rows in which those whose names share a first part are the children of one row."""
-    groups: dict[str, list[tuple[tuple[str, ...], Row]]] = {}
-    for parts, row in rows:
-        groups.setdefault(parts[0], []).append((parts, row))
-    result: list[Row] = []
-    for name, members in groups.items():
-        if len(members) == 1 and len(members[0][0]) == 1:
-            result.append(members[0][1])
-            continue
-        inside = place.below(name)
-        here = [row for parts, row in members if len(parts) == 1]
-        below = [(parts[1:], row) for parts, row in members if len(parts) > 1]
-        children = (*here, *_grouped(below, inside))
-        inputs, outputs = members[0][1].inputs, members[-1][1].outputs
-        cost = cache(partial(_sum, children))
-        result.append(
-            Row(inside.path, inside.title, "sequence", inputs, outputs, cost, 1, children, ranges=place.ranges)
-        )
-    return tuple(result)
-
-
-def _sum(rows: Iterable[Row]) -> Cost:
-    return sum((row.total for row in rows), Cost())
-
-
-def _cut(rows: tuple[Row, ...], depth: int, repeat: int) -> Iterator[Row]:
-    """Yield the rows at a depth, and operations above it; ``repeat`` is the product of the enclosing repeats."""
-    for row in rows:
-        if row.children and row.path.count(".") + 1 < depth:
-            yield from _cut(row.children, depth, repeat * row.repeat)
-        else:
-            yield row._replace(repeat=row.repeat * repeat)

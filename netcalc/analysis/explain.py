@@ -8,37 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from netcalc.analysis.conventions import Convention
 from netcalc.analysis.cost import Analysis, Row
 from netcalc.analysis.figures import FIGURES, Figure
+from netcalc.analysis.working import Section, counted_steps, number_text, product_text, term_steps
 from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
-from netcalc.dims import Dim
 from netcalc.ir import Body, OpNode, Program, Tie, Value
 from netcalc.ir.build import infer
-from netcalc.opdef import KINDS, Context, Kind, Operation, Param, Term, WorkingLine
+from netcalc.opdef import Context, Operation, Param, WorkingLine
+
+if TYPE_CHECKING:
+    from netcalc.analysis.backward_work import BackwardWork
 
 __all__ = ["Explanation", "Section", "explain"]
-
-#: Names of the kinds of work, in the plural.
-KIND_NAMES = {
-    "mac": "multiply-adds",
-    "add": "additions",
-    "mul": "multiplications",
-    "div": "divisions",
-    "compare": "comparisons",
-    "transcendental": "transcendental functions",
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Section:
-    """Steps of working that follow one rule."""
-
-    title: str
-    steps: tuple[WorkingLine, ...]
-    rule: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,15 +42,18 @@ class Explanation:
     convention: str
 
 
-def explain(program: Program, path: str | None, convention: Convention) -> Explanation:
+def explain(
+    program: Program, path: str | None, convention: Convention, backward: BackwardWork | None = None
+) -> Explanation:
     """Return the working of the layer or part at ``path``, or of the whole program if it is None.
 
+    With ``backward`` it has the derivatives, the tensors that are saved for them, and the work of the backward pass.
     The path may be that of one instance, or have the numbers of several as reports print them (``layers.0–11.mlp``).
 
     Raises:
         NetcalcError: E503 if the program has nothing at ``path``.
     """
-    analysis = Analysis(program, convention)
+    analysis = Analysis(program, convention, backward)
     if not path:
         inputs, outputs = _inputs(program.main), program.main.outputs
         whole = Row("", "", "network", inputs, outputs, lambda: analysis.total, children=analysis.tree())
@@ -87,13 +74,22 @@ def _operation(analysis: Analysis, row: Row, node: OpNode) -> Explanation:
     ctx = Context(training=analysis.program.training, dtype=analysis.program.dtype, working=[])
     infer(node.op, node.input_types, ctx)
     shape = (*(ctx.working or ()), *_output_steps(node.outputs))
-    terms = analysis.terms(node)
+    terms, cost = analysis.terms(node), row.cost
+    counted = counted_steps(analysis.convention, row.repeat, (cost.macs, cost.flops), terms)
     sections = [
         Section("shape", shape, node.op.shape_rule),
         Section("parameters", tuple(_param_steps(node)), node.op.param_rule),
-        Section("work", tuple(_term_steps(terms)), node.op.cost_rule),
-        Section("counted", tuple(_counted(analysis, row, terms)), _convention(analysis.convention)),
+        Section("work", tuple(term_steps(terms)), node.op.cost_rule),
+        Section(
+            "counted",
+            tuple(counted),
+            _convention(analysis.convention),
+        ),
     ]
+    if analysis.backward is not None:
+        from netcalc.analysis.explain_backward import backward_sections
+
+        sections += backward_sections(analysis.convention, analysis.backward, row, node)
     return Explanation(
         analysis.program.name,
         row.title,
@@ -122,7 +118,7 @@ def _param_steps(node: OpNode) -> Iterator[WorkingLine]:
         if node.frozen and not param.is_buffer:
             notes.append("frozen")
         note = ", ".join(n for n in notes if n)
-        yield WorkingLine(f"{label} ({note})" if note else label, "", _product(param.shape), param.elements)
+        yield WorkingLine(f"{label} ({note})" if note else label, "", product_text(param.shape), param.elements)
 
 
 def _ownership(param: Param, tie: Tie | None) -> str:
@@ -131,43 +127,12 @@ def _ownership(param: Param, tie: Tie | None) -> str:
     return "buffer" if param.is_buffer else ""
 
 
-def _term_steps(terms: Sequence[Term]) -> Iterator[WorkingLine]:
-    for term in terms:
-        factors = [(name, size) for name, size in term.factors if size != 1] or list(term.factors[:1])
-        names = "·".join(_factor(name) for name, _ in factors)
-        yield WorkingLine(f"{term.role}: {KIND_NAMES[term.kind]}", names, _product([s for _, s in factors]), term.count)
-
-
-def _counted(analysis: Analysis, row: Row, terms: Sequence[Term]) -> Iterator[WorkingLine]:
-    cost, per_mac = row.cost, analysis.convention.per_mac
-    yield WorkingLine("MACs", "", "", cost.macs)
-    others = {kind: count for kind, count in _by_kind(terms).items() if kind != "mac" and count != 0}
-    if analysis.convention.name == "netcalc" and others:
-        formula = " + ".join([f"{per_mac}·MACs", *(KIND_NAMES[kind] for kind in others)])
-        numbers = " + ".join([f"{per_mac}·{_number(cost.macs)}", *map(_number, others.values())])
-        yield WorkingLine("FLOPs", formula, numbers, cost.flops)
-    elif cost.flops == cost.macs * per_mac:
-        yield WorkingLine("FLOPs", f"{per_mac}·MACs", f"{per_mac}·{_number(cost.macs)}", cost.flops)
-    else:
-        yield WorkingLine("FLOPs", "", "", cost.flops)
-    if row.repeat > 1:
-        yield WorkingLine(f"all {row.repeat:,}", "", f"{row.repeat:,}·{_number(cost.flops)}", cost.flops * row.repeat)
-
-
-def _by_kind(terms: Sequence[Term]) -> dict[Kind, Dim]:
-    """Return the counts of the terms by kind, in the order of ``KINDS``."""
-    counts: dict[Kind, Dim] = dict.fromkeys(KINDS, 0)
-    for term in terms:
-        counts[term.kind] += term.count
-    return counts
-
-
 # -- a part of the network --------------------------------------------------------------------------
 
 
 def _part(analysis: Analysis, row: Row) -> Explanation:
-    figures = [figure for figure in FIGURES.values() if "explain" in figure.fields]
-    rules = {"flops": _convention(analysis.convention)}
+    figures = [f for f in FIGURES.values() if "explain" in f.fields and f.phase in analysis.phases]
+    rules = dict.fromkeys(("flops", "flops_backward"), _convention(analysis.convention))
     sections = [_sum(row, figure, rules.get(figure.name, "")) for figure in figures]
     program = analysis.program
     whole = row.node is None and not row.path
@@ -195,7 +160,7 @@ def _sum(row: Row, figure: Figure, rule: str) -> Section:
             continue
         times, working = "", ""
         if child.repeat > 1:
-            times, working = f" ×{child.repeat:,}", f"{child.repeat:,}·{_number(value)}"
+            times, working = f" ×{child.repeat:,}", f"{child.repeat:,}·{number_text(value)}"
         steps.append(WorkingLine(label + times, "", working, value * child.repeat))
     if steps:
         steps.append(WorkingLine("sum", "", "", figure.of(row.cost)))
@@ -275,17 +240,3 @@ def _first_line(op: Operation) -> str:
 
 def _convention(convention: Convention) -> str:
     return f"{convention.name}: {convention.about}"
-
-
-def _product(sizes: Sequence[Dim]) -> str:
-    return "·".join(_number(s) if isinstance(s, int) else f"({s})" for s in sizes) or "1"
-
-
-def _factor(name: str) -> str:
-    """Return a factor's name as text: ``keys_less_one`` is (keys − 1)."""
-    text = name.removesuffix("_less_one").replace("_", " ")
-    return f"({text} − 1)" if name.endswith("_less_one") else text
-
-
-def _number(size: Dim) -> str:
-    return f"{size:,}" if isinstance(size, int) else str(size)

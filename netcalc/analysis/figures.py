@@ -10,41 +10,37 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from operator import add
-from typing import Literal, NamedTuple, Self, TypeAlias, overload
+from typing import Literal, Self, TypeAlias, overload
 
-from netcalc.analysis.conventions import Counted
+from netcalc.analysis.quantities import Use, Weight, Work
 from netcalc.dims import Dim
-from netcalc.ir import OpNode
-from netcalc.opdef import Param
 
-__all__ = ["FIGURES", "Cost", "Figure", "Figures", "Unit", "Use", "View", "Weight", "Work", "shown_totals"]
+__all__ = [
+    "FIGURES",
+    "FORWARD",
+    "FORWARD_BACKWARD",
+    "STEP",
+    "Cost",
+    "Figure",
+    "Figures",
+    "Phase",
+    "Unit",
+    "Use",
+    "View",
+    "Weight",
+    "Work",
+    "shown_totals",
+]
 
-#: Reports that show figures; ``operations`` is the table of totals by operation within a report.
-View: TypeAlias = Literal["shapes", "params", "flops", "summary", "operations", "compare", "explain"]
+#: Reports that show figures; ``operations`` is the table of totals by operation within a report.  ``passes`` are the
+#: columns of ``flops`` with a backward pass.
+View: TypeAlias = Literal["shapes", "params", "flops", "summary", "operations", "compare", "explain", "passes"]
+#: Part of a step of training that work belongs to; figures of a part are shown if it is counted.
+Phase: TypeAlias = Literal["forward", "backward", "update"]
+FORWARD: frozenset[Phase] = frozenset(("forward",))
+FORWARD_BACKWARD: frozenset[Phase] = frozenset(("forward", "backward"))
+STEP: frozenset[Phase] = frozenset(("forward", "backward", "update"))
 Unit: TypeAlias = Literal["elements", "bytes", "macs", "flops"]
-#: Use of a tensor by an operation: a parameter or buffer of its own, or a parameter that is counted elsewhere.
-Use: TypeAlias = Literal["parameter", "buffer", "tied"]
-
-
-class Weight(NamedTuple):
-    """A parameter or buffer in an operation, from which weight figures are read."""
-
-    node: OpNode
-    param: Param
-    elements: Dim
-    bytes: Dim
-
-
-class Work(NamedTuple):
-    """The work of an operation as a convention counts it, from which work figures are read.
-
-    ``executed`` is all work, which does not depend on the data.  ``expected`` is its useful part if tokens are
-    distributed evenly among experts.
-    """
-
-    node: OpNode
-    executed: Counted
-    expected: Counted
 
 
 class Figure:
@@ -59,6 +55,7 @@ class Figure:
         work: the figure of an operation's work.
         derived: the figure as a function of others, for one that is not stored.
         total: title among the totals; None leaves the figure out of them.
+        phase: the part of a step of training that the figure is about.
         part_of: the figure that this one is a part of.  Totals show a part only where it is not the whole.
         fields: views whose JSON and CSV give the figure for each layer; ``explain`` gives it a section.
         columns: views whose tables have a column of it, each with the rank at which a narrow terminal drops the
@@ -76,6 +73,7 @@ class Figure:
         work: Callable[[Work], Dim] | None = None,
         derived: Callable[[Figures], Dim] | None = None,
         total: str | None = None,
+        phase: Phase = "forward",
         part_of: str | None = None,
         fields: Iterable[View] = (),
         columns: Mapping[View, int] | None = None,
@@ -90,6 +88,7 @@ class Figure:
         self.work = work
         self.derived = derived
         self.total = total
+        self.phase: Phase = phase
         self.part_of = part_of
         self.fields = frozenset(fields)
         self.columns: Mapping[View, int] = columns or {}
@@ -114,7 +113,7 @@ class Figure:
         """True if the totals of a view include this figure."""
         if self.total is None or view == "shapes":
             return False
-        return view not in ("params", "flops") or view == ("params" if self.work is None else "flops")
+        return view not in ("params", "flops") or view == ("flops" if self.unit in ("macs", "flops") else "params")
 
 
 class Figures:
@@ -188,7 +187,7 @@ class Figures:
         work=lambda work: work.executed.macs,
         total="MACs",
         fields=("flops", "summary", "compare", "explain"),
-        columns={"flops": 0, "summary": 0, "operations": 0, "compare": 0},
+        columns={"flops": 0, "summary": 0, "operations": 0, "compare": 0, "passes": 5},
     )
     flops = Figure(
         "FLOPs",
@@ -197,7 +196,57 @@ class Figures:
         work=lambda work: work.executed.flops,
         total="FLOPs",
         fields=("flops", "summary", "compare", "explain"),
-        columns={"flops": 1, "summary": 3, "operations": 1, "compare": 3},
+        columns={"flops": 1, "summary": 3, "operations": 1, "compare": 3, "passes": 1},
+    )
+    macs_backward = Figure(
+        "backward MACs",
+        "multiply-adds of the backward pass",
+        "macs",
+        work=lambda work: work.backward.macs,
+        total="backward MACs",
+        phase="backward",
+        fields=("flops", "summary", "explain"),
+        columns={"passes": 6},
+    )
+    macs_total = Figure(
+        "total MACs",
+        "multiply-adds of the forward and the backward pass",
+        "macs",
+        derived=lambda figures: figures.macs + figures.macs_backward,
+        total="total MACs",
+        phase="backward",
+        fields=("flops", "summary", "explain"),
+        columns={"passes": 4},
+    )
+    flops_backward = Figure(
+        "backward FLOPs",
+        "operations of the backward pass",
+        "flops",
+        work=lambda work: work.backward.flops,
+        total="backward FLOPs",
+        phase="backward",
+        fields=("flops", "summary", "explain"),
+        columns={"passes": 0, "summary": 4, "operations": 2},
+    )
+    flops_update = Figure(
+        "update FLOPs",
+        "operations of the update of the parameters",
+        "flops",
+        work=lambda work: work.update.flops,
+        total="update FLOPs",
+        phase="update",
+        fields=("flops", "summary", "explain"),
+        columns={"passes": 1},
+    )
+    flops_total = Figure(
+        "total FLOPs",
+        "operations of the forward and the backward pass, and of the update of the parameters if it is counted",
+        "flops",
+        derived=lambda figures: figures.flops + figures.flops_backward + figures.flops_update,
+        total="total FLOPs",
+        phase="backward",
+        fields=("flops", "summary", "explain"),
+        columns={"passes": 0, "summary": 3, "operations": 1},
     )
     params_active = Figure(
         "active",
@@ -286,12 +335,13 @@ class Cost(Figures):
         return f"Cost({shown})"
 
 
-def shown_totals(view: View, totals: Iterable[Figures]) -> list[Figure]:
+def shown_totals(view: View, totals: Iterable[Figures], phases: frozenset[Phase] = FORWARD) -> list[Figure]:
     """Return the figures that a view gives as totals; a part only if it differs from its whole in one of ``totals``."""
     totals = tuple(totals)
     return [
         figure
         for figure in FIGURES.values()
         if figure.total_in(view)
+        and figure.phase in phases
         and (figure.part_of is None or any(figure.of(total) != FIGURES[figure.part_of].of(total) for total in totals))
     ]

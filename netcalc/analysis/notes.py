@@ -9,10 +9,13 @@ from typing import NamedTuple
 from netcalc.analysis.cost import Analysis
 from netcalc.ir import Body, CallNode, OpNode, Value
 
-__all__ = ["TRAINING_MODE", "HeavyLayer", "heavy_layers"]
+__all__ = ["TRAINING_MODE", "HeavyLayer", "heavy_layers", "step_note"]
 
 #: Remark on figures of the training mode, which are easily taken for those of a training step.
 TRAINING_MODE = "training mode: a forward pass; no backward pass, no update of parameters"
+
+#: Remark on figures of a backward pass or a step of training.
+_MODES = {False: "eval mode", True: "training mode"}
 
 #: A heavy layer has at least this many parameters, and at least half of those of the network.
 HEAVY = 100_000_000
@@ -30,6 +33,14 @@ class HeavyLayer(NamedTuple):
     inputs: int
     units: int
     params: int
+
+
+def step_note(analysis: Analysis) -> str:
+    """Return the parts of a step of training that are counted, and the mode."""
+    parts = "forward and backward pass"
+    if analysis.optimizer is not None:
+        parts = f"a step of training: {parts}, update by {analysis.optimizer}"
+    return f"{parts}, from the sum of all outputs; {_MODES[analysis.program.training]}"
 
 
 def heavy_layers(analysis: Analysis) -> Iterator[HeavyLayer]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from netcalc.analysis.cost import Analysis, Ranges, Row
-from netcalc.analysis.figures import FIGURES, Cost, Figures, View
+from netcalc.analysis.figures import FIGURES, FORWARD, Cost, Figures, Phase, View
 from netcalc.dims import Assumption, Dim
 from netcalc.ir import Value
 from netcalc.tensor_type import TensorType
@@ -64,7 +64,9 @@ class Summary:
 
     ``uncounted`` are the operations whose work the convention leaves out; ``counted_as`` is the implementation whose
     work is counted, for each operation whose implementations differ in their work.  ``unknown`` are operators without
-    a rule, whose work is not known: with any, the totals are at least what they are.
+    a rule, whose work is not known: with any, the totals are at least what they are.  ``phases`` are the parts of a
+    step of training that are counted, ``optimizer`` the one whose update is counted, and ``remarks`` name faults of
+    the tool that the convention reproduces.
     """
 
     spec: str
@@ -77,6 +79,9 @@ class Summary:
     uncounted: tuple[str, ...] = ()
     counted_as: Mapping[str, str] = field(default_factory=dict)
     unknown: tuple[str, ...] = ()
+    phases: frozenset[Phase] = FORWARD
+    optimizer: str | None = None
+    remarks: tuple[str, ...] = ()
 
 
 def summarise(
@@ -107,6 +112,9 @@ def summarise(
         analysis.uncounted,
         analysis.counted_as,
         analysis.unknown,
+        analysis.phases,
+        analysis.optimizer,
+        analysis.remarks,
     )
 
 
@@ -116,10 +124,10 @@ def _fields_of(row: Row, receptive: Mapping[str, Fields]) -> Fields:
     return fields_of(row, receptive)
 
 
-def layer_fields(view: View) -> tuple[str, ...]:
-    """Return the fields of a layer in the JSON and CSV of a view."""
+def layer_fields(view: View, phases: frozenset[Phase] = FORWARD) -> tuple[str, ...]:
+    """Return the fields of a layer in the JSON and CSV of a view, with the figures of some parts of a step."""
     shapes = () if view == "params" else ("inputs", "outputs")
-    figures = (name for name, figure in FIGURES.items() if view in figure.fields)
+    figures = (name for name, figure in FIGURES.items() if view in figure.fields and figure.phase in phases)
     return ("path", "op", *shapes, *figures, "repeat", "instances")
 
 

@@ -23,6 +23,8 @@ def command(
     train: options.Train = False,
     dtype: options.Dtype = None,
     max_spec_size: options.MaxSpecSize = MAX_SPEC_SIZE,
+    backward: options.Backward = False,
+    training: options.Training = None,
 ) -> None:
     """Explain one layer, a block, or the whole network."""
     from netcalc.analysis.cost import analyse
@@ -33,8 +35,10 @@ def command(
     from netcalc.render.page import page_markdown, page_text
     from netcalc.render.table_csv import table_csv
 
-    program = options.read_program(spec, set_, symbolic, options.is_training(mode, train), dtype, max_spec_size)
-    explanation = explain(program, path, analyse(program, convention).convention)
+    training_mode = options.is_training(mode, train, training)
+    program = options.read_program(spec, set_, symbolic, training_mode, dtype, max_spec_size)
+    analysis = analyse(program, convention, backward=backward, optimizer=training)
+    explanation = explain(program, path, analysis.convention, analysis.backward)
     match format_:
         case options.TextFormat.JSON:
             return write(json_lines(explanation_record(explanation)), output)

@@ -87,6 +87,17 @@ ModeChoice: TypeAlias = Annotated[
         show_default="eval",
     ),
 ]
+Backward: TypeAlias = Annotated[
+    bool, typer.Option("--backward", help="Count a backward pass too, from the sum of all outputs.")
+]
+Training: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--training",
+        metavar="OPTIMIZER",
+        help="Count a step of training: forward, backward, update by sgd, momentum, nesterov, adam or adamw.",
+    ),
+]
 Dtype: TypeAlias = Annotated[
     FloatType | None,
     typer.Option("--dtype", help="Type of floating-point inputs and parameters.", show_default="the spec's"),
@@ -162,13 +173,17 @@ MaxWork: TypeAlias = Annotated[
 Seed: TypeAlias = Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Seed of all random numbers.")]
 
 
-def is_training(mode: Mode | None, train: bool) -> bool:
-    """Return True for training mode; NetcalcError (E502) if ``--mode`` and ``--train`` contradict each other."""
+def is_training(mode: Mode | None, train: bool, optimizer: str | None = None) -> bool:
+    """Return True for training mode, which a step of training has unless ``--mode`` gives another.
+
+    Raises:
+        NetcalcError: E502 if ``--mode`` and ``--train`` contradict each other.
+    """
     if train and mode is Mode.EVAL:
         from netcalc.diagnostics import Diagnostic, NetcalcError
 
         raise NetcalcError(Diagnostic("E502", "--mode eval and --train contradict each other"))
-    return train or mode is Mode.TRAIN
+    return train or mode is Mode.TRAIN or (mode is None and optimizer is not None)
 
 
 def read_selection(sort: str | None, top: int | None, filter_: list[str] | None) -> Selection:

@@ -12,7 +12,7 @@ from netcalc.limits import MAX_SPEC_SIZE
 
 if TYPE_CHECKING:
     from netcalc.analysis.cost import Row
-    from netcalc.analysis.figures import View
+    from netcalc.analysis.figures import Phase, View
     from netcalc.analysis.receptive_field import Fields
     from netcalc.analysis.summary import Layer, Summary
     from netcalc.cli.selection import Selection
@@ -47,6 +47,8 @@ def report_command(view: View) -> Callable[..., None]:
         max_spec_size: options.MaxSpecSize = MAX_SPEC_SIZE,
         receptive_field: options.ReceptiveField = False,
         stored: options.Stored = False,
+        backward: options.Backward = False,
+        training: options.Training = None,
     ) -> None:
         from netcalc.analysis.cost import analyse
         from netcalc.cli.checkpoint import is_checkpoint, write_checkpoint
@@ -57,10 +59,10 @@ def report_command(view: View) -> Callable[..., None]:
         if view == "params" and (stored or is_checkpoint(spec)):
             _refuse_settings(spec, set_, symbolic, mode, train, dtype)
             return write_checkpoint(spec, selection, format_, output, wide=wide, depth=depth, unroll=unroll)
-        program = options.read_program(spec, set_, symbolic, options.is_training(mode, train), dtype, max_spec_size)
-        analysis = analyse(program, convention)
-        receptive = _receptive(program) if receptive_field else None
-        unroll = unroll or receptive_field
+        in_training = options.is_training(mode, train, training)
+        program = options.read_program(spec, set_, symbolic, in_training, dtype, max_spec_size)
+        analysis = analyse(program, convention, backward=backward, optimizer=training)
+        receptive, unroll = _receptive(program) if receptive_field else None, unroll or receptive_field
         if format_ in (Format.JSON, Format.CSV):
             from netcalc.analysis.summary import summarise
 
@@ -73,7 +75,8 @@ def report_command(view: View) -> Callable[..., None]:
             return write(page_text(page, terminal_for(output, wide=wide)), output)
         from netcalc.render.report import list_page
 
-        rows, others = selection.apply(analysis.rows(depth=depth, unroll=unroll), _row_keys(view), _names)
+        keys = _row_keys(view, analysis.phases)
+        rows, others = selection.apply(analysis.rows(depth=depth, unroll=unroll), keys, _names)
         if format_ is Format.MARKDOWN:
             page = list_page(analysis, view, rows, others, layout=layout.value, by_operation=False, receptive=receptive)
             return write(page_markdown(page), output)
@@ -88,6 +91,7 @@ def _with_options_of(command: Callable[..., None], view: View) -> Callable[..., 
     known = signature(command, eval_str=True)
     absent = {*(["convention"] if view in _UNCOUNTED else []), *(["receptive_field"] if view != "shapes" else [])}
     absent |= {"stored"} if view != "params" else set()
+    absent |= {"backward", "training"} if view in _UNCOUNTED else set()
     kept = [option for name, option in known.parameters.items() if name not in absent]
     command.__dict__["__signature__"] = known.replace(parameters=kept)
     return command
@@ -120,27 +124,31 @@ def _selected(summary: Summary, selection: Selection, view: View) -> Summary:
         return summary
     from dataclasses import replace
 
-    return replace(summary, layers=tuple(selection.apply(summary.layers, _layer_keys(view), _names).shown))
+    return replace(
+        summary, layers=tuple(selection.apply(summary.layers, _layer_keys(view, summary.phases), _names).shown)
+    )
 
 
-def _row_keys(view: View) -> Mapping[str, Callable[[Row], Any]]:
+def _row_keys(view: View, phases: frozenset[Phase]) -> Mapping[str, Callable[[Row], Any]]:
     """Sort keys of rows: path, operation, every figure of one instance, number of instances, and share of them all."""
     from netcalc.analysis.figures import FIGURES
+    from netcalc.render.layers import shared_figure
 
     keys: dict[str, Callable[[Row], Any]] = {"path": lambda row: row.path, "op": lambda row: row.op}
-    for name, figure in FIGURES.items():
+    for name, figure in ((name, figure) for name, figure in FIGURES.items() if figure.phase in phases):
         keys[name] = lambda row, figure=figure: figure.of(row.cost)  # type: ignore[misc]
-    shared = FIGURES["params" if view == "params" else "flops"]
+    shared = shared_figure(view, phases)
     return keys | {"repeat": lambda row: row.repeat, "share": lambda row: shared.of(row.total)}
 
 
-def _layer_keys(view: View) -> Mapping[str, Callable[[Layer], Any]]:
+def _layer_keys(view: View, phases: frozenset[Phase]) -> Mapping[str, Callable[[Layer], Any]]:
     from netcalc.analysis.figures import FIGURES
+    from netcalc.render.layers import shared_figure
 
     keys: dict[str, Callable[[Layer], Any]] = {"path": lambda layer: layer.path, "op": lambda layer: layer.op}
-    for name, figure in FIGURES.items():
+    for name, figure in ((name, figure) for name, figure in FIGURES.items() if figure.phase in phases):
         keys[name] = lambda layer, figure=figure: figure.of(layer)  # type: ignore[misc]
-    shared = FIGURES["params" if view == "params" else "flops"]
+    shared = shared_figure(view, phases)
     return keys | {"repeat": lambda layer: layer.repeat, "share": lambda layer: shared.of(layer) * layer.repeat}
 
 
@@ -155,4 +163,4 @@ def _csv(summary: Summary, view: View, layout: str) -> Iterable[str]:
     from netcalc.render.report import layer_data
     from netcalc.render.table_csv import table_csv
 
-    return table_csv(layer_data(summary.layers, view, layout))
+    return table_csv(layer_data(summary.layers, view, layout, summary.phases))

@@ -9,7 +9,7 @@ from typing import Any, cast
 from pydantic import ConfigDict, TypeAdapter
 
 from netcalc.analysis.compare import COMPARED
-from netcalc.analysis.figures import FIGURES, Figure, View
+from netcalc.analysis.figures import FIGURES, STEP, Figure, View
 from netcalc.analysis.summary import layer_fields
 from netcalc.records import VERSIONS, schema_id
 from netcalc.records.agreement import AgreementRecord
@@ -58,7 +58,7 @@ def _view(view: View) -> Schema:
     totals = [figure for figure in FIGURES.values() if figure.total_in(view)]
     _add_figures(schema, "TotalsRecord", totals, _COUNT)
     layer = schema["$defs"]["LayerRecord"]
-    fields = layer_fields(view)
+    fields = layer_fields(view, STEP)
     receptive_field = layer["properties"]["receptive_field"]
     layer["properties"] = {name: text for name, text in layer["properties"].items() if name in fields}
     layer["required"] = list(layer["properties"])
@@ -88,11 +88,14 @@ def _comparison() -> Schema:
 
 
 def _add_figures(schema: Schema, definition: str, figures: Iterable[Figure], value: Schema) -> None:
-    """Add figures to a definition; a part is optional, since a record omits it if it equals the whole."""
+    """Add figures to a definition.
+
+    A part is optional, since a record omits it if it equals the whole, and so is the work beyond a forward pass.
+    """
     target = schema["$defs"][definition]
     for figure in figures:
         target["properties"][figure.name] = {**value, "description": figure.about}
-        if figure.part_of is None:
+        if figure.part_of is None and figure.phase == "forward":
             target.setdefault("required", []).append(figure.name)
 
 

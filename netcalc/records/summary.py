@@ -90,14 +90,22 @@ class SummaryRecord(TypedDict):
     """Operations whose work the convention leaves out, if there are any."""
     counted_as: NotRequired[dict[str, str]]
     """Implementation whose work is counted, by operations whose implementations differ in their work."""
+    backward: NotRequired[bool]
+    """With `--backward` and `--training`: true, since the figures include a backward pass."""
+    training: NotRequired[str]
+    """With `--training`: the optimizer whose update is counted."""
+    remarks: NotRequired[list[str]]
+    """Faults of the tool that the convention reproduces, where they change a figure."""
     assumptions: NotRequired[list[str]]
     """What the results for symbolic sizes rely on, if anything."""
 
 
 def summary_record(summary: Summary, view: View = "summary") -> SummaryRecord:
     """Return the record of a view of a summary."""
-    totals = {figure.name: count(figure.of(summary.totals)) for figure in shown_totals(view, [summary.totals])}
-    fields = layer_fields(view)
+    totals = {
+        figure.name: count(figure.of(summary.totals)) for figure in shown_totals(view, [summary.totals], summary.phases)
+    }
+    fields = layer_fields(view, summary.phases)
     record: SummaryRecord = {
         "schema": schema_id(view),
         "netcalc": __version__,
@@ -125,6 +133,9 @@ def _gaps(summary: Summary) -> SummaryRecord:
         "unknown": list(summary.unknown),
         "uncounted": list(summary.uncounted),
         "counted_as": dict(summary.counted_as),
+        "backward": "backward" in summary.phases,
+        "training": summary.optimizer,
+        "remarks": list(summary.remarks),
     }
     return cast("SummaryRecord", {name: value for name, value in found.items() if value})
 

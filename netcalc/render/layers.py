@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from netcalc.analysis.abridge import abridge
 from netcalc.analysis.cost import Analysis
 from netcalc.analysis.cost import Row as LayerRow
-from netcalc.analysis.figures import FIGURES, Cost, Figure, View
+from netcalc.analysis.figures import FIGURES, Cost, Figure, Phase, View
 from netcalc.ir import OpNode
 from netcalc.render.table import ALWAYS, Column, Kind, Row, Share, Table, Tied, Uncounted
 
 if TYPE_CHECKING:
     from netcalc.analysis.receptive_field import Fields
 
-__all__ = ["ReportView", "layer_list", "layer_tree"]
+__all__ = ["ReportView", "layer_list", "layer_tree", "shared_figure"]
 
 #: The kind of a column of a figure, by the unit of the figure.
 _KINDS: dict[str, Kind] = {"elements": "count", "bytes": "bytes", "macs": "work", "flops": "work"}
@@ -34,6 +34,13 @@ class _Field(NamedTuple):
     figure: str = ""
 
 
+def shared_figure(view: View, phases: frozenset[Phase]) -> Figure:
+    """Return the figure of which shares of the total are shown."""
+    if view == "params":
+        return FIGURES["params"]
+    return FIGURES["flops_total" if "backward" in phases else "flops"]
+
+
 class ReportView(NamedTuple):
     """A view of an analysed network: the figures that it shows, their columns and their values.
 
@@ -46,7 +53,12 @@ class ReportView(NamedTuple):
 
     def share_figure(self) -> Figure:
         """The figure of which shares of the total are shown."""
-        return FIGURES["params" if self.view == "params" else "flops"]
+        return shared_figure(self.view, self.analysis.phases)
+
+    @property
+    def columns(self) -> View:
+        """The view whose columns are shown."""
+        return "passes" if self.view == "flops" and self.analysis.backward is not None else self.view
 
     @property
     def flops_are_macs(self) -> bool:
@@ -57,7 +69,8 @@ class ReportView(NamedTuple):
     @property
     def figures(self) -> list[Figure]:
         """The figures with a column, without FLOPs where they are the same as MACs."""
-        figures = [figure for figure in FIGURES.values() if self.view in figure.columns]
+        phases = self.analysis.phases
+        figures = [f for f in FIGURES.values() if self.columns in f.columns and f.phase in phases]
         if any(figure.unit == "flops" for figure in figures) and self.flops_are_macs:
             return [figure for figure in figures if figure.unit != "flops"]
         return figures
@@ -65,15 +78,17 @@ class ReportView(NamedTuple):
     def column(self, figure: Figure, view: View) -> Column:
         """The column of a figure; FLOPs at one for each MAC are titled with the convention, as others count two."""
         convention = self.analysis.convention
-        title = (
-            f"{convention.name} {figure.title}" if figure.unit == "flops" and convention.per_mac == 1 else figure.title
-        )
+        title = figure.title
+        if self.analysis.backward is not None and title in ("MACs", "FLOPs"):
+            title = f"forward {title}"
+        if figure.unit == "flops" and convention.per_mac == 1:
+            title = f"{convention.name} {title}"
         return Column(title, _KINDS[figure.unit], ALWAYS - figure.columns[view])
 
     def figure(self, figure: Figure, op: str, cost: Cost) -> Any:
         """The value of a figure for an operation."""
         value = figure.of(cost)
-        if figure.work is not None and value == 0 and not self.analysis.counts(op):
+        if figure.unit in ("macs", "flops") and value == 0 and not self.analysis.counts(op):
             return Uncounted()
         return value
 
@@ -168,6 +183,10 @@ _LEADING: dict[View, tuple[_Field, ...]] = {
     "params": (_OPERATION, _TENSORS),
     "flops": (_OPERATION, _OUTPUT._replace(column=Column("output", "shapes", ALWAYS - 3))),
     "summary": (_OPERATION, _INPUT, _OUTPUT),
+    "passes": (
+        _OPERATION._replace(column=Column("operation", priority=ALWAYS - 2)),
+        _OUTPUT._replace(column=Column("output", "shapes", ALWAYS - 3)),
+    ),
 }
 
 
@@ -175,7 +194,7 @@ def _fields(report: ReportView) -> list[_Field]:
     figures = [_figure_field(report, figure) for figure in report.figures]
     share = _Field(Column("share", "share", ALWAYS - 2), lambda row: report.share(row.total))
     receptive = [] if report.receptive is None else _receptive(report.receptive)
-    return [*_LEADING[report.view], *figures, *receptive, *([share] if report.view != "shapes" else [])]
+    return [*_LEADING[report.columns], *figures, *receptive, *([share] if report.view != "shapes" else [])]
 
 
 def _receptive(found: Mapping[str, Fields]) -> list[_Field]:
@@ -196,4 +215,4 @@ def _figure_field(report: ReportView, figure: Figure) -> _Field:
             return Tied(cost.params_tied)
         return report.figure(figure, row.op, cost)
 
-    return _Field(report.column(figure, report.view), value, figure.name)
+    return _Field(report.column(figure, report.columns), value, figure.name)

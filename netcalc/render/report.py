@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from netcalc.analysis.cost import Analysis
 from netcalc.analysis.cost import Row as LayerRow
-from netcalc.analysis.figures import Cost, View
+from netcalc.analysis.figures import FORWARD, Cost, Phase, View
 from netcalc.dims import Dim, claimed
 from netcalc.render.layers import ReportView, layer_list, layer_tree
 from netcalc.render.numbers import bytes_text, exact, measured, plain_numbers, shape_text, work
@@ -55,11 +55,11 @@ def list_page(
     return _page(analysis, view, table, by_operation=by_operation)
 
 
-def layer_data(layers: Sequence[Layer], view: View, layout: str = "nchw") -> Table:
+def layer_data(layers: Sequence[Layer], view: View, layout: str = "nchw", phases: frozenset[Phase] = FORWARD) -> Table:
     """The layers with the fields of the view, for CSV."""
     from netcalc.analysis.summary import layer_fields
 
-    fields = layer_fields(view)
+    fields = layer_fields(view, phases)
     shapes = ("inputs", "outputs")
     columns = [Column(field, "shapes" if field in shapes else "total") for field in fields]
     rows = [[_datum(layer, field) for field in fields] for layer in layers]
@@ -104,10 +104,14 @@ def _head(analysis: Analysis, view: View, layout: str) -> Iterator[Line]:
     )
     yield Line(f": {program.about}" if program.about else " ", program.name)
     yield Line(f"{inputs or 'no inputs'} → {outputs}")
-    if program.training:
+    if program.training and analysis.backward is None:
         from netcalc.analysis.notes import TRAINING_MODE
 
         yield Line(TRAINING_MODE)
+    elif analysis.backward is not None:
+        from netcalc.analysis.notes import step_note
+
+        yield Line(step_note(analysis))
     if view in ("flops", "summary"):
         yield Line(f"counted as {analysis.convention.name} does: {analysis.convention.about}")
 
@@ -115,7 +119,8 @@ def _head(analysis: Analysis, view: View, layout: str) -> Iterator[Line]:
 def _by_operation(report: ReportView) -> Table:
     """Totals by operation, the largest share first."""
     analysis, view = report.analysis, report.view
-    figures = [figure for figure in report.figures if "operations" in figure.columns]
+    columns: View = "passes" if report.columns == "passes" else "operations"
+    figures = [figure for figure in report.figures if columns in figure.columns]
     order = sorted(
         analysis.by_operation.items(), key=lambda item: _rank(report.share_figure().of(item[1][1])), reverse=True
     )
@@ -131,7 +136,7 @@ def _by_operation(report: ReportView) -> Table:
         [
             Column("by operation"),
             Column("executions", "total", priority=20),
-            *(report.column(figure, "operations") for figure in figures),
+            *(report.column(figure, columns) for figure in figures),
             Column("share", "share", priority=50),
         ],
         rows,
@@ -155,12 +160,23 @@ def _total_lines(report: ReportView) -> Iterator[Line]:
         yield Line(f", counted as {name} does", least + _counted(report, total.macs, total.flops))
         if analysis.unknown:
             yield Line(f"work that is not known: {', '.join(analysis.unknown)}")
+        if analysis.backward is not None:
+            yield Line(_passes(report))
         if total.flops_expected != total.flops:
             yield Line(f"useful work under even routing: {_counted(report, total.macs_expected, total.flops_expected)}")
         if analysis.uncounted:
             yield Line(f"not counted by {name}: {', '.join(analysis.uncounted)}")
+        yield from map(Line, analysis.remarks)
         for operation, implementation in analysis.counted_as.items():
             yield Line(f"{operation}: the work of {implementation}")
+
+
+def _passes(report: ReportView) -> str:
+    """The work of the backward pass, of the update if it is counted, and of everything."""
+    total = report.analysis.total
+    update = f"; update {work(total.flops_update, 'FLOP')}" if "update" in report.analysis.phases else ""
+    backward = f"backward {work(total.macs_backward, 'MAC')}, {work(total.flops_backward, 'FLOP')}"
+    return f"{backward}{update}; total {work(total.flops_total, 'FLOP')}"
 
 
 def _counted(report: ReportView, counted_macs: Dim, counted_flops: Dim) -> str:

@@ -25,7 +25,8 @@ HERE = Path(__file__).parent
 TRUTH = HERE.parent / "truth"
 
 #: Each file has `source`, `truth` (id, spec, settings, params, flops_torch; buffers, and params_active where it is
-#: another) and `small` (spec: settings).
+#: another; flops_torch_both of a forward and a backward pass, with the settings `frozen` if the reference trains other
+#: parameters) and `small` (spec: settings).
 FAMILIES: dict[str, dict[str, Any]] = {path.stem: json.loads(path.read_text()) for path in sorted(HERE.glob("*.json"))}
 
 #: Settings that make each shipped spec small enough to execute.

@@ -11,7 +11,7 @@ from netcalc.analysis.conventions.netcalc import NETCALC
 from netcalc.analysis.conventions.torch import TORCH, TORCHVISION
 from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
 
-__all__ = ["CONVENTIONS", "Convention", "Counted", "convention_named"]
+__all__ = ["CONVENTIONS", "Convention", "Counted", "convention_named", "require_backward"]
 
 #: Every convention by name.
 CONVENTIONS: dict[str, Convention] = {
@@ -25,3 +25,11 @@ def convention_named(name: str) -> Convention:
         hint = did_you_mean(name, CONVENTIONS) or f"the conventions are {', '.join(CONVENTIONS)}"
         raise NetcalcError(Diagnostic("E701", f"there is no counting convention {name!r}", hint=hint))
     return CONVENTIONS[name]
+
+
+def require_backward(convention: Convention) -> None:
+    """Raise NetcalcError (E701) for a convention whose tool counts no backward passes."""
+    if convention.backward is None:
+        counting = [name for name, one in CONVENTIONS.items() if one.backward is not None]
+        message = f"{convention.name} counts no backward pass"
+        raise NetcalcError(Diagnostic("E701", message, hint=f"{' and '.join(counting)} count one"))

@@ -9,15 +9,19 @@ from netcalc.dims import Dim
 from netcalc.ir import OpNode
 from netcalc.opdef import Term
 
-__all__ = ["Convention", "Counted", "Rule", "RuleCount", "not_counted"]
+__all__ = ["BackwardCount", "BackwardRule", "Convention", "Counted", "Rule", "RuleCount", "not_counted"]
 
 
 class Counted(NamedTuple):
-    """The work of an operation under a convention; ``incomplete`` if the convention counts none of its work."""
+    """The work of an operation under a convention; ``incomplete`` if the convention counts none of its work.
+
+    ``remark`` names a fault of the tool, which the convention reproduces.
+    """
 
     macs: Dim
     flops: Dim
     incomplete: bool = False
+    remark: str = ""
 
 
 class RuleCount(NamedTuple):
@@ -27,6 +31,15 @@ class RuleCount(NamedTuple):
     others: Dim = 0
 
 
+class BackwardCount(NamedTuple):
+    """The result of a rule of backward passes: multiply-adds, and a remark on a fault of the tool."""
+
+    macs: Dim
+    remark: str = ""
+
+
+#: A tool's count of the backward pass of an operation, from the node and the terms of the work.
+BackwardRule: TypeAlias = Callable[[OpNode, Sequence[Term]], BackwardCount]
 #: A tool's count of an operation, from the node, the multiply-adds that it executes, and the training mode.
 Rule: TypeAlias = Callable[[OpNode, Dim, bool], RuleCount]
 
@@ -35,7 +48,7 @@ class Convention(NamedTuple):
     """A way of counting.
 
     A multiply-add is ``per_mac`` FLOPs, any other elementary operation ``per_other``.  ``rules`` replace these for
-    the operations that they name.
+    the operations that they name, and ``backward`` those of backward passes; it is None for a tool that counts none.
     """
 
     name: str
@@ -44,20 +57,40 @@ class Convention(NamedTuple):
     per_mac: int
     per_other: int
     rules: Mapping[str, Rule]
+    backward: Mapping[str, BackwardRule] | None = None
 
     def counts(self, node: OpNode, terms: Sequence[Term], training: bool) -> Counted:
         """Return the work of an operation under the convention, from the terms of its work."""
-        macs: Dim = 0
-        others: Dim = 0
-        for term in terms:
-            if term.kind == "mac":
-                macs = macs + term.count
-            else:
-                others = others + term.count
+        macs, others = _by_kind(terms)
         rule = self.rules.get(node.op.name)
         count = rule(node, macs, training) if rule else RuleCount(macs, others * self.per_other)
         flops = count.macs * self.per_mac + count.others
         return Counted(count.macs, flops, flops == 0 and (macs != 0 or others != 0))
+
+    def counts_update(self, terms: Sequence[Term]) -> Counted:
+        """Return the work of an update of parameters under the convention, from the terms of its work."""
+        macs, others = _by_kind(terms)
+        return Counted(macs, macs * self.per_mac + others * self.per_other)
+
+    def counts_backward(self, node: OpNode, terms: Sequence[Term]) -> Counted:
+        """Return the work of a backward pass under the convention, from the terms of its work."""
+        macs, others = _by_kind(terms)
+        rule = (self.backward or {}).get(node.op.name)
+        count = rule(node, terms) if rule else BackwardCount(macs)
+        flops = count.macs * self.per_mac + others * self.per_other
+        return Counted(count.macs, flops, remark=count.remark)
+
+
+def _by_kind(terms: Sequence[Term]) -> tuple[Dim, Dim]:
+    """Return the multiply-adds of terms, and all other operations."""
+    macs: Dim = 0
+    others: Dim = 0
+    for term in terms:
+        if term.kind == "mac":
+            macs = macs + term.count
+        else:
+            others = others + term.count
+    return macs, others
 
 
 def not_counted(node: OpNode, macs: Dim, training: bool) -> RuleCount:

@@ -13,4 +13,5 @@ NETCALC = Convention(
     per_mac=2,
     per_other=1,
     rules={},
+    backward={},
 )

@@ -5,11 +5,20 @@ The counter has formulas for matrix products, convolutions and attention, and co
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from netcalc.analysis.conventions.convention import Convention, Rule, RuleCount, not_counted
+from netcalc.analysis.conventions.convention import (
+    BackwardCount,
+    BackwardRule,
+    Convention,
+    Rule,
+    RuleCount,
+    not_counted,
+)
 from netcalc.dims import Dim
 from netcalc.ir import OpNode
+from netcalc.opdef import Term
 
 __all__ = ["TORCH", "TORCHVISION"]
 
@@ -27,6 +36,37 @@ def _matmul(node: OpNode, macs: Dim, training: bool) -> RuleCount:
 #: The multiply-adds of every operation count, except where torch runs an operator without a formula.
 _RULES: Mapping[str, Rule] = {"bilinear": not_counted, "matmul": _matmul}
 
+
+def _no_backward(node: OpNode, terms: Sequence[Term]) -> BackwardCount:
+    return BackwardCount(0)
+
+
+def _conv_backward(node: OpNode, terms: Sequence[Term]) -> BackwardCount:
+    """Multiply-adds of both convolutions; those of the gradient of the weight as if there were no groups.
+
+    ``conv_backward_flop`` computes them from the shapes of input and gradient, which do not show the groups.
+    """
+    op: Any = node.op
+    macs: Dim = 0
+    remark = ""
+    for term in terms:
+        if term.kind == "mac" and term.role == "gradient of weight" and op.groups > 1:
+            macs = macs + term.count * op.groups
+            remark = (
+                "torch counts gradients of weights of grouped convolutions too high, by the number of groups "
+                "(pytorch#183405)"
+            )
+        elif term.kind == "mac":
+            macs = macs + term.count
+    return BackwardCount(macs, remark)
+
+
+_CONVOLUTIONS = tuple(f"conv{kind}{rank}d" for kind in ("", "_transpose") for rank in (1, 2, 3))
+_BACKWARD: Mapping[str, BackwardRule] = {
+    "bilinear": _no_backward,
+    **dict.fromkeys(_CONVOLUTIONS, _conv_backward),
+}
+
 TORCH = Convention(
     name="torch",
     about="convolutions, matrix products and attention, without biases; 1 MAC = 2 FLOPs",
@@ -34,6 +74,7 @@ TORCH = Convention(
     per_mac=2,
     per_other=0,
     rules=_RULES,
+    backward=_BACKWARD,
 )
 
 TORCHVISION = Convention(

@@ -1,0 +1,119 @@
+"""Work of the backward pass and of the update of the parameters, in terms, operation by operation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from netcalc.analysis.gradient_flow import GradientFlow, gradient_flow
+from netcalc.analysis.gradient_passes import backward_call
+from netcalc.analysis.optimizers import Optimizer, optimizer_named
+from netcalc.diagnostics import Diagnostic, NetcalcError
+from netcalc.dims import UndecidedError, assumptions
+from netcalc.ir import OpNode, Program
+from netcalc.opdef import Term
+from netcalc.ops.backward import BackwardCall, Saved, Source, declaration
+
+__all__ = ["BackwardWork", "backward_work"]
+
+
+class BackwardWork:
+    """Work of a backward pass, and of an update if there is an optimizer, by the operations of ``program``.
+
+    Args:
+        flow: the gradients of each operation, in a program that has one flow for each.
+        optimizer: the optimizer whose update is counted, if any.
+    """
+
+    def __init__(self, flow: GradientFlow, optimizer: Optimizer | None = None) -> None:
+        self.flow = flow
+        self.optimizer = optimizer
+        self.program = flow.program
+        with assumptions() as assumed:
+            self._terms = {key: tuple(self._backward(node)) for key, node in _operations(flow.program).items()}
+        further = tuple(one for one in assumed if one not in flow.program.assumptions)
+        self.program = replace(flow.program, assumptions=flow.program.assumptions + further)
+
+    def call(self, node: OpNode) -> BackwardCall:
+        """Return the description of the backward pass of an operation."""
+        found = self.flow.of(node)
+        return backward_call(node, found.wanted, found.given, self.program.training)
+
+    def terms(self, node: OpNode) -> tuple[Term, ...]:
+        """Return the work of the backward pass of an operation, with the additions of gradients that belong to it."""
+        return self._terms[id(node)]
+
+    def saved(self, node: OpNode) -> tuple[Saved, ...]:
+        """Return the tensors that the forward pass of an operation keeps."""
+        declared = declaration(node.op)
+        return tuple(declared.saves(node.op, self.call(node))) if declared and self.flow.of(node).wanted else ()
+
+    def derivatives(self, node: OpNode) -> tuple[str, ...]:
+        """Return the formulas of the derivatives of an operation; none if it has no gradient."""
+        declared = declaration(node.op)
+        return () if declared is None else declared.derivatives(node.op)
+
+    def update(self, node: OpNode) -> tuple[Term, ...]:
+        """Return the work of the update of the parameters that an operation owns and has gradients of."""
+        if self.optimizer is None:
+            return ()
+        found = self.flow.of(node)
+        own = [p.elements for p in node.params if p.name in found.wanted and p.name not in found.added]
+        return self.optimizer.terms(sum(own)) if own else ()
+
+    def _backward(self, node: OpNode) -> Iterable[Term]:
+        found, declared = self.flow.of(node), declaration(node.op)
+        if declared is None or not found.wanted:
+            return
+        try:
+            yield from declared.cost(node.op, self.call(node))
+        except UndecidedError as error:
+            hint = "leave out --symbolic for the sizes of the operation"
+            raise NetcalcError(Diagnostic("E404", f"{node.op.name}: {error.message}", node.span, hint=hint)) from None
+        for source in sorted(found.added, key=str):
+            yield _addition(node, source)
+
+
+def _addition(node: OpNode, source: Source) -> Term:
+    """Return the work of adding a gradient to that of another use of the same tensor."""
+    if isinstance(source, str):
+        return Term.of(
+            "add",
+            f"sum with other uses of {source}",
+            elements=next(p for p in node.params if p.name == source).elements,
+        )
+    type_ = node.input_types[source]
+    assert type_ is not None
+    ports = node.op.inputs
+    port = ports[min(source, len(ports) - 1)]
+    name = f"{port.name} {source}" if port.variadic else port.name
+    return Term.of("add", f"sum with other uses of {name}", elements=type_.elements)
+
+
+def _operations(program: Program) -> dict[int, OpNode]:
+    """Return the operations of all bodies of a program by the id of the node."""
+    found: dict[int, OpNode] = {}
+    pending, visited = [program.main], {program.main}
+    while pending:
+        for node in pending.pop().nodes:
+            if isinstance(node, OpNode):
+                found[id(node)] = node
+            elif node.body not in visited:
+                visited.add(node.body)
+                pending.append(node.body)
+    return found
+
+
+def backward_work(program: Program, inputs: Iterable[str] = (), optimizer: str | None = None) -> BackwardWork:
+    """Return the work of a backward pass from all floating-point outputs, and of an update.
+
+    Args:
+        program: the program.
+        inputs: names of inputs whose gradients are computed too.
+        optimizer: name of the optimizer.
+
+    Raises:
+        NetcalcError: E502 for a name of an input or an optimizer that does not exist; E404 if the work depends on
+            sizes that are not known.
+    """
+    return BackwardWork(gradient_flow(program, inputs), None if optimizer is None else optimizer_named(optimizer))

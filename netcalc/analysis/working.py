@@ -1,0 +1,94 @@
+"""Steps of working: terms of work, products and numbers as text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from netcalc.analysis.conventions import Convention
+from netcalc.dims import Dim
+from netcalc.opdef import KINDS, Kind, Term, WorkingLine
+
+__all__ = [
+    "KIND_NAMES",
+    "Section",
+    "by_kind",
+    "counted_steps",
+    "factor_text",
+    "number_text",
+    "product_text",
+    "term_steps",
+]
+
+#: Names of the kinds of work, in the plural.
+KIND_NAMES = {
+    "mac": "multiply-adds",
+    "add": "additions",
+    "mul": "multiplications",
+    "div": "divisions",
+    "compare": "comparisons",
+    "transcendental": "transcendental functions",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """Steps of working that follow one rule."""
+
+    title: str
+    steps: tuple[WorkingLine, ...]
+    rule: str = ""
+
+
+def term_steps(terms: Sequence[Term]) -> Iterator[WorkingLine]:
+    """Yield a step for each term: its factors by name, in numbers, and their product."""
+    for term in terms:
+        factors = [(name, size) for name, size in term.factors if size != 1] or list(term.factors[:1])
+        names = "·".join(factor_text(name) for name, _ in factors)
+        yield WorkingLine(
+            f"{term.role}: {KIND_NAMES[term.kind]}", names, product_text([s for _, s in factors]), term.count
+        )
+
+
+def counted_steps(
+    convention: Convention, repeat: int, work: tuple[Dim, Dim], terms: Sequence[Term]
+) -> Iterator[WorkingLine]:
+    """Yield the steps from terms to the MACs and FLOPs of one instance, and to the FLOPs of all."""
+    macs, flops = work
+    per_mac = convention.per_mac
+    yield WorkingLine("MACs", "", "", macs)
+    others = {kind: count for kind, count in by_kind(terms).items() if kind != "mac" and count != 0}
+    if convention.name == "netcalc" and others:
+        formula = " + ".join([f"{per_mac}·MACs", *(KIND_NAMES[kind] for kind in others)])
+        numbers = " + ".join([f"{per_mac}·{number_text(macs)}", *map(number_text, others.values())])
+        yield WorkingLine("FLOPs", formula, numbers, flops)
+    elif flops == macs * per_mac:
+        yield WorkingLine("FLOPs", f"{per_mac}·MACs", f"{per_mac}·{number_text(macs)}", flops)
+    else:
+        yield WorkingLine("FLOPs", "", "", flops)
+    if repeat > 1:
+        yield WorkingLine(f"all {repeat:,}", "", f"{repeat:,}·{number_text(flops)}", flops * repeat)
+
+
+def by_kind(terms: Sequence[Term]) -> dict[Kind, Dim]:
+    """Return the counts of the terms by kind, in the order of ``KINDS``."""
+    counts: dict[Kind, Dim] = dict.fromkeys(KINDS, 0)
+    for term in terms:
+        counts[term.kind] += term.count
+    return counts
+
+
+def product_text(sizes: Sequence[Dim]) -> str:
+    """Return a product of sizes as text."""
+    return "·".join(number_text(s) if isinstance(s, int) else f"({s})" for s in sizes) or "1"
+
+
+def factor_text(name: str) -> str:
+    """Return a factor's name as text: ``keys_less_one`` is (keys − 1)."""
+    text = name.removesuffix("_less_one").replace("_", " ")
+    return f"({text} − 1)" if name.endswith("_less_one") else text
+
+
+def number_text(size: Dim) -> str:
+    """Return a size as text, a number with separators."""
+    return f"{size:,}" if isinstance(size, int) else str(size)

@@ -27,7 +27,7 @@ from netcalc.numerics.stored import (
     stored_bytes,
 )
 
-__all__ = ["read_safetensors_header", "safetensors_header"]
+__all__ = ["read_safetensors_header", "read_safetensors_metadata", "safetensors_header"]
 
 #: Element types by their names in the file; other types keep those names.
 _NAMES = {
@@ -60,6 +60,27 @@ def read_safetensors_header(file: io.RawIOBase | io.BufferedIOBase, length: int)
     Raises:
         DamagedError: the header or the length of the file does not follow the format.
     """
+    size, entries, _ = _header(file, length)
+    if len(entries) > MAX_STORED_TENSORS:
+        raise DamagedError(f"it holds {len(entries):,} tensors, and the limit is {MAX_STORED_TENSORS:,}")
+    _require_contiguous(entries, length - size - 8)
+    kinds = _Kinds()
+    for name, entry in entries.items():  # in place: a header of many tensors takes much memory
+        entries[name] = _stored(name, entry, size + 8, kinds)
+    return entries
+
+
+def read_safetensors_metadata(file: io.RawIOBase | io.BufferedIOBase, length: int) -> dict[str, str]:
+    """Return the texts by name that a file of ``length`` bytes holds besides its tensors.
+
+    Raises:
+        DamagedError: the header does not follow the format.
+    """
+    return _header(file, length)[2]
+
+
+def _header(file: io.RawIOBase | io.BufferedIOBase, length: int) -> tuple[int, dict[str, Any], dict[str, str]]:
+    """Return the bytes of the header, the entries of tensors as they are written, and the metadata."""
     size = int.from_bytes(exactly(file, 8, "the length of its header"), "little")
     if size > length - 8:
         raise DamagedError(f"its header should have {size:,} bytes, and the file has {length:,}")
@@ -71,23 +92,20 @@ def read_safetensors_header(file: io.RawIOBase | io.BufferedIOBase, length: int)
     metadata = entries.pop("__metadata__", {})
     if not isinstance(metadata, dict) or not all(isinstance(value, str) for value in metadata.values()):
         raise DamagedError("its __metadata__ is no mapping of text")
-    if len(entries) > MAX_STORED_TENSORS:
-        raise DamagedError(f"it holds {len(entries):,} tensors, and the limit is {MAX_STORED_TENSORS:,}")
-    _require_contiguous(entries, length - size - 8)
-    kinds = _Kinds()
-    for name, entry in entries.items():  # in place: a header of many tensors takes much memory
-        entries[name] = _stored(name, entry, size + 8, kinds)
-    return entries
+    return size, entries, metadata
 
 
-def safetensors_header(tensors: Mapping[str, np.ndarray[Any, Any]]) -> bytes:
+def safetensors_header(tensors: Mapping[str, np.ndarray[Any, Any]], metadata: Mapping[str, str] | None = None) -> bytes:
     """Return the header of a file whose data are those of ``tensors`` in their order, its length included.
+
+    ``metadata`` are texts by name.
 
     Raises:
         ValueError: the format has no such elements.
     """
     kinds = {name: kind for kind, name in (_NAMES | _OTHERS).items()}
-    entries, end = {}, 0
+    entries: dict[str, Any] = {"__metadata__": dict(metadata)} if metadata else {}
+    end = 0
     for name, array in tensors.items():
         if array.dtype.name not in kinds:
             raise ValueError(f"{clipped(name)} is {array.dtype.name}, which .safetensors files cannot hold")

@@ -21,7 +21,11 @@ from netcalc.limits import MAX_ARCHIVE_DIRECTORY, MAX_TENSOR_HEADER
 from netcalc.numerics.kernels import Array
 from netcalc.numerics.npy_format import read_npy_header
 from netcalc.numerics.npz_format import Member, MemberReader, read_members
-from netcalc.numerics.safetensors_format import read_safetensors_header, safetensors_header
+from netcalc.numerics.safetensors_format import (
+    read_safetensors_header,
+    read_safetensors_metadata,
+    safetensors_header,
+)
 from netcalc.numerics.stored import DamagedError, Header, Stored, clipped, exactly, load_stored, opened, reading
 
 __all__ = [
@@ -90,6 +94,11 @@ class TensorFile:
         with reading(self.name), opened(self._path, self.most) as (file, _):
             return load_stored(self._at(file, name), self._stored[name])
 
+    def metadata(self) -> dict[str, str]:
+        """Return the texts by name that the file holds besides its tensors."""
+        with reading(self.name), opened(self._path, self.most) as (file, length):
+            return read_safetensors_metadata(file, length)
+
     def dtype(self, name: str) -> np.dtype[Any] | None:
         """Return the dtype of the array that :meth:`load` gives, or None if its elements cannot be read."""
         dtype = self._stored[name].dtype
@@ -119,6 +128,10 @@ class TensorFile:
 class _Npz(TensorFile):
     most = MAX_ARCHIVE_DIRECTORY
 
+    def metadata(self) -> dict[str, str]:
+        """Return nothing: the format holds arrays only."""
+        return {}
+
     def _read_headers(self, file: BufferedReader, length: int) -> dict[str, Stored]:
         self._members: dict[str, Member] = {}
         for member in read_members(file, length):
@@ -136,6 +149,10 @@ class _Npz(TensorFile):
 
 class _Npy(TensorFile):
     """A single unnamed array, which is given the name of its file."""
+
+    def metadata(self) -> dict[str, str]:
+        """Return nothing: the format holds an array only."""
+        return {}
 
     def _read_headers(self, file: BufferedReader, length: int) -> dict[str, Stored]:
         return {self._path.stem: read_npy_header(file, length, self._path.name)}
@@ -158,10 +175,11 @@ def open_tensors(path: str | Path) -> TensorFile:
         return _READERS[suffix](path)
 
 
-def write_tensors(path: str | Path, tensors: Mapping[str, Array]) -> None:
+def write_tensors(path: str | Path, tensors: Mapping[str, Array], metadata: Mapping[str, str] | None = None) -> None:
     """Write tensors to a file; the suffix decides on the format.  On an error an existing file stays unchanged.
 
-    A ``.npy`` file holds exactly one tensor, and ``.npy`` and ``.npz`` cannot hold bfloat16.
+    A ``.npy`` file holds exactly one tensor, and ``.npy`` and ``.npz`` cannot hold bfloat16.  ``metadata`` are texts by
+    name, which only ``.safetensors`` files hold.
 
     Raises:
         NetcalcError: E605 if the file cannot be written.
@@ -182,7 +200,7 @@ def write_tensors(path: str | Path, tensors: Mapping[str, Array]) -> None:
             )
     _require_names(path, suffix, arrays)
     # the writer of safetensors would rename a file of its own to the path, also where that is a pipe or a device
-    header = _safetensors_header(path, arrays) if suffix == ".safetensors" else b""
+    header = _safetensors_header(path, arrays, metadata) if suffix == ".safetensors" else b""
     try:
         with replacing(path) as temporary, temporary.open("wb") as file:
             _write(file, suffix, header, arrays)
@@ -232,13 +250,13 @@ def _bytes(array: Array) -> memoryview:
     return array.reshape(-1).view(np.uint8).data
 
 
-def _safetensors_header(path: Path, arrays: dict[str, Array]) -> bytes:
+def _safetensors_header(path: Path, arrays: dict[str, Array], metadata: Mapping[str, str] | None) -> bytes:
     # those of several bytes first, as in the files of the reference implementation, so that all are aligned
     order = sorted(arrays, key=lambda name: (-arrays[name].dtype.itemsize, name))
     for name in order:
         arrays[name] = arrays.pop(name)
     try:
-        return safetensors_header(arrays)
+        return safetensors_header(arrays, metadata)
     except ValueError as error:
         raise _error(f"{path}: {error}") from None
 

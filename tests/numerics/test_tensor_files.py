@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from safetensors import safe_open
 
 from netcalc.diagnostics import NetcalcError
 from netcalc.dtypes import DTYPES
@@ -272,3 +273,14 @@ def test_the_hint_at_a_name_is_bounded(tmp_path: Path) -> None:
     with pytest.raises(NetcalcError, match="E605") as caught:
         read_array(tmp_path / "x.safetensors", "ba" * 40_000)
     assert len(str(caught.value)) < 400
+
+
+def test_metadata_of_a_file(tmp_path: Path) -> None:
+    path, plain = tmp_path / "x.safetensors", tmp_path / "x.npz"
+    write_tensors(path, {"x": np.ones(3)}, {"format": "a test", "é": "\n"})
+    with safe_open(path, "numpy") as file:
+        assert file.metadata() == {"format": "a test", "é": "\n"}
+    assert open_tensors(path).metadata() == {"format": "a test", "é": "\n"}
+    assert open_tensors(path).load("x").tolist() == [1, 1, 1]
+    write_tensors(plain, {"x": np.ones(3)})
+    assert open_tensors(plain).metadata() == {}

@@ -24,14 +24,15 @@ _OPERATION_WORK = 1_000_000
 _INDEXABLE = (1 << 63) - 1
 
 
-def require_work(program: Program, max_work: float | None = None, limit: Limit = MAX_RUN_WORK) -> None:
-    """Check that a pass takes no more work than a limit.
+def require_work(program: Program, max_work: float | None = None, limit: Limit = MAX_RUN_WORK, passes: int = 1) -> None:
+    """Check that a pass, or several, take no more work than a limit.
 
     Args:
         program: the program; its sizes must be numbers.
         max_work: the most work, in place of ``limit`` and, if that is more, of :data:`MAX_OPERATIONS`.  Work is the
             number of FLOPs and of elements of parameters and results.
         limit: the limit unless ``max_work`` is given.
+        passes: the number of forward passes whose work is done.
 
     Raises:
         NetcalcError: E603 too much work or too many operations; E502 a ``max_work`` below 1.
@@ -39,9 +40,9 @@ def require_work(program: Program, max_work: float | None = None, limit: Limit =
     if max_work is not None and not max_work >= 1:
         raise NetcalcError(Diagnostic("E502", f"the most work of a run should be at least 1, not {max_work}"))
     require_visits(program)  # no option raises this limit
-    most, operations = limit if max_work is None else max_work, operation_count(program)
+    most, operations = limit if max_work is None else max_work, operation_count(program) * passes
     most_operations = max(MAX_OPERATIONS, 0 if max_work is None else max_work / _OPERATION_WORK)
-    work = _Work(program).of(program.main)
+    work = _Work(program).of(program.main) * passes
     needed = max(work, operations * _OPERATION_WORK if operations > most_operations else 0)
     if operations <= most_operations and work <= most:
         return

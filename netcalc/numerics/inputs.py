@@ -18,7 +18,7 @@ from netcalc.numerics.numpy_dtypes import numpy_dtype
 from netcalc.numerics.tensor_files import open_tensors
 from netcalc.tensor_type import TensorType
 
-__all__ = ["read_input", "require_sizes", "run_inputs"]
+__all__ = ["accepted", "read_input", "require_sizes", "run_inputs"]
 
 _FLOAT = 2
 #: Characters of an element type of a file that a message repeats.
@@ -57,7 +57,7 @@ def run_inputs(program: Program, given: Mapping[str, Any] | None = None, seed: i
     arrays: list[Array] = []
     for spec in program.inputs:
         try:
-            arrays.append(_accept(spec, given[spec.name]) if spec.name in given else _draw(spec, seed))
+            arrays.append(accepted(spec, given[spec.name]) if spec.name in given else _draw(spec, seed))
         except NetcalcError as error:
             problems += error.diagnostics
     if problems:
@@ -92,8 +92,12 @@ def _unknown(program: Program, name: str) -> Diagnostic:
     return Diagnostic("E602", f"the spec has no input {name!r}", hint=hint)
 
 
-def _accept(spec: InputSpec, given: Any) -> Array:
-    """Return the given array in the declared type; types of the same kind are widened, never narrowed."""
+def accepted(spec: InputSpec, given: Any) -> Array:
+    """Return the given array in the declared type; types of the same kind are widened, never narrowed.
+
+    Raises:
+        NetcalcError: E602 if its shape, its type or its numbers do not fit.
+    """
     try:
         array = np.asarray(given)
     except ValueError:

@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from netcalc.analysis.optimizers import optimizer_named
+from netcalc.analysis.optimizers import Optimizer, optimizer_named
 from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
 from netcalc.numerics.kernels import Array
 
@@ -52,6 +52,11 @@ class Updater:
         if found := [problem for problem in problems if problem is not None]:
             raise NetcalcError(found)
         return cls(name, {**known, **(settings or {})})
+
+    @property
+    def declared(self) -> Optimizer:
+        """The declaration of the optimizer: its states and the work of an update."""
+        return optimizer_named(self.name)
 
     def update(self, path: str, parameter: Array, gradient: Array, lr: float | None = None) -> Array:
         """Return the parameter after an update; the array given is unchanged.

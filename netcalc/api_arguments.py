@@ -61,6 +61,17 @@ def _amount(value: Any) -> int | float:
     return value  # type: ignore[no-any-return]
 
 
+def _rate(value: Any) -> int | float:
+    value = plain(value)
+    if type(value) not in (int, float) or not value >= 0:
+        raise TypeError
+    return value  # type: ignore[no-any-return]
+
+
+def _rates(value: Any) -> Any:
+    return {name: _rate(number) for name, number in _mapping(value).items()}
+
+
 def _text(value: Any) -> str:
     if not isinstance(value, str):
         raise TypeError
@@ -91,6 +102,10 @@ def _weights(value: Any) -> Any:
     return _path(value) if isinstance(value, (str, PathLike)) else [_path(path) for path in value]
 
 
+def _samples(value: Any) -> Any:
+    return _mapping(value) if isinstance(value, Mapping) else _path(value)
+
+
 def _initialisers(value: Any) -> Any:
     return value if isinstance(value, str) else _names(value)
 
@@ -118,7 +133,11 @@ _KINDS = {
     "backward": _FLAG,
     "cast": _FLAG,
     "checkpoint": _Kind("a path", _path),
+    "checkpoint_every": _Kind("a whole number of at least 1, or None", _count, optional=True),
+    "checkpoint_file": _Kind("a path, or None", _path, optional=True),
+    "clip": _Kind("a number above 0, or None", _amount, optional=True),
     "convention": _Kind("the name of a counting convention", _text),
+    "data": _Kind("a path, a mapping of names to arrays, or 'synthetic'", _samples),
     "depth": _Kind("a whole number of at least 1, or None", _count, optional=True),
     "dtype": _Kind("the name of an element type such as 'float32', or None", _text, optional=True),
     "folder": _Kind("a path, or None", _path, optional=True),
@@ -126,6 +145,8 @@ _KINDS = {
     "input_gradients": _Kind("a list of names", _names),
     "inputs": _Kind("a mapping of names to arrays, or None", _mapping, optional=True),
     "keep": _FLAG,
+    "least_lr": _Kind("a number of at least 0", _rate),
+    "lr": _Kind("a number of at least 0, or None", _rate, optional=True),
     "max_spec_size": _Kind("a whole number of at least 1", _count),
     "max_work": _Kind("a number above 0, or None", _amount, optional=True),
     "optimizer": _Kind("the name of an optimizer, or None", _text, optional=True),
@@ -136,10 +157,14 @@ _KINDS = {
     "profiled": _FLAG,
     "progress": _Kind("a function, or None", _function, optional=True),
     "receptive_field": _FLAG,
+    "resume": _Kind("a path, or None", _path, optional=True),
+    "schedule": _Kind("the name of a schedule", _text),
     "seed": _Kind("a whole number of at least 0", _seed),
     "set": _Kind("a mapping of names to values, or None", _mapping, optional=True),
+    "settings": _Kind("a mapping of names to numbers of at least 0, or None", _rates, optional=True),
     "sizes": _Kind("a mapping of names to sizes", _mapping),
     "spec": _Kind("the name or the path of a spec", _path),
+    "steps": _Kind("a whole number of at least 1", _count),
     "symbolic": _Kind("a list of names", _names),
     "text": _NAME,
     "threads": _Kind("a whole number of at least 1, or None", _whole, optional=True),
@@ -147,6 +172,7 @@ _KINDS = {
     "training": _FLAG,
     "unroll": _FLAG,
     "values": _FLAG,
+    "warmup": _Kind("a whole number of at least 0", _seed),
     "weights": _Kind("a path, a list of paths, a mapping of names to arrays, or None", _weights, optional=True),
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from netcalc.api_arguments import checked, checked_argument
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from netcalc.numerics.checkpoint_files import Weights
     from netcalc.verification.agreement import Agreement
     from netcalc.verification.report import VerifyReport
+    from netcalc.verification.training.recipe import ScheduleName
+    from netcalc.verification.training.result import TrainingResult
 
 __all__ = ["Executable"]
 
@@ -123,6 +126,64 @@ class Executable:
             seed=seed,
             training=training,
             cast=cast,
+            max_work=max_work,
+        )
+
+    @checked
+    def train(
+        self,
+        steps: int = 20,
+        *,
+        data: str | Path | Mapping[str, Any] = "synthetic",
+        optimizer: str = "adamw",
+        lr: float | None = None,
+        settings: Mapping[str, float] | None = None,
+        loss: str | None = None,
+        schedule: ScheduleName = "constant",
+        warmup: int = 0,
+        least_lr: float = 0.0,
+        clip: float | None = None,
+        seed: int = 0,
+        weights: Weights | None = None,
+        init: str | Iterable[str] = "default",
+        cast: bool = False,
+        checkpoint_file: str | Path | None = None,
+        checkpoint_every: int | None = None,
+        resume: str | Path | None = None,
+        progress: Callable[[int, int, str], None] | None = None,
+        max_work: float | None = None,
+    ) -> TrainingResult:
+        """Run steps of training in NumPy, to prove what is predicted of them; no way to train a model.
+
+        Args:
+            steps, optimizer, lr, settings, loss, schedule, warmup, least_lr, clip, seed: the recipe, see
+                :class:`netcalc.verification.training.Recipe`.
+            data: ``"synthetic"``, the path of a file of samples by input, or arrays.
+            weights, init, cast, checkpoint_file, checkpoint_every, resume, progress, max_work: as
+                :func:`netcalc.verification.training.train` gives them.
+
+        Raises:
+            NetcalcError: as :meth:`run` does; E502 also for a spec without loss, and for what no optimizer can do.
+
+        >>> import netcalc
+        >>> trained = netcalc.load("mlp").train(3, lr=0.01)
+        >>> trained.losses[-1] < trained.losses[0]
+        True
+        """
+        from netcalc.verification.training import Recipe, train
+
+        rates = Recipe(steps, optimizer, lr, settings or {}, loss, schedule, warmup, least_lr, clip, seed)
+        return train(
+            self.program,
+            rates,
+            data,
+            weights=opened_weights(weights),
+            init=init,
+            cast=cast,
+            checkpoint_file=checkpoint_file,
+            checkpoint_every=checkpoint_every,
+            resume=resume,
+            progress=progress,
             max_work=max_work,
         )
 

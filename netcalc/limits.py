@@ -49,6 +49,7 @@ __all__ = [
     "MAX_TEXT",
     "MAX_THREADS",
     "MAX_TIMES",
+    "MAX_TRAIN_WORK",
     "MAX_UNROLLED",
     "MAX_VALUES",
     "MAX_VERIFY_WORK",
@@ -119,6 +120,12 @@ MAX_PLANNED_OPERATIONS = Limit(
 MAX_RUN_WORK = Limit(10**16, "FLOPs, and elements of parameters and results, of a run", "E603", option="--max-work")
 MAX_VERIFY_WORK = Limit(
     2 * 10**12, "FLOPs, and elements of parameters and results, of `verify`", "E603", option="--max-work"
+)
+MAX_TRAIN_WORK = Limit(
+    10**13,
+    "FLOPs, and elements of parameters and results, of `train`; a step counts as three forward passes",
+    "E603",
+    option="--max-work",
 )
 MAX_OPERATIONS = Limit(
     1_000_000,

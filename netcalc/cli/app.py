@@ -25,6 +25,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "run": "A forward pass in NumPy, or gradients by a backward pass.",
         "verify": "Run the network and check every prediction against the execution.",
         "signal": "Activations and gradients at initialisation, by depth, measured and predicted.",
+        "train": "Some steps of training in NumPy, with the loss curve.",
     },
     "Compare and check": {
         "compare": "Specs side by side, and layer against layer.",

@@ -25,6 +25,7 @@ from netcalc.records.run import RunRecord
 from netcalc.records.signal import SignalComparisonRecord, SignalRecord
 from netcalc.records.specs import SpecRecord, SpecsRecord
 from netcalc.records.summary import SummaryRecord
+from netcalc.records.train import TrainingRecord
 from netcalc.records.verify import VerificationRecord
 from netcalc.records.weights import WeightsRecord
 
@@ -120,6 +121,7 @@ _SCHEMAS: Mapping[str, Callable[[], Schema]] = {
     "explain": partial(_schema_of, ExplanationRecord),
     "run": partial(_schema_of, RunRecord),
     "gradients": partial(_schema_of, GradientsRecord),
+    "train": partial(_schema_of, TrainingRecord),
     "verify": partial(_schema_of, VerificationRecord),
     "verify-module": partial(_schema_of, AgreementRecord),
     "weights": partial(_schema_of, WeightsRecord),

@@ -1,0 +1,85 @@
+"""Results of training: the page, the loss curve, and the table of steps."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from netcalc.render.numbers import exact
+from netcalc.render.page import Line, Page, Paragraph
+from netcalc.render.plot import Chart, Series
+from netcalc.render.table import ALWAYS, Column, Row, Table
+
+if TYPE_CHECKING:
+    from netcalc.verification.training.result import TrainingResult, TrainingStep
+
+__all__ = ["loss_chart", "steps_table", "training_page"]
+
+#: Most steps in the table of a page; of more, some at equal distances are shown.
+_ROWS = 20
+#: Ratio of the greatest to the least loss from which the axis is logarithmic.
+_RATIO = 100
+
+
+def training_page(result: TrainingResult, data: str) -> Page:
+    """Page of a training run; ``data`` says in words what it was trained on."""
+    settings = ", ".join(f"{name} {value:g}" for name, value in result.settings.items())
+    count = len(result.steps)
+    head = f": {exact(count)} step{'s' if count > 1 else ''} with {result.optimizer} ({settings})"
+    lines = [Line(head, result.spec), Line(_data_text(result, data))]
+    if result.resumed:
+        lines.append(Line(f"the first {exact(result.resumed)} are those of the checkpoint"))
+    yield Paragraph(lines)
+    if count > 1:
+        yield loss_chart(result)
+    shown = _some(result.steps)
+    yield steps_table(shown)._replace(omitted=count - len(shown))
+    change, style = _change(result.losses)
+    yield Paragraph([Line("", change, style), Line("", f"{result.seconds_per_step:.3g} s for each step", "dim")])
+
+
+def loss_chart(result: TrainingResult) -> Chart:
+    """Chart of the loss by step, on a logarithmic axis where it falls far."""
+    points = [(step.number, step.loss) for step in result.steps]
+    finite = [loss for loss in result.losses if math.isfinite(loss)]
+    log = bool(finite) and min(finite) > 0 and max(finite) > _RATIO * min(finite)
+    return Chart(f"loss of {result.spec}, {result.optimizer}", "step", "loss", [Series("loss", points)], log_y=log)
+
+
+def steps_table(steps: Sequence[TrainingStep], *, seconds: bool = False) -> Table:
+    """Steps with loss, learning rate and norm of gradients; ``seconds`` for their times too."""
+    columns = [
+        Column("step", "total", key="step"),
+        Column("loss", "real", ALWAYS, key="loss"),
+        Column("learning rate", "real", 40, key="lr"),
+        Column("gradient norm", "real", 50, key="gradient_norm"),
+    ]
+    if seconds:
+        columns.append(Column("seconds", "real", 30, key="seconds"))
+    rows = [[s.number, s.loss, s.lr, s.gradient_norm, *([s.seconds] if seconds else [])] for s in steps]
+    return Table(columns, [Row(row) for row in rows])
+
+
+def _change(losses: Sequence[float]) -> tuple[str, str]:
+    """Return the change of the loss in words, and its style; of many steps, that of the mean of a tenth of them."""
+    span = max(1, len(losses) // 10)
+    first, last = sum(losses[:span]) / span, sum(losses[-span:]) / span
+    mean = f", means of {span:,} steps" if span > 1 else ""
+    return f"loss {first:.4g} → {last:.4g}{mean}", "good" if last < first else "bad"
+
+
+def _some(steps: Sequence[TrainingStep]) -> Sequence[TrainingStep]:
+    """Return at most so many steps as a page shows, the first and the last among them."""
+    if len(steps) <= _ROWS:
+        return steps
+    last = len(steps) - 1
+    return [steps[number * last // (_ROWS - 1)] for number in range(_ROWS)]
+
+
+def _data_text(result: TrainingResult, data: str) -> str:
+    drawn = f"drawn with seed {result.seed}"
+    if data == "synthetic":
+        return f"synthetic data: one batch {drawn}, the same in every step; weights and masks by the same seed"
+    samples = f"{exact(result.samples)} samples in batches of {exact(result.batch)}, " if result.samples > 1 else ""
+    return f"{data}: {samples}order, weights and masks {drawn}"

@@ -17,7 +17,10 @@ from netcalc.diagnostics import NetcalcError
 from netcalc.dims import value_at
 from netcalc.ir import Program
 from netcalc.numerics.kernels import KERNELS, TABLES
+from netcalc.numerics.vjps import VJPS
 from netcalc.opdef import KINDS, Context, Operation
+from netcalc.ops.backward import BACKWARD
+from netcalc.ops.backward.no_gradient import NO_GRADIENT
 from netcalc.spec.line_syntax import MODIFIERS
 from netcalc.verification.references import TABLES as TABLE_REFERENCES
 from netcalc.verification.verify import verify
@@ -109,10 +112,18 @@ def test_tables_have_references() -> None:
     assert [name for name in EVERY if TABLES.get(name)] == [name for name in EVERY if TABLE_REFERENCES.get(name)]
 
 
-def drawn_names() -> re.Pattern[str]:
-    """Return a pattern of all string literals in the oracles of operations; fields of f-strings match any word."""
+@pytest.mark.parametrize("name", EVERY)
+def test_has_a_gradient_or_a_reason(name: str) -> None:
+    declared, product = BACKWARD.get(name), VJPS.get(name)
+    assert (declared is None) == (product is None) == (name in NO_GRADIENT), NO_GRADIENT.get(name, "no gradient")
+    if declared is not None:
+        assert declared.derivatives(EVERY[name].model_validate(EVERY[name].example.attrs))
+
+
+def drawn_names(folder: Path) -> re.Pattern[str]:
+    """Return a pattern of all string literals in the tests of a folder; fields of f-strings match any word."""
     found: set[str] = set()
-    for path in sorted(ORACLES.glob("test_*.py")):
+    for path in sorted(folder.glob("test_*.py")):
         if "_torch" in path.name:  # of imports, which name operations that they do not draw
             continue
         for node in ast.walk(ast.parse(path.read_text())):
@@ -125,9 +136,15 @@ def drawn_names() -> re.Pattern[str]:
     return re.compile("|".join(found))
 
 
-DRAWN = drawn_names()
+DRAWN = drawn_names(ORACLES)
+DIFFERENTIATED = drawn_names(Path(__file__).parent / "numerics" / "vjps")
 
 
 @pytest.mark.parametrize("name", EVERY)
 def test_has_a_live_oracle(name: str) -> None:
     assert bool(DRAWN.fullmatch(name)) != (name in NO_ORACLE), NO_ORACLE.get(name, "no oracle draws it")
+
+
+@pytest.mark.parametrize("name", [name for name in EVERY if name not in NO_GRADIENT])
+def test_gradients_are_compared_with_central_differences(name: str) -> None:
+    assert DIFFERENTIATED.fullmatch(name)

@@ -11,9 +11,10 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from netcalc import ops
 from tests.arrays import normal
 from tests.ops.harness import execute
-from tests.oracle.harness import agree, draws
+from tests.oracle.harness import agree, agree_on_gradients, draws
 
 torch = pytest.importorskip("torch")
 F = torch.nn.functional
@@ -178,6 +179,16 @@ def test_sinks_of_gpt_oss(queries: int, groups: int, masked: bool) -> None:
     np.testing.assert_allclose(actual, expected.transpose(1, 2).numpy(), atol=1e-5)
     np.testing.assert_allclose(weights, shares.numpy(), atol=1e-6)
 
+    def reference(w: Any, q: Any, k: Any, v: Any, mask: Any, padding: Any, sinks: Any) -> Any:
+        layer.sinks = sinks
+        output, shares = forward(layer, q, k, v, mask, 0.3)
+        return output.transpose(1, 2), shares
+
+    declared = ops.find(NAME)
+    assert declared is not None
+    op = declared(scale=0.3, enable_gqa=True, return_weights=True)
+    agree_on_gradients(op, [q, k, v, mask, None, sinks], {}, reference)
+
 
 @draws
 @given(queries=lengths, softcap=st.floats(0.1, 50), masked=flags)
@@ -190,3 +201,10 @@ def test_softcap_of_gemma2(queries: int, softcap: float, masked: bool) -> None:
     expected, _ = forward(layer, *tensors, None if mask is None else torch.from_numpy(mask), softcap=softcap)
     (actual,) = execute(NAME, {"softcap": softcap, "enable_gqa": True}, q, k, v, mask).outputs
     np.testing.assert_allclose(actual, expected.transpose(1, 2).numpy(), atol=1e-5)
+    declared = ops.find(NAME)
+    assert declared is not None
+
+    def reference(w: Any, *tensors: Any) -> Any:
+        return forward(layer, *tensors, softcap=softcap)[0].transpose(1, 2)
+
+    agree_on_gradients(declared(softcap=softcap, enable_gqa=True), [q, k, v, mask], {}, reference)

@@ -135,7 +135,7 @@ class Executable:
         steps: int = 20,
         *,
         data: str | Path | Mapping[str, Any] = "synthetic",
-        optimizer: str = "adamw",
+        optimizer: str | None = None,
         lr: float | None = None,
         settings: Mapping[str, float] | None = None,
         loss: str | None = None,
@@ -157,7 +157,7 @@ class Executable:
 
         Args:
             steps, optimizer, lr, settings, loss, schedule, warmup, least_lr, clip, seed: the recipe, see
-                :class:`netcalc.verification.training.Recipe`.
+                :class:`netcalc.verification.training.Recipe`; the optimizer is ``"adamw"`` when None.
             data: ``"synthetic"``, the path of a file of samples by input, or arrays.
             weights, init, cast, checkpoint_file, checkpoint_every, resume, progress, max_work: as
                 :func:`netcalc.verification.training.train` gives them.
@@ -172,7 +172,7 @@ class Executable:
         """
         from netcalc.verification.training import Recipe, train
 
-        rates = Recipe(steps, optimizer, lr, settings or {}, loss, schedule, warmup, least_lr, clip, seed)
+        rates = Recipe(steps, optimizer or "adamw", lr, settings or {}, loss, schedule, warmup, least_lr, clip, seed)
         return train(
             self.program,
             rates,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -16,6 +16,7 @@ from netcalc.engine.layer_gradients import LayerGradient, layer_gradients, norm_
 from netcalc.engine.preflight import gradient_memory, require_runnable, too_large
 from netcalc.ir import Program
 from netcalc.ir.loss import LOSS, with_loss
+from netcalc.ir.mode import in_mode
 from netcalc.numerics.initializers import generator
 from netcalc.numerics.inputs import run_inputs
 from netcalc.numerics.interpret import run_operation
@@ -82,7 +83,7 @@ def gradients(
         NetcalcError: as ``forward`` does; E502 for a ``loss`` or ``wrt`` that names nothing.
     """
     if training is not None:
-        program = replace(program, training=training)
+        program = in_mode(program, training)
     if program.loss is not None and (loss is None or loss == LOSS):
         program, loss = with_loss(program), LOSS
     require_runnable(program)

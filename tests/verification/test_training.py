@@ -237,6 +237,16 @@ def test_networks_that_cannot_be_trained() -> None:
     assert _code(lambda: symbolic.train(2))[0] == "E404"
 
 
+def test_operations_that_are_not_possible_in_training() -> None:
+    """The network is elaborated in evaluation mode, in which a batch norm takes one value a channel."""
+    net = netcalc.loads("{netcalc: 1, inputs: {x: [1, 2]}, layers: [{name: norm, batch_norm: {}}], outputs: {y: norm}}")
+    for call in (lambda: net.train(1, loss="y"), lambda: net.gradients(loss="y", training=True)):
+        code, message = _code(call)
+        assert code == "E401"
+        assert message.startswith("norm: batch_norm with statistics of the input takes more than one value")
+    assert net.gradients(loss="y").parameters
+
+
 def test_too_much_work_counts_all_steps() -> None:
     message = _code(lambda: NETWORK.train(10**6))[1]
     assert "executes" in message

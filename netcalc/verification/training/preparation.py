@@ -12,6 +12,7 @@ from netcalc.engine.gradients import wanted_paths
 from netcalc.engine.preflight import gradient_memory, require_runnable, too_large
 from netcalc.ir import Program
 from netcalc.ir.loss import LOSS, with_loss
+from netcalc.ir.mode import in_mode
 from netcalc.limits import MAX_TRAIN_WORK
 from netcalc.numerics.process_memory import free_bytes
 
@@ -32,10 +33,11 @@ def prepared(program: Program, loss: str | None) -> tuple[Program, str]:
             name of an output, whose elements are summed.
 
     Raises:
-        NetcalcError: E502 for a spec without loss, and an output that does not exist; E404 for symbolic sizes, E603 for
-            arrays that are too large, E604 for an operation without kernel.
+        NetcalcError: E401 for an operation that is not possible in training, E404 for symbolic sizes, E502 for a spec
+            without loss and an output that does not exist, E603 for arrays that are too large, E604 for an operation
+            without kernel.
     """
-    program = replace(program, training=True)
+    program = in_mode(program, training=True)
     names = program.output_names
     if loss is None or (loss == LOSS and LOSS not in names):
         if program.loss is None:

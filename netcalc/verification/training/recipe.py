@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import NoneType
 from typing import Literal, TypeAlias, get_args
 
 from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
@@ -85,6 +86,9 @@ class Recipe:
     seed: int = 0
 
     def __post_init__(self) -> None:
+        if not isinstance(self.loss, (str, NoneType)):
+            text = f"the argument 'loss' should be the name of an output, or None, not {type(self.loss).__name__}"
+            raise NetcalcError(Diagnostic("E502", text))
         self.rates()
         if self.clip is not None and not self.clip > 0:
             text = f"the greatest norm of gradients should be above 0, not {self.clip:g}"

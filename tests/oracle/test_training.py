@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,6 +28,7 @@ from tests.oracle.checkpoints.transformers_models import TRANSFORMERS_MODELS  # 
 
 Tensors = dict[str, Any]
 STEPS = 20
+RECORD = Path(__file__).parent.parent / "truth" / "training_steps.json"
 functional = torch.nn.functional
 
 
@@ -291,21 +294,52 @@ def test_twenty_steps(name: str, dtype: str) -> None:
     check(CASES[name], dtype, **CASES[name].recipe)
 
 
-@pytest.mark.parametrize(
-    "recipe",
-    [
-        {"optimizer": "sgd", "lr": 0.1},
-        {"optimizer": "sgd", "lr": 0.1, "settings": {"weight_decay": 0.1}},
-        {"optimizer": "momentum", "lr": 0.05, "settings": {"dampening": 0.2}},
-        {"optimizer": "nesterov", "lr": 0.05, "settings": {"momentum": 0.8}},
-        {"optimizer": "adam", "lr": 0.01, "settings": {"weight_decay": 0.1, "beta2": 0.95}},
-        {"optimizer": "adamw", "lr": 0.01, "schedule": "cosine", "warmup": 5, "least_lr": 1e-4, "clip": 0.3},
-        {"optimizer": "sgd", "lr": 0.1, "schedule": "cosine", "warmup": 1, "clip": 100.0},
-    ],
-    ids=str,
-)
+RECIPES: list[dict[str, Any]] = [
+    {"optimizer": "sgd", "lr": 0.1},
+    {"optimizer": "sgd", "lr": 0.1, "settings": {"weight_decay": 0.1}},
+    {"optimizer": "momentum", "lr": 0.05, "settings": {"dampening": 0.2}},
+    {"optimizer": "nesterov", "lr": 0.05, "settings": {"momentum": 0.8}},
+    {"optimizer": "adam", "lr": 0.01, "settings": {"weight_decay": 0.1, "beta2": 0.95}},
+    {"optimizer": "adamw", "lr": 0.01, "schedule": "cosine", "warmup": 5, "least_lr": 1e-4, "clip": 0.3},
+    {"optimizer": "sgd", "lr": 0.1, "schedule": "cosine", "warmup": 1, "clip": 100.0},
+]
+
+
+@pytest.mark.parametrize("recipe", RECIPES, ids=str)
 def test_recipes(recipe: dict[str, Any]) -> None:
     check(MLP_CASE, "float64", **recipe)
+
+
+def test_recorded_losses() -> None:
+    """The record that tests without torch use; ``python -m tests.oracle.test_training`` writes it."""
+    recorded = json.loads(RECORD.read_text())
+    for run, live in zip(recorded["runs"], _record()["runs"], strict=True):
+        assert run["recipe"] == live["recipe"]
+        assert run["losses"] == pytest.approx(live["losses"], rel=1e-12)
+        assert run["gradient_norms"] == pytest.approx(live["gradient_norms"], rel=1e-10)
+
+
+def _record() -> dict[str, Any]:
+    """Return weights and data of a small network, and torch's losses and norms of gradients for each recipe."""
+    settings = {"batch": 4, "features": 4, "hidden": [5, 4], "classes": 3}
+    case = Case("mlp", settings, lambda: MLP(4, [5, 4], 3), _classified, _images("x", 11, 4))
+    data = _arrays(case, "float64")
+    data["labels"] %= 3
+    program, _ = prepared(netcalc.load("mlp", set=settings, dtype="float64").program, None)
+    runs = []
+    for recipe in RECIPES:
+        batches = Batches(program, Arrays(data))
+        steps = list(_torch_losses(case, _module(case, "float64"), batches, ["x", "labels"], Recipe(STEPS, **recipe)))
+        losses, _, norms = zip(*steps, strict=True)
+        runs.append({"recipe": recipe, "losses": losses, "gradient_norms": norms})
+    return {
+        "torch": torch.__version__,
+        "spec": "mlp",
+        "settings": settings,
+        "weights": {name: array.tolist() for name, array in _state(_module(case, "float64")).items()},
+        "data": {name: array.tolist() for name, array in data.items()},
+        "runs": runs,
+    }
 
 
 class Masks:
@@ -345,3 +379,7 @@ def test_masks_of_torch(monkeypatch: pytest.MonkeyPatch) -> None:
     for step in range(STEPS):
         assert trainer.step().loss == pytest.approx(expected[step], rel=1e-8)
     assert not masks.kept
+
+
+if __name__ == "__main__":
+    RECORD.write_text(json.dumps(_record(), indent=1) + "\n")

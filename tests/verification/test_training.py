@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -60,6 +61,19 @@ def _code(function: Callable[[], Any]) -> tuple[str, str]:
     with pytest.raises(NetcalcError) as caught:
         function()
     return caught.value.diagnostics[0].code, caught.value.diagnostics[0].message
+
+
+TRUTH = json.loads((Path(__file__).parent.parent / "truth" / "training_steps.json").read_text())
+
+
+@pytest.mark.parametrize("run", TRUTH["runs"], ids=lambda run: str(run["recipe"]))
+def test_losses_of_torch(run: dict[str, Any]) -> None:
+    """Twenty steps in float64 with weights and losses that torch recorded."""
+    net = netcalc.load(TRUTH["spec"], set=TRUTH["settings"], dtype="float64")
+    weights, data = ({name: np.array(a) for name, a in TRUTH[part].items()} for part in ("weights", "data"))
+    result = net.train(20, weights=weights, data=data, **run["recipe"])
+    assert result.losses == pytest.approx(run["losses"], rel=1e-8)
+    assert result.gradient_norms == pytest.approx(run["gradient_norms"], rel=1e-7)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

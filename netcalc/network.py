@@ -49,7 +49,7 @@ class Network(Executable):
     def __init__(self, program: Program, source: SpecSource | None = None) -> None:
         super().__init__(program)
         self._source = source
-        self._analyses: dict[tuple[str, bool, str | None, tuple[str, ...]], Analysis] = {}
+        self._analyses: dict[tuple[str, bool, str | None, tuple[str, ...], str | None], Analysis] = {}
 
     @property
     def name(self) -> str:
@@ -86,29 +86,33 @@ class Network(Executable):
         backward: bool = False,
         optimizer: str | None = None,
         input_gradients: Collection[str] = (),
+        loss: str | None = None,
     ) -> Analysis:
         """Return the costs by layer and by operation under a counting convention.
 
         Args:
             convention: counting convention of MACs and FLOPs.
-            backward: True to count a backward pass too, from the sum of all outputs.
+            backward: True to count a backward pass too.
             optimizer: name of one, to count a backward pass and an update too: ``"sgd"``, ``"momentum"``,
                 ``"nesterov"``, ``"adam"`` or ``"adamw"``.
             input_gradients: names of inputs whose gradients the backward pass computes.
+            loss: ``"loss"`` for the loss of the spec, ``"sum"`` for the sum of all floating-point outputs, or the name
+                of one. None for the sum, or with an optimizer for the loss of the spec if it has one.
 
         Raises:
             NetcalcError: E701 if the convention is unknown, or counts no backward pass; E502 if an argument is of a
-                wrong type, as in all methods, or names no optimizer or input.
+                wrong type, as in all methods, or names no optimizer, input or output.
 
         >>> import netcalc
         >>> total = netcalc.load("resnet18").analysis("torch", backward=True, input_gradients=["image"]).total
         >>> total.flops, total.flops_backward, total.flops_total
         (3628146688, 7256293376, 10884440064)
         """
-        key = convention, backward, optimizer, tuple(input_gradients)
+        names = tuple(input_gradients)
+        key = convention, backward, optimizer, names, loss
         if key not in self._analyses:
             self._analyses[key] = analyse(
-                self.program, convention, backward=backward, optimizer=optimizer, inputs=input_gradients
+                self.program, convention, backward=backward, optimizer=optimizer, inputs=names, loss=loss
             )
         return self._analyses[key]
 

@@ -11,10 +11,14 @@ from netcalc.analysis.optimizers import Optimizer, optimizer_named
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.dims import UndecidedError, assumptions
 from netcalc.ir import OpNode, Program
+from netcalc.ir.loss import LOSS, with_loss
 from netcalc.opdef import Term
 from netcalc.ops.backward import BackwardCall, Saved, Source, declaration
 
-__all__ = ["BackwardWork", "backward_work"]
+__all__ = ["SUM", "BackwardWork", "backward_work"]
+
+#: Loss that is the sum of all floating-point outputs.
+SUM = "sum"
 
 
 class BackwardWork:
@@ -23,10 +27,12 @@ class BackwardWork:
     Args:
         flow: the gradients of each operation, in a program that has one flow for each.
         optimizer: the optimizer whose update is counted, if any.
+        start: what the backward pass starts from, in words.
     """
 
-    def __init__(self, flow: GradientFlow, optimizer: Optimizer | None = None) -> None:
+    def __init__(self, flow: GradientFlow, optimizer: Optimizer | None, start: str) -> None:
         self.flow = flow
+        self.start = start
         self.optimizer = optimizer
         self.program = flow.program
         with assumptions() as assumed:
@@ -104,16 +110,28 @@ def _operations(program: Program) -> dict[int, OpNode]:
     return found
 
 
-def backward_work(program: Program, inputs: Iterable[str] = (), optimizer: str | None = None) -> BackwardWork:
-    """Return the work of a backward pass from all floating-point outputs, and of an update.
+def backward_work(
+    program: Program, inputs: Iterable[str] = (), optimizer: str | None = None, loss: str | None = None
+) -> BackwardWork:
+    """Return the work of a backward pass, and of an update.
 
     Args:
         program: the program.
         inputs: names of inputs whose gradients are computed too.
         optimizer: name of the optimizer.
+        loss: ``"loss"`` for the loss of the spec, whose layers belong to the program then, ``"sum"`` for the sum of all
+            floating-point outputs, or the name of one.  None for the sum, or with an optimizer for the loss of the
+            spec if it has one.
 
     Raises:
-        NetcalcError: E502 for a name of an input or an optimizer that does not exist; E404 if the work depends on
+        NetcalcError: E502 for a name of an input, output or optimizer that does not exist; E404 if the work depends on
             sizes that are not known.
     """
-    return BackwardWork(gradient_flow(program, inputs), None if optimizer is None else optimizer_named(optimizer))
+    chosen = None if optimizer is None else optimizer_named(optimizer)
+    if loss is None:
+        loss = LOSS if chosen is not None and program.loss is not None else SUM
+    if loss == LOSS and (program.loss is not None or LOSS not in program.output_names):
+        return BackwardWork(gradient_flow(with_loss(program), inputs, LOSS), chosen, "the loss of the spec")
+    if loss == SUM:
+        return BackwardWork(gradient_flow(program, inputs), chosen, "the sum of all outputs")
+    return BackwardWork(gradient_flow(program, inputs, loss), chosen, f"the sum of {loss}")

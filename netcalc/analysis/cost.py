@@ -254,6 +254,7 @@ def analyse(
     backward: bool = False,
     optimizer: str | None = None,
     inputs: Iterable[str] = (),
+    loss: str | None = None,
 ) -> Analysis:
     """Return the costs of a program under a convention.
 
@@ -263,18 +264,22 @@ def analyse(
         backward: count a backward pass too.
         optimizer: name of one, to count a backward pass and an update too.
         inputs: names of inputs whose gradients the backward pass computes.
+        loss: what the backward pass starts from, as for :func:`~netcalc.analysis.backward_work.backward_work`.
 
     Raises:
         NetcalcError: E701 if there is no such convention, or if it counts no backward passes; E502 for a name of an
-            optimizer or an input that does not exist.
+            optimizer, an input or an output that does not exist, or for ``inputs`` and ``loss`` without a backward
+            pass.
     """
     found = convention_named(convention)
     if not backward and optimizer is None:
+        if loss is not None or tuple(inputs):
+            raise NetcalcError(Diagnostic("E502", "a loss and gradients of inputs are for a backward pass"))
         return Analysis(program, found)
     require_backward(found)
     from netcalc.analysis.backward_work import backward_work
 
-    return Analysis(program, found, backward_work(program, inputs, optimizer))
+    return Analysis(program, found, backward_work(program, inputs, optimizer, loss))
 
 
 def _used_inputs(node: Node) -> tuple[Value, ...]:

@@ -47,16 +47,18 @@ class GradientFlow:
         return self.flows[id(node)]
 
 
-def gradient_flow(program: Program, inputs: Iterable[str] = ()) -> GradientFlow:
-    """Return the gradients of a backward pass that starts from all floating-point outputs.
+def gradient_flow(program: Program, inputs: Iterable[str] = (), output: str | None = None) -> GradientFlow:
+    """Return the gradients of a backward pass.
 
     Args:
         program: the program, which is not changed.
         inputs: names of inputs whose gradients are computed beside those of all trained parameters.
+        output: name of the output from which the pass starts; None for all floating-point outputs.
 
     Raises:
-        NetcalcError: E502 for a name that is no floating-point input.
+        NetcalcError: E502 for a name that is no floating-point input or output.
     """
+    _require_output(program, output)
     names = frozenset(inputs)
     floats = [spec.name for spec in program.inputs if spec.type.is_float]
     for name in sorted(names.difference(floats)):
@@ -65,7 +67,10 @@ def gradient_flow(program: Program, inputs: Iterable[str] = ()) -> GradientFlow:
     passes = Passes(program)
     wants = tuple(spec.name in names for spec in program.inputs)
     outputs = passes.forward(program.main, wants).outputs
-    arrived = tuple(Arrived.LOSS if wanted else Arrived.NOTHING for wanted in outputs)
+    chosen = [output is None or name == output for name in program.output_names]
+    arrived = tuple(
+        Arrived.LOSS if wanted and start else Arrived.NOTHING for wanted, start in zip(outputs, chosen, strict=True)
+    )
     copier = _Copier(program, passes)
     # an input that is an output has a gradient of the loss
     used = tuple(one is Arrived.LOSS for one in passes.backward(program.main, wants, arrived).inputs)
@@ -73,6 +78,15 @@ def gradient_flow(program: Program, inputs: Iterable[str] = ()) -> GradientFlow:
     main = copier.body(program.main, wants, arrived, state).body
     _free_first_uses(main, main, copier.flows, set(), set(copier.tracked))
     return GradientFlow(replace(program, main=main), copier.flows)
+
+
+def _require_output(program: Program, output: str | None) -> None:
+    """Raise NetcalcError (E502) for a name that is no floating-point output."""
+    pairs = zip(program.output_names, program.main.output_types, strict=True)
+    floats = [name for name, type_ in pairs if type_.is_float]
+    if output is not None and output not in floats:
+        message = f"there is no floating-point output {output!r} to start a backward pass from"
+        raise NetcalcError(Diagnostic("E502", message, hint=did_you_mean(output, floats)))
 
 
 def _free_first_uses(

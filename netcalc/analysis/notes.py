@@ -37,10 +37,11 @@ class HeavyLayer(NamedTuple):
 
 def step_note(analysis: Analysis) -> str:
     """Return the parts of a step of training that are counted, and the mode."""
-    parts = "forward and backward pass"
+    assert analysis.backward is not None
+    parts = f"forward and backward pass from {analysis.backward.start}"
     if analysis.optimizer is not None:
         parts = f"a step of training: {parts}, update by {analysis.optimizer}"
-    return f"{parts}, from the sum of all outputs; {_MODES[analysis.program.training]}"
+    return f"{parts}; {_MODES[analysis.program.training]}"
 
 
 def heavy_layers(analysis: Analysis) -> Iterator[HeavyLayer]:

@@ -25,6 +25,7 @@ def command(
     max_spec_size: options.MaxSpecSize = MAX_SPEC_SIZE,
     backward: options.Backward = False,
     training: options.Training = None,
+    loss: options.BackwardLoss = None,
 ) -> None:
     """Explain one layer, a block, or the whole network."""
     from netcalc.analysis.cost import analyse
@@ -37,7 +38,7 @@ def command(
 
     training_mode = options.is_training(mode, train, training)
     program = options.read_program(spec, set_, symbolic, training_mode, dtype, max_spec_size)
-    analysis = analyse(program, convention, backward=backward, optimizer=training)
+    analysis = analyse(program, convention, backward=backward, optimizer=training, loss=loss)
     explanation = explain(program, path, analysis.convention, analysis.backward)
     match format_:
         case options.TextFormat.JSON:

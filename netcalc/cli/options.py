@@ -87,8 +87,15 @@ ModeChoice: TypeAlias = Annotated[
         show_default="eval",
     ),
 ]
-Backward: TypeAlias = Annotated[
-    bool, typer.Option("--backward", help="Count a backward pass too, from the sum of all outputs.")
+Backward: TypeAlias = Annotated[bool, typer.Option("--backward", help="Count a backward pass too.")]
+BackwardLoss: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--loss",
+        metavar="OUTPUT",
+        help="Start the backward pass from the loss of the spec (loss), all outputs (sum), or an output.",
+        show_default="sum; loss for --training",
+    ),
 ]
 Training: TypeAlias = Annotated[
     str | None,

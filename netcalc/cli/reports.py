@@ -49,6 +49,7 @@ def report_command(view: View) -> Callable[..., None]:
         stored: options.Stored = False,
         backward: options.Backward = False,
         training: options.Training = None,
+        loss: options.BackwardLoss = None,
     ) -> None:
         from netcalc.analysis.cost import analyse
         from netcalc.cli.checkpoint import is_checkpoint, write_checkpoint
@@ -61,7 +62,7 @@ def report_command(view: View) -> Callable[..., None]:
             return write_checkpoint(spec, selection, format_, output, wide=wide, depth=depth, unroll=unroll)
         in_training = options.is_training(mode, train, training)
         program = options.read_program(spec, set_, symbolic, in_training, dtype, max_spec_size)
-        analysis = analyse(program, convention, backward=backward, optimizer=training)
+        analysis = analyse(program, convention, backward=backward, optimizer=training, loss=loss)
         receptive, unroll = _receptive(program) if receptive_field else None, unroll or receptive_field
         if format_ in (Format.JSON, Format.CSV):
             from netcalc.analysis.summary import summarise
@@ -77,11 +78,9 @@ def report_command(view: View) -> Callable[..., None]:
 
         keys = _row_keys(view, analysis.phases)
         rows, others = selection.apply(analysis.rows(depth=depth, unroll=unroll), keys, _names)
-        if format_ is Format.MARKDOWN:
-            page = list_page(analysis, view, rows, others, layout=layout.value, by_operation=False, receptive=receptive)
-            return write(page_markdown(page), output)
-        page = list_page(analysis, view, rows, others, layout=layout.value, receptive=receptive)
-        return write(page_text(page, terminal_for(output, wide=wide)), output)
+        text = format_ is not Format.MARKDOWN
+        page = list_page(analysis, view, rows, others, layout=layout.value, by_operation=text, receptive=receptive)
+        return write(page_text(page, terminal_for(output, wide=wide)) if text else page_markdown(page), output)
 
     return _with_options_of(command, view)
 
@@ -91,7 +90,7 @@ def _with_options_of(command: Callable[..., None], view: View) -> Callable[..., 
     known = signature(command, eval_str=True)
     absent = {*(["convention"] if view in _UNCOUNTED else []), *(["receptive_field"] if view != "shapes" else [])}
     absent |= {"stored"} if view != "params" else set()
-    absent |= {"backward", "training"} if view in _UNCOUNTED else set()
+    absent |= {"backward", "training", "loss"} if view in _UNCOUNTED else set()
     kept = [option for name, option in known.parameters.items() if name not in absent]
     command.__dict__["__signature__"] = known.replace(parameters=kept)
     return command

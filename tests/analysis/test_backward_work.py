@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections import Counter
+from textwrap import dedent
 from typing import Any
 
 import pytest
@@ -68,7 +69,7 @@ def test_parts_add_up_and_weights_stay_the_same(name: str) -> None:
     undeclared = set(BACKWARD.missing({i.node.op.name for i in instances(network)})) - set(NO_GRADIENT)
     if undeclared:
         pytest.skip(f"no declaration of {', '.join(sorted(undeclared))}")
-    analysis, forward = analyse(network, optimizer="adamw"), analyse(network)
+    analysis, forward = analyse(network, optimizer="adamw", loss="sum"), analyse(network)
     assert sum((row.total for row in analysis.leaves()), Cost()) == analysis.total
     assert sum((row.total for row in analysis.tree()), Cost()) == analysis.total
     for figure in FIGURES.values():
@@ -140,3 +141,32 @@ def test_forward_figures_import_no_declaration_of_a_backward_pass() -> None:
 def test_rules_of_backward_passes_are_of_registered_operations() -> None:
     for convention in CONVENTIONS.values():
         assert set(convention.backward or ()) <= set(ops.names())
+
+
+def test_a_step_starts_from_the_loss_of_the_spec() -> None:
+    """The layers of the loss are rows of their own, and the rest of the network is unchanged."""
+    net = netcalc.load("resnet18")
+    step, plain = net.analysis(optimizer="sgd"), net.analysis(optimizer="sgd", loss="sum")
+    rows = {row.path: row for row in step.leaves()}
+    added = sum((row.total for path, row in rows.items() if path.startswith("loss")), Cost())
+    assert added.flops > 0
+    assert added.flops_backward > 0
+    assert step.total.params == plain.total.params
+    assert step.total.flops_backward == plain.total.flops_backward + added.flops_backward
+    assert net.analysis(backward=True).total.flops == net.flops
+
+
+def test_a_pass_from_one_output_leaves_out_what_it_does_not_depend_on() -> None:
+    text = """
+    inputs: {x: [2, 8]}
+    layers: [{name: a, linear: 8}, {name: b, from: x, linear: 4}]
+    outputs: {p: a, q: b}
+    """
+    found = {
+        row.path: row.cost.macs_backward for row in analyse(program(dedent(text)), backward=True, loss="q").leaves()
+    }
+    assert found == {"a": 0, "b": 2 * 8 * 4}
+    with pytest.raises(NetcalcError, match="no floating-point output 'r'"):
+        analyse(program(dedent(text)), backward=True, loss="r")
+    with pytest.raises(NetcalcError, match="are for a backward pass"):
+        analyse(program(dedent(text)), loss="q")

@@ -49,12 +49,25 @@ def spec_loss(
     with assumptions() as assumed:
         if declared.when is not None and not evaluate_expression(cursor["when"], settings):
             return None
-    elaborated = cache(lambda: _elaborate(loaded, settings, ctx, elaborate_lines, inputs, outputs, assumed))
+
+    def elaborated() -> Loss:
+        try:
+            return _elaborate(loaded, settings, ctx, elaborate_lines, inputs, outputs, assumed)
+        except NetcalcError as error:
+            if is_own:
+                raise
+            hint = "the loss is that of the spec that this one extends; `loss` declares another, and `loss: null` none"
+            raise NetcalcError(d._replace(hint=hint) for d in error.diagnostics) from None
+
     is_own = cursor.key_span is None or cursor.key_span.file == loaded.label
     is_shipped = loaded.path is not None and loaded.path.is_relative_to(specs_dir())
     if is_own and is_default and not is_shipped:
-        elaborated()
-    return elaborated
+        return _kept(elaborated())
+    return cache(elaborated)
+
+
+def _kept(loss: Loss) -> Callable[[], Loss]:
+    return lambda: loss
 
 
 def _elaborate(

@@ -46,7 +46,7 @@ def assert_same_gradients(
     for name, gradient in zip(trained, found, strict=True):
         theirs[name] = np.zeros_like(theirs[name]) if gradient is None else gradient.numpy()
     ours = gradients(program, inputs, loss=seeds, weights=state)
-    expected = _by_owner(program, {**state, **theirs})
+    expected = by_owner(program, {**state, **theirs})
     largest = max(float(np.abs(gradient).max(initial=0)) for gradient in ours.parameters.values())
     assert ours.parameters, "no parameter has a gradient"
     for path, gradient in ours.parameters.items():
@@ -60,7 +60,7 @@ def assert_same_gradients(
         assert not float(np.abs(expected[path]).max(initial=0)) > _NOTHING[dtype] * largest, path
 
 
-def _by_owner(program: Program, theirs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+def by_owner(program: Program, theirs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     """Return torch's gradients under the paths of the network: fused and transposed as the weights are."""
     fetch, found = Parameters(program, theirs).fetch, dict[str, np.ndarray]()
     for instance in instances(program):

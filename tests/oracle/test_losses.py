@@ -11,12 +11,14 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
+from netcalc.engine.gradients import gradients  # noqa: E402
 from netcalc.engine.run import forward  # noqa: E402
 from netcalc.ir import Program  # noqa: E402
 from netcalc.ir.loss import with_loss  # noqa: E402
 from tests.oracle.checkpoints.harness import drawn_inputs, transformers_model  # noqa: E402
 from tests.oracle.checkpoints.model import Model  # noqa: E402
 from tests.oracle.checkpoints.transformers_models import TRANSFORMERS_MODELS  # noqa: E402
+from tests.oracle.network_gradients import by_owner  # noqa: E402
 from tests.zoo.harness import built  # noqa: E402
 
 #: Inputs of losses under the names of transformers.
@@ -45,9 +47,13 @@ def labels_of(program: Program) -> dict[str, np.ndarray]:
 
 def with_a_loss() -> list[str]:
     """Return the names of the specs that have a loss, and a model that takes labels."""
-    return [
-        spec for spec, case in TRANSFORMERS_MODELS.items() if spec not in _NONE and built(spec, **case.settings).loss
-    ]
+    return [spec for spec in TRANSFORMERS_MODELS if spec not in _NONE and built(spec, **settings_of(spec)).loss]
+
+
+def settings_of(spec: str) -> dict[str, Any]:
+    """Return the settings of a small spec; the loss of CLIP is of pairs of an image and a text."""
+    settings = TRANSFORMERS_MODELS[spec].settings
+    return {**settings, "texts": settings["images"]} if spec.startswith("clip") else settings
 
 
 def their_loss(case: Model, model: Any, inputs: dict[str, np.ndarray], labels: dict[str, np.ndarray]) -> float:
@@ -63,10 +69,28 @@ def their_loss(case: Model, model: Any, inputs: dict[str, np.ndarray], labels: d
 @pytest.mark.parametrize("spec", with_a_loss())
 def test_transformers(spec: str) -> None:
     case = TRANSFORMERS_MODELS[spec]
-    model, program = transformers_model(case), built(spec, **case.settings)
+    model, program = transformers_model(case), built(spec, **settings_of(spec))
     assert not program.inputs or {"labels", "return_loss"} & {*inspect.signature(model.forward).parameters}
     inputs = drawn_inputs(program) | {name: np.array(value) for name, value in case.values.items()}
     labels = labels_of(program)
     state = {name: tensor.detach().numpy() for name, tensor in model.state_dict().items()}
     ours = forward(with_loss(program), inputs | labels, weights=state).outputs["loss"]
     assert float(ours) == pytest.approx(their_loss(case, model, inputs, labels), rel=2e-5)
+
+
+@pytest.mark.parametrize("spec", ["gpt2", "bert-base-mlm", "t5-small", "beit-base"])
+def test_gradients_of_the_loss(spec: str) -> None:
+    case = TRANSFORMERS_MODELS[spec]
+    model, program = transformers_model(case), built(spec, **case.settings)
+    inputs = drawn_inputs(program) | {name: np.array(value) for name, value in case.values.items()}
+    labels = labels_of(program)
+    state = {name: tensor.detach().numpy() for name, tensor in model.state_dict().items()}
+    ours = gradients(program, inputs | labels, weights=state)
+    model(**{name: torch.from_numpy(array) for name, array in (inputs | labels).items()}).loss.backward()
+    found = {name: p.grad.numpy() for name, p in model.named_parameters(remove_duplicate=False) if p.grad is not None}
+    theirs = by_owner(program, {name: found.get(name, np.zeros_like(array)) for name, array in state.items()})
+    largest = max(float(np.abs(theirs[name]).max()) for name in ours.parameters)
+    for name, gradient in ours.parameters.items():  # biases before a softmax have a gradient of rounding alone
+        scale = max(float(np.abs(theirs[name]).max()), 1e-2 * largest)
+        np.testing.assert_allclose(gradient, theirs[name], rtol=0, atol=1e-4 * scale, err_msg=name)
+    assert len(ours.parameters) > 10

@@ -131,7 +131,8 @@ def test_an_inherited_loss_that_does_not_fit_is_an_error_where_it_is_used(tmp_pa
     assert net.params == 27
     with pytest.raises(NetcalcError) as caught:
         gradients(net.program)
-    assert [d.code for d in caught.value.diagnostics] == ["E301"]
+    (found,) = caught.value.diagnostics
+    assert found.code == "E301" and "that of the spec that this one extends" in (found.hint or "")
     assert "scores" in child(tmp_path, "outputs: {scores: fc}\n").run().outputs
 
 

@@ -19,6 +19,7 @@ from safetensors.numpy import load_file
 
 import netcalc as package
 from tests.conftest import CommandResult
+from tests.records.test_records import validated
 
 SPEC = str(Path(__file__).parent.parent / "fixtures" / "trained.yaml")
 
@@ -43,7 +44,7 @@ def test_help_says_what_it_is_for(netcalc: Callable[..., CommandResult]) -> None
 
 def test_formats(netcalc: Callable[..., CommandResult]) -> None:
     arguments = ("train", SPEC, "--steps", "3", "--training", "momentum", "--hyper", "dampening=0.1", "--seed", "2")
-    record = json.loads(netcalc(*arguments, "--format", "json").out)
+    record = validated(netcalc(*arguments, "--format", "json"), "train")
     result = package.load(SPEC).train(3, optimizer="momentum", settings={"dampening": 0.1}, seed=2)
     assert record["schema"] == "netcalc/train/1"
     assert [step["loss"] for step in record["steps"]] == list(result.losses)

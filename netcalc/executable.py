@@ -276,7 +276,8 @@ class Executable:
 
         Args:
             seed, seeds: the first seed and the number of seeds that figures are means over.
-            loss: ``"random"`` for the sum of all outputs with random weights, ``"sum"``, or the name of an output.
+            loss: ``"random"`` for the sum of all outputs with random weights, ``"loss"`` for the loss of the spec,
+                ``"sum"``, or the name of an output.
             depth: number of path parts; operations with longer paths are joined.
             inputs, init, weights, training, cast, max_work, progress: as for :meth:`run`.
 

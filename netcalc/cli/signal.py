@@ -4,7 +4,8 @@ and as predicted from the initialisers by mean-field theory, side by side. Where
 gap. It says in words where signals vanish or explode, from which layer, why, and what would help.
 
 The loss is the sum of all outputs with independent normal weights, so that the gradient of the outputs has an expected
-norm of 1; --loss sum takes the plain sum, --loss NAME that of one output. --set batch=64 gives the channels more data.
+norm of 1; --loss loss takes that of the spec, --loss sum the plain sum, --loss NAME that of one output. --set batch=64
+gives the channels more data.
 
 --init takes initialisers as in netcalc run. --compare-init, repeatable, compares initialisers layer by layer. --depth
 joins layers into groups; --sort, --top and --filter select rows. --plot writes charts of variances and gradients as
@@ -36,7 +37,7 @@ Seeds: TypeAlias = Annotated[
     int, typer.Option("--seeds", metavar="N", min=1, help="Number of seeds that figures are means over.")
 ]
 Loss: TypeAlias = Annotated[
-    str | None, typer.Option("--loss", metavar="NAME", help="random, sum, or an output.", show_default="random")
+    str | None, typer.Option("--loss", metavar="NAME", help="random, loss, sum, or an output.", show_default="random")
 ]
 Depth: TypeAlias = Annotated[
     int | None, typer.Option("--depth", metavar="N", min=1, help="Join layers deeper than N parts of a path.")

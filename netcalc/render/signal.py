@@ -146,6 +146,7 @@ def _head(report: SignalReport, *, initialisers: bool = True) -> str:
     loss = {
         "random": "sum of the outputs with random weights",
         "sum": "sum of the outputs",
+        "loss": "loss of the spec",
     }.get(report.loss, f"sum of {report.loss}")
     gradients = report.gradients or f"gradients of the {loss}"
     return f": signals at initialisation{means}{mode}{inits}; {gradients}"

@@ -17,10 +17,11 @@ from netcalc.analysis.signal.state import Signal
 from netcalc.analysis.walk import Instance, instances
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.engine.feasibility import require_work
-from netcalc.engine.gradients import program_type, seeds_of, wanted_paths
+from netcalc.engine.gradients import program_type, seeds_of, summed_outputs, wanted_paths
 from netcalc.engine.preflight import gradient_memory, reference_memory, require_runnable, too_large
 from netcalc.inits import InitRules
 from netcalc.ir import Program
+from netcalc.ir.loss import LOSS, with_loss
 from netcalc.numerics.initializers import generator
 from netcalc.numerics.inputs import run_inputs
 from netcalc.numerics.interpret import run_operation
@@ -85,23 +86,22 @@ def measure(
         init: initialisers, as for :func:`~netcalc.engine.run.forward`.
         seed, seeds: the first seed and the number of seeds; each draws weights, inputs and the loss anew.
         loss: ``"random"`` or None for the sum of all outputs with independent normal weights, in which the gradient of
-            all outputs together has an expected norm of 1; ``"sum"``, or the name of an output, for sums of elements.
+            all outputs together has an expected norm of 1; ``"loss"`` for the loss of the spec; ``"sum"``, or the name
+            of an output, for sums of elements.
         weights: a checkpoint; predictions are those of the initialisers all the same.
         progress: called with the number of operations done, their total, and a path.
 
     Raises:
         NetcalcError: as :func:`~netcalc.engine.gradients.gradients` does.
     """
-    if training is not None:
-        program = replace(program, training=training)
-    if seeds < 1:
-        raise NetcalcError(Diagnostic("E502", f"the number of seeds should be at least 1, not {seeds}"))
+    program = _prepared(program, training, seeds, loss)
     require_runnable(program)
     options = (init,) if isinstance(init, str) else tuple(init)
     missing = _without_product(program)
     memory = reference_memory(program) if missing else gradient_memory(program)
     require_work(program, max_work)
-    predicted = propagate(program, InitRules.of(program, options), _given(program, inputs))
+    summed = None if loss in (None, "random") else summed_outputs(program, loss)
+    predicted = propagate(program, InitRules.of(program, options), _given(program, inputs), summed)
     chosen = range(seed, seed + seeds)
     samples = []
     for number, each in enumerate(chosen):
@@ -124,6 +124,15 @@ def measure(
         program.name, options, tuple(chosen), program.training, loss or "random", _data(predicted), rows, (), gap
     )
     return replace(report, findings=diagnose(report, program))
+
+
+def _prepared(program: Program, training: bool | None, seeds: int, loss: str | None) -> Program:
+    """Return the program in the mode that is asked for, with the loss of the spec if that is."""
+    if seeds < 1:
+        raise NetcalcError(Diagnostic("E502", f"the number of seeds should be at least 1, not {seeds}"))
+    if training is not None:
+        program = replace(program, training=training)
+    return with_loss(program) if loss == LOSS else program
 
 
 def _offset(progress: Callable[[int, int, str], None], start: int, total: int) -> Callable[[int, str], None]:

@@ -92,14 +92,26 @@ def test_inputs_are_given(netcalc: Callable[..., CommandResult], tmp_path: Path)
 
 
 def test_losses(netcalc: Callable[..., CommandResult]) -> None:
-    gradients = {}
-    for loss in ("random", "sum", "output"):
+    for loss, norm in (("sum", (32 * 64) ** 0.5), ("output", (32 * 64) ** 0.5), ("random", 1.0)):
         ran = netcalc("signal", CHAIN, "--loss", loss, "--format", "json", "--seeds", "1")
-        gradients[loss] = json.loads(ran.out)["layers"][-1]["measured"]["gradient"]
-    assert gradients["sum"] == gradients["output"] == pytest.approx((32 * 64) ** 0.5)
-    assert gradients["random"] == pytest.approx(1.0, rel=0.1)
+        first, *_, last = json.loads(ran.out)["layers"]
+        assert last["predicted"]["gradient"] == pytest.approx(norm)
+        assert last["measured"]["gradient"] == pytest.approx(norm, rel=0.1)
+        assert first["measured"]["gradient"] == pytest.approx(first["predicted"]["gradient"], rel=0.3)
+        # norms of parameters are predicted where gradients of different data are independent
+        assert bool(first["predicted"]["parameters"]) == (loss == "random")
     ran = netcalc("signal", CHAIN, "--loss", "outputs")
     assert ran.code == 2 and "did you mean 'output'?" in ran.err
+    assert netcalc("signal", CHAIN, "--loss", "loss").code == 2
+
+
+def test_the_loss_of_a_spec(netcalc: Callable[..., CommandResult]) -> None:
+    arguments = ["signal", "resnet18", "--set", "height=32", "--set", "width=32", "--seeds", "1", "--loss", "loss"]
+    ran = netcalc(*arguments, "--set", "batch=2", "--format", "json")
+    layers = json.loads(ran.out)["layers"]
+    assert layers[-1]["op"] == "cross_entropy"
+    assert layers[-1]["measured"]["gradient"] == pytest.approx(1.0)
+    assert all(layer["measured"]["gradient"] > 0 for layer in layers)
 
 
 def test_an_initialiser_that_does_not_fit_is_an_error(netcalc: Callable[..., CommandResult]) -> None:

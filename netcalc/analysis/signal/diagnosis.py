@@ -20,6 +20,8 @@ _BEGINS = 5.0
 _MANY = 0.5
 #: Share of the mean square that all samples have in common, from which their outputs are said to be alike.
 _ALIKE = 0.99
+#: Number of sums above which they are followed in place of the layers of the branches.
+_FEW = 2
 #: Part of the whole factor, in powers, from which a kind of operation is named as a reason.
 _PART = 0.2
 
@@ -40,24 +42,36 @@ _KEEPING = {
 
 
 class _Network(NamedTuple):
-    """Layers with weights and operations of a program, by which a report is judged."""
+    """Layers with weights, sums and operations of a program, by which a report is judged."""
 
     layers: Sequence[SignalRow]
+    stream: Sequence[SignalRow]
     rows: Sequence[SignalRow]
     ops: frozenset[str]
-    residual: bool
     activation: str
+
+    @property
+    def residual(self) -> bool:
+        """True if sums of two tensors bypass layers."""
+        return bool(self.stream)
+
+    @property
+    def followed(self) -> Sequence[SignalRow]:
+        """The rows that are compared with each other: sums of a residual network, or else layers with weights."""
+        return self.stream if len(self.stream) > _FEW else self.layers
 
 
 def diagnose(report: SignalReport, program: Program) -> tuple[Finding, ...]:
     """Return the findings on a report at full depth."""
-    residual = any(
-        instance.node.op.name == "add" and sum(x is not None for x in instance.node.inputs) > 1
+    sums = {
+        instance.path
         for instance in instances(program)
-    )
+        if instance.node.op.name == "add" and sum(x is not None for x in instance.node.inputs) > 1
+    }
     activations = [row.op for row in report.rows if row.op in _KEEPING or row.op == "sigmoid"]
     main = max(dict.fromkeys(activations), key=activations.count, default="")
-    network = _Network(report.layers, report.rows, frozenset(row.op for row in report.rows), residual, main)
+    stream = [row for row in report.rows if row.path in sums]
+    network = _Network(report.layers, stream, report.rows, frozenset(row.op for row in report.rows), main)
     found = [
         *_scale(network, "activations", lambda figures: figures.rms, lambda figures: figures.gain),
         *_scale(network, "gradients", lambda figures: figures.gradient, lambda figures: figures.back),
@@ -77,7 +91,7 @@ def _scale(
 
     Activations are followed from the first layer to the last one, gradients from the last to the first.
     """
-    sizes = [(row, found) for row in network.layers if (found := size(row.measured)) is not None]
+    sizes = [(row, found) for row in network.followed if (found := size(row.measured)) is not None]
     if what == "gradients":
         sizes.reverse()
     if len(sizes) < 2 or not sizes[0][1]:
@@ -198,11 +212,11 @@ def _common(figures: Figures) -> float | None:
 
 
 def _steady(network: _Network) -> Iterator[Finding]:
-    if len(network.layers) < 2:
+    if len(network.followed) < 2:
         return
-    first, last = network.layers[0], network.layers[-1]
+    first, last = network.followed[0], network.followed[-1]
     text = (
-        f"the scale is kept over {len(network.layers)} layers with weights: the root mean square goes from "
+        f"the scale is kept over {len(network.followed)} layers: the root mean square goes from "
         f"{first.measured.rms or 0:.3g} to {last.measured.rms or 0:.3g}"
     )
     if first.measured.gradient is not None and last.measured.gradient is not None:

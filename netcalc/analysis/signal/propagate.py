@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from netcalc.analysis.signal.channels import channel_axis, default_axis
@@ -76,15 +76,18 @@ def drawn_signal(spec: InputSpec) -> Signal:
 
 
 def propagate(
-    program: Program, rules: InitRules | None = None, given: Mapping[str, Signal] | None = None
+    program: Program,
+    rules: InitRules | None = None,
+    given: Mapping[str, Signal] | None = None,
+    summed: Collection[str] | None = None,
 ) -> list[PredictedOperation]:
     """Return the prediction for every operation, repeats unrolled.
-
-    The gradient of the loss by all outputs together has an expected norm of 1, with independent elements.
 
     Args:
         rules: initialisation rules; those of the spec when None.
         given: moments of inputs that are not drawn.
+        summed: names of the outputs whose elements the loss adds up.  None for a sum of all outputs with independent
+            weights, in which the gradient of all of them together has an expected norm of 1.
     """
     walk = _Walk(program, InitRules.of(program) if rules is None else rules)
     inputs = [
@@ -92,7 +95,7 @@ def propagate(
         for spec in program.inputs
     ]
     outputs = unroll(program, [*inputs], walk.step)
-    return walk.rows(outputs)
+    return walk.rows(outputs, summed)
 
 
 class _Walk:
@@ -128,14 +131,19 @@ class _Walk:
 
         return rule(Call(instance, signals, self._program.training, self._rules, declared))
 
-    def rows(self, outputs: Sequence[_Value]) -> list[PredictedOperation]:
+    def rows(self, outputs: Sequence[_Value], summed: Collection[str] | None) -> list[PredictedOperation]:
         """Return the predictions, with the gradients that flow back from the outputs."""
         types = [value.known_type for value in self._program.main.outputs if value is not None]
+        named = zip(self._program.output_names, outputs, types, strict=True)
         elements = {
-            value.number: math.prod(sizes(type_)) for value, type_ in zip(outputs, types, strict=True) if type_.is_float
+            value.number: math.prod(sizes(type_))
+            for name, value, type_ in named
+            if type_.is_float and (summed is None or name in summed)
         }
-        total = sum(elements.values()) or 1
+        total = 1 if summed is not None else sum(elements.values()) or 1
         flow: dict[int, float | str] = {number: count / total for number, count in elements.items()}
+        if summed is not None:  # the same weight of 1 everywhere
+            self._dependent.update(elements)
         rows = [self._row(step, flow) for step in reversed(self._steps)]
         seen: dict[str, int] = {}
         numbered = []

@@ -96,6 +96,24 @@ NETWORKS: dict[str, tuple[str, bool, float]] = {
         False,
         0.15,
     ),
+    "joined": (
+        chain("{name: a, linear: 64}", "{name: b, linear: 256, from: x}", "{concat: {axis: 1}, from: [a, b]}",
+              "{linear: 256}", "relu"),
+        False,
+        0.1,
+    ),
+    "positions": (
+        chain("{embedding: {num_embeddings: 500, embedding_dim: 256}}", "{learned_positions: 16}", "{linear: 256}",
+              shape="{shape: [32, 16], dtype: int64, range: [0, 500]}"),
+        False,
+        0.1,
+    ),
+    "scale": (
+        chain("{name: a, linear: 256}", "{name: s, parameter: {shape: [256], init: constant(0.3)}}",
+              "{mul: {}, from: [a, s]}", "tanh", "{linear: 64}"),
+        False,
+        0.1,
+    ),
     "maxima": (
         chain("{conv2d: {out: 64, kernel: 3}}", "batch_norm", "{max_pool2d: 2}", "{conv2d: {out: 64, kernel: 3}}",
               "batch_norm", "relu", shape="[8, 32, 12, 12]"),

@@ -13,6 +13,7 @@ __all__ = ["RULES"]
 _FEW = 8
 #: Machine epsilon of float32, for norms without an eps.
 _EPSILON = 2.0**-23
+_NO_EPS = "eps, since the variance before the norm is not known"
 
 
 def _layer_norm(call: Call) -> Outcome:
@@ -43,7 +44,7 @@ def _whole(call: Call, features: int, *, centred: bool) -> Outcome:
         known = Signal(0.0 if centred or x.normal else None, 1.0, None, x.normal, x.roots, gap=x.gap)
         if known.mean is None:
             known = replace(known, square=None, gap=x.gap)
-        return Outcome(_affine(call, known), {0: None}, {"bias": 1.0})
+        return Outcome(_affine(call, known), {0: None}, {"bias": 1.0}, note=_NO_EPS)
     variance = x.square - offset**2 + eps
     signal = x.plus(-offset).times(1 / math.sqrt(variance))
     removed = (2 if centred else 1) / features
@@ -64,7 +65,7 @@ def _batch_norm(call: Call) -> Outcome:
     count = shape[0] * math.prod(shape[2:])
     if x.square is None or x.shared is None or not x.square > x.shared:
         known = Signal(0.0, 1.0, 0.0, x.normal, x.roots, x.exchangeable)
-        return Outcome(_affine(call, known), {0: None}, {"bias": 1.0})
+        return Outcome(_affine(call, known), {0: None}, {"bias": 1.0}, note=_NO_EPS)
     variance = x.square - x.shared  # that of a channel: the square of its mean is what samples share
     total = variance + op.eps
     signal = Signal(0.0, variance / total, 0.0, x.normal, x.roots, x.exchangeable)

@@ -10,6 +10,9 @@ from netcalc.analysis.signal.state import Call, Outcome, Rule, Signal, unknown
 
 __all__ = ["RULES"]
 
+#: Inputs of an output below which sums of their products are not close to normal.
+_FEW = 16
+
 
 def _linear(call: Call) -> Outcome:
     weight = call.parameter_shape("weight")
@@ -81,7 +84,10 @@ def _product(call: Call, fan_in: int, taps: Taps, keeps: bool) -> Outcome:
     square, shared = _scaled(x.square, taps.inside * gain), _scaled(x.shared, taps.both * gain)
     parameters = {"weight": _scaled(x.square, fan_in * taps.inside), "bias": 1.0}
     signal = _with_bias(call, square, shared, keeps)
-    return Outcome(signal, {0: taps.inside * gain}, parameters, note=_padding_note(taps.inside))
+    note = _padding_note(taps.inside)
+    if not note and fan_in < _FEW:
+        note = f"sums of {fan_in} products alone, which are hardly normal"
+    return Outcome(signal, {0: taps.inside * gain}, parameters, note=note)
 
 
 def _standardised(call: Call, fan_in: int, taps: Taps, keeps: bool) -> Outcome:

@@ -17,11 +17,11 @@ def view(call: Call) -> Outcome:
 def _concat(call: Call) -> Outcome:
     parts = [x for x in call.inputs if x is not None]
     roots = frozenset[str]().union(*(x.roots for x in parts))
-    back: dict[int, float | None] = dict.fromkeys(range(len(parts)), 1.0)
+    weights = [math.prod(call.shape(number)) for number in range(len(parts))]
+    back: dict[int, float | None] = {number: size / max(sum(weights), 1) for number, size in enumerate(weights)}
     gap = next((x.gap for x in parts if x.gap), "")
     if gap:
         return Outcome(unknown(gap), back)
-    weights = [math.prod(call.shape(number)) for number in range(len(parts))]
 
     def mean(moments: list[float | None]) -> float | None:
         if None in moments:
@@ -121,6 +121,7 @@ RULES: dict[str, Rule] = {
     "concat": _concat,
     "stack": _concat,
     "embedding": _table,
+    "learned_positions": _learned_positions,
     **{f"{kind}max_pool{axes}d": _maximum for kind in ("", "global_", "adaptive_") for axes in (1, 2, 3)},
     "parameter": _parameter,
     **{f"avg_pool{axes}d": _average for axes in (1, 2, 3)},

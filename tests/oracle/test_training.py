@@ -116,6 +116,11 @@ def _classified(module: Any, given: Tensors) -> Any:
     return functional.cross_entropy(module(inputs), given["labels"])
 
 
+def _classified_by_probability(module: Any, given: Tensors) -> Any:
+    """Negative log-likelihood of a classifier of images whose output is probabilities."""
+    return functional.nll_loss(module(given["image"]).log(), given["labels"])
+
+
 def _next_token(module: Any, given: Tensors) -> Any:
     """Cross-entropy of a language model; that of transformers would be computed in float32."""
     found = module(next(array for name, array in given.items() if name != "labels"))
@@ -179,7 +184,7 @@ CASES = {
         "seed_cnn",
         {"batch": 2, "height": 16, "width": 16, "hidden": 32},
         lambda: SeedCNN(16, 32),
-        _classified,
+        _classified_by_probability,
         _images("image", 4, 3, 16, 16),
     ),
     "resnet18": Case(

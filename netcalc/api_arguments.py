@@ -160,6 +160,7 @@ _KINDS = {
     "resume": _Kind("a path, or None", _path, optional=True),
     "schedule": _Kind("the name of a schedule", _text),
     "seed": _Kind("a whole number of at least 0", _seed),
+    "seeds": _Kind("a whole number of at least 1", _count),
     "set": _Kind("a mapping of names to values, or None", _mapping, optional=True),
     "settings": _Kind("a mapping of names to numbers of at least 0, or None", _rates, optional=True),
     "sizes": _Kind("a mapping of names to sizes", _mapping),

@@ -123,7 +123,7 @@ MAX_VERIFY_WORK = Limit(
 )
 MAX_TRAIN_WORK = Limit(
     10**13,
-    "FLOPs, and elements of parameters and results, of `train`; a step counts as three forward passes",
+    "FLOPs, and elements of parameters and results, of `train` and `signal`; a step or a seed counts as three passes",
     "E603",
     option="--max-work",
 )

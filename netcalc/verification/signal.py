@@ -15,13 +15,15 @@ from netcalc.analysis.signal.propagate import PredictedOperation, drawn_signal, 
 from netcalc.analysis.signal.report import Figures, SignalReport, SignalRow, predicted_row
 from netcalc.analysis.signal.state import Signal
 from netcalc.analysis.walk import Instance, instances
-from netcalc.diagnostics import Diagnostic, NetcalcError
+from netcalc.diagnostics import NetcalcError
 from netcalc.engine.feasibility import require_work
 from netcalc.engine.gradients import program_type, seeds_of, summed_outputs, wanted_paths
 from netcalc.engine.preflight import gradient_memory, reference_memory, require_runnable, too_large
 from netcalc.inits import InitRules
 from netcalc.ir import Program
 from netcalc.ir.loss import LOSS, with_loss
+from netcalc.ir.mode import in_mode
+from netcalc.limits import MAX_TRAIN_WORK
 from netcalc.numerics.initializers import generator
 from netcalc.numerics.inputs import run_inputs
 from netcalc.numerics.interpret import run_operation
@@ -46,6 +48,8 @@ _SLOPES: dict[str, Callable[[Any, Array], Array]] = {
 }
 _RECTIFIERS = {"relu", "relu6", "squared_relu"}
 _SATURATED = 0.1
+#: Work of a seed in units of a forward pass: a backward pass takes about two.
+_PASSES = 3
 
 
 @dataclass(slots=True)
@@ -94,12 +98,12 @@ def measure(
     Raises:
         NetcalcError: as :func:`~netcalc.engine.gradients.gradients` does.
     """
-    program = _prepared(program, training, seeds, loss)
+    program = _prepared(program, training, loss)
     require_runnable(program)
     options = (init,) if isinstance(init, str) else tuple(init)
+    require_work(program, max_work, MAX_TRAIN_WORK, passes=_PASSES * seeds)
     missing = _without_product(program)
     memory = reference_memory(program) if missing else gradient_memory(program)
-    require_work(program, max_work)
     summed = None if loss in (None, "random") else summed_outputs(program, loss)
     predicted = propagate(program, InitRules.of(program, options), _given(program, inputs), summed)
     chosen = range(seed, seed + seeds)
@@ -126,12 +130,10 @@ def measure(
     return replace(report, findings=diagnose(report, program))
 
 
-def _prepared(program: Program, training: bool | None, seeds: int, loss: str | None) -> Program:
+def _prepared(program: Program, training: bool | None, loss: str | None) -> Program:
     """Return the program in the mode that is asked for, with the loss of the spec if that is."""
-    if seeds < 1:
-        raise NetcalcError(Diagnostic("E502", f"the number of seeds should be at least 1, not {seeds}"))
     if training is not None:
-        program = replace(program, training=training)
+        program = in_mode(program, training)
     return with_loss(program) if loss == LOSS else program
 
 

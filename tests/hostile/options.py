@@ -147,6 +147,8 @@ LINES: dict[str, dict[str, str]] = {
         "times": "run large.yaml --set times=50000000",
         "times-reference": "run large.yaml --set times=50000000 --plan reference",
         "verify-times": "verify large.yaml --set times=50000000",
+        "signal-times": "signal large.yaml --set times=50000000",
+        "signal-seeds": "signal mlp --seeds 1000000000000",
         "train-batch": "run resnet18 --set batch=1000000 --train",
     },
     "E005": {

@@ -76,7 +76,7 @@ def test_lists_fit(command: list[str], netcalc: Callable[..., CommandResult]) ->
 
 @pytest.mark.parametrize("spec", QUICK)
 def test_runs_fit_on_small_specs(spec: str, netcalc: Callable[..., CommandResult]) -> None:
-    for command in (["run", spec, "--trace", "*"], ["verify", spec]):
+    for command in (["run", spec, "--trace", "*"], ["verify", spec], ["signal", spec, "--seeds", "1"]):
         ran = netcalc(*command)
         assert (ran.code, too_wide(ran.out)) == (0, [])
 

@@ -113,6 +113,24 @@ def test_repeated_layers_with_shared_weights_have_a_row_for_each_iteration() -> 
     assert found.gradients == ""
 
 
-def test_at_least_one_seed() -> None:
-    with pytest.raises(NetcalcError, match="number of seeds"):
-        netcalc.load("mlp").signal(seeds=0)
+def test_at_least_one_seed_and_no_more_work_than_a_limit() -> None:
+    mlp = netcalc.load("mlp")
+    with pytest.raises(NetcalcError, match="'seeds' should be a whole number of at least 1"):
+        mlp.signal(seeds=0)
+    with pytest.raises(NetcalcError, match="--max-work") as raised:
+        mlp.signal(seeds=10**9)
+    assert raised.value.diagnostics[0].code == "E603"
+    with pytest.raises(NetcalcError, match="--max-work"):
+        mlp.signal(seeds=1, max_work=3 * mlp.flops)
+    assert mlp.signal(seeds=1, max_work=5 * mlp.flops).rows
+
+
+def test_the_mode_is_that_which_is_asked_for() -> None:
+    text = "netcalc: 1\ninputs: {x: [8, 4]}\nlayers: [{name: n, batch_norm: {}}]\n"
+    x = np.arange(32.0, dtype="float32").reshape(8, 4)
+    found = {mode: netcalc.loads(text).signal({"x": x}, seeds=1, training=mode).rows[0] for mode in (True, False)}
+    assert found[True].measured.variance == pytest.approx(1.0, rel=1e-3)
+    assert found[False].measured.variance == pytest.approx(x.var(), rel=1e-3)
+    assert "nothing is normalised" in found[False].note and not found[True].note
+    with pytest.raises(NetcalcError, match="more than one value per channel"):
+        netcalc.loads(text.replace("8, 4", "1, 4")).signal(training=True)

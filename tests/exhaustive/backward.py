@@ -36,7 +36,7 @@ def run(options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
         name = record["id"]
         if options.only not in name:
             continue
-        model = recorded.get(name) or _torchvision(name)
+        model = recorded.get(name) or torchvision_model(name)
         if model is None:
             continue
         try:
@@ -77,7 +77,7 @@ def models(file: Path) -> Iterator[dict[str, Any]]:
         yield json.loads(line)
 
 
-def _torchvision(name: str) -> dict[str, Any] | None:
+def torchvision_model(name: str) -> dict[str, Any] | None:
     """Return the model of torchvision that an id names, at its default size; None for any other."""
     found = re.fullmatch(r"torchvision/(\w+)(?:, width_mult ([\d.]+))?", name)
     if found is None:
@@ -152,7 +152,9 @@ def network_of(model: dict[str, Any]) -> Any:
     # packed sequences and padding are found in the values of tensors, which those of the meta device lack
     masking_utils.find_packed_sequence_indices = lambda position_ids: None
     masking_utils._ignore_bidirectional_mask_sdpa = lambda *arguments: False
-    config = transformers.AutoConfig.for_model(**model["config"])
+    # a null is left out of the records of configurations, although it is not the default
+    nulls = {"q_lora_rank": None} if model["config"]["model_type"] == "deepseek_v2" else {}
+    config = transformers.AutoConfig.for_model(**{**nulls, **model["config"]})
     attention = model.get("attn_implementation") or "eager"
     plain = getattr(transformers, model["class"])
     return plain._from_config(config, attn_implementation=attention, experts_implementation="batched_mm")

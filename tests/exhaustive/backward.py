@@ -1,7 +1,8 @@
 """FLOPs of a forward and a backward pass by torch's counter, for the models whose forward passes are recorded.
 
 The models are built on the meta device, without gradients of inputs; the loss is the sum of all floating-point outputs.
-``--models FILE`` has a JSON object with the call, the class, the configuration and the inputs of each model on a line.
+``backward_models.jsonl`` has a JSON object with the class, the configuration and the inputs of a model on each line;
+``--models FILE`` names a further file of this kind, and models of torchvision are known by their names.
 A model is compared with the spec of the same id in ``tests/zoo``; ``--update`` writes its figure there.
 """
 
@@ -18,11 +19,12 @@ from typing import Any
 from netcalc.analysis.cost import analyse
 from tests.zoo.harness import HERE, built
 
+MODELS = Path(__file__).parent / "backward_models.jsonl"
 NEEDED = ("torch", "torchvision", "timm", "transformers")
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--models", type=Path, required=True, help="file with the models, one a line")
+    parser.add_argument("--models", type=Path, help="file with further models, one a line")
     parser.add_argument("--only", default="", help="part of the ids of the models")
     parser.add_argument("--update", action="store_true", help="write the figures to tests/zoo")
 
@@ -31,7 +33,8 @@ def run(options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
     """Return the figures by id, and the ids whose figures differ from those of netcalc."""
     found: dict[str, int] = {}
     failures: list[str] = []
-    recorded = {record["id"]: record for record in models(options.models)}
+    files = [MODELS, *([options.models] if options.models else [])]
+    recorded = {record["id"]: record for file in files for record in models(file)}
     for record in truths():
         name = record["id"]
         if options.only not in name:

@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from netcalc.analysis.signal.channels import channel_axis, default_axis
+from netcalc.analysis.signal.curves import CURVES
 from netcalc.analysis.signal.rules import rule_for
 from netcalc.analysis.signal.state import Call, Outcome, Signal, sizes, unknown
 from netcalc.analysis.unroll import unroll
@@ -104,6 +105,7 @@ class _Walk:
         self._rules = rules
         self._steps: list[_Step] = []
         self._count = 0
+        self._selected: set[int] = set()  # values whose gradients depend on their own elements
         self._dependent: set[int] = set()  # values whose gradients at different data depend on each other
 
     def value(self, signal: Signal, axis: int) -> _Value:
@@ -159,16 +161,25 @@ class _Walk:
         square = None if gap else sum(part for part in arrived if not isinstance(part, str))
         back = step.outcome.back
         dependent = any(value.number in self._dependent for value in step.outputs)
+        selected = any(value.number in self._selected for value in step.outputs)
+        curved = step.instance.node.op.name in CURVES and step.outcome.selects
+        missing = f"no rule for the gradient of {step.instance.node.op.name} ({step.instance.path})"
+        if selected and curved:
+            back = {0: None}
+            missing = (
+                f"slope and gradient of {step.instance.node.op.name} depend on the same elements ({step.instance.path})"
+            )
         for position, value in enumerate(step.inputs):
             type_ = step.instance.node.input_types[position]
             if value is None or type_ is None or not type_.is_float or not arrived:
                 continue
             if dependent or step.outcome.mixes:
                 self._dependent.add(value.number)
+            if step.outcome.selects or (selected and not step.instance.node.op.gemm):
+                self._selected.add(value.number)
             factor = back.get(position)
             part: float | str = gap
             if not gap:
-                missing = f"no rule for the gradient of {step.instance.node.op.name} ({step.instance.path})"
                 part = missing if factor is None or square is None else factor * square
             before = flow.get(value.number, 0.0)
             flow[value.number] = next((p for p in (before, part) if isinstance(p, str)), None) or _added(before, part)

@@ -8,7 +8,7 @@ from functools import cache
 from itertools import pairwise
 from typing import TypeAlias
 
-__all__ = ["Curve1", "expectation", "shared_expectation"]
+__all__ = ["Curve1", "expectation", "shared_expectation", "weighted_nodes"]
 
 Curve1: TypeAlias = Callable[[float], float]
 
@@ -58,6 +58,14 @@ def shared_expectation(
         weight * _density(a) * expectation(function, mean + common * a, rest, kinks) ** 2
         for a, weight in _composite(edges, _nodes(_OUTER_POINTS))
     )
+
+
+def weighted_nodes(low: float, high: float, step: float, kinks: Sequence[float]) -> list[tuple[float, float]]:
+    """Return abscissae and weights between two limits, in panels of about ``step`` that end at the kinks."""
+    panels = max(1, math.ceil((high - low) / step))
+    edges = {low + (high - low) * number / panels for number in range(panels + 1)}
+    edges |= {kink for kink in kinks if low < kink < high}
+    return list(_composite(sorted(edges), _nodes(_OUTER_POINTS)))
 
 
 def _density(z: float) -> float:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, TypeAlias
 
 from netcalc.analysis.signal.curves import Curve
+from netcalc.analysis.signal.mixture import Mixture, discrete
 from netcalc.analysis.walk import Instance
 from netcalc.dims import integer
 from netcalc.inits import InitRules, Spread
@@ -32,7 +33,8 @@ class Signal:
     ``square`` is E[x²], and ``shared`` is E[x(a)·x(b)] of one unit for two samples a and b; None where no rule gives
     them, with the reason in ``gap``.  ``normal`` elements are sums of many terms, known to be normal even where their
     moments are not.  ``roots`` are the random tensors that elements are linear in; sums of signals without common
-    roots are uncorrelated.  ``exchangeable`` positions of a sample correlate as different samples do.
+    roots are uncorrelated.  ``exchangeable`` positions of a sample correlate as different samples do.  The
+    distribution is known of normal elements, of functions of a normal ``origin``, and of a ``mixture``.
     """
 
     mean: float | None
@@ -42,6 +44,7 @@ class Signal:
     roots: frozenset[str] = frozenset()
     exchangeable: bool = False
     origin: Origin | None = None
+    mixture: Mixture | None = None
     gap: str = ""
 
     @property
@@ -62,6 +65,15 @@ class Signal:
         covariance = None if self.shared is None else self.shared - self.mean**2
         return Origin(self.mean, variance, covariance, _IDENTITY)
 
+    def plus_normal(self, other: Signal) -> Mixture | None:
+        """Return the distribution of the sum with an independent normal signal; None if it is not known."""
+        if not other.normal or other.variance is None or other.mean is None:
+            return None
+        own = self.mixture
+        if own is None and self.origin is not None and self.origin.variance > 0:
+            own = discrete(self.origin.curve, self.origin.mean, self.origin.variance)
+        return None if own is None else own.plus(other.mean, other.variance)
+
     def times(self, factor: float) -> Signal:
         """Return the signal times a number."""
 
@@ -71,22 +83,25 @@ class Signal:
         origin = self.origin
         if origin is not None:
             origin = origin._replace(curve=Curve("scaled", lambda x: factor * x, lambda x: factor).after(origin.curve))
+        mixture = None if self.mixture is None else self.mixture.times(factor)
         square, shared = by(self.square, factor * factor), by(self.shared, factor * factor)
-        return replace(self, mean=by(self.mean, factor), square=square, shared=shared, origin=origin)
+        return replace(self, mean=by(self.mean, factor), square=square, shared=shared, origin=origin, mixture=mixture)
 
     def plus(self, offset: float) -> Signal:
         """Return the signal plus a number."""
         if offset == 0:
             return self
         if self.mean is None:
-            return replace(self, square=None, shared=None, origin=None, gap=self.gap or "an unknown mean")
+            return replace(self, square=None, shared=None, origin=None, mixture=None, gap=self.gap or "an unknown mean")
         extra = 2 * offset * self.mean + offset * offset
         origin = self.origin
         if origin is not None:
             origin = origin._replace(curve=Curve("shifted", lambda x: offset + x, lambda x: 1.0).after(origin.curve))
         square = None if self.square is None else self.square + extra
         shared = None if self.shared is None else self.shared + extra
-        return replace(self, mean=self.mean + offset, square=square, shared=shared, origin=origin)
+        mixture = None if self.mixture is None else self.mixture.plus(offset)
+        mean = self.mean + offset
+        return replace(self, mean=mean, square=square, shared=shared, origin=origin, mixture=mixture)
 
 
 _IDENTITY = Curve("identity", lambda x: x, lambda x: 1.0, ())
@@ -156,7 +171,8 @@ class Outcome:
     ``back`` are the factors by position of the input, relative to the gradients of the outputs; ``parameters`` those of
     the gradients of parameters.  None is a factor that is not known.  ``saturated`` is the share of elements where an
     activation function saturates.  ``note`` names an approximation.  A product that
-    ``mixes`` makes gradients of different samples and positions depend on each other.
+    ``mixes`` makes gradients of different samples and positions depend on each other; one that
+    ``selects`` makes those of its input depend on the elements themselves.
     """
 
     signal: Signal
@@ -165,6 +181,7 @@ class Outcome:
     saturated: float | None = None
     note: str = ""
     mixes: bool = False
+    selects: bool = False
 
 
 Rule: TypeAlias = Callable[[Call], Outcome]

@@ -5,9 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
 import pytest
 
 import netcalc
+from netcalc.analysis.signal.curves import Curve
+from netcalc.analysis.signal.mixture import applied, discrete
 from netcalc.analysis.signal.propagate import PredictedOperation, propagate
 from netcalc.analysis.signal.report import SignalRow
 from netcalc.inits import InitRules
@@ -56,6 +59,24 @@ NETWORKS: dict[str, tuple[str, bool, float]] = {
             "{name: sum, add: {}, from: [branch, first]}",
             "{name: last, tanh: {}}",
             init=HE,
+        ),
+        False,
+        0.1,
+    ),
+    "post-activation residual": (
+        chain(
+            "{name: first, linear: 256}",
+            "{name: x0, relu: {}}",
+            *[
+                f"{{name: {line}, from: {source}}}" if source else f"{{name: {line}}}"
+                for n in range(4)
+                for line, source in (
+                    (f"branch{n}, linear: 256", ""),
+                    (f"sum{n}, add: {{}}", f"[branch{n}, x{n}]"),
+                    (f"x{n + 1}, relu: {{}}", ""),
+                )
+            ],
+            init='"*.weight": he_normal(nonlinearity=linear), "*.bias": zeros',
         ),
         False,
         0.1,
@@ -222,11 +243,27 @@ def test_correlated_sums_and_other_rules_without_an_answer() -> None:
     assert predicted(same)["sum"].signal.gap == "a sum of parts that are correlated, with the same weights"
     positive = predicted(chain("{linear: 64}"), "uniform(0, 1)")["linear"]
     assert positive.signal.gap == "no rule for weights whose mean is not 0"
-    mixed = chain("{name: a, linear: 64}", "{name: r, relu: {}}", "{name: b, linear: 64}",
-                  "{name: sum, add: {}, from: [r, b]}", "{name: last, relu: {}}")  # fmt: skip
-    rows = predicted(mixed)
-    assert rows["sum"].signal.square is not None
-    assert "not normal" in rows["last"].signal.gap
+    # a dropped activation has no distribution that is known
+    mixed = chain("{name: a, linear: 64}", "{name: r, relu: {}}", "{name: d, dropout: 0.5}", "{name: last, relu: {}}")
+    rows = predicted(mixed, training=True)
+    assert rows["d"].signal.square is not None
+    assert rows["last"].signal.gap == "no rule for functions of an input that is not normal (last)"
+
+
+def test_functions_of_a_sum_of_a_normal_variable_and_an_activation() -> None:
+    """Moments by quadrature, against a sample."""
+    rng = np.random.default_rng(0)
+    u, z = rng.standard_normal((2, 1_000_000))
+    relu = Curve("relu", lambda x: max(x, 0.0), lambda x: float(x > 0))
+    first = discrete(relu, 0.2, 1.5).plus(0.1, 0.8)
+    moments, second = applied(relu, first)
+    s = np.maximum(0.2 + np.sqrt(1.5) * u, 0) + 0.1 + np.sqrt(0.8) * z
+    y = np.maximum(s, 0)
+    assert moments == pytest.approx((y.mean(), (y**2).mean(), (s > 0).mean()), rel=5e-3)
+    again, _ = applied(relu, second.times(0.5).plus(0.0, 0.3))
+    t = np.maximum(0.5 * y + np.sqrt(0.3) * rng.standard_normal(len(y)), 0)
+    assert again.square == pytest.approx((t**2).mean(), rel=5e-3)
+    assert not second.smooth and second.plus(0.0, 1.0).smooth
 
 
 def test_gradients_of_both_branches_add_up() -> None:

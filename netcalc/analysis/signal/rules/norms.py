@@ -103,7 +103,7 @@ def _affine(call: Call, x: Signal) -> Signal:
         if weight.variance:
             both = weight.variance + mean * mean
             square, shared = (None if moment is None else both * moment for moment in (x.square, x.shared))
-            scaled = replace(scaled, square=square, shared=shared, normal=False, origin=None)
+            scaled = replace(scaled, square=square, shared=shared, normal=False, origin=None, mixture=None)
         x = scaled
     if bias is None:
         return x
@@ -111,7 +111,7 @@ def _affine(call: Call, x: Signal) -> Signal:
     if bias.variance:
         square = None if x.square is None else x.square + bias.variance
         shared = None if x.shared is None else x.shared + bias.variance
-        x = replace(x, square=square, shared=shared, origin=None)
+        x = replace(x, square=square, shared=shared, origin=None, mixture=None)
     return x
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from netcalc.analysis.signal.curves import CURVES, Curve, curve_of
 from netcalc.analysis.signal.mean_field import ActivationMoments, activation_moments
+from netcalc.analysis.signal.mixture import applied
 from netcalc.analysis.signal.quadrature import shared_expectation
 from netcalc.analysis.signal.state import Call, Origin, Outcome, Rule, Signal, unknown
 
@@ -24,12 +25,16 @@ def _activation(call: Call) -> Outcome:
     assert curve is not None
     parameters: dict[str, float | None] = {"weight": None}
     origin = x.normal_origin
+    if origin is None and x.mixture is not None and x.mixture.smooth:
+        moments, values = applied(curve, x.mixture)
+        signal = Signal(moments.mean, moments.square, None, roots=x.roots, mixture=values)
+        return Outcome(signal, {0: moments.slope}, parameters, selects=True)
     if origin is None:
         slope = None
         if op.name in _HOMOGENEOUS and x.normal and x.mean == 0:
             slope = activation_moments(curve).slope
         reason = x.gap or f"no rule for functions of an input that is not normal ({call.instance.path})"
-        return Outcome(unknown(reason), {0: slope}, parameters)
+        return Outcome(unknown(reason), {0: slope}, parameters, selects=True)
     moments, shared = _of_normal(op, *_rounded(origin)) if x.origin is None else _of_function(curve, origin)
     signal = Signal(
         moments.mean,
@@ -40,7 +45,7 @@ def _activation(call: Call) -> Outcome:
         origin=origin._replace(curve=curve if x.origin is None else curve.after(origin.curve)),
     )
     saturated = _saturated(curve, origin) if x.origin is None else None
-    return Outcome(signal, {0: moments.slope}, parameters, saturated)
+    return Outcome(signal, {0: moments.slope}, parameters, saturated, selects=True)
 
 
 def _rounded(origin: Origin) -> tuple[float, float, float | None]:
@@ -107,7 +112,7 @@ def _dropout(call: Call) -> Outcome:
     shared = square if together and x.shared is None else x.shared
     if together and x.shared is not None:
         shared = x.shared * factor
-    return Outcome(replace(x, square=square, shared=shared, normal=False, origin=None), {0: factor})
+    return Outcome(replace(x, square=square, shared=shared, normal=False, origin=None, mixture=None), {0: factor})
 
 
 # -- arithmetic -------------------------------------------------------------------------------------
@@ -139,7 +144,9 @@ def _added(a: Signal, b: Signal) -> Signal:
     assert a.mean is not None and b.mean is not None
     cross = 2 * a.mean * b.mean
     shared = None if a.shared is None or b.shared is None else a.shared + b.shared + cross
-    return Signal(mean, a.square + b.square + cross, shared, normal, roots, a.exchangeable and b.exchangeable)
+    mixture = None if normal else a.plus_normal(b) or b.plus_normal(a)
+    together = a.exchangeable and b.exchangeable
+    return Signal(mean, a.square + b.square + cross, shared, normal, roots, together, mixture=mixture)
 
 
 def _multiple(call: Call) -> Outcome:

@@ -98,7 +98,7 @@ def _maximum(call: Call) -> Outcome:
         and set(op.pads(call.shape()[-op.axes :])) == {(0, 0)}
     )
     gap = call.x.gap or f"no rule for the maxima of {op.name} ({call.instance.path})"
-    return Outcome(unknown(gap), {0: 1.0 if routes else None})
+    return Outcome(unknown(gap), {0: 1.0 if routes else None}, selects=True)
 
 
 def _learned_positions(call: Call) -> Outcome:

@@ -1,0 +1,82 @@
+"""Distributions of sums of a normal variable and an activation, as after the additions of residual networks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from netcalc.analysis.signal.curves import Curve
+from netcalc.analysis.signal.mean_field import ActivationMoments
+from netcalc.analysis.signal.quadrature import weighted_nodes
+
+__all__ = ["Mixture", "applied", "discrete"]
+
+#: Share of the whole variance that the normal part needs, so that its density is smooth between the atoms.
+_SMOOTH = 0.02
+_CUT = 8.0
+
+
+class Mixture(NamedTuple):
+    """The sum of a discrete variable, given by values with probabilities, and a normal one independent of it."""
+
+    atoms: tuple[tuple[float, float], ...]
+    mean: float = 0.0
+    variance: float = 0.0
+
+    def times(self, factor: float) -> Mixture:
+        """Return the variable times a number."""
+        atoms = tuple((factor * value, weight) for value, weight in self.atoms)
+        return Mixture(atoms, factor * self.mean, factor * factor * self.variance)
+
+    def plus(self, mean: float, variance: float = 0.0) -> Mixture:
+        """Return the sum with an independent normal variable."""
+        return self._replace(mean=self.mean + mean, variance=self.variance + variance)
+
+    @property
+    def smooth(self) -> bool:
+        """True if the normal part is wide enough for quadrature."""
+        mean = sum(value * weight for value, weight in self.atoms)
+        spread = sum((value - mean) ** 2 * weight for value, weight in self.atoms)
+        return self.variance > _SMOOTH * (spread + self.variance)
+
+
+def discrete(curve: Curve, mean: float, variance: float) -> Mixture:
+    """Return a function of a normal variable as values with probabilities."""
+    nodes = weighted_nodes(-_CUT, _CUT, 0.5, [(kink - mean) / math.sqrt(variance) for kink in curve.kinks])
+    return _merged((curve.value(mean + math.sqrt(variance) * z), weight * _density(z)) for z, weight in nodes)
+
+
+def applied(curve: Curve, mixture: Mixture) -> tuple[ActivationMoments, Mixture]:
+    """Return the moments of an activation function of a mixture, and its values with their probabilities."""
+    deviation = math.sqrt(mixture.variance)
+    values = [value for value, _ in mixture.atoms]
+    low, high = (end + mixture.mean for end in (min(values), max(values)))
+    nodes = [
+        (
+            s,
+            weight
+            * sum(p * _density((s - mixture.mean - value) / deviation) for value, p in mixture.atoms)
+            / deviation,
+        )
+        for s, weight in weighted_nodes(low - _CUT * deviation, high + _CUT * deviation, deviation, curve.kinks)
+    ]
+    found = [(curve.value(s), curve.slope(s), weight) for s, weight in nodes]
+    moments = ActivationMoments(
+        sum(value * weight for value, _, weight in found),
+        sum(value * value * weight for value, _, weight in found),
+        sum(slope * slope * weight for _, slope, weight in found),
+    )
+    return moments, _merged((value, weight) for value, _, weight in found)
+
+
+def _merged(atoms: Iterable[tuple[float, float]]) -> Mixture:
+    """Return atoms with equal values as one, without those of no weight."""
+    weights: dict[float, float] = {}
+    for value, weight in atoms:
+        weights[value] = weights.get(value, 0.0) + weight
+    return Mixture(tuple((value, weight) for value, weight in weights.items() if weight > 1e-14))
+
+
+def _density(z: float) -> float:
+    return math.exp(-0.5 * z * z) / math.sqrt(2 * math.pi)

@@ -2,7 +2,8 @@
 
 One forward pass records the tape.  Each product then runs on arrays that count the work done on them.  The work by kind
 must equal the terms that the operation declares for the gradients that were given and wanted, each gradient must have
-the type of its tensor, and the tape must hold the memory that the declarations predict.
+the shape of its tensor, and the tape must hold the memory that the declarations predict.  The work of the whole pass,
+with the additions of gradients, must equal what is counted without unrolling repeats.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from netcalc.analysis.cost import analyse
 from netcalc.analysis.saved import saved_bytes, saved_tensors
 from netcalc.analysis.walk import Instance
 from netcalc.dims import integer
@@ -53,10 +55,24 @@ def backward_checks(
             yield BackwardCheck(record.instance, f"saved {saved.name}", _described(saved.type), held)
     yield BackwardCheck(None, "saved bytes", saved_bytes(saved_tensors(program)), tape.saved_bytes)
     products = _Products(program.training)
-    seeds = {one.number: np.ones_like(one.array) for one in outputs if one.wanted}
-    for _ in tape.backward(seeds, products):
-        pass
+    seeds: dict[int, Array] = {}
+    with tallying() as additions:
+        for one in outputs:
+            if one.wanted:
+                gradient = tallied(np.ones_like(one.array))
+                seeds[one.number] = seeds[one.number] + gradient if one.number in seeds else gradient
+        for _ in tape.backward(seeds, products):
+            pass
     yield from products.checks
+    yield from _totals(program, products.work + additions)
+
+
+def _totals(program: Program, work: Counter[str]) -> Iterator[BackwardCheck]:
+    """Yield checks of the work of the whole pass, additions of gradients included."""
+    total = analyse(program, backward=True).total
+    others = sum(count for kind, count in work.items() if kind != "mac")
+    yield BackwardCheck(None, "backward MACs", integer(total.macs_backward), work["mac"])
+    yield BackwardCheck(None, "backward FLOPs", integer(total.flops_backward), 2 * work["mac"] + others)
 
 
 class _Products:
@@ -64,6 +80,7 @@ class _Products:
 
     def __init__(self, training: bool) -> None:
         self.checks: list[BackwardCheck] = []
+        self.work: Counter[str] = Counter()
         self._training = training
 
     def __call__(self, record: Record, back: Back, gradients: tuple[Array | None, ...]) -> Gradients:
@@ -73,6 +90,7 @@ class _Products:
             found = apply_vjp(
                 record.instance.node.op, back, tuple(None if g is None else tallied(g) for g in gradients)
             )
+        self.work += work
         predicted = self._predicted(record, gradients)
         for kind in KINDS:
             if predicted[kind] or work[kind]:
@@ -82,7 +100,7 @@ class _Products:
             shape = _described(wanted.with_shape(*gradient.shape))
             name = _named(record, source)
             self.checks.append(BackwardCheck(record.instance, f"gradient of {name}", _described(wanted), shape))
-        return {source: np.asarray(gradient) for source, gradient in found.items()}
+        return {source: tallied(gradient) for source, gradient in found.items()}
 
     def _predicted(self, record: Record, gradients: tuple[Array | None, ...]) -> Counter[str]:
         op, work = record.instance.node.op, Counter[str]()

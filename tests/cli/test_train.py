@@ -107,7 +107,9 @@ def test_a_spec_without_loss(netcalc: Callable[..., CommandResult]) -> None:
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT for another process")
 def test_an_interrupt_leaves_the_last_checkpoint() -> None:
     command = [sys.executable, "-m", "netcalc", "train", SPEC, "--steps", "20000", "--max-work", "1e15"]
-    process = subprocess.Popen([*command, "--checkpoint", "c.safetensors", "--checkpoint-every", "5"])
+    command += ["--checkpoint", "c.safetensors", "--checkpoint-every", "5"]
+    # a shell starts background jobs with interrupts ignored, which its children inherit
+    process = subprocess.Popen(command, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
     while not Path("c.safetensors").exists():
         assert process.poll() is None
         time.sleep(0.01)

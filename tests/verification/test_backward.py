@@ -25,5 +25,6 @@ def test_a_product_that_does_too_much_is_found(monkeypatch: pytest.MonkeyPatch) 
     product = VJPS.get("relu")
     assert product is not None
     monkeypatch.setitem(VJPS._entries, "relu", lambda op, back, g: {0: product(op, back, g)[0] * np.float32(1)})
-    (failure,) = verify(program(TEXT), backward=True).failures
+    failure, total = verify(program(TEXT), backward=True).failures
+    assert (total.path, total.what) == ("", "backward FLOPs")
     assert (failure.path, failure.what, failure.predicted, failure.executed) == ("relu", "backward mul", 0, 10)

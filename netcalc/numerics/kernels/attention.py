@@ -63,6 +63,7 @@ def scaled_dot_product_attention(
         share, powers, total = _softmax(scores, sinks)
         if run.kept is not None:  # with a sink, its weight too, which is not computed otherwise
             _keep(run, kept, result=share if sinks is None else np.asarray(powers) / np.asarray(total))
+        del powers, total  # as large as the scores
         if run.training and op.dropout:
             passes = like(share, run.rng.random(share.shape)) >= op.dropout
             factor = 1 / (1 - op.dropout) if op.dropout < 1 else 0.0

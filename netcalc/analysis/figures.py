@@ -189,15 +189,6 @@ class Figures:
         fields=("flops", "summary", "compare", "explain"),
         columns={"flops": 0, "summary": 0, "operations": 0, "compare": 0, "passes": 5},
     )
-    flops = Figure(
-        "FLOPs",
-        "operations that the convention counts",
-        "flops",
-        work=lambda work: work.executed.flops,
-        total="FLOPs",
-        fields=("flops", "summary", "compare", "explain"),
-        columns={"flops": 1, "summary": 3, "operations": 1, "compare": 3, "passes": 1},
-    )
     macs_backward = Figure(
         "backward MACs",
         "multiply-adds of the backward pass",
@@ -217,6 +208,15 @@ class Figures:
         phase="backward",
         fields=("flops", "summary", "explain"),
         columns={"passes": 4},
+    )
+    flops = Figure(
+        "FLOPs",
+        "operations that the convention counts",
+        "flops",
+        work=lambda work: work.executed.flops,
+        total="FLOPs",
+        fields=("flops", "summary", "compare", "explain"),
+        columns={"flops": 1, "summary": 3, "operations": 1, "compare": 3, "passes": 1},
     )
     flops_backward = Figure(
         "backward FLOPs",

@@ -15,9 +15,17 @@ __all__ = ["require_picture", "write_charts"]
 
 
 def require_picture(path: str | None) -> None:
-    """Raise NetcalcError (E502) unless a file that is asked for is an .svg or a .png, before anything is run."""
-    if path is not None and Path(path).suffix.lower() not in (".svg", ".png"):
+    """Raise NetcalcError (E502) if a picture that is asked for could not be written, before anything is run."""
+    if path is None:
+        return
+    if Path(path).suffix.lower() not in (".svg", ".png"):
         raise NetcalcError(Diagnostic("E502", f"--plot {path}: a picture is an .svg or a .png"))
+    if not Path(path).absolute().parent.is_dir():
+        raise NetcalcError(Diagnostic("E502", f"--plot {path}: there is no folder {str(Path(path).parent)!r}"))
+    if Path(path).suffix.lower() == ".png":
+        from netcalc.render.plot_png import require_pillow
+
+        require_pillow()
 
 
 def write_charts(path: str, charts: Sequence[Chart]) -> None:

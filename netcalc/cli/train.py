@@ -99,7 +99,8 @@ Resume: TypeAlias = Annotated[
     str | None, typer.Option("--resume", metavar="FILE", help="Go on from a checkpoint.", rich_help_panel=_FILES)
 ]
 Plot: TypeAlias = Annotated[
-    str | None, typer.Option("--plot", metavar="FILE.svg", help="Draw the loss curve.", rich_help_panel=_FILES)
+    str | None,
+    typer.Option("--plot", metavar="FILE", help="Draw the loss curve as .svg or .png.", rich_help_panel=_FILES),
 ]
 Parameters: TypeAlias = Annotated[
     str | None,
@@ -140,11 +141,13 @@ def command(
     import numpy  # noqa: F401 - first: CPython 3.11 imports it slowly below a deep stack of nested imports
 
     from netcalc.cli.output import write
+    from netcalc.cli.pictures import require_picture
     from netcalc.render.progress import Progress
     from netcalc.verification.training import Recipe, train
 
     recipe = Recipe(steps, training, lr, _hyper(hyper or []), loss, schedule.value, warmup, least_lr, clip, seed)
-    _require_targets(plot, output)
+    require_picture(plot)
+    _require_tensor_file(output)
     sizes = [*(set_ or []), *([] if batch is None else [f"batch={batch}"])]
     program = options.read_program(spec, sizes, training=True, dtype=dtype, max_spec_size=max_spec_size)
     read = options.read_weights(weights, spec)
@@ -202,31 +205,27 @@ def _lines(result: TrainingResult, data: str, format_: options.Format, *, wide: 
     return page_text(training_page(result, data), terminal_for(None, wide=wide))
 
 
-def _require_targets(plot: str | None, output: str | None) -> None:
-    """Raise NetcalcError (E502) for files that could not be written after training."""
+def _require_tensor_file(output: str | None) -> None:
+    """Raise NetcalcError (E502) for a file of tensors that could not be written after training."""
     from pathlib import Path
 
     from netcalc.diagnostics import Diagnostic, NetcalcError
 
-    suffixes: dict[str, tuple[str, ...]] = {"--plot": (".svg",), "--output": (".safetensors", ".npz")}
-    for option, file in (("--plot", plot), ("--output", output)):
-        if file is None:
-            continue
-        if not file.lower().endswith(suffixes[option]):
-            text = f"{option} {file}: the name should end in {' or '.join(suffixes[option])}"
-            raise NetcalcError(Diagnostic("E502", text))
-        if not Path(file).absolute().parent.is_dir():
-            raise NetcalcError(Diagnostic("E502", f"{option} {file}: there is no folder {str(Path(file).parent)!r}"))
+    if output is None:
+        return
+    if not output.lower().endswith((".safetensors", ".npz")):
+        raise NetcalcError(Diagnostic("E502", f"--output {output}: the name should end in .safetensors or .npz"))
+    if not Path(output).absolute().parent.is_dir():
+        raise NetcalcError(Diagnostic("E502", f"--output {output}: there is no folder {str(Path(output).parent)!r}"))
 
 
 def _save(result: TrainingResult, plot: str | None, output: str | None) -> None:
     """Write the loss curve, and parameters and buffers, where files for them are given."""
     if plot is not None:
-        from netcalc.cli.output import write
-        from netcalc.render.plot_svg import chart_svg
+        from netcalc.cli.pictures import write_charts
         from netcalc.render.training import loss_chart
 
-        write(chart_svg(loss_chart(result)).splitlines(), plot, option="--plot ")
+        write_charts(plot, [loss_chart(result)])
     if output is not None:
         from netcalc.numerics.tensor_files import write_tensors
 

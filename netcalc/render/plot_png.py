@@ -15,7 +15,7 @@ from netcalc.render.plot_svg import COLORS
 if TYPE_CHECKING:
     from PIL.ImageDraw import ImageDraw
 
-__all__ = ["charts_png"]
+__all__ = ["charts_png", "require_pillow"]
 
 _WIDTH, _HEIGHT, _LINE = 1440, 800, 40
 _LEFT, _RIGHT, _TOP, _BOTTOM = 150, 40, 80, 110
@@ -24,17 +24,20 @@ _INK, _GRID = "#222222", "#dddddd"
 _DASH = 14.0
 
 
-def charts_png(charts: Sequence[Chart]) -> bytes:
-    """Return charts below one another as a PNG image.
-
-    Raises:
-        NetcalcError: E502 if Pillow is not installed.
-    """
+def require_pillow() -> None:
+    """Raise NetcalcError (E502) if Pillow is not installed."""
     try:
-        from PIL import Image, ImageDraw
+        import PIL  # noqa: F401
     except ImportError:
         message = "a picture in PNG needs Pillow, which is not installed"
         raise NetcalcError(Diagnostic("E502", message, hint="pip install 'netcalc[plot]', or write an .svg")) from None
+
+
+def charts_png(charts: Sequence[Chart]) -> bytes:
+    """Return charts below one another as a PNG image; NetcalcError (E502) if Pillow is not installed."""
+    require_pillow()
+    from PIL import Image, ImageDraw
+
     heights = [_HEIGHT + _LINE * (len(chart.series) if len(chart.series) > 1 else 0) for chart in charts]
     image = Image.new("RGB", (_WIDTH, sum(heights)), "white")
     draw = ImageDraw.Draw(image)

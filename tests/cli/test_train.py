@@ -75,10 +75,28 @@ def test_files(netcalc: Callable[..., CommandResult]) -> None:
     assert json.loads(resumed.out)["resumed"] == 4
 
 
+def test_the_loss_curve_as_png(netcalc: Callable[..., CommandResult]) -> None:
+    image = pytest.importorskip("PIL.Image")
+    assert netcalc("train", SPEC, "--steps", "3", "--plot", "loss.png").code == 0
+    with image.open("loss.png") as picture:
+        assert picture.format == "PNG" and len(picture.getcolors()) > 2
+
+
+def test_a_png_without_pillow_is_refused_before_training(
+    netcalc: Callable[..., CommandResult], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "PIL", None)
+    ran = netcalc("train", SPEC, "--steps", "3", "--plot", "loss.png", "--output", "w.npz")
+    assert ran.code == 2 and "needs Pillow" in ran.err
+    assert not Path("w.npz").exists()
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--plot", "loss.png"), "--plot loss.png: the name should end in .svg"),
+        (("--plot", "loss.gif"), "--plot loss.gif: a picture is an .svg or a .png"),
+        (("--plot", "absent/loss.svg"), "--plot absent/loss.svg: there is no folder 'absent'"),
+        (("--output", "w.pt"), "--output w.pt: the name should end in .safetensors or .npz"),
         (("--output", "absent/w.npz"), "--output absent/w.npz: there is no folder 'absent'"),
         (("--hyper", "beta1"), "--hyper beta1: should be name=number"),
         (("--steps", "0"), "--steps"),

@@ -78,6 +78,14 @@ def test_negative_biases_kill_rectifiers() -> None:
     assert finding(found, "dead units").path == "layers.0.relu"
 
 
+def test_units_of_one_datum_are_not_called_dead() -> None:
+    init = ["*.weight=he_normal", "*.bias=constant(-8)"]
+    one = netcalc.load("mlp").signal(init=init, seeds=1)
+    several = netcalc.load("mlp", set={"batch": 8}).signal(init=init, seeds=1)
+    assert one.data == 1 and "dead units" not in [found.kind for found in one.findings]
+    assert finding(several, "dead units").path == "hidden.0.1"
+
+
 def test_a_network_that_keeps_its_scale() -> None:
     found = report(chain("relu", layers=6), '"*.weight": he_normal(nonlinearity=relu), "*.bias": zeros', width=256)
     assert [finding.kind for finding in found.findings] == ["steady"]

@@ -75,7 +75,7 @@ def diagnose(report: SignalReport, program: Program) -> tuple[Finding, ...]:
     found = [
         *_scale(network, "activations", lambda figures: figures.rms, lambda figures: figures.gain),
         *_scale(network, "gradients", lambda figures: figures.gradient, lambda figures: figures.back),
-        *_shares(network),
+        *_shares(network, report.data),
         *_alike(network, report.data),
     ]
     return tuple(found) or tuple(_steady(network))
@@ -159,12 +159,12 @@ def _help(network: _Network, small: bool, kinds: frozenset[str]) -> str:
     return "; ".join(parts)
 
 
-def _shares(network: _Network) -> Iterator[Finding]:
-    """Yield findings on saturated and dead units."""
+def _shares(network: _Network, data: int) -> Iterator[Finding]:
+    """Yield findings on saturated and dead units; of one datum, half of all units are 0 without being dead."""
     for op in dict.fromkeys(row.op for row in network.rows):
         rows = [row for row in network.rows if row.op == op]
         saturated = [row for row in rows if (row.measured.saturated or 0.0) >= _MANY]
-        dead = [row for row in rows if (row.measured.dead or 0.0) >= _MANY]
+        dead = [row for row in rows if data > 1 and (row.measured.dead or 0.0) >= _MANY]
         if saturated:
             worst = max(row.measured.saturated or 0.0 for row in saturated)
             yield Finding(

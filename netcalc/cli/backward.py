@@ -62,7 +62,7 @@ def backward_lines(
         case options.TextFormat.JSON:
             return json_lines(gradients_record(result, shown))
         case options.TextFormat.CSV:
-            return table_csv(gradients_table(shown))
+            return table_csv(gradients_table(shown, complete=True))
     page = gradients_page(result, shown, origin, len(rows) - len(shown))
     return (
         page_markdown(page)

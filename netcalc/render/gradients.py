@@ -37,8 +37,8 @@ def gradients_page(
     yield Paragraph(lines)
 
 
-def gradients_table(rows: Sequence[LayerGradient]) -> Table:
-    """Layers with the norms of their gradients; norms of single instances where a row has several."""
+def gradients_table(rows: Sequence[LayerGradient], *, complete: bool = False) -> Table:
+    """Layers with the norms of their gradients; ``complete`` also for those of a row that has one instance."""
     columns = [
         Column("gradient", "path", key="path"),
         Column("operation", priority=30, key="op"),
@@ -49,7 +49,7 @@ def gradients_table(rows: Sequence[LayerGradient]) -> Table:
         Column("greatest", "real", priority=50),
         Column("max |g|", "real", priority=20, key="absmax"),
     ]
-    return Table(columns, [Row(_cells(row)) for row in rows])
+    return Table(columns, [Row(list(row) if complete else _cells(row)) for row in rows])
 
 
 def loss_text(result: GradientResult) -> str:

@@ -69,7 +69,10 @@ def test_the_loss_is_chosen(netcalc: Callable[..., CommandResult]) -> None:
 
 def test_rows_are_selected(netcalc: Callable[..., CommandResult]) -> None:
     ran = netcalc("run", "mlp", "--backward", "--sort", "norm", "--top", "1", "--format", "csv")
-    assert len(ran.out.splitlines()) == 2
+    titles, values = (line.split(",") for line in ran.out.splitlines())
+    row = dict(zip(titles, values, strict=True))
+    assert (row["path"], row["instances"]) == ("hidden.0.0", "1")
+    assert row["least"] == row["greatest"] == row["norm"]
     assert "hidden.1.0" in netcalc("run", "mlp", "--backward", "--filter", "hidden.1.*", "--format", "markdown").out
 
 

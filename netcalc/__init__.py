@@ -17,12 +17,15 @@ if TYPE_CHECKING:
     from netcalc.analysis.explain import Explanation, Section
     from netcalc.analysis.figures import Cost
     from netcalc.analysis.memory import Memory
+    from netcalc.analysis.signal.report import Finding, SignalComparison, SignalReport, SignalRow
     from netcalc.analysis.spec_reference import SettingReference, SpecReference, TensorReference
     from netcalc.analysis.summary import Layer, Summary, Totals
     from netcalc.checkpoint import Checkpoint
     from netcalc.diagnostics import Diagnostic, NetcalcError
     from netcalc.dims import Dim
     from netcalc.engine.compiled import Compiled
+    from netcalc.engine.gradients import GradientResult
+    from netcalc.engine.layer_gradients import LayerGradient
     from netcalc.engine.plan import PlanMemory
     from netcalc.engine.profile import LayerTime, OperationTime, Profile
     from netcalc.engine.run import RunResult
@@ -36,6 +39,7 @@ if TYPE_CHECKING:
     from netcalc.torch_modules import ModuleSummary, from_torch, summary
     from netcalc.verification.agreement import Agreement, FlopsAgreement, OutputAgreement
     from netcalc.verification.report import Check, Gap, ValueCount, VerifyReport
+    from netcalc.verification.training.result import ParameterNorm, TrainingResult, TrainingStep
 
 __all__ = [
     "Agreement",
@@ -52,9 +56,12 @@ __all__ = [
     "Dim",
     "Duplicate",
     "Explanation",
+    "Finding",
     "FlopsAgreement",
     "Gap",
+    "GradientResult",
     "Layer",
+    "LayerGradient",
     "LayerShapes",
     "LayerTime",
     "Match",
@@ -66,17 +73,23 @@ __all__ = [
     "OperationTime",
     "OutputAgreement",
     "Packed",
+    "ParameterNorm",
     "PlanMemory",
     "Profile",
     "RunResult",
     "Section",
     "SettingReference",
+    "SignalComparison",
+    "SignalReport",
+    "SignalRow",
     "SpecReference",
     "Summary",
     "TensorReference",
     "TensorType",
     "Totals",
     "TraceRow",
+    "TrainingResult",
+    "TrainingStep",
     "TypeTotals",
     "ValueCount",
     "VerifyReport",
@@ -100,12 +113,15 @@ _EXPORTS = {
     "netcalc.analysis.explain": ("Explanation", "Section"),
     "netcalc.analysis.figures": ("Cost",),
     "netcalc.analysis.memory": ("Memory",),
+    "netcalc.analysis.signal.report": ("Finding", "SignalComparison", "SignalReport", "SignalRow"),
     "netcalc.analysis.spec_reference": ("SettingReference", "SpecReference", "TensorReference"),
     "netcalc.analysis.summary": ("Layer", "Summary", "Totals"),
     "netcalc.checkpoint": ("Checkpoint",),
     "netcalc.diagnostics": ("Diagnostic", "NetcalcError"),
     "netcalc.dims": ("Dim",),
     "netcalc.engine.compiled": ("Compiled",),
+    "netcalc.engine.gradients": ("GradientResult",),
+    "netcalc.engine.layer_gradients": ("LayerGradient",),
     "netcalc.engine.plan": ("PlanMemory",),
     "netcalc.engine.profile": ("LayerTime", "OperationTime", "Profile"),
     "netcalc.engine.run": ("RunResult",),
@@ -125,6 +141,7 @@ _EXPORTS = {
     "netcalc.torch_modules": ("ModuleSummary", "from_torch", "summary"),
     "netcalc.verification.agreement": ("Agreement", "FlopsAgreement", "OutputAgreement"),
     "netcalc.verification.report": ("Check", "Gap", "ValueCount", "VerifyReport"),
+    "netcalc.verification.training.result": ("ParameterNorm", "TrainingResult", "TrainingStep"),
 }
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import builtins
+import inspect
 import re
 import subprocess
 import sys
@@ -55,6 +57,15 @@ def test_every_public_member_is_documented(name: str) -> None:
     members = public_members(getattr(netcalc, name))
     missing = {member for member in members if not any(re.search(rf"\b{member}\b", text) for text in sections)}
     assert not missing
+
+
+def test_results_of_methods_are_public() -> None:
+    methods = [
+        method for name in dir(Network) if callable(method := getattr(Network, name)) and not name.startswith("_")
+    ]
+    results = {str(inspect.signature(method).return_annotation) for method in methods}
+    assert {name for name in results if name.isidentifier() and name not in dir(builtins)} <= set(netcalc.__all__)
+    assert {"GradientResult", "TrainingResult", "SignalReport"} <= results
 
 
 def test_numbers() -> None:

@@ -13,6 +13,7 @@ from netcalc.analysis.cost import Analysis
 from netcalc.engine.run import forward
 from netcalc.numerics.parameters import check_weights
 from tests.oracle.blocks.convolutional import DoubleConv, Down, Up
+from tests.oracle.network_flops import assert_same_flops
 from tests.zoo.harness import built
 
 torch = pytest.importorskip("torch")
@@ -131,7 +132,11 @@ def agree(spec: str, settings: dict[str, Any], module: Any, x: Any, weights: dic
 )
 def test_u_net(spec: str, settings: dict[str, Any], module: Any, shape: tuple[int, ...]) -> None:
     x = drawn(module, *shape)
-    agree(spec, settings | {"channels": 4}, module, x, {k: t.numpy() for k, t in module.state_dict().items()})
+    settings = settings | {"channels": 4}
+    agree(spec, settings, module, x, {k: t.numpy() for k, t in module.state_dict().items()})
+    program = built(spec, height=x.shape[2], width=x.shape[3], **settings)
+    module.requires_grad_(True)
+    assert_same_flops(program, lambda: {program.output_names[0]: module(x)})
 
 
 def test_alexnet_in_two_towers() -> None:

@@ -63,6 +63,14 @@ def steps_table(steps: Sequence[TrainingStep], *, seconds: bool = False) -> Tabl
 
 def _change(losses: Sequence[float]) -> tuple[str, str]:
     """Return the change of the loss in words, and its style; of many steps, that of the mean of a tenth of them."""
+    bad = next((number for number, loss in enumerate(losses, 1) if not math.isfinite(loss)), None)
+    if bad is not None:
+        return (
+            f"the loss is not finite from step {bad:,} on: it may help to lower --lr, or to limit gradients by --clip",
+            "bad",
+        )
+    if len(losses) == 1:
+        return f"loss {losses[0]:.4g}", ""
     span = max(1, len(losses) // 10)
     first, last = sum(losses[:span]) / span, sum(losses[-span:]) / span
     mean = f", means of {span:,} steps" if span > 1 else ""

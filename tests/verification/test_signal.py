@@ -78,6 +78,12 @@ def test_negative_biases_kill_rectifiers() -> None:
     assert finding(found, "dead units").path == "layers.0.relu"
 
 
+def test_weights_of_zero_are_named_as_the_reason() -> None:
+    found = finding(report(chain("tanh", layers=4), '"*.weight": zeros'), "gradients vanish")
+    assert "a layer with weights multiplies by 0" in found.why
+    assert "xavier_normal" in found.help
+
+
 def test_units_of_one_datum_are_not_called_dead() -> None:
     init = ["*.weight=he_normal", "*.bias=constant(-8)"]
     one = netcalc.load("mlp").signal(init=init, seeds=1)

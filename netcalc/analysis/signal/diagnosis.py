@@ -115,13 +115,17 @@ def _scale(
 def _reasons(network: _Network, gain: Callable[[Figures], float | None], small: bool) -> tuple[str, frozenset[str]]:
     """Return the reasons in words, and the kinds of operations that they name."""
     logs: dict[str, list[float]] = {}
+    nil: dict[str, None] = {}
     for row in network.rows:
         found = gain(row.measured)
         if found is not None and 0 < found < math.inf:
             logs.setdefault("layers" if row.weighted else row.op, []).append(math.log(found))
+        elif found == 0 and small:
+            nil["layers" if row.weighted else row.op] = None
     sign = -1 if small else 1
     total = sum(max(sign * sum(each), 0.0) for each in logs.values())
-    parts, kinds = [], []
+    kinds = list(nil)
+    parts = [f"{'a layer with weights' if op == 'layers' else op} multiplies by 0" for op in nil]
     for op, each in sorted(logs.items(), key=lambda item: sign * sum(item[1]), reverse=True):
         if total and sign * sum(each) >= _PART * total:
             mean = math.exp(sum(each) / len(each))
@@ -216,7 +220,7 @@ def _steady(network: _Network) -> Iterator[Finding]:
         return
     first, last = network.followed[0], network.followed[-1]
     text = (
-        f"the scale is kept over {len(network.followed)} layers: the root mean square goes from "
+        f"neither vanishes nor explodes over {len(network.followed)} layers: the root mean square goes from "
         f"{first.measured.rms or 0:.3g} to {last.measured.rms or 0:.3g}"
     )
     if first.measured.gradient is not None and last.measured.gradient is not None:

@@ -103,6 +103,16 @@ def test_matmul(shapes: Shapes) -> None:
     agree({"matmul": {}}, torch.matmul, shapes)
 
 
+@pytest.mark.parametrize("shape", [(2, 4, 5), (3, 2, 4, 5)])
+def test_a_vector_without_a_gradient_before_a_batch_of_matrices(shape: tuple[int, ...]) -> None:
+    inputs = {"vector": [4], "matrices": list(shape)}
+    line = {"from": list(inputs), "matmul": {}}
+    program = elaborate(load_data({"netcalc": 1, "inputs": inputs, "layers": [line]}))
+    total = analyse(program, "torch", backward=True, inputs=["matrices"]).total
+    vector = torch.empty(4, device="meta")
+    assert (total.flops, total.flops_total) == by_torch(lambda matrices: vector @ matrices, [shape], True)
+
+
 @pytest.mark.parametrize("heads", [1, 2])
 def test_attention(heads: int) -> None:
     shapes = [(2, 4, 5, 8), (2, 4 // heads, 7, 8), (2, 4 // heads, 7, 6)]

@@ -61,9 +61,25 @@ def _conv_backward(node: OpNode, terms: Sequence[Term]) -> BackwardCount:
     return BackwardCount(macs, remark)
 
 
+def _matmul_backward(node: OpNode, terms: Sequence[Term]) -> BackwardCount:
+    """Multiply-adds of the products; those of an outer product where torch runs a vector as a matrix of one row.
+
+    It does so for a vector before a batch of matrices, unless the vector has a gradient.
+    """
+    first, second = node.input_types
+    assert first is not None and second is not None
+    alone = first.rank == 1 and second.rank > 2 and all(term.role == "gradient of matrix" for term in terms)
+    macs: Dim = 0
+    for term in terms:
+        if term.kind == "mac" or alone:
+            macs = macs + term.count
+    return BackwardCount(macs)
+
+
 _CONVOLUTIONS = tuple(f"conv{kind}{rank}d" for kind in ("", "_transpose") for rank in (1, 2, 3))
 _BACKWARD: Mapping[str, BackwardRule] = {
     "bilinear": _no_backward,
+    "matmul": _matmul_backward,
     **dict.fromkeys(_CONVOLUTIONS, _conv_backward),
 }
 

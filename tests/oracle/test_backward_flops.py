@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from netcalc.analysis.cost import analyse
 from netcalc.spec import elaborate
 from netcalc.spec.library import load_data
-from tests.exhaustive.backward import measured, torchvision_model
+from tests.exhaustive.backward import measured
 from tests.zoo.harness import FAMILIES, built
 
 torch = pytest.importorskip("torch")
@@ -140,8 +140,6 @@ def test_bilinear_is_not_counted() -> None:
 )
 def test_networks_are_measured_as_they_are_recorded(name: str) -> None:
     (record,) = [r for family in FAMILIES.values() for r in family["truth"] if r["id"] == name]
-    model = torchvision_model(name)
-    assert model is not None
-    forward, both = measured(model)
+    forward, both = measured(name)
     total = analyse(built(record["spec"], **record["settings"]), "torch", backward=True).total
     assert (forward, both) == (total.flops, total.flops_total) == (record["flops_torch"], record["flops_torch_both"])

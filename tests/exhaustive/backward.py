@@ -18,6 +18,7 @@ from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 from netcalc.analysis.cost import analyse
 from tests.formats.torch.models import build, inputs, quiet, records
@@ -121,7 +122,14 @@ def _measured(name: str, device: str) -> tuple[int, int]:
     with torch.device(device):
         network, unnamed, given = _built(name, device)
     decomposed = torch.backends.mkldnn.flags(enabled=False, allow_tf32=None)
-    with decomposed, sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counter:
+    # padding and packed sequences are looked for in values, which tensors of the meta device lack
+    masks = import_module("transformers.masking_utils")
+    plain = patch.multiple(
+        masks,
+        find_packed_sequence_indices=lambda position_ids: None,
+        _ignore_bidirectional_mask_sdpa=lambda *arguments: False,
+    )
+    with plain, decomposed, sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counter:
         outputs = network(*unnamed, **given)
         forward = counter.get_total_flops()
         sum(tensor.sum() for tensor in _floats(outputs)).backward()

@@ -21,7 +21,10 @@ from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
 from netcalc.ir import Body, CallNode, Node, OpNode, Program, Value, join, parameter_at
 from netcalc.ops.backward import Source
 
-__all__ = ["Flow", "GradientFlow", "gradient_flow"]
+__all__ = ["NO_START", "Flow", "GradientFlow", "gradient_flow"]
+
+#: Message for a network without an output that has a gradient.
+NO_START = "the network has no floating-point output to start a backward pass from"
 
 
 class Flow(NamedTuple):
@@ -56,7 +59,7 @@ def gradient_flow(program: Program, inputs: Iterable[str] = (), output: str | No
         output: name of the output from which the pass starts; None for all floating-point outputs.
 
     Raises:
-        NetcalcError: E502 for a name that is no floating-point input or output.
+        NetcalcError: E502 for a name that is no floating-point input or output, or without such an output.
     """
     _require_output(program, output)
     names = frozenset(inputs)
@@ -81,9 +84,11 @@ def gradient_flow(program: Program, inputs: Iterable[str] = (), output: str | No
 
 
 def _require_output(program: Program, output: str | None) -> None:
-    """Raise NetcalcError (E502) for a name that is no floating-point output."""
+    """Raise NetcalcError (E502) for a name that is no floating-point output, or if there is none."""
     pairs = zip(program.output_names, program.main.output_types, strict=True)
     floats = [name for name, type_ in pairs if type_.is_float]
+    if not floats:
+        raise NetcalcError(Diagnostic("E502", NO_START))
     if output is not None and output not in floats:
         message = f"there is no floating-point output {output!r} to start a backward pass from"
         raise NetcalcError(Diagnostic("E502", message, hint=did_you_mean(output, floats)))

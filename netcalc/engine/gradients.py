@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from netcalc.analysis.gradient_flow import NO_START
 from netcalc.analysis.walk import parameters
 from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
 from netcalc.engine.feasibility import require_work
@@ -167,12 +168,19 @@ def seeds_of(
 
 
 def summed_outputs(program: Program, loss: str | Mapping[str, Any] | None) -> tuple[str, ...]:
-    """Return the names of the outputs whose sum the loss is: one, those with a gradient, or all that can have one."""
+    """Return the names of the outputs whose sum the loss is: one, those with a gradient, or all that can have one.
+
+    Raises:
+        NetcalcError: E502 if no output can have one.
+    """
     if isinstance(loss, Mapping):
         return tuple(loss)
     if loss not in (None, "sum"):
         return (loss or "",)
-    return tuple(name for name in program.output_names if program_type(program, name).is_float)
+    floats = tuple(name for name in program.output_names if program_type(program, name).is_float)
+    if not floats:
+        raise NetcalcError(Diagnostic("E502", NO_START))
+    return floats
 
 
 def program_type(program: Program, output: str) -> Any:

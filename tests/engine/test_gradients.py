@@ -79,3 +79,11 @@ def test_too_little_memory_is_found_before_the_run(network: netcalc.Network, mon
     monkeypatch.setattr(preflight, "free_bytes", lambda: needed - 1)
     with pytest.raises(NetcalcError, match="E603"):
         network.gradients()
+
+
+def test_a_network_of_integers_has_no_gradient() -> None:
+    text = "{netcalc: 1, inputs: {x: [2, 3]}, layers: [{linear: 4}, {argmax: 1}]}"
+    network = netcalc.loads(text)
+    for call in (network.gradients, lambda: network.analysis(backward=True), lambda: network.verify(backward=True)):
+        with pytest.raises(NetcalcError, match="no floating-point output to start a backward pass from"):
+            call()

@@ -247,6 +247,8 @@ def test_networks_that_cannot_be_trained() -> None:
     assert "no parameters to train" in _code(lambda: nothing.train(2, loss="y"))[1]
     half = netcalc.loads(text % "{name: last, linear: 2}", dtype="bfloat16")
     assert "trains in float32 and float64" in _code(lambda: half.train(2, loss="y"))[1]
+    given = text.replace("[2, 3]", "{shape: [2, 3], dtype: float16}") % "{name: last, linear: 2}"
+    assert "last.weight is float16" in _code(lambda: netcalc.loads(given).train(2, loss="y"))[1]
     symbolic = netcalc.loads(NET, symbolic=["batch"])
     assert _code(lambda: symbolic.train(2))[0] == "E404"
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from netcalc.analysis.memory import Memory
 from netcalc.analysis.optimizers import Optimizer
+from netcalc.analysis.walk import parameters
 from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
 from netcalc.engine.feasibility import require_work
 from netcalc.engine.gradients import wanted_paths
@@ -47,11 +48,13 @@ def prepared(program: Program, loss: str | None) -> tuple[Program, str]:
     elif loss != "sum" and loss not in names:
         hint = did_you_mean(loss, names) or f"the outputs are {', '.join(names)}"
         raise NetcalcError(Diagnostic("E502", f"the network has no output {loss!r} to minimise", hint=hint))
-    if program.dtype not in _TYPES:
-        text = f"netcalc trains in {' and '.join(_TYPES)}, and the network has {program.dtype}"
-        raise NetcalcError(Diagnostic("E502", text, hint="--dtype float32"))
     require_runnable(program)
-    if not wanted_paths(program, None)[0]:
+    trained = wanted_paths(program, None)[0]
+    other = next((p for p in parameters(program) if p.owner in trained and p.dtype not in _TYPES), None)
+    if other is not None:
+        text = f"netcalc trains in {' and '.join(_TYPES)}, and {other.owner} is {other.dtype}"
+        raise NetcalcError(Diagnostic("E502", text, hint="--dtype float32, and inputs of that type"))
+    if not trained:
         raise NetcalcError(Diagnostic("E502", f"the network {program.name!r} has no parameters to train"))
     return program, loss
 

@@ -330,4 +330,5 @@ def _root(value: float | None) -> float | None:
 
 
 def _deviation(values: Sequence[float]) -> float:
-    return float(np.std(values))
+    with np.errstate(all="ignore"):  # infinities are values
+        return float(np.std(values))

@@ -27,7 +27,7 @@ ELEMENTWISE = sorted(
     name for name, op in every().items() if op.elementwise and not op.no_op_in_inference and len(op.inputs) == 1
 )
 #: Functions that magnify the differences of their inputs near poles.
-STEEP = ["tan"]
+STEEP = ["tan", "atanh", "reciprocal"]
 NORMALISING = sorted(name for name, op in every().items() if op.normalises_channels)
 NO_OPS = sorted(name for name, op in every().items() if op.no_op_in_inference)
 

@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
 from netcalc.analysis.optimizers import optimizers
 from netcalc.numerics.optimizers import Updater, clip_coefficient, global_norm
+
+torch = pytest.importorskip("torch")
 
 _rates = st.sampled_from([1e-4, 1e-2, 0.3])
 _decays = st.sampled_from([0.0, 1e-4, 0.1])

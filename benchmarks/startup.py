@@ -41,9 +41,11 @@ from typer import Typer
 TARGETS = {"netcalc shapes resnet34": 2.0, "netcalc specs": 2.5}
 #: A command, and the same for the configuration of a model of 405 B parameters.
 SUMMARY, LARGE = "netcalc summary resnet34", "netcalc summary FOLDER, of a config.json of 405 B parameters"
+#: The memory of a model of 405 B parameters.
+MEMORY = "netcalc memory llama-3.1-405b"
 #: The parsing of the header of a checkpoint, and its audit.
 PARSING, AUDIT = "json.loads of a header of 100,000 tensors", "the audit of this header"
-TARGETS |= {LARGE: 1.5, AUDIT: 5.0}
+TARGETS |= {LARGE: 1.5, MEMORY: 1.5, AUDIT: 5.0}
 #: Commands compared with those of another source tree.
 COMPARED = (
     "shapes resnet34",
@@ -112,7 +114,11 @@ def measured(repeats: int, folder: Path) -> dict[str, Any]:
     }
     times = paired({name: partial(process, arguments) for name, arguments in commands.items()}, repeats=repeats)
     found = summarised(times, against=IMPORTS)
-    commands = {SUMMARY: ["-c", script(), "summary", "resnet34"], LARGE: ["-c", script(), "summary", str(large)]}
+    commands = {
+        SUMMARY: ["-c", script(), "summary", "resnet34"],
+        LARGE: ["-c", script(), "summary", str(large)],
+        MEMORY: ["-c", script(), *MEMORY.split()[1:]],
+    }
     times = paired({name: partial(process, arguments) for name, arguments in commands.items()}, repeats=repeats)
     found |= summarised(times, against=SUMMARY)
     parse, audit = header_tasks(folder / "experts")

@@ -17,22 +17,27 @@ if TYPE_CHECKING:
     from netcalc.analysis.explain import Explanation, Section
     from netcalc.analysis.figures import Cost
     from netcalc.analysis.memory import Memory
+    from netcalc.analysis.memory_report import EngineMemory, MemoryReport, TokensIn
+    from netcalc.analysis.precision.report import StorageReport, StoredGroup
     from netcalc.analysis.signal.report import Finding, SignalComparison, SignalReport, SignalRow
-    from netcalc.analysis.spec_reference import SettingReference, SpecReference, TensorReference
+    from netcalc.analysis.spec_reference import LossReference, SettingReference, SpecReference, TensorReference
     from netcalc.analysis.summary import Layer, Summary, Totals
     from netcalc.checkpoint import Checkpoint
     from netcalc.diagnostics import Diagnostic, NetcalcError
     from netcalc.dims import Dim
     from netcalc.engine.compiled import Compiled
     from netcalc.engine.gradients import GradientResult
+    from netcalc.engine.layer_errors import KeptParameters, LayerError, StoredParameter
     from netcalc.engine.layer_gradients import LayerGradient
     from netcalc.engine.plan import PlanMemory
     from netcalc.engine.profile import LayerTime, OperationTime, Profile
+    from netcalc.engine.rounding import OutputError, RoundingResult
     from netcalc.engine.run import RunResult
     from netcalc.loading import compare, describe, import_spec, load, load_data, loads, read_checkpoint
     from netcalc.network import LayerShapes, Network
     from netcalc.numerics.checkpoint_content import CheckpointFile, CheckpointTensor, Copies, Duplicate, TypeTotals
     from netcalc.numerics.packing.unpacked import Packed
+    from netcalc.numerics.rounding.deviation import Deviation
     from netcalc.numerics.trace import TraceRow
     from netcalc.records import as_dict
     from netcalc.tensor_type import TensorType
@@ -52,30 +57,38 @@ __all__ = [
     "Compiled",
     "Copies",
     "Cost",
+    "Deviation",
     "Diagnostic",
     "Dim",
     "Duplicate",
+    "EngineMemory",
     "Explanation",
     "Finding",
     "FlopsAgreement",
     "Gap",
     "GradientResult",
+    "KeptParameters",
     "Layer",
+    "LayerError",
     "LayerGradient",
     "LayerShapes",
     "LayerTime",
+    "LossReference",
     "Match",
     "Memory",
+    "MemoryReport",
     "ModuleSummary",
     "NetcalcError",
     "Network",
     "OperationMatch",
     "OperationTime",
     "OutputAgreement",
+    "OutputError",
     "Packed",
     "ParameterNorm",
     "PlanMemory",
     "Profile",
+    "RoundingResult",
     "RunResult",
     "Section",
     "SettingReference",
@@ -83,9 +96,13 @@ __all__ = [
     "SignalReport",
     "SignalRow",
     "SpecReference",
+    "StorageReport",
+    "StoredGroup",
+    "StoredParameter",
     "Summary",
     "TensorReference",
     "TensorType",
+    "TokensIn",
     "Totals",
     "TraceRow",
     "TrainingResult",
@@ -113,17 +130,21 @@ _EXPORTS = {
     "netcalc.analysis.explain": ("Explanation", "Section"),
     "netcalc.analysis.figures": ("Cost",),
     "netcalc.analysis.memory": ("Memory",),
+    "netcalc.analysis.precision.report": ("StorageReport", "StoredGroup"),
+    "netcalc.analysis.memory_report": ("EngineMemory", "MemoryReport", "TokensIn"),
     "netcalc.analysis.signal.report": ("Finding", "SignalComparison", "SignalReport", "SignalRow"),
-    "netcalc.analysis.spec_reference": ("SettingReference", "SpecReference", "TensorReference"),
+    "netcalc.analysis.spec_reference": ("LossReference", "SettingReference", "SpecReference", "TensorReference"),
     "netcalc.analysis.summary": ("Layer", "Summary", "Totals"),
     "netcalc.checkpoint": ("Checkpoint",),
     "netcalc.diagnostics": ("Diagnostic", "NetcalcError"),
     "netcalc.dims": ("Dim",),
     "netcalc.engine.compiled": ("Compiled",),
     "netcalc.engine.gradients": ("GradientResult",),
+    "netcalc.engine.layer_errors": ("KeptParameters", "LayerError", "StoredParameter"),
     "netcalc.engine.layer_gradients": ("LayerGradient",),
     "netcalc.engine.plan": ("PlanMemory",),
     "netcalc.engine.profile": ("LayerTime", "OperationTime", "Profile"),
+    "netcalc.engine.rounding": ("OutputError", "RoundingResult"),
     "netcalc.engine.run": ("RunResult",),
     "netcalc.loading": ("compare", "describe", "import_spec", "load", "load_data", "loads", "read_checkpoint"),
     "netcalc.network": ("LayerShapes", "Network"),
@@ -135,6 +156,7 @@ _EXPORTS = {
         "TypeTotals",
     ),
     "netcalc.numerics.packing.unpacked": ("Packed",),
+    "netcalc.numerics.rounding.deviation": ("Deviation",),
     "netcalc.numerics.trace": ("TraceRow",),
     "netcalc.records": ("as_dict",),
     "netcalc.tensor_type": ("TensorType",),

@@ -110,6 +110,11 @@ def _initialisers(value: Any) -> Any:
     return value if isinstance(value, str) else _names(value)
 
 
+def _adapters(value: Any) -> Any:
+    value = plain(value)
+    return _mapping(value) if isinstance(value, Mapping) else value if isinstance(value, int) else _initialisers(value)
+
+
 def _function(value: Any) -> Any:
     if not callable(value):
         raise TypeError
@@ -146,6 +151,7 @@ _KINDS = {
     "inputs": _Kind("a mapping of names to arrays, or None", _mapping, optional=True),
     "keep": _FLAG,
     "least_lr": _Kind("a number of at least 0", _rate),
+    "lora": _Kind("a rank, a mapping of patterns to ranks, a string, or a list of strings", _adapters, optional=True),
     "lr": _Kind("a number of at least 0, or None", _rate, optional=True),
     "max_spec_size": _Kind("a whole number of at least 1", _count),
     "max_work": _Kind("a number above 0, or None", _amount, optional=True),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from netcalc.api_arguments import checked, checked_argument
 from netcalc.formats import opened_weights
-from netcalc.ir import Program
+from netcalc.rounded_execution import RoundedExecution
 
 if TYPE_CHECKING:
     from netcalc.analysis.signal.report import SignalReport
@@ -24,11 +24,8 @@ if TYPE_CHECKING:
 __all__ = ["Executable"]
 
 
-class Executable:
+class Executable(RoundedExecution):
     """A program that can be run; the base of :class:`~netcalc.network.Network`."""
-
-    def __init__(self, program: Program) -> None:
-        self.program = program
 
     @checked
     def run(

@@ -15,6 +15,7 @@ from netcalc.spec import elaborate, library
 from netcalc.spec.standalone import SpecSource
 
 if TYPE_CHECKING:
+    from netcalc.analysis.adapters import LoraArgument
     from netcalc.analysis.compare import Comparison
     from netcalc.analysis.spec_reference import SpecReference
     from netcalc.checkpoint import Checkpoint
@@ -30,6 +31,7 @@ def load(
     symbolic: Collection[str] = (),
     training: bool = False,
     dtype: str | None = None,
+    lora: LoraArgument | None = None,
     max_spec_size: int = MAX_SPEC_SIZE,
 ) -> Network:
     """Load a network from a spec file, a shipped spec, standard input (``-``), or a foreign format.
@@ -42,12 +44,15 @@ def load(
         symbolic: dims that are kept as symbols, so that shapes and counts are formulas.
         training: True for the training mode of every operation.
         dtype: element type of floating-point inputs and parameters, such as ``"bfloat16"``; None for the spec's own.
+        lora: ranks of low-rank adapters by pattern of linear layers, ``{"*.q_proj": 16}``, or settings of the modifier
+            in place of a rank; a rank for all but the last layers; or texts as ``--lora`` takes them.  All other
+            parameters are frozen.
         max_spec_size: largest size in bytes of the spec file, and of each file that it extends or imports.
 
     Raises:
         NetcalcError: with every error in the spec and the settings; E502 if an argument is of a wrong type.
     """
-    return _network(load_model(spec, max_spec_size), set, symbolic, training, dtype)
+    return _network(load_model(spec, max_spec_size), set, symbolic, training, dtype, lora)
 
 
 @checked
@@ -58,6 +63,7 @@ def loads(
     symbolic: Collection[str] = (),
     training: bool = False,
     dtype: str | None = None,
+    lora: LoraArgument | None = None,
     folder: str | Path | None = None,
     max_spec_size: int = MAX_SPEC_SIZE,
 ) -> Network:
@@ -71,7 +77,7 @@ def loads(
         NetcalcError: with every error in the spec and the settings.
     """
     loaded = library.load_text(text, folder=None if folder is None else Path(folder), max_size=max_spec_size)
-    return _network(loaded, set, symbolic, training, dtype)
+    return _network(loaded, set, symbolic, training, dtype, lora)
 
 
 @checked
@@ -82,6 +88,7 @@ def load_data(
     symbolic: Collection[str] = (),
     training: bool = False,
     dtype: str | None = None,
+    lora: LoraArgument | None = None,
     folder: str | Path | None = None,
     max_spec_size: int = MAX_SPEC_SIZE,
 ) -> Network:
@@ -100,7 +107,7 @@ def load_data(
     18
     """
     loaded = library.load_data(data, folder=None if folder is None else Path(folder), max_size=max_spec_size)
-    return _network(loaded, set, symbolic, training, dtype)
+    return _network(loaded, set, symbolic, training, dtype, lora)
 
 
 @checked
@@ -190,8 +197,13 @@ def _network(
     symbolic: Collection[str],
     training: bool,
     dtype: str | None,
+    lora: LoraArgument | None,
 ) -> Network:
     values = _settings(settings)
+    if lora is not None:
+        from netcalc.analysis.adapters import with_adapters
+
+        loaded = with_adapters(loaded, lora, values)
     program = elaborate(loaded, values, symbolic=symbolic, training=training, dtype=dtype)
     return Network(program, SpecSource(loaded, values, dtype))
 

@@ -16,10 +16,12 @@ from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.dims import Dim
 from netcalc.executable import Executable
 from netcalc.ir import Program, Value
+from netcalc.plannable import Plannable
 from netcalc.render.numbers import exact
 
 if TYPE_CHECKING:
     from netcalc.analysis.explain import Explanation
+    from netcalc.analysis.precision.report import StorageReport
     from netcalc.analysis.receptive_field import Fields
     from netcalc.spec.standalone import SpecSource
 
@@ -33,7 +35,7 @@ class LayerShapes(NamedTuple):
     outputs: tuple[tuple[Dim, ...], ...]
 
 
-class Network(Executable):
+class Network(Plannable, Executable):
     """A network with all shapes computed, created by :func:`netcalc.load` and its siblings.
 
     ``program`` is its intermediate representation, see :mod:`netcalc.ir`.
@@ -166,6 +168,32 @@ class Network(Executable):
             for instance in instances(self.program)
         }
 
+    @checked
+    def at_step(self, past: int, new: int) -> Network:
+        """Return the network at a step of decoding, with its caches as outputs, and as inputs if there is a past.
+
+        Args:
+            past: number of positions that earlier steps have seen.
+            new: number of positions of this step.
+
+        Raises:
+            NetcalcError: E502 for a network whose spec has no caches.
+
+        >>> import netcalc
+        >>> step = netcalc.load("gpt2").at_step(past=1023, new=1)
+        >>> len(step.program.caches.entries), step.program.inputs[1].name
+        (24, 'past_key_values.0.key')
+        """
+        from netcalc.ir.decoding import program_at_step
+
+        declared, source = self.program.caches, self._source
+        program = program_at_step(self.program, past, new)
+        if program is None:
+            hint = "a spec with caches has a dim `past` that precedes another dim, and a var use_cache"
+            raise NetcalcError(Diagnostic("E502", f"{self.name!r} does not decode step by step", hint=hint))
+        sizes = {name: program.dims[name] for name in (declared.past, declared.new) if name is not None}
+        return Network(program, source and source.with_settings({**sizes, "use_cache": True}))
+
     def receptive_fields(self) -> Mapping[str, Fields]:
         """Return the receptive field of every operation by its full path, repeats unrolled.
 
@@ -195,7 +223,60 @@ class Network(Executable):
         from netcalc.ir.specialise import specialise
 
         values = {name: plain(size) for name, size in sizes.items()}
-        return Network(specialise(self.program, values), self._source and self._source.with_sizes(values))
+        return Network(specialise(self.program, values), self._source and self._source.with_settings(values))
+
+    def storage(self) -> StorageReport:
+        """Return how the parameters are stored: bytes and bits by scheme, and what stays in full precision and why.
+
+        >>> import netcalc
+        >>> report = netcalc.load("llama-3.1-8b", dtype="bfloat16").quantized("int4-g128").storage()
+        >>> [(group.scheme, group.bits, group.reason) for group in report.groups][:2]
+        [('int4-g128', 4.125, ''), ('bfloat16', 16.0, 'an embedding')]
+        """
+        from netcalc.analysis.precision.report import storage_report
+
+        return storage_report(self.program)
+
+    @checked
+    def quantized(self, assignments: str | Collection[str], /) -> Network:
+        """Return the network with its parameters stored by schemes too; shapes and work are the same.
+
+        Args:
+            assignments: ``[PATTERN=]SCHEME``, of which the first that matches the path of a parameter counts.
+
+        Raises:
+            NetcalcError: E502 for a scheme that does not exist, E503 for a pattern that matches no parameter.
+
+        >>> import netcalc
+        >>> net = netcalc.load("llama-3.1-8b")
+        >>> net.quantized("q4_k_m").cost().weight_bytes
+        4912898048
+        >>> net.quantized(["*.mlp.*=int4-g128", "bfloat16"]).cost().weight_bytes
+        7692886016
+        """
+        from netcalc.analysis.precision import stored
+
+        return Network(stored(self.program, quantize=assignments), self._source)
+
+    @checked
+    def pruned(self, assignments: str | Collection[str], /) -> Network:
+        """Return the network with elements of its parameters removed too; shapes and work are the same.
+
+        Args:
+            assignments: ``[PATTERN=]SHARE``: ``"0.5"``, ``"0.5-csr"`` or ``"2:4"``; the first that matches counts.
+
+        Raises:
+            NetcalcError: E502 for a share that is none, or for a scheme without a layout for it; E503 for a pattern
+                that matches no parameter.
+
+        >>> import netcalc
+        >>> net = netcalc.load("resnet34", dtype="float16")
+        >>> net.cost().weight_bytes, net.pruned("2:4").cost().weight_bytes
+        (43595344, 24994384)
+        """
+        from netcalc.analysis.precision import stored
+
+        return Network(stored(self.program, prune=assignments), self._source)
 
     @checked
     def explain(
@@ -205,6 +286,7 @@ class Network(Executable):
         convention: str = "netcalc",
         backward: bool = False,
         optimizer: str | None = None,
+        memory: bool = False,
     ) -> Explanation:
         """Return the formulas and numbers behind the layer at ``path``, or behind the whole network.
 
@@ -213,12 +295,18 @@ class Network(Executable):
             convention: counting convention.
             backward: True to explain a backward pass too, as for :meth:`analysis`.
             optimizer: to explain a backward pass and an update too.
+            memory: True to explain the figures of :meth:`memory` of the whole network instead.
 
         Raises:
-            NetcalcError: E503 if there is no such path.
+            NetcalcError: E502 for ``memory`` with another argument; E503 if there is no such path.
         """
         from netcalc.analysis.explain import explain
+        from netcalc.analysis.explain_memory import explain_memory
 
+        if memory:
+            if path or backward or optimizer:
+                raise NetcalcError(Diagnostic("E502", "memory=True explains the memory of a whole forward pass"))
+            return explain_memory(self.program, self.memory())
         analysis = self.analysis(convention, backward=backward, optimizer=optimizer)
         return explain(self.program, path, analysis.convention, analysis.backward)
 

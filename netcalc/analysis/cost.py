@@ -18,8 +18,7 @@ from netcalc.analysis.rows import Place, Ranges, Row, cut, grouped, parts_of
 from netcalc.api_arguments import checked
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.dims import UndecidedError
-from netcalc.dtypes import ITEMSIZE
-from netcalc.ir import Body, CallNode, Node, OpNode, Program, Value, dtype_of, join
+from netcalc.ir import Body, CallNode, Node, OpNode, Program, Value, join, stored_bytes
 from netcalc.opdef import Context, Term
 
 if TYPE_CHECKING:
@@ -145,7 +144,8 @@ class Analysis:
 
     def _operation(self, node: OpNode) -> Cost:
         training = self._context.training
-        executed = self.convention.counts(node, self.terms(node), training)
+        backward = () if self.backward is None else self.backward.terms(node)
+        executed = self.convention.counts(node, self.terms(node), training, backward)
         operator = node.op.unknown_work()
         if operator is not None:
             self._unknown[operator] = node.op.name
@@ -153,7 +153,7 @@ class Analysis:
             self._uncounted.setdefault(node.op.name)
         elif node.op.counted_as is not None:
             self._counted_as[node.op.name] = node.op.counted_as
-        expected = self.convention.counts(node, self.terms(node, expected=True), training)
+        expected = self.convention.counts(node, self.terms(node, expected=True), training, backward)
         return Cost.of(self._weights(node), Work(node, executed, expected, *self._passes(node)))
 
     def _passes(self, node: OpNode) -> tuple[Counted, ...]:
@@ -173,8 +173,7 @@ class Analysis:
                 if param.is_buffer:
                     continue
                 use = "tied"
-            elements = param.elements
-            yield use, Weight(node, param, elements, elements * ITEMSIZE[dtype_of(param, node, self.program.dtype)])
+            yield use, Weight(node, param, param.elements, stored_bytes(param, node, self.program.dtype))
 
     def _body(self, body: Body) -> Cost:
         if id(body) not in self._body_costs:

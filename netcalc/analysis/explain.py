@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING, Any
 from netcalc.analysis.conventions import Convention
 from netcalc.analysis.cost import Analysis, Row
 from netcalc.analysis.figures import FIGURES, Figure
+from netcalc.analysis.precision.report import bits_of
 from netcalc.analysis.working import Section, counted_steps, number_text, product_text, term_steps
 from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
+from netcalc.expressions import parse
 from netcalc.ir import Body, OpNode, Program, Tie, Value
 from netcalc.ir.build import infer
-from netcalc.opdef import Context, Operation, Param, WorkingLine
+from netcalc.opdef import Context, Operation, Param, StoredTensor, WorkingLine
 
 if TYPE_CHECKING:
     from netcalc.analysis.backward_work import BackwardWork
@@ -79,6 +81,7 @@ def _operation(analysis: Analysis, row: Row, node: OpNode) -> Explanation:
     sections = [
         Section("shape", shape, node.op.shape_rule),
         Section("parameters", tuple(_param_steps(node)), node.op.param_rule),
+        *_storage_sections(node),
         Section("work", tuple(term_steps(terms)), node.op.cost_rule),
         Section(
             "counted",
@@ -121,6 +124,31 @@ def _param_steps(node: OpNode) -> Iterator[WorkingLine]:
         yield WorkingLine(f"{label} ({note})" if note else label, "", product_text(param.shape), param.elements)
 
 
+def _storage_sections(node: OpNode) -> Iterator[Section]:
+    """Yield a section for each parameter that a scheme was assigned to: the bytes of each stored tensor."""
+    for param in node.params:
+        storage = param.storage
+        if storage is None or param.name in node.ties:
+            continue
+        steps = [_stored_step(tensor) for tensor in storage.tensors]
+        if len(steps) > 1:
+            steps.append(WorkingLine("bytes", "", "", storage.bytes))
+        bits = bits_of(storage.bytes, param.elements)
+        if bits is not None:
+            steps.append(WorkingLine("bits each", "8·bytes/n", "", f"{bits:.6g}"))
+        name = storage.scheme if storage.sparsity is None else f"{storage.scheme} {storage.sparsity}"
+        reason = f" ({storage.kept})" if storage.kept else ""
+        assigned = f", by {storage.assigned}" if storage.assigned else ""
+        title = f"{param.name or 'value'} stored as {name}{reason}"
+        yield Section(title, tuple(steps), f"{storage.source}{assigned}")
+
+
+def _stored_step(tensor: StoredTensor) -> WorkingLine:
+    formula = parse(tensor.formula)
+    sizes = dict(tensor.sizes)
+    return WorkingLine(f"{tensor.role} ({tensor.dtype})", formula.pretty(), formula.pretty(sizes), tensor.bytes)
+
+
 def _ownership(param: Param, tie: Tie | None) -> str:
     if tie is not None:
         return f"tied to {tie.target}, counted there"
@@ -132,6 +160,8 @@ def _ownership(param: Param, tie: Tie | None) -> str:
 
 def _part(analysis: Analysis, row: Row) -> Explanation:
     figures = [f for f in FIGURES.values() if "explain" in f.fields and f.phase in analysis.phases]
+    if analysis.program.assigned:
+        figures.insert(1, FIGURES["weight_bytes"])
     rules = dict.fromkeys(("flops", "flops_backward"), _convention(analysis.convention))
     sections = [_sum(row, figure, rules.get(figure.name, "")) for figure in figures]
     program = analysis.program

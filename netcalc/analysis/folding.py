@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Self
 
 from netcalc.ir import CallNode, Node, OpNode
 
-__all__ = ["Instances", "Numbers", "folded", "patterns"]
+__all__ = ["Instances", "Numbers", "folded", "patterns", "runs"]
 
 
 #: Runs of one kind of layer that may alternate within a period.
@@ -52,6 +52,10 @@ class Numbers(NamedTuple):
         for position in range(self.runs) if positions is None else positions:
             start = self.first + position * self.period
             yield start, min(start + self.run - 1, self.last)
+
+    def each(self) -> Iterator[int]:
+        """Yield the numbers in order."""
+        return map(self._number, range(self.size))
 
     def __contains__(self, number: object) -> bool:
         if not isinstance(number, int) or not self.first <= number <= self.last:
@@ -156,6 +160,24 @@ def patterns(runs: Sequence[tuple[int, int]]) -> Iterator[Numbers]:
             (first, length), size = own[0], sum(length for _, length in own)
             yield Numbers(first, size, length, own[1][0] - first) if len(own) > 1 else Numbers(first, size)
         position += covered
+
+
+def runs(numbers: Iterable[int]) -> Iterator[tuple[int, int]]:
+    """Yield the first number and the length of each run of consecutive numbers.
+
+    >>> list(runs([3, 0, 1, 2, 7]))
+    [(0, 4), (7, 1)]
+    """
+    start = length = 0
+    for number in sorted(numbers):
+        if length and number == start + length:
+            length += 1
+            continue
+        if length:
+            yield start, length
+        start, length = number, 1
+    if length:
+        yield start, length
 
 
 def _best(runs: Sequence[tuple[int, int]], position: int) -> tuple[int, int]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from netcalc.analysis.conventions import CONVENTIONS
 from netcalc.analysis.cost import Analysis
 from netcalc.analysis.liveness import dying
+from netcalc.analysis.temporaries import kernel_temporaries
 from netcalc.diagnostics import Span
 from netcalc.dims import integer
 from netcalc.dtypes import ITEMSIZE
@@ -19,19 +20,19 @@ from netcalc.ir import Body, CallNode, OpNode, Program, Value, dtype_of, join
 
 __all__ = ["Memory", "memory"]
 
-#: Temporaries of a kernel, in units of its largest array: widened copies, centred inputs, squares.
-_TEMPORARIES = 3
-#: Bytes of windows that the kernel of a windowed operation copies at a time.
-_SLAB = 32 << 20
-
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """Memory of one forward pass, in bytes.
+    """Memory of one forward pass by the reference path, in bytes.
 
-    ``weights`` and ``buffers`` are totals, tied ones counted once. ``activations`` is the peak of program inputs and
-    live values. ``peak`` is the peak of the executor, reached at the operation ``peak_at``, which stands at ``span``:
-    live values, the parameters of that operation, and an allowance for the temporaries of its kernel.
+    Attributes:
+        weights: all parameters, tied ones counted once; the path holds those of one operation at a time.
+        buffers: all buffers, such as running statistics.
+        activations: the peak of program inputs and live values, exactly.
+        peak: the peak of the executor: live values, the parameters of the operation that runs, and an allowance for
+            the temporaries of its kernel (:func:`~netcalc.analysis.temporaries.kernel_temporaries`), an upper bound.
+        peak_at: path of the operation at which the peak is reached.
+        span: its place in the spec.
     """
 
     weights: int
@@ -133,15 +134,7 @@ class _Peaks:
         return sum(integer(p.elements) * ITEMSIZE[dtype_of(p, node, default)] for p in node.params)
 
     def _temporaries(self, node: OpNode) -> int:
-        """Return an allowance for the temporaries of the node's kernel, from its tensors and its work."""
-        types = [type_ for type_ in (*node.input_types, *node.output_types) if type_ is not None]
-        sizes = [integer(t.elements) for t in types]
-        width = max((ITEMSIZE[t.dtype] for t in types), default=0)
-        work = [(term.kind, integer(term.count)) for term in self._analysis.terms(node)]
-        # every exponential or root is an element of a temporary, for example of the scores of attention
-        largest = max([*sizes, *(count for kind, count in work if kind == "transcendental")], default=0)
-        columns = min(_SLAB, width * sum(n for _, n in work)) if node.op.windowed else 0
-        return _TEMPORARIES * largest * width + columns
+        return kernel_temporaries(node, self._analysis.terms(node), self._analysis.program.dtype)
 
 
 def _bytes(values: Iterable[Value | None]) -> int:

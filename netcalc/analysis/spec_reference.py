@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from netcalc.analysis.cost import analyse
+from netcalc.diagnostics import NetcalcError
 from netcalc.dims import Dim
-from netcalc.ir import Program
+from netcalc.ir import InputSpec, OpNode, Program
 from netcalc.spec import elaborate
 from netcalc.spec.common_vars import COMMON_VARS
-from netcalc.spec.document import InputDecl, Published
+from netcalc.spec.document import InputDecl, LossDecl, Published
 from netcalc.spec.library import Loaded
 from netcalc.spec.settings import Settings, resolve_settings
 from netcalc.spec.shipped import specs_dir
 from netcalc.tensor_type import TensorType
 
-__all__ = ["SettingReference", "SpecReference", "TensorReference", "describe", "limits_text"]
+__all__ = ["LossReference", "SettingReference", "SpecReference", "TensorReference", "describe", "limits_text"]
 
 
 class SettingReference(NamedTuple):
@@ -43,11 +44,23 @@ class TensorReference(NamedTuple):
     default: float | None = None
 
 
+class LossReference(NamedTuple):
+    """The loss of a spec at the default sizes.
+
+    ``operations`` are its operations and blocks, ``sources`` the names of the outputs and inputs that it takes, and
+    ``inputs`` those inputs that only the loss has.
+    """
+
+    operations: tuple[str, ...]
+    sources: tuple[str, ...]
+    inputs: tuple[TensorReference, ...]
+
+
 class SpecReference(NamedTuple):
     """The reference page of a spec as data.
 
     ``requirements`` are its conditions on dims and vars with their messages.  ``file`` is None for a spec that was not
-    read from a file.
+    read from a file.  ``loss`` is None for a spec without one, and where an inherited loss does not fit the spec.
     """
 
     name: str
@@ -64,6 +77,7 @@ class SpecReference(NamedTuple):
     vars: tuple[SettingReference, ...]
     inputs: tuple[TensorReference, ...]
     outputs: tuple[TensorReference, ...]
+    loss: LossReference | None
     published: tuple[Published, ...]
     requirements: tuple[str, ...]
 
@@ -91,8 +105,9 @@ def describe(loaded: Loaded, convention: str = "netcalc") -> SpecReference:
         total.macs,
         tuple(_dim(name, document.dims[name], settings) for name in settings.dims),
         tuple(_var(name, document.vars[name], settings, shipped=is_shipped) for name in settings.vars),
-        tuple(_inputs(program, document.inputs)),
+        tuple(_inputs(program.inputs, document.inputs)),
         tuple(TensorReference(*pair) for pair in zip(program.output_names, program.main.output_types, strict=True)),
+        _loss(program, document.loss),
         tuple(document.published),
         tuple(f"{required.message}: {required.that}" for required in document.require),
     )
@@ -144,8 +159,21 @@ def limits_text(stated: Mapping[str, Any]) -> str:
     return ", ".join(parts)
 
 
-def _inputs(program: Program, declared: Mapping[str, InputDecl | list[int | str]]) -> Iterator[TensorReference]:
-    for spec in program.inputs:
+def _inputs(
+    inputs: Iterable[InputSpec], declared: Mapping[str, InputDecl | list[int | str]]
+) -> Iterator[TensorReference]:
+    for spec in inputs:
         stated = declared[spec.name]
         about = stated.about if isinstance(stated, InputDecl) else ""
         yield TensorReference(spec.name, spec.type, about, spec.default)
+
+
+def _loss(program: Program, declared: LossDecl | None) -> LossReference | None:
+    if program.loss is None or declared is None:
+        return None
+    try:
+        loss = program.loss()
+    except NetcalcError:  # an inherited one, which is an error where it is used
+        return None
+    names = (node.op.name if isinstance(node, OpNode) else node.body.block for node in loss.body.nodes)
+    return LossReference(tuple(dict.fromkeys(names)), loss.sources, tuple(_inputs(loss.inputs, declared.inputs)))

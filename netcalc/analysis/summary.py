@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from netcalc.analysis.cost import Analysis, Ranges, Row
 from netcalc.analysis.figures import FIGURES, FORWARD, Cost, Figures, Phase, View
 from netcalc.dims import Assumption, Dim
-from netcalc.ir import Value
+from netcalc.ir import Program, Value
 from netcalc.tensor_type import TensorType
 
 if TYPE_CHECKING:
+    from netcalc.analysis.precision.report import StorageReport
     from netcalc.analysis.receptive_field import Fields
 
 __all__ = ["Layer", "Summary", "Totals", "layer_fields", "summarise"]
@@ -66,7 +67,7 @@ class Summary:
     work is counted, for each operation whose implementations differ in their work.  ``unknown`` are operators without
     a rule, whose work is not known: with any, the totals are at least what they are.  ``phases`` are the parts of a
     step of training that are counted, ``optimizer`` the one whose update is counted, and ``remarks`` name faults of
-    the tool that the convention reproduces.
+    the tool that the convention reproduces.  ``storage`` is how parameters are stored, if schemes were assigned.
     """
 
     spec: str
@@ -82,6 +83,7 @@ class Summary:
     phases: frozenset[Phase] = FORWARD
     optimizer: str | None = None
     remarks: tuple[str, ...] = ()
+    storage: StorageReport | None = None
 
 
 def summarise(
@@ -115,7 +117,17 @@ def summarise(
         analysis.phases,
         analysis.optimizer,
         analysis.remarks,
+        storage_of(program),
     )
+
+
+def storage_of(program: Program) -> StorageReport | None:
+    """Return how the parameters of a program are stored, if schemes were assigned to them."""
+    if not program.assigned:
+        return None
+    from netcalc.analysis.precision.report import storage_report
+
+    return storage_report(program)
 
 
 def _fields_of(row: Row, receptive: Mapping[str, Fields]) -> Fields:

@@ -27,6 +27,9 @@ GROUPS: dict[str, dict[str, str]] = {
         "signal": "Activations and gradients at initialisation, by depth, measured and predicted.",
         "train": "Some steps of training in NumPy, with the loss curve.",
     },
+    "Plan": {
+        "memory": "Weights, caches and activations: what a model holds, and what fits.",
+    },
     "Compare and check": {
         "compare": "Specs side by side, and layer against layer.",
         "explain": "The working behind the numbers of one layer, or of the whole network.",

@@ -1,7 +1,7 @@
 """Totals, operations, and the layers that differ, matched by their paths. Differences are relative to the first spec.
 
---set changes every spec that has the dim or var; --set 2:NAME=VALUE changes the second one only. --sort sorts layers by
-the size of a difference.
+--set changes every spec that has the dim or var; --set 2:NAME=VALUE changes the second one only, as --quantize 2:int8
+and --prune 2:0.5 do. --sort sorts layers by the size of a difference.
 """
 
 from __future__ import annotations
@@ -47,6 +47,8 @@ def command(
     mode: options.ModeChoice = None,
     train: options.Train = False,
     dtype: options.Dtype = None,
+    quantize: options.Quantize = None,
+    prune: options.Prune = None,
     max_spec_size: options.MaxSpecSize = MAX_SPEC_SIZE,
 ) -> None:
     """Compare the specs, each with its own settings."""
@@ -64,9 +66,10 @@ def command(
     documents = [load_model(spec, max_spec_size) for spec in specs]
     settings = _settings(set_, documents)
     training = options.is_training(mode, train)
+    quantised, pruned = (_assigned(texts, len(documents)) for texts in (quantize, prune))
     programs = [
-        elaborate(document, values, training=training, dtype=dtype)
-        for document, values in zip(documents, settings, strict=True)
+        options.store(elaborate(document, values, training=training, dtype=dtype), *assigned)
+        for document, values, *assigned in zip(documents, settings, quantised, pruned, strict=True)
     ]
     print_warnings(warning for program in programs for warning in program.warnings)
     comparison = compare([analyse(program, convention) for program in programs])
@@ -111,6 +114,21 @@ def _lines(
         return table_csv(comparison_data(comparison, shown))
     page = comparison_list(comparison, shown, depth=depth, all=all_, omitted=len(others))
     return page_markdown(page) if format_ is options.Format.MARKDOWN else page_text(page, terminal)
+
+
+def _assigned(texts: list[str] | None, count: int) -> list[list[str]]:
+    """Return the assignments of each spec: those of all, and those for this spec alone, without its number."""
+    assigned: list[list[str]] = [[] for _ in range(count)]
+    for text in texts or ():
+        place, colon, single = text.partition(":")
+        numbered = bool(colon) and place.isdecimal() and not single.isdecimal()  # 2:4 is a pattern of pruning
+        if numbered and not 0 < int(place) <= count:
+            from netcalc.diagnostics import Diagnostic, NetcalcError
+
+            raise NetcalcError(Diagnostic("E502", f"{text}: there is no spec number {place}"))
+        for values in [assigned[int(place) - 1]] if numbered else assigned:
+            values.append(single if numbered else text)
+    return assigned
 
 
 def _settings(texts: list[str] | None, documents: list[Loaded]) -> list[dict[str, object]]:

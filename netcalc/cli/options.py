@@ -109,6 +109,30 @@ Dtype: TypeAlias = Annotated[
     FloatType | None,
     typer.Option("--dtype", help="Type of floating-point inputs and parameters.", show_default="the spec's"),
 ]
+Lora: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--lora",
+        metavar="[PATTERN=]RANK",
+        help="Low-rank adapters beside linear layers, all other parameters frozen; repeatable, the first match counts.",
+    ),
+]
+Quantize: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--quantize",
+        metavar="[PATTERN=]SCHEME",
+        help="Store parameters as int8, '*.mlp.*=int4-g128', nf4-dq, q4_k_m …; the first match counts; repeatable.",
+    ),
+]
+Prune: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--prune",
+        metavar="[PATTERN=]SHARE",
+        help="Store parameters without a share of their elements: 0.5, 0.5-csr or 2:4; repeatable.",
+    ),
+]
 Unroll: TypeAlias = Annotated[bool, typer.Option("--unroll", help="A row for every instance of a repeated block.")]
 Stored: TypeAlias = Annotated[
     bool, typer.Option("--stored", help="The tensors of the model's own weights, as they are stored.")
@@ -207,20 +231,39 @@ def read_program(
     training: bool = False,
     dtype: FloatType | None = None,
     max_spec_size: int = MAX_SPEC_SIZE,
+    lora: list[str] | None = None,
+    quantize: list[str] | None = None,
+    prune: list[str] | None = None,
+    *,
+    decoding: bool = False,
 ) -> Program:
-    """Return the program of a spec with the settings of the command line."""
+    """Return the program of a spec with the settings of the command line; with ``decoding`` it has its caches."""
     from netcalc.formats import load_model
     from netcalc.spec import elaborate
 
     values = read_settings(settings)
-    program = elaborate(
-        load_model(spec, max_spec_size), values, symbolic=symbolic or (), training=training, dtype=dtype
-    )
+    loaded = load_model(spec, max_spec_size)
+    if lora:
+        from netcalc.analysis.adapters import with_adapters
+
+        loaded = with_adapters(loaded, lora, values)
+    if decoding and "use_cache" in loaded.document.vars:
+        values.setdefault("use_cache", True)
+    program = elaborate(loaded, values, symbolic=symbolic or (), training=training, dtype=dtype)
     if program.warnings:
         from netcalc.cli.output import print_warnings
 
         print_warnings(program.warnings)
-    return program
+    return store(program, quantize, prune)
+
+
+def store(program: Program, quantize: list[str] | None, prune: list[str] | None) -> Program:
+    """Return the program with its parameters stored as ``--quantize`` and ``--prune`` say."""
+    if not quantize and not prune:
+        return program
+    from netcalc.analysis.precision import stored
+
+    return stored(program, quantize or (), prune or ())
 
 
 def read_weights(weights: list[str] | None, model: str, *, own: bool = False) -> list[str | Tensors]:

@@ -11,24 +11,31 @@ from netcalc.diagnostics import Diagnostic, NetcalcError
 if TYPE_CHECKING:
     from netcalc.render.plot import Chart
 
-__all__ = ["require_picture", "write_charts"]
+__all__ = ["is_picture", "require_picture", "write_charts"]
+
+_SUFFIXES = (".svg", ".png")
 
 
-def require_picture(path: str | None) -> None:
+def is_picture(path: str | None) -> bool:
+    """Return True for the name of a picture."""
+    return path is not None and Path(path).suffix.lower() in _SUFFIXES
+
+
+def require_picture(path: str | None, option: str = "--plot") -> None:
     """Raise NetcalcError (E502) if a picture that is asked for could not be written, before anything is run."""
     if path is None:
         return
-    if Path(path).suffix.lower() not in (".svg", ".png"):
-        raise NetcalcError(Diagnostic("E502", f"--plot {path}: a picture is an .svg or a .png"))
+    if Path(path).suffix.lower() not in _SUFFIXES:
+        raise NetcalcError(Diagnostic("E502", f"{option} {path}: a picture is an .svg or a .png"))
     if not Path(path).absolute().parent.is_dir():
-        raise NetcalcError(Diagnostic("E502", f"--plot {path}: there is no folder {str(Path(path).parent)!r}"))
+        raise NetcalcError(Diagnostic("E502", f"{option} {path}: there is no folder {str(Path(path).parent)!r}"))
     if Path(path).suffix.lower() == ".png":
         from netcalc.render.plot_png import require_pillow
 
         require_pillow()
 
 
-def write_charts(path: str, charts: Sequence[Chart]) -> None:
+def write_charts(path: str, charts: Sequence[Chart], option: str = "--plot") -> None:
     """Write charts below one another, replacing the file as a whole; NetcalcError (E502) if it cannot be written."""
     from netcalc.files import replacing
 
@@ -44,5 +51,5 @@ def write_charts(path: str, charts: Sequence[Chart]) -> None:
         with replacing(path) as temporary, temporary.open("wb") as file:
             file.write(content)
     except OSError as error:
-        message = f"--plot {path} cannot be written: {(error.strerror or str(error)).lower()}"
+        message = f"{option} {path} cannot be written: {(error.strerror or str(error)).lower()}"
         raise NetcalcError(Diagnostic("E502", message)) from None

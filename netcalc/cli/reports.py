@@ -4,24 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from inspect import signature
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from netcalc.cli import options
 from netcalc.cli.options import Format
 from netcalc.limits import MAX_SPEC_SIZE
 
 if TYPE_CHECKING:
-    from netcalc.analysis.cost import Row
+    from netcalc.analysis.cost import Analysis, Row
     from netcalc.analysis.figures import Phase, View
     from netcalc.analysis.receptive_field import Fields
     from netcalc.analysis.summary import Layer, Summary
     from netcalc.cli.selection import Selection
     from netcalc.ir import Program
+    from netcalc.render.text import Terminal
 
 __all__ = ["report_command"]
 
 #: Views without work, which need no counting convention.
 _UNCOUNTED = ("shapes", "params")
+
+
+class _Shown(NamedTuple):
+    """The rows and columns that a report has."""
+
+    depth: int | None
+    unroll: bool
+    layout: str
+    receptive: Mapping[str, Fields] | None
 
 
 def report_command(view: View) -> Callable[..., None]:
@@ -44,6 +54,9 @@ def report_command(view: View) -> Callable[..., None]:
         mode: options.ModeChoice = None,
         train: options.Train = False,
         dtype: options.Dtype = None,
+        lora: options.Lora = None,
+        quantize: options.Quantize = None,
+        prune: options.Prune = None,
         max_spec_size: options.MaxSpecSize = MAX_SPEC_SIZE,
         receptive_field: options.ReceptiveField = False,
         stored: options.Stored = False,
@@ -54,35 +67,45 @@ def report_command(view: View) -> Callable[..., None]:
         from netcalc.analysis.cost import analyse
         from netcalc.cli.checkpoint import is_checkpoint, write_checkpoint
         from netcalc.cli.output import terminal_for, write
-        from netcalc.render.page import page_markdown, page_text
 
         selection = options.read_selection(sort, top, filter_)
         if view == "params" and (stored or is_checkpoint(spec)):
-            _refuse_settings(spec, set_, symbolic, mode, train, dtype)
+            _refuse_settings(spec, set_, symbolic, mode, train, dtype, lora, quantize, prune)
             return write_checkpoint(spec, selection, format_, output, wide=wide, depth=depth, unroll=unroll)
         in_training = options.is_training(mode, train, training)
-        program = options.read_program(spec, set_, symbolic, in_training, dtype, max_spec_size)
+        program = options.read_program(spec, set_, symbolic, in_training, dtype, max_spec_size, lora, quantize, prune)
         analysis = analyse(program, convention, backward=backward, optimizer=training, loss=loss)
         receptive, unroll = _receptive(program) if receptive_field else None, unroll or receptive_field
-        if format_ in (Format.JSON, Format.CSV):
-            from netcalc.analysis.summary import summarise
-
-            summary = _selected(summarise(analysis, depth=depth, unroll=unroll, receptive=receptive), selection, view)
-            return write(_json(summary, view) if format_ is Format.JSON else _csv(summary, view, layout.value), output)
-        if format_ is Format.TABLE and not selection.active:
-            from netcalc.render.report import tree_page
-
-            page = tree_page(analysis, view, depth=depth, unroll=unroll, layout=layout.value, receptive=receptive)
-            return write(page_text(page, terminal_for(output, wide=wide)), output)
-        from netcalc.render.report import list_page
-
-        keys = _row_keys(view, analysis.phases)
-        rows, others = selection.apply(analysis.rows(depth=depth, unroll=unroll), keys, _names)
-        text = format_ is not Format.MARKDOWN
-        page = list_page(analysis, view, rows, others, layout=layout.value, by_operation=text, receptive=receptive)
-        return write(page_text(page, terminal_for(output, wide=wide)) if text else page_markdown(page), output)
+        shown = _Shown(depth, unroll, layout.value, receptive)
+        return write(_lines(analysis, view, shown, selection, format_, terminal_for(output, wide=wide)), output)
 
     return _with_options_of(command, view)
+
+
+def _lines(
+    analysis: Analysis, view: View, shown: _Shown, selection: Selection, format_: Format, terminal: Terminal
+) -> Iterable[str]:
+    """Return the report in the chosen format."""
+    from netcalc.render.page import page_markdown, page_text
+
+    depth, unroll, layout, receptive = shown
+    if format_ in (Format.JSON, Format.CSV):
+        from netcalc.analysis.summary import summarise
+
+        summary = _selected(summarise(analysis, depth=depth, unroll=unroll, receptive=receptive), selection, view)
+        return _json(summary, view) if format_ is Format.JSON else _csv(summary, view, layout)
+    if format_ is Format.TABLE and not selection.active:
+        from netcalc.render.report import tree_page
+
+        page = tree_page(analysis, view, depth=depth, unroll=unroll, layout=layout, receptive=receptive)
+        return page_text(page, terminal)
+    from netcalc.render.report import list_page
+
+    keys = _row_keys(view, analysis.phases)
+    rows, others = selection.apply(analysis.rows(depth=depth, unroll=unroll), keys, _names)
+    text = format_ is not Format.MARKDOWN
+    page = list_page(analysis, view, rows, others, layout=layout, by_operation=text, receptive=receptive)
+    return page_text(page, terminal) if text else page_markdown(page)
 
 
 def _with_options_of(command: Callable[..., None], view: View) -> Callable[..., None]:
@@ -101,7 +124,8 @@ def _refuse_settings(checkpoint: str, *given: object) -> None:
     if any(given):
         from netcalc.diagnostics import Diagnostic, NetcalcError
 
-        message = "--set, --symbolic, --mode, --train and --dtype are for a spec, not for a checkpoint"
+        options_of = "--set, --symbolic, --mode, --train, --dtype, --lora, --quantize and --prune"
+        message = f"{options_of} are for a spec, not for a checkpoint"
         hint = f"`netcalc verify SPEC --weights {checkpoint}` compares it with a spec"
         raise NetcalcError(Diagnostic("E502", message, hint=hint))
 

@@ -16,6 +16,9 @@ under their paths.
 --backward runs forward and backward, and reports the norm of the gradient of each layer. The loss is that of the spec,
 or the sum of its outputs; --loss sum, or the name of an output, chooses another. --wrt takes patterns of paths of
 parameters and names of inputs. --output then writes the gradients, under the paths of their parameters.
+
+--quantize and --prune round the weights to a scheme or remove the smallest, and print the error of each output and each
+layer against the run in full precision. --depth N sums up layers, --unroll has a row for each instance.
 """
 
 from __future__ import annotations
@@ -111,6 +114,9 @@ def command(
     mode: options.ModeChoice = None,
     train: options.Train = False,
     dtype: options.Dtype = None,
+    lora: options.Lora = None,
+    quantize: options.Quantize = None,
+    prune: options.Prune = None,
     max_spec_size: options.MaxSpecSize = MAX_SPEC_SIZE,
     max_work: options.MaxWork = None,
     plan: Plan = PlanChoice.FAST,
@@ -120,16 +126,19 @@ def command(
     loss: Loss = None,
     wrt: Wrt = None,
     unroll: options.Unroll = False,
+    depth: options.Depth = None,
 ) -> None:
     """Run the network, print statistics of its outputs or gradients, and write tensors to --output."""
     import numpy  # noqa: F401 - first: CPython 3.11 imports it slowly below a deep stack of nested imports
 
     from netcalc.cli.output import write
+    from netcalc.cli.written import save_tensors, written_tensors
 
-    _check_options(backward, {"--loss": loss, "--wrt": wrt, "--unroll": unroll}, trace, threads, profile)
-    program = options.read_program(
-        spec, set_, training=options.is_training(mode, train), dtype=dtype, max_spec_size=max_spec_size
-    )
+    rounding = bool(quantize or prune)
+    refused = {"--backward": backward, "--trace": trace, "--profile": profile}
+    _check_options(backward, rounding, {"--loss": loss, "--wrt": wrt, "--unroll": unroll}, depth, refused, threads)
+    training = options.is_training(mode, train)
+    program = options.read_program(spec, set_, None, training, dtype, max_spec_size, lora, quantize, prune)
     read = options.read_weights(weights, spec)
     options.note_downloads(read)
     selection = options.read_selection(sort, top, filter_)
@@ -139,22 +148,60 @@ def command(
         write(_backward(program, inputs, common, loss, wrt, output, selection, format_, names, wide, unroll))
         return
     arrays = read_inputs(program, inputs or [])
-    planned = {"plan": plan.value, "threads": threads, "processes": True, "profiled": profile}
+    planned = {"plan": plan.value, "threads": threads, "processes": True}
+    if rounding:
+        write(_rounding(program, arrays, common | planned, output, selection, format_, names, (wide, unroll, depth)))
+        return
+    planned["profiled"] = profile
     result = _forward(program, arrays, common | planned, trace or (), keep=output is not None)
-    _save(written_tensors(result) if output else {}, output)
+    save_tensors(written_tensors(result) if output else {}, output)
     write(_lines(result, selection, format_, _origin(program, arrays, names, seed), wide))
 
 
 def _check_options(
-    backward: bool, of_backward: Mapping[str, Any], trace: list[str] | None, threads: int | None, profile: bool
+    backward: bool,
+    rounding: bool,
+    of_backward: Mapping[str, Any],
+    depth: int | None,
+    refused: Mapping[str, Any],
+    threads: int | None,
 ) -> None:
-    """Raise NetcalcError (E502) for options that do not go with or without ``--backward``."""
+    """Raise NetcalcError (E502) for options that do not go with or without ``--backward``, or with rounding."""
     from netcalc.cli.backward import require_backward, require_forward
+    from netcalc.cli.rounding import refuse, require_rounding
 
+    if rounding:
+        refuse({**refused, **{name: value for name, value in of_backward.items() if name != "--unroll"}})
+        return
+    require_rounding({"--depth": depth})
     if backward:
-        require_forward({"--trace": trace, "--threads": threads, "--profile": profile})
+        require_forward(
+            {**{name: value for name, value in refused.items() if name != "--backward"}, "--threads": threads}
+        )
     else:
         require_backward(of_backward)
+
+
+def _rounding(
+    program: Program,
+    arrays: Mapping[str, Any],
+    arguments: Mapping[str, Any],
+    output: str | None,
+    selection: Selection,
+    format_: options.TextFormat,
+    weights: Sequence[str],
+    shown: tuple[bool, bool, int | None],
+) -> Iterable[str]:
+    """Run with rounded parameters and without, write the outputs of the former, and return the lines of the errors."""
+    from netcalc.cli.rounding import check_selection, rounding_lines, rounding_result
+    from netcalc.cli.written import save_tensors
+
+    check_selection(selection)
+    result = rounding_result(program, arrays, arguments)
+    save_tensors(result.outputs, output)
+    origin = _origin(program, arrays, weights, result.seed)
+    wide, unroll, depth = shown
+    return rounding_lines(result, selection, format_, origin, wide=wide, unroll=unroll, depth=depth)
 
 
 def _forward(
@@ -183,13 +230,14 @@ def _backward(
 ) -> Iterable[str]:
     """Run forward and backward, write the gradients, and return the lines of the result."""
     from netcalc.cli.backward import backward_lines, gradient_tensors, with_labels
+    from netcalc.cli.written import save_tensors
     from netcalc.engine.gradients import gradients
     from netcalc.engine.layer_gradients import layer_gradients
 
     taking = with_labels(program, loss)
     arrays = read_inputs(taking, inputs or [])
     result = gradients(program, arrays, loss=loss, wrt=wrt, **arguments)
-    _save(gradient_tensors(result), output)
+    save_tensors(gradient_tensors(result), output)
     origin = _origin(taking, arrays, weights, result.seed)
     rows = layer_gradients(program, result.parameters, result.inputs, unroll=True) if unroll else result.layers
     return backward_lines(result, rows, selection, format_, origin, wide)
@@ -277,33 +325,3 @@ def read_inputs(program: Program, texts: list[str]) -> dict[str, Any]:
     if problems:
         raise NetcalcError(problems)
     return arrays
-
-
-def _save(tensors: Mapping[str, Any], file: str | None) -> None:
-    """Write tensors to a file, if one is given."""
-    if file is None:
-        return
-    from netcalc.numerics.tensor_files import write_tensors
-
-    write_tensors(file, tensors)
-
-
-def written_tensors(result: RunResult) -> dict[str, Any]:
-    """Return outputs, traced tensors and updated buffers by name, without collisions."""
-    tensors = {**result.outputs, **_traced(result)}
-    for path, array in result.buffers.items():
-        tensors[f"buffers.{path}" if path in tensors else path] = array
-    return tensors
-
-
-def _traced(result: RunResult) -> dict[str, Any]:
-    """The traced tensors by path, as ``trace.PATH`` where an output or an iteration of the same path has that name."""
-    traced: dict[str, Any] = {}
-    for row in result.trace:
-        if row.array is None:
-            continue
-        name, number = row.path, 0
-        while name in traced or name in result.outputs:
-            name, number = f"trace.{row.path}{f'#{number}' if number else ''}", number + 1
-        traced[name] = row.array
-    return traced

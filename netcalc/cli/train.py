@@ -10,6 +10,8 @@ The loss is that of the spec; --loss takes the name of an output in its place, w
 outputs. --training names the optimizer, whose settings have torch.optim's names and defaults. --steps counts those of
 the checkpoint of --resume. A run that is resumed with the same options gives the same numbers as one that was not
 interrupted, bit by bit. --output writes the parameters after the last step, for --weights.
+
+--lora trains adapters only. --quantize rounds the parameters once, before the first step: with --lora that is QLoRA.
 """
 
 from __future__ import annotations
@@ -134,6 +136,8 @@ def command(
     format_: options.FormatChoice = options.Format.TABLE,
     wide: options.Wide = False,
     dtype: options.Dtype = None,
+    lora: options.Lora = None,
+    quantize: options.Quantize = None,
     max_spec_size: options.MaxSpecSize = MAX_SPEC_SIZE,
     max_work: options.MaxWork = None,
 ) -> None:
@@ -148,10 +152,8 @@ def command(
     recipe = Recipe(steps, training, lr, _hyper(hyper or []), loss, schedule.value, warmup, least_lr, clip, seed)
     require_picture(plot)
     _require_tensor_file(output)
-    sizes = [*(set_ or []), *([] if batch is None else [f"batch={batch}"])]
-    program = options.read_program(spec, sizes, training=True, dtype=dtype, max_spec_size=max_spec_size)
-    read = options.read_weights(weights, spec)
-    options.note_downloads(read)
+    program = options.read_program(spec, _sizes(set_, batch), None, True, dtype, max_spec_size, lora, quantize)
+    options.note_downloads(read := options.read_weights(weights, spec))
     with Progress() as progress:
         result = train(
             program,
@@ -168,6 +170,10 @@ def command(
         )
     _save(result, plot, output)
     write(_lines(result, data, format_, wide=wide))
+
+
+def _sizes(settings: list[str] | None, batch: int | None) -> list[str]:
+    return [*(settings or []), *([] if batch is None else [f"batch={batch}"])]
 
 
 def _hyper(texts: list[str]) -> dict[str, float]:

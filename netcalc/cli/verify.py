@@ -46,6 +46,7 @@ def command(
     mode: options.ModeChoice = None,
     train: options.Train = False,
     dtype: options.Dtype = None,
+    lora: options.Lora = None,
     max_spec_size: options.MaxSpecSize = MAX_SPEC_SIZE,
     receptive_field: options.ReceptiveFieldCheck = False,
     values: options.Values = False,
@@ -58,7 +59,7 @@ def command(
     from netcalc.cli.output import terminal_for, write
 
     program = options.read_program(
-        spec, set_, training=options.is_training(mode, train), dtype=dtype, max_spec_size=max_spec_size
+        spec, set_, training=options.is_training(mode, train), dtype=dtype, max_spec_size=max_spec_size, lora=lora
     )
     selection = options.read_selection(sort, top, filter_)
     terminal = terminal_for(output, wide=wide)

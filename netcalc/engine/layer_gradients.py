@@ -12,7 +12,7 @@ from netcalc.analysis.folding import Instances, folded
 from netcalc.ir import Node, OpNode, Program, join
 from netcalc.numerics.kernels import Array
 
-__all__ = ["LayerGradient", "layer_gradients", "norm_of"]
+__all__ = ["LayerGradient", "layer_gradients", "names_of", "norm_of"]
 
 #: Elements that are squared at a time, in float64.
 _PART = 1 << 20
@@ -68,14 +68,14 @@ def _layers(
     """Yield the operations with parameters in order: the path that a report prints, and the path of each instance."""
     for instances in folded(nodes, unroll=unroll):
         path = join(label, instances.label)
-        paths = [join(prefix, name) for prefix in prefixes for name in _names(instances)]
+        paths = [join(prefix, name) for prefix in prefixes for name in names_of(instances)]
         if not isinstance(instances.node, OpNode):
             yield from _layers(instances.node.body.nodes, path, paths, unroll=unroll)
         elif instances.node.params:
             yield path, instances.node, paths
 
 
-def _names(instances: Instances) -> Iterator[str]:
+def names_of(instances: Instances) -> Iterator[str]:
     """Yield the relative path of each instance; instances that share their weights have one path."""
     if instances.numbers is None:
         yield instances.name

@@ -23,21 +23,32 @@ __all__ = ["Plan", "PlanMemory"]
 class PlanMemory(NamedTuple):
     """Bytes that a plan holds while it runs.
 
-    ``weights`` are the parameters in the form that the steps take; ``arena`` holds inputs and intermediate tensors;
-    ``scratch`` is the scratch of all workers; ``temporary`` is the most that one reference kernel allocates for its
-    results; ``outputs`` are the copies that the caller receives.
+    All but ``patterns`` and ``temporary`` are the exact sizes of what is allocated.
+
+    Attributes:
+        weights: parameters in the form that the steps take, and what is computed from them once.
+        arena: one block for the inputs and the intermediate tensors of a pass, which share it by liveness.
+        scratch: the scratch of all workers.
+        patterns: at most the arrays that steps make once: vectors, such as a bias, repeated for long inner loops, and
+            what attention adds to scores that causality hides.  Each worker process has its own.
+        temporary: at most what the reference kernel of one step allocates, its results included; see
+            :func:`~netcalc.analysis.temporaries.kernel_temporaries`.
+        outputs: the copies that the caller receives.
+        inputs: the arrays that a pass copies to the arena: those that are drawn, or the caller's.
     """
 
     weights: int
     arena: int
     scratch: int
+    patterns: int
     temporary: int
     outputs: int
+    inputs: int
 
     @property
     def activations(self) -> int:
         """All but the weights."""
-        return self.arena + self.scratch + self.temporary + self.outputs
+        return self.arena + self.scratch + self.patterns + self.temporary + self.outputs + self.inputs
 
     @property
     def peak(self) -> int:
@@ -94,8 +105,10 @@ class Plan:
             weights=sum(c.slot.store.nbytes for c in self.constants) + sum(s.nbytes for s in self.persistent_stores),
             arena=arena,
             scratch=sum(self.scratch),
-            temporary=max((step.temporary for step in emitted), default=0),
+            patterns=sum(context.patterns.values()) * (threads if processes else 1),
+            temporary=max([context.temporary, *(step.temporary for step in emitted)]),
             outputs=sum(tensor.nbytes for tensor in graph.outputs),
+            inputs=sum(tensor.nbytes for tensor in graph.inputs),
         )
         self.reading = context.constants.reading
         # their closures refer to the context; a reference cycle would be freed late

@@ -76,7 +76,7 @@ class Step:
     #: True if the jobs are matrix products.  With threads they run one after the other, each on all threads of BLAS,
     #: which synchronise within microseconds where Python threads need tens of them.  Processes share them as any jobs.
     products: bool = False
-    #: Bytes that a reference kernel allocates for its results.
+    #: Most bytes that a reference kernel allocates, its results included.
     temporary: int = 0
     #: True if the step is run once, when the parameters are loaded.
     constant: bool = False

@@ -54,6 +54,11 @@ def _prod(values: list[Any]) -> Any:
     return reduce(partial(arithmetic, "*"), list(values), 1)
 
 
+def _upper_bound(value: Any) -> Any:
+    """Return the greatest value that a size may have: its own if it is a number, infinity if there is no limit."""
+    return value.bounds()[1] if isinstance(value, Poly) else value
+
+
 def _round(value: Any, digits: int = 0) -> Any:
     if abs(digits) > 100:
         raise ValueError(f"to {digits} digits (at most 100)")
@@ -96,6 +101,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "len": len,
     "range": _range,
     "abs": abs,
+    "upper_bound": _upper_bound,
     "round": _whole(_round),
     "floor": _whole(math.floor),
     "ceil": _whole(math.ceil),

@@ -21,6 +21,7 @@ from netcalc.ir.program import (
     operation_with_parameters,
     parameter_at,
     parameter_signature,
+    stored_bytes,
     types_of,
 )
 
@@ -46,5 +47,6 @@ __all__ = [
     "parameter_at",
     "parameter_signature",
     "size_of",
+    "stored_bytes",
     "types_of",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from netcalc.diagnostics import RuleError
 from netcalc.dims import UndecidedError
@@ -74,6 +75,7 @@ class _Checker:
             here = join(path, node.name if isinstance(node, OpNode) else node.instance(0))
             for value in node.inputs:
                 _require(value is None or value in defined, here, "an input is not defined before the node")
+            _require(defined.issuperset(node.holds), here, "a value that is held is not defined before the node")
             earlier = body.nodes[:position]
             preceding = earlier if body is self._main else before
             if isinstance(node, OpNode):
@@ -92,7 +94,8 @@ class _Checker:
         except (RuleError, UndecidedError) as error:
             raise ProgramError(f"{path}: {node.op.name} refuses its inputs: {error.message}") from error
         _require(results == node.output_types, path, "the outputs are not of the types that the operation infers")
-        _require(params == node.params, path, "the parameters are not those of the operation")
+        declared = tuple(replace(param, storage=None) if param.storage else param for param in node.params)
+        _require(params == declared, path, "the parameters are not those of the operation")
         own = {param.name: param for param in node.params}
         for name, tie in node.ties.items():
             _require(name in own, path, f"a tie of {name!r}, which is no parameter")

@@ -153,12 +153,16 @@ def size_of(patterns: Iterable[str]) -> int:
 
 
 class PatternWork:
-    """Bound on comparing names with patterns: the characters of both are multiplied."""
+    """Bound on comparing names with patterns: the characters of both are multiplied.
 
-    __slots__ = ("_done",)
+    ``place`` is that of the patterns, for the message.
+    """
 
-    def __init__(self) -> None:
+    __slots__ = ("_done", "_place")
+
+    def __init__(self, place: str = "checkpoint") -> None:
         self._done = 0
+        self._place = place
 
     def add(self, name: str, size: int) -> None:
         """Count the comparison of a name with patterns of a :attr:`~CheckpointMap.size`.
@@ -168,9 +172,8 @@ class PatternWork:
         """
         self._done += (len(name) + _OVERHEAD) * size
         if self._done > MAX_PATTERN_WORK:
-            message = (
-                f"checkpoint: too many patterns and names to compare (at most {MAX_PATTERN_WORK:,} pairs of characters)"
-            )
+            message = f"{self._place}: too many patterns and names to compare"
+            message += f" (at most {MAX_PATTERN_WORK:,} pairs of characters)"
             raise NetcalcError(Diagnostic(MAX_PATTERN_WORK.code, message))
 
 

@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias
 
 from netcalc.diagnostics import Diagnostic, Span
-from netcalc.dims import Assumption
-from netcalc.dtypes import FLOATS, DType
+from netcalc.dims import Assumption, Dim
+from netcalc.dtypes import FLOATS, ITEMSIZE, DType
+from netcalc.ir.caches import Caches
 from netcalc.ir.checkpoint import CheckpointMap
 from netcalc.opdef import Operation, Param
 from netcalc.tensor_type import TensorType
@@ -33,6 +34,7 @@ __all__ = [
     "operation_with_parameters",
     "parameter_at",
     "parameter_signature",
+    "stored_bytes",
     "types_of",
 ]
 
@@ -93,6 +95,9 @@ class OpNode(_Typed):
     ``name`` is the path within the body; it is empty for the single operation of a repeat. ``ties`` gives, by name, the
     parameters that another operation owns; ``frozen`` excludes the parameters from training. ``computed`` gives the
     initial value of a buffer: a body without inputs and parameters.
+
+    In PyTorch's eager mode the reference writes the output over the first input if ``inplace``, and its variables hold
+    the values in ``holds`` meanwhile, used or not.
     """
 
     name: str
@@ -104,6 +109,8 @@ class OpNode(_Typed):
     frozen: bool = False
     span: Span | None = None
     computed: Body | None = None
+    inplace: bool = False
+    holds: tuple[Value, ...] = ()
 
 
 @dataclass(eq=False, slots=True)
@@ -113,6 +120,7 @@ class CallNode(_Typed):
     The outputs of an iteration are the first inputs of the next; the other inputs are the same for all. The path of an
     iteration is ``name`` itself, or ``name.start``, ``name.start+1``, … if ``start`` is given; a name that ends in
     ``_`` or ``-`` is followed by the number without a dot. With ``shares`` all iterations use the weights of that call.
+    ``holds`` are values that the reference's variables hold during all iterations in PyTorch's eager mode.
     """
 
     name: str
@@ -123,6 +131,7 @@ class CallNode(_Typed):
     start: int | None = None
     shares: Tie | None = None
     span: Span | None = None
+    holds: tuple[Value, ...] = ()
 
     @property
     def carried(self) -> int:
@@ -222,8 +231,11 @@ class Program:
     """An elaborated network; ``main`` is the body of the spec's own layers.
 
     The names in the reference's checkpoint may have or lack ``checkpoint_prefix``, and tensors whose names match a
-    pattern of ``checkpoint_ignore`` are of no use.  ``loss`` elaborates the loss of the spec, if it has one; it is no
-    part of ``main``, see :mod:`netcalc.ir.loss`.
+    pattern of ``checkpoint_ignore`` are of no use.  They may lack the parameters ``added``.  ``loss`` elaborates the
+    loss of the spec, if it has one; it is no part of ``main``, see :mod:`netcalc.ir.loss`.  ``caches`` are those of its
+    inputs and outputs that decoding passes on from step to step; ``with_caches`` elaborates the spec with caches at
+    other sizes, see :mod:`netcalc.ir.decoding`.  ``assigned`` are the assignments by which parameters are stored in
+    other forms than their element type, see :mod:`netcalc.ir.storage`.
     """
 
     name: str
@@ -241,7 +253,11 @@ class Program:
     warnings: tuple[Diagnostic, ...] = ()
     checkpoint_prefix: str = ""
     checkpoint_ignore: tuple[str, ...] = ()  # patterns of names
+    added: frozenset[str] = frozenset()  # paths of parameters
     loss: Callable[[], Loss] | None = None
+    caches: Caches = field(default_factory=Caches)
+    with_caches: Callable[[Mapping[str, int]], Program] | None = None
+    assigned: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # by option
 
 
 def join(prefix: str, name: str) -> str:
@@ -254,6 +270,13 @@ def dtype_of(param: Param, node: OpNode, default: DType) -> DType:
     if param.dtype is not None:
         return param.dtype
     return next((t.dtype for t in node.input_types if t is not None and t.dtype in FLOATS), default)
+
+
+def stored_bytes(param: Param, node: OpNode, default: DType) -> Dim:
+    """Return the bytes that a parameter is stored in."""
+    if param.storage is not None:
+        return param.storage.bytes
+    return param.elements * ITEMSIZE[dtype_of(param, node, default)]
 
 
 def parameter_at(nodes: Sequence[Node], path: str) -> tuple[OpNode, Param] | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass, replace
 from functools import cache
 from typing import Any
@@ -87,8 +87,14 @@ class _Specialiser:
             dims=self._substituted(program.dims),
             vars=self._substituted(program.vars),
             assumptions=assumptions,
+            caches=self._substituted(program.caches),
+            with_caches=self._with_caches(program),
             loss=None if loss is None else cache(lambda: self._loss(loss())),
         )
+
+    def _with_caches(self, program: Program) -> Callable[[Mapping[str, int]], Program] | None:
+        original = program.with_caches
+        return None if original is None else lambda sizes: original({**self._sizes, **sizes})
 
     def _loss(self, loss: Loss) -> Loss:
         return replace(
@@ -118,6 +124,7 @@ class _Specialiser:
             inputs=tuple(map(self._value, node.inputs)),
             outputs=tuple(map(self._value, node.outputs)),
             params=self._substituted(node.params),
+            holds=tuple(map(self._value, node.holds)),
             computed=None if node.computed is None else self._body(node.computed),
         )
 
@@ -127,6 +134,7 @@ class _Specialiser:
             body=self._body(node.body),
             inputs=tuple(map(self._value, node.inputs)),
             outputs=tuple(map(self._value, node.outputs)),
+            holds=tuple(map(self._value, node.holds)),
         )
 
     def _value(self, value: Any) -> Any:

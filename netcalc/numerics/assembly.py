@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 import numpy as np
 
 from netcalc.ir import CheckpointLocation
 from netcalc.numerics.kernels import Array
-from netcalc.numerics.tensor_files import Header, Tensors
+from netcalc.numerics.pieces import Index, Part, write_part
+from netcalc.numerics.stored import allocated, reading
+from netcalc.numerics.tensor_files import Arrays, Header, Tensors
 
-__all__ = ["assembled_shape", "expected_shape", "load"]
+__all__ = ["assembled_shape", "expected_shape", "load", "read", "write"]
 
 
 def assembled_shape(location: CheckpointLocation, headers: Mapping[str, Header]) -> tuple[int, ...]:
@@ -64,7 +67,7 @@ def _numbered_shapes(
 
 def _combined_shape(location: CheckpointLocation, headers: Mapping[str, Header]) -> list[int]:
     """Return the shape of the sources joined or stacked."""
-    shapes = [headers[s].shape if isinstance(s, str) else assembled_shape(s, headers) for s in location.sources]
+    shapes = [_source_shape(source, headers) for source in location.sources]
     rank = len(shapes[0]) + location.stacked
     if len(shapes) == 1 and not location.stacked:
         return list(shapes[0])
@@ -100,23 +103,75 @@ def expected_shape(location: CheckpointLocation, shape: tuple[int, ...]) -> tupl
     return tuple(sizes)
 
 
-def load(tensors: Tensors, location: CheckpointLocation) -> Array:
-    """Return the parameter at ``location``; it may be a view of an array in memory."""
+def load(tensors: Tensors, location: CheckpointLocation, dtype: np.dtype[Any]) -> Array:
+    """Return the parameter at ``location``, converted to ``dtype``; it may be a view of an array in memory."""
+    source = location.sources[0]
+    if location == CheckpointLocation((source,)) and isinstance(source, str) and isinstance(tensors, Arrays):
+        return tensors.load(source).astype(dtype, copy=False)
+    with reading(tensors.name):
+        array = allocated(assembled_shape(location, tensors.headers), dtype)
+    write(tensors, location, Part.whole(array, dtype))
+    return array
+
+
+def read(
+    tensors: Tensors, location: CheckpointLocation, index: Index, shape: tuple[int, ...], dtype: np.dtype[Any]
+) -> Array:
+    """Return a piece of the parameter of this shape at ``location``, see :func:`~netcalc.numerics.pieces.pieces`."""
+    bounds = [(p.start, p.stop) if isinstance(p, slice) else (p, p + 1) for p in index]
+    ranges = (*bounds, *((0, size) for size in shape[len(index) :]))
+    array = np.empty([stop - start for start, stop in ranges], dtype)
+    write(tensors, location, Part(array, ranges, dtype))
+    return array
+
+
+def write(tensors: Tensors, location: CheckpointLocation, part: Part) -> None:
+    """Write a part of the parameter at ``location`` to its place, with no more than a piece of it in memory twice."""
     if location.numbers is not None:
-        return np.stack([load(tensors, location.numbered(i)) for i in range(location.numbers)])
-    arrays = [tensors.load(s) if isinstance(s, str) else load(tensors, s) for s in location.sources]
-    if location.stacked:
-        array = np.stack(arrays, axis=location.axis)
-    else:
-        array = arrays[0] if len(arrays) == 1 else np.concatenate(arrays, axis=location.axis)
+        for number, one in part.numbered(0):
+            write(tensors, location.numbered(number), one)
+        return
+    if location.flatten is not None:  # two axes as one, of which a range need not be a range of either
+        shape = assembled_shape(location._replace(flatten=None), tensors.headers)
+        whole = part.reshaped(shape)
+        if whole is None:
+            part.put(part.out, load(tensors, location, part.dtype)[part.slices])
+            return
+        part = whole
+    if location.transpose:
+        part = part.transposed((*range(part.out.ndim - 2), part.out.ndim - 1, part.out.ndim - 2))
+    if location.slice is not None:
+        part = part.moved(location.axis, location.slice[0])
     if location.chunk is not None:
         index, count = location.chunk
-        size = array.shape[location.axis] // count
-        array = array.take(range(index * size, (index + 1) * size), axis=location.axis)
-    if location.slice is not None:
-        array = array.take(range(*location.slice), axis=location.axis)
-    if location.transpose:
-        array = np.swapaxes(array, -1, -2)
-    if (first := location.flatten) is not None:
-        array = array.reshape(*array.shape[:first], -1, *array.shape[first + 2 :])
-    return array
+        part = part.moved(location.axis, index * (_combined_shape(location, tensors.headers)[location.axis] // count))
+    _write_combined(tensors, location, part)
+
+
+def _write_combined(tensors: Tensors, location: CheckpointLocation, part: Part) -> None:
+    """Write a part of the sources joined or stacked."""
+    if location.stacked:
+        for number, one in part.numbered(location.axis):
+            _write_source(tensors, location.sources[number], one)
+        return
+    if len(location.sources) == 1:
+        _write_source(tensors, location.sources[0], part)
+        return
+    start = 0
+    for source in location.sources:
+        size = _source_shape(source, tensors.headers)[location.axis]
+        piece = part.within(location.axis, start, start + size)
+        if piece is not None:
+            _write_source(tensors, source, piece)
+        start += size
+
+
+def _write_source(tensors: Tensors, source: str | CheckpointLocation, part: Part) -> None:
+    if isinstance(source, str):
+        write_part(tensors, source, part)
+    else:
+        write(tensors, source, part)
+
+
+def _source_shape(source: str | CheckpointLocation, headers: Mapping[str, Header]) -> tuple[int, ...]:
+    return headers[source].shape if isinstance(source, str) else assembled_shape(source, headers)

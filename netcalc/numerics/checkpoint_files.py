@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, TypeAlias
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.limits import MAX_STORED_TENSORS, MAX_TENSOR_FILES
 from netcalc.numerics.kernels import Array
+from netcalc.numerics.pieces import Part, write_part
 from netcalc.numerics.stored import DamagedError, Header, clipped, exactly, opened, parsed_json, reading
 from netcalc.numerics.tensor_files import PICKLES, Arrays, Tensors, conversion, open_tensors
 
@@ -240,6 +241,10 @@ class Joined:
     def load(self, name: str) -> Array:
         """Return the data of one tensor, from its file."""
         return self._files[name].load(name)
+
+    def write(self, name: str, part: Part) -> None:
+        """Write a part of one tensor, from its file, to its place."""
+        write_part(self._files[name], name, part)
 
 
 def _error(message: str, hint: str | None = None) -> NetcalcError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from math import prod
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -15,7 +16,8 @@ from netcalc.numerics.gguf_changes import Change, changed_shape, undone
 from netcalc.numerics.gguf_format import GgufHeader, GgufTensor, read_gguf_header, require_library
 from netcalc.numerics.kernels import Array
 from netcalc.numerics.numpy_dtypes import numpy_dtype
-from netcalc.numerics.stored import DamagedError, Header, Stored, load_stored, opened, reading
+from netcalc.numerics.pieces import Part, elements_before, pieces
+from netcalc.numerics.stored import DamagedError, Header, Stored, load_stored, opened, reading, write_stored
 
 __all__ = ["GgufFile", "GgufStored", "GgufWeights", "open_gguf"]
 
@@ -135,6 +137,20 @@ class GgufWeights:
             array = undone(array, change)
         return array
 
+    def write(self, name: str, part: Part) -> None:
+        """Write a part of one tensor to its place; what the conversion changed is undone with a whole tensor.
+
+        Raises:
+            NetcalcError: E605 if the data cannot be read, or cannot be computed from what is stored.
+        """
+        if self._changes[name]:
+            part.put(part.out, self.load(name)[part.slices])
+            return
+        file_part, stored = self._places[name]
+        with reading(str(file_part.path)), opened(file_part.path, max(stored.size, 1)) as (file, _):
+            file.seek(stored.start)
+            _write(file, stored, file_part.header.order, name, part)
+
     def _header(self, name: str, stored: GgufTensor) -> Header:
         shape = stored.shape
         for change in self._changes[name]:
@@ -166,11 +182,32 @@ def _require_parts(parts: Sequence[_Part], count: int) -> None:
         raise _error(f"{parts[0].path}: its parts should hold {total} tensors, and have {len(names):,}")
 
 
+def _write(file: Any, stored: GgufTensor, order: Literal["<", ">"], name: str, part: Part) -> None:
+    """Write a part of a tensor to its place, piece by piece."""
+    if stored.type in _PLAIN:
+        write_stored(file, _plain(stored, order), part)
+        return
+    *lead, columns = stored.shape
+    rows = prod(lead)
+    for index in pieces(lead, 4 * columns, part.ranges[:-1]):
+        shape = [place.stop - place.start for place in index if isinstance(place, slice)] + lead[len(index) :]
+        file.seek(stored.start + elements_before(lead, index) * (stored.size // rows))
+        piece = stored._replace(shape=(*shape, columns), size=prod(shape) * (stored.size // rows))
+        block = _numbers(file, piece, order, name)
+        inner = (slice(None),) * min(len(index), 1) + part.slices[len(index) :]
+        part.put(part.placed(index), block[inner])
+
+
+def _plain(stored: GgufTensor, order: Literal["<", ">"]) -> Stored:
+    """Return the layout of a tensor whose elements an array can have."""
+    dtype = numpy_dtype(_PLAIN[stored.type])
+    return Stored(Header(stored.shape, dtype.name), dtype.newbyteorder(order), 0)
+
+
 def _numbers(file: Any, stored: GgufTensor, order: Literal["<", ">"], name: str) -> Array:
     """Return the numbers of a tensor, those in blocks as 32-bit floating-point numbers."""
     if stored.type in _PLAIN:
-        dtype = numpy_dtype(_PLAIN[stored.type])
-        return load_stored(file, Stored(Header(stored.shape, dtype.name), dtype.newbyteorder(order), 0))
+        return load_stored(file, _plain(stored, order))
     if order == ">":
         raise DamagedError(f"{name!r} is quantised in a file of another byte order, which cannot be read")
     from gguf.constants import GGMLQuantizationType

@@ -8,18 +8,23 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from netcalc.dims import integer
 from netcalc.inits import MODES, InitRules, fans, gain
 from netcalc.numerics.kernels import TABLES, Array
+from netcalc.numerics.normal_quantile import normal_quantile
 from netcalc.numerics.numpy_dtypes import numpy_dtype
+from netcalc.numerics.pieces import Part, pieces
 from netcalc.opdef import Init, Operation, Param
 
-__all__ = ["Initializers", "draw", "fans", "gain", "generator"]
+__all__ = ["Initializers", "draw", "draw_into", "fans", "gain", "generator"]
+
+#: Fills a block of a tensor with the next numbers.
+Sample: TypeAlias = Callable[[Array], None]
 
 # -- drawing ----------------------------------------------------------------------------------------
 
@@ -40,75 +45,108 @@ def draw(init: Init, shape: Sequence[int], dtype: str, rng: np.random.Generator)
     Raises:
         ValueError: if the initialiser does not apply to the shape (fans need two dimensions).
     """
-    shape, args = tuple(shape), dict(init.args)
+    drawn = np.empty(tuple(shape), numpy_dtype(dtype))
+    draw_into(init, drawn, dtype, rng)
+    return drawn
+
+
+def draw_into(init: Init, out: Array, dtype: str, rng: np.random.Generator) -> None:
+    """Write a tensor of type ``dtype`` drawn by ``init`` to ``out``, piece by piece; its numbers are those of `draw`.
+
+    ``out`` may have any strides, and a wider type than the tensor.
+
+    Raises:
+        ValueError: if the initialiser does not apply to the shape.
+    """
+    shape, args = out.shape, dict(init.args)
     working = np.float64 if dtype == "float64" else np.float32
     match init.kind:
         case "constant":
-            drawn = np.full(shape, args["value"], numpy_dtype(dtype))
+            out[...] = np.asarray(args["value"]).astype(numpy_dtype(dtype))
         case "uniform":
             low, high = args.get("a", 0.0), args.get("b", 1.0)
             if "bound" in args:
                 low, high = -args["bound"], args["bound"]
-            drawn = _uniform(rng, shape, low, high, working)
+            _write(out, dtype, working, _uniform(rng, low, high))
         case "fan_in_uniform":
             fan = integer(args["fan_in"])
             bound = 1 / math.sqrt(fan) if fan else 0.0
-            drawn = _uniform(rng, shape, -bound, bound, working)
+            _write(out, dtype, working, _uniform(rng, -bound, bound))
         case "normal":
-            drawn = _normal(rng, shape, args.get("mean", 0.0), args.get("std", 1.0), working)
+            _write(out, dtype, working, _normal(rng, args.get("mean", 0.0), args.get("std", 1.0)))
         case "truncated_normal":
-            drawn = _truncated(rng, shape, args, working)
+            _write(out, dtype, np.float64, _truncated(rng, args, working))
         case "orthogonal":
-            drawn = _orthogonal(rng, shape, args.get("gain", 1.0), working)
+            out[...] = _orthogonal(rng, shape, args.get("gain", 1.0), working).astype(numpy_dtype(dtype), copy=False)
         case "kaiming_uniform" | "kaiming_normal":
             fan = fans(shape)[MODES.index(args.get("mode", "fan_in"))]
             scale = gain(args.get("nonlinearity", "leaky_relu"), args.get("a", 0.0))
-            drawn = _scaled(rng, shape, scale / math.sqrt(fan) if fan else 0.0, init.kind, working)
+            _write(out, dtype, working, _scaled(rng, scale / math.sqrt(fan) if fan else 0.0, init.kind))
         case "xavier_uniform" | "xavier_normal":
             fan = sum(fans(shape))
             deviation = args.get("gain", 1.0) * math.sqrt(2 / fan) if fan else 0.0
-            drawn = _scaled(rng, shape, deviation, init.kind, working)
+            _write(out, dtype, working, _scaled(rng, deviation, init.kind))
         case "table":
             raise ValueError("a table is computed, not drawn")
     if "padding_idx" in args:
-        drawn[args["padding_idx"]] = 0
-    return drawn.astype(numpy_dtype(dtype), copy=False)
+        out[args["padding_idx"]] = 0
 
 
-def _uniform(rng: np.random.Generator, shape: tuple[int, ...], low: float, high: float, working: Any) -> Array:
-    drawn: Array = rng.random(shape, dtype=working)
-    drawn *= high - low
-    drawn += low
-    return drawn
+def _write(out: Array, dtype: str, working: Any, sample: Sample) -> None:
+    """Write samples to ``out`` in the order of its elements, in place where it has the type of the sample."""
+    target = numpy_dtype(dtype)
+    part = Part.whole(out, target)
+    in_place = out.dtype == target == working
+    for index in pieces(out.shape, np.dtype(working).itemsize, part.ranges):
+        view = part.placed(index)
+        if in_place and view.flags.c_contiguous:
+            sample(view)
+            continue
+        block = np.empty(view.shape, working)
+        sample(block)
+        part.put(view, block)
 
 
-def _normal(rng: np.random.Generator, shape: tuple[int, ...], mean: float, std: float, working: Any) -> Array:
-    drawn: Array = rng.standard_normal(shape, dtype=working)
-    drawn *= std
-    drawn += mean
-    return drawn
+def _uniform(rng: np.random.Generator, low: float, high: float) -> Sample:
+    def sample(block: Array) -> None:
+        rng.random(dtype=block.dtype, out=block)
+        block *= high - low
+        block += low
+
+    return sample
 
 
-def _scaled(rng: np.random.Generator, shape: tuple[int, ...], std: float, kind: str, working: Any) -> Array:
+def _normal(rng: np.random.Generator, mean: float, std: float) -> Sample:
+    def sample(block: Array) -> None:
+        rng.standard_normal(dtype=block.dtype, out=block)
+        block *= std
+        block += mean
+
+    return sample
+
+
+def _scaled(rng: np.random.Generator, std: float, kind: str) -> Sample:
     if kind.endswith("normal"):
-        return _normal(rng, shape, 0.0, std, working)
+        return _normal(rng, 0.0, std)
     bound = math.sqrt(3) * std
-    return _uniform(rng, shape, -bound, bound, working)
+    return _uniform(rng, -bound, bound)
 
 
-def _truncated(rng: np.random.Generator, shape: tuple[int, ...], args: dict[str, Any], working: Any) -> Array:
-    """Return a truncated normal sample, drawn by inverting the distribution function between the two limits.
+def _truncated(rng: np.random.Generator, args: dict[str, Any], working: Any) -> Sample:
+    """Return a sample of a truncated normal distribution, drawn by inverting its function between the two limits.
 
     The limits are values, not multiples of the standard deviation, as in torch.
     """
-    from scipy.special import ndtr, ndtri
-
     mean, std = args.get("mean", 0.0), args.get("std", 1.0)
     low, high = args.get("a", -2.0), args.get("b", 2.0)
-    lower, upper = ndtr((low - mean) / std), ndtr((high - mean) / std)
-    drawn = ndtri(_uniform(rng, shape, lower, upper, np.float64)) * std + mean
-    clipped: Array = np.clip(drawn, low, high).astype(working)
-    return clipped
+    lower, upper = ((1 + math.erf((limit - mean) / std / math.sqrt(2))) / 2 for limit in (low, high))
+    uniform = _uniform(rng, lower, upper)
+
+    def sample(block: Array) -> None:
+        uniform(block)
+        block[...] = np.clip(normal_quantile(block) * std + mean, low, high).astype(working)
+
+    return sample
 
 
 def _orthogonal(rng: np.random.Generator, shape: tuple[int, ...], scale: float, working: Any) -> Array:
@@ -138,21 +176,21 @@ class Initializers(InitRules):
             return False
         return self.chosen(path, param)[0].kind != "constant"
 
-    def initial(self, op: Operation, path: str, param: Param, dtype: str, seed: int) -> Array:
-        """Return the initial value of the parameter at ``path``.
+    def write(self, op: Operation, path: str, param: Param, dtype: str, seed: int, out: Array) -> None:
+        """Write the initial value of the parameter at ``path``, of type ``dtype``, to ``out``.
 
         Raises:
             NetcalcError: E104 at its place if the initialiser of a spec does not apply to the parameter's shape, E502
                 for that of an option.
         """
-        shape = tuple(integer(size) for size in param.shape)
         if param.init.kind == "table":
             formula = TABLES.get(op.name)
             if formula is None:
                 raise LookupError(f"{op.name} has no formula for {param.name!r}")
-            return np.array(formula(op, param.name, shape), numpy_dtype(dtype))
+            out[...] = np.asarray(formula(op, param.name, out.shape)).astype(numpy_dtype(dtype), copy=False)
+            return
         init, rule = self.chosen(path, param)
         try:
-            return draw(init, shape, dtype, generator(seed, path))
+            draw_into(init, out, dtype, generator(seed, path))
         except ValueError as error:
             raise self.misfit(path, param, rule, error) from None

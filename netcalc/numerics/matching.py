@@ -6,19 +6,22 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from fnmatch import translate
 from math import prod
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from netcalc.analysis.walk import ParameterInstance, parameters
 from netcalc.diagnostics import Diagnostic, NetcalcError, nearest
 from netcalc.dims import integer
-from netcalc.dtypes import FLOATS, INTEGERS
+from netcalc.dtypes import DTYPES, FLOATS, INTEGERS
 from netcalc.ir import CheckpointLocation, PatternWork, Program, size_of
+from netcalc.ir.decoding import program_at_step
 from netcalc.limits import MAX_LOOKUPS
-from netcalc.numerics.assembly import assembled_shape, expected_shape, load
+from netcalc.numerics.assembly import assembled_shape, expected_shape, read
 from netcalc.numerics.initializers import Initializers
+from netcalc.numerics.numpy_dtypes import numpy_dtype
 from netcalc.numerics.packing.unpacked import UnpackedTensors
+from netcalc.numerics.pieces import pieces
 from netcalc.numerics.tensor_files import Header, Tensors
 from netcalc.numerics.weights_report import Mismatch, WeightsReport, pattern_of, quoted
 from netcalc.opdef import Buffer
@@ -50,9 +53,7 @@ def match(
     With ``values`` tensors that are stored several times are compared too.  With ``cast`` any floating-point type
     fits another.
     """
-    matching = _Matching(program, tensors.headers, initializers, cast)
-    for parameter in parameters(program):
-        matching.add(parameter)
+    matching = _matched(program, tensors.headers, initializers, cast)
     mismatches = [*matching.mismatches]
     missing, locations = matching.missing, matching.locations
     for owner, others in matching.aliases.items():
@@ -64,6 +65,9 @@ def match(
     required = [p for p in missing.values() if not matching.may_be_absent(p)]
     unused = [name for name in tensors.headers if name not in matching.used]
     unexpected = list(matching.without_ignored(unused))
+    if unexpected and (first := _first_step(program)) is not None:
+        known = _matched(first, tensors.headers, initializers, cast).used
+        unexpected = [name for name in unexpected if name not in known]
     mismatches += _absent(required, unexpected)
     stored = tensors.stored if isinstance(tensors, UnpackedTensors) else tensors
     report = WeightsReport(
@@ -76,6 +80,19 @@ def match(
         len(unused) - len(unexpected),
     )
     return Match(report, locations, matching.params, matching.used, {*unused}.difference(unexpected))
+
+
+def _first_step(program: Program) -> Program | None:
+    """Return the program of a first step of decoding, which has parameters that a later one may lack: an encoder's."""
+    past = program.caches.past
+    return None if past is None or program.dims.get(past) == 0 else program_at_step(program, 0, 1)
+
+
+def _matched(program: Program, headers: Mapping[str, Header], initializers: Initializers, cast: bool) -> _Matching:
+    matching = _Matching(program, headers, initializers, cast)
+    for parameter in parameters(program):
+        matching.add(parameter)
+    return matching
 
 
 @dataclass(slots=True)
@@ -182,8 +199,8 @@ class _Matching:
             yield Mismatch("dtype", name, reason, path=path, hint=hint)
 
     def may_be_absent(self, parameter: ParameterInstance) -> bool:
-        """Return True for a computed buffer, a counter, and an optional parameter that is not drawn."""
-        if parameter.param.init.kind == "computed":
+        """Return True for a computed buffer, a counter, an added parameter, and an optional one that is not drawn."""
+        if parameter.param.init.kind == "computed" or parameter.owner in self.program.added:
             return True
         if parameter.param.is_buffer and not parameter.param.shape and parameter.dtype in INTEGERS:
             return True
@@ -292,7 +309,28 @@ def _differences(
 ) -> Iterator[Mismatch]:
     """Yield the copies of a tensor that hold other numbers."""
     for other in others:
-        if other != location and not np.array_equal(load(tensors, location), load(tensors, other)):
+        if other != location and not _equal(tensors, location, other):
             reason = "are one tensor in the spec, and hold different numbers"
             hint = f"leave one of them out, or untie {owner!r}"
             yield Mismatch("tie", other.names[0], reason, f"{quoted(location.names[0])} and ", hint=hint)
+
+
+def _equal(tensors: Tensors, one: CheckpointLocation, other: CheckpointLocation) -> bool:
+    """Return True if two parameters of a checkpoint hold the same numbers; they are compared piece by piece."""
+    shape = assembled_shape(one, tensors.headers)
+    if shape != assembled_shape(other, tensors.headers):
+        return False
+    dtypes = [_numbers(tensors.headers[location.names[0]].dtype) for location in (one, other)]
+    itemsize = max(dtype.itemsize for dtype in dtypes)
+    for index in pieces(shape, itemsize, [(0, size) for size in shape]):
+        first, second = (
+            read(tensors, location, index, shape, dtype) for location, dtype in zip((one, other), dtypes, strict=True)
+        )
+        if not np.array_equal(first, second):
+            return False
+    return True
+
+
+def _numbers(dtype: str) -> np.dtype[Any]:
+    """Return the type in which elements of a file are compared."""
+    return numpy_dtype(dtype if dtype in DTYPES else "float64")

@@ -9,11 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from netcalc.analysis.walk import Instance, parameters
 from netcalc.diagnostics import Diagnostic, NetcalcError
+from netcalc.dims import integer
 from netcalc.ir import CheckpointLocation, Program, dtype_of, join, parameter_at
-from netcalc.numerics.assembly import load
+from netcalc.numerics.assembly import load, write
 from netcalc.numerics.checkpoint_files import Joined, Weights, open_weights
 from netcalc.numerics.computed import computed_buffer
 from netcalc.numerics.initializers import Initializers
@@ -23,6 +27,8 @@ from netcalc.numerics.matching import match
 from netcalc.numerics.numpy_dtypes import numpy_dtype
 from netcalc.numerics.packing.quantization import config_beside, quantization_of
 from netcalc.numerics.packing.unpacked import UnpackedTensors, unpacked
+from netcalc.numerics.pieces import Part
+from netcalc.numerics.rounding import is_rounded, rounded
 from netcalc.numerics.tensor_files import Tensors
 from netcalc.numerics.weights_report import WeightsReport
 from netcalc.opdef import Param
@@ -101,11 +107,45 @@ class Parameters:
             _require_matches(program, self._initializers)
 
     def fetch(self, instance: Instance, param: Param) -> Array:
-        """Return the tensor that an operation uses.  It may be a view of a given array and must not be modified."""
-        path, owner = join(instance.path, param.name), instance.owners[param.name]
+        """Return the tensor that an operation uses, rounded and pruned to the form in which it is stored.
+
+        It may be a view of a given array and must not be modified.
+        """
+        array = self._full(instance, param)
+        return (
+            rounded(array, param.storage) if param.storage is not None and self._is_rounded(instance, param) else array
+        )
+
+    def _full(self, instance: Instance, param: Param) -> Array:
+        owner, dtype = instance.owners[param.name], self._dtype(instance, param)
         if self._tensors is not None and owner in self._locations:
-            array = load(self._tensors, self._locations[owner])
-            return array.astype(numpy_dtype(dtype_of(param, instance.node, self._program.dtype)), copy=False)
+            return load(self._tensors, self._locations[owner], dtype)
+        out = np.empty(tuple(integer(size) for size in param.shape), dtype)
+        self._initialise(instance, param, out)
+        return out
+
+    def write(self, instance: Instance, param: Param, out: Array) -> None:
+        """Write the tensor that :meth:`fetch` returns to ``out``, piece by piece.
+
+        ``out`` may have any strides, and a type that holds every number of the tensor's type.
+        """
+        owner = instance.owners[param.name]
+        if self._is_rounded(instance, param):
+            out[...] = self.fetch(instance, param)
+        elif self._tensors is not None and owner in self._locations:
+            write(self._tensors, self._locations[owner], Part.whole(out, self._dtype(instance, param)))
+        else:
+            self._initialise(instance, param, out)
+
+    def _is_rounded(self, instance: Instance, param: Param) -> bool:
+        return is_rounded(param.storage, dtype_of(param, instance.node, self._program.dtype))
+
+    def _dtype(self, instance: Instance, param: Param) -> np.dtype[Any]:
+        return numpy_dtype(dtype_of(param, instance.node, self._program.dtype))
+
+    def _initialise(self, instance: Instance, param: Param, out: Array) -> None:
+        """Write the initial value of a parameter, or that of a buffer that is computed, to ``out``."""
+        path, owner = join(instance.path, param.name), instance.owners[param.name]
         node, declaration = instance.node, param
         if owner != path:  # the owner of a tied tensor initialises it
             owning = parameter_at(self._program.main.nodes, owner)
@@ -114,8 +154,9 @@ class Parameters:
             node, declaration = owning
         dtype = dtype_of(param, instance.node, self._program.dtype)
         if node.computed is not None:
-            return computed_buffer(node.computed, owner).astype(numpy_dtype(dtype), copy=False)
-        return self._initializers.initial(node.op, owner, declaration, dtype, self._seed)
+            out[...] = computed_buffer(node.computed, owner).astype(numpy_dtype(dtype), copy=False)
+        else:
+            self._initializers.write(node.op, owner, declaration, dtype, self._seed, out)
 
 
 def _require_plain(tensors: Tensors) -> None:

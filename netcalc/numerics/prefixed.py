@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from netcalc.numerics.kernels import Array
+from netcalc.numerics.pieces import Part, write_part
 from netcalc.numerics.tensor_files import Tensors
 
 __all__ = ["Prefixed"]
@@ -20,3 +21,7 @@ class Prefixed:
     def load(self, name: str) -> Array:
         """Return the data of one tensor."""
         return self.tensors.load(name.removeprefix(self._prefix))
+
+    def write(self, name: str, part: Part) -> None:
+        """Write a part of one tensor to its place."""
+        write_part(self.tensors, name.removeprefix(self._prefix), part)

@@ -6,14 +6,14 @@ import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
-
-import psutil
+from typing import Literal, NamedTuple
 
 __all__ = ["MemoryBaseline", "format_bytes", "free_bytes"]
 
 _CGROUPS = Path("/sys/fs/cgroup")
 _MEMBERSHIP = Path("/proc/self/cgroup")
+_MACHINE = Path("/proc/meminfo")
+_PROCESS = Path("/proc/self/status")
 
 
 def free_bytes() -> int:
@@ -40,18 +40,38 @@ def format_bytes(count: int) -> str:
 
 def _machine_available() -> int:
     """Return the bytes that the machine has left; without /proc, cached file pages count as used."""
+    available = _kibibytes(_MACHINE, "MemAvailable:")
+    if available is not None:
+        return available
+    import psutil  # Linux does without, and its import takes two megabytes
+
     try:
         return int(psutil.virtual_memory().available)
     except (OSError, psutil.Error):
         return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
-def _usage(figure: str) -> int | None:
-    """Return a figure of this process's memory (``rss``, ``vms``), or None without /proc."""
+def _usage(figure: Literal["rss", "vms"]) -> int | None:
+    """Return the resident bytes or the address space of this process, or None if they are unknown."""
+    size = _kibibytes(_PROCESS, {"rss": "VmRSS:", "vms": "VmSize:"}[figure])
+    if size is not None:
+        return size
+    import psutil
+
     try:
-        return int(getattr(psutil.Process().memory_info(), figure))
+        memory = psutil.Process().memory_info()
     except (OSError, psutil.Error):
         return None
+    return int(memory.rss if figure == "rss" else memory.vms)
+
+
+def _kibibytes(file: Path, field: str) -> int | None:
+    """Return the bytes that a file of /proc gives in kibibytes under a name; None without the file or the name."""
+    try:
+        lines = file.read_text().splitlines()
+    except OSError:
+        return None
+    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith(field)), None)
 
 
 def _cgroups_available() -> Iterator[int]:
@@ -118,14 +138,13 @@ class MemoryBaseline(NamedTuple):
 
 def _peak() -> int:
     """Return the peak of this process's resident bytes."""
-    try:
-        lines = Path("/proc/self/status").read_text().splitlines()
-        # not ru_maxrss, which a child process inherits from its parent
-        return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM"))
-    except (OSError, StopIteration):
-        pass
+    peak = _kibibytes(_PROCESS, "VmHWM:")  # not ru_maxrss, which a child process inherits from its parent
+    if peak is not None:
+        return peak
     try:
         import resource
     except ImportError:  # Windows
+        import psutil
+
         return int(psutil.Process().memory_info().peak_wset)
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)

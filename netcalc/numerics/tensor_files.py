@@ -21,12 +21,23 @@ from netcalc.limits import MAX_ARCHIVE_DIRECTORY, MAX_TENSOR_HEADER
 from netcalc.numerics.kernels import Array
 from netcalc.numerics.npy_format import read_npy_header
 from netcalc.numerics.npz_format import Member, MemberReader, read_members
+from netcalc.numerics.pieces import Part, pieces
 from netcalc.numerics.safetensors_format import (
     read_safetensors_header,
     read_safetensors_metadata,
     safetensors_header,
 )
-from netcalc.numerics.stored import DamagedError, Header, Stored, clipped, exactly, load_stored, opened, reading
+from netcalc.numerics.stored import (
+    DamagedError,
+    Header,
+    Stored,
+    clipped,
+    exactly,
+    load_stored,
+    opened,
+    reading,
+    write_stored,
+)
 
 __all__ = [
     "PICKLES",
@@ -75,6 +86,12 @@ class Arrays:
         """Return the array of that name itself, not a copy."""
         return self._arrays[name]
 
+    def write(self, name: str, part: Part) -> None:
+        """Write a part of the array of that name to its place."""
+        array, target = self._arrays[name][part.slices], Part.whole(part.out, part.dtype)
+        for index in pieces(array.shape, array.itemsize, target.ranges):
+            target.put(target.placed(index), array[index])
+
 
 class TensorFile:
     """Tensors of a file, which is opened anew for each; this class reads ``.safetensors``."""
@@ -93,6 +110,11 @@ class TensorFile:
         """Return the data of one tensor, in the byte order of this machine."""
         with reading(self.name), opened(self._path, self.most) as (file, _):
             return load_stored(self._at(file, name), self._stored[name])
+
+    def write(self, name: str, part: Part) -> None:
+        """Read a part of one tensor piece by piece, and write it to its place."""
+        with reading(self.name), opened(self._path, self.most) as (file, _):
+            write_stored(self._at(file, name), self._stored[name], part)
 
     def metadata(self) -> dict[str, str]:
         """Return the texts by name that the file holds besides its tensors."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -16,6 +17,8 @@ from netcalc.numerics.kernels import Array
 
 __all__ = ["TraceRow", "Tracer"]
 
+#: Elements of a tensor whose deviation is computed at once.
+_BLOCK = 1 << 16
 #: Number of paths that are compared with a misspelt pattern.
 _CANDIDATES = 10_000
 #: Numbers of iterations, as reports print them: ``0–11``, ``0,2,…,24`` or ``0–4,6–10,…,24–25``; also with a hyphen.
@@ -49,10 +52,22 @@ class TraceRow:
             nan = float("nan")
             return cls(path, op, array.shape, array.dtype.name, nan, nan, nan, nan, nan, kept)
         with np.errstate(all="ignore"):  # infinities and NaNs are values
-            mean, std = (float(f(array, dtype=np.float64)) for f in (np.mean, np.std))
+            mean = float(np.mean(array, dtype=np.float64))
+            std = float(np.std(array, dtype=np.float64)) if array.size <= _BLOCK else _deviation(array, mean)
         low, high = float(array.min()), float(array.max())
         absmax = float(np.maximum(-low, high))  # unlike max(), it keeps NaN
         return cls(path, op, array.shape, array.dtype.name, mean, std, low, high, absmax, kept)
+
+
+def _deviation(array: Array, mean: float) -> float:
+    """Return the standard deviation, computed block by block: NumPy's takes memory for two arrays in float64."""
+    flat = array.reshape(-1)
+    total = 0.0
+    for start in range(0, flat.size, _BLOCK):
+        block = flat[start : start + _BLOCK].astype(np.float64)
+        block -= mean
+        total += float(np.add.reduce(np.square(block, out=block)))
+    return math.sqrt(total / flat.size)
 
 
 class Tracer:

@@ -22,12 +22,13 @@ raise errors without a place in the file, which the elaborator adds.
 """
 
 from netcalc.diagnostics import Fix, RuleError
-from netcalc.opdef.attributes import Size, Spatial, attr, whole_number
+from netcalc.opdef.attributes import Size, SizeOrZero, Spatial, attr, whole_number
 from netcalc.opdef.checks import as_tuple, normal_axis, require_float, require_rank, require_some, same_shape
 from netcalc.opdef.context import Context, WorkingLine
 from netcalc.opdef.operation import Example, Operation, Port, attribute_text, ports
 from netcalc.opdef.params import ONES, ZEROS, Buffer, Init, Param
 from netcalc.opdef.reach import AxisReach, Merged, Reach, Window, aligned, axes_of, every, merged_axes
+from netcalc.opdef.storage import Sparsity, Storage, StoredTensor
 from netcalc.opdef.terms import KINDS, Kind, Term
 
 __all__ = [
@@ -48,7 +49,11 @@ __all__ = [
     "Reach",
     "RuleError",
     "Size",
+    "SizeOrZero",
+    "Sparsity",
     "Spatial",
+    "Storage",
+    "StoredTensor",
     "Term",
     "Window",
     "WorkingLine",

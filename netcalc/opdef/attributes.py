@@ -23,6 +23,11 @@ def whole_number(value: Any, *, least: int | None = 1) -> Any:
 #: A size of at least 1, which may be symbolic.
 Size = Annotated[Any, BeforeValidator(whole_number), WithJsonSchema({"type": "integer", "minimum": 1, "title": "size"})]
 
+#: A size that may be 0 or symbolic.
+SizeOrZero = Annotated[
+    Any, BeforeValidator(partial(whole_number, least=0)), WithJsonSchema({"type": "integer", "minimum": 0})
+]
+
 
 def _spatial(value: Any, *, axes: int, least: int) -> Any:
     if isinstance(value, (list, tuple)):

@@ -5,6 +5,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 from netcalc.dims import Dim, product
 from netcalc.dtypes import DType
+from netcalc.opdef.storage import Storage
 
 
 class Init(NamedTuple):
@@ -44,13 +45,17 @@ ZEROS = Init.of("constant", value=0.0)
 
 @dataclass(frozen=True, slots=True)
 class Param:
-    """A learned tensor of an operation, with the name that PyTorch gives it."""
+    """A learned tensor of an operation, with the name that PyTorch gives it.
+
+    ``storage`` is the form in which it is stored, see :mod:`netcalc.ir.storage`; None for its own element type.
+    """
 
     name: str
     shape: tuple[Dim, ...]
     init: Init
     dtype: DType | None = None  # None: the type of the operation's floating-point input
     trainable: bool = True
+    storage: Storage | None = None
     is_buffer: ClassVar[bool] = False
 
     @property

@@ -42,8 +42,12 @@ class Combination(Operation):
 
     def numbers(self) -> tuple[Any, ...]:
         """Return the operands that are numbers rather than tensors."""
-        value = getattr(self, "value", None)
-        return () if value is None else (value,)
+        return ()
+
+    @property
+    def swaps(self) -> bool:
+        """True if the operands are combined from the last to the first; a number follows the tensors."""
+        return False
 
     def result(self, dtype: DType) -> DType:
         """Return the type of the result for operands of type ``dtype``; RuleError if it is not supported."""
@@ -57,7 +61,7 @@ class Combination(Operation):
             raise RuleError(
                 f"{self.name} takes two operands, and there is one",
                 code="E303",
-                hint="name both inputs with 'from'" + (", or give a 'value'" if hasattr(self, "value") else ""),
+                hint="name both inputs with 'from'" + (", or give a 'value'" if isinstance(self, WithNumber) else ""),
             )
         if operands > 2 and not variadic:
             raise RuleError(f"{self.name} takes a second input or a value, and both are given", code="E303")
@@ -97,23 +101,34 @@ class Combination(Operation):
         return (Term.of(self.kind, self.name, times=times, elements=elements),)
 
 
-class Variadic(Combination):
-    """Base of operations on any number of tensors, and a number."""
-
-    inputs = ports("inputs*")
-    combines = True
-    shorthand = "value"
-
-    value: Number | None = attr("number as an additional operand", default=None)
-
-
-class Pair(Combination):
-    """Base of operations on two tensors, or on a tensor and a number, in either order."""
+class WithNumber(Combination):
+    """Base of operations of which one operand may be a number."""
 
     shorthand = "value"
 
     value: Number | None = attr("number in place of the second tensor", default=None)
+
+    def numbers(self) -> tuple[Any, ...]:
+        return () if self.value is None else (self.value,)
+
+
+class Variadic(WithNumber):
+    """Base of operations on any number of tensors, and a number."""
+
+    inputs = ports("inputs*")
+    combines = True
+
+    value: Number | None = attr("number as an additional operand", default=None)
+
+
+class Pair(WithNumber):
+    """Base of operations on two tensors, or on a tensor and a number, in either order."""
+
     reverse: bool = attr("swap the operands: value − input instead of input − value", default=False)
+
+    @property
+    def swaps(self) -> bool:
+        return self.reverse
 
 
 @operation

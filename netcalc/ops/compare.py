@@ -9,7 +9,7 @@ from netcalc.dtypes import DType, result_type
 from netcalc.opdef import Context, Example, Operation, RuleError, Term, attr, ports
 from netcalc.ops import operation
 from netcalc.ops._broadcast import broadcast
-from netcalc.ops.arithmetic import Combination, number, require_held
+from netcalc.ops.arithmetic import Combination, WithNumber, number, require_held
 from netcalc.tensor_type import TensorType
 
 
@@ -24,11 +24,10 @@ Scalar = Annotated[Any, BeforeValidator(_scalar), WithJsonSchema({"type": ["numb
 _MASKS = "gives a mask, mostly of positions or ids, which is small"
 
 
-class _Comparison(Combination):
+class _Comparison(WithNumber):
     """Base of comparisons with a second tensor or a number; the result is bool."""
 
     kernel_suffices = _MASKS
-    shorthand = "value"
     example = Example(((2, 3),), {"value": 0})
 
     value: Scalar | None = attr("number in place of the second tensor", default=None)

@@ -4,7 +4,20 @@ from collections.abc import Sequence
 from typing import Literal
 
 from netcalc.dims import Dim
-from netcalc.opdef import Buffer, Context, Example, Init, Operation, Param, RuleError, Size, Term, attr, require_float
+from netcalc.opdef import (
+    Buffer,
+    Context,
+    Example,
+    Init,
+    Operation,
+    Param,
+    RuleError,
+    Size,
+    SizeOrZero,
+    Term,
+    attr,
+    require_float,
+)
 from netcalc.ops import operation
 from netcalc.tensor_type import TensorType
 
@@ -16,7 +29,7 @@ class _Positions(Operation):
     shape_rule = "(…, L, d) → unchanged; (L, d) without add"
     cost_rule = "1 add per element; none without add"
 
-    offset: int = attr("row of the table for the first position", default=0, ge=0)
+    offset: SizeOrZero = attr("row of the table for the first position", default=0)
     add: bool = attr("add the rows to the input; otherwise return the rows", default=True)
 
     def rows(self, ctx: Context, x: TensorType) -> Dim:

@@ -15,6 +15,7 @@ from netcalc.opdef import (
     Param,
     RuleError,
     Size,
+    SizeOrZero,
     Term,
     attr,
     ports,
@@ -158,14 +159,24 @@ class _Distance(_Bias):
         "query i has the position of key i, or the last query that of the last key (cached keys)",
         default="upper_left",
     )
+    offset: SizeOrZero = attr("position of the first query, if there is no key input; keys begin at 0", default=0)
 
-    def lengths(self, query: TensorType, key: TensorType | None) -> tuple[Dim, Dim]:
-        """Return the numbers of queries and keys; without ``key`` both are those of the query."""
+    def lengths(self, ctx: Context, query: TensorType, key: TensorType | None) -> tuple[Dim, Dim]:
+        """Return the numbers of queries and keys; without ``key`` the keys end where the queries do."""
         require_float(query, self.name)
-        key = query if key is None else key
-        if query.rank < 2 or key.rank < 2:
-            raise RuleError(f"{self.name} takes (…, length, features), and these are {query} and {key}")
-        return query.shape[-2], key.shape[-2]
+        if query.rank < 2 or (key is not None and key.rank < 2):
+            raise RuleError(f"{self.name} takes (…, length, features), and these are {query} and {key or query}")
+        queries = query.shape[-2]
+        if key is None:
+            return queries, queries if self.offset == 0 else ctx.size(
+                "keys", "offset + L", offset=self.offset, L=queries
+            )
+        if self.offset != 0:
+            raise RuleError(
+                f"{self.name}: an offset is for queries without a key input",
+                hint="alignment: lower_right gives the last query the position of the last key",
+            )
+        return queries, key.shape[-2]
 
 
 @operation
@@ -178,7 +189,7 @@ class T5PositionBias(_Distance):
 
     name = "t5_position_bias"
     reference = "Raffel et al. 2019, arXiv:1910.10683, section 2.1; transformers T5Attention"
-    shape_rule = "(…, L, _), (…, S, _) → (1, num_heads, L, S)"
+    shape_rule = "(…, L, _), (…, S, _) → (1, num_heads, L, S); S = offset + L without a key"
     param_rule = "weight num_buckets·num_heads"
     example = Example(((1, 5, 8),), {"num_heads": 2})
 
@@ -201,7 +212,7 @@ class T5PositionBias(_Distance):
         return self
 
     def infer(self, ctx: Context, query: TensorType, key: TensorType | None = None) -> TensorType:
-        return query.with_shape(1, self.num_heads, *self.lengths(query, key))
+        return query.with_shape(1, self.num_heads, *self.lengths(ctx, query, key))
 
     def params(self, ctx: Context, query: TensorType, key: TensorType | None = None) -> Sequence[Param]:
         return (Param("weight", (self.num_buckets, self.num_heads), Init.of("normal", mean=0.0, std=1.0)),)
@@ -218,12 +229,12 @@ class AlibiBias(_Distance):
 
     name = "alibi_bias"
     reference = "Press et al. 2021, arXiv:2108.12409; transformers build_alibi_tensor"
-    shape_rule = "(…, L, _), (…, S, _) → (num_heads, L, S), or (num_heads, 1, S)"
+    shape_rule = "(…, L, _), (…, S, _) → (num_heads, L, S), or (num_heads, 1, S); S = offset + L without a key"
     example = Example(((1, 5, 8),), {"num_heads": 2})
 
     max_bias: float = attr("exponent of the last slope", default=8.0, gt=0)
     per_query: bool = attr("use distances from each query; otherwise the positions of the keys", default=True)
 
     def infer(self, ctx: Context, query: TensorType, key: TensorType | None = None) -> TensorType:
-        queries, keys = self.lengths(query, key)
+        queries, keys = self.lengths(ctx, query, key)
         return query.with_shape(self.num_heads, queries if self.per_query else 1, keys)

@@ -128,7 +128,11 @@ class Wkv(Operation):
     position itself, are (channels); decay is negative for weights that fade: RWKV's is −exp(time_decay).  The sums are
     kept relative to their largest exponent.
 
-    The computation is at least in float32, and the output has the type of value.
+    ``numerator`` and ``denominator`` are the sums with and without values over earlier positions, (batch, channels),
+    relative to e to the power of ``exponent``.  They are given together, and there are none before the first position.
+    ``return_state`` adds outputs with those for the next position; no gradient flows through these.
+
+    The computation is at least in float32, as are the sums, and the output has the type of value.
     """
 
     name = "wkv"
@@ -136,27 +140,34 @@ class Wkv(Operation):
     kernel_suffices = "a recurrence over positions: the kernel loops in Python"
     reference = "Peng et al. 2023, arXiv:2305.13048, §3.1; transformers rwkv_linear_attention_cpu"
     counted_as = "transformers' eager fallback rwkv_linear_attention_cpu"
-    inputs = ports("key", "value", "decay", "bonus")
-    shape_rule = "(batch, length, channels) unchanged"
+    inputs = ports("key", "value", "decay", "bonus", "numerator?", "denominator?", "exponent?")
+    outputs = ports("output", "last_numerator?", "last_denominator?", "last_exponent?")
+    shape_rule = "(batch, length, channels) unchanged; with return_state also three tensors (batch, channels)"
     cost_rule = (
         "as transformers' eager fallback rwkv_linear_attention_cpu: per position and channel, 10 adds, 6 muls, 1 div, "
         "2 comparisons and 4 exponentials"
     )
     example = Example(((2, 5, 8), (2, 5, 8), (8,), (8,)))
 
-    def infer(self, ctx: Context, *inputs: TensorType) -> TensorType:
-        key, value, decay, bonus = inputs
-        for port, tensor in zip(("key", "value", "decay", "bonus"), inputs, strict=True):
+    return_state: bool = attr("return the sums for the next position too", default=False)
+
+    def infer(self, ctx: Context, *inputs: TensorType | None) -> TensorType | tuple[TensorType, ...]:
+        tensors: dict[str, TensorType] = self.named(inputs)
+        for port, tensor in tensors.items():
             require_float(tensor, f"{port} of wkv")
+        key, value = tensors["key"], tensors["value"]
         require_rank(key, 3, "key of wkv")
-        for port, tensor, shape in (
-            ("value", value, key.shape),
-            ("decay", decay, key.shape[2:]),
-            ("bonus", bonus, key.shape[2:]),
-        ):
-            if not same_shape(tensor.shape, shape):
-                raise RuleError(f"{port} should be {key.with_shape(*shape)}, and it is {tensor}")
-        return value
+        batch, _, channels = key.shape
+        sums = dict.fromkeys(("numerator", "denominator", "exponent"), (batch, channels))
+        missing = [port for port in sums if port not in tensors]
+        if 0 < len(missing) < len(sums):
+            raise RuleError(f"wkv takes {', '.join(sums)} together, and {missing[0]} is missing")
+        shapes = {"value": key.shape, "decay": (channels,), "bonus": (channels,), **sums}
+        for port, tensor in tensors.items():
+            if port in shapes and not same_shape(tensor.shape, shapes[port]):
+                raise RuleError(f"{port} should be {key.with_shape(*shapes[port])}, and it is {tensor}")
+        precision = promote("float32", *(tensor.dtype for tensor in tensors.values()))
+        return (value, *[TensorType((batch, channels), precision)] * 3) if self.return_state else value
 
     def cost(self, ctx: Context, inputs: Sequence[Any], outputs: Sequence[TensorType]) -> Sequence[Term]:
         batch, length, channels = inputs[0].shape

@@ -21,6 +21,7 @@ VERSIONS: dict[str, int] = {
     "explain": 2,
     "run": 1,
     "gradients": 1,
+    "rounding": 1,
     "train": 1,
     "verify": 1,
     "verify-module": 1,
@@ -36,6 +37,7 @@ VERSIONS: dict[str, int] = {
     "model-types": 1,
     "signal": 1,
     "signal-comparison": 1,
+    "memory": 1,
 }
 
 #: For each type of result, the module of this package and the function that writes its record.
@@ -45,6 +47,7 @@ _WRITERS = {
     "Explanation": ("explain", "explanation_record"),
     "RunResult": ("run", "run_record"),
     "GradientResult": ("gradients", "gradients_record"),
+    "RoundingResult": ("rounding", "rounding_record"),
     "TrainingResult": ("train", "training_record"),
     "VerifyReport": ("verify", "verification_record"),
     "Agreement": ("agreement", "agreement_record"),
@@ -52,6 +55,7 @@ _WRITERS = {
     "CheckpointContent": ("checkpoint", "checkpoint_record"),
     "SignalReport": ("signal", "signal_record"),
     "SignalComparison": ("signal", "signal_comparison_record"),
+    "MemoryReport": ("memory", "memory_record"),
     "SpecReference": ("specs", "spec_record"),
     "NetcalcError": ("errors", "error_record"),
     "CodeReference": ("codes", "code_record"),

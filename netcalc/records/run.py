@@ -89,8 +89,10 @@ class ProfileMemoryRecord(TypedDict):
     weights: int
     arena: int
     scratch: int
+    patterns: int
     temporary: int
     outputs: int
+    inputs: int
     predicted: int
     measured: int | None
     """Null if the process had used more memory before, which hides the peak of the run."""
@@ -179,8 +181,10 @@ def profile_record(profile: Profile, layers: Iterable[LayerTime] | None = None) 
             "weights": memory.weights,
             "arena": memory.arena,
             "scratch": memory.scratch,
+            "patterns": memory.patterns,
             "temporary": memory.temporary,
             "outputs": memory.outputs,
+            "inputs": memory.inputs,
             "predicted": memory.peak,
             "measured": profile.measured,
         },

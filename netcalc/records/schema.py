@@ -19,8 +19,10 @@ from netcalc.records.compare import ComparisonRecord
 from netcalc.records.errors import ErrorsRecord
 from netcalc.records.explain import ExplanationRecord
 from netcalc.records.gradients import GradientsRecord
+from netcalc.records.memory import MemoryRecord
 from netcalc.records.model_types import ModelTypesRecord
 from netcalc.records.ops import BlockRecord, OperationRecord, OperationsRecord
+from netcalc.records.rounding import RoundingRecord
 from netcalc.records.run import RunRecord
 from netcalc.records.signal import SignalComparisonRecord, SignalRecord
 from netcalc.records.specs import SpecRecord, SpecsRecord
@@ -121,6 +123,7 @@ _SCHEMAS: Mapping[str, Callable[[], Schema]] = {
     "explain": partial(_schema_of, ExplanationRecord),
     "run": partial(_schema_of, RunRecord),
     "gradients": partial(_schema_of, GradientsRecord),
+    "rounding": partial(_schema_of, RoundingRecord),
     "train": partial(_schema_of, TrainingRecord),
     "verify": partial(_schema_of, VerificationRecord),
     "verify-module": partial(_schema_of, AgreementRecord),
@@ -136,4 +139,5 @@ _SCHEMAS: Mapping[str, Callable[[], Schema]] = {
     "code": partial(_schema_of, CodeRecord),
     "signal": partial(_schema_of, SignalRecord),
     "signal-comparison": partial(_schema_of, SignalComparisonRecord),
+    "memory": partial(_schema_of, MemoryRecord),
 }

@@ -7,7 +7,7 @@ from typing import Any
 
 from typing_extensions import TypedDict
 
-from netcalc.analysis.spec_reference import SettingReference, SpecReference, TensorReference
+from netcalc.analysis.spec_reference import LossReference, SettingReference, SpecReference, TensorReference
 from netcalc.records import schema_id
 from netcalc.records.values import Count, TensorRecord, count, plain, tensor
 from netcalc.spec.shipped import CatalogueEntry
@@ -59,6 +59,17 @@ class DescribedTensor(TensorRecord):
     """Value of all elements of an input that is not given; null if it is required."""
 
 
+class LossRecord(TypedDict):
+    """The loss of a spec at the default sizes."""
+
+    operations: list[str]
+    """Operations and blocks that compute it."""
+    sources: list[str]
+    """Outputs and inputs that it takes."""
+    inputs: dict[str, DescribedTensor]
+    """Inputs that only the loss has."""
+
+
 class PublishedRecord(TypedDict):
     """A figure that the source of the spec prints."""
 
@@ -82,6 +93,8 @@ class SpecRecord(ListedSpec):
     vars: dict[str, SettingRecord]
     inputs: dict[str, DescribedTensor]
     outputs: dict[str, DescribedTensor]
+    loss: LossRecord | None
+    """Null for a spec without a loss, and where an inherited one does not fit the spec."""
     published: list[PublishedRecord]
     requirements: list[str]
     """Conditions on dims and vars."""
@@ -125,6 +138,7 @@ def spec_record(spec: SpecReference) -> SpecRecord:
         "vars": {setting.name: _setting(setting) for setting in spec.vars},
         "inputs": {declared.name: _tensor(declared) for declared in spec.inputs},
         "outputs": {declared.name: _tensor(declared) for declared in spec.outputs},
+        "loss": None if spec.loss is None else _loss(spec.loss),
         "published": [{"figure": p.figure, "value": p.value, "where": p.where, "note": p.note} for p in spec.published],
         "requirements": list(spec.requirements),
     }
@@ -137,6 +151,14 @@ def _setting(setting: SettingReference) -> SettingRecord:
         "expression": setting.expression or None,
         "limits": setting.limits,
         "about": setting.about,
+    }
+
+
+def _loss(loss: LossReference) -> LossRecord:
+    return {
+        "operations": list(loss.operations),
+        "sources": list(loss.sources),
+        "inputs": {declared.name: _tensor(declared) for declared in loss.inputs},
     }
 
 

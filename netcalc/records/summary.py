@@ -15,6 +15,7 @@ from netcalc.analysis.folding import Numbers
 from netcalc.analysis.summary import Layer, Summary, layer_fields
 from netcalc.dims import claimed
 from netcalc.records import schema_id
+from netcalc.records.storage import StorageRecord, storage_record
 from netcalc.records.values import Shape, TensorRecord, count, shapes, tensor
 from netcalc.version import __version__
 
@@ -96,6 +97,8 @@ class SummaryRecord(TypedDict):
     """With `--training`: the optimizer whose update is counted."""
     remarks: NotRequired[list[str]]
     """Faults of the tool that the convention reproduces, where they change a figure."""
+    storage: NotRequired[StorageRecord]
+    """In `params` and `summary`, with `--quantize` or `--prune`."""
     assumptions: NotRequired[list[str]]
     """What the results for symbolic sizes rely on, if anything."""
 
@@ -122,6 +125,8 @@ def summary_record(summary: Summary, view: View = "summary") -> SummaryRecord:
         record |= _gaps(summary)
     if not totals:
         del record["totals"]
+    if summary.storage is not None and view in ("params", "summary"):
+        record["storage"] = storage_record(summary.storage)
     if summary.assumptions:
         record["assumptions"] = list(map(claimed, summary.assumptions))
     return record

@@ -73,8 +73,10 @@ def _memory(profile: Profile) -> Table:
         "weights": "parameters in the layout of the plan",
         "arena": "inputs and intermediate tensors",
         "scratch": "scratch buffers of all threads",
-        "temporary": "largest result of a reference kernel",
+        "patterns": "vectors repeated for long inner loops, masks",
+        "temporary": "most that a reference kernel allocates",
         "outputs": "outputs returned to the caller",
+        "inputs": "inputs as given or drawn",
     }
     predicted = profile.predicted
     columns = [Column("memory"), Column("predicted", "bytes"), Column("contents", "prose")]
@@ -87,6 +89,6 @@ def _measured(profile: Profile) -> str:
         return "not measured: the process had used more memory before"
     return (
         f"measured: {bytes_text(profile.measured)}, the largest increase of the resident memory of this process and "
-        "its workers from before planning to after the last pass; includes reading or drawing weights one at a time, "
-        "inputs, and buffers of libraries"
+        "its workers from before planning to after the last pass; includes reading or drawing weights piece by piece, "
+        "and buffers of libraries"
     )

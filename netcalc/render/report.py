@@ -10,8 +10,10 @@ from netcalc.analysis.cost import Row as LayerRow
 from netcalc.analysis.figures import FORWARD, Cost, Phase, View
 from netcalc.dims import Dim, claimed
 from netcalc.render.layers import ReportView, layer_list, layer_tree
-from netcalc.render.numbers import bytes_text, exact, measured, plain_numbers, shape_text, work
+from netcalc.render.numbers import bytes_text, exact, measured, plain_numbers, work
 from netcalc.render.page import Line, Page, Paragraph
+from netcalc.render.signature import signature_text
+from netcalc.render.storage import bits_text, storage_notes, storage_table
 from netcalc.render.table import Column, Row, Table
 
 if TYPE_CHECKING:
@@ -87,6 +89,8 @@ def _page(analysis: Analysis, view: View, table: Table, *, by_operation: bool = 
     if view != "shapes":
         if by_operation:
             yield _by_operation(report)
+            if analysis.program.assigned and view in ("params", "summary"):
+                yield storage_table(analysis.program)
         yield Paragraph(list(_total_lines(report)))
     notes = [Line(note) for note in (*table.notes, *_notes(analysis, view, _folded(table.rows)))]
     if notes:
@@ -96,14 +100,10 @@ def _page(analysis: Analysis, view: View, table: Table, *, by_operation: bool = 
 def _head(analysis: Analysis, view: View, layout: str) -> Iterator[Line]:
     """Name and description of the network, its inputs and outputs, and the counting convention."""
     program = analysis.program
-    inputs = ", ".join(f"{s.name} {shape_text(s.type.shape, layout)} {s.type.dtype}" for s in program.inputs)
-    outputs = ", ".join(
-        f"{name} {shape_text(value.type.shape, layout)} {value.type.dtype}"
-        for name, value in zip(program.output_names, program.main.outputs, strict=True)
-        if value.type is not None
-    )
+    inputs = {spec.name: spec.type for spec in program.inputs}
+    outputs = dict(zip(program.output_names, program.main.output_types, strict=True))
     yield Line(f": {program.about}" if program.about else " ", program.name)
-    yield Line(f"{inputs or 'no inputs'} → {outputs}")
+    yield Line(signature_text(inputs, outputs, layout))
     if program.training and analysis.backward is None:
         from netcalc.analysis.notes import TRAINING_MODE
 
@@ -152,7 +152,8 @@ def _total_lines(report: ReportView) -> Iterator[Line]:
     """The totals in words, and the operations that the convention leaves out."""
     analysis, total, name = report.analysis, report.analysis.total, report.analysis.convention.name
     if report.view in ("params", "summary"):
-        yield Line(f", {_trained(total)}{_further(total)}", f"{measured(total.params)} parameters")
+        bits = bits_text(analysis.program)
+        yield Line(f", {_trained(total)}{_further(total, bits)}", f"{measured(total.params)} parameters")
         if total.params_active != total.params:
             yield Line(f"{measured(total.params_active)} of them active for a token")
     if report.view in ("flops", "summary"):
@@ -167,6 +168,7 @@ def _total_lines(report: ReportView) -> Iterator[Line]:
         if analysis.uncounted:
             yield Line(f"not counted by {name}: {', '.join(analysis.uncounted)}")
         yield from map(Line, analysis.remarks)
+        yield from storage_notes(analysis.program)
         for operation, implementation in analysis.counted_as.items():
             yield Line(f"{operation}: the work of {implementation}")
 
@@ -196,8 +198,8 @@ def _trained(total: Cost) -> str:
     return f"{exact(total.params_trainable)} trainable, {exact(total.params - total.params_trainable)} frozen"
 
 
-def _further(total: Cost) -> str:
-    parts = [] if total.weight_bytes == 0 else [f"{bytes_text(total.weight_bytes)} of weights"]
+def _further(total: Cost, bits: str) -> str:
+    parts = [] if total.weight_bytes == 0 else [f"{bytes_text(total.weight_bytes)} of weights{bits}"]
     if total.buffers != 0:
         parts.append(f"{exact(total.buffers)} in buffers")
     return "".join(f"; {part}" for part in parts)

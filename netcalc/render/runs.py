@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from netcalc.diagnostics import clipped
 from netcalc.render.checkpoints import packed_table
+from netcalc.render.joined import joined_rows
 from netcalc.render.numbers import bytes_text, measured
 from netcalc.render.page import Line, Page, Paragraph
 from netcalc.render.profile import profile_page
@@ -58,7 +59,7 @@ def run_page(
     yield Paragraph([Line(text) for text in origin])
     if result.trace:
         yield statistics_table("trace", result.trace)._replace(omitted=omitted)
-    yield statistics_table("output", outputs)
+    yield statistics_table("output", list(joined_rows(outputs)))
     for name, array in result.outputs.items():
         if array.size <= _FEW:
             numbers = _numbers(array, width or _WIDTH)
@@ -95,6 +96,8 @@ def verification_page(report: VerifyReport, spec: str, failures: Sequence[Check]
         "totals": "elements of all parameters and of all buffers",
         "plan": "outputs of a planned run, as by the kernels but for rounding",
     }
+    if "decoding" in counts:
+        checked["decoding"] = "outputs of a prefill and single steps with caches, as of one pass"
     if "receptive fields" in counts:
         checked["receptive fields"] = "positions of every layer that NaNs in a part of the input reach"
     if "backward" in counts:

@@ -59,13 +59,14 @@ def specs_note(convention: str) -> str:
 
 
 def spec_page(spec: SpecReference) -> Page:
-    """The page of a spec: facts, dims, vars, inputs, outputs and published figures."""
+    """The page of a spec: facts, dims, vars, inputs, outputs, inputs of the loss, and published figures."""
     yield Paragraph([Line(f": {spec.about}" if spec.about else "", spec.name)])
     yield Table([Column("fact"), Column("text", "prose")], [Row(fact) for fact in _facts(spec)], header=False)
     for title, settings in (("dim", spec.dims), ("var", spec.vars)):
         if settings:
             yield _settings(title, settings)
-    for title, tensors in (("input", spec.inputs), ("output", spec.outputs)):
+    loss_inputs = spec.loss.inputs if spec.loss else ()
+    for title, tensors in (("input", spec.inputs), ("output", spec.outputs), ("input of the loss", loss_inputs)):
         if tensors:
             yield _tensors(title, tensors)
     if spec.published:
@@ -97,6 +98,8 @@ def _facts(spec: SpecReference) -> Iterator[tuple[str, str]]:
         "aliases": ", ".join(spec.aliases),
     }
     yield from ((name, text) for name, text in facts.items() if text)
+    if spec.loss:
+        yield "loss", f"{', '.join(spec.loss.operations)} of {', '.join(spec.loss.sources)}"
     yield from (("requires", requirement) for requirement in spec.requirements)
 
 

@@ -11,6 +11,7 @@ from netcalc.limits import MAX_BLOCK_DEPTH
 from netcalc.opdef import ports
 from netcalc.spec.arguments import bind_arguments, hashable, passed_arguments
 from netcalc.spec.checkpoint import checkpoint_entries
+from netcalc.spec.eager import mark
 from netcalc.spec.elaboration import Elaboration
 from netcalc.spec.library import Block
 from netcalc.spec.line_inputs import output_values, with_taken
@@ -103,6 +104,7 @@ def add_call(
         raise Poisoned
     node = CallNode(path, body, tuple(inputs), outputs, 1, start, None, span)
     node.shares = tie_call(node, line, scope, elaboration.main)
+    mark(node, line, scope)
     elaboration.expansion.add(node, scope.body)
     return node
 
@@ -167,7 +169,8 @@ def block_results(
         name = str(item.data)
         found = elaboration.reporter.guard(output_values, name, item, scope, current)
         values, is_list = found or ([Value(None, name)], False)
-        outputs += values
         port = name.rpartition(".")[2].removesuffix("?")
-        names += (f"{port}.{i}" if is_list else port for i in range(len(values)))
+        present = [(i, value) for i, value in enumerate(values) if value is not None]
+        outputs += (value for _, value in present)
+        names += (f"{port}.{i}" if is_list else port for i, _ in present)
     return outputs, names

@@ -13,6 +13,7 @@ __all__ = [
     "DimDecl",
     "Document",
     "InputDecl",
+    "LeastDType",
     "LossDecl",
     "Published",
     "Requirement",
@@ -21,23 +22,42 @@ __all__ = [
 
 _Name = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
 _Size = int | str
+#: Name of an input or output; `*` in a name such as past_key_values.*.key is the number of each tensor of a list.
+_Port = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*(\.([A-Za-z0-9_]+|\*))*$")]
 
 
 class _Part(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, populate_by_name=True, defer_build=True)
 
 
+class CacheDecl(_Part):
+    """The output that is this input in the next step of decoding."""
+
+    next: str = Field(description="name of the output, with * if the input has one")
+    axis: int | None = Field(None, description="axis of the positions, which grows with each step; none for a state")
+    window: _Size | None = Field(None, description="positions that a query sees, if it does not see all of them")
+
+
+class LeastDType(_Part):
+    """The wider of two element types: the spec's, and the one given."""
+
+    at_least: DType = Field(description="element type of inputs that are not narrower in a narrower network")
+
+
 class InputDecl(_Part):
-    """An input of the network."""
+    """An input of the network, or a list of them if its name has a `*`."""
+
+    repeat: _Size | None = Field(None, description="number of inputs of a list, which replace * by the index")
 
     shape: list[_Size] = Field(description="sizes: numbers, names of dims or vars, or expressions")
-    dtype: DType | None = Field(None, description="element type; by default the spec's dtype")
+    dtype: DType | LeastDType | None = Field(None, description="element type; by default the spec's dtype")
     range: Annotated[list[int | float | str], Field(min_length=2, max_length=2)] | None = Field(
         None, description="random values are drawn from [low, high)"
     )
     also: int | None = Field(None, description="an integer outside the range that is accepted, and never drawn")
     default: bool | int | float | None = Field(None, description="value of all elements if the input is not given")
     when: str | bool | None = Field(None, description="condition under which the input is present")
+    cache: CacheDecl | None = Field(None, description="its part in decoding step by step")
     about: str = ""
 
 
@@ -48,6 +68,9 @@ class DimDecl(_Part):
     min: int = Field(1, ge=0, description="least value")
     max: int | None = Field(None, ge=1, description="greatest value")
     multiple_of: int = Field(1, ge=1, description="number that divides every value")
+    precedes: str | None = Field(
+        None, description="the dim of the positions that follow these, which earlier steps of decoding have seen"
+    )
     about: str = ""
 
     """Place of a parameter in the reference's checkpoint."""
@@ -219,11 +242,11 @@ class Document(_Part):
     dims: dict[_Name, DimDecl | int | str | None] = Field(default={}, description="sizes that may stay symbolic")
     vars: dict[_Name, Any] = Field(default={}, description="structural hyperparameters")
     require: list[Requirement] = Field(default=[], description="conditions on dims and vars")
-    inputs: dict[_Name, InputDecl | list[_Size]] = {}
+    inputs: dict[_Port, InputDecl | list[_Size]] = {}
     blocks: dict[_Name, BlockDecl] = {}
     patch: list[PatchDecl] = Field(default=[], description="changes of inherited lines, in order")
     layers: list[Any] = []
-    outputs: dict[_Name, str] | list[str] | None = None
+    outputs: dict[_Port, str] | list[str] | None = None
     loss: LossDecl | None = Field(None, description="loss of the network; no part of its figures and outputs")
     init: dict[str, str] = Field(default={}, description="initialisers by pattern of parameter paths")
     checkpoint: CheckpointsDecl = Field(default_factory=CheckpointsDecl)

@@ -7,7 +7,8 @@ reports every independent error.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -15,17 +16,18 @@ from netcalc.diagnostics import Diagnostic, NetcalcError, Span
 from netcalc.dims import assumptions, limited_work
 from netcalc.dtypes import DTYPES, FLOATS, DType
 from netcalc.inits import parse_init
-from netcalc.ir import Body, Program
+from netcalc.ir import Body, CheckpointMap, Program
 from netcalc.limits import MAX_ERRORS
 from netcalc.opdef import Context
 from netcalc.spec.checkpoint import checkpoint_entries
 from netcalc.spec.collisions import shared_paths
+from netcalc.spec.decoding import declared_caches
 from netcalc.spec.elaboration import Elaboration
 from netcalc.spec.library import Loaded
 from netcalc.spec.lines import elaborate_lines
 from netcalc.spec.loss import spec_loss
 from netcalc.spec.program_io import program_inputs, program_outputs
-from netcalc.spec.scope import Outputs
+from netcalc.spec.scope import Outputs, Scope
 from netcalc.spec.settings import resolve_settings
 from netcalc.spec.unmatched import unmatched_entries
 from netcalc.spec.unused import unused_names
@@ -62,18 +64,15 @@ def elaborate(
         scope = elaboration.root_scope(main, patches=elaboration.patches)
         inputs = tuple(program_inputs(elaboration, scope, document.inputs, cursor.at(("inputs",))))
         main.inputs = [scope.defined[spec.name].first for spec in inputs]
-        if not document.layers:
-            raise NetcalcError(Diagnostic("E105", "the spec has no layers", cursor.span))
-        current = main.inputs[0] if main.inputs else None
-        if current is not None:
+        _require_layers(loaded)
+        if (current := main.inputs[0] if main.inputs else None) is not None:
             scope.defined["in"] = Outputs.single(current, current.span)
-        current = elaboration.lines(cursor["layers"], scope, current)
-        outputs = program_outputs(elaboration, scope, current)
+        outputs = program_outputs(elaboration, scope, elaboration.lines(cursor["layers"], scope, current))
+        caches = declared_caches(elaboration, inputs, outputs)
         _check_initialisers(elaboration)
-        places = document.checkpoint
-        checkpoint = checkpoint_entries(elaboration.reporter, places.__pydantic_extra__ or {}, cursor, scope)
+        entries = _checkpoint(elaboration, scope)
     elaboration.reporter.raise_if_any()
-    body = main.finish(tuple(outputs.values()), checkpoint)
+    body = main.finish(tuple(outputs.values()), entries)
     _check(elaboration, body, is_default=not settings)
     return Program(
         name=document.name or loaded.label,
@@ -82,17 +81,35 @@ def elaborate(
         output_names=tuple(outputs),
         training=training,
         dtype=ctx.dtype,
-        init=tuple((pattern, text, cursor["init"][pattern].span) for pattern, text in document.init.items()),
+        init=(*elaboration.initialisers, *_own_initialisers(elaboration)),
         about=document.about,
         source=document.source,
         dims={name: used[name] for name in used.dims},
         vars={name: used[name] for name in used.vars},
         assumptions=tuple(assumed),
         warnings=(*loaded.warnings, *used.warnings, *unused_names(loaded, elaboration.called)),
-        checkpoint_prefix=places.prefix,
-        checkpoint_ignore=tuple(places.ignore),
+        checkpoint_prefix=document.checkpoint.prefix,
+        checkpoint_ignore=tuple(document.checkpoint.ignore),
+        added=loaded.added,
+        caches=caches,
+        with_caches=partial(_with_caches, loaded, settings or {}, ctx),
         loss=spec_loss(loaded, used, ctx, elaborate_lines, inputs, outputs, is_default=not settings),
     )
+
+
+def _with_caches(loaded: Loaded, settings: Mapping[str, Any], ctx: Context, sizes: Mapping[str, int]) -> Program:
+    return elaborate(loaded, {**settings, **sizes, "use_cache": True}, training=ctx.training, dtype=ctx.dtype)
+
+
+def _checkpoint(elaboration: Elaboration, scope: Scope) -> CheckpointMap:
+    """Return the places of the parameters that the spec declares beside its layers."""
+    places = elaboration.loaded.document.checkpoint.__pydantic_extra__ or {}
+    return checkpoint_entries(elaboration.reporter, places, elaboration.loaded.cursor, scope)
+
+
+def _require_layers(loaded: Loaded) -> None:
+    if not loaded.document.layers:
+        raise NetcalcError(Diagnostic("E105", "the spec has no layers", loaded.cursor.span))
 
 
 def _check(elaboration: Elaboration, main: Body, *, is_default: bool) -> None:
@@ -105,6 +122,12 @@ def _check(elaboration: Elaboration, main: Body, *, is_default: bool) -> None:
         problems += islice(unmatched_entries(elaboration, main), MAX_ERRORS + 1)
     if problems:
         raise NetcalcError(problems)
+
+
+def _own_initialisers(elaboration: Elaboration) -> Iterator[tuple[str, str, Span | None]]:
+    """Yield the initialisers of the spec by pattern, with their places."""
+    for pattern, text in elaboration.loaded.document.init.items():
+        yield pattern, text, elaboration.loaded.cursor["init"][pattern].span
 
 
 def _check_initialisers(elaboration: Elaboration) -> None:

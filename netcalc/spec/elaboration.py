@@ -43,6 +43,7 @@ class Elaboration:
         self.main = PartialBody(loaded.document.name or "main", loaded)
         self.called: set[str] = set()  # names of the spec's own blocks that are called
         self.frozen = False  # True while the parameters that are made are not trained
+        self.initialisers: dict[tuple[str, str, None], None] = {}  # by pattern; they precede those of the spec
         self._elaborate_lines = elaborate_lines
 
     def lines(self, cursor: Cursor, scope: Scope, current: Value | None) -> Value | None:

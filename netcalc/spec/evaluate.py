@@ -18,7 +18,7 @@ __all__ = ["evaluate", "evaluate_expression", "evaluate_requirement", "evaluate_
 _PLACEHOLDER = re.compile(r"\$\{([^}]*)\}")
 _WORD = re.compile(r"[A-Za-z_]\w*")
 #: Keys of names, paths and descriptions, which are no expressions without ``${}``.
-_TEXT_KEYS = frozenset({"name", "from", "as", "tie", "about", "source", "message"})
+_TEXT_KEYS = frozenset({"name", "from", "as", "tie", "about", "source", "message", "holds"})
 #: Modifiers of a line that hold an expression without ``${}``.
 _EXPRESSION_KEYS = frozenset({"when", "repeat", "share", "freeze", "inline"})
 

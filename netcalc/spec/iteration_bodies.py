@@ -10,12 +10,13 @@ from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.ir import Body, CallNode, Value, types_of
 from netcalc.opdef import Operation
 from netcalc.spec.block_calls import bind_call
+from netcalc.spec.cursor import Cursor
 from netcalc.spec.elaboration import Elaboration
-from netcalc.spec.line_inputs import resolve_value, start_value
+from netcalc.spec.line_inputs import is_absent, resolve_value, start_value
 from netcalc.spec.line_syntax import SEQUENCE, Line
 from netcalc.spec.operations import elaborate_operation
 from netcalc.spec.patches import below
-from netcalc.spec.repeat_values import Streams
+from netcalc.spec.repeat_values import Streams, is_optional
 from netcalc.spec.scope import Outputs, PartialBody, Poisoned, Scope
 from netcalc.spec.targets import block_of
 
@@ -98,8 +99,14 @@ def _anonymous_body(
 
 def collected_values(streams: Streams, scope: Scope, current: Value | None) -> dict[str, Value]:
     """Return the values that are collected from an iteration of a sequence, by name."""
-    found = ((name, resolve_value(name, cursor, scope, current)) for name, cursor in streams.collected.items())
-    return {name: value for name, value in found if value is not None}
+    found = {name: _collected(name, cursor, scope, current) for name, cursor in streams.collected.items()}
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def _collected(name: str, cursor: Cursor, scope: Scope, current: Value | None) -> Value | None:
+    if is_optional(cursor) and is_absent(name, scope):
+        return None
+    return resolve_value(name, cursor, scope, current)
 
 
 def too_many_outputs(line: Line, name: str, outputs: int, inputs: int) -> Diagnostic:

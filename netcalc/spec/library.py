@@ -44,7 +44,10 @@ class Block(NamedTuple):
 
 @dataclass(eq=False, slots=True)
 class Loaded:
-    """A spec with everything that it extends and imports; ``path`` is its file, if it has one."""
+    """A spec with everything that it extends and imports; ``path`` is its file, if it has one.
+
+    ``added`` are the paths of parameters that an option adds, which files of weights need not have.
+    """
 
     document: Document
     cursor: Cursor
@@ -54,6 +57,7 @@ class Loaded:
     extends: str | None = None
     path: Path | None = None
     inherited: frozenset[str] = frozenset()  # names of the blocks of the spec that it extends
+    added: frozenset[str] = frozenset()
 
 
 class _Way(NamedTuple):

@@ -13,7 +13,7 @@ from netcalc.spec.line_syntax import Line
 from netcalc.spec.scope import Scope
 from netcalc.spec.value_paths import value_at
 
-__all__ = ["Inputs", "output_values", "resolve_value", "resolve_values", "start_value", "with_taken"]
+__all__ = ["Inputs", "is_absent", "output_values", "resolve_value", "resolve_values", "start_value", "with_taken"]
 
 
 def resolve_value(text: str, cursor: Cursor, scope: Scope, current: Value | None) -> Value | None:
@@ -57,8 +57,8 @@ def resolve_values(text: str, cursor: Cursor, scope: Scope, current: Value | Non
     return ([] if visible is None else list(visible.by_port.values())), True
 
 
-def output_values(text: str, cursor: Cursor, scope: Scope, current: Value | None) -> tuple[list[Value], bool]:
-    """Return the values that an item of ``outputs`` names, and True if it names a list.
+def output_values(text: str, cursor: Cursor, scope: Scope, current: Value | None) -> tuple[list[Value | None], bool]:
+    """Return the values that an item of ``outputs`` names, and True if it names a list, whose items may be absent.
 
     An output ``name?`` has no value if ``when`` omits its line, or if it stands for an optional value that is absent.
 
@@ -66,15 +66,23 @@ def output_values(text: str, cursor: Cursor, scope: Scope, current: Value | None
         NetcalcError: E303 if another output is absent, and as :func:`resolve_value` does.
     """
     name = text.removesuffix("?")
+    if name != text and is_absent(name, scope):
+        return [], False
     values, is_list = resolve_values(name, cursor, scope, current)
-    named = scope.peek(name)
-    if name != text and named is not None and named.skipped:
-        return [], is_list
-    present = [value for value in values if value is not None]
-    if name == text and len(present) < len(values):
+    if name == text and None in values:
         hint = f"write `{name}?` if it may be"
         raise NetcalcError(Diagnostic("E303", f"the output {name!r} is absent", cursor.span, hint=hint))
-    return present, is_list
+    return values if is_list else [value for value in values if value is not None], is_list
+
+
+def is_absent(name: str, scope: Scope) -> bool:
+    """Return True if ``when`` omits the line of a name, or the block before a dot has no such output."""
+    named = scope.peek(name)
+    if named is not None:
+        return named.skipped
+    base, _, port = name.rpartition(".")
+    owner = scope.peek(base) if base else None
+    return owner is not None and (owner.skipped or port not in owner.by_port)
 
 
 def start_value(line: Line, scope: Scope, current: Value | None) -> Value | None:
@@ -212,6 +220,8 @@ class Inputs(NamedTuple):
         more: Sequence[Value | None] = []
         if self.ports[-1].variadic:
             values, more = values[:count], values[count:]
+        while len(values) > count and values[-1] is None:  # absent, so that a block of fewer inputs fits
+            values = values[:-1]
         if len(values) > count:
             span = (self.line.modifier("from") or self.line.args or self.line.cursor).span
             message = f"{self.kind} takes {count} {'input' if count == 1 else 'inputs'}, but {len(values)} are given"

@@ -22,6 +22,7 @@ MODIFIERS: dict[str, str] = {
     "inline": "with a block: its lines have the paths that they would have in place of the line",
     "lora": "with linear: a low-rank adapter, {rank, alpha, rank_stabilised, dropout}, which is trained even if frozen",
     "freeze": "if true, its parameters are not trained",
+    "eager": "how PyTorch's eager mode runs it: {inplace: true, holds: names}; only memory under eager follows from it",
 }
 #: Target of a line that groups other lines.
 SEQUENCE = "sequence"

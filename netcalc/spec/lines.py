@@ -8,6 +8,7 @@ from netcalc.ir import Value
 from netcalc.spec.adapters import require_linear
 from netcalc.spec.block_calls import elaborate_call, with_absent
 from netcalc.spec.cursor import Cursor
+from netcalc.spec.eager import require_node
 from netcalc.spec.elaboration import Elaboration
 from netcalc.spec.inlining import elaborate_inline, is_inline
 from netcalc.spec.library import find_block
@@ -75,11 +76,13 @@ def _apply(elaboration: Elaboration, line: Line, scope: Scope, current: Value | 
     with elaboration.freezing(line, scope):
         inline = is_inline(line, scope)
         if line.target == SEQUENCE:
+            require_node(line)
             return elaborate_sequence(elaboration, line, scope, current)
         declared = ops.find(line.target)
         if declared is not None:
             return elaborate_operation(elaboration, line, declared, scope, current)
         if inline:
+            require_node(line)
             block = block_of(elaboration, line, scope)
             present = elaborate_inline(elaboration, line, block, scope, current)
             outputs = Outputs(with_absent(block, present), line.cursor.span)

@@ -73,7 +73,11 @@ def lists_among(by_port: Mapping[str, Value | None]) -> dict[str, Outputs]:
         name, _, number = port.rpartition(".")
         if name:
             lists.setdefault(name, {})[number] = value
-    return {name: Outputs(values, is_list=True) for name, values in lists.items()}
+    # an iteration without the output has no port
+    return {
+        name: Outputs({str(i): values.get(str(i)) for i in range(int(max(values, key=int)) + 1)}, is_list=True)
+        for name, values in lists.items()
+    }
 
 
 def define_labels(line: Line, scope: Scope, outputs: Sequence[Outputs]) -> None:

@@ -13,6 +13,7 @@ from netcalc.opdef import Operation
 from netcalc.spec.adapters import adapted
 from netcalc.spec.computed import computed_body
 from netcalc.spec.cursor import Cursor
+from netcalc.spec.eager import mark_operation
 from netcalc.spec.elaboration import Elaboration
 from netcalc.spec.evaluate import evaluate
 from netcalc.spec.line_inputs import start_value, with_taken
@@ -59,6 +60,8 @@ def elaborate_operation(
         raise Poisoned
     node = build_operation(elaboration, op, inputs, path, line.target_span)
     node.ties, node.computed = tie_operation(node, line, scope, elaboration.main), computed
+    if not anonymous:  # the iteration of a repeat is a call, which holds values outside
+        mark_operation(node, line, scope)
     elaboration.expansion.add(node, scope.body)
     ports = [port.name for port in declared.outputs]
     if declared.outputs[0].variadic:

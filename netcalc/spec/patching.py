@@ -51,6 +51,8 @@ def patched_line(elaboration: Elaboration, item: Cursor, scope: Scope) -> Edit:
     if "repeat" in line.modifiers or condition_holds(line, scope):
         line = resolve_target(line, scope)
     elif name is None:
+        for omitted in _names_in(line.args) if line.target == SEQUENCE else ():
+            _omit(elaboration, join(scope.prefix, omitted), scope)
         return edit
     path = _path(line, name, scope)
     if path is None:
@@ -58,10 +60,28 @@ def patched_line(elaboration: Elaboration, item: Cursor, scope: Scope) -> Edit:
     edit = _edited(elaboration, edit, path, scope)
     is_left_out = "repeat" not in edit.line.modifiers and not condition_holds(edit.line, scope)
     if is_left_out:  # as before the patches, or because of them
+        _omit(elaboration, path, scope)
         edit = edit._replace(removed=True, before=(), after=())
     if name is None:
         _reserve(path, edit, scope)
     return edit
+
+
+def _omit(elaboration: Elaboration, path: str, scope: Scope) -> None:
+    """Record the patches of an omitted line and of those inside it, which may be there with other settings."""
+    for pending in scope.patches:
+        if pending.matches(path) or pending.below(path) is not None:
+            elaboration.patch_log.applied(pending.patch)
+
+
+def _names_in(lines: Cursor | None) -> Iterator[str]:
+    """Yield the names of lines, of those in unnamed sequences too, if they are no expressions."""
+    for item in lines.elements() if lines is not None and isinstance(lines.data, list) else ():
+        data = item.data if isinstance(item.data, dict) else {}
+        if isinstance(data.get("name"), str):
+            yield data["name"]
+        elif SEQUENCE in data and "name" not in data:
+            yield from _names_in(item[SEQUENCE])
 
 
 def patched_iteration(elaboration: Elaboration, line: Line, scope: Scope, path: str) -> Edit:

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import ChainMap
+from collections.abc import Iterator, Mapping, Sequence
 from math import isfinite, trunc
-from typing import Any
+from typing import Any, cast
 
 from netcalc.diagnostics import Diagnostic, NetcalcError, written
-from netcalc.dtypes import FLOATS, DType, holds
+from netcalc.dtypes import FLOATS, DType, holds, promote
 from netcalc.ir import InputSpec, Value
+from netcalc.limits import MAX_ITEMS
 from netcalc.spec.cursor import Cursor
-from netcalc.spec.document import DimDecl, InputDecl
+from netcalc.spec.document import DimDecl, InputDecl, LeastDType
 from netcalc.spec.elaboration import Elaboration
 from netcalc.spec.evaluate import evaluate_expression, evaluate_size
 from netcalc.spec.line_inputs import output_values
 from netcalc.spec.scope import Outputs, Scope
 from netcalc.tensor_type import TensorType
 
-__all__ = ["program_inputs", "program_outputs"]
+__all__ = ["input_names", "program_inputs", "program_outputs"]
 
 
 def program_inputs(
@@ -27,29 +29,77 @@ def program_inputs(
 
     ``cursor`` is the place of their declarations.
     """
-    settings, guard = elaboration.settings, elaboration.reporter.guard
+    guard = elaboration.reporter.guard
     for name, declared in inputs.items():
         place = cursor[name]
         decl = declared if isinstance(declared, InputDecl) else InputDecl(shape=declared)
-        present: bool | None = True
-        if decl.when is not None:
-            present = guard(lambda when: bool(evaluate_expression(when, settings)), place["when"])
-        if present is False:
-            scope.defined[name] = Outputs.single(None, place.key_span)
-            continue
-        spec = guard(_input_spec, name, decl, place, elaboration) if present else None
-        value = Value(spec.type if spec else None, name, place.key_span)
-        scope.defined[name] = Outputs.single(value, place.key_span)
-        yield spec or InputSpec(name, TensorType(()))
+        values: dict[str, Value | None] = {}
+        for one, settings in guard(input_names, name, decl, place, elaboration.settings) or ():
+            if one in scope.defined:
+                message = f"duplicate input {one!r}, which is one of {name!r}"
+                elaboration.reporter.report(NetcalcError(Diagnostic("E106", message, place.key_span)))
+            spec, value = _input(one, decl, place, elaboration, settings)
+            values[str(len(values))] = value
+            scope.defined[one] = Outputs.single(value, place.key_span)
+            if spec is not None:
+                yield spec
+        if "*" in name:
+            scope.defined[name] = Outputs(values, place.key_span, is_list=True)
 
 
-def _input_spec(name: str, decl: InputDecl, place: Cursor, elaboration: Elaboration) -> InputSpec:
-    settings, dims = elaboration.settings, elaboration.loaded.document.dims
+def input_names(
+    name: str, decl: InputDecl, place: Cursor, settings: Mapping[str, Any]
+) -> Sequence[tuple[str, Mapping[str, Any]]]:
+    """Return the name of an input, or the names of a list of them, with the settings that its expressions see.
+
+    Raises:
+        NetcalcError: E104 if ``repeat`` is not the number of inputs of a list.
+    """
+    if decl.repeat is None and "*" not in name:
+        return [(name, settings)]
+    around = cast("dict[str, Any]", settings)
+    indices = range(_count(name, decl, place, settings))
+    return [(name.replace("*", str(index)), ChainMap({"index": index}, around)) for index in indices]
+
+
+def _count(name: str, decl: InputDecl, place: Cursor, settings: Mapping[str, Any]) -> int:
+    """Return the number of inputs of a list."""
+    if name.count("*") != 1 or decl.repeat is None:
+        message = f"the input {name!r} should have {'repeat' if decl.repeat is None else 'one * in its name'}"
+        hint = "past_key_values.*.key: {repeat: 12, shape: [batch, heads, past, head_dim]}"
+        raise NetcalcError(Diagnostic("E104", message, place.key_span, hint=hint))
+    count = evaluate_expression(place["repeat"], settings)
+    if isinstance(count, bool) or not isinstance(count, int) or not 0 <= count <= MAX_ITEMS:
+        message = f"repeat: should be a whole number from 0 to {MAX_ITEMS:,}, not {written(count, quoted=True)}"
+        raise NetcalcError(Diagnostic("E104", message, place["repeat"].span))
+    return count
+
+
+def _input(
+    name: str, decl: InputDecl, place: Cursor, elaboration: Elaboration, settings: Mapping[str, Any]
+) -> tuple[InputSpec | None, Value | None]:
+    """Return an input and its value, None for one that is absent."""
+    guard = elaboration.reporter.guard
+    present: bool | None = True
+    if decl.when is not None:
+        present = guard(lambda when: bool(evaluate_expression(when, settings)), place["when"])
+    if present is False:
+        return None, None
+    spec = guard(_input_spec, name, decl, place, elaboration, settings) if present else None
+    return spec or InputSpec(name, TensorType(())), Value(spec.type if spec else None, name, place.key_span)
+
+
+def _input_spec(
+    name: str, decl: InputDecl, place: Cursor, elaboration: Elaboration, settings: Mapping[str, Any]
+) -> InputSpec:
+    dims = elaboration.loaded.document.dims
     sizes = place["shape"] if isinstance(place.data, dict) else place
     # an empty input is a mistake, unless the spec has a dim that may be 0
     least = 0 if any(isinstance(dim, DimDecl) and dim.min == 0 for dim in dims.values()) else 1
     shape = tuple(evaluate_size(size, settings, least) for size in sizes.elements())
     dtype = decl.dtype or elaboration.ctx.dtype
+    if isinstance(dtype, LeastDType):
+        dtype = promote(dtype.at_least, elaboration.ctx.dtype)
     excess = TensorType(shape).excess
     if excess is not None:
         raise NetcalcError(Diagnostic("E104", f"the input {name!r} would have {excess}", sizes.span))
@@ -95,14 +145,44 @@ def program_outputs(elaboration: Elaboration, scope: Scope, current: Value | Non
     )
     outputs: dict[str, Value] = {}
     for name, item in pairs:
+        if _is_of_replaced_lines(str(item.data), item, elaboration, scope):
+            continue
         found = elaboration.reporter.guard(output_values, str(item.data), item, scope, current)
         values, is_list = found or ([], False)
-        label = name.removesuffix("?")
-        names = [f"{label}.{i}" for i in range(len(values))] if is_list else [label]
-        outputs |= dict(zip(names, values, strict=False))
+        named = _named(name.removesuffix("?"), values, is_list=is_list)
+        problem = _problem_of_names(name, item, named, outputs, is_list=is_list)
+        if problem is not None:
+            elaboration.reporter.report(NetcalcError(problem))
+        outputs |= named
     if not outputs and not elaboration.reporter.diagnostics:
         raise NetcalcError(Diagnostic("E303", "outputs: all of them are absent", cursor.span))
     return outputs
+
+
+def _is_of_replaced_lines(text: str, item: Cursor, elaboration: Elaboration, scope: Scope) -> bool:
+    """Return True for an optional output that is inherited, from lines that the spec has replaced by its own."""
+    inherited = item.span is not None and item.span.file != elaboration.loaded.label
+    base = text.removesuffix("?").rpartition(".")[0]
+    return inherited and text.endswith("?") and bool(base) and scope.peek(base) is None
+
+
+def _problem_of_names(
+    name: str, item: Cursor, named: Mapping[str, Value], others: Mapping[str, Value], *, is_list: bool
+) -> Diagnostic | None:
+    """Return the diagnostic of an output with the name of another, or with a ``*`` for a single value."""
+    if "*" in name and named and not is_list:
+        message = f"outputs: {name!r} has a * for the number of each value of a list, and {item.data!r} is one value"
+        return Diagnostic("E303", message, item.span)
+    twice = next((label for label in named if label in others), None)
+    return None if twice is None else Diagnostic("E106", f"duplicate output {twice!r}", item.key_span or item.span)
+
+
+def _named(label: str, values: Sequence[Value | None], *, is_list: bool) -> dict[str, Value]:
+    """Return the present values by name; those of a list have numbers, in place of ``*`` or behind the label."""
+    if not is_list:
+        return {} if not values or values[0] is None else {label: values[0]}
+    pattern = label if "*" in label else f"{label}.*"
+    return {pattern.replace("*", str(i)): value for i, value in enumerate(values) if value is not None}
 
 
 def _number(value: Any, cursor: Cursor) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from netcalc import ops
@@ -15,7 +15,7 @@ from netcalc.spec.line_syntax import Line
 from netcalc.spec.nodes import add_operation
 from netcalc.spec.scope import Outputs, Poisoned, Scope
 
-__all__ = ["Streams", "read_streams"]
+__all__ = ["Streams", "is_optional", "read_streams"]
 
 
 class Streams(NamedTuple):
@@ -27,10 +27,25 @@ class Streams(NamedTuple):
 
     taken: Mapping[str, Sequence[Value | None]]
     collected: Mapping[str, Cursor]
-    values: Mapping[str, list[Value]]
+    values: Mapping[str, list[Value | None]]
 
     def __bool__(self) -> bool:
         return bool(self.taken or self.collected)
+
+    @property
+    def vary(self) -> bool:
+        """True if each iteration takes a value of its own, or has one that is collected whatever ``when`` omits."""
+        required = any(not is_optional(cursor) for cursor in self.collected.values())
+        return required or any(value is not None for values in self.taken.values() for value in values)
+
+    def gives(self, ports: Sequence[str]) -> bool:
+        """Return True if an iteration with these outputs has one that is collected."""
+        return any(port in self.collected for port in ports)
+
+    def for_inputs(self, names: Collection[str]) -> Streams:
+        """Return the streams without those of absent values for which a block with these inputs has none."""
+        taken = {n: v for n, v in self.taken.items() if n in names or any(value is not None for value in v)}
+        return self._replace(taken=taken)
 
     def inputs(self, iteration: int) -> dict[str, Value | None]:
         """Return the values that an iteration takes, by input."""
@@ -41,15 +56,17 @@ class Streams(NamedTuple):
         kept = (i == 0 or port not in self.collected for i, port in enumerate(ports))
         return [value for value, is_kept in zip(values, kept, strict=False) if is_kept] if self else list(values)
 
-    def gather(self, ports: Sequence[str], values: Sequence[Value]) -> None:
-        """Add the outputs of an iteration that are collected; NetcalcError (E303) if it has no such output."""
-        outputs = dict(zip(ports, values, strict=False))
+    def gather(self, ports: Sequence[str], values: Sequence[Value], times: int = 1) -> None:
+        """Add the outputs of equal iterations that are collected; NetcalcError (E303) if they have no such output."""
+        outputs: dict[str, Value | None] = dict(zip(ports, values, strict=False))
         for name, cursor in self.collected.items():
+            if is_optional(cursor):
+                outputs.setdefault(name, None)
             if name not in outputs:
                 hint = did_you_mean(name, outputs) or f"its outputs are {', '.join(outputs)}"
                 message = f"collect: an iteration has no output {name!r}"
                 raise NetcalcError(Diagnostic("E303", message, cursor.key_span, hint=hint))
-            self.values[name].append(outputs[name])
+            self.values[name] += [outputs[name]] * times
 
     def results(self, elaboration: Elaboration, scope: Scope, base: str) -> Iterator[tuple[str, Outputs]]:
         """Yield the name of each collected output with the list of its values, or the tensor that they are stacked in.
@@ -61,11 +78,17 @@ class Streams(NamedTuple):
             if cursor.data == "list":
                 yield name, Outputs({str(i): value for i, value in enumerate(values)}, cursor.span, is_list=True)
                 continue
+            if all(value is None for value in values) and is_optional(cursor):
+                yield name, Outputs.single(None, cursor.span)
+                continue
+            if None in values:
+                message = f"collect: {name} cannot be stacked, as iterations are without it"
+                raise NetcalcError(Diagnostic("E303", message, cursor.span, hint=f"write `{name}?: list`"))
             if not values:
                 message = f"collect: {name} cannot be stacked, as there are no iterations"
                 hint = f"write `{name}: list`, or skip the line with when:"
                 raise NetcalcError(Diagnostic("E303", message, cursor.span, hint=hint))
-            if any(value.type is None for value in values):
+            if any(value is None or value.type is None for value in values):
                 raise Poisoned
             declared = ops.find("stack")
             assert declared is not None
@@ -102,8 +125,13 @@ def read_streams(
             if item.data != "list" and not (stacks and type(item.data["stack"]) is int):
                 message = f"collect: {name} should be list or {{stack: axis}}"
                 raise NetcalcError(Diagnostic("E107", message, item.span, hint=hint))
-            collected[name] = item
+            collected[name.removesuffix("?")] = item
     return Streams(taken, collected, {name: [] for name in collected})
+
+
+def is_optional(cursor: Cursor) -> bool:
+    """Return True if iterations may be without the output that is collected at a place: ``present?: list``."""
+    return str(cursor.path[-1]).endswith("?")
 
 
 def _entries(key: str, cursor: Cursor, hint: str) -> Iterator[tuple[str, Cursor]]:
@@ -122,6 +150,7 @@ def _taken(
             values += [None] if one.data is None else resolve_values(str(one.data), one, scope, current)[0]
     elif isinstance(item.data, str):
         values, is_list = resolve_values(item.data, item, scope, current)
+        values = values or [None] * times
         if not is_list:
             return (
                 [None] * times if values[0] is None else _slices(elaboration, name, values[0], item, scope, times, base)

@@ -15,6 +15,7 @@ from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.ir import Body, CallNode, Value, join
 from netcalc.opdef import ports
 from netcalc.spec.block_calls import add_call
+from netcalc.spec.eager import require_node
 from netcalc.spec.elaboration import Elaboration
 from netcalc.spec.evaluate import evaluate_expression
 from netcalc.spec.inlining import elaborate_inline, is_inline
@@ -46,7 +47,9 @@ def elaborate_repeat(elaboration: Elaboration, line: Line, scope: Scope, current
         iterations = iterations._replace(varies=True)
     base = scope.prefix if paths.base is None else paths.base
     streams = read_streams(elaboration, line, scope, current, iterations.times, base)
-    iterations = iterations._replace(varies=iterations.varies or bool(streams))
+    if line.target != SEQUENCE and ops.find(line.target) is None:
+        streams = streams.for_inputs([port.name for port in ports(*block_of(elaboration, line, scope).decl.inputs)])
+    iterations = iterations._replace(varies=iterations.varies or streams.vary)
     if iterations.varies:
         elaboration.budget.spend(iterations.times, line.modifiers["repeat"])
     with scope.body.adding_iterations():
@@ -95,11 +98,13 @@ def _iterate(
             body, inputs = iteration_body(elaboration, edit.line, inner, current, turn)
             first_of_shared = paths.shared and done == 0  # the other iterations tie to it
             count = 1
-            if body.repeatable and not iterations.varies and not first_of_shared and not (edit.before or edit.after):
+            gives = streams.gives(body.ports)
+            alone = iterations.varies or gives or first_of_shared
+            if body.repeatable and not alone and not (edit.before or edit.after):
                 count = paths.same_until(scope, done, iterations.times) - done
             folds = (
                 call is not None
-                and not (iterations.named or streams)
+                and not (iterations.named or streams.vary or gives)
                 and not (paths.shared and done == 1)
                 and _continues(call, body, inputs, None if paths.shared else paths.start + done)
             )
@@ -114,7 +119,7 @@ def _iterate(
                 if iterations.named:
                     carried = streams.carried(call.body.ports, call.outputs)
                     scope.defined[str(line_name(line, inner))] = _outputs(carried, line)
-            streams.gather(call.body.ports, call.outputs)
+            streams.gather(body.ports, call.outputs, count)
         current = _inserted(elaboration, edit.after, inner, path, call.outputs[0])
         done += count
     return call, current
@@ -195,6 +200,7 @@ def _in_place(
     elaboration: Elaboration, line: Line, iterations: Iterations, scope: Scope, current: Value | None, *, inline: bool
 ) -> Value | None:
     """Elaborate an unnamed repeated sequence or an inlined block once for each iteration, in the enclosing list."""
+    require_node(line)
     if "share" in line.modifiers:
         message = "share: requires a name, since the lines of an unnamed sequence have paths of their own"
         raise NetcalcError(Diagnostic("E107", message, line.modifiers["share"].key_span))

@@ -32,7 +32,8 @@ def _structure(body: Body) -> tuple[Any, ...]:
             numbers[value] = len(numbers)
     nodes = []
     for node in body.nodes:
-        nodes.append((*_node(node), tuple(None if v is None else numbers.get(v) for v in node.inputs)))
+        held = tuple(numbers.get(v) for v in node.holds)
+        nodes.append((*_node(node), tuple(None if v is None else numbers.get(v) for v in node.inputs), held))
         for value in node.outputs:
             numbers[value] = len(numbers)
     outputs = tuple(numbers.get(value) for value in body.outputs)
@@ -48,4 +49,13 @@ def _node(node: Node) -> tuple[Any, ...]:
         return node.name, id(node.body), node.times, node.start, node.shares
     assert isinstance(node, OpNode)
     # an operation is equal to one of another kind of number (1 and True), so its type is compared too
-    return node.name, type(node.op), node.op, node.params, tuple(node.ties.items()), node.frozen, id(node.computed)
+    return (
+        node.name,
+        type(node.op),
+        node.op,
+        node.params,
+        tuple(node.ties.items()),
+        node.frozen,
+        node.inplace,
+        id(node.computed),
+    )

@@ -88,6 +88,14 @@ _MODIFIERS: dict[str, dict[str, Any]] = {
         ]
     },
     "freeze": _CONDITION,
+    "eager": {
+        "type": "object",
+        "properties": {
+            "inplace": {"anyOf": [{"type": "boolean"}, _TEXT]},
+            "holds": {"anyOf": [_TEXT, {"type": "array", "items": _TEXT}]},
+        },
+        "additionalProperties": False,
+    },
 }
 
 

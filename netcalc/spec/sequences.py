@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.ir import Value, join
+from netcalc.spec.eager import hold
 from netcalc.spec.elaboration import Elaboration
 from netcalc.spec.line_inputs import resolve_value
 from netcalc.spec.line_syntax import Line
@@ -17,7 +18,7 @@ def elaborate_sequence(elaboration: Elaboration, line: Line, scope: Scope, curre
     """Elaborate the lines of a sequence and return the last value.
 
     A named sequence is a level of paths, and its values are visible outside under ``name.value``; the lines of an
-    unnamed one belong to the enclosing list.
+    unnamed one belong to the enclosing list.  In eager mode the code that calls a named one, a module, holds its input.
     """
     lines = line.sequence()
     cursor = line.modifier("from")
@@ -30,7 +31,10 @@ def elaborate_sequence(elaboration: Elaboration, line: Line, scope: Scope, curre
     inner = scope
     if name is not None:
         inner = scope.child(sequence=claim_path(join(scope.prefix, name), line, scope))
+    before = len(scope.body.nodes)
     result = elaboration.lines(lines, inner, current)
+    if name is not None and current is not None and current.type is not None:
+        hold(scope.body.nodes[before:], current)
     define_outputs(line, scope, Outputs.single(result, line.cursor.span))
     if name is not None:
         for local, outputs in inner.defined.items():

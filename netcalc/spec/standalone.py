@@ -25,9 +25,9 @@ class SpecSource(NamedTuple):
     settings: Mapping[str, Any]
     dtype: str | None = None
 
-    def with_sizes(self, sizes: Mapping[str, int]) -> SpecSource:
-        """Return the source with further values of dims."""
-        return self._replace(settings={**self.settings, **sizes})
+    def with_settings(self, settings: Mapping[str, Any]) -> SpecSource:
+        """Return the source with further values of dims and vars."""
+        return self._replace(settings={**self.settings, **settings})
 
     def document(self) -> dict[str, Any]:
         """Return the document; see :func:`standalone_document`."""

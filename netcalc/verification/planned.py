@@ -26,7 +26,7 @@ from netcalc.numerics.process_memory import format_bytes, free_bytes
 from netcalc.opdef import Param
 from netcalc.verification.report import Check, Gap
 
-__all__ = ["KeptParameters", "Samples", "planned_checks", "planned_or_gap"]
+__all__ = ["KeptParameters", "Samples", "difference", "largest_difference", "planned_checks", "planned_or_gap"]
 
 #: Rounding of one operation, relative to the largest element; that of several operations adds up as their root.
 _ROUNDING = {"float64": 1e-14, "float32": 3e-6, "float16": 1e-3, "bfloat16": 1e-2}
@@ -45,10 +45,16 @@ class KeptParameters(Parameters):
 
     def fetch(self, instance: Instance, param: Param) -> Array:
         """Return the tensor that an operation uses."""
+        if instance.node.computed is not None:  # what is computed from positions differs between steps of decoding
+            return super().fetch(instance, param)
         key = instance.owners[param.name], dtype_of(param, instance.node, self._program.dtype)
         if key not in self._kept:
             self._kept[key] = super().fetch(instance, param)
         return self._kept[key]
+
+    def write(self, instance: Instance, param: Param, out: Array) -> None:
+        """Write the tensor to ``out``."""
+        out[...] = self.fetch(instance, param)
 
 
 class Samples:
@@ -64,7 +70,7 @@ class Samples:
     def differs(self, path: str, array: Array, operations: int) -> bool:
         """Return True if a tensor is not as kept, but for rounding; False if it cannot be compared."""
         kept = self._kept.get(path)
-        return kept is not None and kept.dtype == array.dtype and _difference(kept, _sampled(array), operations) > 1
+        return kept is not None and kept.dtype == array.dtype and difference(kept, _sampled(array), operations) > 1
 
 
 def planned_or_gap(program: Program) -> Plan | Gap | Check:
@@ -103,7 +109,7 @@ def planned_checks(
     operations = operation_count(program)
     wrong: list[tuple[str, Array, Array]] = []
     for name, reference, found in zip(program.output_names, expected, outputs, strict=True):
-        if _same_type(reference, found) and _difference(reference, found, operations) <= 1:
+        if _same_type(reference, found) and difference(reference, found, operations) <= 1:
             yield Check("", "", f"planned output {name}", *(f"{_described(reference)} as by the kernels",) * 2)
         else:
             wrong.append((name, reference, found))
@@ -115,11 +121,11 @@ def planned_checks(
     for name, reference, found in wrong:
         changed = sensitive[program.output_names.index(name)]
         same_type = _same_type(reference, found)
-        if same_type and _difference(reference, found, 1) <= 4 * _difference(reference, changed, 1):
+        if same_type and difference(reference, found, 1) <= 4 * difference(reference, changed, 1):
             yield Gap(f"output {name} of the planned run", "other rounding changes it as much")
         else:
             predicted = f"{_described(reference)} as by the kernels"
-            executed = _largest_difference(reference, found) if same_type else _described(found)
+            executed = largest_difference(reference, found) if same_type else _described(found)
             yield Check(path, op, f"planned output {name}", predicted, executed)
 
 
@@ -131,7 +137,7 @@ def _gap(reason: str) -> Gap:
     return Gap("planned run", reason)
 
 
-def _difference(expected: Array, found: Array, operations: int) -> float:
+def difference(expected: Array, found: Array, operations: int) -> float:
     """Return the largest difference of two arrays, where 1 is that by rounding in a chain of this many operations.
 
     It is infinite if integers differ, or infinities and NaN are not in the same places.
@@ -149,7 +155,7 @@ def _difference(expected: Array, found: Array, operations: int) -> float:
     return 0.0 if not off else off / (rounding * largest) if largest else math.inf
 
 
-def _largest_difference(expected: Array, found: Array) -> str:
+def largest_difference(expected: Array, found: Array) -> str:
     """Return the place and the values of the largest difference."""
     one, other = (wide(np.asarray(array)).astype(np.float64) for array in (expected, found))
     with np.errstate(invalid="ignore"):

@@ -35,6 +35,7 @@ from netcalc.numerics.tally import note, tallied, tallying
 from netcalc.opdef import KINDS
 from netcalc.tensor_type import TensorType
 from netcalc.verification.backward import BackwardCheck, backward_checks
+from netcalc.verification.decoding import decoding_checks
 from netcalc.verification.definitions import UNSEEN, Definitions
 from netcalc.verification.planned import KeptParameters, Samples, planned_checks, planned_or_gap
 from netcalc.verification.receptive_field import FieldCheck, field_checks
@@ -79,6 +80,7 @@ def verify(
     outputs = unroll(program, arrays, verifier.evaluate)
     verifier.totals()
     verifier.plan(plan, arrays, outputs)
+    verifier.decoding(decoding_checks(program, arrays, outputs, parameters))
     if receptive_field:
         for check in field_checks(program, run_inputs(program, inputs, seed), parameters, generator(seed, "/run")):
             verifier.field(check)
@@ -164,11 +166,11 @@ class _Verifier:
         results: Iterable[Check | Gap] = [] if isinstance(plan, Plan) else [plan]
         if isinstance(plan, Plan) and isinstance(self._parameters, KeptParameters):
             results = planned_checks(plan, arrays, outputs, self._parameters, self._samples)
-        for found in results:
-            if isinstance(found, Gap):
-                self.gaps.append(found)
-            else:
-                self._record((None, found.op, found.what, found.predicted, found.executed), found.path)
+        self._network(results)
+
+    def decoding(self, found: Iterable[Check | Gap]) -> None:
+        """Record the comparison of decoding step by step with the full pass."""
+        self._network(found if not self._substituted else ())
 
     def field(self, check: FieldCheck) -> None:
         """Record a check of a receptive field."""
@@ -182,6 +184,14 @@ class _Verifier:
             self._check(check.instance, check.what, check.predicted, check.executed)
 
     # -- internals ----------------------------------------------------------------------------------
+
+    def _network(self, results: Iterable[Check | Gap]) -> None:
+        """Record checks of the whole network, and what could not be checked."""
+        for found in results:
+            if isinstance(found, Gap):
+                self.gaps.append(found)
+            else:
+                self._record((None, found.op, found.what, found.predicted, found.executed), found.path)
 
     def _fetch(self, instance: Instance) -> dict[str, Array]:
         params: dict[str, Array] = {}

@@ -74,3 +74,18 @@ def test_invalid_arguments(code: str, arguments: list[str], netcalc: Callable[..
     ran = netcalc("compare", *arguments)
     assert (ran.code, ran.out) == (2, "")
     assert f"error[{code}]" in ran.err
+
+
+def test_assignments_may_be_for_one_spec(netcalc: Callable[..., CommandResult]) -> None:
+    """2:4 is a pattern of pruning for both, 2:2:4 for the second one."""
+
+    def sizes(*options: str) -> list[int]:
+        ran = netcalc("compare", "mlp", "mlp", *options, "--format", "json")
+        assert (ran.code, ran.err) == (0, "")
+        found: list[int] = json.loads(ran.out)["totals"]["weight_bytes"]["values"]
+        return found
+
+    full, pruned = sizes("--prune", "2:2:4")
+    assert sizes("--prune", "2:4") == [pruned, pruned]
+    assert sizes("--quantize", "1:int8", "--quantize", "2:float16")[1] == full / 2
+    assert "there is no spec number 3" in netcalc("compare", "mlp", "mlp", "--quantize", "3:int8").err

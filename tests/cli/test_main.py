@@ -42,7 +42,7 @@ print(*sorted({{name.partition(".")[0] for name in sys.modules}}))
 """
 
 
-@pytest.mark.parametrize("command", ["shapes", "params", "flops", "summary", "explain"])
+@pytest.mark.parametrize("command", ["shapes", "params", "flops", "summary", "explain", "memory"])
 def test_arithmetic_commands_do_not_import_numpy(command: str) -> None:
     loaded = set(
         python(IMPORTED.format(work=f"from netcalc.cli import main; assert main(['{command}', 'mlp']) == 0")).split()

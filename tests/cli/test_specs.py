@@ -49,8 +49,24 @@ def test_the_page_of_a_spec(
         "  kind: {default: a, choices: [a, b]}, on: true, none: null, mixed: [1, 2.5], empty: ''}\n"
         "inputs: {x: [batch, width], bias: {shape: [width], default: 0, about: added at the end}}\n"
         "layers: [{linear: '${twice}'}]\n"
+        "loss:\n"
+        "  inputs: {target: {shape: [batch, '${twice}'], about: what the outputs should be}}\n"
+        "  layers: [{name: error, from: [output, target], sub: }, square, {mean: {axis: [0, 1]}}]\n"
     )
     golden("specs/own.txt", netcalc("specs", str(spec)).out.replace(str(tmp_path), "folder"))
+
+
+def test_an_inherited_loss_that_does_not_fit_is_no_part_of_the_page(
+    netcalc: Callable[..., CommandResult], tmp_path: Path
+) -> None:
+    (tmp_path / "base.yaml").write_text(
+        "netcalc: 1\ninputs: {x: [2, 3]}\nlayers: [{name: out, linear: 1}]\noutputs: [out]\n"
+        "loss: {layers: [{from: out, mean: {axis: [0, 1]}}]}\n"
+    )
+    (tmp_path / "other.yaml").write_text("netcalc: 1\nextends: ./base.yaml\noutputs: {other: out}\n")
+    pages = [netcalc("specs", str(tmp_path / name), "-f", "json") for name in ("base.yaml", "other.yaml")]
+    base, other = (json.loads(page.out)["loss"] for page in pages)
+    assert (base, other) == ({"operations": ["mean"], "sources": ["out"], "inputs": {}}, None)
 
 
 def test_every_format_of_a_page_has_all_settings(netcalc: Callable[..., CommandResult]) -> None:

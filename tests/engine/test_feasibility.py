@@ -145,6 +145,8 @@ def test_passes_of_a_profile_have_a_limit() -> None:
 @pytest.mark.parametrize("processes", [False, True])
 def test_runs_without_proc(processes: bool, tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(psutil, "PROCFS_PATH", str(tmp_path))
+    monkeypatch.setattr(process_memory, "_MACHINE", tmp_path / "meminfo")
+    monkeypatch.setattr(process_memory, "_PROCESS", tmp_path / "status")
     monkeypatch.setattr(process_memory, "_MEMBERSHIP", tmp_path / "cgroup")
     assert free_bytes() > 1 << 20
     assert MemoryBaseline.now().resident is None and MemoryBaseline.now().peak_increase() is None

@@ -305,15 +305,15 @@ def test_a_tensor_larger_than_the_free_memory_is_not_loaded(tmp_path: Path, monk
 
     sliced = program(NET + "\ncheckpoint: {a.weight: {from: x, slice: [0, 2]}}")
     (tmp_path / "x.npy").write_bytes(npy_of(shape="(1000, 4)", data=bytes(16_000)))
-    monkeypatch.setattr(stored, "_SMALL", 1_000)
-    monkeypatch.setattr(stored, "free_bytes", lambda: 16_000)
+    monkeypatch.setattr(stored, "_SMALL", 30)
+    monkeypatch.setattr(stored, "free_bytes", lambda: 32)
     (instance,) = instances(sliced)
     weights = Parameters(sliced, tmp_path / "x.npy")
-    assert weights.fetch(instance, instance.node.params[0]).shape == (2, 4)
-    monkeypatch.setattr(stored, "free_bytes", lambda: 15_999)
-    with pytest.raises(
-        NetcalcError, match=r"E603: .*x.npy does not fit into memory: a tensor of 15.6 KiB, and 15.6 KiB"
-    ):
+    assert weights.fetch(instance, instance.node.params[0]).shape == (2, 4)  # only the slice is read
+    with pytest.raises(NetcalcError, match=r"E603: .*x.npy does not fit into memory: a tensor of 15.6 KiB, and 32 B"):
+        weights._tensors.load("x")  # type: ignore[union-attr]
+    monkeypatch.setattr(stored, "free_bytes", lambda: 31)
+    with pytest.raises(NetcalcError, match=r"E603: .*x.npy does not fit into memory: a tensor of 32 B, and 31 B"):
         weights.fetch(instance, instance.node.params[0])
 
 

@@ -24,6 +24,9 @@ class _ArrayParameters:
     def fetch(self, instance: Any, param: Param) -> np.ndarray:
         return self._weights[param.name]
 
+    def write(self, instance: Any, param: Param, out: np.ndarray) -> None:
+        out[...] = self._weights[param.name]
+
 
 def planned(
     program: Program, arrays: Sequence[np.ndarray | None], weights: Mapping[str, np.ndarray]

@@ -32,6 +32,7 @@ CASES: list[tuple[str, dict[str, Any], list[Any]]] = [
     ("lstm_cell", {"hidden": 5}, [("B", 8)]),
     ("selective_scan", {"delta_softplus": True}, [("B", 6, "L")] * 2 + [(6, 4), ("B", "L", 4), ("B", "L", 4), (6,)]),
     ("wkv", {}, [("B", "L", 6)] * 2 + [(6,)] * 2),
+    ("wkv", {"return_state": True}, [("B", "L", 6)] * 2 + [(6,)] * 2 + [("B", 6)] * 3),
     ("ssd_scan", {"chunk": 2}, [("B", "L", 4, 3), ("B", "L", 4), (4,), ("B", "L", 2, 6), ("B", "L", 2, 6)]),
     ("gated_delta_rule", {"chunk": 2}, [("B", "L", 2, 3)] * 2 + [("B", "L", 4, 6), ("B", "L", 4), ("B", "L", 4)]),
 ]

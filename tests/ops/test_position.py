@@ -308,6 +308,27 @@ def test_t5_buckets_one_by_one(
 
 
 @pytest.mark.parametrize(
+    ("name", "attrs"),
+    [
+        ("t5_position_bias", {"num_buckets": 8, "max_distance": 9, "bidirectional": False}),
+        ("t5_position_bias", {"num_buckets": 8, "max_distance": 9}),
+        ("alibi_bias", {}),
+        ("alibi_bias", {"per_query": False}),
+    ],
+)
+def test_later_queries_have_the_last_rows_of_a_bias(name: str, attrs: dict[str, Any]) -> None:
+    weights = {"weight": normal(8, 3)} if name == "t5_position_bias" else {}
+    (whole,) = execute(name, {**attrs, "num_heads": 3}, normal(7, 4), weights=weights).outputs
+    (last,) = execute(name, {**attrs, "num_heads": 3, "offset": 5}, normal(2, 4), weights=weights).outputs
+    np.testing.assert_array_equal(last, whole[..., -2:, :])
+
+
+def test_an_offset_is_for_queries_without_keys() -> None:
+    with pytest.raises(RuleError, match="without a key input"):
+        predict("t5_position_bias", {"num_heads": 2, "offset": 1}, (1, 3, 8), (1, 4, 8))
+
+
+@pytest.mark.parametrize(
     "attrs", [{"num_buckets": 3}, {"num_buckets": 32, "max_distance": 8}, {"num_heads": 0}, {"bidirectional": 1}]
 )
 def test_invalid_t5_attributes(attrs: dict[str, Any]) -> None:

@@ -202,6 +202,36 @@ def test_wkv_is_a_weighted_mean(batch: int, length: int, channels: int, seed: in
     np.testing.assert_allclose(actual, weighted_mean(key, value, -np.exp(decay), bonus), rtol=1e-9, atol=1e-9)
 
 
+@settings(deadline=None)
+@given(st.integers(1, 3), st.integers(0, 9), st.integers(0, 9), st.integers(0, 99))
+def test_wkv_continues_from_its_sums(batch: int, length: int, at: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    at = min(at, length)
+    key, value = rng.normal(size=(2, batch, length, 3))
+    decay, bonus = -np.exp(rng.normal(size=3)), rng.normal(size=3)
+    first, *sums = execute("wkv", {"return_state": True}, key[:, :at], value[:, :at], decay, bonus).outputs
+    rest, *_ = execute("wkv", {"return_state": True}, key[:, at:], value[:, at:], decay, bonus, *sums).outputs
+    whole = weighted_mean(key, value, decay, bonus)
+    np.testing.assert_allclose(np.concatenate([first, rest], axis=1), whole, rtol=1e-9, atol=1e-9)
+
+
+def test_the_sums_of_wkv_come_together() -> None:
+    types = [TensorType(s) for s in ((2, 5, 4), (2, 5, 4), (4,), (4,), (2, 4))]
+    declared = ops.find("wkv")
+    assert declared is not None
+    with pytest.raises(RuleError, match="together, and denominator is missing"):
+        infer(declared(), types, Context())
+    with pytest.raises(RuleError, match="exponent should be 2×4"):
+        infer(declared(), [*types, types[4], TensorType((4,))], Context())
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32"])
+def test_the_sums_of_wkv_are_in_float32(dtype: str) -> None:
+    arrays = [np.ones((1, 2, 3), dtype)] * 2 + [-np.ones(3, dtype)] * 2
+    output, *sums = execute("wkv", {"return_state": True}, *arrays).outputs
+    assert (output.dtype, *(array.dtype for array in sums)) == (np.dtype(dtype), *[np.dtype("float32")] * 3)
+
+
 def test_wkv_with_large_keys() -> None:
     """The mean is that of equal values, although their weights exceed every number."""
     key = np.array([[[900.0], [-900.0], [1000.0]]])

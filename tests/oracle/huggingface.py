@@ -65,6 +65,8 @@ def assert_agrees(
         counter.get_total_flops(),
     )
     for saved in (config.to_dict(), config.to_diff_dict()):
+        if model_class.config_class.from_dict(dict(saved)).num_labels != config.num_labels:
+            continue  # the class has another default than its base, which is left out: BART's 2 labels are read as 3
         saved |= {"architectures": [architecture], "model_type": config.model_type}
         with TemporaryDirectory() as folder:
             network = netcalc.load(write_config(Path(folder), saved), set=dims)

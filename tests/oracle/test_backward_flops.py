@@ -97,6 +97,10 @@ def test_linear(shape: tuple[int, ...]) -> None:
         [(3, 4), (4,)],
         [(2, 3, 4), (4,)],
         [(4,), (4,)],
+        [(4,), (2, 4, 5)],
+        [(4,), (1, 4, 5)],
+        [(4,), (3, 2, 4, 5)],
+        [(1, 4), (2, 4, 5)],
     ],
 )
 def test_matmul(shapes: Shapes) -> None:
@@ -111,6 +115,18 @@ def test_a_vector_without_a_gradient_before_a_batch_of_matrices(shape: tuple[int
     total = analyse(program, "torch", backward=True, inputs=["matrices"]).total
     vector = torch.empty(4, device="meta")
     assert (total.flops, total.flops_total) == by_torch(lambda matrices: vector @ matrices, [shape], True)
+
+
+def test_matrices_that_several_vectors_multiply() -> None:
+    """The gradients of the matrices are added, which is no work to the counter."""
+    inputs = {"one": [4], "other": [4], "matrices": [2, 4, 5]}
+    products = [{"name": f"by_{name}", "from": [name, "matrices"], "matmul": {}} for name in ("one", "other")]
+    lines = [*products, {"from": ["by_one", "by_other"], "add": {}}]
+    program = elaborate(load_data({"netcalc": 1, "inputs": inputs, "layers": lines}))
+    total = analyse(program, "torch", backward=True, inputs=["other", "matrices"]).total
+    one = torch.empty(4, device="meta")
+    function = lambda other, matrices: one @ matrices + other @ matrices  # noqa: E731
+    assert (total.flops, total.flops_total) == by_torch(function, [(4,), (2, 4, 5)], True)
 
 
 @pytest.mark.parametrize("heads", [1, 2])

@@ -273,8 +273,7 @@ def test_bart(data: st.DataObject) -> None:
 @given(st.data())
 def test_texts_classified_by_bart(data: st.DataObject) -> None:
     architecture = data.draw(st.sampled_from(["BartForSequenceClassification", "MBartForSequenceClassification"]))
-    labels = st.sampled_from([1, 3, 4, 5])  # transformers leaves 2 out of what it saves, and then reads 3
-    fields = data.draw(bart(num_labels=labels, eos_token_id=st.integers(2, 7)))
+    fields = data.draw(bart(num_labels=st.integers(1, 5), eos_token_id=st.integers(2, 7)))
     batch, length = data.draw(st.integers(1, 2)), data.draw(st.integers(1, 9))
     inputs = dict.fromkeys(["input_ids", "decoder_input_ids"], torch.full((batch, length), fields["eos_token_id"]))
     assert_agrees(architecture, fields, inputs, {"batch": batch, "source": length, "target": length}, device="cpu")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 
@@ -12,23 +10,16 @@ pytest.importorskip("transformers")
 pytest.importorskip("torchvision")
 pytest.importorskip("timm")
 
-from netcalc.ir import Program  # noqa: E402
-from netcalc.spec import elaborate, load_document  # noqa: E402
 from tests.oracle.checkpoints.harness import drawn_inputs, randomise, transformers_model  # noqa: E402
 from tests.oracle.checkpoints.torch_models import TORCH_MODELS  # noqa: E402
 from tests.oracle.checkpoints.transformers_models import TRANSFORMERS_MODELS  # noqa: E402
 from tests.oracle.network_gradients import assert_same_gradients  # noqa: E402
-from tests.zoo.harness import built  # noqa: E402
+from tests.zoo.harness import built, in_double  # noqa: E402
 
 #: Networks that have no gradient in the reference, and why.
 WITHOUT_GRADIENT = {"rwkv-4-169m": "transformers changes its states in place, which autograd refuses"}
 #: Networks whose gradients torch itself computes in float32 with larger errors than the tolerance.
 IN_DOUBLE = {"resnext101_32x8d"}
-
-
-def in_double(spec: str, **settings: Any) -> Program:
-    """Return the program of a shipped spec in float64."""
-    return elaborate(load_document(spec), settings, dtype="float64")
 
 
 @pytest.fixture(autouse=True)
@@ -52,7 +43,7 @@ def test_transformers(spec: str) -> None:
 def test_torchvision_and_timm(spec: str) -> None:
     module, settings = TORCH_MODELS[spec]()
     program = in_double(spec, **settings) if spec in IN_DOUBLE else built(spec, **settings)
-    inputs = {name: array.astype(program.dtype) for name, array in drawn_inputs(program).items()}
+    inputs = drawn_inputs(program)
     (array,) = inputs.values()
     output = randomise(module.double() if spec in IN_DOUBLE else module)(torch.from_numpy(array))
     assert_same_gradients(program, module, inputs, {program.output_names[0]: output})

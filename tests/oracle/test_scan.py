@@ -47,15 +47,19 @@ def test_selective_scan(data: st.DataObject) -> None:
 
 
 @draws
-@given(st.integers(1, 3), st.integers(1, 9), st.integers(1, 6), st.integers(0, 99))
-def test_wkv(batch: int, length: int, channels: int, seed: int) -> None:
+@given(st.integers(1, 3), st.integers(1, 9), st.integers(1, 6), st.integers(0, 99), st.booleans())
+def test_wkv(batch: int, length: int, channels: int, seed: int, earlier: bool) -> None:
     rng = np.random.default_rng(seed)
-    shapes: list[Any] = [(batch, length, channels), (batch, length, channels), (channels,), (channels,)]
+    shapes: list[Any] = [(batch, length, channels)] * 2 + [(channels,)] * 2 + [(batch, channels)] * 3 * earlier
     arrays: list[Any] = [rng.normal(size=shape).astype(np.float32) for shape in shapes]
     arrays[2] = -np.exp(arrays[2])
+    if earlier:
+        arrays[5] = np.exp(arrays[5])
 
-    def reference(weights: Any, key: Any, value: Any, decay: Any, bonus: Any) -> Any:
+    def reference(weights: Any, key: Any, value: Any, decay: Any, bonus: Any, *sums: Any) -> Any:
         with kept_in_double():
-            return rwkv.rwkv_linear_attention_cpu(torch.log(-decay), bonus, key, value)[0]
+            state = [x.clone() for x in sums] or None  # it is changed in place
+            y, state = rwkv.rwkv_linear_attention_cpu(torch.log(-decay), bonus, key, value, state, return_state=True)
+            return y, *state
 
-    agree("wkv", {}, arrays, reference)
+    agree("wkv", {"return_state": True}, arrays, reference)

@@ -29,6 +29,7 @@ from netcalc.ir import dtype_of
 from netcalc.ir.build import build_node
 from netcalc.numerics.initializers import Initializers
 from netcalc.numerics.kernels import Run, apply
+from netcalc.numerics.numpy_dtypes import numpy_dtype
 from netcalc.opdef import Context
 from netcalc.tensor_type import TensorType
 
@@ -170,7 +171,8 @@ def _weights(graph: Graph, line: Line, state: Arrays) -> tuple[Any, dict[str, np
             assert (array.shape, str(array.dtype)) == (param.shape, dtype), (line, name)
         else:
             assert param.is_buffer and (param.init.kind == "table" or param.name == "num_batches_tracked"), (line, name)
-            array = Initializers().initial(node.op, name, param, dtype, 0)
+            array = np.empty(param.shape, numpy_dtype(dtype))
+            Initializers().write(node.op, name, param, dtype, 0, array)
         weights[param.name] = array
     return node.op, weights
 

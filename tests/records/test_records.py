@@ -48,6 +48,22 @@ def test_views(view: str, spec: str, options: list[str], netcalc: Callable[..., 
     assert ("totals" in record) == (view != "shapes")
 
 
+@pytest.mark.parametrize("view", ["params", "summary"])
+@pytest.mark.parametrize(
+    "options",
+    [["--quantize", "nf4-dq"], ["--prune", "0.5"], ["--quantize", "int8", "--symbolic", "height"]],
+    ids=" ".join,
+)
+def test_the_storage_of_parameters_is_valid(
+    view: str, options: list[str], netcalc: Callable[..., CommandResult]
+) -> None:
+    record = validated(netcalc(view, "mixer_s32", *options, "--format", "json"), view)
+    assert sum(group["tensors"] for group in record["storage"]["groups"]) > 0
+    assert (record["storage"]["bits"] is None) == ("height" in options)
+    first = record["storage"]["groups"][0]
+    assert not validator(view).is_valid({**record, "storage": {"bits": 1.0, "groups": [{**first, "bytes": None}]}})
+
+
 def test_symbolic_counts_are_valid(netcalc: Callable[..., CommandResult]) -> None:
     record = validated(netcalc("summary", SMALL, "--symbolic", "batch", "--format", "json"), "summary")
     assert isinstance(record["totals"]["macs"], str)
@@ -216,6 +232,7 @@ OPEN = {"inputs", "outputs", "attributes", "bindings", "counts", "default", "val
         ("explain", ["explain", SMALL, "stem"]),
         ("run", ["run", SMALL, "--trace", "stem"]),
         ("gradients", ["run", "mlp", "--backward"]),
+        ("rounding", ["run", "mlp", "--quantize", "int8"]),
         ("verify", ["verify", SMALL]),
         ("specs", ["specs", "--family", "resnet"]),
         ("operation", ["ops", "conv2d"]),
@@ -264,6 +281,7 @@ def test_the_api_returns_the_records_of_the_commands(netcalc: Callable[..., Comm
         (network.verify(), ["verify", SMALL]),
         (network.run(plan="reference"), ["run", SMALL, "--plan", "reference"]),
         (api.load("mlp").gradients(), ["run", "mlp", "--backward"]),
+        (api.load("mlp").quantized("int8").rounding_errors(), ["run", "mlp", "--quantize", "int8"]),
     ]
     for result, arguments in pairs:
         assert api.as_dict(result) == json.loads(netcalc(*arguments, "--format", "json").out)

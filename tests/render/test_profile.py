@@ -26,7 +26,7 @@ PROFILE = Profile(
         OperationTime("copy", 2, 0.0002, 0),
     ),
     gemm=200e9,
-    predicted=PlanMemory(3 << 20, 1 << 20, 512 << 10, 0, 4000),
+    predicted=PlanMemory(3 << 20, 1 << 20, 512 << 10, 0, 0, 4000, 0),
     measured=6 << 20,
 )
 

@@ -348,3 +348,26 @@ def test_an_error_names_the_line_and_the_patch(tmp_path: Path) -> None:
         "extends: base\npatch:\n  - {at: head.2, replace: {conv2d: {out: 3, kernel: 1}}}\n", folder=tmp_path
     )
     assert (problem.code, problem.span and problem.span.file) == ("E401", "spec.yaml")
+
+
+def test_a_patch_of_a_line_that_is_omitted_is_no_error(tmp_path: Path) -> None:
+    base = """
+netcalc: 1
+name: base
+inputs: {x: [2, 4]}
+vars: {deep: true}
+layers:
+  - {name: first, linear: 4}
+  - when: deep
+    sequence: [{name: stem, linear: 8}, {sequence: [{name: inner, sequence: [{name: fc, linear: 8}]}]}]
+  - {when: deep, name: named, sequence: [{name: fc, linear: 8}]}
+"""
+    (tmp_path / "base.yaml").write_text(base)
+    patch = "extends: base\npatch:\n" + "".join(
+        f"  - {{at: {at}, set: {{bias: false}}}}\n" for at in ("stem", "inner.fc", "named.fc")
+    )
+    first = {"first.weight", "first.bias"}
+    assert set(params(program(patch, folder=tmp_path))) == first | {"stem.weight", "inner.fc.weight", "named.fc.weight"}
+    assert set(params(program(patch, folder=tmp_path, deep=False))) == first
+    (problem,) = problems(patch + "  - {remove: named.fd}\n", folder=tmp_path)
+    assert problem.code == "E503"

@@ -47,6 +47,11 @@ def built(name: str, **settings: Any) -> Program:
     return _built(name, json.dumps(settings))
 
 
+def in_double(name: str, **settings: Any) -> Program:
+    """Return the program of a shipped spec at these settings in float64."""
+    return elaborate(load_document(name), settings, dtype="float64")
+
+
 def torch_total(program: Program) -> tuple[int, int]:
     """Return the parameters, and the FLOPs by torch's convention."""
     total = Analysis(program, CONVENTIONS["torch"]).total

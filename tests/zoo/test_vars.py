@@ -30,13 +30,27 @@ def documents() -> list[tuple[str, Mapping[str, Any]]]:
     return [(document.get("family", ""), document) for document in read]
 
 
+def is_first(document: Mapping[str, Any]) -> bool:
+    """Return True for a spec that is not a version of another one of its family."""
+    return "extends" not in document or "family" in document
+
+
+def meanings(document: Mapping[str, Any]) -> dict[str, str]:
+    """Return the vars of a spec and their meanings, those inherited from other families included."""
+    parents = {other["name"]: other for _, other in documents()}
+    found = meanings(parents[document["extends"]]) if "extends" in document else {}
+    for var, value in document.get("vars", {}).items():
+        about = value.get("about", "") if isinstance(value, dict) else ""
+        found[var] = about or found.get(var, "")
+    return found
+
+
 def declared() -> dict[str, dict[str, list[tuple[str, str]]]]:
     """Return by var and family its (spec, meaning) in the specs that declare it."""
     found: dict[str, dict[str, list[tuple[str, str]]]] = defaultdict(lambda: defaultdict(list))
     for family, document in documents():
-        if "extends" not in document:
-            for var, value in document.get("vars", {}).items():
-                about = value.get("about", "") if isinstance(value, dict) else ""
+        if is_first(document):
+            for var, about in meanings(document).items():
                 found[var][family].append((document["name"], about))
     return found
 
@@ -45,7 +59,7 @@ def common_names() -> Iterator[str]:
     """Yield the rows of the table of names that all specs share."""
     sizes: dict[str, int] = defaultdict(int)
     for family, document in documents():
-        sizes[family] += "extends" not in document
+        sizes[family] += is_first(document)
     found = declared()
     for var, (type_, meaning) in COMMON_VARS.items():
         specs = [

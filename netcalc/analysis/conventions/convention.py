@@ -9,7 +9,16 @@ from netcalc.dims import Dim
 from netcalc.ir import OpNode
 from netcalc.opdef import Term
 
-__all__ = ["BackwardCount", "BackwardRule", "Convention", "Counted", "Rule", "RuleCount", "not_counted"]
+__all__ = [
+    "BackwardCount",
+    "BackwardRule",
+    "Convention",
+    "Counted",
+    "DifferentiatedRule",
+    "Rule",
+    "RuleCount",
+    "not_counted",
+]
 
 
 class Counted(NamedTuple):
@@ -42,6 +51,9 @@ class BackwardCount(NamedTuple):
 BackwardRule: TypeAlias = Callable[[OpNode, Sequence[Term]], BackwardCount]
 #: A tool's count of an operation, from the node, the multiply-adds that it executes, and the training mode.
 Rule: TypeAlias = Callable[[OpNode, Dim, bool], RuleCount]
+#: A tool's count of a forward pass of an operation that is differentiated, from the node, the multiply-adds that it
+#: executes, and the terms of the backward pass.
+DifferentiatedRule: TypeAlias = Callable[[OpNode, Dim, Sequence[Term]], RuleCount]
 
 
 class Convention(NamedTuple):
@@ -49,6 +61,7 @@ class Convention(NamedTuple):
 
     A multiply-add is ``per_mac`` FLOPs, any other elementary operation ``per_other``.  ``rules`` replace these for
     the operations that they name, and ``backward`` those of backward passes; it is None for a tool that counts none.
+    ``differentiated`` replace ``rules`` where gradients are computed.
     """
 
     name: str
@@ -58,12 +71,16 @@ class Convention(NamedTuple):
     per_other: int
     rules: Mapping[str, Rule]
     backward: Mapping[str, BackwardRule] | None = None
+    differentiated: Mapping[str, DifferentiatedRule] = {}
 
-    def counts(self, node: OpNode, terms: Sequence[Term], training: bool) -> Counted:
-        """Return the work of an operation under the convention, from the terms of its work."""
+    def counts(self, node: OpNode, terms: Sequence[Term], training: bool, backward: Sequence[Term] = ()) -> Counted:
+        """Return the work of an operation under the convention, from the terms of its work and of its backward pass."""
         macs, others = _by_kind(terms)
-        rule = self.rules.get(node.op.name)
-        count = rule(node, macs, training) if rule else RuleCount(macs, others * self.per_other)
+        rule, differentiated = self.rules.get(node.op.name), self.differentiated.get(node.op.name)
+        if differentiated and backward:
+            count = differentiated(node, macs, backward)
+        else:
+            count = rule(node, macs, training) if rule else RuleCount(macs, others * self.per_other)
         flops = count.macs * self.per_mac + count.others
         return Counted(count.macs, flops, flops == 0 and (macs != 0 or others != 0))
 

@@ -66,14 +66,31 @@ def _matmul_backward(node: OpNode, terms: Sequence[Term]) -> BackwardCount:
 
     It does so for a vector before a batch of matrices, unless the vector has a gradient.
     """
-    first, second = node.input_types
-    assert first is not None and second is not None
-    alone = first.rank == 1 and second.rank > 2 and all(term.role == "gradient of matrix" for term in terms)
+    alone = _is_row(node) and not _has_gradient_of_vector(terms)
     macs: Dim = 0
     for term in terms:
-        if term.kind == "mac" or alone:
+        if term.kind == "mac" or (alone and term.role == "gradient of matrix"):
             macs = macs + term.count
     return BackwardCount(macs)
+
+
+def _differentiated_matmul(node: OpNode, macs: Dim, terms: Sequence[Term]) -> RuleCount:
+    """Multiply-adds of a matrix product; none for a vector with a gradient before a batch of matrices.
+
+    torch transposes these matrices and runs the product as ``mv``, so that the vector is not copied for each of them.
+    """
+    return RuleCount(0) if _is_row(node) and _has_gradient_of_vector(terms) else _matmul(node, macs, True)
+
+
+def _is_row(node: OpNode) -> bool:
+    """Return True for the product of a vector and a batch of matrices."""
+    first, second = node.input_types
+    assert first is not None and second is not None
+    return first.rank == 1 and second.rank > 2
+
+
+def _has_gradient_of_vector(terms: Sequence[Term]) -> bool:
+    return any(term.role == "gradient of vector" for term in terms)
 
 
 _CONVOLUTIONS = tuple(f"conv{kind}{rank}d" for kind in ("", "_transpose") for rank in (1, 2, 3))
@@ -91,6 +108,7 @@ TORCH = Convention(
     per_other=0,
     rules=_RULES,
     backward=_BACKWARD,
+    differentiated={"matmul": _differentiated_matmul},
 )
 
 TORCHVISION = Convention(

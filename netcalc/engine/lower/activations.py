@@ -16,7 +16,7 @@ import numpy as np
 from netcalc.engine.lower.passes import Pass
 from netcalc.numerics.kernels import Array, Run, apply
 
-__all__ = ["Activation", "activation", "clip_limits"]
+__all__ = ["Activation", "activation", "clip_limits", "kernel_bytes"]
 
 #: Yields the passes that compute a function of an array into another (or the same) array; called with both of them and
 #: with two scratch arrays of their shape.
@@ -47,6 +47,15 @@ def activation(op: Any, dtype: np.dtype[Any]) -> Activation:
     if op.name in _UFUNCS:
         return partial(_ufunc, _UFUNCS[op.name])
     return _ACTIVATIONS.get(op.name) or partial(_kernel, op)
+
+
+def kernel_bytes(op: Any, dtype: np.dtype[Any], elements: int) -> int:
+    """Return the most bytes that the reference kernel allocates for a tile; 0 if the passes of `activation` need none.
+
+    A kernel makes its result and up to four arrays besides.
+    """
+    passes = activation(op, dtype)
+    return 5 * elements * dtype.itemsize if isinstance(passes, partial) and passes.func is _kernel else 0
 
 
 def clip_limits(op: Any) -> tuple[float | None, float | None] | None:

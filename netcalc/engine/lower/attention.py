@@ -16,6 +16,7 @@ from netcalc.engine.lower.attention_scores import (
     exponentials,
     hide_masked,
     hide_unreachable,
+    pattern_bytes,
     scaled_scores,
 )
 from netcalc.engine.lower.context import LoweringContext
@@ -95,14 +96,16 @@ def lower_attention(context: LoweringContext, node: GraphNode) -> bool:
     if mask is not None and mask.dtype == np.bool_:
         buffers["hidden"] = (scores, mask.dtype)
     patterns: dict[bytes, Array] = {}
+    context.patterns[node] = pattern_bytes(op, (tile.block for tile in tiles), query.dtype.itemsize)
+    ones = context.constants.ones(operands.key.slot.shape[-2], query.dtype)
     emit_tiles(
         context,
         node,
-        reads=operands.reads(),
+        reads=[*operands.reads(), ones],
         out=out,
         tiles=tiles,
         index=_Tile.place,
-        compute=lambda tile, result, buffers: _passes(op, operands, tile, result, buffers, patterns),
+        compute=lambda tile, result, buffers: _passes(op, operands, tile, result, buffers, patterns, ones),
         dtype=query.dtype,
         buffers=buffers,
     )
@@ -116,6 +119,7 @@ def _passes(
     result: Array,
     buffers: Buffers,
     patterns: dict[bytes, Array],
+    ones: Slot,
 ) -> Iterator[Pass]:
     sample, heads, block = tile
     if block.left >= block.right:
@@ -135,7 +139,7 @@ def _passes(
     yield from hide_unreachable(op, block, keys - queries, scores, patterns)
     sums = buffers.view("sums", (2, *scores.shape[:2], 1))
     sinks = None if operands.sinks is None else operands.sinks.array()[sample][heads, None, None]
-    yield from exponentials(scores, sums, sinks)
+    yield from exponentials(scores, sums, sinks, ones.array()[: scores.shape[-1]])
     yield partial(np.matmul, scores, v, result)
     yield partial(np.divide, result, sums[1], result)
 

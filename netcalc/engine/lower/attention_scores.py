@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import NamedTuple
 
@@ -16,7 +16,15 @@ from netcalc.numerics.kernels import Array
 from netcalc.numerics.kernels.attention import within_sight
 from netcalc.ops.attention import ScaledDotProductAttention
 
-__all__ = ["Block", "cut_blocks", "exponentials", "hide_masked", "hide_unreachable", "scaled_scores"]
+__all__ = [
+    "Block",
+    "cut_blocks",
+    "exponentials",
+    "hide_masked",
+    "hide_unreachable",
+    "pattern_bytes",
+    "scaled_scores",
+]
 
 
 class Block(NamedTuple):
@@ -102,22 +110,36 @@ def hide_unreachable(
     yield partial(np.add, scores[..., span], patterns[key], scores[..., span])
 
 
-def exponentials(scores: Array, sums: Array, sink: Array | None) -> Iterator[Pass]:
+def pattern_bytes(op: ScaledDotProductAttention, blocks: Iterable[Block], itemsize: int) -> int:
+    """Return the most bytes of the arrays that :func:`hide_unreachable` makes for these blocks."""
+    if not op.causal and op.window is None:
+        return 0
+    sizes: dict[tuple[int, ...], int] = {}
+    for block in blocks:
+        rows, columns = block.bottom - block.top, block.right - block.left
+        if op.window is None:  # only the last columns have scores that are hidden from some rows
+            sizes[rows, block.right - block.top] = rows * min(rows, columns)
+        else:
+            sizes[rows, block.right - block.top, columns] = rows * columns
+    return itemsize * sum(sizes.values())
+
+
+def exponentials(scores: Array, sums: Array, sink: Array | None, ones: Array) -> Iterator[Pass]:
     """Yield passes that replace the scores by their exponentials and write the divisors of softmax to ``sums[1]``.
 
-    Where all scores of a row are −∞, the exponentials are 0 and the divisor is positive.
+    Where all scores of a row are −∞, the exponentials are 0 and the divisor is positive.  ``ones`` has an element for
+    each column of the scores.
     """
     largest, total = sums
     kind = scores.dtype.type
     rows = scores.reshape(-1, scores.shape[-1])
-    ones = np.ones((scores.shape[-1], 1), scores.dtype)
     yield partial(np.maximum.reduce, rows, 1, None, largest.reshape(-1, 1), True)
     if sink is not None:
         yield partial(np.maximum, largest, sink, out=largest)
     yield partial(np.maximum, largest, np.finfo(scores.dtype).min, out=largest)  # if all scores are −∞
     yield partial(np.subtract, scores, largest, scores)
     yield partial(np.exp, scores, scores)
-    yield partial(np.matmul, rows, ones, total.reshape(-1, 1))
+    yield partial(np.matmul, rows, ones[:, None], total.reshape(-1, 1))
     if sink is not None:
         yield partial(np.subtract, sink, largest, largest)
         yield partial(np.exp, largest, largest)

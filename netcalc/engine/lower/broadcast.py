@@ -12,15 +12,21 @@ from netcalc.engine.lower.passes import Pass
 from netcalc.engine.tuning import Tuning
 from netcalc.numerics.kernels import Array
 
-__all__ = ["across", "across_computed", "merged_rows", "rows_at_once"]
+__all__ = ["across", "across_computed", "merged_rows", "repeated_bytes", "rows_at_once"]
 
 #: Repeated vectors, as long as a step holds them.
-_repeated_vectors: WeakValueDictionary[tuple[int, str, int, int], Array] = WeakValueDictionary()
+_repeated_vectors: WeakValueDictionary[tuple[int, str, int], Array] = WeakValueDictionary()
 
 
 def rows_at_once(width: int, tuning: Tuning) -> int:
     """Return the number of rows of this width that make a long inner loop."""
     return max(1, tuning.broadcast_elements // width)
+
+
+def repeated_bytes(width: int, itemsize: int, rows: int, tuning: Tuning) -> int:
+    """Return the most bytes of the repeated vector that a step of so many rows keeps for a vector of this width."""
+    count = min(rows, rows_at_once(width, tuning))
+    return count * width * itemsize if count > 1 else 0
 
 
 def merged_rows(x: Array, tuning: Tuning) -> int:
@@ -32,10 +38,10 @@ def merged_rows(x: Array, tuning: Tuning) -> int:
 
 def across(ufunc: Callable[..., object], x: Array, values: Array, tuning: Tuning) -> Pass:
     """Return the pass that combines ``x`` in place with one value for each column."""
-    count = merged_rows(x, tuning)
+    rows, count = len(x), merged_rows(x, tuning)
     if count > 1:
         x = x.reshape(-1, count * x.shape[1])
-        values = _repeated(values, count)
+        values = _repeated(values, min(rows, rows_at_once(values.size, tuning)))[: x.shape[1]]
     return partial(ufunc, x, values, x)
 
 
@@ -54,9 +60,11 @@ def across_computed(
 
 def _repeated(values: Array, count: int) -> Array:
     """Return a vector repeated so many times; the same array for all uses of the same constant."""
-    key = (values.ctypes.data, values.dtype.char, values.size, count)
+    key = (values.ctypes.data, values.dtype.char, values.size)
     repeated = _repeated_vectors.get(key)
     # the memory may have belonged to a constant of another session, which is freed before its repetitions are
-    if repeated is None or repeated[: values.size].tobytes() != values.tobytes():
-        _repeated_vectors[key] = repeated = np.tile(values, count)
+    if repeated is None or len(repeated) < count * values.size or repeated[: values.size].tobytes() != values.tobytes():
+        # the dictionary needs the array that owns the memory, which all views of it keep
+        _repeated_vectors[key] = repeated = np.empty(count * values.size, values.dtype)
+        repeated.reshape(count, -1)[...] = values
     return repeated

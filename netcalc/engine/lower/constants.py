@@ -80,6 +80,11 @@ class Constants:
         assert self._values is not None
         return self._values.fetch(node.instance, self._param(node, name))
 
+    def write(self, node: GraphNode, name: str, out: Array) -> None:
+        """Write the values of a parameter to ``out`` piece by piece; called by constants while they are loaded."""
+        assert self._values is not None
+        self._values.write(node.instance, self._param(node, name), out)
+
     # -- Slots ----------------------------------------------------------------------------------------
 
     def parameter(self, node: GraphNode, name: str) -> Slot:

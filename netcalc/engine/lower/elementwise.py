@@ -89,7 +89,7 @@ def _lower_broadcast(context: LoweringContext, node: GraphNode) -> bool:
     cut = axis < len(shape) - 1  # otherwise the result is a single row
     parts = strips(shape[axis], out.elements, context.parallelism) if cut else [(0, shape[axis])]
     ufunc = combining_ufunc(node)
-    if getattr(node.op, "reverse", False):
+    if node.op.swaps:
         operands.reverse()
 
     def index(part: tuple[int, int]) -> tuple[slice, slice]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
@@ -10,7 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from netcalc.engine.graph import GraphNode, Tensor
-from netcalc.engine.lower.activations import activation, clip_limits
+from netcalc.engine.lower.activations import activation, clip_limits, kernel_bytes
 from netcalc.engine.lower.broadcast import across, merged_rows
 from netcalc.engine.lower.context import LoweringContext
 from netcalc.engine.lower.emission import compute_dtype
@@ -65,9 +66,10 @@ class Epilogue:
         self.buffers: dict[str, BufferSpec] = {}
         self._stages: list[Stage] = []
         tuning, dtype = context.tuning, compute_dtype(tensor.dtype)
-        by_channel = partial(_by_channel, tuning)
+        by_channel, elements = partial(_by_channel, tuning), math.prod(tensor.shape)
         if bias is not None:
             self._stages.append(partial(by_channel, np.add, bias))
+            context.repeat(bias, elements // bias.elements)
         for stage in stages:
             if stage.op.normalises_channels:
                 channels = (tensor.shape[1],)
@@ -75,6 +77,8 @@ class Epilogue:
                     context.constants.derived(channels, dtype, load) for load in batch_norm_affine(context, stage)
                 )
                 self._stages += [partial(by_channel, np.multiply, scale), partial(by_channel, np.add, shift)]
+                context.repeat(scale, elements // channels[0])
+                context.repeat(shift, elements // channels[0])
             elif stage.op.combines:
                 self._stages.append(self._combination(context, node, stage, tensor, order))
             elif (limits := clip_limits(stage.op)) is not None:
@@ -82,13 +86,14 @@ class Epilogue:
             else:
                 self.buffers = dict.fromkeys(_BUFFERS, (tuning.activation_strip_elements, dtype))
                 self._stages.append(partial(_activate, tuning, stage.op))
+                context.tile_temporaries(kernel_bytes(stage.op, dtype, tuning.activation_strip_elements))
             tensor = stage.outputs[0]
 
     def _combination(
         self, context: LoweringContext, node: GraphNode, stage: GraphNode, tensor: Tensor, order: Sequence[int]
     ) -> Stage:
         """Return the stage that combines the tile with a number, with another tensor, or with itself."""
-        ufunc, reverse = combining_ufunc(stage), bool(getattr(stage.op, "reverse", False))
+        ufunc, reverse = combining_ufunc(stage), stage.op.swaps
         numbers = stage.op.numbers()
         if numbers:
             return partial(_combine_with_number, ufunc, numbers[0], reverse)

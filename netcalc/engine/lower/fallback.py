@@ -52,6 +52,6 @@ def emit_kernel(context: LoweringContext, node: GraphNode) -> None:
 
         return job
 
-    size = sum(t.nbytes for t in node.outputs)
+    size = sum(t.nbytes for t in node.outputs) + context.temporaries(node.instance.node)
     reads = [slot for slot in (*inputs, *params.values()) if slot is not None]
     context.emit.step(Step(node, reads, outputs, 1, bind, constant=once, temporary=size))

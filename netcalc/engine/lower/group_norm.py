@@ -144,6 +144,8 @@ def _emit_scaled(context: LoweringContext, node: GraphNode, operands: _Operands)
     centred, out, squares = operands.centred, operands.out, operands.squares
     channels, tuning, kind = out.shape[2], context.tuning, centred.dtype.type
     weight, bias = (affine_vector(context, node, name, channels) for name in ("weight", "bias"))
+    if bias is not None:
+        context.repeat(bias, operands.x.elements // channels)
 
     def compute(tile: _Tile, result: Array, buffers: Buffers) -> Iterator[Pass]:
         def factor() -> Array:

@@ -44,4 +44,4 @@ def _weight(context: LoweringContext, node: GraphNode, x: Slot) -> Slot:
     if x.shape[0] == 1 or constants.is_shared(node, "weight"):
         return constants.parameter(node, "weight").permuted((1, 0))
     shape = (x.shape[1], node.outputs[0].shape[-1])
-    return constants.derived(shape, x.dtype, lambda: constants.fetch(node, "weight").T)
+    return constants.filled(shape, x.dtype, lambda out: constants.write(node, "weight", out.T))

@@ -49,6 +49,9 @@ def _emit_rows(context: LoweringContext, node: GraphNode, x: Slot, out: Slot) ->
     dtype = compute_dtype(x.dtype)
     ones = context.constants.ones(width, dtype)
     weight, bias = (affine_vector(context, node, name, width) for name in ("weight", "bias"))
+    for vector in (weight, bias):
+        if vector is not None:
+            context.repeat(vector, x.shape[0])
     tiles = [slice(*strip) for strip in strips(x.shape[0], x.elements, context.parallelism)]
     most = max(rows.stop - rows.start for rows in tiles)
 

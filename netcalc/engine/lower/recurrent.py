@@ -85,11 +85,16 @@ def _layer(
     start, cell_start = [*(None if slot is None else _state_row(slot, row) for slot in starts), None][:2]
     final, *cells = (_state_row(slot, row) for slot in finals)
     weights = _weights(context, node, op.suffixes(number)[direction])
+    part = out.part(1, direction * op.handed_on, op.handed_on)
+    if start is None:
+        zeros = part.shape[1:]
+        key = "zeros", zeros, out.dtype
+        start = context.constants.derived(zeros, out.dtype, lambda: np.zeros(zeros, out.dtype), key)
     return Layer(
         op=op,
         backwards=direction == 1,
         x=x,
-        out=out.part(1, direction * op.handed_on, op.handed_on),
+        out=part,
         start=start,
         final=final,
         cell_start=cell_start,

@@ -35,7 +35,7 @@ class Layer:
     backwards: bool
     x: Slot
     out: Slot
-    start: Slot | None
+    start: Slot
     final: Slot
     cell_start: Slot | None
     cell: Slot | None
@@ -69,7 +69,7 @@ def bind_gates(layer: Layer, stretch: Stretch, part: slice, buffers: Buffers, tu
     if layer.backwards:
         inputs, states = inputs[::-1], states[::-1]
     batch = inputs.shape[2]
-    start = np.zeros(states.shape[1:], states.dtype) if layer.start is None else layer.start.array()
+    start = layer.start.array()
     raw = None if layer.unprojected is None else layer.unprojected.array()[part]
     cell = None if layer.cell is None else layer.cell.array()[part]
     cell_start = None if layer.cell_start is None else layer.cell_start.array()[part]

@@ -13,6 +13,7 @@ from netcalc.limits import MAX_TENSOR_HEADER
 from netcalc.numerics.checkpoint_files import Joined, open_shards, read_index
 from netcalc.numerics.kernels import Array
 from netcalc.numerics.packing.unpacked import UnpackedTensors
+from netcalc.numerics.pieces import Part
 from netcalc.numerics.prefixed import Prefixed
 from netcalc.numerics.safetensors_format import read_safetensors_header
 from netcalc.numerics.stored import reading
@@ -102,10 +103,17 @@ class _RemoteFile:
 
     def load(self, name: str) -> Array:
         """Return the data of one tensor; the first one downloads the file to the cache."""
+        return self._downloaded().load(name)
+
+    def write(self, name: str, part: Part) -> None:
+        """Write a part of one tensor to its place; the first one downloads the file to the cache."""
+        self._downloaded().write(name, part)
+
+    def _downloaded(self) -> TensorFile:
         with self._lock:
             if self._local is None:
                 self._local = open_tensors(self._repository.download(self._filename))
-        return self._local.load(name)
+            return self._local
 
 
 class _Reader(io.RawIOBase):

@@ -5,10 +5,9 @@ The base model is frozen, and the adapters are trained.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
-from netcalc.analysis.walk import parameters
+from netcalc.analysis.adapters import freezing_patches
 from netcalc.diagnostics import Diagnostic, NetcalcError, written
 from netcalc.files import exists
 from netcalc.formats.hub import PREFIX, HubName, Repository
@@ -16,7 +15,6 @@ from netcalc.formats.json_document import parse_json
 from netcalc.formats.peft.settings import LoraSettings
 from netcalc.formats.peft.targets import lora_patches
 from netcalc.formats.sources import CONFIG, Source, repository_source
-from netcalc.ir import Program
 from netcalc.limits import MAX_SPEC_SIZE
 from netcalc.spec import elaborate
 from netcalc.spec.cursor import Cursor
@@ -66,8 +64,7 @@ def adapter_document(config: Cursor, source: Source, base: Cursor) -> Cursor:
     """
     settings = LoraSettings.of(config)
     program = elaborate(load_cursor(base, source.label), {})
-    frozen = [{"at": path, "set": {"freeze": True}} for path in _lines_with_parameters(program)]
-    patches = [*base.data.get("patch", ()), *frozen]
+    patches = [*base.data.get("patch", ()), *freezing_patches(program)]
     spans, number = dict(base.spans), len(patches)
     for patch, place in lora_patches(program, settings, config):
         patches.append(patch)
@@ -75,12 +72,3 @@ def adapter_document(config: Cursor, source: Source, base: Cursor) -> Cursor:
         number += 1
     about = f"{base.data['about']} with an adapter of PEFT"
     return Cursor({**base.data, "name": source.name, "about": about, "patch": patches}, (), spans)
-
-
-def _lines_with_parameters(program: Program) -> Iterator[str]:
-    """Yield the paths of the lines of a network's own body that have parameters."""
-    paths = [instance.path for instance in parameters(program)]
-    for node in program.main.nodes:
-        stem = node.name + "."
-        if any(path.startswith(stem) for path in paths):
-            yield node.name

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
+from netcalc.analysis.adapters import grouped, paths_of_lines
 from netcalc.analysis.walk import ParameterInstance, parameters
 from netcalc.diagnostics import Diagnostic, NetcalcError, written
 from netcalc.formats.peft.settings import LoraSettings
@@ -44,22 +45,14 @@ def lora_patches(program: Program, settings: LoraSettings, config: Cursor) -> It
         if (reason := _obstacle(module)) is not None:
             message = f"an adapter of {module.name} is not known: it is {reason} in the spec"
             raise NetcalcError(Diagnostic("E007", message, place.span))
-    groups: dict[str, dict[str, tuple[int, float]]] = {}
-    for module in chosen:
-        groups.setdefault(_starred(module.path), {})[module.path] = _sizes(module.name, settings)
-    everywhere: dict[str, int] = {}
-    for module in modules:
-        everywhere[_starred(module.path)] = everywhere.get(_starred(module.path), 0) + 1
-    for pattern, members in groups.items():
-        if len(members) == everywhere[pattern] and len(set(members.values())) == 1:
-            members = {pattern: next(iter(members.values()))}
-        for path, (rank, alpha) in members.items():
-            lora: dict[str, Any] = {"rank": rank, "alpha": alpha}
-            if settings.rank_stabilised:
-                lora["rank_stabilised"] = True
-            if settings.dropout:
-                lora["dropout"] = settings.dropout
-            yield {"at": path, "set": {"lora": lora}}, place
+    sizes = {module.path: _sizes(module.name, settings) for module in chosen}
+    for path, (rank, alpha) in grouped(sizes, paths_of_lines(program)):
+        lora: dict[str, Any] = {"rank": rank, "alpha": alpha}
+        if settings.rank_stabilised:
+            lora["rank_stabilised"] = True
+        if settings.dropout:
+            lora["dropout"] = settings.dropout
+        yield {"at": path, "set": {"lora": lora}}, place
 
 
 def _obstacle(module: _Module) -> str | None:
@@ -124,8 +117,3 @@ def _sizes(name: str, settings: LoraSettings) -> tuple[int, float]:
 
 def _ends(name: str, pattern: str) -> bool:
     return re.match(rf"(.*\.)?({pattern})$", name) is not None
-
-
-def _starred(path: str) -> str:
-    """Return a path with ``*`` in place of numbers."""
-    return ".".join("*" if part.isdecimal() else part for part in path.split("."))

@@ -11,6 +11,7 @@ from netcalc.numerics.checkpoint_files import Joined, open_weights
 from netcalc.numerics.kernels import Array
 from netcalc.numerics.packing.quantization import config_beside, quantization_of
 from netcalc.numerics.packing.unpacked import unpacked
+from netcalc.numerics.pieces import Part, write_part
 from netcalc.numerics.tensor_files import Tensors
 
 __all__ = ["adapter_weights"]
@@ -57,3 +58,7 @@ class _Adapter:
     def load(self, name: str) -> Array:
         """Return the data of one tensor."""
         return self._tensors.load(self._stored[name])
+
+    def write(self, name: str, part: Part) -> None:
+        """Write a part of one tensor to its place."""
+        write_part(self._tensors, self._stored[name], part)

@@ -89,8 +89,9 @@ def alibi_bias(op: AlibiBias, run: Run, query: Array, key: Array | None = None) 
 
 def _distances(op: T5PositionBias | AlibiBias, query: Array, key: Array | None) -> Array:
     """Return the distance from each key to each later query, as (queries, keys)."""
-    queries, keys = query.shape[-2], (query if key is None else key).shape[-2]
-    first = keys - queries if op.alignment == "lower_right" else 0
+    queries = query.shape[-2]
+    keys = op.offset + queries if key is None else key.shape[-2]
+    first = keys - queries if op.alignment == "lower_right" else op.offset
     return np.arange(first, first + queries)[:, None] - np.arange(keys)
 
 

@@ -64,13 +64,17 @@ def grouped(projection: Array, length: int) -> Array:
 
 
 @kernel("wkv")
-def wkv(op: Wkv, run: Run, key: Array, value: Array, decay: Array, bonus: Array) -> Array:
-    k, v, w, b = (wide(x) for x in (key, value, decay, bonus))
-    precision = np.result_type(k, v, w, b)
+def wkv(op: Wkv, run: Run, *inputs: Array | None) -> Array | tuple[Array, ...]:
+    named: dict[str, Array] = by_port(op, inputs)
+    given = {port: wide(array) for port, array in named.items()}
+    value = named["value"]
+    k, v, w, b = (given[port] for port in ("key", "value", "decay", "bonus"))
+    precision = np.result_type(*given.values())
     batch, length, channels = v.shape
     y = like(value, np.empty(v.shape, precision))
-    above = below = like(value, np.zeros((batch, channels), precision))
-    largest = like(value, np.full((batch, channels), -1e38, precision))
+    nothing = like(value, np.zeros((batch, channels), precision))
+    above, below = given.get("numerator", nothing), given.get("denominator", nothing)
+    largest = given.get("exponent", like(value, np.full((batch, channels), -1e38, precision)))
     kept: dict[str, list[Array]] = {}
     for t in range(length):
         own = k[:, t] + b
@@ -85,7 +89,10 @@ def wkv(op: Wkv, run: Run, key: Array, value: Array, decay: Array, bonus: Array)
         empty = np.zeros((batch, 0, channels), precision)
         kept_names = ("above", "below", "down", "old_output", "new_output", "old", "new")
         run.keep(**{name: np.stack(kept[name], axis=1) if name in kept else empty for name in kept_names})
-    return y.astype(value.dtype, copy=False)
+    output = y.astype(value.dtype, copy=False)
+    if not op.return_state:
+        return output
+    return output, *(x.astype(precision, copy=False) for x in (above, below, largest))
 
 
 def _append(kept: dict[str, list[Array]], **parts: Array) -> None:

@@ -12,6 +12,7 @@ from netcalc.numerics.kernels import Array
 from netcalc.numerics.packing.layouts import Found, companions_of, logical_shape
 from netcalc.numerics.packing.quantization import Quantization
 from netcalc.numerics.packing.schemes import Scheme, read_scheme, schemes
+from netcalc.numerics.pieces import Part, write_part
 from netcalc.numerics.stored import Header, Unpacking, clipped
 from netcalc.numerics.tensor_files import Tensors
 
@@ -93,11 +94,23 @@ class UnpackedTensors:
         Raises:
             NetcalcError: E605 for one that is packed.
         """
+        self._require_plain(name)
+        return self.stored.load(name)
+
+    def write(self, name: str, part: Part) -> None:
+        """Write a part of a tensor that is stored as it is to its place.
+
+        Raises:
+            NetcalcError: E605 for one that is packed.
+        """
+        self._require_plain(name)
+        write_part(self.stored, name, part)
+
+    def _require_plain(self, name: str) -> None:
         header = self.headers[name]
         if header.unpacking is not None:
             text = f"{self.name}: {clipped(name)} is packed ({header.dtype}), and netcalc reads only its header"
             raise NetcalcError(Diagnostic("E605", text))
-        return self.stored.load(name)
 
     @property
     def packed(self) -> tuple[Packed, ...]:

@@ -12,6 +12,7 @@ from netcalc.numerics.kernels import Array, wide
 from netcalc.numerics.kernels.arithmetic import alike
 from netcalc.numerics.vjps import Back, Gradients, vjp
 from netcalc.numerics.vjps._broadcast import summed_to
+from netcalc.ops.arithmetic import Combination
 
 __all__ = ["Pair", "Rule", "combined", "register"]
 
@@ -59,17 +60,18 @@ def register(name: str, rule: Rule, names: tuple[str, str] = ("self", "other")) 
     """Register the product of an operation from the rule of one stage, and the names of its saved tensors."""
 
     @vjp(name)
-    def product(op: Any, back: Back, gradient: Array) -> Gradients:
+    def product(op: Combination, back: Back, gradient: Array) -> Gradients:
         return combined(op, back, gradient, rule, names)
 
 
-def combined(op: Any, back: Back, gradient: Array, rule: Rule, names: tuple[str, str] = ("self", "other")) -> Gradients:
+def combined(
+    op: Combination, back: Back, gradient: Array, rule: Rule, names: tuple[str, str] = ("self", "other")
+) -> Gradients:
     """Return the gradients of all operands, from the last stage to the first."""
     operands: list[int | None] = [n for n, type_ in enumerate(back.inputs) if type_ is not None]
-    value = getattr(op, "value", None)
-    if value is not None:
-        operands.append(None)
-    if getattr(op, "reverse", False):
+    number = next(iter(op.numbers()), None)
+    operands += [None for _ in op.numbers()]
+    if op.swaps:
         operands.reverse()
     shapes = [() if n is None else back.shape(n) for n in operands]
     wanted = [n is not None and back.wants(n) for n in operands]
@@ -83,8 +85,8 @@ def combined(op: Any, back: Back, gradient: Array, rule: Rule, names: tuple[str,
         left, right = (back.saved.get(name + suffix) for name in names)
         pair = Pair(
             g,
-            value if stage == 0 and operands[0] is None else left,
-            value if operands[stage + 1] is None else right,
+            number if stage == 0 and operands[0] is None else left,
+            number if operands[stage + 1] is None else right,
             wants_left,
             wants_right,
             np.broadcast_shapes(*shapes[: stage + 1]),

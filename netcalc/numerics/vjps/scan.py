@@ -120,25 +120,31 @@ def _to_inputs(op: SelectiveScan, back: Back, saved: dict[str, Array], g: Array 
 
 
 @vjp("wkv")
-def wkv(op: Wkv, back: Back, gradient: Array) -> Gradients:
+def wkv(op: Wkv, back: Back, gradient: Array, *others: Array | None) -> Gradients:
     saved = {name: wide(array) for name, array in back.saved.items()}
     key, value, decay, bonus = (back.wants(n) for n in range(4))
     scaled = wide(gradient) / saved["down"]
     found: Gradients = {}
+    numerator, denominator, exponent = (back.wants(n) for n in (4, 5, 6))
+    start = numerator or denominator or exponent
     own = scaled * saved["new_output"] if key or value or bonus else scaled
     of_exponent = own * (saved["value"] - saved["result"]) if key or bonus else own
     if bonus:
         found[3] = np.add.reduce(of_exponent, axis=(0, 1))
-    if not (key or value or decay):
+    if not (key or value or decay or start):
         return found
-    # gradients of the sums that a position passes to the next, of all positions but the last
-    above = scaled[:, 1:] * saved["old_output"][:, 1:]
-    below = above * saved["result"][:, 1:] if key or decay else None
+    # gradients of the sums that each position takes, of all positions if those before the first are wanted
+    first = 0 if start else 1
+    above = scaled[:, first:] * saved["old_output"][:, first:]
+    below = above * saved["result"][:, first:] if key or decay or denominator or exponent else None
     for t in reversed(range(above.shape[1] - 1)):
-        old = saved["old"][:, t + 1]
+        old = saved["old"][:, t + first]
         if below is not None:
             below[:, t] = below[:, t] + old * below[:, t + 1]
         above[:, t] = above[:, t] + old * above[:, t + 1]
+    if start:
+        found.update(_of_earlier_sums(back, saved, above[:, :1].sum(axis=1), below))
+        above, below = above[:, 1:], None if below is None else below[:, 1:]
     if value:
         found[1] = like(own, own.copy())
         found[1][:, :-1] = own[:, :-1] + saved["new"][:, :-1] * above
@@ -151,4 +157,17 @@ def wkv(op: Wkv, back: Back, gradient: Array) -> Gradients:
         assert below is not None
         sums = saved["above"][:, :-1] * above - saved["below"][:, :-1] * below
         found[2] = np.add.reduce(saved["old"][:, :-1] * sums, axis=(0, 1))
+    return found
+
+
+def _of_earlier_sums(back: Back, saved: dict[str, Array], above: Array, below: Array | None) -> Gradients:
+    """Return the gradients of the sums before the first position: the negative of ``below`` is that of the second."""
+    found: Gradients = {4: above} if back.wants(4) else {}
+    if below is None:
+        return found
+    below = below[:, :1].sum(axis=1)
+    if back.wants(5):
+        found[5] = -below
+    if back.wants(6):  # the sums are relative to it
+        found[6] = saved["numerator"] * above - saved["denominator"] * below
     return found

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Literal
 from netcalc.dtypes import result_type
 from netcalc.opdef import Kind, Term
 from netcalc.ops._broadcast import broadcast
+from netcalc.ops.arithmetic import Combination
 from netcalc.ops.backward import Backward, BackwardCall, Saved
 from netcalc.ops.backward._broadcast import summing
 from netcalc.tensor_type import TensorType
@@ -83,13 +84,13 @@ class Pairs(Backward):
         stages = [stage for stage in self.stages(op, call) if stage.wanted]
         return [term for stage in reversed(stages) for term in (*self.work(op, stage), *stage.sums())]
 
-    def stages(self, op: Any, call: BackwardCall) -> Iterator[Stage]:
+    def stages(self, op: Combination, call: BackwardCall) -> Iterator[Stage]:
         """Return the stages from left to right."""
         operands: list[tuple[TensorType | None, int | None]] = [
             *((type_, position) for position, type_ in enumerate(call.inputs) if type_ is not None),
             *((None, None) for _ in op.numbers()),
         ]
-        if getattr(op, "reverse", False):
+        if op.swaps:
             operands.reverse()
         (left, left_input), *others = operands
         wants_left = left_input is not None and call.wants(left_input)
@@ -100,7 +101,7 @@ class Pairs(Backward):
             left, left_input, wants_left = out, None, wants_left or wants_right
 
 
-def _combined(op: Any, left: TensorType | None, right: TensorType | None) -> TensorType:
+def _combined(op: Combination, left: TensorType | None, right: TensorType | None) -> TensorType:
     """Return the type of an intermediate result."""
     types = [type_ for type_ in (left, right) if type_ is not None]
     return TensorType(

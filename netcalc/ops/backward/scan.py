@@ -14,6 +14,8 @@ from netcalc.ops.backward import Backward, BackwardCall, Saved, backward
 from netcalc.ops.backward._inner import inner
 from netcalc.ops.scan import SelectiveScan, Wkv
 
+#: Positions of the sums over earlier positions among the inputs of wkv.
+_SUMS = (4, 5, 6)
 _U, _DELTA, _A, _B, _C, _D, _Z, _BIAS, _START = range(9)
 
 
@@ -175,11 +177,16 @@ class WkvBackward(Backward):
         "∂L/∂v_t = p_t·g_t + e^{k_t}·G_{t+1},  G_t = e^w·G_{t+1} + g_t/b_t",
         "∂L/∂k_t = p_t·g_t·(v_t − y_t) + e^{k_t}·(G_{t+1}·v_t − H_{t+1}),  H_t = e^w·H_{t+1} + g_t·y_t/b_t",
         "∂L/∂bonus = Σ p_t·g_t·(v_t − y_t),  ∂L/∂w = Σ e^w·(G_{t+1}·a_t − H_{t+1}·b_t)",
+        "∂L/∂a_0 = G_1,  ∂L/∂b_0 = −H_1,  and their exponent's G_1·a_0 − H_1·b_0, for the sums of earlier positions",
     )
+
+    def differentiable(self, op: Wkv, call: BackwardCall) -> tuple[bool, ...]:
+        return (True, *[False] * (len(call.outputs) - 1))
 
     def saves(self, op: Wkv, call: BackwardCall) -> Sequence[Saved]:
         shape, precision = call.input().shape, _precision(call)
         key, value, decay, bonus = (call.wants(n) for n in range(4))
+        start = call.wants(*_SUMS)
         saved = [call.saved_kept("down", *shape, dtype=precision)]
 
         def keep(*names: str) -> None:
@@ -187,24 +194,27 @@ class WkvBackward(Backward):
 
         if key or bonus:
             saved.append(call.saved_input("value", 1))
-        if key or bonus or decay:
+        if key or bonus or decay or call.wants(*_SUMS[1:]):
             saved.append(call.saved_output("result"))
         if key or value or bonus:
             keep("new_output")
-        if key or value or decay:
+        if key or value or decay or start:
             keep("old_output", "old")
         if key or value:
             keep("new")
         if decay:
             keep("above", "below")
+        if call.wants(_SUMS[2]):
+            saved += [call.saved_input("numerator", _SUMS[0]), call.saved_input("denominator", _SUMS[1])]
         return saved
 
     def cost(self, op: Wkv, call: BackwardCall) -> Sequence[Term]:
         batch, length, channels = call.input().shape
         each = {"batch": batch, "length": length, "channels": channels}
         after = {**each, "length": length - 1}
-        between = {**each, "length": length - 2}
         key, value, decay, bonus = (call.wants(n) for n in range(4))
+        start, other = call.wants(*_SUMS), call.wants(*_SUMS[1:])
+        taken, passed = {**each, "length": length - 1 + start}, {**each, "length": length - 2 + start}
         work = [Term.of("div", "quotient", **each)]
         if key or value or bonus:
             work.append(Term.of("mul", "own share", **each))
@@ -212,12 +222,16 @@ class WkvBackward(Backward):
             work += terms({"add": 1, "mul": 1}, "own exponent", **each)
         if bonus:
             work.append(Term.of("add", "gradient of bonus", sums=batch * length - 1, channels=channels))
-        if key or value or decay:
-            work.append(Term.of("mul", "sum with values", **after))
-            work += terms({"mul": 1, "add": 1}, "sum with values", **between)
-        if key or decay:
-            work.append(Term.of("mul", "sum without values", **after))
-            work += terms({"mul": 1, "add": 1}, "sum without values", **between)
+        if key or value or decay or start:
+            work.append(Term.of("mul", "sum with values", **taken))
+            work += terms({"mul": 1, "add": 1}, "sum with values", **passed)
+        if key or decay or other:
+            work.append(Term.of("mul", "sum without values", **taken))
+            work += terms({"mul": 1, "add": 1}, "sum without values", **passed)
+        if call.wants(_SUMS[1]):
+            work.append(Term.of("add", "gradient of denominator", batch=batch, channels=channels))
+        if call.wants(_SUMS[2]):
+            work += terms({"mul": 2, "add": 1}, "gradient of exponent", batch=batch, channels=channels)
         if value:
             work += terms({"mul": 1, "add": 1}, "gradient of value", **after)
         if key:
@@ -230,4 +244,4 @@ class WkvBackward(Backward):
 
 def _precision(call: BackwardCall) -> DType:
     """Return the element type of the sums, at least float32."""
-    return promote("float32", *(call.input(n).dtype for n in range(4)))
+    return promote("float32", *(type_.dtype for type_ in call.inputs if type_ is not None))

@@ -80,7 +80,10 @@ def logarithmic(op: Attributes, name: str, shape: Shape) -> Expected:
 
 def _lengths(op: Attributes, query: Array, key: Array | None) -> tuple[int, int, int]:
     """Return the numbers of queries and keys, and the position of the first query."""
-    queries, keys = query.shape[-2], (query if key is None else key).shape[-2]
+    queries = query.shape[-2]
+    if key is None:
+        return queries, op.offset + queries, op.offset
+    keys = key.shape[-2]
     return queries, keys, keys - queries if op.alignment == "lower_right" else 0
 
 

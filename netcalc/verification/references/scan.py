@@ -7,6 +7,7 @@ the steps after s when step t reads it.
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 
@@ -85,15 +86,53 @@ def _projected(x: Array, u: Array, sample: int, channel: int, upto: int) -> Arra
 
 
 @reference("wkv")
-def wkv(op: Attributes, key: Array, value: Array, decay: Array, bonus: Array) -> Expected:
+def wkv(
+    op: Attributes,
+    key: Array,
+    value: Array,
+    decay: Array,
+    bonus: Array,
+    numerator: Array | None = None,
+    denominator: Array | None = None,
+    exponent: Array | None = None,
+) -> Expected | tuple[Expected, ...]:
     """A mean with the weight of every position, relative to the largest of them."""
+    batch, length, channels = value.shape
+    given = (key, value, decay, bonus, numerator, denominator, exponent)
+    precision = promoted("float32", *(x.dtype.name for x in given if x is not None))
+
+    def terms(sample: int, channel: int, distances: Array, decays: float) -> tuple[Array, Array, Array]:
+        """Return exponents, weights without them, and values: of the positions before a place, and of earlier sums."""
+        count = len(distances)
+        exponents = distances * float(decay[channel]) + double(key[sample, :count, channel])
+        values, weights = double(value[sample, :count, channel]), np.ones(count)
+        if numerator is None or denominator is None or exponent is None:
+            return exponents, weights, values
+        before = float(exponent[sample, channel]) + decays * float(decay[channel])
+        earlier = float(numerator[sample, channel])
+        weights = np.append(weights, float(denominator[sample, channel]))
+        return np.append(exponents, before), weights, np.append(values, earlier)
 
     def output(index: Shape) -> Value:
         sample, place, channel = index
-        distances = np.arange(place - 1, -2, -1.0)  # −1 for the position itself
-        exponents = distances * float(decay[channel]) + double(key[sample, : place + 1, channel])
-        exponents[-1] = float(bonus[channel]) + float(key[sample, place, channel])
-        weights = np.exp(exponents - exponents.max())
-        return total(weights / weights.sum(), value[sample, : place + 1, channel])
+        exponents, weights, values = terms(sample, channel, np.arange(place - 1, -1, -1.0), float(place))
+        exponents = np.append(exponents, float(bonus[channel]) + float(key[index]))
+        weights, values = np.append(weights, 1.0), np.append(values, float(value[index]))
+        scales = np.exp(exponents - exponents.max())
+        above, size = total(scales, values)
+        below, weight = total(scales, weights)
+        return Value(above / below, size / abs(below) + abs(above) * weight / below**2)
 
-    return Expected(value.shape, value.dtype.name, output, 4 * max(value.shape[1], 1))
+    def last(which: int, index: Shape) -> Value:
+        sample, channel = index
+        exponents, weights, values = terms(sample, channel, np.arange(length - 1, -1, -1.0), float(length))
+        largest = float(exponents.max()) if len(exponents) else -1e38
+        scales = np.exp(exponents - largest)
+        return Value(largest, abs(largest)) if which == 2 else total(scales, (values, weights)[which])
+
+    reads = 4 * max(length, 1)
+    expected = Expected(value.shape, value.dtype.name, output, reads)
+    if not op.return_state:
+        return expected
+    sums = [Expected((batch, channels), precision, partial(last, which), reads) for which in range(3)]
+    return (expected, *sums)

@@ -41,10 +41,22 @@ def test_selective_scan(
 @settings(max_examples=20, deadline=None)
 @given(batch=st.integers(1, 2), length=st.integers(1, 5), channels=st.integers(1, 3), seed=st.integers(0, 9))
 def test_wkv(batch: int, length: int, channels: int, seed: int) -> None:
-    shapes = [(batch, length, channels)] * 2 + [(channels,)] * 2
-    arrays = [normal(*shape, seed=4 * seed + n) for n, shape in enumerate(shapes)]
-    arrays[2] = -np.exp(arrays[2])
-    central_differences("wkv", {}, list(arrays))
+    arrays = wkv_inputs(batch, length, channels, seed)
+    central_differences("wkv", {}, arrays[:4])
+
+
+@settings(max_examples=20, deadline=None)
+@given(batch=st.integers(1, 2), length=st.integers(1, 5), channels=st.integers(1, 3), seed=st.integers(0, 9))
+def test_wkv_after_earlier_positions(batch: int, length: int, channels: int, seed: int) -> None:
+    central_differences("wkv", {}, wkv_inputs(batch, length, channels, seed))
+
+
+def wkv_inputs(batch: int, length: int, channels: int, seed: int) -> list[Any]:
+    """Return all inputs of wkv; the sum of the weights of earlier positions is positive."""
+    shapes = [(batch, length, channels)] * 2 + [(channels,)] * 2 + [(batch, channels)] * 3
+    arrays = [normal(*shape, seed=7 * seed + n) for n, shape in enumerate(shapes)]
+    arrays[2], arrays[5] = -np.exp(arrays[2]), np.exp(arrays[5])
+    return list(arrays)
 
 
 def test_wkv_with_large_keys() -> None:

@@ -82,4 +82,4 @@ def _outputs(block: str) -> list[str]:
     found = find_block(block, load_data({"netcalc": 1}))
     assert found is not None
     declared = found.decl.outputs
-    return ["b"] if declared is None else [f"b.{name}" for name in declared]
+    return ["b"] if declared is None else [f"b.{name.rpartition('.')[2]}" for name in declared]

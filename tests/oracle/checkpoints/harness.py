@@ -15,7 +15,7 @@ from netcalc.ir import Program
 from tests.oracle.checkpoints.model import Model
 
 #: Largest difference, relative to the largest element of an output.
-TOLERANCE = 3e-5
+TOLERANCE = 1e-5
 
 
 def transformers_model(model: Model) -> Any:
@@ -56,7 +56,7 @@ def drawn_inputs(program: Program) -> dict[str, np.ndarray]:
             shape = tuple(int(str(size)) for size in spec.type.shape)
             # special tokens have the first numbers
             integers = rng.integers(3, 50, shape) if spec.type.dtype == "int64" else None
-            inputs[spec.name] = rng.normal(size=shape).astype(np.float32) if integers is None else integers
+            inputs[spec.name] = rng.normal(size=shape).astype(program.dtype) if integers is None else integers
     return inputs
 
 

@@ -133,13 +133,12 @@ def _operands(case: Case, kind: str) -> list[Expression] | None:
         elif kind_of(type_.dtype) != kind:
             return None
         found.append(operand)
-    value = getattr(case.op, "value", None)
-    if value is not None:
+    for value in case.op.numbers():
         last = written(value, kind)
         if last is None:
             return None
         found.append(last)
-    return found[::-1] if getattr(case.op, "reverse", False) else found
+    return found[::-1] if case.op.swaps else found
 
 
 def _negative(x: Linear) -> Linear:

@@ -1,0 +1,133 @@
+"""Rules of the executions: where results lie, and what an operation allocates beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from netcalc.analysis.layout import Layout, results
+from netcalc.analysis.strides import dense, reshaped
+from netcalc.dims import Dim, integer
+from netcalc.ir import OpNode
+from netcalc.ops.eager import EagerCall, Moment, declaration
+
+__all__ = ["Eager", "Execution", "Ideal"]
+
+
+class Execution:
+    """The base of executions.
+
+    ``frames`` is True if variables of the calling code keep values: arguments until a block returns, and those that a
+    line holds.
+    """
+
+    frames: bool = False
+
+    def __init__(self, training: bool) -> None:
+        self._training = training
+
+    def results(self, node: OpNode, layouts: Sequence[Layout | None]) -> list[Layout]:
+        """Return the layouts of an operation's results.
+
+        Raises:
+            UndecidedError: if a size is symbolic.
+        """
+        return results(node.op, layouts, node.input_types, node.output_types, training=self._training)
+
+    def moments(self, node: OpNode, layouts: Sequence[Layout | None], outputs: Sequence[Layout]) -> Sequence[Moment]:
+        """Return what an operation holds, moment by moment, for the layouts of its inputs and outputs."""
+        return (Moment(),)
+
+
+class Ideal(Execution):
+    """The execution of an ideal framework, which overwrites nothing.
+
+    A tensor has memory from the operation that makes it to its last use.  Views share the memory of what they are a
+    view of, and so does what changes nothing in inference.  Inputs and outputs of an operation are live while it runs.
+    Kernels need no work buffers.  Inputs of the program are live from the start to their last use, outputs to the end.
+    """
+
+
+class Eager(Execution):
+    """The execution of PyTorch in eager mode on the CPU, in inference without autograd.
+
+    Operations allocate their outputs and what :mod:`netcalc.ops.eager` declares.  Results keep the order of axes in
+    memory where PyTorch's kernels do, so that a reshape copies or not as there.  An operation that works in place
+    allocates nothing.  Inputs of the program are live to the end.
+    """
+
+    frames = True
+
+    def results(self, node: OpNode, layouts: Sequence[Layout | None]) -> list[Layout]:
+        found = super().results(node, layouts)
+        first = layouts[0] if layouts else None
+        if node.inplace and first is not None:
+            return [first]
+        known = {layout.storage for layout in layouts if layout is not None}
+        if not found or found[0].storage in known or found[0].storage.parameter:
+            return found
+        order = declaration(node.op).order(node.op, self._call(node, layouts)) or _kept_order(node, layouts, found[0])
+        if order is not None:
+            found[0] = replace(found[0], strides=dense(found[0].shape, 1, order))
+        return found
+
+    def moments(self, node: OpNode, layouts: Sequence[Layout | None], outputs: Sequence[Layout]) -> Sequence[Moment]:
+        first = layouts[0] if layouts else None
+        if first is not None and outputs[0].storage is first.storage:
+            return (Moment(),)
+        return declaration(node.op).moments(node.op, self._call(node, layouts))
+
+    def _call(self, node: OpNode, layouts: Sequence[Layout | None]) -> EagerCall:
+        def has_view(index: int, whole: Sequence[Dim], shape: Sequence[Dim]) -> bool:
+            layout = layouts[index]
+            assert layout is not None
+            sizes, target = tuple(map(integer, whole)), tuple(map(integer, shape))
+            lead = len(sizes) - len(layout.shape)
+            strides = [0] * lead + [
+                0 if size == 1 != wanted else stride
+                for size, wanted, stride in zip(layout.shape, sizes[lead:], layout.strides, strict=True)
+            ]
+            return reshaped(sizes, tuple(strides), target) is not None
+
+        contiguous = tuple(layout is not None and _order(layout) == _own(layout) for layout in layouts)
+        orders = tuple(() if layout is None else _sorted(layout) for layout in layouts)
+        return EagerCall(node.input_types, node.output_types, node.params, orders, contiguous, has_view, self._training)
+
+
+def _own(layout: Layout) -> tuple[int, ...]:
+    """Return the axes of more than one element in their own order."""
+    return tuple(axis for axis, size in enumerate(layout.shape) if size != 1)
+
+
+def _sorted(layout: Layout) -> tuple[int, ...]:
+    """Return all axes in the order of memory, those of one element first, which may be anywhere."""
+    return tuple(sorted(range(len(layout.shape)), key=lambda axis: (layout.shape[axis] != 1, -layout.strides[axis])))
+
+
+def _order(layout: Layout) -> tuple[int, ...] | None:
+    """Return the axes of more than one element in the order of memory; None if there are gaps between elements."""
+    own = _own(layout)
+    order = tuple(axis for axis in _sorted(layout) if axis in own)
+    expected = dense(layout.shape, 1, order)
+    return order if all(layout.strides[axis] == expected[axis] for axis in order) else None
+
+
+def _kept_order(node: OpNode, layouts: Sequence[Layout | None], result: Layout) -> Sequence[int] | None:
+    """Return the order of memory that a result takes over from an input; None for the order of its own axes."""
+    op = node.op
+    given = [layout for layout in layouts if layout is not None]
+    if op.elementwise or op.combines:
+        alike = next((layout for layout in given if layout.shape == result.shape), None)
+        order = None if alike is None else _order(alike)
+        return None if order is None else _completed(order, result)
+    if (op.windowed or op.normalises_channels) and given and len(result.shape) in (4, 5):
+        last = (0, *range(2, len(result.shape)), 1)
+        found = _order(given[0])
+        channels_last = found == tuple(axis for axis in last if given[0].shape[axis] != 1) != _own(given[0])
+        return last if channels_last else None
+    return None
+
+
+def _completed(order: Sequence[int], layout: Layout) -> Sequence[int]:
+    """Return an order with the axes of one element, which may be anywhere."""
+    return (*(axis for axis in range(len(layout.shape)) if axis not in order), *order)

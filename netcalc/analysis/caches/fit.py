@@ -1,0 +1,64 @@
+"""Number of tokens whose caches fit into a budget of memory.
+
+Reserved memory grows in steps of cells and pages, and not at all beyond a window, so that the number is searched for.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+
+from netcalc.analysis.caches.conventions import CacheConvention
+from netcalc.analysis.caches.layers import Kept, reserved
+from netcalc.diagnostics import Diagnostic, NetcalcError
+from netcalc.dims import integer
+
+__all__ = ["MOST_TOKENS", "budget_bytes", "most_that_fits", "tokens_that_fit"]
+
+#: Beyond this number of tokens a network is taken to decode without an end.
+MOST_TOKENS = 1 << 48
+
+_BUDGET = re.compile(r"(\d{1,18}(?:\.\d{1,9})?)\s*([KMGT]i?)?B?", re.IGNORECASE)
+_POWERS = "kmgt"
+
+
+def budget_bytes(text: str) -> int:
+    """Return the bytes that ``16GiB``, ``24 GB``, ``512MiB`` or a number stands for; NetcalcError (E502) for others.
+
+    >>> budget_bytes("16GiB"), budget_bytes("1.5 GB"), budget_bytes("4096")
+    (17179869184, 1500000000, 4096)
+    """
+    match = _BUDGET.fullmatch(text.strip())
+    if match is None:
+        message = f"--tokens-in {text}: should be a number of bytes, such as 16GiB or 24GB"
+        raise NetcalcError(Diagnostic("E502", message))
+    number, prefix = Fraction(match[1]), (match[2] or "").lower()
+    unit = (1024 if prefix.endswith("i") else 1000) ** (_POWERS.index(prefix[0]) + 1) if prefix else 1
+    return int(number * unit)
+
+
+def tokens_that_fit(kept: Sequence[Kept], convention: CacheConvention, budget: int) -> int | None:
+    """Return the most tokens of each sequence whose caches and states take at most ``budget`` bytes.
+
+    It is −1 if not even the states fit, and None if any number does.
+
+    Raises:
+        UndecidedError: if a size is symbolic.
+    """
+    return most_that_fits(lambda tokens: integer(reserved(kept, convention, tokens)) <= budget)
+
+
+def most_that_fits(fits: Callable[[int], bool]) -> int | None:
+    """Return the largest number that fits, where all smaller ones do; −1 if 0 does not, None if any number does."""
+    if not fits(0):
+        return -1
+    if fits(MOST_TOKENS):
+        return None
+    low, high = 0, 1
+    while fits(high):
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    return low

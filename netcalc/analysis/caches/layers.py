@@ -1,0 +1,100 @@
+"""Caches and states of a program: what each layer keeps, for one position or as a whole."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import reduce
+from operator import add
+from typing import Literal, NamedTuple, TypeAlias
+
+from netcalc.analysis.caches.conventions import CacheConvention, ElementType, own_type
+from netcalc.dims import Dim, product
+from netcalc.ir import Program
+from netcalc.ir.caches import Cache
+
+__all__ = ["Kept", "Kind", "kept_by", "reserved"]
+
+Kind: TypeAlias = Literal["key", "value", "latent", "cross", "state"]
+
+_NUMBER = re.compile(r"\.(\d+)\.")
+
+
+class Kept(NamedTuple):
+    """An input of a step that the step before it makes: a cache that grows by a cell for each position, or a state.
+
+    ``cell`` is the shape of the part of one position and one sequence, or of the whole state of a sequence, and
+    ``sequences`` the number of these.  ``positions`` are those that earlier steps and this one have seen, None for a
+    state.  ``window`` is the number of positions that a query sees, None if it sees all of them.
+    """
+
+    name: str
+    next: str
+    layer: int | None
+    kind: Kind
+    cell: tuple[Dim, ...]
+    sequences: Dim
+    positions: Dim | None
+    window: Dim | None
+    element: ElementType
+
+    @property
+    def cell_bytes(self) -> Dim:
+        """The bytes of a cell of one sequence, or of its state."""
+        return self.element.size(product(self.cell), self.cell[-1] if self.cell else 1)
+
+    def cells(self, convention: CacheConvention, positions: Dim | None = None) -> Dim:
+        """Return the cells of each sequence under a convention, here or after other positions; 1 for a state."""
+        if self.positions is None:
+            return 1
+        return convention.reserved(self.positions if positions is None else positions, self.window)
+
+    def bytes(self, convention: CacheConvention, positions: Dim | None = None) -> Dim:
+        """Return the bytes under a convention, here or after other positions."""
+        return self.cell_bytes * self.cells(convention, positions) * self.sequences
+
+
+def kept_by(program: Program, element: ElementType | None = None) -> tuple[Kept, ...]:
+    """Return the caches and states that a program passes on, in order; ``element`` replaces the type of the caches."""
+    outputs = dict(zip(program.output_names, program.main.output_types, strict=True))
+    inputs = {spec.name: spec.type for spec in program.inputs}
+    positions = _positions(program)
+    kept = []
+    for entry in program.caches.entries:
+        # a cache of fixed size that a step does not change is no output of it
+        type_ = outputs.get(entry.output) or (inputs.get(entry.input) if entry.axis is None else None)
+        if type_ is None:
+            continue
+        number = _NUMBER.search(entry.input)
+        layer = int(number[1]) if number else None
+        cell, seen = type_.shape[1:], None
+        if entry.axis is not None:
+            axis = entry.axis % type_.rank
+            cell = (*type_.shape[1:axis], *type_.shape[axis + 1 :])
+            seen = positions if entry.window is not None and positions is not None else type_.shape[axis]
+        kind = _kind(entry)
+        own = element if element is not None and kind != "state" else own_type(type_.dtype)
+        kept.append(Kept(entry.input, entry.output, layer, kind, cell, type_.shape[0], seen, entry.window, own))
+    return tuple(kept)
+
+
+def reserved(kept: Iterable[Kept], convention: CacheConvention, positions: Dim | None = None) -> Dim:
+    """Return the bytes of caches and states together; see :meth:`Kept.bytes`."""
+    return reduce(add, (one.bytes(convention, positions) for one in kept), 0)
+
+
+def _positions(program: Program) -> Dim | None:
+    """Return the number of positions that a step and those before it have seen; None if the spec does not name it."""
+    past, new = program.caches.past, program.caches.new
+    if past is None or new is None:
+        return None
+    total: Dim = program.dims[past] + program.dims[new]
+    return total
+
+
+def _kind(entry: Cache) -> Kind:
+    """Return the kind of an entry from its name and its axis."""
+    name = entry.input.rpartition(".")[2]
+    if entry.axis is None:
+        return "cross" if name.endswith(("key", "value")) else "state"
+    return "key" if name == "key" else "value" if name == "value" else "latent"

@@ -1,0 +1,170 @@
+"""The working behind the figures of the memory of a network: formula, numbers and source of each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from netcalc.analysis.activations.records import Activations
+from netcalc.analysis.caches.conventions import CacheConvention
+from netcalc.analysis.caches.groups import KeptGroup, grouped
+from netcalc.analysis.caches.layers import Kept
+from netcalc.analysis.explain import Explanation
+from netcalc.analysis.memory_report import MemoryReport
+from netcalc.analysis.numbered import fold_numbered
+from netcalc.analysis.precision.report import StoredGroup, storage_report
+from netcalc.analysis.precision.schemes import scheme_named
+from netcalc.analysis.working import Section, number_text, product_text
+from netcalc.dims import Dim, product
+from netcalc.dtypes import ITEMSIZE
+from netcalc.ir import Program
+from netcalc.opdef import WorkingLine
+
+__all__ = ["explain_memory"]
+
+_IDEAL = (
+    "live from the operation that makes it to its last use; views share memory, nothing is overwritten, and caches are "
+    "counted apart"
+)
+_EAGER = "what PyTorch allocates if it runs the operations one by one, caches included; see docs/activations.md"
+
+
+def explain_memory(program: Program, report: MemoryReport) -> Explanation:
+    """Return the working of a report; ``program`` is the one whose weights it counts."""
+    sections = [*_weights(program), Section("buffers", tuple(_buffers(report)))]
+    groups = tuple(grouped(report.kept))
+    if groups:
+        sections.append(Section("cells of caches and states", tuple(_cells(report, groups))))
+        sections += (_caches(report, groups, one) for one in report.conventions)
+    if report.ideal is not None:
+        sections.append(_activations("activations, ideal", _IDEAL, report.ideal))
+    if report.eager is not None:
+        sections.append(_activations("activations, eager", _EAGER, report.eager))
+    sections.append(Section("total", tuple(_totals(report))))
+    return Explanation(
+        program.name,
+        "",
+        "memory",
+        program.about,
+        program.source,
+        tuple(value for value in program.main.inputs if value is not None),
+        program.main.outputs,
+        1,
+        {},
+        tuple(section for section in sections if section.steps),
+        "ideal",
+    )
+
+
+def _weights(program: Program) -> Iterator[Section]:
+    """Yield a section for each scheme in which parameters are stored."""
+    for group in storage_report(program).groups:
+        scheme = scheme_named(group.scheme)
+        name = ", ".join(filter(None, (group.scheme, group.sparsity)))
+        rule = "; ".join(filter(None, (group.reason, scheme.about, scheme.source)))
+        yield Section(f"weights, {name}", tuple(_stored(group)), rule)
+
+
+def _stored(group: StoredGroup) -> Iterator[WorkingLine]:
+    size = ITEMSIZE.get(group.scheme)
+    if size is not None and not group.sparsity:
+        working = f"{number_text(group.params)}·{size}"
+        yield WorkingLine(f"bytes of {_tensors(group)}", "elements·bytes", working, group.bytes)
+        return
+    yield WorkingLine(f"elements of {_tensors(group)}", "", "", group.params)
+    for role, part in group.parts.items():
+        yield WorkingLine(f"bytes of {role}", "", "", part)
+    yield WorkingLine("sum", "", _sum_text(group.parts.values()), group.bytes)
+
+
+def _tensors(group: StoredGroup) -> str:
+    return f"{group.tensors:,} tensor{'s' if group.tensors > 1 else ''}"
+
+
+def _buffers(report: MemoryReport) -> Iterator[WorkingLine]:
+    for one in report.stored:
+        if one.role == "buffers":
+            working = f"{number_text(one.elements)}·{ITEMSIZE[one.scheme]}"
+            yield WorkingLine(one.scheme, "elements·bytes", working, one.bytes)
+
+
+def _cells(report: MemoryReport, groups: Sequence[KeptGroup]) -> Iterator[WorkingLine]:
+    if report.past is not None and report.new is not None:
+        working = f"{number_text(report.past)} + {number_text(report.new)}"
+        yield WorkingLine("positions after the step", "past + new", working, report.past + report.new)
+    for group in groups:
+        if len(group.parts) > 1 and len({(part.cell, part.element) for part in group.parts}) == 1:
+            names = ", ".join(_name(part) for part in group.parts)
+            yield _cell(f"{group.title} ({names})", group.parts[0], len(group.parts))
+        else:
+            for part in group.parts:
+                yield _cell(f"{group.title}.{_name(part)}", part, 1)
+
+
+def _cell(label: str, part: Kept, times: int) -> WorkingLine:
+    """Return the bytes of a cell, or of several equal ones of a layer, from the sizes and the element type."""
+    sizes = {1: ("features",), 2: ("heads", "features")}.get(len(part.cell), ("elements",))
+    if part.positions is None:
+        sizes = ("elements",)
+    numbers = part.cell if len(sizes) == len(part.cell) else (product(part.cell),)
+    element = part.element
+    if element.block == 1:
+        unit, size = "bytes", str(element.bytes)
+    else:
+        unit, size = f"bytes of {element.block} elements/{element.block}", f"{element.bytes}/{element.block}"
+    count = [str(times)] if times > 1 else []
+    formula = "·".join([*count, *sizes, unit])
+    working = "·".join([*count, product_text(numbers), size])
+    return WorkingLine(label, formula, working, part.cell_bytes * times)
+
+
+def _caches(report: MemoryReport, groups: Sequence[KeptGroup], convention: CacheConvention) -> Section:
+    steps: list[WorkingLine] = []
+    for group in groups:
+        first = group.parts[0]
+        size, cells = group.cell_bytes, first.cells(convention)
+        factors, names = [group.layers, size, first.sequences], "layers·bytes·sequences"
+        if first.positions is not None:
+            formula = convention.formula(first.window)
+            known = {"positions": first.positions, "window": first.window}
+            bindings = {name: known[name] for name in formula.names()}
+            steps.append(WorkingLine(f"{group.title}: cells", formula.pretty(), formula.pretty(bindings), cells))
+            factors, names = [group.layers, size, cells, first.sequences], "layers·cell·cells·sequences"
+        steps.append(WorkingLine(f"{group.title}: bytes", names, product_text(factors), group.bytes(convention)))
+    steps.append(WorkingLine("sum", "", "", report.caches(convention.name)))
+    return Section(f"caches and states, {convention.name}", tuple(steps), f"{convention.about}; {convention.source}")
+
+
+def _activations(title: str, rule: str, found: Activations) -> Section:
+    """Return the section of the tensors that are live at the peak."""
+    steps = []
+    for names, tensor in fold_numbered((tensor.path, tensor._replace(path="")) for tensor in found.live):
+        size, times = ITEMSIZE[tensor.dtype], names.times
+        whole = product(tensor.shape) * size == tensor.bytes
+        factors = [times] if times > 1 else []
+        working = f"{product_text([*factors, *tensor.shape])}·{size}" if whole else ""
+        formula = "tensors·elements·bytes" if times > 1 else "elements·bytes"
+        label = f"{names.name} ({tensor.work})" if tensor.work else names.name
+        steps.append(WorkingLine(label, formula if whole else "", working, tensor.bytes * times))
+    steps.append(WorkingLine(f"live at {found.at}", "", "", found.peak))
+    return Section(title, tuple(steps), rule)
+
+
+def _totals(report: MemoryReport) -> Iterator[WorkingLine]:
+    if report.ideal is None:
+        return
+    for one in report.conventions if report.kept else report.conventions[:1]:
+        parts = [report.weights, report.buffers, report.caches(one.name), report.ideal.peak]
+        formula = "weights + buffers + caches and states + activations"
+        yield WorkingLine(one.name, formula, _sum_text(parts), report.total(one.name))
+    if report.eager is not None:
+        parts = [report.weights, report.buffers, report.eager.peak]
+        total = report.weights + report.buffers + report.eager.peak
+        yield WorkingLine("eager", "weights + buffers + activations", _sum_text(parts), total)
+
+
+def _sum_text(parts: Iterable[Dim]) -> str:
+    return " + ".join(number_text(part) for part in parts)
+
+
+def _name(part: Kept) -> str:
+    return part.name.rpartition(".")[2]

@@ -1,0 +1,143 @@
+"""The choice of a form for each parameter of a program, by assignments."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from netcalc.analysis.precision.assignments import Assignment, first, parse_sparsity
+from netcalc.analysis.precision.forms import form, matrices, unmet
+from netcalc.analysis.precision.places import Kinds
+from netcalc.analysis.precision.recipes import Recipe, file_names, is_file
+from netcalc.analysis.precision.schemes import Scheme, is_scheme, scheme_named
+from netcalc.diagnostics import Diagnostic, NetcalcError
+from netcalc.dims import Dim, equal
+from netcalc.dtypes import FLOATS, DType
+from netcalc.ir import PatternWork, Program, dtype_of, size_of
+from netcalc.ir.storage import Site
+from netcalc.opdef import Sparsity, Storage
+
+__all__ = ["Choice"]
+
+#: Kinds of parameters that only a change of element type applies to.
+_PLAIN = frozenset(("vector", "adapter"))
+#: Kinds of parameters that pruning without a pattern removes elements of.
+_PRUNED = frozenset(("linear", "expert", "convolution", "recurrent"))
+
+
+class _Case(NamedTuple):
+    """All that the form of a parameter depends on; parameters with equal cases have one form."""
+
+    rule: Assignment | None
+    typed: str | None  # by the recipe of a type of file
+    prune: Assignment | None
+    kind: str
+    described: str
+    windowed: bool
+    shape: tuple[Dim, ...]
+    dtype: DType
+
+
+class Choice:
+    """The forms of the parameters of a program; ``used`` are the assignments that counted for one."""
+
+    def __init__(self, program: Program, quantised: Sequence[Assignment], pruned: Sequence[Assignment]) -> None:
+        self._program = program
+        self._kinds = Kinds.of(program)
+        self._quantised = quantised
+        self._pruned = pruned
+        self._recipes = {rule: Recipe(program, self._kinds, rule.value) for rule in quantised if _is_recipe(rule)}
+        self._schemes = {
+            rule: scheme_named(rule.value, file_names()) for rule in quantised if rule not in self._recipes
+        }
+        self._sparsity = {rule: parse_sparsity(rule.value) for rule in pruned}
+        self._known: dict[_Case, Storage] = {}
+        self._work = PatternWork("--quantize and --prune")
+        self._patterns = size_of(rule.pattern or "" for rule in (*quantised, *pruned))
+        self.used: set[Assignment] = set()
+
+    @property
+    def by_iteration(self) -> bool:
+        """True if the choice may differ between the iterations of a repeat."""
+        rules = (*self._quantised, *self._pruned)
+        return any(map(_tells_numbers_apart, rules)) or any(recipe.by_layer for recipe in self._recipes.values())
+
+    def choose(self, site: Site) -> Storage | None:
+        """Return the form of a parameter; None for a buffer, and for a parameter that holds no fractions."""
+        dtype = dtype_of(site.param, site.node, self._program.dtype)
+        if site.param.is_buffer or dtype not in FLOATS:
+            return None
+        self._work.add(site.owner, self._patterns)
+        rule, prune = first(self._quantised, site.owner), first(self._pruned, site.owner)
+        self.used |= {one for one in (rule, prune) if one is not None}
+        recipe = None if rule is None else self._recipes.get(rule)
+        kind = "adapter" if site.owner in self._program.added else self._kinds.kind(site.node, site.param)
+        case = _Case(
+            rule,
+            None if recipe is None else recipe.type_of(site),
+            prune,
+            kind,
+            self._kinds.described(kind, site.node, site.param),
+            site.node.op.windowed,
+            site.param.shape,
+            dtype,
+        )
+        if case not in self._known:
+            self._known[case] = self._form(case)
+        return self._known[case]
+
+    def _form(self, case: _Case) -> Storage:
+        scheme, kept = self._scheme(case)
+        shape = matrices(case.shape, case.windowed, scheme)
+        sparsity, dense = self._removed(case, shape[-1])
+        if sparsity is not None and not scheme.sparse:
+            message = f"--prune {sparsity}: {scheme.name} has no layout with elements removed"
+            raise NetcalcError(Diagnostic("E502", message, hint="element types, int8 and int4-g128 have one"))
+        texts = [f"{one.option} {one.text}" for one in (case.rule, case.prune) if one is not None]
+        return form(scheme, shape, sparsity=sparsity, assigned=", ".join(texts), kept=kept or dense)
+
+    def _scheme(self, case: _Case) -> tuple[Scheme, str]:
+        """Return the scheme of a parameter, and the reason if it is not the one that was assigned."""
+        rule, plain = case.rule, scheme_named(case.dtype)
+        if rule is None:
+            return plain, "no pattern matches" if self._quantised else ""
+        if rule in self._recipes:
+            if case.typed is None or case.kind in _PLAIN:
+                return scheme_named(self._recipes[rule].plain), case.described
+            scheme = scheme_named(case.typed)
+        else:
+            scheme = self._schemes[rule]
+            left = case.kind in _PLAIN or (rule.pattern is None and case.kind not in scheme.quantises)
+            if left and not scheme.casts:
+                return plain, case.described
+        missing = ""
+        for tried in (scheme, *map(scheme_named, scheme.fallback)):
+            found = unmet(tried, matrices(case.shape, case.windowed, tried))
+            if found is None:
+                return tried, missing
+            missing = missing or f"for {tried.name}, {found}"
+        return plain, missing
+
+    def _removed(self, case: _Case, columns: Dim) -> tuple[Sparsity | None, str]:
+        """Return the elements that are removed from a parameter, and the reason if none are."""
+        prune = case.prune
+        if prune is None:
+            return None, "no pattern of --prune matches" if self._pruned else ""
+        if prune.pattern is None and case.kind not in _PRUNED:
+            return None, f"not pruned: {case.described}"
+        sparsity = self._sparsity[prune]
+        if sparsity.pattern is not None:
+            _, of = sparsity.pattern
+            if len(case.shape) < len(sparsity.pattern) or not equal(columns % of, 0):
+                return None, f"not pruned: {columns} mod {of} is not 0"
+        return sparsity, ""
+
+
+def _is_recipe(rule: Assignment) -> bool:
+    """Return True for the name of a type of file; with a pattern, one such as q6_k is that of a type of block."""
+    return is_file(rule.value) and (rule.pattern is None or not is_scheme(rule.value))
+
+
+def _tells_numbers_apart(rule: Assignment) -> bool:
+    """Return True if a pattern may match one iteration of a repeat and not another."""
+    return rule.pattern is not None and any(c.isdecimal() or c in "?[" for c in rule.pattern)

@@ -1,0 +1,202 @@
+"""Schemes in which parameters are stored, read from ``data/precisions.yaml``.
+
+A scheme has these keys::
+
+    about, source: text
+    names: {NAME: [least, most] or texts}   # what the braces in the scheme's name stand for
+    settings: {NAME: number}                # further names in formulas
+    casts: true                             # a change of element type, for parameters of any rank
+    dtype, bits                             # of such a scheme
+    quantises: [KIND]                       # the kinds of parameters that it quantises without a pattern
+    remainders: [formula]                   # unless they are 0, a parameter stays in full precision
+    block: [rows, columns]                  # elements that share a scale
+    flat: true                              # blocks lie along the flattened tensor
+    sparse: true                            # it can be combined with pruning
+    tensors: {ROLE: {dtype, bits, bytes}}
+
+Formulas have the names ``n`` (elements), ``matrices``, ``rows`` and ``columns``, and those of the scheme.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
+from netcalc.expressions import Expression, parse
+
+__all__ = ["Scheme", "TensorRule", "index_named", "is_scheme", "kinds", "scheme_named", "scheme_names"]
+
+_FILE = Path(__file__).parent.parent.parent / "data" / "precisions.yaml"
+#: Kinds of parameters that a block type of ggml quantises without a recipe: all with rows.
+_ALL_KINDS = ("linear", "head", "router", "expert", "embedding", "convolution", "recurrent", "other")
+_LONGEST_NUMBER = 9
+
+
+class TensorRule(NamedTuple):
+    """A tensor of a scheme; ``bytes`` is the formula of its size."""
+
+    role: str
+    dtype: str
+    bits: int
+    bytes: Expression
+
+
+class Scheme(NamedTuple):
+    """A scheme with the numbers of its name; ``settings`` are the names that its formulas may use."""
+
+    name: str
+    about: str
+    source: str
+    settings: Mapping[str, Any]
+    casts: bool
+    quantises: frozenset[str]
+    remainders: tuple[Expression, ...]
+    block: tuple[Expression, ...]
+    flat: bool
+    sparse: bool
+    along_last: bool
+    fallback: tuple[str, ...]
+    tensors: tuple[TensorRule, ...]
+
+
+def is_scheme(name: str) -> bool:
+    """Return True if there is a scheme of that name."""
+    return _find(name) is not None
+
+
+def scheme_named(name: str, others: Iterable[str] = ()) -> Scheme:
+    """Return a scheme; NetcalcError (E502) if there is none of that name, nor among ``others``, names beside it."""
+    found = _find(name)
+    if found is None:
+        known = list(dict.fromkeys((*scheme_names(), *others)))
+        hint = did_you_mean(name, known) or f"known are {', '.join(known)}"
+        raise NetcalcError(Diagnostic("E502", f"--quantize: there is no scheme {name!r}", hint=hint))
+    return found
+
+
+def scheme_names() -> list[str]:
+    """Return the names of all schemes, with an example for those whose names have numbers."""
+    found: list[str] = []
+    for template, entry in _data()["schemes"].items():
+        texts = [values for values in entry.get("names", {}).values() if isinstance(values[0], str)]
+        for text in texts[0] if texts else [""]:
+            values = {"bits": "4", "group": "128", "block": "128", "format": text}
+            found.append(template.format(**values))
+    return [*found, *_data()["blocks"]["types"]]
+
+
+@cache
+def kinds() -> Mapping[str, str]:
+    """Return the kind of the parameters of each operation that has one, by its name."""
+    return {operation: kind for kind, operations in _data()["kinds"].items() for operation in operations}
+
+
+@cache
+def index_named(name: str) -> tuple[str, tuple[TensorRule, ...]]:
+    """Return source and tensors of an index of the elements that are kept; NetcalcError (E502) if there is none."""
+    indices = _data()["indices"]
+    if name not in indices:
+        raise NetcalcError(Diagnostic("E502", f"there is no index {name!r}", hint=did_you_mean(name, indices)))
+    return indices[name]["source"], _tensors(indices[name]["tensors"], {})
+
+
+@cache
+def _data() -> Mapping[str, Any]:
+    from netcalc.spec.yaml_document import parse_yaml
+
+    found: Mapping[str, Any] = parse_yaml(_FILE.read_text(encoding="utf-8"), _FILE.name).data
+    return found
+
+
+@cache
+def _find(name: str) -> Scheme | None:
+    blocks = _data()["blocks"]
+    if name in blocks["types"]:
+        return _block_type(name, blocks["types"][name], blocks["source"])
+    for template, entry in _data()["schemes"].items():
+        settings = _settings(template, entry.get("names", {}), name)
+        if settings is not None:
+            return _scheme(name, entry, {**entry.get("settings", {}), **settings})
+    return None
+
+
+def _settings(template: str, names: Mapping[str, Any], name: str) -> dict[str, Any] | None:
+    """Return what the braces of a template stand for in a name; None if the name is not of this form."""
+    if not names:
+        return {} if template == name else None
+    pattern = re.escape(template)
+    for key, values in names.items():
+        part = "|".join(map(re.escape, values)) if isinstance(values[0], str) else r"[1-9][0-9]*"
+        pattern = pattern.replace(rf"\{{{key}\}}", f"(?P<{key}>{part})")
+    match = re.fullmatch(pattern, name)
+    if match is None:
+        return None
+    found: dict[str, Any] = {}
+    for key, values in names.items():
+        text = match[key]
+        found[key] = text if isinstance(values[0], str) else int(text[:_LONGEST_NUMBER])
+        if isinstance(values[0], int) and not _allowed(found[key], values):
+            return None
+    return found
+
+
+def _allowed(number: int, values: list[int]) -> bool:
+    """Return True if a number is one of several, or between two of them."""
+    return values[0] <= number <= values[1] if len(values) == 2 else number in values
+
+
+def _scheme(name: str, entry: Mapping[str, Any], settings: Mapping[str, Any]) -> Scheme:
+    casts = entry.get("casts", False)
+    tensors = entry.get("tensors") or {
+        "values": {"dtype": entry["dtype"], "bits": entry["bits"], "bytes": f"n*{entry['bits'] // 8}"}
+    }
+    return Scheme(
+        name,
+        entry["about"],
+        entry["source"],
+        settings,
+        casts,
+        frozenset(entry.get("quantises", ())),
+        tuple(map(parse, entry.get("remainders", ()))),
+        tuple(parse(str(size)) for size in entry.get("block", ())),
+        entry.get("flat", False),
+        casts or entry.get("sparse", False),
+        False,
+        (),
+        _tensors(tensors, settings),
+    )
+
+
+def _block_type(name: str, entry: Mapping[str, Any], source: str) -> Scheme:
+    size, length = entry["elements"], entry["bytes"]
+    return Scheme(
+        name,
+        f"blocks of {size} elements along the last axis in {length} bytes: {entry['holds']}",
+        source,
+        {},
+        False,
+        frozenset(_ALL_KINDS),
+        (parse(f"columns % {size}"),),
+        (parse("1"), parse(str(size))),
+        False,
+        False,
+        True,
+        (*([entry["fallback"]] if "fallback" in entry else []), "float16"),
+        (TensorRule("blocks", name, 0, parse(f"n//{size}*{length}")),),
+    )
+
+
+def _tensors(entries: Mapping[str, Any], settings: Mapping[str, Any]) -> tuple[TensorRule, ...]:
+    return tuple(
+        TensorRule(
+            role,
+            entry["dtype"].format(**settings),
+            settings[entry["bits"]] if isinstance(entry["bits"], str) else entry["bits"],
+            parse(str(entry["bytes"])),
+        )
+        for role, entry in entries.items()
+    )

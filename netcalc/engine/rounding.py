@@ -1,0 +1,246 @@
+"""Errors of a run whose parameters are rounded or pruned, output by output and layer by layer.
+
+Two passes run in lockstep by the reference kernels: each operation on the values of the full run, and on those of the
+run with stored parameters.  Until the first parameter that differs they are one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, TypeAlias
+
+from netcalc.analysis.counting import operation_count
+from netcalc.analysis.memory import Memory
+from netcalc.analysis.unroll import unroll
+from netcalc.analysis.walk import Instance, instances
+from netcalc.diagnostics import Diagnostic, NetcalcError
+from netcalc.dims import integer
+from netcalc.dtypes import ITEMSIZE
+from netcalc.engine.feasibility import require_work
+from netcalc.engine.layer_errors import (
+    KeptParameters,
+    LayerError,
+    OperationError,
+    StoredParameter,
+    kept_parameters,
+    layer_errors,
+)
+from netcalc.engine.preflight import reference_memory, require_runnable, too_large, why_unplanned
+from netcalc.engine.run import PlanName, forward
+from netcalc.ir import Program, dtype_of, join
+from netcalc.ir.storage import with_storage
+from netcalc.numerics.initializers import generator
+from netcalc.numerics.inputs import run_inputs
+from netcalc.numerics.interpret import run_operation
+from netcalc.numerics.kernels import Array, Run
+from netcalc.numerics.parameters import Parameters, Weights
+from netcalc.numerics.process_memory import free_bytes
+from netcalc.numerics.rounding import codec_named, is_rounded, rounded, rounding_bytes
+from netcalc.numerics.rounding.deviation import Deviation
+from netcalc.opdef import Param, Storage
+
+__all__ = ["OutputError", "RoundingResult", "rounding_errors"]
+
+_Pair: TypeAlias = tuple[Array, Array]
+Progress: TypeAlias = Callable[[int, int, str], None]
+
+
+class OutputError(NamedTuple):
+    """An output of the network, and its deviation."""
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: str
+    deviation: Deviation
+
+
+@dataclass(frozen=True, slots=True)
+class RoundingResult:
+    """Errors of a run with stored parameters against the run in full precision.
+
+    ``assigned`` are the assignments of schemes and sparsity; ``outputs`` have the values of the run with stored
+    parameters by name, ``errors`` their deviations, ``plan`` the name of the plan that computed both.  ``operations``
+    are in order of execution.  ``memory`` is the predicted memory of the runs in lockstep.
+    """
+
+    program: Program
+    seed: int
+    assigned: tuple[str, ...]
+    outputs: Mapping[str, Array]
+    errors: tuple[OutputError, ...]
+    operations: tuple[OperationError, ...]
+    plan: PlanName
+    memory: Memory
+
+    @property
+    def spec(self) -> str:
+        """Name of the spec."""
+        return self.program.name
+
+    @property
+    def kept(self) -> tuple[KeptParameters, ...]:
+        """The parameters that are stored otherwise than assigned, most of them in full precision, by reason."""
+        return kept_parameters(self.operations)
+
+    def layers(self, *, depth: int | None = None, unroll: bool = False) -> tuple[LayerError, ...]:
+        """Return a row for each layer with parameters, or for all that is below each path of ``depth`` parts.
+
+        The output of several operations is that of the last one.  With ``unroll`` every instance has a row.
+        """
+        return layer_errors(self.program, self.operations, depth=depth, unroll=unroll)
+
+
+def rounding_errors(
+    program: Program,
+    inputs: Mapping[str, Any] | None = None,
+    *,
+    weights: Weights | None = None,
+    init: str | Iterable[str] = "default",
+    seed: int = 0,
+    plan: PlanName = "fast",
+    threads: int | None = None,
+    processes: bool = False,
+    cast: bool = False,
+    max_work: float | None = None,
+    progress: Progress | None = None,
+) -> RoundingResult:
+    """Run a network with its parameters in full and as they are stored, and compare outputs and layers.
+
+    Args:
+        program: the network, with forms of its parameters, see :func:`netcalc.analysis.precision.stored`.
+        plan: ``"fast"`` computes the outputs of both runs by plans, ``"reference"`` in lockstep as those of layers.
+        inputs, weights, init, seed, threads, processes, cast, max_work, progress: as for
+            :func:`netcalc.engine.run.forward`.
+
+    Raises:
+        NetcalcError: as :func:`~netcalc.engine.run.forward`; E502 if nothing is rounded, for a scheme that netcalc does
+            not round to, and in training mode.
+    """
+    _require_rounding(program)
+    require_runnable(program)
+    require_work(program, max_work, passes=2)
+    required = _memory(program)
+    arrays = run_inputs(program, inputs, seed)
+    drawn: dict[str, Any] = {"weights": weights, "init": init, "seed": seed, "cast": cast}
+    lockstep = _Lockstep(program, Parameters(program, **drawn), seed, progress)
+    try:
+        pairs = unroll(program, [(array, array) for array in arrays], lockstep.evaluate)
+    except MemoryError:
+        raise NetcalcError(too_large(program, required, free_bytes())) from None
+    names = program.output_names
+    both = [dict(zip(names, side, strict=True)) for side in zip(*pairs, strict=True)]
+    done: PlanName = "reference"
+    if plan != "reference" and why_unplanned(program) is None:
+        given = {spec.name: array for spec, array in zip(program.inputs, arrays, strict=True)}
+        options: dict[str, Any] = {"plan": plan, "threads": threads, "processes": processes, "max_work": max_work}
+        full = with_storage(program, lambda site: None, by_iteration=False)
+        both = [{**forward(each, given, **drawn, **options).outputs} for each in (full, program)]
+        done = "fast"
+    true, other = both
+    errors = tuple(
+        OutputError(name, true[name].shape, true[name].dtype.name, Deviation.of(true[name], other[name]))
+        for name in names
+    )
+    return RoundingResult(program, seed, _assigned(program), other, errors, tuple(lockstep.operations), done, required)
+
+
+def _assigned(program: Program) -> tuple[str, ...]:
+    return tuple(f"{option} {text}" for option, texts in program.assigned.items() for text in texts)
+
+
+def _require_rounding(program: Program) -> None:
+    """Raise NetcalcError (E502) unless some parameter is rounded, by schemes that netcalc rounds to."""
+    if program.training:
+        hint = "leave out --mode train"
+        raise NetcalcError(Diagnostic("E502", "rounded parameters are compared in inference", hint=hint))
+    schemes: dict[str, None] = {}
+    for instance in instances(program):
+        for param in instance.node.params:
+            if (storage := _storage(program, instance, param)) is not None:
+                schemes[storage.scheme] = None
+    if not schemes:
+        hint = "--quantize int8 or --prune 0.5, for example; `netcalc params` gives the reasons"
+        raise NetcalcError(Diagnostic("E502", "no parameter is rounded or pruned", hint=hint))
+    for scheme in schemes:
+        codec_named(scheme)
+
+
+def _storage(program: Program, instance: Instance, param: Param) -> Storage | None:
+    """Return the form of a parameter that changes its numbers, or None."""
+    dtype = dtype_of(param, instance.node, program.dtype)
+    return param.storage if is_rounded(param.storage, dtype) else None
+
+
+def _memory(program: Program) -> Memory:
+    """Return the memory of two runs in lockstep: twice that of one, and the temporaries of the largest rounding.
+
+    Raises:
+        NetcalcError: E404, E603 or E604, as :func:`~netcalc.engine.preflight.reference_memory`.
+    """
+    single, free = reference_memory(program), free_bytes()
+    most = max(
+        rounding_bytes(storage)
+        for instance in instances(program)
+        for param in instance.node.params
+        if (storage := _storage(program, instance, param)) is not None
+    )
+    required = replace(single, activations=2 * single.activations, peak=2 * single.peak + most)
+    if required.peak > free:
+        raise NetcalcError(too_large(program, required, free))
+    return required
+
+
+class _Lockstep:
+    """Evaluation of each operation on both values, and what it measured."""
+
+    def __init__(self, program: Program, parameters: Parameters, seed: int, progress: Progress | None) -> None:
+        self._program = program
+        self._parameters = parameters
+        self._seed = seed
+        self._progress = progress
+        self._total = operation_count(program)
+        self._done = 0
+        self.operations: list[OperationError] = []
+
+    def evaluate(self, instance: Instance, inputs: Sequence[_Pair | None]) -> tuple[_Pair, ...]:
+        """Return the outputs of an operation for both, and record their deviation."""
+        node = instance.node
+        full: dict[str, Array] = {}
+        other: dict[str, Array] = {}
+        measured = []
+        for param in node.params:
+            full[param.name], other[param.name] = self._pair(instance, param)
+            if not param.is_buffer:
+                measured.append(self._measured(instance, param, full[param.name], other[param.name]))
+        same = all(a is b for a, b in filter(None, inputs)) and all(full[name] is other[name] for name in full)
+        first = self._run(instance, [None if pair is None else pair[0] for pair in inputs], full)
+        second = first if same else self._run(instance, [None if p is None else p[1] for p in inputs], other)
+        pairs = tuple(zip(first, second, strict=True))
+        deviation = Deviation.together(Deviation.of(*pair) for pair in pairs)
+        self.operations.append(OperationError(instance.path, node.op.name, tuple(measured), deviation))
+        self._done += 1
+        if self._progress is not None:
+            self._progress(self._done, self._total, instance.path)
+        return pairs
+
+    def _run(
+        self, instance: Instance, inputs: Sequence[Array | None], params: Mapping[str, Array]
+    ) -> tuple[Array, ...]:
+        run = Run(training=False, rng=generator(self._seed, join("/run", instance.path)))
+        return run_operation(instance, run, inputs, params)
+
+    def _pair(self, instance: Instance, param: Param) -> _Pair:
+        array = self._parameters.fetch(instance, replace(param, storage=None))
+        storage = _storage(self._program, instance, param)
+        return (array, array) if storage is None else (array, rounded(array, storage))
+
+    def _measured(self, instance: Instance, param: Param, full: Array, other: Array) -> StoredParameter:
+        storage, dtype = param.storage, dtype_of(param, instance.node, self._program.dtype)
+        elements = integer(param.elements)
+        path, deviation = join(instance.path, param.name), Deviation.of(full, other)
+        if storage is None:
+            return StoredParameter(path, dtype, False, elements, elements * ITEMSIZE[dtype], "", deviation)
+        scheme = storage.scheme if storage.sparsity is None else f"{storage.scheme} {storage.sparsity}"
+        changed = is_rounded(storage, dtype)
+        return StoredParameter(path, scheme, changed, elements, integer(storage.bytes), storage.kept, deviation)

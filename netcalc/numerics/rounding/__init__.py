@@ -1,0 +1,148 @@
+"""Parameters as they are stored: encoders and decoders of the schemes in ``data/precisions.yaml``, by their names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+
+from netcalc.diagnostics import Diagnostic, NetcalcError
+from netcalc.dims import integer
+from netcalc.numerics.kernels import Array
+from netcalc.numerics.rounding.codec import Codec, Shape, SparseCodec, Tensors
+from netcalc.numerics.rounding.columns import Awq, Gptq
+from netcalc.numerics.rounding.floats import Cast, Float8
+from netcalc.numerics.rounding.ggml import Iq4Nl, Q8Block, SignedBlock, UnsignedBlock
+from netcalc.numerics.rounding.integers import Int8, IntGroups
+from netcalc.numerics.rounding.k_quants import Q2K, Q3K, Q6K, Iq4Xs, UnsignedK
+from netcalc.numerics.rounding.microscaling import Mxfp, Nvfp4
+from netcalc.numerics.rounding.mlx import Mlx
+from netcalc.numerics.rounding.pruning import decode_sparse, encode_sparse, kept
+from netcalc.numerics.rounding.tables import TableCodes
+from netcalc.opdef import Storage
+
+__all__ = ["codec_named", "decode", "encode", "is_rounded", "kept", "rounded", "rounding_bytes"]
+
+#: The codec of each scheme, by the form of its name; the groups of the form are arguments.
+_CODECS: Mapping[str, Callable[..., Codec]] = {
+    r"(float64|float32|float16|bfloat16)": Cast,
+    r"(float8_e4m3|float8_e5m2)": Float8,
+    r"(float8_e4m3|float8_e5m2)-b([0-9]+)": lambda name, block: Float8(name, int(block)),
+    r"int8": lambda: Int8(per_row=True),
+    r"int8-tensor": lambda: Int8(per_row=False),
+    r"int([0-9]+)-g([0-9]+)": lambda bits, group: IntGroups(int(bits), int(group), symmetric=True),
+    r"int([0-9]+)-g([0-9]+)-zp": lambda bits, group: IntGroups(int(bits), int(group), symmetric=False),
+    r"int([0-9]+)-channel": lambda bits: IntGroups(int(bits), None, symmetric=True),
+    r"mlx-int([0-9]+)-g([0-9]+)": lambda bits, group: Mlx(int(bits), int(group)),
+    r"gptq-int([0-9]+)-g([0-9]+)": lambda bits, group: Gptq(int(bits), int(group)),
+    r"awq-int4-g([0-9]+)": lambda group: Awq(int(group)),
+    r"(nf4|fp4)": TableCodes,
+    r"(nf4|fp4)-dq": lambda name: TableCodes(name, nested=True),
+    r"mxfp([48])": lambda bits: Mxfp(int(bits)),
+    r"nvfp4": Nvfp4,
+    r"q([45])_0": lambda bits: SignedBlock(int(bits)),
+    r"q([45])_1": lambda bits: UnsignedBlock(int(bits)),
+    r"q8_0": Q8Block,
+    r"q2_k": Q2K,
+    r"q3_k": Q3K,
+    r"q([45])_k": lambda bits: UnsignedK(int(bits)),
+    r"q6_k": Q6K,
+    r"iq4_nl": Iq4Nl,
+    r"iq4_xs": Iq4Xs,
+}
+
+
+#: Elements that are rounded at a time, where the scheme allows it.
+_PIECE = 1 << 19
+#: Bytes of an element of the result, and while it is encoded and decoded: codes, groups and copies.
+_RESULT, _TEMPORARY = 8, 56
+
+
+@cache
+def codec_named(scheme: str) -> Codec:
+    """Return the codec of a scheme.
+
+    Raises:
+        NetcalcError: E502 for a scheme whose codes netcalc does not choose.
+    """
+    for form, make in _CODECS.items():
+        match = re.fullmatch(form, scheme)
+        if match:
+            return make(*match.groups())
+    hint = "its sizes are known: `netcalc params --quantize` counts them"
+    raise NetcalcError(Diagnostic("E502", f"netcalc does not round to {scheme}", hint=hint))
+
+
+def is_rounded(storage: Storage | None, dtype: str) -> bool:
+    """Return True if storing a parameter of an element type may change its numbers."""
+    return storage is not None and (storage.scheme != dtype or storage.sparsity is not None)
+
+
+def encode(array: Array, storage: Storage) -> Tensors:
+    """Return the stored arrays of a parameter, by role.
+
+    Raises:
+        NetcalcError: E502 as :func:`codec_named`.
+    """
+    codec = codec_named(storage.scheme)
+    values = array.reshape(_shape(storage))
+    if values.dtype != np.float64 or not isinstance(codec, Cast):
+        values = values.astype(np.float32, copy=False)
+    if storage.sparsity is None:
+        return codec.encode(values)
+    assert isinstance(codec, SparseCodec)
+    return encode_sparse(codec, values, storage.sparsity)
+
+
+def decode(tensors: Tensors, storage: Storage) -> Array:
+    """Return the values of a parameter, as matrices, from its stored arrays."""
+    codec = codec_named(storage.scheme)
+    if storage.sparsity is None:
+        return codec.decode(tensors, _shape(storage))
+    assert isinstance(codec, SparseCodec)
+    return decode_sparse(codec, tensors, _shape(storage), storage.sparsity)
+
+
+def rounded(array: Array, storage: Storage) -> Array:
+    """Return a parameter as it is after it was stored, in its own shape and element type.
+
+    Raises:
+        NetcalcError: E502 as :func:`codec_named`.
+    """
+    shape = _shape(storage)
+    values, out = array.reshape(shape), np.empty(shape, array.dtype)
+    step = _rows_at_a_time(storage)
+    with np.errstate(over="ignore"):
+        if not step:
+            out[...] = decode(encode(values, storage), storage)
+            return out.reshape(array.shape)
+        for matrix in range(shape[0]):
+            for start in range(0, shape[1], step):
+                part = values[matrix : matrix + 1, start : start + step]
+                piece = replace(storage, shape=part.shape)
+                out[matrix : matrix + 1, start : start + step] = decode(encode(part, piece), piece)
+    return out.reshape(array.shape)
+
+
+def rounding_bytes(storage: Storage) -> int:
+    """Return a bound of the memory that :func:`rounded` takes besides the parameter: the result, and temporaries."""
+    matrices, rows, columns = _shape(storage)
+    step = _rows_at_a_time(storage)
+    at_a_time = min(step, rows) * columns if step else matrices * rows * columns
+    return matrices * rows * columns * _RESULT + at_a_time * _TEMPORARY
+
+
+def _rows_at_a_time(storage: Storage) -> int:
+    """Return the number of rows that are rounded at a time; 0 for all of a tensor."""
+    together = codec_named(storage.scheme).rows
+    if not together or (storage.sparsity is not None and storage.sparsity.pattern is None):
+        return 0
+    return max(_PIECE // max(_shape(storage)[2], 1) // together, 1) * together
+
+
+def _shape(storage: Storage) -> Shape:
+    matrices, rows, columns = map(integer, storage.shape)
+    return matrices, rows, columns

@@ -1,0 +1,102 @@
+"""Element types, and 8-bit floats with a scale."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from netcalc.numerics.kernels import Array
+from netcalc.numerics.numpy_dtypes import numpy_dtype
+from netcalc.numerics.rounding.codec import Shape, Tensors
+
+__all__ = ["Cast", "Float8", "float8_cast"]
+
+#: NumPy's names of the 8-bit floats; their greatest number.
+_FLOAT8 = {"float8_e4m3": ("float8_e4m3fn", 448.0), "float8_e5m2": ("float8_e5m2", 57344.0)}
+
+
+def float8_cast(values: Array, name: str) -> Array:
+    """Return values as 8-bit floats, rounded to nearest even; those beyond the greatest number become it."""
+    dtype, greatest = _FLOAT8[name]
+    return np.clip(values, -greatest, greatest).astype(numpy_dtype(dtype))
+
+
+class _Plain:
+    """Codes that are elements of the stored array."""
+
+    rows = 1
+
+    def codes(self, values: Array, shape: Shape) -> Array:
+        """Return the elements."""
+        return values.reshape(-1)
+
+    def packed(self, codes: Array) -> Array:
+        """Return the elements."""
+        return codes
+
+    def unpacked(self, packed: Array, count: int) -> Array:
+        """Return the elements."""
+        return packed
+
+    def stored(self, codes: Array, shape: Shape) -> Array:
+        """Return the elements in their shape."""
+        return codes.reshape(shape)
+
+
+class Cast(_Plain):
+    """A change of element type, rounded to nearest even."""
+
+    def __init__(self, dtype: str) -> None:
+        self._dtype = numpy_dtype(dtype)
+
+    def encode(self, values: Array) -> Tensors:
+        """Return the values in the element type; greater ones become infinite."""
+        with np.errstate(over="ignore"):
+            return {"values": values.astype(self._dtype)}
+
+    def decode(self, tensors: Tensors, shape: Shape) -> Array:
+        """Return the values."""
+        return tensors["values"].reshape(shape)
+
+
+class _Tiles(NamedTuple):
+    size: int  # rows and columns of a tile, 0 for one of the whole tensor
+
+    def magnitudes(self, values: Array) -> Array:
+        """Return the greatest magnitude in each tile."""
+        found = np.abs(values)
+        if not self.size:
+            return np.asarray(found.max(initial=0), np.float32).reshape(1)
+        for axis in (1, 2):
+            starts = np.arange(0, found.shape[axis], self.size)
+            found = np.maximum.reduceat(found, starts, axis=axis)
+        return found.astype(np.float32)
+
+    def spread(self, scales: Array, shape: Shape) -> Array:
+        """Return the scale of each element."""
+        if not self.size:
+            return scales.reshape(1, 1, 1)
+        spread: Array = scales.repeat(self.size, axis=1)[:, : shape[1]].repeat(self.size, axis=2)[:, :, : shape[2]]
+        return spread
+
+
+class Float8(_Plain):
+    """8-bit floats with a scale in float32 for a tensor, or for tiles of rows and columns."""
+
+    def __init__(self, name: str, block: int = 0) -> None:
+        self._name = name
+        self._tiles = _Tiles(block)
+        self.rows = block
+        self._greatest = np.float32(_FLOAT8[name][1])
+
+    def encode(self, values: Array) -> Tensors:
+        """Return values and scales, such that the greatest element of a tile becomes the greatest number."""
+        scales = self._tiles.magnitudes(values) / self._greatest
+        spread = self._tiles.spread(np.where(scales == 0, np.float32(1), scales), values.shape)
+        return {"values": float8_cast(values / spread, self._name), "scales": scales}
+
+    def decode(self, tensors: Tensors, shape: Shape) -> Array:
+        """Return the values times their scales."""
+        found: Array = tensors["values"].reshape(shape).astype(np.float32)
+        return found * self._tiles.spread(tensors["scales"], shape)

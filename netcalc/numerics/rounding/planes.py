@@ -1,0 +1,59 @@
+"""Codes of a few bits packed into bytes and words, in both directions."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from netcalc.numerics.kernels import Array
+
+__all__ = ["Planes", "pack_words", "unpack_words"]
+
+
+class Planes(NamedTuple):
+    """An order of codes in bytes: code (part, shift, lane) is in byte (part, lane), at bit ``shift·bits``.
+
+    Rows of ``parts·shifts·lanes`` codes become rows of ``parts·lanes`` bytes.
+    """
+
+    parts: int
+    shifts: int
+    lanes: int
+    bits: int
+
+    def pack(self, codes: Array) -> Array:
+        """Return the bytes of rows of codes."""
+        planes = codes.astype(np.uint8).reshape(-1, self.parts, self.shifts, self.lanes)
+        packed = np.zeros((len(planes), self.parts, self.lanes), np.uint8)
+        for shift in range(self.shifts):
+            packed |= planes[:, :, shift] << np.uint8(self.bits * shift)
+        return packed.reshape(len(planes), -1)
+
+    def unpack(self, packed: Array) -> Array:
+        """Return the codes in rows of bytes."""
+        rows = packed.reshape(-1, self.parts, 1, self.lanes)
+        shifts = np.arange(self.shifts, dtype=np.uint8).reshape(1, 1, -1, 1) * np.uint8(self.bits)
+        codes: Array = (rows >> shifts) & np.uint8((1 << self.bits) - 1)
+        return codes.reshape(len(rows), -1)
+
+
+def pack_words(codes: Array, bits: int) -> Array:
+    """Return codes along the last axis as int32 words, without gaps, the lowest bits first."""
+    count = codes.shape[-1]
+    planes = np.unpackbits(codes.astype(np.uint8)[..., None], axis=-1, count=bits, bitorder="little")
+    stream = planes.reshape(*codes.shape[:-1], count * bits)
+    missing = -count * bits % 32
+    padding = [(0, 0)] * (stream.ndim - 1) + [(0, missing)]
+    packed = np.packbits(np.pad(stream, padding), axis=-1, bitorder="little")
+    words: Array = packed.view("<i4")
+    return words
+
+
+def unpack_words(words: Array, bits: int, count: int) -> Array:
+    """Return the first ``count`` codes along the last axis of words."""
+    packed = np.ascontiguousarray(words).view(np.uint8)
+    stream = np.unpackbits(packed, axis=-1, count=count * bits, bitorder="little")
+    planes = stream.reshape(*words.shape[:-1], count, bits)
+    codes: Array = np.packbits(planes, axis=-1, bitorder="little")[..., 0]
+    return codes

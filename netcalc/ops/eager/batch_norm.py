@@ -1,0 +1,39 @@
+"""Eager execution of :mod:`netcalc.ops.batch_norm`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from netcalc.ops.batch_norm import BatchNorm, FrozenBatchNorm, InstanceNorm
+from netcalc.ops.eager import Eager, EagerCall, Moment, eager
+
+
+@eager("batch_norm")
+class BatchNormEager(Eager):
+    """The kernel returns the statistics of the batch if it uses them, and empty tensors otherwise."""
+
+    def moments(self, op: BatchNorm, call: EagerCall) -> Sequence[Moment]:
+        if not op.own_statistics(call.training):
+            return (Moment(),)
+        channels = call.input().shape[1]
+        return (Moment((call.work("mean", channels), call.work("rstd", channels))),)
+
+
+@eager("instance_norm")
+class InstanceNormEager(Eager):
+    """A batch norm of one sample with batch·channels channels, for which parameters are repeated."""
+
+    def moments(self, op: InstanceNorm, call: EagerCall) -> Sequence[Moment]:
+        batch, channels = call.input().shape[:2]
+        repeated = [call.work(param.name, batch * channels) for param in call.params if param.shape == (channels,)]
+        statistics = [call.work(name, batch * channels) for name in ("mean", "rstd")]
+        return (Moment((*repeated, *(statistics if op.own_statistics(call.training) else ()))),)
+
+
+@eager("frozen_batch_norm")
+class FrozenBatchNormEager(Eager):
+    """Scale and shift of the channels, and the scaled input."""
+
+    def moments(self, op: FrozenBatchNorm, call: EagerCall) -> Sequence[Moment]:
+        channels = call.input().shape[1]
+        return (Moment((call.work("scale", channels), call.work("shift", channels), call.like("scaled"))),)

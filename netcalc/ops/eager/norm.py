@@ -1,0 +1,69 @@
+"""Eager execution of :mod:`netcalc.ops.norm`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from netcalc.ops.eager import Eager, EagerCall, Moment, eager
+from netcalc.ops.norm import GroupNorm, LayerNorm, LocalResponseNorm, Normalize, RMSNorm
+
+
+def _leading(op: LayerNorm | RMSNorm, call: EagerCall) -> tuple[Any, ...]:
+    """Return the shape of the statistics, with axes of size 1 left out."""
+    count = len(op.normalized_shape) if op.normalized_shape is not None else op.axes or 1
+    return call.input().shape[: call.input().rank - count]
+
+
+@eager("layer_norm")
+class LayerNormEager(Eager):
+    """The kernel returns mean and reciprocal standard deviation too."""
+
+    def moments(self, op: LayerNorm, call: EagerCall) -> Sequence[Moment]:
+        shape = _leading(op, call)
+        return (Moment((call.work("mean", *shape), call.work("rstd", *shape))),)
+
+
+@eager("group_norm")
+class GroupNormEager(Eager):
+    """The kernel returns mean and reciprocal standard deviation of each group too."""
+
+    def moments(self, op: GroupNorm, call: EagerCall) -> Sequence[Moment]:
+        shape = call.input().shape[0], op.groups
+        return (Moment((call.work("mean", *shape), call.work("rstd", *shape))),)
+
+
+@eager("rms_norm")
+class RMSNormEager(Eager):
+    """Squares, their means, the input times the reciprocal root, and that times the weight."""
+
+    def moments(self, op: RMSNorm, call: EagerCall) -> Sequence[Moment]:
+        shape = _leading(op, call)
+        mean, rstd = call.work("mean", *shape), call.work("rstd", *shape)
+        first = Moment((call.like("squares"), mean, rstd), outputs=False)
+        if not call.has_param("weight"):
+            return first, Moment((rstd,))
+        return first, Moment((rstd, call.like("normalised")))
+
+
+@eager("local_response_norm")
+class LocalResponseNormEager(Eager):
+    """Squares, padded squares, their mean, the divisor before and after each step, and the quotient."""
+
+    def moments(self, op: LocalResponseNorm, call: EagerCall) -> Sequence[Moment]:
+        batch, channels, *spatial = call.input().shape
+        padded = call.work("padded", batch, channels + op.size - 1, *spatial)
+        squares, mean, step = call.like("squares"), call.like("mean"), call.like("divisor")
+        growing = (squares, padded), (padded, mean), (mean, step, step)
+        return *(Moment(tensors, outputs=False) for tensors in growing), Moment((step,))
+
+
+@eager("normalize")
+class NormalizeEager(Eager):
+    """The norm, and the norm that is at least eps."""
+
+    def moments(self, op: Normalize, call: EagerCall) -> Sequence[Moment]:
+        axes = {axis % call.input().rank for axis in op.axis}
+        shape = tuple(1 if axis in axes else size for axis, size in enumerate(call.input().shape))
+        norm, divisor = call.work("norm", *shape), call.work("divisor", *shape)
+        return Moment((norm, divisor), False), Moment((divisor,))

@@ -1,0 +1,191 @@
+"""The page of ``memory``: weights, caches and states, activations, and what fits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from netcalc.analysis.activations.records import Activations, Point
+from netcalc.analysis.caches.groups import KeptGroup, grouped
+from netcalc.analysis.caches.layers import Kept
+from netcalc.analysis.memory_report import MemoryReport, TokensIn
+from netcalc.render.numbers import bytes_text, exact, plain_numbers, repeated, shape_text
+from netcalc.render.page import Line, Page, Paragraph
+from netcalc.render.plot import Chart, Series
+from netcalc.render.signature import signature_text
+from netcalc.render.table import Column, Row, Table
+
+__all__ = ["memory_charts", "memory_data", "memory_page"]
+
+#: Live tensors that a page shows.
+_LIVE = 8
+_UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
+
+
+def memory_page(report: MemoryReport, layers: Sequence[Point] = (), omitted: int = 0) -> Page:
+    """The report, with the rows of ``layers`` that a selection asks for."""
+    yield Paragraph(list(_head(report)))
+    if report.kept:
+        yield _caches(report)
+    yield _totals(report)
+    if report.tokens_in is not None:
+        yield _fitting(report, report.tokens_in)
+    yield Paragraph(list(_peaks(report)))
+    if report.ideal is not None:
+        yield _live(report.ideal)
+    if layers:
+        columns = [Column("layer", "path"), Column("operation", priority=40), Column("live", "bytes")]
+        rows = [Row([repeated(one.path, one.times), one.op, one.bytes]) for one in layers]
+        yield Table(columns, rows, omitted=omitted)
+    yield from memory_charts(report)
+    notes = [Line(f": {one.about}", one.name, hanging="  ") for one in report.conventions if report.kept]
+    if notes:
+        yield Paragraph(notes)
+
+
+def memory_charts(report: MemoryReport) -> Iterator[Chart]:
+    """Yield a chart of the activations that are live in each layer."""
+    found = [one for one in (report.ideal, report.eager) if one is not None and len(one.layers) > 1]
+    if not found:
+        return
+    most = max(point.bytes for one in found for point in one.layers)
+    power = next((p for p in range(len(_UNITS) - 1) if most < 1024 ** (p + 1)), len(_UNITS) - 1)
+    series = [Series(one.execution, list(_by_layer(one, 1024**power))) for one in found]
+    yield Chart(f"{report.spec}: live activations by layer", "layer", _UNITS[power], series)
+
+
+def memory_data(report: MemoryReport, layers: Sequence[Point] = ()) -> Table:
+    """Weights, buffers, caches, states and layers with their bytes under each convention, for CSV."""
+    names = [one.name for one in report.conventions]
+    columns = [Column(title) for title in ("part", "path", "detail")]
+    columns += [Column("times", "total"), *(Column(name, "total") for name in names)]
+    rows = [Row([one.role, "", one.scheme, 1, *[one.bytes] * len(names)]) for one in report.stored]
+    for group in grouped(report.kept):
+        sizes = [group.bytes(one) for one in report.conventions]
+        rows.append(Row([_part(group), plain_numbers(group.title), _holds(group), group.layers, *sizes]))
+    rows += [Row(["activations", one.path, one.op, one.times, *[one.bytes] * len(names)]) for one in layers]
+    return Table(columns, rows)
+
+
+def _head(report: MemoryReport) -> Iterator[Line]:
+    yield Line(f": {report.about}" if report.about else " ", report.spec)
+    yield Line(signature_text(report.inputs, report.outputs))
+    if report.kept and report.past is not None and report.new is not None:
+        seen = report.past + report.new
+        text = f"after {exact(report.past)} + {exact(report.new)} = {exact(seen)} positions" if report.past != 0 else ""
+        yield Line(f"caches and states {text or f'after {exact(seen)} positions'}")
+
+
+def _caches(report: MemoryReport) -> Table:
+    groups = list(grouped(report.kept))
+    columns = [
+        Column("caches and states", "path"),
+        Column("holds", "name", 30),
+        Column("cell", "bytes", 50, "cell_bytes"),
+        Column("window", "total", 60),
+        Column("positions", "total", 40),
+        *(Column(one.name, "bytes") for one in report.conventions),
+    ]
+    rows = [
+        Row(
+            [
+                repeated(group.title, group.layers),
+                _holds(group),
+                group.cell_bytes,
+                group.parts[0].window,
+                group.parts[0].positions,
+                *(group.bytes(one) for one in report.conventions),
+            ]
+        )
+        for group in groups
+    ]
+    total = ["all", "", report.token_bytes or None, None, None, *(report.caches(c.name) for c in report.conventions)]
+    notes = ("cell: bytes of a position of one sequence in a layer, or of a state",)
+    return Table(columns, rows, [Row(total)], notes=notes)
+
+
+def _totals(report: MemoryReport) -> Table:
+    conventions = [one.name for one in report.conventions] if report.kept else ["ideal"]
+    columns = [Column("memory", "path"), *(Column(name if report.kept else "bytes", "bytes") for name in conventions)]
+    rows = [
+        Row([f"{one.role}, {one.scheme}", *[one.bytes] * len(conventions)]) for one in report.stored if one.bytes != 0
+    ]
+    if report.kept:
+        rows.append(Row(["caches and states", *(report.caches(name) for name in conventions)]))
+    if report.ideal is None:
+        return Table(columns, rows)
+    rows.append(Row(["activations", *[report.ideal.peak] * len(conventions)]))
+    return Table(columns, rows, [Row(["all", *(report.total(name) for name in conventions)])])
+
+
+def _fitting(report: MemoryReport, found: TokensIn) -> Table:
+    """The tokens that fit a budget."""
+    batch = report.kept[0].sequences
+    columns = [Column("tokens that fit", "path"), *(Column(name, "text") for name in found.tokens)]
+    each = "" if batch == 1 else f", each of {exact(batch)} sequences"
+    row = Row([f"in {bytes_text(found.budget)} with the weights{each}", *map(_tokens, found.tokens.values())])
+    return Table(columns, [row])
+
+
+def _tokens(tokens: int | None) -> str:
+    if tokens is None:
+        return "any number"
+    return exact(tokens) if tokens >= 0 else "not the weights"
+
+
+def _peaks(report: MemoryReport) -> Iterator[Line]:
+    ideal, eager, engine = report.ideal, report.eager, report.engine
+    if ideal is not None:
+        beside = " beside the caches" if report.kept else ""
+        yield Line(f": {bytes_text(ideal.peak)} of activations{beside}, reached at {ideal.at}", "ideal execution")
+    else:
+        yield Line(f"activations need numbers in place of {', '.join(report.symbolic)}")
+    if eager is not None:
+        total = report.weights + report.buffers + eager.peak
+        with_caches = " and caches" if report.kept else ""
+        text = (
+            f": {bytes_text(eager.peak)} of activations{with_caches}, reached at {eager.at}; {bytes_text(total)} in all"
+        )
+        yield Line(text, "eager execution")
+    if engine is not None:
+        text = f": {bytes_text(engine.weights)} of weights, {bytes_text(engine.activations)} of all else; "
+        yield Line(f"{text}{bytes_text(engine.peak)} at most", f"NumPy's engine, {engine.name}")
+
+
+def _live(activations: Activations) -> Table:
+    """The largest tensors that are live at the peak."""
+    shown = sorted(activations.live, key=lambda tensor: -tensor.bytes)[:_LIVE]
+    columns = [Column(f"live at {activations.at}", "path"), Column("shape", "shape", 60), Column("type", priority=50)]
+    rows = [
+        Row([f"{one.path} ({one.work})" if one.work else one.path, one.shape, one.dtype, one.bytes]) for one in shown
+    ]
+    return Table([*columns, Column("bytes", "bytes")], rows, omitted=len(activations.live) - len(shown))
+
+
+def _by_layer(activations: Activations, unit: int) -> Iterator[tuple[float, float]]:
+    """Yield the live bytes of each layer against its number; of equal layers in a row the first and the last."""
+    number = 1
+    for point in activations.layers:
+        yield number, point.bytes / unit
+        if point.times > 1:
+            yield number + point.times - 1, point.bytes / unit
+        number += point.times
+
+
+def _part(group: KeptGroup) -> str:
+    return "state" if group.parts[0].positions is None else "cache"
+
+
+def _holds(group: KeptGroup) -> str:
+    """Names of what a layer keeps, with the shapes of a cell: ``key, value 8×128 bfloat16``."""
+    parts = group.parts
+    if len({(part.cell, part.element.name) for part in parts}) == 1:
+        return f"{', '.join(map(_name, parts))} {_cell(parts[0])}"
+    return ", ".join(f"{_name(part)} {_cell(part)}" for part in parts)
+
+
+def _name(part: Kept) -> str:
+    return part.name.rpartition(".")[2]
+
+
+def _cell(part: Kept) -> str:
+    return f"{shape_text(part.cell)} {part.element.name}"

@@ -1,0 +1,61 @@
+"""Caches that a spec declares among its inputs, for decoding step by step."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean, written
+from netcalc.dims import Poly
+from netcalc.ir import InputSpec, Value
+from netcalc.ir.caches import Cache, Caches
+from netcalc.spec.cursor import Cursor
+from netcalc.spec.document import CacheDecl, DimDecl, InputDecl
+from netcalc.spec.elaboration import Elaboration
+from netcalc.spec.evaluate import evaluate_expression
+from netcalc.spec.program_io import input_names
+
+__all__ = ["declared_caches"]
+
+
+def declared_caches(elaboration: Elaboration, inputs: Collection[InputSpec], outputs: Mapping[str, Value]) -> Caches:
+    """Return the caches among the inputs and outputs that are present."""
+    declared = elaboration.loaded.document.inputs
+    if not any(isinstance(decl, InputDecl) and decl.cache is not None for decl in declared.values()):
+        return Caches()
+    past, new = elaboration.reporter.guard(_dims, elaboration) or (None, None)
+    names = {spec.name for spec in inputs}
+    entries: list[Cache] = []
+    for name, decl in declared.items():
+        if isinstance(decl, InputDecl) and decl.cache is not None:
+            place = elaboration.loaded.cursor.at(("inputs", name))
+            found = elaboration.reporter.guard(_entries, name, decl, decl.cache, place, elaboration) or ()
+            entries += (entry for entry in found if entry.input in names or entry.output in outputs)
+    return Caches(past, new, tuple(entries))
+
+
+def _dims(elaboration: Elaboration) -> tuple[str | None, str | None]:
+    """Return the names of the dims of the positions before a step and in it."""
+    dims = elaboration.loaded.document.dims
+    for name, decl in dims.items():
+        if isinstance(decl, DimDecl) and decl.precedes is not None:
+            if decl.precedes not in dims:
+                place = elaboration.loaded.cursor["dims"][name]["precedes"].span
+                message = f"precedes: the spec has no dim {decl.precedes!r}"
+                raise NetcalcError(Diagnostic("E202", message, place, hint=did_you_mean(decl.precedes, dims)))
+            return name, decl.precedes
+    return None, None
+
+
+def _entries(name: str, decl: InputDecl, cache: CacheDecl, place: Cursor, elaboration: Elaboration) -> list[Cache]:
+    """Return the cache of an input, or those of a list; NetcalcError (E104) if its output has another form of name."""
+    if ("*" in name) != ("*" in cache.next):
+        message = f"next: {cache.next!r} should have a * " + ("as" if "*" in name else "only if") + f" {name!r} has one"
+        raise NetcalcError(Diagnostic("E104", message, place["cache"]["next"].span))
+    caches = []
+    for number, (label, settings) in enumerate(input_names(name, decl, place, elaboration.settings)):
+        window = evaluate_expression(place["cache"]["window"], settings) if cache.window is not None else None
+        if window is not None and (isinstance(window, bool) or not isinstance(window, (int, Poly))):
+            message = f"window: should be a whole number or null, not {written(window, quoted=True)}"
+            raise NetcalcError(Diagnostic("E104", message, place["cache"]["window"].span))
+        caches.append(Cache(label, cache.next.replace("*", str(number)), cache.axis, window))
+    return caches

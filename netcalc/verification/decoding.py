@@ -1,0 +1,176 @@
+"""Decoding step by step against one pass over all positions.
+
+A prefill takes the first positions, single steps take the others with the caches of the step before, and the outputs
+of both together must be those of one full pass, by the reference kernels and as a plan.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TypeAlias
+
+import numpy as np
+
+from netcalc.analysis.counting import operation_count
+from netcalc.analysis.unroll import unroll
+from netcalc.analysis.walk import Instance, instances
+from netcalc.diagnostics import NetcalcError
+from netcalc.dims import integer
+from netcalc.engine.preflight import build_plan
+from netcalc.engine.runtime.session import Session
+from netcalc.ir import Program
+from netcalc.ir.decoding import program_at_step
+from netcalc.numerics.inputs import run_inputs
+from netcalc.numerics.kernels import Array, Run, apply
+from netcalc.numerics.parameters import Parameters
+from netcalc.opdef import Context
+from netcalc.ops.routing import Experts
+from netcalc.verification.planned import difference, largest_difference
+from netcalc.verification.report import Check, Gap
+
+__all__ = ["STEPS", "Execute", "decoding_checks", "execute_planned", "execute_reference", "stepwise"]
+
+#: Single steps after the prefill, or as many as the sequence has beyond its first two positions.
+STEPS = 3
+#: Run a program on inputs by name and return its outputs by name.
+Execute: TypeAlias = Callable[[Program, Mapping[str, Array], Parameters], dict[str, Array]]
+
+
+def execute_reference(program: Program, inputs: Mapping[str, Array], parameters: Parameters) -> dict[str, Array]:
+    """Run a program operation by operation."""
+
+    def evaluate(instance: Instance, operands: Sequence[Array | None]) -> Sequence[Array]:
+        params = {param.name: parameters.fetch(instance, param) for param in instance.node.params}
+        return apply(instance.node.op, Run(), tuple(operands), params)
+
+    outputs = unroll(program, [*run_inputs(program, inputs)], evaluate)
+    return dict(zip(program.output_names, map(np.asarray, outputs), strict=True))
+
+
+def execute_planned(program: Program, inputs: Mapping[str, Array], parameters: Parameters) -> dict[str, Array]:
+    """Run a program as a plan."""
+    session = Session(build_plan(program, threads=1), parameters, alone=True)
+    return dict(zip(program.output_names, session(run_inputs(program, inputs)), strict=True))
+
+
+def stepwise(
+    program: Program, inputs: Mapping[str, Array], steps: int, parameters: Parameters, execute: Execute
+) -> tuple[dict[str, Array], dict[str, Array]]:
+    """Return the outputs of a prefill and single steps over the inputs of a full pass, and the caches at the end.
+
+    The outputs of the steps are joined along the axis of the positions.
+
+    Args:
+        program: the full pass, without a past.
+        inputs: all inputs of the full pass, by name.
+        steps: number of single steps; the prefill has the positions before them.
+        parameters: the parameters, which have the same paths in every step.
+        execute: the way to run a step.
+
+    Raises:
+        NetcalcError: if a step is refused.
+    """
+    length = integer(program.dims[str(program.caches.new)])
+    prefill = length - steps
+    parts: dict[str, list[Array]] = {}
+    caches: dict[str, Array] = {}
+    for past, new in ((0, prefill), *((position, 1) for position in range(prefill, length))):
+        step = program_at_step(program, past, new)
+        assert step is not None
+        given = {s.name: _at_step(s.type.shape, inputs[s.name], past, new) for s in step.inputs if s.name in inputs}
+        outputs = execute(step, {**given, **caches}, parameters)
+        # a step leaves the keys and values of an encoder as they are, and has no such outputs
+        caches |= {cache.input: outputs.pop(cache.output) for cache in step.caches.entries if cache.output in outputs}
+        for name, array in outputs.items():
+            parts.setdefault(name, []).append(array)
+    return {name: _joined(arrays) for name, arrays in parts.items()}, caches
+
+
+def decoding_checks(
+    program: Program, arrays: Sequence[Array], outputs: Sequence[Array], parameters: Parameters
+) -> Iterator[Check | Gap]:
+    """Yield a check for each output of a full pass: a prefill and single steps give the same.
+
+    Args:
+        program: the full pass.
+        arrays: its inputs, in order.
+        outputs: its outputs, in order.
+        parameters: its parameters.
+    """
+    what = "decoding step by step"
+    caches, past = program.caches, program.dims.get(str(program.caches.past))
+    if caches.new is None or program.with_caches is None or program.training:
+        return
+    length = integer(program.dims[caches.new])
+    steps = min(STEPS, length - 2)  # a prefill of one position would be a step like the others
+    if past != 0 or steps < 1:
+        why = f"{caches.past} is {past}" if past != 0 else f"{caches.new} is {length}"
+        yield Gap(what, f"{why}: it takes a full pass over at least 3 positions")
+        return
+    if (path := _dropping(program, length)) is not None:
+        yield Gap(
+            what, f"{path}: a full pass drops tokens beyond the capacity of an expert, which a single step never does"
+        )
+        return
+    inputs = dict(zip((spec.name for spec in program.inputs), map(np.asarray, arrays), strict=True))
+    if (name := _with_images(program, inputs, length - steps)) is not None:
+        yield Gap(what, f"{name} has features of an image in the last {steps} positions, and steps take text only")
+        return
+    full = dict(zip(program.output_names, map(np.asarray, outputs), strict=True))
+    for kind, execute in (("decoded", execute_reference), ("planned decoding of", execute_planned)):
+        try:
+            found, _ = stepwise(program, inputs, steps, parameters, execute)
+        except NetcalcError as error:
+            yield Gap(what, "; ".join(diagnostic.message for diagnostic in error.diagnostics))
+            return
+        yield from _compared(kind, full, found, operation_count(program), f"{length - steps} + {steps} positions")
+
+
+def _with_images(program: Program, inputs: Mapping[str, Array], prefill: int) -> str | None:
+    """Return the input of token ids with the var ``image_token`` behind the prefill, None if there is none."""
+    token = program.vars.get("image_token")
+    step = program_at_step(program, prefill, 1) if token is not None else None
+    for spec in step.inputs if step is not None else ():
+        ids = inputs.get(spec.name)
+        if ids is not None and ids.dtype.kind == "i" and ids.ndim == 2 and bool((ids[:, prefill:] == token).any()):
+            return spec.name
+    return None
+
+
+def _dropping(program: Program, length: int) -> str | None:
+    """Return the path of experts of the decoder that cannot take all tokens of a full pass, None if there are none."""
+    limited = {i.path: i for i in instances(program) if isinstance(i.node.op, Experts) and i.node.op.limited}
+    later = program_at_step(program, length - 1, 1) if limited else None
+    for instance in instances(later) if later is not None else ():  # without an encoder
+        whole = limited.get(instance.path)
+        if whole is not None and isinstance(whole.node.op, Experts):
+            x, weights, _ = (value.known_type.shape for value in whole.node.inputs if value is not None)
+            if whole.node.op.places(Context(), x[-2], weights[-1]) < x[-2]:
+                return instance.path
+    return None
+
+
+def _compared(
+    kind: str, full: Mapping[str, Array], found: Mapping[str, Array], operations: int, positions: str
+) -> Iterator[Check | Gap]:
+    for name, array in found.items():
+        if name not in full or full[name].shape != array.shape:
+            continue  # an output that a full pass does not have, or the last position only
+        equal = difference(full[name], array, operations) <= 1
+        executed = f"{positions} as one pass" if equal else largest_difference(full[name], array)
+        yield Check("", "", f"{kind} output {name}", f"{positions} as one pass", executed)
+
+
+def _at_step(shape: Sequence[object], whole: Array, past: int, new: int) -> Array:
+    """Return what a step takes of an input of the full pass: along each axis the new positions, or all up to them."""
+    for axis, size in enumerate(shape):
+        if size != whole.shape[axis]:
+            whole = whole.take(range(past if size == new else 0, past + new), axis)
+    return whole
+
+
+def _joined(arrays: Sequence[Array]) -> Array:
+    """Return the outputs of the steps, joined along the axis in which a single step is shorter than the prefill."""
+    first, last = arrays[0].shape, arrays[-1].shape
+    axis = next((axis for axis, (long, short) in enumerate(zip(first, last, strict=True)) if long != short), None)
+    return arrays[-1] if axis is None else np.concatenate(arrays, axis)

@@ -1,0 +1,110 @@
+"""Command ``memory``: pages, records, pictures, selection and errors."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+import netcalc as package
+from tests.conftest import CommandResult
+from tests.records.test_records import validated
+
+STEP = ["--set", "past=600", "--set", "length=1"]
+
+PAGES: dict[str, list[str]] = {
+    "windows": ["memory", "gpt-neo-125m", *STEP],
+    "prefill": ["memory", "llama-3-8b", "--dtype", "bfloat16", "--cache", "ideal", "--tokens-in", "24GiB"],
+    "convolutions": ["memory", "resnet18", "--depth", "2", "--sort", "bytes", "--top", "4"],
+    "states": ["memory", "mamba-130m", "--set", "length=1", "--set", "past=9"],
+    "markdown": ["memory", "gpt2", *STEP, "--format", "markdown"],
+    "csv": ["memory", "gpt-neo-125m", *STEP, "--format", "csv"],
+    "symbolic": ["memory", "gpt2", "--symbolic", "past", "--set", "length=1", "--cache", "ideal"],
+    "stored": ["memory", "mlp", "--quantize", "int8", "--lora", "4"],
+}
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_pages(name: str, netcalc: Callable[..., CommandResult], golden: Callable[[str, str], None]) -> None:
+    ran = netcalc(*PAGES[name])
+    assert (ran.code, ran.err) == (0, "")
+    assert all(len(line) <= 80 for line in ran.out.splitlines()) or name in ("markdown", "csv")
+    golden(f"memory/{name}.txt", ran.out)
+
+
+def test_the_record_is_that_of_the_api(netcalc: Callable[..., CommandResult]) -> None:
+    options = ["--cache-dtype", "q8_0", "--tokens-in", "1GB", "--engine", "reference"]
+    record = validated(netcalc("memory", "gpt-neo-125m", *STEP, *options, "--format", "json"), "memory")
+    net = package.load("gpt-neo-125m", set={"past": 600, "length": 1})
+    assert record == package.as_dict(net.memory(cache_dtype="q8_0", tokens_in="1GB", engine="reference"))
+    assert [one["cells"] for one in record["kept"][:2]] == [
+        {"ideal": 601, "vllm": 608, "llama.cpp": 768},
+        {"ideal": 256, "vllm": 608, "llama.cpp": 768},
+    ]
+    assert [one["cells"]["ideal"] for one in record["kept"] if one["window"]] == [256] * 12
+    assert record["kept"][0]["cell_bytes"] == 768 // 32 * 34
+    assert record["tokens_in"]["budget"] == 10**9
+    assert record["engine"]["name"] == "reference" and record["engine"]["peak"] > record["engine"]["activations"]
+
+
+def test_the_result_prints_as_the_command(netcalc: Callable[..., CommandResult]) -> None:
+    report = package.load("gpt2", set={"past": 600, "length": 1}).memory(cache="vllm")
+    assert f"{report}\n" == netcalc("memory", "gpt2", *STEP, "--cache", "vllm", "--wide").out
+    assert "<table" in report._repr_html_()  # type: ignore[attr-defined]
+
+
+def test_the_memory_of_a_plan(netcalc: Callable[..., CommandResult]) -> None:
+    record = validated(netcalc("memory", "mlp", "--engine", "fast", "--format", "json"), "memory")
+    assert record["engine"]["weights"] >= record["weights"]
+    assert record["engine"]["peak"] == record["engine"]["weights"] + record["engine"]["activations"]
+
+
+def test_layers_are_selected(netcalc: Callable[..., CommandResult]) -> None:
+    ran = netcalc("memory", "resnet18", "--depth", "2", "--filter", "layer*", "--sort", "bytes", "--format", "csv")
+    rows = [row for row in csv.DictReader(ran.out.splitlines()) if row["part"] == "activations"]
+    assert {row["path"].count(".") for row in rows} == {1}
+    sizes = [int(row["ideal"]) for row in rows]
+    assert sizes == sorted(sizes, reverse=True)
+    ideal = package.load("resnet18").memory().ideal
+    assert ideal is not None and max(sizes) < ideal.peak == max(point.bytes for point in ideal.layers)
+
+
+def test_the_chart_is_written_as_svg(netcalc: Callable[..., CommandResult], tmp_path: Path) -> None:
+    file = tmp_path / "memory.svg"
+    assert netcalc("memory", "resnet18", "-o", str(file)).code == 0
+    titles = [title.text for title in ElementTree.parse(file).getroot().iter("{http://www.w3.org/2000/svg}title")]
+    assert titles == ["resnet18: live activations by layer"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--cache", "vlm"], "no such convention"),
+        (["--cache-dtype", "fp7"], "no such element type"),
+        (["--cache-dtype", "q4_k"], "no multiple of 256"),
+        (["--tokens-in", "much"], "a number of bytes"),
+        (["--sort", "size"], "no such figure"),
+        (["-o", "nowhere/chart.svg"], "no folder"),
+        (["--symbolic", "past", "--tokens-in", "1GiB"], "a symbol"),
+        (["--symbolic", "past", "--engine", "fast"], ""),
+    ],
+)
+def test_bad_options_are_refused(options: list[str], message: str, netcalc: Callable[..., CommandResult]) -> None:
+    ran = netcalc("memory", "gpt2", "--set", "length=1", *options)
+    assert ran.code == 2 and message in ran.err
+
+
+def test_a_network_without_caches_holds_no_tokens(netcalc: Callable[..., CommandResult]) -> None:
+    assert "keeps no caches" in netcalc("memory", "resnet18", "--tokens-in", "1GiB").err
+
+
+def test_the_signature_folds_numbered_names_in_tables_only(netcalc: Callable[..., CommandResult]) -> None:
+    settings = ["--set", "past=4", "--set", "length=1", "--set", "use_cache=true"]
+    text = netcalc("summary", "gpt2", *settings).out
+    assert "past_key_values.0–11.key 1×12×4×64 float32" in " ".join(text.split())
+    record = json.loads(netcalc("summary", "gpt2", *settings, "--format", "json").out)
+    assert len(record["inputs"]) == 25

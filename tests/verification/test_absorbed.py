@@ -1,0 +1,45 @@
+"""Latent attention with the weights of kv_b_proj in the queries and outputs, instead of expanding every latent."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import netcalc
+from netcalc.analysis.walk import instances
+from netcalc.dims import Dim
+from netcalc.engine.run import PLANS, forward
+from tests.zoo.harness import SMALL
+
+
+@pytest.mark.parametrize("plan", PLANS)
+@pytest.mark.parametrize("spec", ["deepseek-v3", "deepseek-v2-lite"])
+def test_outputs_are_those_of_expanded_latents(spec: str, plan: str) -> None:
+    expanded, absorbed = (netcalc.load(spec, set={**SMALL[spec], "absorbed": way}).program for way in (False, True))
+    expected = forward(expanded, plan=plan).outputs["logits"]
+    found = forward(absorbed, plan=plan).outputs["logits"]
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-5 * np.abs(expected).max())
+
+
+def test_parameters_have_the_same_paths_and_shapes() -> None:
+    def stored(absorbed: bool) -> dict[str, tuple[Dim, ...]]:
+        program = netcalc.load("deepseek-v3", set={**SMALL["deepseek-v3"], "absorbed": absorbed}).program
+        return {i.owners[param.name]: param.shape for i in instances(program) for param in i.node.params}
+
+    assert stored(True) == stored(False)
+
+
+def test_a_token_does_not_expand_the_past() -> None:
+    """DeepSeek-AI 2024, arXiv:2405.04434, section 2.1.2.
+
+    A position of the past costs each layer the expansion of a latent of 512 to keys and values of 128 features for 128
+    heads, and their scores and sums; or the scores and sums of the latents themselves.
+    """
+
+    def macs_of_a_position(absorbed: bool) -> int:
+        networks = (netcalc.load("deepseek-v3", set={"absorbed": absorbed}).at_step(past, 1) for past in (4096, 4097))
+        first, second = (network.macs for network in networks)
+        return (second - first) // 61
+
+    assert macs_of_a_position(False) == 512 * 128 * (128 + 128) + 128 * (128 + 64 + 128)
+    assert macs_of_a_position(True) == 128 * (512 + 64 + 512)

@@ -53,21 +53,21 @@ def parse_yaml(text: str, file: str) -> Cursor:
 
 def _composed(text: str, file: str, lines: list[str]) -> Node | None:
     """Return the root node of a text with its lines; NetcalcError if it is no YAML."""
-    from ruamel.yaml.error import MarkedYAMLError
-    from ruamel.yaml.reader import ReaderError
+    # The package, not a module of it: they import each other, and threads that begin with different ones deadlock.
+    import ruamel.yaml
 
     from netcalc.spec.yaml_composer import compose
     from netcalc.spec.yaml_scanner import LimitError
 
     try:
         return compose(text)
-    except MarkedYAMLError as error:
+    except ruamel.yaml.error.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         span = _mark_span(file, lines, mark.line, mark.column) if mark else None
         message = " ".join(part for part in (error.context, error.problem) if part)
         code = "E003" if isinstance(error, LimitError) else "E001"
         raise NetcalcError(Diagnostic(code, message, span, hint=_yaml_hint(message, span))) from None
-    except ReaderError as error:
+    except ruamel.yaml.reader.ReaderError as error:
         start = text.rfind("\n", 0, error.position) + 1
         span = _mark_span(file, lines, text.count("\n", 0, start), error.position - start)
         message = f"the character U+{error.character:04X} is not allowed in YAML"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
@@ -79,7 +80,8 @@ def _unmet(
     condition, text = requirement["that"], requirement["that"].data
     if evaluate_requirement(condition, scope):
         return None
-    names = sorted(names_in(text, is_expression=True), key=text.index)
+    words = re.findall(r"\w+", text)
+    names = sorted(names_in(text, is_expression=True), key=words.index)
     values = [f"{name} = {_shown(scope[name])}{' (--set)' if name in overridden else ''}" for name in names]
     message = f"{requirement['message'].data}: {text.strip()} does not hold"
     if values:

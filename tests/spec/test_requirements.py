@@ -49,6 +49,16 @@ def test_a_requirement_that_does_not_hold_is_the_only_error() -> None:
     assert shapes(program(HEADS, heads=4)) == {"reshape": "6×4×2"}
 
 
+def test_values_are_named_in_the_order_of_the_condition() -> None:
+    spec = """
+        dims: {heads: 2, size: 6, d: 3}
+        require: [{that: heads >= size + d, message: too few}]
+        inputs: {x: [heads, size, d]}
+        layers: [relu]
+    """
+    assert problems(spec)[0].message.endswith("does not hold for heads = 2, size = 6, d = 3")
+
+
 def test_a_requirement_is_reported_beside_wrong_settings_but_not_beside_their_consequences() -> None:
     derived = HEADS.replace("head_dim:", "rest: '${1 // (heads - 3)}', scale: {default: 1.0, max: 2.0}, head_dim:")
     found = problems(derived, heads=3, scale=5)

@@ -13,7 +13,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any, TypeAlias
 
-from measure import environment
+from measure import environment, pace
 
 __all__ = ["compare_forward", "environment_of", "geometric_mean", "show_ratios"]
 
@@ -51,6 +51,7 @@ class Tree:
         )
         ready = self._answer()
         self.sums: dict[str, float] = ready["sums"]
+        self.pass_seconds: float = ready["pass_seconds"]
         if Path(ready["tree"]).resolve() != (tree / "netcalc").resolve():
             sys.exit(f"netcalc was imported from {ready['tree']} instead of {tree}")
 
@@ -60,9 +61,9 @@ class Tree:
     def __exit__(self, *_: object) -> None:
         self._process.communicate()
 
-    def run(self) -> float:
-        """Return the seconds of a pass, which follows another to warm up."""
-        print(file=self._process.stdin, flush=True)
+    def run(self, how: str) -> float:
+        """Return the seconds of a pass, which with ``again`` follows another."""
+        print(how, file=self._process.stdin, flush=True)
         seconds: float = self._answer()
         time.sleep(PAUSE)
         return seconds
@@ -73,17 +74,21 @@ class Tree:
         return json.loads(line) if line else sys.exit(f"a process ended with {self._process.wait()}")
 
 
-def compare_forward(baseline: Path, model: str, batch: int, threads: int, repeats: int) -> Record:
-    """Return the times of a case with both trees, and the median ratio baseline/current over the rounds."""
+def compare_forward(baseline: Path, model: str, batch: int, threads: int, rounds: int | None) -> Record:
+    """Return the times of a case with both trees, and the median ratio baseline/current over the rounds.
+
+    Without ``rounds`` there are as many as the time of a pass allows.
+    """
     seconds: dict[str, list[float]] = {"baseline": [], "current": []}
     with ExitStack() as stack:
         trees = {
             name: stack.enter_context(Tree(tree, model, batch, threads))
             for name, tree in (("baseline", baseline), ("current", ROOT))
         }
-        for turn in range(repeats):
+        how, often = pace([tree.pass_seconds for tree in trees.values()])
+        for turn in range(rounds or often):
             for name in sorted(seconds, reverse=bool(turn % 2)):
-                seconds[name].append(trees[name].run())
+                seconds[name].append(trees[name].run(how))
         before, after = trees["baseline"].sums, trees["current"].sums
     same = before.keys() == after.keys() and all(
         math.isclose(before[name], after[name], rel_tol=TOLERANCE) for name in before

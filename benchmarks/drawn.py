@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
+
 import numpy as np
 
 from netcalc.analysis import walk
-from netcalc.ir import CheckpointLocation, Program, join
+from netcalc.ir import CheckpointEntry, CheckpointLocation, Program, join
 from netcalc.numerics.parameters import Parameters
 
 __all__ = ["SEED", "weights"]
@@ -13,10 +15,14 @@ __all__ = ["SEED", "weights"]
 SEED = 0
 
 
-def weights(program: Program) -> dict[str, np.ndarray]:
-    """Return weights drawn by the spec's initialisers, named and stored as in its reference checkpoint.
+def weights(program: Program, names: Collection[str] = ()) -> dict[str, np.ndarray]:
+    """Return weights drawn by the spec's initialisers, named and stored as in a reference checkpoint.
 
     Biases, scales and shifts are perturbed and statistics of batch norms drawn, since zeros and ones would hide errors.
+
+    Args:
+        program: the network.
+        names: those of the checkpoint, where files with several exist; otherwise the first that the spec declares.
     """
     parameters, rng = Parameters(program, seed=SEED), np.random.default_rng(SEED)
     pieces: dict[str, list[np.ndarray]] = {}
@@ -34,7 +40,7 @@ def weights(program: Program) -> dict[str, np.ndarray]:
                 array = rng.normal(0, 0.1, array.shape).astype(np.float32)
             elif array.ndim == 1:
                 array = array + rng.normal(0, 0.02, array.shape).astype(np.float32)
-            location = declared[path][0].alternatives[0] if declared[path] else CheckpointLocation.of(path)
+            location = located(path, declared[path], names)
             (name,) = location.names
             axes[name] = location.axis
             pieces.setdefault(name, []).append(array.T if location.transpose else array)
@@ -42,3 +48,9 @@ def weights(program: Program) -> dict[str, np.ndarray]:
         name: np.array(np.concatenate(parts, axes[name]) if len(parts) > 1 else parts[0], order="C")
         for name, parts in pieces.items()
     }
+
+
+def located(path: str, entries: Sequence[CheckpointEntry], names: Collection[str]) -> CheckpointLocation:
+    """Return the place of a parameter among the names: one that the spec declares, or its own."""
+    places = [*(place for entry in entries for place in entry.alternatives), CheckpointLocation.of(path)]
+    return next((place for place in places if all(name in names for name in place.names)), places[0])

@@ -1,12 +1,14 @@
 """Time and memory of forward passes, compared with PyTorch, onnxruntime and onnx's evaluator, or with another version.
 
-    python benchmarks/forward.py [--models M …] [--engines E …] [--threads T …] [--batches B …] [--repeats N] [--keep]
-    python benchmarks/forward.py --baseline CHECKOUT [--models M …] [--threads T …] [--batches B …] [--repeats N]
+    python benchmarks/forward.py [--models M …] [--engines E …] [--threads T …] [--batches B …] [--rounds N]
+                                 [--quick] [--prepared FOLDER] [--keep] [--resume]
+    python benchmarks/forward.py --baseline CHECKOUT [--models M …] [--threads T …] [--batches B …] [--rounds N]
 
 Each engine is a separate process, with the same weights, inputs and number of threads.  Their outputs are compared with
-those of torch; then they run one at a time, in turn.  A run of all cases writes ``results/forward.json``; a run of some
-cases prints them, and with ``--keep`` replaces them there.  With ``--baseline`` netcalc alone runs, from that source
-tree and from this one; the ratios of their times are printed.
+those of torch; then they run one at a time, in turn.  A run of all cases writes ``results/forward.json`` after each of
+them, and ``--resume`` goes on with one that was interrupted.  A run of some cases prints them, and with ``--keep``
+replaces them there.  With ``--baseline`` netcalc alone runs, from that source tree and from this one; the ratios of
+their times are printed.
 """
 
 from __future__ import annotations
@@ -25,26 +27,28 @@ from typing import Any
 
 from baseline import compare_forward, show_ratios
 from engines.gemm import FLOPS as GEMM_FLOPS
-from figures import PEERS, Record, counted, means, show, targets, title
-from measure import RESULTS, environment, machine
-from models import MODELS, Case
+from figures import PEERS, Record, counted, means, networks, show, show_case, targets, title
+from measure import RESULTS, environment, machine, pace
+from models import MODELS, REFERENCE, Case
 
 HERE = Path(__file__).parent
 FILE = RESULTS / "forward.json"
 ENGINES = ("netcalc", *PEERS)
 THREADS, BATCHES = (1, 2), (1, 8)
-PACKAGES = ("numpy", "scipy", "torch", "transformers", "onnx", "onnxscript", "onnxruntime")
-#: Rounds of engines that are too slow to run in all.
-SLOW = {"reference": 2}
+PACKAGES = ("numpy", "scipy", "torch", "torchvision", "transformers", "onnx", "onnxscript", "onnxruntime")
+#: Rounds of what runs less often than the others, and only once in a turn.
+SELDOM = {"reference": 2, "gemm": 5}
+#: Rounds of a case with ``--quick``.
+QUICK = 5
 #: Seconds after each turn, for spinning threads to fall asleep.
 PAUSE = 0.05
 
 
 class Worker:
-    """A process of ``worker.py``; ``ready`` is its first answer."""
+    """A process of ``worker.py``, which imports its engine at once and loads the case when it is told to."""
 
     def __init__(self, engine: str, case: Case, threads: int) -> None:
-        arguments = [engine, case.model.name, str(case.batch), str(threads), str(case.folder)]
+        arguments = [engine, case.model.name, str(case.batch), str(threads), str(case.root)]
         self._process = subprocess.Popen(
             [sys.executable, str(HERE / "worker.py"), *arguments],
             stdin=subprocess.PIPE,
@@ -53,7 +57,6 @@ class Worker:
             env=environment(threads),
             text=True,
         )
-        self.ready: Record = self._answer()
 
     def __enter__(self) -> Worker:
         return self
@@ -61,38 +64,50 @@ class Worker:
     def __exit__(self, *_: object) -> None:
         self._process.communicate()
 
+    def load(self) -> Record:
+        """Load the case; return the figures of the engine, or its error."""
+        answer: Record = self._ask("load")
+        return answer
+
     def run(self, how: str) -> float:
-        """Return the seconds of a run."""
-        print(how, file=self._process.stdin, flush=True)
-        seconds: float = self._answer()
+        """Return the seconds of a pass, which with ``again`` follows another."""
+        seconds: float = self._ask(how)
         time.sleep(PAUSE)
         return seconds
 
-    def _answer(self) -> Any:
-        line = self._process.stdout.readline()
+    def _ask(self, request: str) -> Any:
+        try:
+            print(request, file=self._process.stdin, flush=True)
+            line = self._process.stdout.readline()
+        except BrokenPipeError:
+            line = ""
         return json.loads(line) if line else {"error": f"the process ended with {self._process.wait()}"}
 
 
-def measured(case: Case, threads: int, engines: Sequence[str], repeats: int) -> Record:
-    """Measure a case with every engine that can run it."""
+def measured(case: Case, threads: int, engines: Sequence[str], rounds: int | None) -> Record:
+    """Measure a case with every engine that can run it, in so many rounds or in those that its time allows."""
     seconds: dict[str, list[float]] = {}
+    engines = [name for name in engines if name != "reference" or (case.model.name, case.batch) in REFERENCE]
     with ExitStack() as stack:
         workers = {name: stack.enter_context(Worker(name, case, threads)) for name in (*engines, "gemm")}
-        able = [name for name, worker in workers.items() if "error" not in worker.ready]
-        for turn in range(repeats):
+        ready = {name: worker.load() for name, worker in workers.items()}
+        able = [name for name, found in ready.items() if "error" not in found]
+        how, often = pace([ready[name].pop("pass_seconds") for name in able if name not in SELDOM])
+        for turn in range(rounds or often):
             shift = turn % len(able)
             for name in able[shift:] + able[:shift]:
-                if turn < SLOW.get(name, repeats):
-                    seconds.setdefault(name, []).append(workers[name].run("once" if name in SLOW else "again"))
+                if turn < SELDOM.get(name, rounds or often):
+                    seconds.setdefault(name, []).append(workers[name].run("once" if name in SELDOM else how))
     flops, gemm = 2 * int(case.network.macs), seconds["gemm"]
     record = {
         "model": case.model.name,
+        "settings": case.model.settings,
         "batch": case.batch,
         "threads": threads,
         "flops": flops,
         "gemm_gflops": round(GEMM_FLOPS / median(gemm) / 1e9, 1),
         "gemm_best_gflops": round(GEMM_FLOPS / min(gemm) / 1e9, 1),
-        "engines": {name: workers[name].ready | timed(seconds.get(name, []), gemm, flops) for name in engines},
+        "engines": {name: ready[name] | timed(seconds.get(name, []), gemm, flops) for name in engines},
     }
     if own := seconds.get("netcalc"):
         speeds = {name: round(over(seconds[name], own), 4) for name in PEERS if name in seconds}
@@ -119,17 +134,18 @@ def over(first: Sequence[float], second: Sequence[float]) -> float:
     return median(a / b for a, b in zip(first, second, strict=False))
 
 
-def cases(models: Sequence[str], batches: Sequence[int]) -> Iterator[Case]:
-    """Yield the cases, each prepared in a folder that is deleted after it."""
-    for name in models:
-        for batch in batches:
-            with TemporaryDirectory() as folder:
-                progress(f"{name}, batch {batch}: weights, outputs and ONNX")
-                command = [sys.executable, str(HERE / "prepare.py"), name, str(batch), folder]
-                done = subprocess.run(command, env=environment(), capture_output=True, text=True)
-                if done.returncode:
-                    sys.exit(f"\n{done.stderr}")
-                yield Case(MODELS[name], batch, Path(folder))
+def cases(wanted: Sequence[tuple[str, int]], prepared: Path | None) -> Iterator[Case]:
+    """Yield the cases of models and batch sizes, prepared by model, in a folder that stays or is deleted after it."""
+    for name in dict.fromkeys(name for name, _ in wanted):
+        batches = [batch for model, batch in wanted if model == name]
+        with TemporaryDirectory() as temporary:
+            folder = Path(temporary) if prepared is None else prepared / name
+            progress(f"{name}: weights, outputs and ONNX")
+            command = [sys.executable, str(HERE / "prepare.py"), name, str(folder), *map(str, batches)]
+            done = subprocess.run(command, env=environment(), capture_output=True, text=True)
+            if done.returncode:
+                sys.exit(f"\n{done.stderr}")
+            yield from (Case(MODELS[name], batch, folder.resolve()) for batch in batches)
 
 
 def progress(text: str) -> None:
@@ -147,10 +163,12 @@ def read() -> list[Record]:
     return cases
 
 
-def write(cases: Sequence[Record]) -> None:
+def write(records: Sequence[Record]) -> None:
     """Write the cases, their means and targets, and the machine to the results file."""
-    derived = {"means": means(cases), "targets": targets(cases), "cases": cases}
-    record = {"benchmark": "forward", **derived, "machine": machine(PACKAGES)}
+    names = list(MODELS)
+    records = sorted(records, key=lambda record: (names.index(record["model"]), record["batch"], record["threads"]))
+    derived = {"means": means(records), "targets": targets(records), "networks": networks(records)}
+    record = {"benchmark": "forward", **derived, "cases": records, "machine": machine(PACKAGES)}
     RESULTS.mkdir(exist_ok=True)
     FILE.write_text(json.dumps(record, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
@@ -158,17 +176,23 @@ def write(cases: Sequence[Record]) -> None:
 def options() -> argparse.Namespace:
     """Parse the command line."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--models", nargs="+", choices=MODELS, default=list(MODELS))
+    parser.add_argument("--models", nargs="+", choices=MODELS, default=list(MODELS), metavar="M")
     parser.add_argument("--engines", nargs="+", choices=ENGINES, default=list(ENGINES))
     parser.add_argument("--threads", nargs="+", type=int, default=list(THREADS))
     parser.add_argument("--batches", nargs="+", type=int, default=list(BATCHES))
-    parser.add_argument("--repeats", type=int, default=11, metavar="ROUNDS")
+    parser.add_argument("--rounds", type=int, metavar="N", help="instead of the number that the time of a pass allows")
+    parser.add_argument("--quick", action="store_true", help="batch 1 on one thread against torch and onnxruntime")
+    parser.add_argument("--prepared", type=Path, metavar="FOLDER", help="keep weights and exports there for later runs")
     parser.add_argument("--keep", action="store_true", help="replace these cases in results/forward.json")
+    parser.add_argument("--resume", action="store_true", help="measure what results/forward.json lacks, and keep it")
     parser.add_argument("--baseline", type=Path, metavar="CHECKOUT", help="compare with netcalc of another source tree")
     args = parser.parse_args()
+    if args.quick:
+        args.engines, args.threads, args.batches = ["netcalc", "torch", "onnxruntime"], [1], [1]
+        args.rounds = args.rounds or QUICK
     complete = set(args.engines) == set(ENGINES)
-    if args.keep and not complete:
-        parser.error("--keep needs all engines")
+    if (args.keep or args.resume) and not complete:
+        parser.error("--keep and --resume need all engines")
     args.everything = complete and (set(args.models), set(args.threads), set(args.batches)) == (
         set(MODELS),
         set(THREADS),
@@ -180,17 +204,17 @@ def options() -> argparse.Namespace:
 def compare(args: argparse.Namespace) -> None:
     """Compare the forward passes of two source trees, and print the ratios of their times."""
     records = []
-    print(f"{'':34}{'baseline':>13}{'current':>13}{'ratio':>8}")
+    print(f"{'':40}{'baseline':>13}{'current':>13}{'ratio':>8}")
     for model in args.models:
         for batch in args.batches:
             for threads in args.threads:
                 progress(f"{model}, batch {batch}, threads {threads}")
-                record = compare_forward(args.baseline, model, batch, threads, args.repeats)
+                record = compare_forward(args.baseline, model, batch, threads, args.rounds)
                 records.append(record)
                 progress("")
                 times = f"{record['baseline_ms']:>10.2f} ms{record['current_ms']:>10.2f} ms"
                 remark = "" if record["same_outputs"] else "  outputs differ"
-                print(f"{title(record):34}{times}{record['ratio']:>8.3f}{remark}", flush=True)
+                print(f"{title(record):40}{times}{record['ratio']:>8.3f}{remark}", flush=True)
     groups = {
         f"{counted(threads)}, batch {batch}": [
             record["ratio"] for record in records if (record["threads"], record["batch"]) == (threads, batch)
@@ -205,17 +229,30 @@ def main() -> None:
     args = options()
     if args.baseline is not None:
         return compare(args)
-    kept = {title(record): record for record in (read() if args.keep and FILE.is_file() else [])}
+    keeping = args.keep or args.resume or args.everything
+    earlier = (args.keep or args.resume) and FILE.is_file()
+    kept = {title(record): record for record in (read() if earlier else [])}
+    there = {(r["model"], r["batch"], r["threads"]) for r in kept.values()} if args.resume else set()
+    wanted = [
+        (model, batch)
+        for model in args.models
+        for batch in args.batches
+        if any((model, batch, threads) not in there for threads in args.threads)
+    ]
     new = []
-    for case in cases(args.models, args.batches):
+    for case in cases(wanted, args.prepared):
         for threads in args.threads:
+            if (case.model.name, case.batch, threads) in there:
+                continue
             progress(f"{case.model.name}, batch {case.batch}, threads {threads}")
-            new.append(measured(case, threads, args.engines, args.repeats))
-    progress("")
-    show(new)
-    if args.keep or args.everything:
-        kept |= {title(record): record for record in new}
-        write(sorted(kept.values(), key=lambda r: (list(MODELS).index(r["model"]), r["batch"], r["threads"])))
+            record = measured(case, threads, args.engines, args.rounds)
+            progress("")
+            show_case(record)
+            new.append(record)
+            if keeping:
+                kept[title(record)] = record
+                write(list(kept.values()))
+    show(list(kept.values()) if args.resume else new)
     return None
 
 

@@ -21,6 +21,20 @@ PACKAGES = ("numpy", "pydantic", "rich", "ruamel.yaml", "typer")
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 SETTINGS = ("OMP_", "GOMP_", "KMP_", "OPENBLAS_", "MKL_", "ONEDNN_", "DNNL_", "ATEN_")
 
+#: Seconds that the rounds of a case should take, and the largest number of rounds.
+BUDGET, MOST = 8.0, 15
+#: Seconds from which on a pass needs no other before it, so that caches and threads are warm.
+LONG = 0.7
+#: Fewest rounds of passes that follow another, and of long ones.
+FEWEST = {"again": 5, "once": 3}
+
+
+def pace(seconds: Sequence[float]) -> tuple[str, int]:
+    """Return how passes that take so long are measured in turn, after another or alone, and the number of rounds."""
+    how = "once" if max(seconds) > LONG else "again"
+    turn = sum(seconds) * (2 if how == "again" else 1)
+    return how, min(MOST, max(FEWEST[how], int(BUDGET / turn)))
+
 
 def paired(tasks: Mapping[str, Callable[[], object]], *, repeats: int, warmups: int = 3) -> dict[str, list[float]]:
     """Return the seconds of each task by round.

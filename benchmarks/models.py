@@ -10,7 +10,7 @@ import numpy as np
 if TYPE_CHECKING:
     from netcalc import Network
 
-__all__ = ["MODELS", "Case", "Model"]
+__all__ = ["MODELS", "REFERENCE", "Case", "Model"]
 
 
 class Model(NamedTuple):
@@ -24,23 +24,46 @@ class Model(NamedTuple):
 MODELS = {
     model.name: model
     for model in (
-        Model("resnet34", {}, "convolutional:resnet34"),
-        Model("resnet50", {}, "convolutional:resnet50"),
-        Model("mobilenet_v2", {}, "convolutional:MobileNetV2"),
-        Model("vit_b_16", {}, "vit:VisionTransformer"),
-        Model("bert-base", {"length": 128}, "sequence:Bert"),
-        Model("gpt2", {"length": 128}, "sequence:GPT2"),
-        Model("lstm", {"features": 512, "hidden": 512, "layers": 2, "length": 100}, "sequence:LSTM"),
+        Model("resnet34", {}, "vision:resnet34"),
+        Model("resnet50", {}, "vision:resnet50"),
+        Model("vgg16", {}, "vision:vgg16"),
+        Model("googlenet", {}, "vision:googlenet"),
+        Model("inception_v3", {}, "vision:inception_v3"),
+        Model("densenet121", {}, "vision:densenet121"),
+        Model("mobilenet_v2", {}, "vision:mobilenet_v2"),
+        Model("mobilenet_v3_large", {}, "vision:mobilenet_v3_large"),
+        Model("shufflenet_v2_x1_0", {}, "vision:shufflenet_v2_x1_0"),
+        Model("efficientnet_b0", {}, "vision:efficientnet_b0"),
+        Model("regnet_y_400mf", {}, "vision:regnet_y_400mf"),
+        Model("convnext_tiny", {}, "vision:convnext_tiny"),
+        Model("unet", {"height": 256, "width": 256}, "unet:UNet"),
+        Model("vit_b_16", {}, "vision:vit_b_16"),
+        Model("swin_t", {}, "vision:swin_t"),
+        Model("detr-resnet-50", {"height": 480, "width": 640}, "pairs:Detr"),
+        Model("bert-base", {"length": 128}, "text:Bert"),
+        Model("distilbert-base", {"length": 128}, "text:DistilBert"),
+        Model("roberta-base", {"length": 128}, "text:Roberta"),
+        Model("t5-small", {"source": 128, "target": 128}, "pairs:T5"),
+        Model("whisper-tiny", {"target": 64}, "pairs:Whisper"),
+        Model("gpt2", {"length": 128}, "text:GPT2"),
+        Model("qwen2-0.5b", {"length": 64, "layers": 8}, "text:Qwen2"),
+        Model("mamba-130m", {"length": 64}, "text:Mamba"),
+        Model("lstm", {"features": 512, "hidden": 512, "layers": 2, "length": 100}, "text:LSTM"),
     )
 }
+#: Models and batch sizes that onnx's ReferenceEvaluator runs too; it would take most of the time of a run of all.
+REFERENCE = {("resnet34", 1), ("mobilenet_v2", 1), ("bert-base", 1), ("lstm", 1)}
 
 
 class Case(NamedTuple):
-    """A network, and a folder with its weights, inputs and expected outputs, which all engines read."""
+    """A network at a batch size, and a folder with its weights, inputs and outputs, which all engines read.
+
+    The weights are those of all batch sizes.
+    """
 
     model: Model
     batch: int
-    folder: Path
+    root: Path
 
     @property
     def network(self) -> Network:
@@ -52,12 +75,22 @@ class Case(NamedTuple):
     @property
     def weights(self) -> Path:
         """The weights, by the names of torchvision, transformers and torch."""
-        return self.folder / "weights.safetensors"
+        return self.root / "weights.safetensors"
+
+    @property
+    def folder(self) -> Path:
+        """The files of this batch size."""
+        return self.root / f"batch-{self.batch}"
 
     @property
     def onnx(self) -> Path:
         """The torch module, exported."""
         return self.folder / "model.onnx"
+
+    @property
+    def not_exported(self) -> Path:
+        """Why there is no export."""
+        return self.folder / "not_exported.txt"
 
     @property
     def inputs(self) -> dict[str, np.ndarray]:

@@ -2,8 +2,9 @@
 
     python benchmarks/worker.py ENGINE MODEL BATCH THREADS FOLDER
 
-Writes a line of JSON when it is ready, and for every line that it reads the seconds of a run.  For the line ``again``
-another run precedes it, so that caches and threads are warm.  A failure is a line with ``error``.
+Imports the engine at once.  The first line that it reads loads the case; it writes a line of JSON when it is ready, and
+for every line after that the seconds of a run.  For the line ``again`` another run precedes it, so that caches and
+threads are warm.  A failure is a line with ``error``.
 """
 
 from __future__ import annotations
@@ -40,18 +41,19 @@ def difference(outputs: dict[str, np.ndarray], expected: dict[str, np.ndarray]) 
     return worst
 
 
-def ready(name: str, case: Case, threads: int) -> tuple[Any, dict[str, Any]]:
+def ready(name: str, engine: Any, case: Case, threads: int) -> tuple[Any, dict[str, Any]]:
     """Return the function that runs the case once, and figures known before timing."""
-    engine = import_module(f"engines.{name}")
     inputs, base = case.inputs, peak_memory()
     run = engine.load(case, threads)
     run(inputs)
+    start = perf_counter()
     outputs = run(inputs)
-    figures = {"base_bytes": base, "peak_bytes": peak_memory() + memory_of_children()}
+    seconds = perf_counter() - start
+    figures = {"base_bytes": base, "peak_bytes": peak_memory() + memory_of_children(), "pass_seconds": seconds}
     if name == "gemm":
-        return lambda: run(inputs), {}
+        return lambda: run(inputs), figures
     if hasattr(engine, "predicted"):
-        figures["weight_bytes"], figures["activation_bytes"] = engine.predicted(case, threads)
+        figures["predicted_bytes"] = engine.predicted(run)
     return lambda: run(inputs), figures | {"difference": difference(outputs, case.outputs)}
 
 
@@ -64,7 +66,10 @@ def main(name: str, model: str, batch: str, threads: str, folder: str) -> None:
         print(json.dumps(answer), file=channel, flush=True)
 
     try:
-        run, figures = ready(name, Case(MODELS[model], int(batch), Path(folder)), int(threads))
+        engine = import_module(f"engines.{name}")
+        if not sys.stdin.readline():
+            return
+        run, figures = ready(name, engine, Case(MODELS[model], int(batch), Path(folder)), int(threads))
     except Exception as error:
         say({"error": f"{type(error).__name__}: {error}".partition("\n")[0]})
         return

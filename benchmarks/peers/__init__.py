@@ -7,23 +7,34 @@ from typing import TYPE_CHECKING
 
 from safetensors.torch import load_file
 
+import peers.torchvision_import  # noqa: F401  before any network of torchvision or transformers
+
 if TYPE_CHECKING:
-    from models import Case
+    from models import Case, Model
     from torch import nn
 
-__all__ = ["torch_module"]
+__all__ = ["built", "torch_module"]
+
+
+def built(model: Model) -> nn.Module:
+    """Return a model as a torch module in evaluation mode, with weights of no meaning."""
+    file, _, name = model.peer.partition(":")
+    module: nn.Module = getattr(import_module(f"peers.{file}"), name)()
+    return module.eval()
 
 
 def torch_module(case: Case) -> nn.Module:
-    """Return the model of the case as a torch module in evaluation mode, with the weights of the case.
+    """Return the model of a case as a torch module in evaluation mode, with the weights of the case.
 
     Raises:
         LookupError: if the names of the weights are not those of the module.
     """
-    file, _, name = case.model.peer.partition(":")
-    module = getattr(import_module(f"peers.{file}"), name)().eval()
+    module = built(case.model)
     missing, unexpected = module.load_state_dict(load_file(case.weights), strict=False)
-    needed = {name for name, _ in module.named_parameters()} | {name for name, _ in module.named_buffers()}
-    if absent := needed.intersection(missing) or unexpected:  # the second name of a tied parameter is not among those
-        raise LookupError(f"{case.model.name}: these weights are missing or unexpected: {', '.join(absent)}")
+    # the second name of a tied parameter is not among those; a buffer of integers is a table of indices
+    needed = {name for name, _ in module.named_parameters()}
+    needed |= {name for name, buffer in module.named_buffers() if buffer.is_floating_point()}
+    if absent := needed.intersection(missing) or unexpected:
+        some = ", ".join(sorted(absent)[:5])
+        raise LookupError(f"{case.model.name}: {len(absent)} weights are missing or unexpected: {some}")
     return module

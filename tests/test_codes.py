@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from netcalc.analysis.code_reference import code_reference, codes_dir
-from netcalc.cli.app import COMMANDS
+from netcalc.cli.commands import COMMANDS
 from netcalc.diagnostics import CODES
 from tests.conftest import CommandResult
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, NoReturn
 
 if TYPE_CHECKING:
@@ -81,6 +82,26 @@ def _reported(arguments: list[str]) -> int:
 
 
 def _run(arguments: list[str]) -> int:
+    command = _plain_command(arguments)
+    result = command() if command is not None else _run_by_typer(arguments)
+    return result if isinstance(result, int) else 0
+
+
+def _plain_command(arguments: list[str]) -> Callable[[], object] | None:
+    """Return the command with its arguments; None if typer has to read them, or a shell asks for completions."""
+    from netcalc.cli.commands import COMMANDS, command_module
+    from netcalc.cli.declarations import declared
+    from netcalc.cli.plain_arguments import plain_arguments
+
+    if not arguments or arguments[0] not in COMMANDS or "_NETCALC_COMPLETE" in os.environ:
+        return None
+    command: Callable[..., object] = command_module(arguments[0]).command
+    parameters = declared(command)
+    values = None if parameters is None else plain_arguments(parameters, arguments[1:])
+    return None if values is None else partial(command, **values)
+
+
+def _run_by_typer(arguments: list[str]) -> object:
     import typer
 
     from netcalc.cli.app import app
@@ -88,11 +109,11 @@ def _run(arguments: list[str]) -> int:
     # where typer takes click from depends on its version
     usage_error: type[Exception] = typer.BadParameter.__bases__[0]
     try:
-        result = typer.main.get_command(app)(arguments, prog_name="netcalc", standalone_mode=False)
+        return typer.main.get_command(app)(arguments, prog_name="netcalc", standalone_mode=False)
     except typer.Abort:
         raise KeyboardInterrupt from None
     except SystemExit as end:  # of the completion of shells
-        result = end.code
+        return end.code
     except OSError as error:
         if "--install-completion" not in arguments:
             raise
@@ -104,7 +125,6 @@ def _run(arguments: list[str]) -> int:
         from netcalc.diagnostics import Diagnostic, NetcalcError
 
         raise NetcalcError(Diagnostic("E502", _usage_message(error), hint=_help_hint(error))) from None
-    return result if isinstance(result, int) else 0
 
 
 def _usage_message(error: Exception) -> str:
@@ -125,7 +145,7 @@ def _help_hint(error: Exception) -> str:
 
     near: str | None = next(iter(getattr(error, "possibilities", None) or ()), None)
     if near is None and "command" in str(error).lower():
-        from netcalc.cli.app import COMMANDS
+        from netcalc.cli.commands import COMMANDS
 
         near = nearest(str(error).rpartition(" ")[2].strip(".'\""), COMMANDS)
     context = getattr(error, "ctx", None)

@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from netcalc.cli import options
+from netcalc.cli.declarations import Argument, Option
 from netcalc.limits import MAX_SPEC_SIZE
 
 if TYPE_CHECKING:
@@ -25,18 +24,16 @@ if TYPE_CHECKING:
 def command(
     specs: Annotated[
         list[str],
-        typer.Argument(
+        Argument(
             metavar="SPEC SPEC [SPEC]...", help="Two or more: files, shipped names, models, or - for one of them."
         ),
     ],
     set_: Annotated[
         list[str] | None,
-        typer.Option(
-            "--set", "-s", metavar="[N:]NAME=VALUE", help="Change a dim or var, or that of spec N; repeatable."
-        ),
+        Option("--set", "-s", metavar="[N:]NAME=VALUE", help="Change a dim or var, or that of spec N; repeatable."),
     ] = None,
     depth: options.Depth = None,
-    all_: Annotated[bool, typer.Option("--all", "-a", help="Also show what does not differ.")] = False,
+    all_: Annotated[bool, Option("--all", "-a", help="Also show what does not differ.")] = False,
     convention: options.Convention = "netcalc",
     sort: options.Sort = None,
     top: options.Top = None,

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from typing import Annotated, TypeAlias
 
-import typer
-
 from netcalc.cli import options
+from netcalc.cli.declarations import Argument, Option
 from netcalc.limits import MAX_SPEC_SIZE
 
 Memory: TypeAlias = Annotated[
-    bool, typer.Option("--memory", help="Explain the figures of `netcalc memory` in place of the counts.")
+    bool, Option("--memory", help="Explain the figures of `netcalc memory` in place of the counts.")
 ]
 
 
 def command(
     spec: options.Spec,
-    path: Annotated[str | None, typer.Argument(help="A layer or block, such as layer1.0.conv1.")] = None,
+    path: Annotated[str | None, Argument(help="A layer or block, such as layer1.0.conv1.")] = None,
     set_: options.Set = None,
     symbolic: options.Symbolic = None,
     convention: options.Convention = "netcalc",

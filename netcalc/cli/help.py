@@ -12,12 +12,13 @@ from typing import Annotated, Any
 import typer
 
 from netcalc.cli import options
+from netcalc.cli.declarations import Argument
 
 
 def command(
     context: typer.Context,
     topic: Annotated[
-        str | None, typer.Argument(metavar="TOPIC", help="A code, such as E401, or a command.", show_default=False)
+        str | None, Argument(metavar="TOPIC", help="A code, such as E401, or a command.", show_default=False)
     ] = None,
     format_: options.TextFormatChoice = options.TextFormat.TABLE,
     output: options.Output = None,
@@ -31,7 +32,7 @@ def command(
 def _lines(context: typer.Context, topic: str | None, format_: options.TextFormat, output: str | None) -> Iterable[str]:
     """Return the lines of a page; NetcalcError (E502) for an unknown topic or a format that a page does not have."""
     from netcalc.analysis.code_reference import code_page, code_reference
-    from netcalc.cli.app import COMMANDS
+    from netcalc.cli.commands import COMMANDS
     from netcalc.cli.output import json_lines, terminal_for
     from netcalc.diagnostics import CODES, Diagnostic, NetcalcError, did_you_mean
     from netcalc.records.codes import code_record

@@ -19,9 +19,8 @@ import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from netcalc.cli import options
+from netcalc.cli.declarations import Argument, Option
 from netcalc.limits import MAX_SPEC_SIZE
 
 if TYPE_CHECKING:
@@ -31,21 +30,19 @@ if TYPE_CHECKING:
 def command(
     source: Annotated[
         str | None,
-        typer.Argument(
-            metavar="SOURCE", help="A config.json, its folder, a .gguf or .pt2 file, hf:org/name, or torch:…"
-        ),
+        Argument(metavar="SOURCE", help="A config.json, its folder, a .gguf or .pt2 file, hf:org/name, or torch:…"),
     ] = None,
     example: Annotated[
         list[str] | None,
-        typer.Option("--example", "-e", metavar="NAME=TYPE:SIZES", help="An argument of a PyTorch module; repeatable."),
+        Option("--example", "-e", metavar="NAME=TYPE:SIZES", help="An argument of a PyTorch module; repeatable."),
     ] = None,
     verify: Annotated[
         bool,
-        typer.Option("--verify", help="Compare outputs, FLOPs and parameters with those of the PyTorch module."),
+        Option("--verify", help="Compare outputs, FLOPs and parameters with those of the PyTorch module."),
     ] = False,
     allow_unknown: Annotated[
         bool,
-        typer.Option("--allow-unknown", help="Lines of unknown work for operators of PyTorch without a rule."),
+        Option("--allow-unknown", help="Lines of unknown work for operators of PyTorch without a rule."),
     ] = False,
     seed: options.Seed = 0,
     set_: options.Set = None,
@@ -53,14 +50,15 @@ def command(
     output: options.Output = None,
     wide: options.Wide = False,
     max_spec_size: options.MaxSpecSize = MAX_SPEC_SIZE,
-) -> None:
+) -> int:
     """Write the spec of a model in a foreign format, or the list of model types."""
     from netcalc.cli.output import write
     from netcalc.diagnostics import Diagnostic, NetcalcError
     from netcalc.formats import import_model, is_torch
 
     if source is None:
-        return write(_model_types(format_, output, wide), output)
+        write(_model_types(format_, output, wide), output)
+        return 0
     settings = options.read_settings(set_)
     if is_torch(source):
         return _import_module(source, example or [], settings, allow_unknown, seed if verify else None, format_, output)
@@ -69,7 +67,8 @@ def command(
         raise NetcalcError(Diagnostic("E502", message))
     if format_ is not options.Format.TABLE:
         raise NetcalcError(Diagnostic("E502", "--format is for the list of model types; a spec is YAML"))
-    return write(_lines(import_model(source, settings, max_spec_size)), output)
+    write(_lines(import_model(source, settings, max_spec_size)), output)
+    return 0
 
 
 def _lines(text: str) -> list[str]:
@@ -84,8 +83,8 @@ def _import_module(
     seed: int | None,
     format_: options.Format,
     output: str | None,
-) -> None:
-    """Write the spec of a PyTorch module, after a note that its code is run.
+) -> int:
+    """Write the spec of a PyTorch module, after a note that its code is run; return the exit code.
 
     With a seed the network is compared with the module.  The report goes to standard output if the spec goes to a
     file, and else to standard error.
@@ -106,7 +105,7 @@ def _import_module(
     found = import_torch(source, examples, settings, allow_unknown=allow_unknown)
     write(_lines(spec_text(found.document)), output)
     if seed is None:
-        return
+        return 0
     from netcalc.formats.torch.agreement import compare_module
     from netcalc.spec import elaborate
     from netcalc.spec.library import load_data
@@ -115,7 +114,8 @@ def _import_module(
     shown = sys.stderr if output is None else sys.stdout
     shown.writelines(line + "\n" for line in _report(report, format_))
     if not report.ok:
-        raise typer.Exit(EXIT_CHECK)
+        return EXIT_CHECK
+    return 0
 
 
 def _report(report: Agreement, format_: options.Format) -> Iterable[str]:

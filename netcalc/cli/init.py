@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
+from netcalc.cli.declarations import Argument, Option
 
 
 def command(
-    file: Annotated[str, typer.Argument(help="Output file; - for standard output.")] = "net.yaml",
-    force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
+    file: Annotated[str, Argument(help="Output file; - for standard output.")] = "net.yaml",
+    force: Annotated[bool, Option("--force", help="Replace an existing file.")] = False,
 ) -> None:
     """Write the starter; NetcalcError (E502) if the file exists."""
     import sys

@@ -17,9 +17,8 @@ from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
-import typer
-
 from netcalc.cli import options
+from netcalc.cli.declarations import Option
 from netcalc.cli.options import Format
 from netcalc.limits import MAX_SPEC_SIZE
 
@@ -40,23 +39,23 @@ class Engine(StrEnum):
 
 CacheOption: TypeAlias = Annotated[
     list[str] | None,
-    typer.Option("--cache", metavar="NAME", help="Memory of caches: ideal, vllm or llama.cpp.", show_default="all"),
+    Option("--cache", metavar="NAME", help="Memory of caches: ideal, vllm or llama.cpp.", show_default="all"),
 ]
 CacheDtype: TypeAlias = Annotated[
     str | None,
-    typer.Option(
+    Option(
         "--cache-dtype", metavar="TYPE", help="Element type of caches, such as fp8 or q8_0.", show_default="their own"
     ),
 ]
 TokensIn: TypeAlias = Annotated[
     str | None,
-    typer.Option("--tokens-in", metavar="BYTES", help="Tokens that fit with the weights, as in 16GiB or 24GB."),
+    Option("--tokens-in", metavar="BYTES", help="Tokens that fit with the weights, as in 16GiB or 24GB."),
 ]
 EngineOption: TypeAlias = Annotated[
-    Engine | None, typer.Option("--engine", help="Add the memory of NumPy's engine, with its default threads.")
+    Engine | None, Option("--engine", help="Add the memory of NumPy's engine, with its default threads.")
 ]
 Output: TypeAlias = Annotated[
-    str | None, typer.Option("--output", "-o", metavar="FILE", help="Write to a file; as .svg or .png the chart.")
+    str | None, Option("--output", "-o", metavar="FILE", help="Write to a file; as .svg or .png the chart.")
 ]
 
 

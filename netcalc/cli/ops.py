@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from netcalc.cli import options
+from netcalc.cli.declarations import Argument, Option
 
 if TYPE_CHECKING:
     from netcalc.analysis.reference import Listed
@@ -18,9 +17,9 @@ if TYPE_CHECKING:
 
 
 def command(
-    name: Annotated[str | None, typer.Argument(help="An operation or block, such as conv2d.")] = None,
+    name: Annotated[str | None, Argument(help="An operation or block, such as conv2d.")] = None,
     search: Annotated[
-        str | None, typer.Option("--search", metavar="WORD", help="Only operations and blocks that mention the word.")
+        str | None, Option("--search", metavar="WORD", help="Only operations and blocks that mention the word.")
     ] = None,
     format_: options.FormatChoice = options.Format.TABLE,
     output: options.Output = None,

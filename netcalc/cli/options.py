@@ -8,8 +8,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
-import typer
-
+from netcalc.cli.declarations import Argument, Option
 from netcalc.limits import MAX_SPEC_SIZE
 
 if TYPE_CHECKING:
@@ -62,35 +61,33 @@ class Layout(StrEnum):
 
 Spec: TypeAlias = Annotated[
     str,
-    typer.Argument(
+    Argument(
         help="A spec file, a shipped name or alias (see `netcalc specs`), a config.json or its folder, hf:org/name, "
         "or - ."
     ),
 ]
 MaxSpecSize: TypeAlias = Annotated[
-    int, typer.Option("--max-spec-size", metavar="BYTES", min=1, help="Largest spec file that is read.")
+    int, Option("--max-spec-size", metavar="BYTES", min=1, help="Largest spec file that is read.")
 ]
 Set: TypeAlias = Annotated[
-    list[str] | None, typer.Option("--set", "-s", metavar="NAME=VALUE", help="Change a dim or var; repeatable.")
+    list[str] | None, Option("--set", "-s", metavar="NAME=VALUE", help="Change a dim or var; repeatable.")
 ]
 Symbolic: TypeAlias = Annotated[
-    list[str] | None, typer.Option("--symbolic", metavar="DIM", help="Keep a dim as a symbol; repeatable.")
+    list[str] | None, Option("--symbolic", metavar="DIM", help="Keep a dim as a symbol; repeatable.")
 ]
-Train: TypeAlias = Annotated[
-    bool, typer.Option("--train", help="The same as --mode train, which is not a step of training.")
-]
+Train: TypeAlias = Annotated[bool, Option("--train", help="The same as --mode train, which is not a step of training.")]
 ModeChoice: TypeAlias = Annotated[
     Mode | None,
-    typer.Option(
+    Option(
         "--mode",
         help="Mode of the operations. train: batch statistics and dropout; weights stay as they are.",
         show_default="eval",
     ),
 ]
-Backward: TypeAlias = Annotated[bool, typer.Option("--backward", help="Count a backward pass too.")]
+Backward: TypeAlias = Annotated[bool, Option("--backward", help="Count a backward pass too.")]
 BackwardLoss: TypeAlias = Annotated[
     str | None,
-    typer.Option(
+    Option(
         "--loss",
         metavar="OUTPUT",
         help="Start the backward pass from the loss of the spec (loss), all outputs (sum), or an output.",
@@ -99,7 +96,7 @@ BackwardLoss: TypeAlias = Annotated[
 ]
 Training: TypeAlias = Annotated[
     str | None,
-    typer.Option(
+    Option(
         "--training",
         metavar="OPTIMIZER",
         help="Count a step of training: forward, backward, update by sgd, momentum, nesterov, adam or adamw.",
@@ -107,11 +104,11 @@ Training: TypeAlias = Annotated[
 ]
 Dtype: TypeAlias = Annotated[
     FloatType | None,
-    typer.Option("--dtype", help="Type of floating-point inputs and parameters.", show_default="the spec's"),
+    Option("--dtype", help="Type of floating-point inputs and parameters.", show_default="the spec's"),
 ]
 Lora: TypeAlias = Annotated[
     list[str] | None,
-    typer.Option(
+    Option(
         "--lora",
         metavar="[PATTERN=]RANK",
         help="Low-rank adapters beside linear layers, all other parameters frozen; repeatable, the first match counts.",
@@ -119,7 +116,7 @@ Lora: TypeAlias = Annotated[
 ]
 Quantize: TypeAlias = Annotated[
     list[str] | None,
-    typer.Option(
+    Option(
         "--quantize",
         metavar="[PATTERN=]SCHEME",
         help="Store parameters as int8, '*.mlp.*=int4-g128', nf4-dq, q4_k_m …; the first match counts; repeatable.",
@@ -127,65 +124,63 @@ Quantize: TypeAlias = Annotated[
 ]
 Prune: TypeAlias = Annotated[
     list[str] | None,
-    typer.Option(
+    Option(
         "--prune",
         metavar="[PATTERN=]SHARE",
         help="Store parameters without a share of their elements: 0.5, 0.5-csr or 2:4; repeatable.",
     ),
 ]
-Unroll: TypeAlias = Annotated[bool, typer.Option("--unroll", help="A row for every instance of a repeated block.")]
+Unroll: TypeAlias = Annotated[bool, Option("--unroll", help="A row for every instance of a repeated block.")]
 Stored: TypeAlias = Annotated[
-    bool, typer.Option("--stored", help="The tensors of the model's own weights, as they are stored.")
+    bool, Option("--stored", help="The tensors of the model's own weights, as they are stored.")
 ]
 Depth: TypeAlias = Annotated[
-    int | None, typer.Option("--depth", metavar="N", min=1, help="Sum up layers deeper than N parts of a path.")
+    int | None, Option("--depth", metavar="N", min=1, help="Sum up layers deeper than N parts of a path.")
 ]
 LayoutChoice: TypeAlias = Annotated[
     Layout,
-    typer.Option("--layout", help="hwc prints images as height×width×channels, without a batch of 1."),
+    Option("--layout", help="hwc prints images as height×width×channels, without a batch of 1."),
 ]
 Convention: TypeAlias = Annotated[
     str,
-    typer.Option("--convention", "-c", metavar="NAME", help="Counting: netcalc, torch, torchvision or fvcore."),
+    Option("--convention", "-c", metavar="NAME", help="Counting: netcalc, torch, torchvision or fvcore."),
 ]
 ReceptiveField: TypeAlias = Annotated[
     bool,
-    typer.Option("--receptive-field", help="Receptive field, effective stride and offset of every layer, unrolled."),
+    Option("--receptive-field", help="Receptive field, effective stride and offset of every layer, unrolled."),
 ]
 ReceptiveFieldCheck: TypeAlias = Annotated[
-    bool, typer.Option("--receptive-field", help="Also check receptive fields, by propagating NaNs in further passes.")
+    bool, Option("--receptive-field", help="Also check receptive fields, by propagating NaNs in further passes.")
 ]
 Values: TypeAlias = Annotated[
-    bool, typer.Option("--values", help="Also compare each operation with an independent definition of its values.")
+    bool, Option("--values", help="Also compare each operation with an independent definition of its values.")
 ]
 VerifyBackward: TypeAlias = Annotated[
     bool,
-    typer.Option("--backward", help="Also run backward; check the work of every product and what is saved for it."),
+    Option("--backward", help="Also run backward; check the work of every product and what is saved for it."),
 ]
 Sort: TypeAlias = Annotated[
-    str | None, typer.Option("--sort", metavar="FIGURE", help="Sort rows by a column, the largest first.")
+    str | None, Option("--sort", metavar="FIGURE", help="Sort rows by a column, the largest first.")
 ]
 Top: TypeAlias = Annotated[
-    int | None, typer.Option("--top", metavar="N", min=1, help="Show the first N rows only, after sorting.")
+    int | None, Option("--top", metavar="N", min=1, help="Show the first N rows only, after sorting.")
 ]
 Filter: TypeAlias = Annotated[
     list[str] | None,
-    typer.Option("--filter", metavar="PATTERN", help="Show rows whose name matches, as in 'layer1.*'; repeatable."),
+    Option("--filter", metavar="PATTERN", help="Show rows whose name matches, as in 'layer1.*'; repeatable."),
 ]
-Wide: TypeAlias = Annotated[
-    bool, typer.Option("--wide", help="Show all columns in full, however narrow the terminal is.")
-]
-FormatChoice: TypeAlias = Annotated[Format, typer.Option("--format", "-f", help="Output format.")]
+Wide: TypeAlias = Annotated[bool, Option("--wide", help="Show all columns in full, however narrow the terminal is.")]
+FormatChoice: TypeAlias = Annotated[Format, Option("--format", "-f", help="Output format.")]
 TextFormatChoice: TypeAlias = Annotated[
-    TextFormat, typer.Option("--format", "-f", help="Output format; text is another name of table.")
+    TextFormat, Option("--format", "-f", help="Output format; text is another name of table.")
 ]
 Output: TypeAlias = Annotated[
-    str | None, typer.Option("--output", "-o", metavar="FILE", help="Write to a file, replacing it as a whole.")
+    str | None, Option("--output", "-o", metavar="FILE", help="Write to a file, replacing it as a whole.")
 ]
 
 Weights: TypeAlias = Annotated[
     list[str] | None,
-    typer.Option(
+    Option(
         "--weights",
         "-w",
         metavar="PATH",
@@ -193,15 +188,15 @@ Weights: TypeAlias = Annotated[
         "repeatable.",
     ),
 ]
-Execute: TypeAlias = Annotated[bool, typer.Option("--execute", help="Run the network too, where weights are checked.")]
+Execute: TypeAlias = Annotated[bool, Option("--execute", help="Run the network too, where weights are checked.")]
 Cast: TypeAlias = Annotated[
-    bool, typer.Option("--cast", help="Convert weights of another floating-point type to that of the spec.")
+    bool, Option("--cast", help="Convert weights of another floating-point type to that of the spec.")
 ]
 MaxWork: TypeAlias = Annotated[
     float | None,
-    typer.Option("--max-work", metavar="N", help="Most FLOPs, and elements of results, before it is refused."),
+    Option("--max-work", metavar="N", help="Most FLOPs, and elements of results, before it is refused."),
 ]
-Seed: TypeAlias = Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Seed of all random numbers.")]
+Seed: TypeAlias = Annotated[int, Option("--seed", metavar="N", min=0, help="Seed of all random numbers.")]
 
 
 def is_training(mode: Mode | None, train: bool, optimizer: str | None = None) -> bool:

@@ -27,9 +27,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
-import typer
-
 from netcalc.cli import options
+from netcalc.cli.declarations import Option
 from netcalc.limits import MAX_SPEC_SIZE
 
 if TYPE_CHECKING:
@@ -49,19 +48,19 @@ class PlanChoice(StrEnum):
 
 Inputs: TypeAlias = Annotated[
     list[str] | None,
-    typer.Option("--input", "-i", metavar="NAME=FILE", help="An input from .npy, .npz or .safetensors."),
+    Option("--input", "-i", metavar="NAME=FILE", help="An input from .npy, .npz or .safetensors."),
 ]
 Init: TypeAlias = Annotated[
     list[str] | None,
-    typer.Option("--init", metavar="[PATTERN=]INITIALISER", help="Initialiser of weights; repeatable."),
+    Option("--init", metavar="[PATTERN=]INITIALISER", help="Initialiser of weights; repeatable."),
 ]
 Trace: TypeAlias = Annotated[
     list[str] | None,
-    typer.Option("--trace", metavar="PATTERN", help="Statistics of values, by path, as in 'layer1.*'; repeatable."),
+    Option("--trace", metavar="PATTERN", help="Statistics of values, by path, as in 'layer1.*'; repeatable."),
 ]
 Tensors: TypeAlias = Annotated[
     str | None,
-    typer.Option(
+    Option(
         "--output",
         "-o",
         metavar="FILE",
@@ -69,18 +68,18 @@ Tensors: TypeAlias = Annotated[
     ),
 ]
 Plan: TypeAlias = Annotated[
-    PlanChoice, typer.Option("--plan", help="Planned as a whole, or one reference kernel after the other.")
+    PlanChoice, Option("--plan", help="Planned as a whole, or one reference kernel after the other.")
 ]
 Threads: TypeAlias = Annotated[
     int | None,
-    typer.Option("--threads", metavar="N", min=1, help="Threads of a planned run; by default all cores."),
+    Option("--threads", metavar="N", min=1, help="Threads of a planned run; by default all cores."),
 ]
 Backward: TypeAlias = Annotated[
-    bool, typer.Option("--backward", help="Run backward too; report the gradients of the loss by layer.")
+    bool, Option("--backward", help="Run backward too; report the gradients of the loss by layer.")
 ]
 Loss: TypeAlias = Annotated[
     str | None,
-    typer.Option(
+    Option(
         "--loss",
         metavar="NAME",
         help="With --backward: loss for that of the spec, sum of all outputs, or an output.",
@@ -89,11 +88,9 @@ Loss: TypeAlias = Annotated[
 ]
 Wrt: TypeAlias = Annotated[
     list[str] | None,
-    typer.Option("--wrt", metavar="PATTERN", help="With --backward: parameters by path, inputs by name; repeatable."),
+    Option("--wrt", metavar="PATTERN", help="With --backward: parameters by path, inputs by name; repeatable."),
 ]
-Profile: TypeAlias = Annotated[
-    bool, typer.Option("--profile", help="Time further passes; report time by layer, and memory.")
-]
+Profile: TypeAlias = Annotated[bool, Option("--profile", help="Time further passes; report time by layer, and memory.")]
 
 
 def command(

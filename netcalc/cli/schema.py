@@ -7,15 +7,12 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-import typer
-
 from netcalc.cli import options
+from netcalc.cli.declarations import Argument
 
 
 def command(
-    name: Annotated[
-        str, typer.Argument(metavar="NAME", help="spec, or the name of a record.", show_default=False)
-    ] = "spec",
+    name: Annotated[str, Argument(metavar="NAME", help="spec, or the name of a record.", show_default=False)] = "spec",
     output: options.Output = None,
 ) -> None:
     """Print a JSON Schema (2020-12)."""

@@ -17,9 +17,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
-import typer
-
 from netcalc.cli import options
+from netcalc.cli.declarations import Option
 from netcalc.cli.run import Init, Inputs
 from netcalc.limits import MAX_SPEC_SIZE
 
@@ -31,21 +30,21 @@ if TYPE_CHECKING:
 
 CompareInit: TypeAlias = Annotated[
     list[str] | None,
-    typer.Option("--compare-init", metavar="[PATTERN=]INITIALISER", help="Compare initialisers; repeatable."),
+    Option("--compare-init", metavar="[PATTERN=]INITIALISER", help="Compare initialisers; repeatable."),
 ]
 Seeds: TypeAlias = Annotated[
-    int, typer.Option("--seeds", metavar="N", min=1, help="Number of seeds that figures are means over.")
+    int, Option("--seeds", metavar="N", min=1, help="Number of seeds that figures are means over.")
 ]
 Loss: TypeAlias = Annotated[
-    str | None, typer.Option("--loss", metavar="NAME", help="random, loss, sum, or an output.", show_default="random")
+    str | None, Option("--loss", metavar="NAME", help="random, loss, sum, or an output.", show_default="random")
 ]
 Depth: TypeAlias = Annotated[
-    int | None, typer.Option("--depth", metavar="N", min=1, help="Join layers deeper than N parts of a path.")
+    int | None, Option("--depth", metavar="N", min=1, help="Join layers deeper than N parts of a path.")
 ]
 Plot: TypeAlias = Annotated[
-    str | None, typer.Option("--plot", metavar="FILE", help="Write charts as .svg or .png, replacing the file.")
+    str | None, Option("--plot", metavar="FILE", help="Write charts as .svg or .png, replacing the file.")
 ]
-Charts: TypeAlias = Annotated[bool, typer.Option("--charts", help="Print charts by depth below the table.")]
+Charts: TypeAlias = Annotated[bool, Option("--charts", help="Print charts by depth below the table.")]
 
 
 def command(

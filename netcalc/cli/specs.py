@@ -12,9 +12,8 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from netcalc.cli import options
+from netcalc.cli.declarations import Argument, Option
 from netcalc.limits import MAX_SPEC_SIZE
 
 if TYPE_CHECKING:
@@ -23,17 +22,15 @@ if TYPE_CHECKING:
 
 
 def command(
-    name: Annotated[
-        str | None, typer.Argument(metavar="NAME|WORD", help="A spec, or a word that specs mention.")
-    ] = None,
+    name: Annotated[str | None, Argument(metavar="NAME|WORD", help="A spec, or a word that specs mention.")] = None,
     search: Annotated[
         str | None,
-        typer.Option("--search", metavar="WORD", help="Only specs that mention the word, also if it is a name."),
+        Option("--search", metavar="WORD", help="Only specs that mention the word, also if it is a name."),
     ] = None,
     family: Annotated[
-        str | None, typer.Option("--family", metavar="FAMILY", help="Only specs of the family, such as resnet.")
+        str | None, Option("--family", metavar="FAMILY", help="Only specs of the family, such as resnet.")
     ] = None,
-    yaml: Annotated[bool, typer.Option("--yaml", help="Print the file of the spec NAME.")] = False,
+    yaml: Annotated[bool, Option("--yaml", help="Print the file of the spec NAME.")] = False,
     convention: options.Convention = "netcalc",
     format_: options.FormatChoice = options.Format.TABLE,
     output: options.Output = None,

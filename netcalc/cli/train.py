@@ -20,9 +20,8 @@ from collections.abc import Iterable
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
-import typer
-
 from netcalc.cli import options
+from netcalc.cli.declarations import Option
 from netcalc.cli.run import Init
 from netcalc.limits import MAX_SPEC_SIZE
 
@@ -40,18 +39,18 @@ class ScheduleChoice(StrEnum):
 _OPTIMIZER = "Optimizer"
 _FILES = "Files"
 
-Steps: TypeAlias = Annotated[int, typer.Option("--steps", metavar="N", min=1, help="Number of the last step.")]
+Steps: TypeAlias = Annotated[int, Option("--steps", metavar="N", min=1, help="Number of the last step.")]
 Training: TypeAlias = Annotated[
     str,
-    typer.Option("--training", metavar="OPTIMIZER", help="sgd, momentum, nesterov, adam or adamw."),
+    Option("--training", metavar="OPTIMIZER", help="sgd, momentum, nesterov, adam or adamw."),
 ]
 Rate: TypeAlias = Annotated[
     float | None,
-    typer.Option("--lr", metavar="X", help="Learning rate.", show_default="0.001", rich_help_panel=_OPTIMIZER),
+    Option("--lr", metavar="X", help="Learning rate.", show_default="0.001", rich_help_panel=_OPTIMIZER),
 ]
 Hyper: TypeAlias = Annotated[
     list[str] | None,
-    typer.Option(
+    Option(
         "--hyper",
         metavar="NAME=X",
         help="A setting of the optimizer, such as weight_decay=0.1, momentum=0.9 or beta2=0.95; repeatable.",
@@ -60,53 +59,51 @@ Hyper: TypeAlias = Annotated[
 ]
 Schedules: TypeAlias = Annotated[
     ScheduleChoice,
-    typer.Option("--schedule", help="Learning rates after the warm-up.", rich_help_panel=_OPTIMIZER),
+    Option("--schedule", help="Learning rates after the warm-up.", rich_help_panel=_OPTIMIZER),
 ]
 Warmup: TypeAlias = Annotated[
     int,
-    typer.Option(
+    Option(
         "--warmup", metavar="N", min=0, help="Steps in which the rate rises to its value.", rich_help_panel=_OPTIMIZER
     ),
 ]
 Least: TypeAlias = Annotated[
     float,
-    typer.Option("--least-lr", metavar="X", help="End of a cosine.", rich_help_panel=_OPTIMIZER),
+    Option("--least-lr", metavar="X", help="End of a cosine.", rich_help_panel=_OPTIMIZER),
 ]
 Clip: TypeAlias = Annotated[
     float | None,
-    typer.Option("--clip", metavar="X", help="Greatest norm of all gradients.", rich_help_panel=_OPTIMIZER),
+    Option("--clip", metavar="X", help="Greatest norm of all gradients.", rich_help_panel=_OPTIMIZER),
 ]
 Data: TypeAlias = Annotated[
-    str, typer.Option("--data", metavar="FILE|synthetic", help="Samples by input: .npz or .safetensors.")
+    str, Option("--data", metavar="FILE|synthetic", help="Samples by input: .npz or .safetensors.")
 ]
 Batch: TypeAlias = Annotated[
-    int | None, typer.Option("--batch", metavar="N", min=1, help="Samples of a step: --set batch=N.")
+    int | None, Option("--batch", metavar="N", min=1, help="Samples of a step: --set batch=N.")
 ]
 Loss: TypeAlias = Annotated[
-    str | None, typer.Option("--loss", metavar="NAME", help="An output, or sum.", show_default="the spec's")
+    str | None, Option("--loss", metavar="NAME", help="An output, or sum.", show_default="the spec's")
 ]
 Checkpoint: TypeAlias = Annotated[
     str | None,
-    typer.Option(
+    Option(
         "--checkpoint", metavar="FILE", help="Write all that a later run needs: .safetensors.", rich_help_panel=_FILES
     ),
 ]
 Every: TypeAlias = Annotated[
     int | None,
-    typer.Option(
-        "--checkpoint-every", metavar="N", min=1, help="Write it after every N steps too.", rich_help_panel=_FILES
-    ),
+    Option("--checkpoint-every", metavar="N", min=1, help="Write it after every N steps too.", rich_help_panel=_FILES),
 ]
 Resume: TypeAlias = Annotated[
-    str | None, typer.Option("--resume", metavar="FILE", help="Go on from a checkpoint.", rich_help_panel=_FILES)
+    str | None, Option("--resume", metavar="FILE", help="Go on from a checkpoint.", rich_help_panel=_FILES)
 ]
 Plot: TypeAlias = Annotated[
     str | None,
-    typer.Option("--plot", metavar="FILE", help="Draw the loss curve as .svg or .png.", rich_help_panel=_FILES),
+    Option("--plot", metavar="FILE", help="Draw the loss curve as .svg or .png.", rich_help_panel=_FILES),
 ]
 Parameters: TypeAlias = Annotated[
     str | None,
-    typer.Option("--output", "-o", metavar="FILE", help="Write the parameters and buffers.", rich_help_panel=_FILES),
+    Option("--output", "-o", metavar="FILE", help="Write the parameters and buffers.", rich_help_panel=_FILES),
 ]
 
 

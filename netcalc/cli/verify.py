@@ -15,8 +15,6 @@ from collections.abc import Callable, Iterable, Mapping
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-import typer
-
 from netcalc.cli import options
 from netcalc.limits import MAX_SPEC_SIZE
 
@@ -53,7 +51,7 @@ def command(
     backward: options.VerifyBackward = False,
     max_work: options.MaxWork = None,
     execute: options.Execute = False,
-) -> None:
+) -> int:
     """Run and check the network, or check a file of weights, or both."""
     from netcalc.cli import EXIT_CHECK
     from netcalc.cli.output import terminal_for, write
@@ -73,7 +71,8 @@ def command(
         execution = _execution(program, seed, selection, receptive_field, values, backward, max_work)
     write(_lines(audit, execution, program.name, selection, format_, terminal), output)
     if not all(report.ok for report in (audit, execution) if report is not None):
-        raise typer.Exit(EXIT_CHECK)
+        return EXIT_CHECK
+    return 0
 
 
 def _lines(

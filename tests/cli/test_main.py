@@ -15,7 +15,7 @@ from ruamel.yaml import YAML
 
 import netcalc as package
 from netcalc import ops
-from netcalc.cli.app import COMMANDS
+from netcalc.cli.commands import COMMANDS
 from netcalc.cli.options import read_program
 from netcalc.records.schema import record_schema
 from netcalc.spec.line_syntax import MODIFIERS

@@ -1,0 +1,109 @@
+"""Command lines that are read without typer, whose import takes longer than most commands.
+
+Only what is plainly right is read here.  For all else, such as ``--help``, a misspelt option or a value that is no
+number, the answer is None, and typer reads the same declarations and reports what is wrong.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from enum import Enum
+from inspect import Parameter
+from types import NoneType, UnionType
+from typing import Any, get_args, get_origin
+
+from netcalc.cli.declarations import Argument, Declared
+
+__all__ = ["plain_arguments"]
+
+_WHOLE = re.compile(r"[0-9]{1,15}")
+_NUMBER = re.compile(r"[0-9]{1,15}(\.[0-9]{1,15})?(e-?[0-9]{1,2})?")
+
+
+def plain_arguments(declared: Sequence[Declared], words: Sequence[str]) -> dict[str, Any] | None:
+    """Return the values of a command's parameters by name; None if typer has to read the words."""
+    by_name = {name: one for one in declared for name in one.declaration.names}
+    texts: dict[str, list[str]] = {}
+    positional: list[str] = []
+    rest = iter(words)
+    for word in rest:
+        if not word.startswith("-") or word == "-":
+            positional.append(word)
+            continue
+        name, equals, text = word.partition("=")
+        option = by_name.get(name)
+        if option is None or (equals and (option.type is bool or not name.startswith("--"))):
+            return None
+        if option.type is bool:
+            text = "yes"
+        elif not equals:
+            text = next(rest, "")
+        if not text or (text.startswith("-") and text != "-"):
+            return None
+        texts.setdefault(option.name, []).append(text)
+    if not _placed([one for one in declared if isinstance(one.declaration, Argument)], positional, texts):
+        return None
+    values = {one.name: _value(one, texts.get(one.name)) for one in declared}
+    return None if any(value is _Unread for value in values.values()) else values
+
+
+class _Unread:
+    """Stands for a value that typer has to read."""
+
+
+def _placed(arguments: Sequence[Declared], positional: list[str], texts: dict[str, list[str]]) -> bool:
+    """Give the arguments by position their texts, the last one all that are left if it is a list; False if some do."""
+    if "" in positional:
+        return False
+    for number, argument in enumerate(arguments):
+        if _members(argument.type) is not None:
+            if number < len(arguments) - 1:
+                return False
+            taken, positional = positional, []
+        else:
+            taken, positional = positional[:1], positional[1:]
+        if taken:
+            texts[argument.name] = taken
+    return not positional
+
+
+def _value(one: Declared, texts: list[str] | None) -> Any:
+    """Return the value of a parameter, _Unread if it is missing or not plain."""
+    if texts is None:
+        return _Unread if one.default is Parameter.empty else one.default
+    members = _members(one.type)
+    if members is not None:
+        values = [_converted(members, text, one) for text in texts]
+        return _Unread if _Unread in values else values
+    return _converted(_required(one.type), texts[0], one) if len(texts) == 1 else _Unread
+
+
+def _converted(type_: Any, text: str, one: Declared) -> Any:
+    settings = one.declaration.settings
+    if type_ is str:
+        return text
+    if type_ is bool:
+        return True
+    if isinstance(type_, type) and issubclass(type_, Enum):
+        return next((member for member in type_ if member.value == text), _Unread)
+    if type_ is int and _WHOLE.fullmatch(text):
+        number = int(text)
+        return number if settings.get("min", number) <= number <= settings.get("max", number) else _Unread
+    if type_ is float and _NUMBER.fullmatch(text) and not {"min", "max"} & settings.keys():
+        return float(text)
+    return _Unread
+
+
+def _required(type_: Any) -> Any:
+    """Return the type of a value that is given: ``int`` for ``int | None``."""
+    if isinstance(type_, UnionType):
+        members = [member for member in get_args(type_) if member is not NoneType]
+        return members[0] if len(members) == 1 else None
+    return type_
+
+
+def _members(type_: Any) -> Any:
+    """Return the type of the items of a list, None for other types."""
+    type_ = _required(type_)
+    return get_args(type_)[0] if get_origin(type_) is list else None

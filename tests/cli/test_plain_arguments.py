@@ -1,0 +1,127 @@
+"""Command lines that are read without typer give the values that typer reads from them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from netcalc.cli.app import app
+from netcalc.cli.commands import COMMANDS, command_module
+from netcalc.cli.declarations import declared
+from netcalc.cli.plain_arguments import plain_arguments
+from tests.conftest import CommandResult
+
+READ = [name for name in COMMANDS if declared(command_module(name).command) is not None]
+WORDS = [
+    *("resnet34", "mlp", "-", "", "x=-1", "a b", "=", "--", "-1", "--help", "-h", "-s", "-sx=1", "-s=x", "--set", "-c"),
+    *("--set=x=1", "--set=", "--unroll", "--unroll=1", "--no-unroll", "--depth", "--depth=2", "--depth=0", "0", "1"),
+    *(
+        "٣",
+        "1_0",
+        " 1",
+        "1e3",
+        "1.5",
+        ".5",
+        "inf",
+        "--lr",
+        "--lr=0.1",
+        "--clip=1e-2",
+        "--format",
+        "json",
+        "--format=csv",
+    ),
+    *("JSON", "-f", "-fjson", "--wide", "--wid", "--top", "3", "--backward", "--layout=hwc", "--seed=7", "--all", "-a"),
+    *("--max-spec-size=100", "--mode", "train", "--yaml", "--force", "--steps=4", "--sort=macs", "--filter", "layer*"),
+]
+
+
+def read_plainly(name: str, words: Sequence[str]) -> dict[str, Any] | None:
+    """Return the values that are read without typer."""
+    parameters = declared(command_module(name).command)
+    assert parameters is not None
+    return plain_arguments(parameters, words)
+
+
+def read_by_typer(name: str, words: Sequence[str]) -> dict[str, Any]:
+    """Return the values that typer reads; nothing of a list is None."""
+    import typer
+
+    command = typer.main.get_command(app).get_command(None, name)  # type: ignore[attr-defined]
+    return {key: value or None if isinstance(value, (list, tuple)) else value for key, value in parsed(command, words)}
+
+
+def parsed(command: Any, words: Sequence[str]) -> Any:
+    """Yield the parameters of a command with their values, as the command gets them."""
+    got: dict[str, Any] = {}
+    callback = command.callback
+    command.callback = got.update
+    try:
+        command.main(list(words), standalone_mode=False)
+    finally:
+        command.callback = callback
+    return got.items()
+
+
+def test_every_command_but_help_is_declared() -> None:
+    assert set(COMMANDS) - set(READ) == {"help"}
+
+
+@given(st.sampled_from(READ), st.lists(st.sampled_from(WORDS), max_size=6))
+def test_values_are_those_of_typer(name: str, words: list[str]) -> None:
+    plain = read_plainly(name, words)
+    if plain is not None:
+        assert plain == read_by_typer(name, words)
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("shapes mlp", {"spec": "mlp"}),
+        ("shapes --set batch=2 mlp -s hidden=[3] --top=2", {"set_": ["batch=2", "hidden=[3]"], "top": 2}),
+        ("summary mlp --format json --wide", {"format_": "json", "wide": True}),
+        ("compare mlp lenet5 -a", {"specs": ["mlp", "lenet5"], "all_": True}),
+        ("explain mlp 0", {"spec": "mlp", "path": "0"}),
+        ("train mlp --lr 0.5 --clip=1e-2", {"lr": 0.5, "clip": 0.01}),
+        ("schema", {"name": "spec"}),
+    ],
+)
+def test_plain_lines_are_read(line: str, expected: dict[str, Any]) -> None:
+    name, *words = line.split()
+    values = read_plainly(name, words)
+    assert values is not None
+    assert values == read_by_typer(name, words)
+    assert {key: values[key] for key in expected} == expected
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        *("shapes", "shapes mlp lenet5", "shapes mlp --top 0", "shapes mlp --top many", "shapes mlp --format yaml"),
+        *("shapes mlp --help", "shapes mlp --set", "shapes -- mlp", "shapes mlp --top 1 --top 2", "shapes mlp -sx=1"),
+        *("compare", "shapes mlp --unroll=1", "train mlp --lr inf", "shapes mlp --top ١", "shapes mlp --set -x"),
+    ],
+)
+def test_all_else_is_left_to_typer(line: str) -> None:
+    name, *words = line.split()
+    assert read_plainly(name, words) is None
+
+
+def test_completion_is_left_to_typer(netcalc: Callable[..., CommandResult], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("_NETCALC_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", "netcalc sha")
+    monkeypatch.setenv("COMP_CWORD", "1")
+    assert netcalc("shapes", "mlp").out.split() == ["shapes"]
+
+
+@pytest.mark.parametrize("command", ["shapes mlp", "specs", "schema", "compare mlp lenet5", "verify mlp"])
+def test_plain_commands_do_not_import_typer(command: str) -> None:
+    import subprocess
+
+    code = f"import sys; from netcalc.cli import main; main({command.split()}); print(*sys.modules, file=sys.stderr)"
+    ran = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert {"typer", "click", "rich"}.isdisjoint(ran.stderr.split())

@@ -26,7 +26,7 @@ class Tuning:
 
     # -- Passes over memory -------------------------------------------------------------------------
 
-    #: Elements of a strip of an elementwise pass, a depthwise convolution or a pooling.  The strip, a second one like
+    #: Elements of a strip of an elementwise pass or a pooling.  The strip, a second one like
     #: it and its input fit the second-level cache.
     strip_elements: int = 1 << 16
     #: Elements of a strip of an activation with scratch buffers.  Three of them fit the second-level cache beside the
@@ -64,6 +64,15 @@ class Tuning:
     im2col_least_rows: int = 64
     #: Rows (pixels) of a tile of windows, at most.
     im2col_most_rows: int = 1024
+    #: Elements of a tile of a depthwise convolution and of the padded input under it: they fit the second-level cache.
+    depthwise_elements: int = 1 << 18
+    #: Elements of an inner loop of a depthwise convolution; the loop itself costs as much as a hundred of them.
+    depthwise_run: int = 1536
+    #: Elements of the weights of a depthwise convolution, repeated for such a loop.
+    depthwise_weights: int = 40_000
+    #: Channels for each tap from which on the inner loop takes a single pixel if the stride is not 1.  With fewer,
+    #: pixels that are a stride apart are copied to lie together.
+    depthwise_channels_per_tap: int = 16
     #: Elements of the transformed 4×4 tiles of a strip, before and after the product.
     winograd_elements: int = 1 << 19
     #: 4×4 tiles of a strip, at least.

@@ -19,7 +19,17 @@ from netcalc.engine.storage import Slot
 from netcalc.engine.tuning import Tuning
 from netcalc.numerics.kernels import Array
 
-__all__ = ["ConvTile", "Convolution", "covered_parts", "cut_tiles", "fill_slab"]
+__all__ = [
+    "ConvTile",
+    "Convolution",
+    "clear_around",
+    "covered_parts",
+    "cut_tiles",
+    "fill_slab",
+    "in_place",
+    "input_part",
+    "slab_shape",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,9 +142,36 @@ def covered_parts(conv: Convolution, region: Region, extents: Sequence[int]) -> 
     return targets, origins
 
 
+def in_place(conv: Convolution) -> bool:
+    """Return True if windows can be read from the input itself."""
+    return not conv.padded and conv.x.strides[-1] == conv.x.dtype.itemsize
+
+
+def input_part(conv: Convolution, x: Array, region: Region) -> Array:
+    """Return the part of an input without padding that is under a region of the result."""
+    start = region.top * conv.stride[0]
+    return x[region.first : region.end, start : start + conv.extent(region.height)]
+
+
+def slab_shape(conv: Convolution, images: int, height: int) -> tuple[int, ...]:
+    """Return the shape of the padded input under so many rows of so many images."""
+    others = (conv.extent(count, axis) for axis, count in enumerate(conv.counts) if axis)
+    return (images, conv.extent(height), *others, conv.channels)
+
+
 def fill_slab(conv: Convolution, x: Array, region: Region, slab: Array) -> Iterator[Pass]:
     """Yield passes that fill a slab (images, rows…, channels) with the padded input under a region of the result."""
-    if conv.padded:
-        yield partial(slab.fill, 0)
     targets, origins = covered_parts(conv, region, slab.shape[1:-1])
+    yield from clear_around(slab, targets)
     yield partial(np.copyto, slab[(slice(None), *targets)], x[(slice(region.first, region.end), *origins)])
+
+
+def clear_around(slab: Array, covered: Sequence[slice]) -> Iterator[Pass]:
+    """Yield passes that set a slab (images, rows…, channels) to zero, except for the covered part of each axis."""
+    if any(part.stop <= part.start for part in covered):
+        yield partial(slab.fill, 0)
+        return
+    for axis, part in enumerate(covered, 1):
+        for edge in (slice(0, part.start), slice(part.stop, slab.shape[axis])):
+            if edge.stop > edge.start:
+                yield partial(slab[(slice(None), *covered[: axis - 1], edge)].fill, 0)

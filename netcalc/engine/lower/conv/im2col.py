@@ -10,7 +10,15 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from netcalc.engine.lower.context import LoweringContext
-from netcalc.engine.lower.conv.geometry import Convolution, ConvTile, cut_tiles, fill_slab
+from netcalc.engine.lower.conv.geometry import (
+    Convolution,
+    ConvTile,
+    cut_tiles,
+    fill_slab,
+    in_place,
+    input_part,
+    slab_shape,
+)
 from netcalc.engine.lower.passes import Pass
 from netcalc.engine.lower.regions import Region
 from netcalc.engine.lower.small_gemm import Chunks, chunks
@@ -48,7 +56,7 @@ def emit_im2col(context: LoweringContext, conv: Convolution) -> None:
         dtype=conv.x.dtype,
         buffers={
             "windows": rows * depth,
-            "slab": 0 if _in_place(conv) else math.prod(_slab_shape(conv, images, height)),
+            "slab": 0 if in_place(conv) else math.prod(slab_shape(conv, images, height)),
             "partial sums": 0 if split is None else split.buffer_elements(rows, depth, columns),
         },
         epilogue=conv.epilogue,
@@ -61,11 +69,10 @@ def _passes(
 ) -> Iterator[Pass]:
     region, channels = tile
     x = conv.x.array()
-    if _in_place(conv):
-        start = region.top * conv.stride[0]
-        slab = x[region.first : region.end, start : start + conv.extent(region.height)]
+    if in_place(conv):
+        slab = input_part(conv, x, region)
     else:
-        slab = buffers.view("slab", _slab_shape(conv, region.images, region.height))
+        slab = buffers.view("slab", slab_shape(conv, region.images, region.height))
         yield from fill_slab(conv, x, region, slab)
     depth, outs = _depth(conv), conv.outs // conv.groups
     for group in range(conv.groups):
@@ -89,22 +96,11 @@ def _depth(conv: Convolution) -> int:
     return conv.channels // conv.groups * math.prod(conv.kernel)
 
 
-def _in_place(conv: Convolution) -> bool:
-    """Return True if windows can be read from the input itself."""
-    return not conv.padded and conv.x.strides[-1] == conv.x.dtype.itemsize
-
-
 def _matrix(conv: Convolution, split: Chunks | None) -> Array:
     """Return the filters as (groups, kernel… × in/groups, out/groups): columns in the order of a window in memory."""
     filters, outs = conv.filters(), conv.outs // conv.groups
     matrix = np.moveaxis(filters.reshape(conv.groups, outs, *filters.shape[1:]), (1, 2), (-1, -2))
     return matrix if split is None else split.arranged(matrix.reshape(-1, outs))
-
-
-def _slab_shape(conv: Convolution, images: int, height: int) -> tuple[int, ...]:
-    """Return the shape of the padded input under so many rows of so many images."""
-    others = (conv.extent(count, axis) for axis, count in enumerate(conv.counts) if axis)
-    return (images, conv.extent(height), *others, conv.channels)
 
 
 def _windows(conv: Convolution, slab: Array, region: Region, group: int) -> Array:

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from netcalc.engine.lower.conv.geometry import Convolution, covered_parts
+from netcalc.engine.lower.conv.geometry import Convolution, clear_around, covered_parts
 from netcalc.engine.lower.passes import Pass
 from netcalc.engine.lower.regions import Region
 from netcalc.numerics.kernels import Array
@@ -28,8 +28,6 @@ def phases_shape(conv: Convolution, region: Region) -> tuple[int, ...]:
 
 def fill_phases(conv: Convolution, x: Array, region: Region, slab: Array) -> Iterator[Pass]:
     """Yield passes that fill such a slab with the padded input under a region of the result."""
-    if conv.padded:
-        yield partial(slab.fill, 0)
     images = slice(region.first, region.end)
     targets, origins = covered_parts(conv, region, slab.shape[1:-3])
     step, columns, before = conv.stride[-1], conv.sizes[-1], conv.pads[-1][0]
@@ -37,7 +35,9 @@ def fill_phases(conv: Convolution, x: Array, region: Region, slab: Array) -> Ite
         first = (phase - before) % step  # the first column of the input in this phase
         start = (first + before) // step
         count = min(len(range(first, columns, step)), slab.shape[-2] - start)
-        if count > 0:
+        count = max(count, 0)
+        yield from clear_around(slab[..., phase, :, :], [*targets, slice(start, start + count)])
+        if count:
             place: Index = (slice(None), *targets, phase, slice(start, start + count))
             origin: Index = (images, *origins, slice(first, first + (count - 1) * step + 1, step))
             yield partial(np.copyto, slab[place], x[origin])

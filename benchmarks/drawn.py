@@ -38,7 +38,7 @@ def weights(program: Program, names: Collection[str] = ()) -> dict[str, np.ndarr
                 array = rng.uniform(0.5, 1.5, array.shape).astype(np.float32)
             elif param.name == "running_mean":
                 array = rng.normal(0, 0.1, array.shape).astype(np.float32)
-            elif array.ndim == 1:
+            elif array.ndim == 1 and array.dtype.kind == "f":
                 array = array + rng.normal(0, 0.02, array.shape).astype(np.float32)
             location = located(path, declared[path], names)
             (name,) = location.names

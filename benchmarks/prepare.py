@@ -46,9 +46,9 @@ def prepare(case: Case) -> None:
 
 
 def export(case: Case, module: torch.nn.Module, tensors: tuple[torch.Tensor, ...], names: dict[str, list[str]]) -> None:
-    """Export the module; by tracing where torch.export cannot, and if that fails too, write the reason instead."""
+    """Export the module by torch.export or by tracing, whichever can; if neither can, write the reasons instead."""
     reasons = []
-    for dynamo in (True, False):
+    for dynamo in (False, True) if getattr(module, "traced", False) else (True, False):
         try:
             torch.onnx.export(
                 module,
@@ -57,7 +57,6 @@ def export(case: Case, module: torch.nn.Module, tensors: tuple[torch.Tensor, ...
                 dynamo=dynamo,
                 external_data=dynamo,
                 verbose=False,
-                opset_version=18,
                 **names,
             )
         except Exception as error:

@@ -75,6 +75,9 @@ class Qwen2(Qwen2ForCausalLM):
 class Mamba(MambaForCausalLM):
     """By the recurrence over positions, which is what the library runs on a CPU."""
 
+    #: Its loop is unrolled, which takes torch.export a quarter of an hour, and tracing less than a minute.
+    traced = True
+
     def __init__(self) -> None:
         super().__init__(MambaConfig(num_hidden_layers=24))
 

@@ -36,6 +36,11 @@ class TensorType:
         return self.dtype in FLOATS
 
     @property
+    def is_symbolic(self) -> bool:
+        """True if a size is not a number."""
+        return any(type(size) is not int for size in self.shape)
+
+    @property
     def excess(self) -> str | None:
         """The limit that the shape exceeds, in words; None if there is none."""
         if len(self.shape) > MAX_RANK:
@@ -70,6 +75,15 @@ class TensorType:
         if len(shape) > 4:
             known["depth"] = shape[-3]
         return known
+
+    def member(self, name: str) -> Any:
+        """Return one attribute in expressions; KeyError if there is none."""
+        shape = self.shape
+        if name == "channels" and len(shape) > 1:
+            return shape[1]
+        if name == "features" and shape:
+            return shape[-1]
+        return self.members()[name]
 
     def __str__(self) -> str:
         return "×".join(map(str, self.shape)) if self.shape else "scalar"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property, partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from netcalc.analysis.conventions import Convention, Counted, convention_named, require_backward
 from netcalc.analysis.counting import require_unrolled
@@ -19,12 +19,22 @@ from netcalc.api_arguments import checked
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.dims import UndecidedError
 from netcalc.ir import Body, CallNode, Node, OpNode, Program, Value, join, stored_bytes
-from netcalc.opdef import Context, Term
+from netcalc.opdef import Context, Operation, Term
 
 if TYPE_CHECKING:
     from netcalc.analysis.backward_work import BackwardWork
 
 __all__ = ["Analysis", "Ranges", "Row", "analyse"]
+
+
+class _Counts(NamedTuple):
+    """Cost of an operation or a body under a convention, and the operations whose work it counts in a special way."""
+
+    convention: Convention
+    cost: Cost
+    uncounted: dict[str, None]
+    counted_as: dict[str, str]
+    unknown: dict[str, str]  # names of operations by what does unknown work
 
 
 class Analysis:
@@ -37,25 +47,26 @@ class Analysis:
         self.program = program if backward is None else backward.program
         self.convention = convention
         self.backward = backward
-        self._node_costs: dict[int, Cost] = {}
-        self._body_costs: dict[int, Cost] = {}
+        self._costs: dict[int, _Counts] = {}  # of operations and bodies, unless they are kept with these
         self._shared_costs: dict[int, Cost] = {}  # of nodes whose weights are counted before
-        self._uncounted: dict[str, None] = {}
-        self._counted_as: dict[str, str] = {}
         self._remarks: dict[str, None] = {}
-        self._unknown: dict[str, str] = {}  # names of operations by what does unknown work
         self._context = Context(training=program.training, dtype=program.dtype)
+        #: Settings that the costs of a body depend on; None if they depend on other bodies too.
+        self.settings = None if backward is not None else (convention.name, program.training, program.dtype)
 
     @cached_property
     def total(self) -> Cost:
         """The cost of the whole program."""
+        return self._all.cost
+
+    @cached_property
+    def _all(self) -> _Counts:
         return self._body(self.program.main)
 
     @property
     def uncounted(self) -> tuple[str, ...]:
         """Operations whose work the convention does not count, in order of first use."""
-        _ = self.total
-        return tuple(self._uncounted)
+        return tuple(self._all.uncounted)
 
     @property
     def phases(self) -> frozenset[Phase]:
@@ -79,18 +90,16 @@ class Analysis:
     @property
     def unknown(self) -> tuple[str, ...]:
         """Operators whose work is not known, in order of first use; with any, totals are at least what they are."""
-        _ = self.total
-        return tuple(self._unknown)
+        return tuple(self._all.unknown)
 
     def counts(self, operation: str) -> bool:
         """Return False for an operation whose work the convention leaves out, or is not known."""
-        return operation not in self.uncounted and operation not in self._unknown.values()
+        return operation not in self.uncounted and operation not in self._all.unknown.values()
 
     @property
     def counted_as(self) -> dict[str, str]:
         """The implementation whose work is counted, for each operation whose implementations differ in their work."""
-        _ = self.total
-        return dict(self._counted_as)
+        return dict(self._all.counted_as)
 
     @cached_property
     def by_operation(self) -> dict[str, tuple[int, Cost]]:
@@ -124,12 +133,11 @@ class Analysis:
 
     def node(self, node: OpNode) -> Cost:
         """Return the cost of one operation."""
-        if id(node) not in self._node_costs:
-            try:
-                self._node_costs[id(node)] = self._operation(node)
-            except NetcalcError as error:  # of a figure with too many terms, which has no place yet
-                raise error.at(node.span) from None
-        return self._node_costs[id(node)]
+        return self._node(node).cost
+
+    def body(self, body: Body) -> Cost:
+        """Return the cost of a body."""
+        return self._body(body).cost
 
     def terms(self, node: OpNode, *, expected: bool = False) -> tuple[Term, ...]:
         """Return the terms of the work of one operation: all work that is executed, or the useful work only."""
@@ -142,19 +150,34 @@ class Analysis:
 
     # -- costs ------------------------------------------------------------------------------------
 
-    def _operation(self, node: OpNode) -> Cost:
-        training = self._context.training
+    def _node(self, node: OpNode) -> _Counts:
+        # the rule of a convention may read anything of a node
+        own = self.settings is None or node.applied is None or node.ties or node.op.name in self.convention.rules
+        known: dict[Any, Any] = self._costs if own or node.applied is None else node.applied.costs
+        key = id(node) if own else (self.settings, node.frozen)
+        found = known.get(key)
+        if found is None or found.convention is not self.convention:
+            try:
+                found = known[key] = self._operation(node)
+            except NetcalcError as error:  # of a figure with too many terms, which has no place yet
+                raise error.at(node.span) from None
+        return found
+
+    def _operation(self, node: OpNode) -> _Counts:
+        training, op = self._context.training, node.op
         backward = () if self.backward is None else self.backward.terms(node)
-        executed = self.convention.counts(node, self.terms(node), training, backward)
-        operator = node.op.unknown_work()
-        if operator is not None:
-            self._unknown[operator] = node.op.name
-        if executed.incomplete:
-            self._uncounted.setdefault(node.op.name)
-        elif node.op.counted_as is not None:
-            self._counted_as[node.op.name] = node.op.counted_as
-        expected = self.convention.counts(node, self.terms(node, expected=True), training, backward)
-        return Cost.of(self._weights(node), Work(node, executed, expected, *self._passes(node)))
+        executed = expected = self.convention.counts(node, self.terms(node), training, backward)
+        if type(op).expected_cost is not Operation.expected_cost:
+            expected = self.convention.counts(node, self.terms(node, expected=True), training, backward)
+        operator = op.unknown_work()
+        cost = Cost.of(self._weights(node), Work(node, executed, expected, *self._passes(node)))
+        return _Counts(
+            self.convention,
+            cost,
+            {op.name: None} if executed.incomplete else {},
+            {op.name: op.counted_as} if op.counted_as is not None and not executed.incomplete else {},
+            {} if operator is None else {operator: op.name},
+        )
 
     def _passes(self, node: OpNode) -> tuple[Counted, ...]:
         """Return the work of the backward pass of an operation and of its update, if they are counted."""
@@ -175,22 +198,30 @@ class Analysis:
                 use = "tied"
             yield use, Weight(node, param, param.elements, stored_bytes(param, node, self.program.dtype))
 
-    def _body(self, body: Body) -> Cost:
-        if id(body) not in self._body_costs:
-            total = Cost()
+    def _body(self, body: Body) -> _Counts:
+        known: dict[Any, Any] = self._costs if self.settings is None else body.derived
+        key = id(body) if self.settings is None else (_Counts, self.settings)
+        found = known.get(key)
+        if found is None or found.convention is not self.convention:
+            found = _Counts(self.convention, Cost(), {}, {}, {})
+            total = found.cost
             for node in body.nodes:
-                total += self.node(node) if isinstance(node, OpNode) else self._call(node).times(node.times)
-            self._body_costs[id(body)] = total
-        return self._body_costs[id(body)]
+                counts = self._node(node) if isinstance(node, OpNode) else self._body(node.body)
+                total += counts.cost if isinstance(node, OpNode) else self._call(node).times(node.times)
+                found.uncounted.update(counts.uncounted)
+                found.counted_as.update(counts.counted_as)
+                found.unknown.update(counts.unknown)
+            known[key] = found = found._replace(cost=total)
+        return found
 
     def _call(self, node: CallNode) -> Cost:
-        cost = self._body(node.body)
+        cost = self.body(node.body)
         return cost if node.shares is None else cost.with_tied_weights()
 
     def _instance(self, node: Node, shared: bool) -> Cost:
         """Return the cost of an operation, or of one iteration of a call."""
         if not shared:
-            return self.node(node) if isinstance(node, OpNode) else self._body(node.body)
+            return self.node(node) if isinstance(node, OpNode) else self.body(node.body)
         if id(node) not in self._shared_costs:
             self._shared_costs[id(node)] = self._instance(node, shared=False).with_tied_weights()
         return self._shared_costs[id(node)]

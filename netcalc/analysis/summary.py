@@ -6,14 +6,16 @@ A layer's figures are those of one instance, and ``repeat`` is the number of ins
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from netcalc.analysis.cost import Analysis, Ranges, Row
 from netcalc.analysis.figures import FIGURES, FORWARD, Cost, Figures, Phase, View
+from netcalc.analysis.folding import folded
 from netcalc.dims import Assumption, Dim
-from netcalc.ir import Program, Value
+from netcalc.ir import Body, OpNode, Program, Value
 from netcalc.tensor_type import TensorType
 
 if TYPE_CHECKING:
@@ -100,8 +102,11 @@ def summarise(
     program = analysis.program
     inputs = {spec.name: spec.type for spec in program.inputs}
     outputs = dict(zip(program.output_names, program.main.output_types, strict=True))
-    rows = analysis.rows(depth=depth, unroll=unroll)
-    layers = tuple(Layer.of(row, None if receptive is None else _fields_of(row, receptive)) for row in rows)
+    if depth is None and not unroll and receptive is None:
+        layers = tuple(_layers(analysis, program.main))
+    else:
+        rows = analysis.rows(depth=depth, unroll=unroll)
+        layers = tuple(Layer.of(row, None if receptive is None else _fields_of(row, receptive)) for row in rows)
     totals = Totals(analysis.total.values)
     return Summary(
         program.name,
@@ -119,6 +124,49 @@ def summarise(
         analysis.remarks,
         storage_of(program),
     )
+
+
+def _layers(analysis: Analysis, body: Body) -> Iterator[Layer]:
+    """Yield the layers of a body, with paths relative to it."""
+    for found in folded(body.nodes):
+        node = found.node
+        if isinstance(node, OpNode):
+            name, values = node.name, analysis.node(node).values
+            yield Layer(name, node.op.name, node.present_types, node.output_types, values, 1, name)
+            continue
+        path, title, times, shared = found.name, found.label, found.times, node.shares is not None
+        around: Ranges = ((found.named(""), found.numbers),) if found.numbers is not None and times > 1 else ()
+        start, heading = (path and path + "."), (title and title + ".")
+        for name, op, inputs, outputs, values, repeat, label, inner, _ in _layers_inside(analysis, node.body):
+            ranges = around + tuple([(start + stem if stem else path, numbers) for stem, numbers in inner])
+            yield _layer(
+                (
+                    start + name if name else path,
+                    op,
+                    inputs,
+                    outputs,
+                    Cost(values).with_tied_weights().values if shared else values,
+                    repeat * times,
+                    heading + label if label else title,
+                    ranges,
+                    None,
+                )
+            )
+
+
+def _layers_inside(analysis: Analysis, body: Body) -> tuple[Layer, ...]:
+    """Return the layers of a body that is called, which are kept with it."""
+    if analysis.settings is None:
+        return tuple(_layers(analysis, body))
+    key = Layer, analysis.settings
+    found = body.derived.get(key)
+    if found is None or found[0] is not analysis.convention:
+        found = body.derived[key] = analysis.convention, tuple(_layers(analysis, body))
+    return found[1]
+
+
+#: A layer from all its fields: its constructor takes twice as long.
+_layer = partial(tuple.__new__, Layer)
 
 
 def storage_of(program: Program) -> StorageReport | None:

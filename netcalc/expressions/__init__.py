@@ -18,6 +18,8 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from netcalc.diagnostics import NetcalcError
+from netcalc.expressions.closures import Function, function_of
 from netcalc.expressions.errors import ExpressionError
 from netcalc.expressions.evaluation import evaluate, holds
 from netcalc.expressions.functions import FUNCTIONS
@@ -28,13 +30,21 @@ __all__ = ["FUNCTIONS", "Expression", "ExpressionError", "parse"]
 
 
 class Expression(NamedTuple):
-    """A parsed expression."""
+    """A parsed expression; ``function`` is another form of it, see :mod:`netcalc.expressions.closures`."""
 
     text: str
     root: Node
+    function: Function | None = None
 
     def evaluate(self, scope: Mapping[str, Any]) -> Any:
         """Return the value with names looked up in ``scope``; ExpressionError (E202, E203, E404) if there is none."""
+        if self.function is not None:
+            try:
+                return self.function(scope)
+            except NetcalcError:  # of a name in the scope
+                raise
+            except Exception:
+                pass  # the tree knows the place
         return evaluate(self.root, scope)
 
     def holds(self, scope: Mapping[str, Any]) -> bool:
@@ -58,4 +68,5 @@ class Expression(NamedTuple):
 @lru_cache(maxsize=4096)
 def parse(text: str) -> Expression:
     """Parse an expression; ExpressionError (E201, E202) if it is malformed."""
-    return Expression(text, Parser(text).whole())
+    root = Parser(text).whole()
+    return Expression(text, root, function_of(root))

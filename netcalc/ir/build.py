@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from netcalc.diagnostics import RuleError, Span
+from netcalc.ir.applied import Applied
 from netcalc.ir.program import OpNode, Value, types_of
+from netcalc.kept import Kept
 from netcalc.limits import MAX_RANK
 from netcalc.opdef import Context, Operation, as_tuple, require_some
 from netcalc.tensor_type import TensorType
 
 __all__ = ["build_node", "infer"]
+
+#: Operations on inputs of certain types, by the identity of the operation (which the value holds), types and mode.
+_APPLIED: Kept[Applied] = Kept(16_000)
 
 
 def build_node(
@@ -36,12 +41,27 @@ def build_node(
         RuleError: the inputs do not fit the operation; the error has no place yet.
         UndecidedError: a rule needs the value of a symbolic size that has no default.
     """
-    results = infer(op, types_of(inputs), ctx)
-    params = tuple(op.params(ctx, *types_of(inputs)))
+    applied = _applied(op, types_of(inputs), ctx)
+    results = applied.results
     name = path or op.name
     names = [name] if len(results) == 1 else [f"{name}.{i}" for i in range(len(results))]
-    outputs = tuple(Value(type_, n, span) for type_, n in zip(results, names, strict=True))
-    return OpNode(path, op, tuple(inputs), outputs, params, {}, frozen, span)
+    outputs = tuple([Value(type_, n, span) for type_, n in zip(results, names, strict=True)])
+    node = OpNode(path, op, tuple(inputs), outputs, applied.params, {}, frozen, span)
+    node.applied = applied
+    return node
+
+
+def _applied(op: Operation, types: tuple[TensorType | None, ...], ctx: Context) -> Applied:
+    """Return what the rules of an operation give, kept for equal types unless explanations are recorded."""
+    key = (id(op), types, ctx.training, ctx.dtype)
+    found = _APPLIED.get(key)
+    if found is not None and found.op is op and ctx.working is None:
+        return found
+    found = Applied(op, infer(op, types, ctx), tuple(op.params(ctx, *types)))
+    # rules on symbolic sizes leave assumptions behind each time
+    if ctx.working is None and not any(type_ is not None and type_.is_symbolic for type_ in (*types, *found.results)):
+        _APPLIED.put(key, found)
+    return found
 
 
 def infer(op: Operation, types: Sequence[TensorType | None], ctx: Context) -> tuple[TensorType, ...]:

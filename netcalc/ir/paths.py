@@ -54,7 +54,7 @@ def path_collisions(main: Body) -> Iterator[Collision]:
     pending = [("", main)]
     while pending:
         path, body = pending.pop()
-        if body in seen:
+        if body in seen or (body is not main and _are_distinct(body)):
             continue
         seen.add(body)
         order = {id(node): position for position, node in enumerate(body.nodes)}
@@ -62,6 +62,14 @@ def path_collisions(main: Body) -> Iterator[Collision]:
             first, second = sorted(collision[1:], key=lambda claim: order[id(claim.outermost)])
             yield Collision(collision.path, first, second)
         pending += [(join(path, n.instance(0)), n.body) for n in reversed(body.nodes) if isinstance(n, CallNode)]
+
+
+def _are_distinct(body: Body) -> bool:
+    """Return True if no two paths in a body, or in one that is called below it, are equal; kept with the body."""
+    if path_collisions not in body.derived:
+        inside = all(_are_distinct(node.body) for node in body.nodes if isinstance(node, CallNode))
+        body.derived[path_collisions] = inside and next(_collisions(list(_claims(body)), ""), None) is None
+    return body.derived[path_collisions]  # type: ignore[no-any-return]
 
 
 def _claims(body: Body, calls: tuple[CallNode, ...] = (), shared: Any = None) -> Iterator[Claim]:

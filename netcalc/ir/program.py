@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, TypeAlias
 from netcalc.diagnostics import Diagnostic, Span
 from netcalc.dims import Assumption, Dim
 from netcalc.dtypes import FLOATS, ITEMSIZE, DType
+from netcalc.ir.applied import Applied
 from netcalc.ir.caches import Caches
 from netcalc.ir.checkpoint import CheckpointMap
 from netcalc.opdef import Operation, Param
@@ -60,7 +61,7 @@ class Value:
 
 def types_of(values: Iterable[Value | None]) -> tuple[TensorType | None, ...]:
     """Return the type of each value, with None for an input that is not given."""
-    return tuple(None if value is None else value.type for value in values)
+    return tuple([None if value is None else value.type for value in values])
 
 
 class _Typed:
@@ -76,9 +77,14 @@ class _Typed:
         return types_of(self.inputs)
 
     @property
+    def present_types(self) -> tuple[TensorType, ...]:
+        """The types of the inputs that are given."""
+        return tuple([value.known_type for value in self.inputs if value is not None])
+
+    @property
     def output_types(self) -> tuple[TensorType, ...]:
         """The output types."""
-        return tuple(value.known_type for value in self.outputs)
+        return tuple([value.known_type for value in self.outputs])
 
 
 class Tie(NamedTuple):
@@ -94,7 +100,8 @@ class OpNode(_Typed):
 
     ``name`` is the path within the body; it is empty for the single operation of a repeat. ``ties`` gives, by name, the
     parameters that another operation owns; ``frozen`` excludes the parameters from training. ``computed`` gives the
-    initial value of a buffer: a body without inputs and parameters.
+    initial value of a buffer: a body without inputs and parameters.  ``applied`` is None for a node that is not as it
+    was built.
 
     In PyTorch's eager mode the reference writes the output over the first input if ``inplace``, and its variables hold
     the values in ``holds`` meanwhile, used or not.
@@ -111,6 +118,7 @@ class OpNode(_Typed):
     computed: Body | None = None
     inplace: bool = False
     holds: tuple[Value, ...] = ()
+    applied: Applied | None = field(default=None, init=False, repr=False)
 
 
 @dataclass(eq=False, slots=True)
@@ -183,6 +191,8 @@ class Body(_Typed):
     """A block elaborated for certain arguments and input types.
 
     ``ports`` are the names of its declared outputs. The last ``exposed`` outputs are inner values that paths refer to.
+    A finished body does not change, and programs may share it. ``derived`` is what analyses have found out about it and
+    need again, by their own keys.
     """
 
     block: str
@@ -192,6 +202,7 @@ class Body(_Typed):
     checkpoint: CheckpointMap = field(default_factory=CheckpointMap)
     ports: tuple[str, ...] = ()
     exposed: int = 0
+    derived: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
 
     @property
     def repeatable(self) -> bool:

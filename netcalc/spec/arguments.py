@@ -15,11 +15,13 @@ from netcalc.spec.line_syntax import Line
 from netcalc.spec.op_values import placed
 from netcalc.tensor_type import TensorType
 
-__all__ = ["bind_arguments", "declared_arguments", "hashable", "passed_arguments"]
+__all__ = ["bind_arguments", "declared_arguments", "passed_arguments"]
 
 
 def declared_arguments(block: Block) -> dict[str, Declaration]:
     """Return the arguments that a block takes; NetcalcError (E104) if a declaration is malformed."""
+    if declared_arguments in block.cursor.derived:
+        return block.cursor.derived[declared_arguments]  # type: ignore[no-any-return]
     declared = {}
     for name, value in block.decl.args.items():
         try:
@@ -27,6 +29,7 @@ def declared_arguments(block: Block) -> dict[str, Declaration]:
         except ValueError as why:
             span = block.cursor["args"][name].span
             raise NetcalcError(Diagnostic("E104", f"argument {name!r} of {block.name!r}: {why}", span)) from None
+    block.cursor.derived[declared_arguments] = declared
     return declared
 
 
@@ -92,15 +95,6 @@ def _union_hint(block: Block, declaration: Declaration, value: Any) -> str | Non
     return (
         f"its type is that of its default; to take a list as well, declare it as {{type: {types}, default: {default}}}"
     )
-
-
-def hashable(value: Any) -> Any:
-    """Return the value as a hashable key in which 1, 1.0 and true differ."""
-    if isinstance(value, Mapping):
-        return tuple((key, hashable(item)) for key, item in value.items())
-    if isinstance(value, (list, tuple)):
-        return tuple(hashable(item) for item in value)
-    return ("str", str(value)) if isinstance(value, str) else (type(value).__name__, value)
 
 
 def passed_arguments(block: Block, line: Line) -> dict[str, Cursor]:

@@ -9,10 +9,11 @@ from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.ir import Body, CallNode, Value, types_of
 from netcalc.limits import MAX_BLOCK_DEPTH
 from netcalc.opdef import ports
-from netcalc.spec.arguments import bind_arguments, hashable, passed_arguments
+from netcalc.spec.arguments import bind_arguments, passed_arguments
 from netcalc.spec.checkpoint import checkpoint_entries
 from netcalc.spec.eager import mark
 from netcalc.spec.elaboration import Elaboration
+from netcalc.spec.kept_bodies import BodyKey, hashable
 from netcalc.spec.library import Block
 from netcalc.spec.line_inputs import output_values, with_taken
 from netcalc.spec.line_syntax import Line
@@ -20,7 +21,7 @@ from netcalc.spec.modifiers import claim_path, define_outputs, line_name, lists_
 from netcalc.spec.patches import Pending, below
 from netcalc.spec.requirements import unmet_by_call
 from netcalc.spec.scope import Outputs, PartialBody, Poisoned, Scope
-from netcalc.spec.ties import tie_call
+from netcalc.spec.ties import is_absolute, tie_call
 
 __all__ = ["add_call", "bind_call", "block_results", "check_depth", "elaborate_call", "with_absent"]
 
@@ -103,6 +104,8 @@ def add_call(
     if outputs[0].type is None:
         raise Poisoned
     node = CallNode(path, body, tuple(inputs), outputs, 1, start, None, span)
+    if is_absolute(line):
+        elaboration.bind_to_spec()
     node.shares = tie_call(node, line, scope, elaboration.main)
     mark(node, line, scope)
     elaboration.expansion.add(node, scope.body)
@@ -118,9 +121,10 @@ def _body(
     patches: tuple[Pending, ...],
 ) -> Body:
     """Return the body of a block for these arguments, input types and patches, elaborated at its first use."""
-    key = (id(block), hashable(arguments), types_of(inputs), elaboration.frozen, patches)
-    if key in elaboration.bodies:
-        return elaboration.bodies[key]
+    key = BodyKey(block.cursor, hashable(arguments), types_of(inputs), elaboration.frozen, patches)
+    found = elaboration.body(key)
+    if found is not None:
+        return found
     check_depth(elaboration, block, line)
     partial = PartialBody(block.name, block.home)
     scope = elaboration.root_scope(partial, dict(arguments), patches)
@@ -136,9 +140,7 @@ def _body(
         if unmet:
             raise NetcalcError(unmet)
     with elaboration.reporter.inside(f"in block {block.name!r}, called here", (line.args or line.cursor).key_span):
-        body = _elaborate_body(elaboration, block, partial, scope)
-    elaboration.bodies[key] = elaboration.distinct_bodies.distinct(body)
-    return elaboration.bodies[key]
+        return elaboration.elaborated(key, lambda: _elaborate_body(elaboration, block, partial, scope))
 
 
 def check_depth(elaboration: Elaboration, block: Block, line: Line) -> None:

@@ -42,4 +42,4 @@ def computed_body(elaboration: Elaboration, cursor: Cursor, scope: Scope) -> Bod
         message = f"{key}: the lines have parameters or buffers of their own: {owner.op.name}"
         hint = "apply operations with parameters after the buffer"
         raise NetcalcError(Diagnostic("E107", message, owner.span, hint=hint))
-    return elaboration.distinct_bodies.distinct(partial.finish([value]))
+    return elaboration.distinct(partial.finish([value]))

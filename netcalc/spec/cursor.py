@@ -17,17 +17,26 @@ Spans: TypeAlias = Mapping[Path, tuple[Span | None, Span]]
 
 
 class Cursor:
-    """A value in a document, with its path and the places of everything in the document."""
+    """A value in a document, with its path and the places of everything in the document.
 
-    __slots__ = ("data", "path", "spans")
+    ``derived`` is what follows from the value and its place, by keys of those who need it again.
+    """
+
+    __slots__ = ("_below", "_places", "data", "derived", "path", "spans")
 
     def __init__(self, data: Any, path: Path, spans: Spans) -> None:
         self.data = data
         self.path = path
         self.spans = spans
+        self.derived: dict[Any, Any] = {}
+        self._below: dict[str | int, Cursor] = {}
+        self._places: tuple[Span | None, Span | None] | None = None
 
     def __getitem__(self, key: str | int) -> Cursor:
-        return Cursor(self.data[key], (*self.path, key), self.spans)
+        found = self._below.get(key)
+        if found is None:
+            found = self._below[key] = Cursor(self.data[key], (*self.path, key), self.spans)
+        return found
 
     def items(self) -> Iterator[tuple[str, Cursor]]:
         """Yield the entries of a mapping."""
@@ -89,12 +98,12 @@ class Cursor:
         return Cursor(data, self.path, self.spans)
 
     def _nearest(self) -> tuple[Span | None, Span | None]:
-        path = self.path
-        while path not in self.spans:
-            if not path:
-                return None, None
-            path = path[:-1]
-        return self.spans[path]
+        if self._places is None:
+            path = self.path
+            while path not in self.spans and path:
+                path = path[:-1]
+            self._places = self.spans.get(path, (None, None))
+        return self._places
 
 
 def within(span: Span | None, text: str, column: int, length: int = 1) -> Span | None:

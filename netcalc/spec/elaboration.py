@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import cached_property
 from typing import Any, TypeAlias
 
 from netcalc.ir import Body, Value
+from netcalc.kept import Kept
+from netcalc.limits import MAX_BLOCK_DEPTH, MAX_LINES, MAX_TENSORS
 from netcalc.opdef import Context
 from netcalc.spec.cursor import Cursor
-from netcalc.spec.evaluate import evaluate_expression
+from netcalc.spec.evaluate import evaluate_expression, words_in
 from netcalc.spec.expansion import Expansion
+from netcalc.spec.kept_bodies import BODIES, BodyKey, KeptBody, Record, has_symbols, hashable
 from netcalc.spec.library import Loaded
 from netcalc.spec.line_syntax import Line
 from netcalc.spec.patches import PatchLog, Pending, patches_of
 from netcalc.spec.reporter import LineBudget, Reporter
-from netcalc.spec.same_body import DistinctBodies
+from netcalc.spec.same_body import DistinctBodies, Structure
 from netcalc.spec.scope import PartialBody, Scope
 from netcalc.spec.settings import Settings
 
@@ -36,14 +40,17 @@ class Elaboration:
         self.reporter = Reporter()
         self.budget = LineBudget(self.reporter)
         self.expansion = Expansion(self.reporter)
-        self.bodies: dict[Any, Body] = {}  # by block, arguments, input types and freezing
-        self.distinct_bodies = DistinctBodies()
+        self.bodies: dict[BodyKey, Body] = {}
+        self._distinct_bodies = DistinctBodies()
+        self._kept: dict[BodyKey, KeptBody] = {}  # those of the bodies that last
+        self._records: list[Record] = []  # of the bodies at hand, outermost first
         self.patches = patches_of(loaded.cursor)
         self.patch_log = PatchLog()
         self.main = PartialBody(loaded.document.name or "main", loaded)
         self.called: set[str] = set()  # names of the spec's own blocks that are called
         self.frozen = False  # True while the parameters that are made are not trained
         self.initialisers: dict[tuple[str, str, None], None] = {}  # by pattern; they precede those of the spec
+        self._store: Kept[KeptBody] = loaded.kept if loaded.blocks else BODIES
         self._elaborate_lines = elaborate_lines
 
     def lines(self, cursor: Cursor, scope: Scope, current: Value | None) -> Value | None:
@@ -67,6 +74,116 @@ class Elaboration:
     def settings_of(self, home: Loaded) -> Mapping[str, Any]:
         """Return the dims and vars that the blocks of a spec see: none unless it is the spec at hand."""
         return self.settings if home is self.loaded else {}
+
+    # -- bodies of blocks -------------------------------------------------------------------------
+
+    def body(self, key: BodyKey) -> Body | None:
+        """Return the body of a block, of this elaboration or kept from another one; None if there is none."""
+        found = self.bodies.get(key)
+        if found is None and (name := self._name(key)) is not None:
+            kept = self._store.get(name)
+            if kept is not None and len(self.reporter.chain) + kept.depth <= MAX_BLOCK_DEPTH and self._adopt(kept):
+                found = kept.body
+        if found is not None and self._records:
+            self._records[-1].note(self._kept.get(key))
+        return found
+
+    def elaborated(self, key: BodyKey, elaborate: Callable[[], Body]) -> Body:
+        """Return the body that a function elaborates; it is kept if it follows from the key."""
+        reporter, outer = self.reporter, self.reporter.deepest
+        lines, tensors = self.budget.used, self.expansion.tensors
+        record = Record(lines, tensors, len(reporter.diagnostics))
+        start = reporter.deepest = len(reporter.chain)
+        self._records.append(record)
+        try:
+            body = elaborate()
+        finally:
+            self._records.pop()
+            depth, reporter.deepest = reporter.deepest - start, max(outer, reporter.deepest)
+        structure = Structure(body)
+        self.bodies[key] = body = self._distinct_bodies.distinct(body, structure)
+        name = self._name(key)
+        if name is not None and record.lasting and record.errors == len(reporter.diagnostics):
+            kept = KeptBody(
+                key,
+                body,
+                structure,
+                self.budget.used - record.lines,
+                self.expansion.tensors - record.tensors,
+                tuple(record.inner.values()),
+                tuple(record.anonymous),
+                frozenset(record.called),
+                depth,
+            )
+            self._kept[key] = self._store.put(name, kept, 1 + len(body.nodes))
+        if self._records:
+            self._records[-1].note(self._kept.get(key), self.budget.used - lines, self.expansion.tensors - tensors)
+        return body
+
+    def distinct(self, body: Body) -> Body:
+        """Return the first body that is the same as this one, which has no block of its own."""
+        structure = Structure(body)
+        body = self._distinct_bodies.distinct(body, structure)
+        if self._records:
+            self._records[-1].anonymous.append((structure, body))
+        return body
+
+    def note_called(self, name: str) -> None:
+        """Note that a block of the spec is called."""
+        self.called.add(name)
+        if self._records:
+            self._records[-1].called.add(name)
+
+    def bind_to_spec(self) -> None:
+        """Note that the body at hand depends on more than its key, so that it is not kept."""
+        if self._records:
+            self._records[-1].lasting = False
+
+    def _name(self, key: BodyKey) -> Any:
+        """Return the key of a body among those that are kept; None if it is not kept."""
+        if key.patches or self._surroundings is None:
+            return None
+        return (*key, self.ctx.training, self.ctx.dtype, self._surroundings)
+
+    def _adopt(self, kept: KeptBody) -> bool:
+        """Take over a kept body with those inside; False if it has to be elaborated.
+
+        That is so if it differs in identity from an equal body at hand, or if it goes beyond a limit.
+        """
+        known = self.bodies.get(kept.key)
+        if known is not None:
+            return known is kept.body
+        if not all(map(self._adopt, kept.inner)):
+            return False
+        if self.budget.used + kept.lines > MAX_LINES or self.expansion.tensors + kept.tensors > MAX_TENSORS:
+            return False
+        distinct = self._distinct_bodies.distinct
+        for structure, body in (*kept.anonymous, (kept.structure, kept.body)):
+            if distinct(body, structure) is not body:
+                return False
+        self.budget.used += kept.lines
+        self.expansion.tensors += kept.tensors
+        self.called |= kept.called
+        self.bodies[kept.key], self._kept[kept.key] = kept.body, kept
+        if self._records:
+            self._records[-1].lines += kept.lines
+            self._records[-1].tensors += kept.tensors
+        return True
+
+    @cached_property
+    def _surroundings(self) -> Any:
+        """The values of the names of the spec that its blocks may see; None if bodies are not kept."""
+        settings, loaded = self.settings, self.loaded
+        if any(has_symbols(settings[name]) for name in settings):
+            return None
+        if not loaded.blocks:
+            return ()
+        if "names" not in loaded.derived:
+            loaded.derived["names"] = words_in({name: block.cursor.data for name, block in loaded.blocks.items()})
+        names = loaded.derived["names"]
+        if not names.isdisjoint(settings.former):
+            return None
+        return tuple((name, hashable(settings[name])) for name in settings if name in names)
 
     @contextmanager
     def freezing(self, line: Line, scope: Scope) -> Iterator[None]:

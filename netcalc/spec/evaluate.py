@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
+from functools import lru_cache
 from typing import Any
 
 from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean, written
@@ -13,7 +14,16 @@ from netcalc.expressions import ExpressionError, parse
 from netcalc.limits import MAX_ITEMS
 from netcalc.spec.cursor import Cursor, within
 
-__all__ = ["evaluate", "evaluate_expression", "evaluate_requirement", "evaluate_size", "names_in", "words_in"]
+__all__ = [
+    "evaluate",
+    "evaluate_expression",
+    "evaluate_requirement",
+    "evaluate_size",
+    "names_at",
+    "names_in",
+    "used_by_others",
+    "words_in",
+]
 
 _PLACEHOLDER = re.compile(r"\$\{([^}]*)\}")
 _WORD = re.compile(r"[A-Za-z_]\w*")
@@ -46,7 +56,7 @@ def evaluate_expression(cursor: Cursor, scope: Mapping[str, Any]) -> Any:
     data = cursor.data
     if not isinstance(data, str):
         return data
-    if _PLACEHOLDER.fullmatch(data.strip()):
+    if "${" in data and _single(data.strip()) is not None:
         return _string(data.strip(), cursor, scope)
     return _expression(data, cursor, scope)
 
@@ -64,7 +74,18 @@ def evaluate_requirement(cursor: Cursor, scope: Mapping[str, Any]) -> bool:
     """Return True if the condition at ``cursor`` holds; what symbolic sizes leave open is assumed to hold."""
     single = _PLACEHOLDER.fullmatch(cursor.data.strip())
     text = single[1] if single else cursor.data
-    return bool(_at_place(lambda: parse(text).holds(scope), text, cursor, scope))
+    try:
+        return parse(text).holds(scope)
+    except (NetcalcError, ExpressionError) as error:
+        raise _placed(error, text, cursor, scope) from None
+
+
+def names_at(cursor: Cursor, *, is_expression: bool = False) -> frozenset[str]:
+    """Return the names used by the expressions at ``cursor``, as :func:`names_in` does."""
+    key = names_in, is_expression
+    if key not in cursor.derived:
+        cursor.derived[key] = names_in(cursor.data, is_expression=is_expression)
+    return cursor.derived[key]  # type: ignore[no-any-return]
 
 
 def names_in(data: Any, *, is_expression: bool = False) -> frozenset[str]:
@@ -114,12 +135,19 @@ def used_by_others(words: Mapping[str, Collection[str]]) -> frozenset[str]:
     return frozenset(name for name, own in words.items() if count[name] > (name in own))
 
 
+@lru_cache(maxsize=4096)
+def _single(text: str) -> str | None:
+    """Return the expression of a text that is a single placeholder."""
+    found = _PLACEHOLDER.fullmatch(text)
+    return found[1] if found else None
+
+
 def _string(text: str, cursor: Cursor, scope: Mapping[str, Any]) -> Any:
     if "${" not in text:
         return text
-    single = _PLACEHOLDER.fullmatch(text)
-    if single:
-        value = _expression(single[1], cursor, scope)
+    single = _single(text)
+    if single is not None:
+        value = _expression(single, cursor, scope)
         if isinstance(value, list):
             spend(len(value))  # it is checked item by item where it is used
         return value
@@ -146,17 +174,17 @@ def _filled(text: str, cursor: Cursor, scope: Mapping[str, Any]) -> str:
 
 
 def _expression(text: str, cursor: Cursor, scope: Mapping[str, Any]) -> Any:
-    return _at_place(lambda: parse(text).evaluate(scope), text, cursor, scope)
-
-
-def _at_place(work: Callable[[], Any], text: str, cursor: Cursor, scope: Mapping[str, Any]) -> Any:
-    """Return the result of parsing and evaluating an expression; its errors get their place."""
     try:
-        return work()
-    except NetcalcError as error:  # of value('path'), which has no place yet
-        raise error.at(cursor.span) from None
-    except ExpressionError as error:
-        length = len(error.name) if error.name else 1
-        span = within(cursor.span, text, error.column, length) if text else cursor.span
-        hint = did_you_mean(error.name, scope) if error.name else None
-        raise NetcalcError(Diagnostic(error.code, error.message, span, hint=hint)) from None
+        return parse(text).evaluate(scope)
+    except (NetcalcError, ExpressionError) as error:
+        raise _placed(error, text, cursor, scope) from None
+
+
+def _placed(error: NetcalcError | ExpressionError, text: str, cursor: Cursor, scope: Mapping[str, Any]) -> NetcalcError:
+    """Return the error of parsing and evaluating an expression with its place."""
+    if isinstance(error, NetcalcError):  # of value('path'), which has no place yet
+        return error.at(cursor.span)
+    length = len(error.name) if error.name else 1
+    span = within(cursor.span, text, error.column, length) if text else cursor.span
+    hint = did_you_mean(error.name, scope) if error.name else None
+    return NetcalcError(Diagnostic(error.code, error.message, span, hint=hint))

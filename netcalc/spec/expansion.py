@@ -31,20 +31,19 @@ class Expansion:
 
     def __init__(self, reporter: Reporter) -> None:
         self._reporter = reporter
-        self._bodies: dict[Body, _Extent] = {}
-        self._tensors = 0
+        self.tensors = 0
 
     def add(self, node: Node, body: PartialBody) -> None:
         """Append a node to a body; TooLargeError if the network is then beyond a limit."""
         tensors = _tensors(node)
         rows, path = self._node(node, tensors)
-        self._tensors += tensors
+        self.tensors += tensors
         body.rows += rows
         if body.rows > MAX_ROWS:
             message = f"the network expands to {body.rows:,} layers, and reports have at most {MAX_ROWS:,} rows"
             hint = "a repeat of equal layers is one row, however long"
             raise self._too_large(message, node, hint)
-        if self._tensors > MAX_TENSORS:
+        if self.tensors > MAX_TENSORS:
             raise self._too_large(f"the lines have more than {MAX_TENSORS:,} inputs, outputs and parameters", node)
         if path > MAX_PATH:
             raise self._too_large(f"a path of {path:,} characters (at most {MAX_PATH:,})", node)
@@ -58,11 +57,12 @@ class Expansion:
         return _Extent(own + inner.rows, len(node.name) + 1 + inner.path)
 
     def _body(self, body: Body) -> _Extent:
-        if body not in self._bodies:
+        found = body.derived.get(_Extent)
+        if found is None:
             nodes = [self._node(node, _tensors(node)) for node in body.nodes]
             rows = sum(node.rows for node in nodes)
-            self._bodies[body] = _Extent(rows, max((node.path for node in nodes), default=0))
-        return self._bodies[body]
+            found = body.derived[_Extent] = _Extent(rows, max((node.path for node in nodes), default=0))
+        return found
 
     def _too_large(self, message: str, node: Node, hint: str | None = None) -> TooLargeError:
         chain = tuple(self._reporter.chain)

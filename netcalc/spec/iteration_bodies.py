@@ -94,7 +94,7 @@ def _anonymous_body(
     others = {name: value for name, value in outputs.items() if name != first}
     body = partial.finish((result, *others.values()), ports=(first, *others) if turn.streams else ())
     inputs = [*([] if current is None else [current]), *turn.taken.values(), *captured]
-    return elaboration.distinct_bodies.distinct(body), inputs
+    return elaboration.distinct(body), inputs
 
 
 def collected_values(streams: Streams, scope: Scope, current: Value | None) -> dict[str, Value]:

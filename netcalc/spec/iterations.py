@@ -9,7 +9,7 @@ from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.dims import Poly
 from netcalc.limits import MAX_TIMES
 from netcalc.spec.cursor import Cursor
-from netcalc.spec.evaluate import evaluate, evaluate_expression, names_in
+from netcalc.spec.evaluate import evaluate, evaluate_expression, names_at, names_in
 from netcalc.spec.line_syntax import Line
 from netcalc.spec.modifiers import condition_holds
 from netcalc.spec.reporter import LineBudget
@@ -51,14 +51,13 @@ def read_iterations(line: Line, scope: Scope, budget: LineBudget) -> Iterations:
     loops_over = {none.index_name, none.item_name}
     none = none._replace(named=is_named_by_variable(line))
     when = line.modifier("when")
-    if when is not None and not names_in(when.data, is_expression=True) & loops_over:
+    if when is not None and not names_at(when, is_expression=True) & loops_over:
         if not condition_holds(line, scope):
             return none  # the number of iterations is not evaluated
         when = None
     iterations = _counted(none, cursor, scope)
-    rest = {key: value for key, value in line.cursor.data.items() if key not in ("repeat", "name")}
     changing = {*loops_over, *("_" if "from" in line.modifiers else ())}
-    varies = none.named or bool(names_in(rest) & changing)
+    varies = none.named or bool(_names_beside(line.cursor) & changing)
     iterations = iterations._replace(varies=varies)
     return iterations if when is None else _filtered(iterations, line, when, scope, budget)
 
@@ -69,7 +68,15 @@ def is_named_by_variable(line: Line) -> bool:
     if name is None:
         return False
     none = _declared(line.modifiers["repeat"])
-    return bool(names_in(name.data) & {none.index_name, none.item_name})
+    return bool(names_at(name) & {none.index_name, none.item_name})
+
+
+def _names_beside(cursor: Cursor) -> frozenset[str]:
+    """Return the names used in a repeated line besides its name and the number of its iterations."""
+    if _names_beside not in cursor.derived:
+        rest = {key: value for key, value in cursor.data.items() if key not in ("repeat", "name")}
+        cursor.derived[_names_beside] = names_in(rest)
+    return cursor.derived[_names_beside]  # type: ignore[no-any-return]
 
 
 def _declared(cursor: Cursor) -> Iterations:

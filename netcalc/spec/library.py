@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from netcalc import ops
 from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
 from netcalc.files import exists, is_file
+from netcalc.kept import Kept
 from netcalc.limits import MAX_EXTENDS, MAX_SPEC_SIZE
 from netcalc.spec.cursor import Cursor
 from netcalc.spec.document import BlockDecl, Document
@@ -33,6 +34,10 @@ __all__ = [
 ]
 
 
+#: Nodes of the bodies that are kept beside a spec with blocks of its own.
+_MOST_NODES = 5_000
+
+
 class Block(NamedTuple):
     """A block's declaration, its place, and the spec whose other blocks it may use."""
 
@@ -46,7 +51,8 @@ class Block(NamedTuple):
 class Loaded:
     """A spec with everything that it extends and imports; ``path`` is its file, if it has one.
 
-    ``added`` are the paths of parameters that an option adds, which files of weights need not have.
+    ``added`` are the paths of parameters that an option adds, which files of weights need not have.  ``kept`` are the
+    bodies of its blocks (:mod:`netcalc.spec.kept_bodies`), and ``derived`` is what follows from the spec alone.
     """
 
     document: Document
@@ -58,6 +64,8 @@ class Loaded:
     path: Path | None = None
     inherited: frozenset[str] = frozenset()  # names of the blocks of the spec that it extends
     added: frozenset[str] = frozenset()
+    kept: Kept[Any] = field(default_factory=partial(Kept, _MOST_NODES), repr=False)
+    derived: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
 
 
 class _Way(NamedTuple):

@@ -59,6 +59,14 @@ def read_line(cursor: Cursor, target_names: Callable[[], Iterable[str]]) -> Line
 
     ``target_names`` gives the known operations and blocks; it is called only to explain an error.
     """
+    known = cursor.derived.get(Line)
+    if known is not None:
+        return known  # type: ignore[no-any-return]
+    line = cursor.derived[Line] = _read(cursor, target_names)
+    return line
+
+
+def _read(cursor: Cursor, target_names: Callable[[], Iterable[str]]) -> Line:
     data = cursor.data
     if isinstance(data, str):
         return Line(data, cursor, None, {})

@@ -9,6 +9,7 @@ from pydantic import ValidationError
 
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.ir import Value, join
+from netcalc.kept import Kept
 from netcalc.opdef import Operation
 from netcalc.spec.adapters import adapted
 from netcalc.spec.computed import computed_body
@@ -16,15 +17,19 @@ from netcalc.spec.cursor import Cursor
 from netcalc.spec.eager import mark_operation
 from netcalc.spec.elaboration import Elaboration
 from netcalc.spec.evaluate import evaluate
+from netcalc.spec.kept_bodies import has_symbols, hashable
 from netcalc.spec.line_inputs import start_value, with_taken
 from netcalc.spec.line_syntax import Line
 from netcalc.spec.modifiers import claim_path, define_outputs, line_name
 from netcalc.spec.nodes import build_operation
 from netcalc.spec.scope import Outputs, Poisoned, Scope
-from netcalc.spec.ties import tie_operation
+from netcalc.spec.ties import is_absolute, tie_operation
 from netcalc.spec.validation import diagnose
 
-__all__ = ["elaborate_operation"]
+__all__ = ["elaborate_operation", "operation_of"]
+
+#: Operations by their attributes as they are given.
+_OPERATIONS: Kept[Operation] = Kept(8_000)
 
 
 def elaborate_operation(
@@ -59,6 +64,8 @@ def elaborate_operation(
     if any(value is not None and value.type is None for value in inputs):
         raise Poisoned
     node = build_operation(elaboration, op, inputs, path, line.target_span)
+    if "lora" in line.modifiers or is_absolute(line):
+        elaboration.bind_to_spec()
     node.ties, node.computed = tie_operation(node, line, scope, elaboration.main), computed
     if not anonymous:  # the iteration of a repeat is a call, which holds values outside
         mark_operation(node, line, scope)
@@ -115,13 +122,25 @@ def _branch_values(
 
 def _instantiate(declared: type[Operation], attributes: Mapping[str, Any], line: Line) -> Operation:
     try:
-        return declared.model_validate(attributes)
+        return operation_of(declared, attributes)
     except ValidationError as error:
         place = line.args if line.args is not None else line.cursor
         if declared.shorthand and line.args is not None and not isinstance(line.args.data, dict):
             place = place.replaced({declared.shorthand: place.data})
         diagnostics = diagnose(error, place, declared, noun=f"{declared.name} attribute")
         raise NetcalcError(diagnostics) from None
+
+
+def operation_of(declared: type[Operation], attributes: Mapping[str, Any]) -> Operation:
+    """Return an operation with these attributes, one for equal attributes; ValidationError if they are invalid."""
+    key = (declared, hashable(attributes))
+    try:
+        found = _OPERATIONS.get(key)
+    except TypeError:  # of a value that is not hashable
+        return declared.model_validate(attributes)
+    if found is None and has_symbols(attributes):  # which may leave assumptions behind
+        return declared.model_validate(attributes)
+    return found if found is not None else _OPERATIONS.put(key, declared.model_validate(attributes))
 
 
 def _path(scope: Scope, name: str | None, operation: str, *, is_join: bool) -> str:

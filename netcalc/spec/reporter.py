@@ -25,6 +25,7 @@ class Reporter:
     def __init__(self) -> None:
         self.diagnostics: list[Diagnostic] = []
         self.chain: list[Related] = []
+        self.deepest = 0  # the greatest length of the chain
 
     def report(self, error: NetcalcError, bindings: Mapping[str, Any] | None = None) -> None:
         """Record an error; diagnostics without a chain or bindings get the current ones."""
@@ -50,6 +51,7 @@ class Reporter:
     def inside(self, text: str, span: Span | None) -> Iterator[None]:
         """Add an entry to the chain of the errors reported inside."""
         self.chain.append(Related(text, span))
+        self.deepest = max(self.deepest, len(self.chain))
         try:
             yield
         finally:
@@ -92,12 +94,12 @@ class LineBudget:
 
     def __init__(self, reporter: Reporter) -> None:
         self._reporter = reporter
-        self._used = 0
+        self.used = 0
 
     def spend(self, lines: int, cursor: Cursor) -> None:
         """Count lines; TooLargeError above the limit."""
-        self._used += lines
-        if self._used > MAX_LINES:
+        self.used += lines
+        if self.used > MAX_LINES:
             message = f"the spec unrolls to more than {MAX_LINES:,} lines, as its iterations cannot be folded"
             hint = "iterations are folded if the repeat has a name and its lines do not use the loop variable"
             chain = tuple(self._reporter.chain)

@@ -6,7 +6,23 @@ from typing import Any
 
 from netcalc.ir import Body, CallNode, CheckpointEntry, Node, OpNode, Value
 
-__all__ = ["DistinctBodies"]
+__all__ = ["DistinctBodies", "Structure"]
+
+
+class Structure:
+    """A hashable description of a body, which equal bodies share; its hash is computed once."""
+
+    __slots__ = ("_hash", "_parts")
+
+    def __init__(self, body: Body) -> None:
+        self._parts = _structure(body)
+        self._hash = hash(self._parts)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Structure) and self._hash == other._hash and self._parts == other._parts
 
 
 class DistinctBodies:
@@ -17,11 +33,11 @@ class DistinctBodies:
     """
 
     def __init__(self) -> None:
-        self._known: dict[Any, Body] = {}
+        self._known: dict[Structure, Body] = {}
 
-    def distinct(self, body: Body) -> Body:
+    def distinct(self, body: Body, structure: Structure | None = None) -> Body:
         """Return the first body that is the same as this one, which may be this one."""
-        return self._known.setdefault(_structure(body), body)
+        return self._known.setdefault(structure or Structure(body), body)
 
 
 def _structure(body: Body) -> tuple[Any, ...]:

@@ -31,13 +31,13 @@ class Settings(Mapping[str, Any]):
         self._pending: list[str] = []
         self.circular: set[str] = set()  # names of circular definitions, which are reported once
         self.warnings: list[Diagnostic] = []
-        self._former = _former_names(loaded)
+        self.former = _former_names(loaded)
         self._noted: set[str] = set()  # former names that a warning tells
         self.dims = tuple(loaded.document.dims)
         self.vars = tuple(loaded.document.vars)
 
     def __getitem__(self, name: str) -> Any:
-        if name in self._former:
+        if name in self.former:
             name = self._current(name)
         if name not in self._values:
             self._values[name] = self._resolve(name)
@@ -52,11 +52,11 @@ class Settings(Mapping[str, Any]):
 
     def __contains__(self, name: object) -> bool:
         declared = self._loaded.document
-        return name in declared.dims or name in declared.vars or name in self._former
+        return name in declared.dims or name in declared.vars or name in self.former
 
     def _current(self, former: str) -> str:
         """Return the present name of a var that an expression calls by a former one, with a warning."""
-        name = self._former[former]
+        name = self.former[former]
         if former not in self._noted:
             self._noted.add(former)
             self.warnings.append(Diagnostic("W102", f"an expression uses {former!r}; the var is now called {name!r}"))
@@ -121,8 +121,11 @@ class Settings(Mapping[str, Any]):
     def declaration(self, name: str) -> Declaration:
         """Return the declaration of a variable; NetcalcError (E104) if it is malformed."""
         cursor = self._loaded.cursor["vars"][name]
+        if Declaration in cursor.derived:
+            return cursor.derived[Declaration]  # type: ignore[no-any-return]
         try:
-            return declare_variable(name, cursor.data)
+            found = cursor.derived[Declaration] = declare_variable(name, cursor.data)
+            return found
         except ValueError as why:
             raise NetcalcError(Diagnostic("E104", f"var {name!r}: {why}", cursor.span)) from None
 
@@ -192,7 +195,11 @@ def _known_names(name: str, loaded: Loaded) -> str:
 
 def _former_names(loaded: Loaded) -> dict[str, str]:
     """Return the current name of each var that had another one."""
-    return {old: new for new, value in loaded.document.vars.items() for old in former_names(value)}
+    if _former_names not in loaded.derived:
+        loaded.derived[_former_names] = {
+            old: new for new, value in loaded.document.vars.items() for old in former_names(value)
+        }
+    return loaded.derived[_former_names]  # type: ignore[no-any-return]
 
 
 def _current_names(

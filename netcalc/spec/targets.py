@@ -57,5 +57,5 @@ def block_of(elaboration: Elaboration, line: Line, scope: Scope) -> Block:
         message = f"unknown operation or block {line.target!r}"
         raise NetcalcError(Diagnostic("E102", message, line.origin or line.target_span, hint=hint))
     if block.home is elaboration.loaded:
-        elaboration.called.add(block.name)
+        elaboration.note_called(block.name)
     return block

@@ -11,7 +11,13 @@ from netcalc.spec.cursor import Cursor
 from netcalc.spec.line_syntax import Line
 from netcalc.spec.scope import PartialBody, Scope
 
-__all__ = ["share_with_first", "tie_call", "tie_operation"]
+__all__ = ["is_absolute", "share_with_first", "tie_call", "tie_operation"]
+
+
+def is_absolute(line: Line) -> bool:
+    """Return True if the line may use weights from outside the block at hand, by a path from the top of the spec."""
+    cursor = line.modifier("tie")
+    return cursor is not None and "/" in str(cursor.data)
 
 
 def tie_operation(node: OpNode, line: Line, scope: Scope, main: PartialBody) -> dict[str, Tie]:

@@ -40,7 +40,7 @@ def unmatched_entries(elaboration: Elaboration, main: Body) -> Iterator[Diagnost
     conditional = _conditional_names([data.get("layers"), data.get("blocks")], False)
     yield from _unmatched(loaded.cursor, loaded.label, [main], "the spec", conditional)
     for name, block in loaded.blocks.items():
-        bodies = [body for key, body in elaboration.bodies.items() if key[0] == id(block)]
+        bodies = [body for key, body in elaboration.bodies.items() if key[0] is block.cursor]
         if bodies and block.home is loaded:
             yield from _unmatched(block.cursor, loaded.label, bodies, f"the block {name!r}", conditional)
 

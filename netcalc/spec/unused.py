@@ -15,8 +15,8 @@ __all__ = ["unused_names"]
 _ABOUT = ("name", "family", "published", "aliases", "extends", "import")
 
 
-def unused_names(loaded: Loaded, called: Collection[str]) -> Iterator[Diagnostic]:
-    """Yield a warning (W101) for every block, argument, var and dim of the spec's own file that nothing uses.
+def unused_names(loaded: Loaded, called: Collection[str]) -> tuple[Diagnostic, ...]:
+    """Return a warning (W101) for every block, argument, var and dim of the spec's own file that nothing uses.
 
     A name is used if it occurs in the spec outside its own declaration, whatever the conditions around that place.
 
@@ -24,6 +24,13 @@ def unused_names(loaded: Loaded, called: Collection[str]) -> Iterator[Diagnostic
         loaded: the spec.
         called: names of its blocks that were called, shipped blocks calling them included.
     """
+    key = unused_names, frozenset(called)
+    if key not in loaded.derived:
+        loaded.derived[key] = tuple(_unused_names(loaded, called))
+    return loaded.derived[key]  # type: ignore[no-any-return]
+
+
+def _unused_names(loaded: Loaded, called: Collection[str]) -> Iterator[Diagnostic]:
     cursor = loaded.cursor
     rest = words_in({key: value for key, value in cursor.data.items() if key not in ("dims", "vars", *_ABOUT)})
     defaults = used_by_others(

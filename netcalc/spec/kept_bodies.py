@@ -1,0 +1,108 @@
+"""Bodies of blocks that are kept from one elaboration to the next.
+
+What a block becomes follows from its declaration, its arguments, the types of its inputs and the mode.  If a spec has
+or imports blocks of its own, a name may stand for one of them also in a shipped block, and they see the dims and vars
+of the spec: its bodies are kept beside it, by the values of these names too.  The bodies of all other specs are kept
+together.  Symbolic sizes leave assumptions behind, and patches and errors belong to their spec: bodies with any of
+these are not kept.
+
+Limits and warnings come out as if the body had been elaborated: with a body is kept what its elaboration counted and
+called, and the bodies inside it, which are the only ones of their structure also in the next elaboration.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from netcalc.dims import Poly
+from netcalc.ir import Body
+from netcalc.kept import Kept
+from netcalc.spec.cursor import Cursor
+from netcalc.spec.patches import Pending
+from netcalc.spec.same_body import Structure
+from netcalc.tensor_type import TensorType
+
+__all__ = ["BODIES", "BodyKey", "KeptBody", "Record", "has_symbols", "hashable"]
+
+#: Nodes of the bodies that are kept.
+MOST_NODES = 40_000
+
+#: The bodies of blocks of specs without blocks of their own.
+BODIES: Kept[KeptBody] = Kept(MOST_NODES)
+
+
+class BodyKey(NamedTuple):
+    """Origin of the body of a block, in a mode; ``arguments`` are hashable (see :func:`hashable`)."""
+
+    declaration: Cursor  # of the block
+    arguments: Any
+    types: tuple[TensorType | None, ...]  # of the inputs
+    frozen: bool
+    patches: tuple[Pending, ...]
+
+
+class KeptBody(NamedTuple):
+    """A body with what its elaboration leaves behind.
+
+    ``lines`` and ``tensors`` are the numbers of its own; ``inner`` are the bodies of the blocks that its lines call,
+    ``anonymous`` those of repeats and computed buffers, ``called`` the blocks of the spec that they name, and ``depth``
+    is the number of calls and iterations nested in it.
+    """
+
+    key: BodyKey
+    body: Body
+    structure: Structure
+    lines: int
+    tensors: int
+    inner: tuple[KeptBody, ...]
+    anonymous: tuple[tuple[Structure, Body], ...]
+    called: frozenset[str]
+    depth: int
+
+
+class Record:
+    """Traces of the elaboration of a body; ``lasting`` is False if the body cannot be kept.
+
+    ``lines`` and ``tensors`` are those counted before it, without those of the bodies inside.
+    """
+
+    __slots__ = ("anonymous", "called", "errors", "inner", "lasting", "lines", "tensors")
+
+    def __init__(self, lines: int, tensors: int, errors: int) -> None:
+        self.lines, self.tensors, self.errors = lines, tensors, errors
+        self.inner: dict[int, KeptBody] = {}
+        self.anonymous: list[tuple[Structure, Body]] = []
+        self.called: set[str] = set()
+        self.lasting = True
+
+    def note(self, kept: KeptBody | None, lines: int = 0, tensors: int = 0) -> None:
+        """Add the body of a block that is called, None for one that is not kept, and the numbers that it counted."""
+        self.lines += lines
+        self.tensors += tensors
+        if kept is None:
+            self.lasting = False
+        else:
+            self.inner[id(kept)] = kept
+
+
+def hashable(value: Any) -> Any:
+    """Return the value as a hashable key in which 1, 1.0 and true differ, and 0.0 and -0.0."""
+    if isinstance(value, Mapping):
+        return tuple((key, hashable(item)) for key, item in value.items())
+    if isinstance(value, (list, tuple)):
+        return tuple(hashable(item) for item in value)
+    if isinstance(value, (str, float)):
+        return ("str", str(value)) if isinstance(value, str) else ("float", repr(value))
+    return type(value).__name__, value
+
+
+def has_symbols(value: Any) -> bool:
+    """Return True if a value of an argument, or the type of an input, holds a symbolic size."""
+    if isinstance(value, TensorType):
+        return any(isinstance(size, Poly) for size in value.shape)
+    if isinstance(value, Mapping):
+        return any(map(has_symbols, value.values()))
+    if isinstance(value, (list, tuple)):
+        return any(map(has_symbols, value))
+    return isinstance(value, Poly)

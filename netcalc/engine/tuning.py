@@ -86,10 +86,14 @@ class Tuning:
 
     # -- Attention and recurrent layers ---------------------------------------------------------------
 
-    #: Attention scores that a worker holds at a time: half a megabyte of float32.
-    attention_scores: int = 1 << 17
-    #: Queries of a block of attention scores, at least.
-    attention_queries: int = 16
+    #: Attention scores that a worker holds at a time, beyond which blocks have fewer queries: two megabytes of float32.
+    attention_scores: int = 1 << 19
+    #: Queries of a block of attention scores, at least unless those are too many; a product of fewer is slower.
+    attention_queries: int = 256
+    #: Queries of such a block, at least.
+    attention_least_queries: int = 16
+    #: Attention scores of several heads or samples that are computed together, to save calls.
+    attention_group_scores: int = 1 << 17
     #: Elements of the input products that a recurrent layer holds at a time.
     recurrent_elements: int = 1 << 20
 

@@ -39,7 +39,9 @@ SMALL = Tuning(
     winograd_packing_cost=0,
     winograd_pass_cost=0,
     attention_scores=16,
-    attention_queries=2,
+    attention_queries=3,
+    attention_least_queries=2,
+    attention_group_scores=32,
     recurrent_elements=200,
 )
 

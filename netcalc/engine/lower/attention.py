@@ -18,6 +18,7 @@ from netcalc.engine.lower.attention_scores import (
     hide_unreachable,
     pattern_bytes,
     scaled_scores,
+    small_exponentials,
 )
 from netcalc.engine.lower.context import LoweringContext
 from netcalc.engine.lower.emission import compute_dtype
@@ -36,14 +37,15 @@ class _Heads(NamedTuple):
     slot: Slot
     group: int
 
-    def select(self, sample: tuple[int, ...], heads: slice) -> Array:
-        """Return the arrays of a range of heads, or the single one that they share."""
-        array: Array = self.slot.array()[sample]
-        return array[heads] if self.group == 1 else array[heads.start // self.group]
+    def select(self, tile: _Tile) -> Array:
+        """Return the arrays of the heads of a tile, or for each of its samples the single one that they share."""
+        array: Array = self.slot.array()[tile.outer]
+        first = tile.heads.start // self.group
+        return array[tile.samples, tile.heads if self.group == 1 else slice(first, first + 1)]
 
 
 class _Operands(NamedTuple):
-    """Operands and the result, all with the same leading axes, at least one.
+    """Operands and the result, all with the same leading axes, at least two.
 
     ``hidden_keys`` and ``mask`` are added to the scores; a boolean ``mask`` is True where a key is visible.
     """
@@ -63,15 +65,21 @@ class _Operands(NamedTuple):
 
 
 class _Tile(NamedTuple):
-    """A range of heads of one sample, and a block of their scores."""
+    """A block of the scores of a range of heads, of some samples along the axis before the heads."""
 
-    sample: tuple[int, ...]
+    outer: tuple[int, ...]
+    samples: slice
     heads: slice
     block: Block
 
+    @property
+    def groups(self) -> tuple[int, int]:
+        """Number of samples and heads."""
+        return self.samples.stop - self.samples.start, self.heads.stop - self.heads.start
+
     def place(self) -> Index:
         """Index of the tile in the result."""
-        return (*self.sample, self.heads, self.block.queries)
+        return (*self.outer, self.samples, self.heads, self.block.queries)
 
 
 @lowering("scaled_dot_product_attention")
@@ -85,9 +93,8 @@ def lower_attention(context: LoweringContext, node: GraphNode) -> bool:
         return False
     query, out, mask = operands.query.slot, operands.out, operands.mask
     tiles = _cut(context, op, operands)
-    heads = max(tile.heads.stop - tile.heads.start for tile in tiles)
-    rows = heads * max(tile.block.bottom - tile.block.top for tile in tiles)
-    scores = heads * max(tile.block.elements for tile in tiles)
+    rows = max(math.prod(tile.groups) * (tile.block.bottom - tile.block.top) for tile in tiles)
+    scores = max(math.prod(tile.groups) * tile.block.elements for tile in tiles)
     buffers: dict[str, int | BufferSpec] = {
         "scores": scores,
         "scaled queries": rows * query.shape[-1],
@@ -121,50 +128,78 @@ def _passes(
     patterns: dict[bytes, Array],
     ones: Slot,
 ) -> Iterator[Pass]:
-    sample, heads, block = tile
+    block = tile.block
     if block.left >= block.right:
         yield partial(result.fill, 0)
         return
-    q = operands.query.select(sample, heads)[..., block.queries, :]
-    k, v = (operand.select(sample, heads)[..., block.keys, :] for operand in (operands.key, operands.value))
-    scores = buffers.view("scores", (heads.stop - heads.start, block.bottom - block.top, block.right - block.left))
+    scores = buffers.view("scores", (*tile.groups, block.bottom - block.top, block.right - block.left))
+    sums = buffers.view("sums", (2, *scores.shape[:-1], 1))
+    v = operands.value.select(tile)[..., block.keys, :]
+    column = ones.array()[: scores.shape[-1]]
+    masked = list(_masked_scores(op, operands, tile, scores, buffers, patterns))
+    yield from masked
+    if operands.sinks is not None:
+        yield from exponentials(
+            scores, sums, operands.sinks.array()[tile.outer][tile.samples, tile.heads, None, None], column
+        )
+    else:
+        shifted = list(exponentials(scores, sums, None, column))
+        yield small_exponentials(scores, sums[1], column, v, sequence(shifted), sequence([*masked, *shifted]))
+    yield partial(np.matmul, scores, v, result)
+    yield partial(np.reciprocal, sums[1], sums[1])
+    yield partial(np.multiply, result, sums[1], result)
+
+
+def _masked_scores(
+    op: ScaledDotProductAttention,
+    operands: _Operands,
+    tile: _Tile,
+    scores: Array,
+    buffers: Buffers,
+    patterns: dict[bytes, Array],
+) -> Iterator[Pass]:
+    """Yield the passes that compute the scores of a tile, −∞ where a key is hidden from a query."""
+    outer, samples, heads, block = tile
+    q = operands.query.select(tile)[..., block.queries, :]
+    k = operands.key.select(tile)[..., block.keys, :]
     yield from scaled_scores(op, q, k, buffers.view("scaled queries", q.shape), scores)
     if operands.mask is not None:
-        mask = operands.mask.array()[sample][heads, block.queries, block.keys]
+        mask = operands.mask.array()[outer][samples, heads, block.queries, block.keys]
         hidden = buffers.view("hidden", scores.shape) if mask.dtype == np.bool_ else scores
         yield from hide_masked(scores, mask, hidden)
     if operands.hidden_keys is not None:
-        yield partial(np.add, scores, operands.hidden_keys.array()[sample][heads, :, block.keys], scores)
+        yield partial(np.add, scores, operands.hidden_keys.array()[outer][samples, heads, :, block.keys], scores)
     queries, keys = operands.out.shape[-2], operands.key.slot.shape[-2]
     yield from hide_unreachable(op, block, keys - queries, scores, patterns)
-    sums = buffers.view("sums", (2, *scores.shape[:2], 1))
-    sinks = None if operands.sinks is None else operands.sinks.array()[sample][heads, None, None]
-    yield from exponentials(scores, sums, sinks, ones.array()[: scores.shape[-1]])
-    yield partial(np.matmul, scores, v, result)
-    yield partial(np.divide, result, sums[1], result)
 
 
 def _cut(context: LoweringContext, op: ScaledDotProductAttention, operands: _Operands) -> list[_Tile]:
-    """Cut the result into tiles: for each sample, groups of heads that fit the cache, and blocks of queries."""
-    *lead, queries, _ = operands.out.shape
+    """Cut the result into tiles: blocks of queries, of as many heads, then of as many samples, as fit the cache."""
+    *outer, samples, heads, queries, _ = operands.out.shape
     keys = operands.key.slot.shape[-2]
     blocks = cut_blocks(op, queries, keys, context.tuning)
-    most = max(block.elements for block in blocks)
-    jobs = context.parallelism.pass_jobs(math.prod(lead) * queries * keys)
-    tiles_per_group = math.prod(lead[:-1]) * len(blocks)
-    heads = min(context.tuning.attention_scores // max(most, 1), lead[-1] // -(-jobs // tiles_per_group))
-    shared = [operand.group for operand in (operands.query, operands.key, operands.value)]
-    groups = _head_groups(lead[-1], shared, heads)
-    return [_Tile(sample, group, block) for sample in np.ndindex(*lead[:-1]) for group in groups for block in blocks]
+    jobs = context.parallelism.pass_jobs(math.prod(outer) * samples * heads * queries * keys)
+    shared = [operand.group for operand in (operands.query, operands.key, operands.value) if operand.group > 1]
+    alike = math.gcd(*shared) or heads  # heads that use one set of keys and values
+    sizes = [(1, size) for size in range(1, alike + 1) if alike % size == 0]
+    if alike == heads:
+        sizes += [(size, heads) for size in range(2, samples + 1) if samples % size == 0]
+    most = max(1, max(block.elements for block in blocks))
+    fitting = [size for size in sizes if math.prod(size) * most <= context.tuning.attention_group_scores] or sizes[:1]
+    tiles = math.prod(outer) * samples * heads * len(blocks)
+    height, width = min(fitting, key=lambda size: (_longest(tiles, math.prod(size), jobs), -math.prod(size)))
+    return [
+        _Tile(place, slice(sample, sample + height), slice(head, head + width), block)
+        for place in np.ndindex(*outer)
+        for sample in range(0, samples, height)
+        for head in range(0, heads, width)
+        for block in blocks
+    ]
 
 
-def _head_groups(heads: int, shared: Sequence[int], most: int) -> list[slice]:
-    """Cut the heads into groups of at most ``most``; a group uses one set of shared keys and values."""
-    sets = math.gcd(*(count for count in shared if count > 1)) or heads
-    size = max(1, min(most, sets))
-    while sets % size:
-        size -= 1
-    return [slice(first, first + size) for first in range(0, heads, size)]
+def _longest(tiles: int, size: int, jobs: int) -> int:
+    """Return the largest share of ``jobs`` workers in so many tiles, which are computed ``size`` at a time."""
+    return -(-(tiles // size) // jobs) * size
 
 
 def _operands(context: LoweringContext, node: GraphNode) -> _Operands | None:
@@ -188,9 +223,9 @@ def _operands(context: LoweringContext, node: GraphNode) -> _Operands | None:
     if len(query.shape) == len(result.shape) and layout.slot(query).order[-1] == len(lead) + 1:
         order = layout.slot(query).order
     out = layout.allocate(result, order)
-    if not lead:  # a single head
-        heads, out = [_Heads(slot.inserted(0), 1) for slot, _ in heads], out.inserted(0)
-        mask, hidden = (None if slot is None else slot.inserted(0) for slot in (mask, hidden))
+    for _ in range(2 - len(lead)):
+        heads, out = [_Heads(slot.inserted(0), group) for slot, group in heads], out.inserted(0)
+        mask, hidden, sink = (None if slot is None else slot.inserted(0) for slot in (mask, hidden, sink))
     q, k, v = heads
     return _Operands(q, k, v, mask, hidden, sink, out)
 

@@ -17,6 +17,7 @@ from netcalc.numerics.kernels.attention import within_sight
 from netcalc.ops.attention import ScaledDotProductAttention
 
 __all__ = [
+    "UNSHIFTED_KEYS",
     "Block",
     "cut_blocks",
     "exponentials",
@@ -24,7 +25,18 @@ __all__ = [
     "hide_unreachable",
     "pattern_bytes",
     "scaled_scores",
+    "small_exponentials",
 ]
+
+
+#: Scores up to which exponentials are computed as they are: the sum of 2¹⁷ of them, times the largest value, is finite.
+_LARGEST_EXPONENT = 40.0
+#: Sum of such exponentials, at least: those that underflow do not matter.
+_LEAST_SUM = 2.0**-58
+#: Largest value by magnitude, at least (and at most its inverse).
+_LEAST_VALUE = 2.0**-50
+#: Keys up to which that holds.
+UNSHIFTED_KEYS = 1 << 17
 
 
 class Block(NamedTuple):
@@ -53,10 +65,10 @@ class Block(NamedTuple):
 
 def cut_blocks(op: ScaledDotProductAttention, queries: int, keys: int, tuning: Tuning) -> list[Block]:
     """Cut the queries into blocks, each with the range of keys that causality and the window leave it."""
-    height = max(tuning.attention_queries, tuning.attention_scores // keys)
+    height = max(tuning.attention_least_queries, min(tuning.attention_queries, tuning.attention_scores // keys))
     offset = keys - queries if op.alignment == "lower_right" else 0
     blocks = []
-    for top, bottom in cuts(queries, -(-queries // height)):
+    for top, bottom in cuts(queries, queries // height):
         left, right = 0, keys
         if op.causal:
             right = min(right, bottom + offset)
@@ -122,6 +134,30 @@ def pattern_bytes(op: ScaledDotProductAttention, blocks: Iterable[Block], itemsi
         else:
             sizes[rows, block.right - block.top, columns] = rows * columns
     return itemsize * sum(sizes.values())
+
+
+def small_exponentials(scores: Array, total: Array, ones: Array, values: Array, otherwise: Pass, again: Pass) -> Pass:
+    """Return a pass that replaces the scores by their exponentials without subtracting the largest of each row.
+
+    That is exact where no exponential and no product with a value overflows, and none that matters underflows.  Else
+    the pass runs ``otherwise``; ``again`` computes the scores anew and then does the same.
+
+    The largest element of a block takes a fifth of the time of the largest of each row and their subtraction.
+    """
+    rows, divisors = scores.reshape(-1, scores.shape[-1]), total.reshape(-1, 1)
+    column = ones[:, None]
+
+    def compute() -> None:
+        largest = max(values.max(), -values.min())
+        if not (scores.max() <= _LARGEST_EXPONENT and (_LEAST_VALUE <= largest <= 1 / _LEAST_VALUE or largest == 0)):
+            otherwise()
+            return
+        np.exp(scores, scores)
+        np.matmul(rows, column, divisors)
+        if not total.min() >= _LEAST_SUM:
+            again()
+
+    return compute
 
 
 def exponentials(scores: Array, sums: Array, sink: Array | None, ones: Array) -> Iterator[Pass]:

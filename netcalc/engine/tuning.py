@@ -29,9 +29,9 @@ class Tuning:
     #: Elements of a strip of an elementwise pass or a pooling.  The strip, a second one like
     #: it and its input fit the second-level cache.
     strip_elements: int = 1 << 16
-    #: Elements of a strip of an activation with scratch buffers.  Three of them fit the second-level cache beside the
-    #: tile that they are cut from.
-    activation_strip_elements: int = 1 << 14
+    #: Elements of a strip on which all operations of an epilogue are done, one after the other.  It fits the
+    #: second-level cache with two scratch buffers and another operand; shorter ones take more calls.
+    epilogue_strip_elements: int = 1 << 16
     #: Elements to which a row vector is repeated, so that the inner loops of a broadcast are long.
     broadcast_elements: int = 1 << 12
 

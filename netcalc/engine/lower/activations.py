@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from netcalc.engine.lower.broadcast import clipped
 from netcalc.engine.lower.passes import Pass
 from netcalc.numerics.kernels import Array, Run, apply
 
@@ -22,18 +23,11 @@ __all__ = ["Activation", "activation", "clip_limits", "kernel_bytes"]
 #: with two scratch arrays of their shape.
 Activation: TypeAlias = Callable[[Array, Array, Array, Array], Iterator[Pass]]
 
-#: atanh(erf(x/√2)) = x·P(x²): the odd polynomial for which x·(1 + tanh(x·P(x²)))/2 is nearest to x·Φ(x), by
-#: Lawson's weighted least squares over |x| ≤ 6.  The largest error is 6.7e-8, an ulp of float32 at 1; for larger |x|
-#: the leading term takes the tangent to ±1, which is the limit.
-_GELU = (
-    0.79788421741,
-    0.036334280478,
-    -3.3127997296e-05,
-    -5.5240700835e-05,
-    3.9691778688e-06,
-    -1.334503495e-07,
-    1.805699358e-09,
-)
+#: (s, a, k, b, m, c) of atanh(erf(x/√2)) = s·x·(y + a + k/(y + b + m/(y + c))) with y = x².  They minimise the largest
+#: error of ½·x·(1 + tanh(…)) against x·Φ(x), divided by max(|x|, 1), by Lawson's weighted least squares: 4.8e-8, less
+#: than half an ulp of float32.  For large |x| it grows like x³ and takes the tangent to ±1, which is the limit.  A
+#: polynomial of this error has seven terms; they need more passes over two arrays, which take longest.
+_GELU = (0.01793025077, 66.78993476, -173.1563977, -18.19279108, 1049.169143, 40.41334042)
 
 
 def activation(op: Any, dtype: np.dtype[Any]) -> Activation:
@@ -96,66 +90,85 @@ def _kernel(op: Any, x: Array, out: Array, scratch: Array, other: Array) -> Iter
     yield lambda: np.copyto(out, apply(op, run, (x,), {})[0], casting="unsafe")
 
 
-def _half_logistic(x: Array, factor: float, scratch: Array) -> Iterator[Pass]:
-    """Compute 2·σ(factor·x) into the scratch array."""
-    yield partial(np.multiply, x, x.dtype.type(factor / 2), scratch)
-    yield partial(np.tanh, scratch, scratch)
-    yield partial(np.add, scratch, x.dtype.type(1), scratch)
+def _number(x: Array, value: float) -> Array:
+    """Return a number as an array of the type of ``x``: ufuncs convert scalars at each call."""
+    return np.asarray(value, x.dtype)
 
 
 def _sigmoid(x: Array, out: Array, scratch: Array, other: Array) -> Iterator[Pass]:
-    yield from _half_logistic(x, 1, scratch)
-    yield partial(np.multiply, scratch, x.dtype.type(0.5), out)
+    half = _number(x, 0.5)
+    yield partial(np.multiply, x, half, out)
+    yield partial(np.tanh, out, out)
+    yield partial(np.multiply, out, half, out)
+    yield partial(np.add, out, half, out)
 
 
 def _gated(factor: float, x: Array, out: Array, scratch: Array, other: Array) -> Iterator[Pass]:
-    """Compute x·σ(factor·x)."""
-    yield from _half_logistic(x, factor, scratch)
-    yield partial(np.multiply, scratch, x, scratch)
-    yield partial(np.multiply, scratch, x.dtype.type(0.5), out)
+    """Compute x·σ(factor·x) = ½·x·(1 + tanh(½·factor·x))."""
+    if factor != 1:
+        yield partial(np.multiply, x, _number(x, factor / 2), scratch)
+        yield partial(np.tanh, scratch, scratch)
+        yield from _half_of_sum(x, scratch, out)
+    else:
+        yield partial(np.multiply, x, _number(x, 0.5), out)
+        yield partial(np.tanh, out, scratch)
+        yield partial(np.add, scratch, _number(x, 1), scratch)
+        yield partial(np.multiply, out, scratch, out)
 
 
-def _by_tanh(coefficients: tuple[float, ...], x: Array, out: Array, scratch: Array, square: Array) -> Iterator[Pass]:
-    """Compute ½·x·(1 + tanh(x·P(x²)))."""
-    number = x.dtype.type
-    *others, leading = coefficients
-    yield partial(np.multiply, x, x, square)
-    yield partial(np.multiply, square, number(leading), scratch)
-    for coefficient in others[:0:-1]:
-        yield partial(np.add, scratch, number(coefficient), scratch)
-        yield partial(np.multiply, scratch, square, scratch)
-    yield partial(np.add, scratch, number(others[0]), scratch)
+def _half_of_sum(x: Array, tangent: Array, out: Array) -> Iterator[Pass]:
+    """Compute ½·x·(1 + tangent)."""
+    yield partial(np.multiply, x, _number(x, 0.5), out)
+    yield partial(np.add, tangent, _number(x, 1), tangent)
+    yield partial(np.multiply, out, tangent, out)
+
+
+def _gelu(x: Array, out: Array, scratch: Array, square: Array) -> Iterator[Pass]:
+    scale, *numbers = (_number(x, value) for value in _GELU)
+    first, upper, second, lower, third = numbers
+    yield partial(np.square, x, square)
+    yield partial(np.add, square, third, scratch)
+    for numerator, term in ((lower, second), (upper, first)):
+        yield partial(np.divide, numerator, scratch, scratch)
+        yield partial(np.add, scratch, square, scratch)
+        yield partial(np.add, scratch, term, scratch)
+    yield partial(np.multiply, scratch, scale, scratch)
     yield partial(np.multiply, scratch, x, scratch)
     yield partial(np.tanh, scratch, scratch)
-    yield partial(np.multiply, x, number(0.5), square)
-    yield partial(np.multiply, scratch, square, scratch)
-    yield partial(np.add, scratch, square, out)
+    yield from _half_of_sum(x, scratch, out)
 
 
-_gelu: Activation = partial(_by_tanh, _GELU)
-_gelu_tanh: Activation = partial(_by_tanh, (math.sqrt(2 / math.pi), math.sqrt(2 / math.pi) * 0.044715))
+def _gelu_tanh(x: Array, out: Array, scratch: Array, other: Array) -> Iterator[Pass]:
+    """Compute ½·x·(1 + tanh(√(2/π)·(x + 0.044715·x³)))."""
+    factor = math.sqrt(2 / math.pi)
+    yield partial(np.square, x, scratch)
+    yield partial(np.multiply, scratch, _number(x, factor * 0.044715), scratch)
+    yield partial(np.add, scratch, _number(x, factor), scratch)
+    yield partial(np.multiply, scratch, x, scratch)
+    yield partial(np.tanh, scratch, scratch)
+    yield from _half_of_sum(x, scratch, out)
 
 
 def _leaky(slope: float, x: Array, out: Array, scratch: Array, other: Array) -> Iterator[Pass]:
-    yield partial(np.multiply, x, x.dtype.type(slope), scratch)
+    yield partial(np.multiply, x, _number(x, slope), scratch)
     yield partial(np.maximum, x, scratch, out=out)
 
 
 def _hard(x: Array, scratch: Array) -> Iterator[Pass]:
     """Compute min(max(x + 3, 0), 6) into the scratch array."""
-    yield partial(np.add, x, x.dtype.type(3), scratch)
-    yield lambda: np.clip(scratch, 0, 6, out=scratch)
+    yield partial(np.add, x, _number(x, 3), scratch)
+    yield from clipped(scratch, scratch, 0, 6)
 
 
 def _hardsigmoid(x: Array, out: Array, scratch: Array, other: Array) -> Iterator[Pass]:
     yield from _hard(x, scratch)
-    yield partial(np.multiply, scratch, x.dtype.type(1 / 6), out)
+    yield partial(np.multiply, scratch, _number(x, 1 / 6), out)
 
 
 def _hardswish(x: Array, out: Array, scratch: Array, other: Array) -> Iterator[Pass]:
     yield from _hard(x, scratch)
-    yield partial(np.multiply, scratch, x, scratch)
-    yield partial(np.multiply, scratch, x.dtype.type(1 / 6), out)
+    yield partial(np.multiply, scratch, _number(x, 1 / 6), scratch)
+    yield partial(np.multiply, scratch, x, out)
 
 
 _ACTIVATIONS: dict[str, Activation] = {

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import partial
+from functools import lru_cache, partial
+from typing import Any
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -12,7 +13,7 @@ from netcalc.engine.lower.passes import Pass
 from netcalc.engine.tuning import Tuning
 from netcalc.numerics.kernels import Array
 
-__all__ = ["across", "across_computed", "merged_rows", "repeated_bytes", "rows_at_once"]
+__all__ = ["across", "across_computed", "clipped", "merged_rows", "repeated_bytes", "rows_at_once"]
 
 #: Repeated vectors, as long as a step holds them.
 _repeated_vectors: WeakValueDictionary[tuple[int, str, int], Array] = WeakValueDictionary()
@@ -36,13 +37,13 @@ def merged_rows(x: Array, tuning: Tuning) -> int:
     return next(count for count in range(rows_at_once(x.shape[1], tuning), 0, -1) if len(x) % count == 0)
 
 
-def across(ufunc: Callable[..., object], x: Array, values: Array, tuning: Tuning) -> Pass:
-    """Return the pass that combines ``x`` in place with one value for each column."""
-    rows, count = len(x), merged_rows(x, tuning)
+def across(ufunc: Callable[..., object], x: Array, out: Array, values: Array, tuning: Tuning) -> Pass:
+    """Return the pass that computes ``out`` from ``x`` and one value for each column."""
+    rows, count = len(x), min(merged_rows(x, tuning), merged_rows(out, tuning))
     if count > 1:
-        x = x.reshape(-1, count * x.shape[1])
+        x, out = (array.reshape(-1, count * array.shape[1]) for array in (x, out))
         values = _repeated(values, min(rows, rows_at_once(values.size, tuning)))[: x.shape[1]]
-    return partial(ufunc, x, values, x)
+    return partial(ufunc, x, values, out)
 
 
 def across_computed(
@@ -56,6 +57,41 @@ def across_computed(
     pattern = buffer[: count * width]
     yield lambda: np.copyto(pattern.reshape(count, width), values())
     yield partial(ufunc, x.reshape(-1, count * width), pattern, out.reshape(-1, count * width))
+
+
+#: Elements of a row of limits.  It stays in the first-level cache.
+_LIMITS = 1 << 12
+
+
+def clipped(x: Array, out: Array, lowest: float | None, highest: float | None) -> Iterator[Pass]:
+    """Yield passes that clip ``x``, of (rows, columns), with rows of limits.
+
+    NumPy vectorises a minimum or maximum of two arrays, but not that of an array and a number.
+    """
+    dense = x.flags.c_contiguous and out.flags.c_contiguous
+    for ufunc, limit in ((np.maximum, lowest), (np.minimum, highest)):
+        if limit is not None:
+            for source, target in zip(_long_rows(x, dense), _long_rows(out, dense), strict=True):
+                yield partial(ufunc, source, _limits(limit, x.dtype, source.shape[-1]), out=target)
+            x = out
+
+
+def _long_rows(x: Array, dense: bool) -> list[Array]:
+    """Return views of all elements, as rows of the same length where ``x`` has no gaps."""
+    if not dense:
+        return [x]
+    flat = x.reshape(-1)
+    whole = flat.size // _LIMITS * _LIMITS
+    return [part for part in (flat[:whole].reshape(-1, _LIMITS), flat[whole:]) if part.size]
+
+
+def _limits(value: float, dtype: np.dtype[Any], count: int) -> Array:
+    return _full_row(value, dtype, max(count, _LIMITS))[:count]
+
+
+@lru_cache(64)
+def _full_row(value: float, dtype: np.dtype[Any], count: int) -> Array:
+    return np.full(count, value, dtype)
 
 
 def _repeated(values: Array, count: int) -> Array:

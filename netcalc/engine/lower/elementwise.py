@@ -27,7 +27,7 @@ def lower_elementwise(context: LoweringContext, node: GraphNode) -> bool:
 
 
 def _lower_in_place(context: LoweringContext, node: GraphNode) -> bool:
-    """Lower a node whose tensors all have one shape: its first operand is copied, the rest happens in place."""
+    """Lower a node whose tensors all have one shape, as stages that start from its first operand."""
     operand, result = node.inputs[0], node.result
     assert operand is not None
     if not operand.shape or 0 in operand.shape:
@@ -44,16 +44,18 @@ def _lower_in_place(context: LoweringContext, node: GraphNode) -> bool:
     epilogue = Epilogue(context, node, operand, stages, order)
     out = context.layout.allocate(result, order).permuted(order).reshaped(x.shape)
     assert out is not None
-    emit_rows(context, node, x, out, epilogue)
+    _emit_rows(context, node, x, out, epilogue)
     return True
 
 
-def emit_rows(context: LoweringContext, node: GraphNode, x: Slot, out: Slot, epilogue: Epilogue) -> None:
-    """Emit a step that copies rows, strip by strip, and applies the epilogue to the copy."""
+def _emit_rows(context: LoweringContext, node: GraphNode, x: Slot, out: Slot, epilogue: Epilogue) -> None:
+    """Emit a step that applies the epilogue to rows, strip by strip."""
     height, width = x.shape
+    dtype = compute_dtype(out.dtype)
+    same_type = x.dtype == dtype
 
     def compute(rows: slice, result: Array, buffers: Buffers) -> list[Pass]:
-        return [partial(np.copyto, result, x.array()[rows])]
+        return [] if same_type else [partial(np.copyto, result, x.array()[rows])]
 
     emit_tiles(
         context,
@@ -63,7 +65,8 @@ def emit_rows(context: LoweringContext, node: GraphNode, x: Slot, out: Slot, epi
         tiles=[slice(*strip) for strip in strips(height, x.elements, context.parallelism)],
         index=lambda rows: (rows, slice(0, width)),
         compute=compute,
-        dtype=compute_dtype(out.dtype),
+        source=(lambda rows: x.array()[rows]) if same_type else None,
+        dtype=dtype,
         epilogue=epilogue,
     )
 

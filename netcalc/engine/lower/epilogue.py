@@ -1,18 +1,21 @@
-"""Operations done on a tile while it is in the cache: bias, scale, activation, residual sum."""
+"""Operations done on a tile while it is in the cache: bias, scale, activation, residual sum.
+
+All of them are done on a strip of the tile before the next strip, which is small enough for the second-level cache.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import lru_cache, partial
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from netcalc.engine.graph import GraphNode, Tensor
 from netcalc.engine.lower.activations import activation, clip_limits, kernel_bytes
-from netcalc.engine.lower.broadcast import across, merged_rows
+from netcalc.engine.lower.broadcast import across, clipped, rows_at_once
 from netcalc.engine.lower.context import LoweringContext
 from netcalc.engine.lower.emission import compute_dtype
 from netcalc.engine.lower.passes import Pass
@@ -28,21 +31,25 @@ _BUFFERS = ("activation", "second activation")
 
 
 @dataclass(frozen=True, slots=True)
-class _Tile:
-    """A tile, its rows and columns in the whole result, and the scratch buffers of the worker."""
+class _Strip:
+    """A strip of a tile, its rows and columns in the whole result, and the scratch buffers of the worker.
 
+    A stage computes ``x`` from ``source``, which are the same array after the first stage.
+    """
+
+    source: Array
     x: Array
     rows: slice
     columns: slice
     buffers: Buffers
 
 
-#: Yields the passes that do one operation on a tile in place.
-Stage: TypeAlias = Callable[[_Tile], Iterator[Pass]]
+#: Yields the passes that do one operation on a strip.
+Stage: TypeAlias = Callable[[_Strip], Iterator[Pass]]
 
 
 class Epilogue:
-    """Operations that follow on ``tensor``, each done in place on tiles of (rows, columns); columns are channels.
+    """Operations that follow on ``tensor``, each done on tiles of (rows, columns); columns are channels.
 
     Args:
         context: the lowering context.
@@ -66,6 +73,7 @@ class Epilogue:
         self.buffers: dict[str, BufferSpec] = {}
         self._stages: list[Stage] = []
         tuning, dtype = context.tuning, compute_dtype(tensor.dtype)
+        self._tuning, self._strip_elements = tuning, tuning.epilogue_strip_elements
         by_channel, elements = partial(_by_channel, tuning), math.prod(tensor.shape)
         if bias is not None:
             self._stages.append(partial(by_channel, np.add, bias))
@@ -82,11 +90,11 @@ class Epilogue:
             elif stage.op.combines:
                 self._stages.append(self._combination(context, node, stage, tensor, order))
             elif (limits := clip_limits(stage.op)) is not None:
-                self._stages.append(partial(_clip, tuning, *limits))
+                self._stages.append(partial(_clip, *limits))
             else:
-                self.buffers = dict.fromkeys(_BUFFERS, (tuning.activation_strip_elements, dtype))
-                self._stages.append(partial(_activate, tuning, stage.op))
-                context.tile_temporaries(kernel_bytes(stage.op, dtype, tuning.activation_strip_elements))
+                self.buffers = dict.fromkeys(_BUFFERS, (self._strip_elements, dtype))
+                self._stages.append(partial(_activate, stage.op))
+                context.tile_temporaries(kernel_bytes(stage.op, dtype, self._strip_elements))
             tensor = stage.outputs[0]
 
     def _combination(
@@ -110,10 +118,33 @@ class Epilogue:
         """True if nothing is done."""
         return not self._stages
 
-    def bind(self, x: Array, rows: slice, columns: slice, buffers: Buffers) -> list[Pass]:
-        """Return the passes over the tile ``x``, which is at these rows and columns of the whole result."""
-        tile = _Tile(x, rows, columns, buffers)
-        return [one for stage in self._stages for one in stage(tile)]
+    def bind(
+        self, x: Array, rows: slice, columns: slice, buffers: Buffers, source: Array | None = None
+    ) -> Iterator[Pass]:
+        """Yield the passes over the tile ``x``, which is at these rows and columns of the whole result.
+
+        Its elements are those of ``source`` if there is one, and otherwise in place.
+        """
+        if not self._stages:
+            assert source is None
+            return
+        for part in self._strips(*x.shape):
+            down, across = (
+                slice(o.start + p.start, o.start + p.stop) for o, p in zip((rows, columns), part, strict=True)
+            )
+            strip = _Strip((x if source is None else source)[part], x[part], down, across, buffers)
+            for stage in self._stages:
+                yield from stage(strip)
+                strip = replace(strip, source=strip.x)
+
+    def _strips(self, height: int, width: int) -> Iterator[tuple[slice, slice]]:
+        """Yield the strips of a tile, each of as many whole rows as possible."""
+        across = min(width, self._strip_elements)
+        down = max(1, self._strip_elements // across)
+        down -= down % min(down, rows_at_once(width, self._tuning))  # all rows are in long inner loops
+        for top in range(0, height, down):
+            for left in range(0, width, across):
+                yield slice(top, min(top + down, height)), slice(left, min(left + across, width))
 
 
 def combining_ufunc(node: GraphNode) -> Callable[..., Any]:
@@ -144,59 +175,31 @@ def batch_norm_affine(context: LoweringContext, node: GraphNode) -> tuple[Callab
     return scale, shift
 
 
-def _by_channel(tuning: Tuning, ufunc: Callable[..., Any], vector: Slot, tile: _Tile) -> Iterator[Pass]:
-    yield across(ufunc, tile.x, vector.array()[tile.columns], tuning)
+def _by_channel(tuning: Tuning, ufunc: Callable[..., Any], vector: Slot, strip: _Strip) -> Iterator[Pass]:
+    yield across(ufunc, strip.source, strip.x, vector.array()[strip.columns], tuning)
 
 
-def _clip(tuning: Tuning, lowest: float | None, highest: float | None, tile: _Tile) -> Iterator[Pass]:
-    """Clip with rows of limits: NumPy vectorises comparisons with an array, but not with a number."""
-    x = tile.x
-    count = merged_rows(x, tuning)
-    if count > 1:
-        x = x.reshape(-1, count * x.shape[1])
-    for ufunc, limit in ((np.maximum, lowest), (np.minimum, highest)):
-        if limit is not None:
-            yield partial(ufunc, x, _full_row(x.shape[1], limit, x.dtype), out=x)
+def _clip(lowest: float | None, highest: float | None, strip: _Strip) -> Iterator[Pass]:
+    return clipped(strip.source, strip.x, lowest, highest)
 
 
-@lru_cache(64)
-def _full_row(width: int, value: float, dtype: np.dtype[Any]) -> Array:
-    return np.full(width, value, dtype)
-
-
-def _combine(ufunc: Callable[..., Any], operand: Slot | None, reverse: bool, tile: _Tile) -> Iterator[Pass]:
-    x = tile.x
-    other = x if operand is None else operand.array()[tile.rows, tile.columns]
+def _combine(ufunc: Callable[..., Any], operand: Slot | None, reverse: bool, strip: _Strip) -> Iterator[Pass]:
+    x, out = strip.source, strip.x
+    other = x if operand is None else operand.array()[strip.rows, strip.columns]
     if other.dtype != x.dtype:  # float16 or bfloat16 with float32
-        yield lambda: ufunc(*_ordered(x, other.astype(x.dtype), reverse), out=x)
+        yield lambda: ufunc(*_ordered(x, other.astype(x.dtype), reverse), out=out)
     else:
-        yield partial(ufunc, *_ordered(x, other, reverse), out=x)
+        yield partial(ufunc, *_ordered(x, other, reverse), out=out)
 
 
-def _combine_with_number(ufunc: Callable[..., Any], number: float, reverse: bool, tile: _Tile) -> Iterator[Pass]:
-    x = tile.x
-    yield partial(ufunc, *_ordered(x, x.dtype.type(number), reverse), out=x)
+def _combine_with_number(ufunc: Callable[..., Any], number: float, reverse: bool, strip: _Strip) -> Iterator[Pass]:
+    yield partial(ufunc, *_ordered(strip.source, np.asarray(number, strip.x.dtype), reverse), out=strip.x)
 
 
 def _ordered(x: Array, other: Any, reverse: bool) -> tuple[Any, Any]:
     return (other, x) if reverse else (x, other)
 
 
-def _activate(tuning: Tuning, op: Any, tile: _Tile) -> Iterator[Pass]:
-    passes = activation(op, tile.x.dtype)
-    for strip in _strips(tile.x, tuning.activation_strip_elements):
-        first, second = (tile.buffers.view(name, strip.shape) for name in _BUFFERS)
-        yield from passes(strip, strip, first, second)
-
-
-def _strips(x: Array, elements: int) -> list[Array]:
-    """Cut ``x`` into views of at most so many elements."""
-    if x.flags.c_contiguous:
-        flat = x.reshape(-1)
-        return [flat[start : start + elements] for start in range(0, x.size, elements)]
-    height = max(1, elements // x.shape[1])
-    return [
-        x[top : top + height, left : left + elements]
-        for top in range(0, len(x), height)
-        for left in range(0, x.shape[1], elements)
-    ]
+def _activate(op: Any, strip: _Strip) -> Iterator[Pass]:
+    first, second = (strip.buffers.view(name, strip.x.shape) for name in _BUFFERS)
+    return activation(op, strip.x.dtype)(strip.source, strip.x, first, second)

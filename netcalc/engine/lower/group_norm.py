@@ -154,7 +154,7 @@ def _emit_scaled(context: LoweringContext, node: GraphNode, operands: _Operands)
 
         yield from across_computed(np.multiply, result, result, factor, buffers["pattern"], tuning)
         if bias is not None:
-            yield across(np.add, result, bias.array(), tuning)
+            yield across(np.add, result, result, bias.array(), tuning)
         if centred is not out:
             yield partial(np.copyto, out.array()[tile.sample, tile.pixels], result, casting="unsafe")
 

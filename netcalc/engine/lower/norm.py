@@ -71,9 +71,9 @@ def _emit_rows(context: LoweringContext, node: GraphNode, x: Slot, out: Slot) ->
         yield from _reciprocal_root(node, factor, width)
         yield partial(np.multiply, operand, column, result)
         if weight is not None:
-            yield across(np.multiply, result, weight.array(), tuning)
+            yield across(np.multiply, result, result, weight.array(), tuning)
         if bias is not None:
-            yield across(np.add, result, bias.array(), tuning)
+            yield across(np.add, result, result, bias.array(), tuning)
 
     emit_tiles(
         context,

@@ -75,6 +75,7 @@ def emit_tiles(
     index: Callable[[T], Index],
     compute: Callable[[T, Array, Buffers], Iterable[Pass]],
     dtype: np.dtype[Any],
+    source: Callable[[T], Array] | None = None,
     buffers: Mapping[str, int | BufferSpec] | None = None,
     epilogue: Epilogue | None = None,
     writes: Sequence[Slot] = (),
@@ -89,6 +90,7 @@ def emit_tiles(
         index: gives the index of a tile in the array of ``out``.
         compute: gives the passes that compute a tile, into an array of the tile's shape and of type ``dtype``.
         dtype: type of the arithmetic.
+        source: gives an array of the tile's shape whose elements the epilogue reads, instead of what is computed.
         buffers: names and sizes of scratch buffers, in elements of ``dtype`` unless a type is given.
         epilogue: operations done on each tile at the end.
         writes: slots that the jobs write besides ``out``.
@@ -108,7 +110,7 @@ def emit_tiles(
         if epilogue is not None:
             rows, columns = place
             assert isinstance(rows, slice) and isinstance(columns, slice)
-            passes += epilogue.bind(result, rows, columns, arrays)
+            passes += epilogue.bind(result, rows, columns, arrays, None if source is None else source(tile))
         if narrow:
             passes.append(partial(np.copyto, target, result, casting="unsafe"))
         return sequence(passes)

@@ -3,10 +3,9 @@
 from functools import partial
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Field, WithJsonSchema
-
 from netcalc.dims import Poly, at_least
 from netcalc.limits import MAX_SIZE_BITS
+from netcalc.models import BeforeValidator, Field, WithJsonSchema
 
 
 def whole_number(value: Any, *, least: int | None = 1) -> Any:

@@ -3,9 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
 
-from pydantic import BaseModel, ConfigDict
-
 from netcalc.dims import Dim
+from netcalc.models import ConfigDict, Model
 from netcalc.opdef.context import Context
 from netcalc.opdef.params import Param
 from netcalc.opdef.reach import Reach, aligned
@@ -37,7 +36,7 @@ class Example(NamedTuple):
         return tuple(i if isinstance(i, TensorType) else TensorType(i) for i in self.inputs)
 
 
-class Operation(BaseModel):
+class Operation(Model):
     """The base of every operation: a strict, frozen model whose fields are the attributes.
 
     The first line of the docstring is shown in listings, the rest on the operation's page.  ``reference`` names the
@@ -130,17 +129,13 @@ class Operation(BaseModel):
         return param.elements
 
 
-# pydantic would evaluate these annotations again for each subclass; all of them are class variables
-Operation.__annotations__.clear()
-
-
 def attribute_text(value: Any) -> str:
     """Return an attribute's value as one would write it in a spec; an operation with the attributes that it sets.
 
     >>> attribute_text((3, 3)), attribute_text(None), attribute_text("same")
     ('[3, 3]', 'null', 'same')
     """
-    if isinstance(value, BaseModel):
+    if isinstance(value, Model):
         fields = ((name, getattr(value, name)) for name in type(value).model_fields)
         given = [(name, item) for name, item in fields if item != type(value).model_fields[name].default]
         inside = ", ".join(f"{name}={attribute_text(item)}" for name, item in given)

@@ -3,10 +3,9 @@
 import random
 from typing import Annotated, Any, NamedTuple, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, WithJsonSchema, model_validator
-
 from netcalc.diagnostics import RuleError
 from netcalc.dims import Dim, maximum, minimum
+from netcalc.models import BeforeValidator, ConfigDict, Model, WithJsonSchema, model_validator
 from netcalc.opdef import Size, Spatial, attr
 
 
@@ -67,7 +66,7 @@ _Pairs = Annotated[
 ]
 
 
-class Blocks(BaseModel):
+class Blocks(Model):
     """Block-sparse pattern: pairs of blocks of ``size`` queries and ``size`` keys, listed or described."""
 
     model_config = ConfigDict(strict=True, frozen=True, extra="forbid", arbitrary_types_allowed=True)

@@ -49,9 +49,9 @@ class Elementwise(Operation):
     example = Example(((2, 8),))
     work: ClassVar[Work]
 
-    @classmethod
-    def __pydantic_init_subclass__(cls, **_: Any) -> None:
+    def __init_subclass__(cls, **keywords: Any) -> None:
         """Derive the cost rule from ``work``."""
+        super().__init_subclass__(**keywords)
         if "work" in cls.__dict__ and "cost_rule" not in cls.__dict__:
             cls.cost_rule = per("element", cls.work)
 

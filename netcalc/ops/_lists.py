@@ -5,9 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
-
 from netcalc.limits import MAX_RANK
+from netcalc.models import AfterValidator, BeforeValidator, WithJsonSchema
 from netcalc.opdef import Size, whole_number
 
 __all__ = ["Axes", "Counts", "Extents", "Numbers", "Shape", "Sizes", "Whole", "Wholes", "listed"]

@@ -5,11 +5,8 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple, TypeAlias
 
-from pydantic import GetJsonSchemaHandler, ValidationInfo, field_validator
-from pydantic.json_schema import JsonSchemaValue
-from pydantic_core import CoreSchema
-
 from netcalc.dims import Dim, ceil_div, divided, maximum
+from netcalc.models import field_validator
 from netcalc.opdef import (
     AxisReach,
     Context,
@@ -66,13 +63,13 @@ class PerAxis(NamedTuple):
         number = whole_number(item, least=self.least)
         return (number, number) if self.pairs else number
 
-    def schema(self, axes: int) -> JsonSchemaValue:
+    def schema(self, axes: int) -> dict[str, Any]:
         """Return the JSON Schema of the attribute."""
-        number: JsonSchemaValue = {"type": "integer", "minimum": self.least}
-        one: list[JsonSchemaValue] = [number, {"type": "null"}] if self.optional else [number]
+        number: dict[str, Any] = {"type": "integer", "minimum": self.least}
+        one: list[dict[str, Any]] = [number, {"type": "null"}] if self.optional else [number]
         item = [*one, {"type": "array", "items": number, "minItems": 2, "maxItems": 2}] if self.pairs else one
         listed = {"type": "array", "items": {"anyOf": item}, "minItems": axes, "maxItems": axes}
-        words: list[JsonSchemaValue] = [{"enum": list(self.words)}] if self.words else []
+        words: list[dict[str, Any]] = [{"enum": list(self.words)}] if self.words else []
         return {"anyOf": [*one, listed, *words]}
 
 
@@ -97,9 +94,9 @@ class SpatialOperation(Operation):
 
     axes: ClassVar[int]
 
-    @classmethod
-    def __pydantic_init_subclass__(cls, **_: Any) -> None:
+    def __init_subclass__(cls, **keywords: Any) -> None:
         """Append the details of the base classes to the page of an operation."""
+        super().__init_subclass__(**keywords)
         if "axes" not in cls.__dict__:
             return
         family = [base for base in reversed(cls.__mro__[1:]) if issubclass(base, SpatialOperation)]
@@ -108,8 +105,8 @@ class SpatialOperation(Operation):
 
     @field_validator("*", mode="before")
     @classmethod
-    def _for_each_axis(cls, value: Any, info: ValidationInfo) -> Any:
-        marker = cls._markers().get(info.field_name or "")
+    def _for_each_axis(cls, value: Any, name: str) -> Any:
+        marker = cls._markers().get(name)
         return marker.read(value, cls.axes) if marker else value
 
     @classmethod
@@ -123,8 +120,7 @@ class SpatialOperation(Operation):
         }
 
     @classmethod
-    def __get_pydantic_json_schema__(cls, core: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
-        schema = handler.resolve_ref_schema(handler(core))
+    def described(cls, schema: dict[str, Any]) -> dict[str, Any]:
         for name, marker in cls._markers().items():
             described = {k: v for k, v in schema["properties"][name].items() if k in ("description", "title")}
             default = cls.model_fields[name].default

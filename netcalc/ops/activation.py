@@ -7,8 +7,7 @@
 from collections.abc import Sequence
 from typing import Literal, Self
 
-from pydantic import model_validator
-
+from netcalc.models import model_validator
 from netcalc.opdef import Context, Term, attr
 from netcalc.ops import operation
 from netcalc.ops._elementwise import GELU_BY, SIGMOID, SILU, Elementwise, terms

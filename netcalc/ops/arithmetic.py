@@ -3,10 +3,9 @@
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BeforeValidator, WithJsonSchema
-
 from netcalc.dims import Dim, Poly, product
 from netcalc.dtypes import FLOATS, INTEGERS, DType, holds, result_type
+from netcalc.models import BeforeValidator, WithJsonSchema
 from netcalc.opdef import Context, Example, Fix, Kind, Operation, RuleError, Term, attr, ports
 from netcalc.ops import operation
 from netcalc.ops._broadcast import broadcast
@@ -33,9 +32,9 @@ class Combination(Operation):
     shape_rule = "broadcast: sizes are equal or 1, aligned from the last axis"
     kind: ClassVar[Kind] = "compare"
 
-    @classmethod
-    def __pydantic_init_subclass__(cls, **_: Any) -> None:
+    def __init_subclass__(cls, **keywords: Any) -> None:
         """Derive the cost rule from ``kind``, where the class has none of its own."""
+        super().__init_subclass__(**keywords)
         if "name" in cls.__dict__ and "cost_rule" not in cls.__dict__:
             others = " for each operand after the first" if cls.inputs[0].variadic else ""
             cls.cost_rule = per("output element", {cls.kind: 1}) + others

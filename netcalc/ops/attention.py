@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BeforeValidator, WithJsonSchema, model_validator
-
 from netcalc.dims import Dim, divided, equal, product
+from netcalc.models import BeforeValidator, WithJsonSchema, model_validator
 from netcalc.opdef import (
     Context,
     Example,

@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from pydantic import field_validator
-
+from netcalc.models import field_validator
 from netcalc.opdef import Context, Example, Term, attr
 from netcalc.ops import operation
 from netcalc.ops._pooling import Pooling

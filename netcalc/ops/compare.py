@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, WithJsonSchema
-
 from netcalc.dtypes import DType, result_type
+from netcalc.models import BeforeValidator, WithJsonSchema
 from netcalc.opdef import Context, Example, Operation, RuleError, Term, attr, ports
 from netcalc.ops import operation
 from netcalc.ops._broadcast import broadcast

@@ -3,11 +3,10 @@
 from collections.abc import Sequence
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, WithJsonSchema
-
 from netcalc.dims import Dim, Poly, UndecidedError, ceil_div, divided, equal
 from netcalc.dtypes import promote
 from netcalc.limits import MAX_PIECES
+from netcalc.models import BeforeValidator, WithJsonSchema
 from netcalc.opdef import (
     Context,
     Example,

@@ -3,12 +3,11 @@
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Any, Self
 
-from pydantic import BeforeValidator, WithJsonSchema, model_validator
-
 from netcalc.diagnostics import NetcalcError
 from netcalc.dims import Poly
 from netcalc.dtypes import FLOATS, ITEMSIZE, DType, promote, scalar_dtype
 from netcalc.inits import parse_init
+from netcalc.models import BeforeValidator, WithJsonSchema, model_validator
 from netcalc.opdef import Buffer, Context, Example, Init, Param, RuleError, attr, same_shape
 from netcalc.ops import operation
 from netcalc.ops._lists import Sizes

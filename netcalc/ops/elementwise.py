@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
-from pydantic import model_validator
-
 from netcalc.dtypes import DType, result_type
+from netcalc.models import model_validator
 from netcalc.opdef import Context, Example, Operation, Reach, RuleError, Term, aligned, attr
 from netcalc.ops import operation
 from netcalc.ops._elementwise import Elementwise

@@ -4,9 +4,8 @@ import math
 from collections.abc import Sequence
 from typing import Self
 
-from pydantic import model_validator
-
 from netcalc.dims import Dim, divided, product
+from netcalc.models import model_validator
 from netcalc.opdef import (
     Context,
     Example,

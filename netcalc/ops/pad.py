@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, WithJsonSchema
-
 from netcalc.dims import Dim, maximum, minimum
+from netcalc.models import BeforeValidator, WithJsonSchema
 from netcalc.opdef import AxisReach, Context, Example, Reach, RuleError, Window, attr, axes_of, whole_number
 from netcalc.ops import operation
 from netcalc.ops._lists import Axes

@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 from typing import Any, Literal, Self
 
-from pydantic import model_validator
-
 from netcalc.dims import Dim, equal, product
+from netcalc.models import model_validator
 from netcalc.opdef import (
     Buffer,
     Context,

@@ -4,10 +4,9 @@ import math
 from collections.abc import Sequence
 from typing import Annotated, Any, ClassVar
 
-from pydantic import Field
-
 from netcalc.dims import Dim, product
 from netcalc.dtypes import FLOATS, DType
+from netcalc.models import Field
 from netcalc.opdef import (
     Context,
     Example,
@@ -36,9 +35,9 @@ class _Reduction(Operation):
     example = Example(((2, 3, 4),), {"axis": 1})
     kind: ClassVar[Kind]
 
-    @classmethod
-    def __pydantic_init_subclass__(cls, **_: Any) -> None:
+    def __init_subclass__(cls, **keywords: Any) -> None:
         """Derive the cost rule from ``kind``."""
+        super().__init_subclass__(**keywords)
         if "kind" in cls.__dict__:
             cls.cost_rule = f"{amount(cls.kind, 'n − 1')} per output element, n being the number of elements it reduces"
 
@@ -240,9 +239,9 @@ class _Cumulative(Operation):
     example = Example(((2, 3),), {"axis": 1})
     kind: ClassVar[Kind]
 
-    @classmethod
-    def __pydantic_init_subclass__(cls, **_: Any) -> None:
+    def __init_subclass__(cls, **keywords: Any) -> None:
         """Derive the cost rule from ``kind``."""
+        super().__init_subclass__(**keywords)
         cls.cost_rule = f"{amount(cls.kind, 'n − 1')} for each n elements along the axis"
 
     axis: int = attr("axis along which elements are taken together")

@@ -5,9 +5,8 @@ from collections.abc import Sequence
 from math import ceil, inf
 from typing import Any, Literal, Self
 
-from pydantic import field_validator, model_validator
-
 from netcalc.dims import Dim, ceil_div, exact_div, maximum
+from netcalc.models import field_validator, model_validator
 from netcalc.opdef import (
     AxisReach,
     Context,

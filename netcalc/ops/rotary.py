@@ -3,10 +3,9 @@
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field
-
 from netcalc.dims import Dim, equal, product
 from netcalc.dtypes import INTEGERS
+from netcalc.models import ConfigDict, Field, Model
 from netcalc.opdef import Context, Example, Operation, RuleError, Size, SizeOrZero, Term, attr, ports, require_float
 from netcalc.ops import operation
 from netcalc.ops._broadcast import expands
@@ -14,7 +13,7 @@ from netcalc.ops._lists import Numbers
 from netcalc.tensor_type import TensorType
 
 
-class _Scaling(BaseModel):
+class _Scaling(Model):
     model_config = ConfigDict(strict=True, frozen=True, extra="forbid")
 
 

@@ -7,11 +7,10 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BeforeValidator, PlainSerializer, ValidationError, WithJsonSchema, model_validator
-
 from netcalc import ops
 from netcalc.dims import Dim, equal, minimum, product
 from netcalc.dtypes import INTEGERS
+from netcalc.models import BeforeValidator, PlainSerializer, ValidationError, WithJsonSchema, model_validator
 from netcalc.opdef import (
     ZEROS,
     Buffer,

@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, WithJsonSchema
-
 from netcalc.dims import Dim, maximum, minimum
+from netcalc.models import BeforeValidator, WithJsonSchema
 from netcalc.opdef import Context, Example, Reach, RuleError, attr, axes_of, normal_axis, ports, whole_number
 from netcalc.ops import operation
 from netcalc.ops._lists import Axes, Sizes, Whole, Wholes, listed

@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, WithJsonSchema
-
 from netcalc.dtypes import DType
+from netcalc.models import BeforeValidator, WithJsonSchema
 from netcalc.opdef import Context, Example, Operation, RuleError, Size, Term, attr, ports
 from netcalc.ops import operation
 from netcalc.ops._lists import listed, per_axis

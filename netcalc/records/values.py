@@ -6,10 +6,10 @@ import math
 from collections.abc import Iterable
 from typing import Any, TypeAlias
 
-from pydantic import BaseModel
 from typing_extensions import TypedDict
 
 from netcalc.dims import Dim, Poly
+from netcalc.models import Model
 from netcalc.opdef import Operation
 from netcalc.tensor_type import TensorType
 
@@ -56,7 +56,7 @@ def attribute(value: Any) -> Any:
             if getattr(value, name) != field.default
         }
         return {value.name: given} if given else value.name
-    if isinstance(value, BaseModel):
+    if isinstance(value, Model):
         return {name: attribute(getattr(value, name)) for name in type(value).model_fields}
     if isinstance(value, (list, tuple)):
         return [attribute(item) for item in value]

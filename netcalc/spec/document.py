@@ -3,9 +3,8 @@
 from decimal import Decimal
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
-
 from netcalc.dtypes import DType
+from netcalc.models import ConfigDict, Field, Model, field_validator, model_validator
 
 __all__ = [
     "BlockDecl",
@@ -26,7 +25,7 @@ _Size = int | str
 _Port = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*(\.([A-Za-z0-9_]+|\*))*$")]
 
 
-class _Part(BaseModel):
+class _Part(Model):
     model_config = ConfigDict(extra="forbid", strict=True, populate_by_name=True, defer_build=True)
 
 
@@ -137,7 +136,7 @@ class BlockDecl(_Part):
     )
     require: list[Requirement] = Field(default=[], description="conditions on arguments and inputs")
     layers: list[Any]
-    checkpoint: dict[str, CheckpointDecl | str] = {}
+    checkpoint: dict[str, CheckpointDecl | str] = Field(default={})
 
     @field_validator("outputs")
     @classmethod
@@ -242,10 +241,10 @@ class Document(_Part):
     dims: dict[_Name, DimDecl | int | str | None] = Field(default={}, description="sizes that may stay symbolic")
     vars: dict[_Name, Any] = Field(default={}, description="structural hyperparameters")
     require: list[Requirement] = Field(default=[], description="conditions on dims and vars")
-    inputs: dict[_Port, InputDecl | list[_Size]] = {}
-    blocks: dict[_Name, BlockDecl] = {}
+    inputs: dict[_Port, InputDecl | list[_Size]] = Field(default={})
+    blocks: dict[_Name, BlockDecl] = Field(default={})
     patch: list[PatchDecl] = Field(default=[], description="changes of inherited lines, in order")
-    layers: list[Any] = []
+    layers: list[Any] = Field(default=[])
     outputs: dict[_Port, str] | list[str] | None = None
     loss: LossDecl | None = Field(None, description="loss of the network; no part of its figures and outputs")
     init: dict[str, str] = Field(default={}, description="initialisers by pattern of parameter paths")

@@ -103,7 +103,7 @@ def _with_caches(loaded: Loaded, settings: Mapping[str, Any], ctx: Context, size
 
 def _checkpoint(elaboration: Elaboration, scope: Scope) -> CheckpointMap:
     """Return the places of the parameters that the spec declares beside its layers."""
-    places = elaboration.loaded.document.checkpoint.__pydantic_extra__ or {}
+    places = elaboration.loaded.document.checkpoint.model_extra or {}
     return checkpoint_entries(elaboration.reporter, places, elaboration.loaded.cursor, scope)
 
 

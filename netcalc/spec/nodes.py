@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 
-from pydantic import ValidationError
-
 from netcalc import ops
 from netcalc.diagnostics import Diagnostic, NetcalcError, Related, RuleError, Span, clipped
 from netcalc.dims import Poly, UndecidedError, assumptions, value_at
 from netcalc.ir import OpNode, Value
 from netcalc.ir.build import build_node, infer
 from netcalc.limits import MAX_MESSAGE
+from netcalc.models import ValidationError
 from netcalc.opdef import Operation
 from netcalc.spec.elaboration import Elaboration
 from netcalc.spec.scope import Scope

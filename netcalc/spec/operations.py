@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pydantic import ValidationError
-
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.ir import Value, join
 from netcalc.kept import Kept
+from netcalc.models import ValidationError
 from netcalc.opdef import Operation
 from netcalc.spec.adapters import adapted
 from netcalc.spec.computed import computed_body

@@ -101,7 +101,7 @@ _MODIFIERS: dict[str, dict[str, Any]] = {
 
 def spec_schema() -> dict[str, Any]:
     """Return the schema of a spec file (JSON Schema 2020-12)."""
-    document = _untitled(Document.model_json_schema(by_alias=True))
+    document = _untitled(Document.model_json_schema())
     definitions = document.pop("$defs")
     document["properties"]["layers"] = {**_LINES, "description": "the network: one operation or block in each line"}
     for part in ("BlockDecl", "LossDecl"):

@@ -7,10 +7,9 @@ from collections.abc import Container
 from itertools import islice
 from typing import Any
 
-from pydantic import BaseModel, ValidationError
-
 from netcalc.diagnostics import Diagnostic, NetcalcError, Unlisted, did_you_mean, written
 from netcalc.limits import MAX_ERRORS
+from netcalc.models import Model, ValidationError
 from netcalc.spec.cursor import Cursor, Path
 from netcalc.spec.document import Document
 from netcalc.spec.foreign_files import foreign_data
@@ -53,7 +52,7 @@ def validate(cursor: Cursor) -> Document:
         raise NetcalcError(diagnose(error, cursor, Document)) from None
 
 
-def diagnose(error: ValidationError, cursor: Cursor, model: type[BaseModel], noun: str = "key") -> list[Diagnostic]:
+def diagnose(error: ValidationError, cursor: Cursor, model: type[Model], noun: str = "key") -> list[Diagnostic]:
     """Return pydantic's errors as diagnostics, at most one for each place.
 
     Args:
@@ -102,9 +101,7 @@ def _data_path(cursor: Cursor, item: Any) -> Path:
     return (*path, *loc[len(loc) - absent :])
 
 
-def _diagnostic(
-    item: Any, loc: Path, at: Cursor, model: type[BaseModel], noun: str, given: Container[str]
-) -> Diagnostic:
+def _diagnostic(item: Any, loc: Path, at: Cursor, model: type[Model], noun: str, given: Container[str]) -> Diagnostic:
     """Return an error of pydantic at ``at``; ``given`` are the keys that stand beside it."""
     name = str(loc[-1]) if loc else ""
     is_attribute = noun != "key"
@@ -124,7 +121,7 @@ def _diagnostic(
     return Diagnostic("E104", f"{subject}: {message}{got}", at.span)
 
 
-def _fields_at(model: type[BaseModel], loc: Path) -> list[str]:
+def _fields_at(model: type[Model], loc: Path) -> list[str]:
     """Return the field names of the model that is nested at ``loc`` in ``model``."""
     for part in loc:
         field = next((f for n, f in model.model_fields.items() if part in (n, f.alias)), None)
@@ -134,7 +131,7 @@ def _fields_at(model: type[BaseModel], loc: Path) -> list[str]:
         pending = [extra if field is None else field.annotation]
         while pending:
             annotation = pending.pop()
-            if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+            if isinstance(annotation, type) and issubclass(annotation, Model):
                 model = annotation
                 break
             pending += typing.get_args(annotation)

@@ -15,24 +15,10 @@ from ruamel.yaml.events import (
 )
 
 from netcalc.limits import MAX_DEPTH, MAX_VALUES
-from netcalc.spec.yaml_scanner import LimitError, Mark, YamlParser
+from netcalc.spec.yaml_nodes import TAG, Node
+from netcalc.spec.yaml_scanner import LimitError, YamlParser
 
-__all__ = ["Node", "compose"]
-
-_TAG = "tag:yaml.org,2002:"
-
-
-class Node:
-    """A scalar, list or mapping; ``value`` is its text, its items, or its pairs of a key and a value."""
-
-    __slots__ = ("end", "kind", "start", "tag", "value")
-
-    def __init__(self, kind: str, tag: str, value: Any, start: Mark, end: Mark) -> None:
-        self.kind = kind  # scalar, seq or map
-        self.tag = tag
-        self.value = value
-        self.start = start
-        self.end = end
+__all__ = ["compose"]
 
 
 def compose(text: str) -> Node | None:
@@ -85,7 +71,7 @@ class _Composer:
             node = Node("scalar", self.scalar_tag(event), event.value, event.start_mark, event.end_mark)
         else:
             name = "map" if kind is MappingStartEvent else "seq"
-            node = Node(name, _given_tag(event) or _TAG + name, [], event.start_mark, event.end_mark)
+            node = Node(name, _given_tag(event) or TAG + name, [], event.start_mark, event.end_mark)
         if event.anchor is not None:
             self.anchors[event.anchor] = node
         if node.kind == "seq":
@@ -122,7 +108,7 @@ class _Composer:
             for tag, pattern in self.parser.versioned_resolver.get(text[:1], ()):
                 if pattern.match(text):
                     return str(tag)
-        return _TAG + "str"
+        return TAG + "str"
 
 
 def _given_tag(event: Any) -> str | None:

@@ -7,19 +7,16 @@ of nesting are bounded.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from netcalc.diagnostics import Diagnostic, NetcalcError, Span
 from netcalc.limits import MAX_DEPTH, MAX_DIGITS, MAX_VALUES
 from netcalc.spec.cursor import Cursor, Path
 from netcalc.spec.plain_text import joined_surrogates
+from netcalc.spec.plain_yaml import plain_document
+from netcalc.spec.yaml_nodes import TAG, Node
 
 __all__ = ["parse_scalar", "parse_yaml"]
-
-if TYPE_CHECKING:
-    from netcalc.spec.yaml_composer import Node
-
-_TAG = "tag:yaml.org,2002:"
 
 
 def _integer(text: str) -> int:
@@ -28,9 +25,9 @@ def _integer(text: str) -> int:
 
 #: Readers of plain scalars, given in lower case and without underscores.
 _READERS: dict[str, Callable[[str], Any]] = {
-    _TAG + "bool": {"true": True, "false": False}.__getitem__,
-    _TAG + "int": _integer,
-    _TAG + "float": lambda text: float(text.replace(".inf", "inf").replace(".nan", "nan")),
+    TAG + "bool": {"true": True, "false": False}.__getitem__,
+    TAG + "int": _integer,
+    TAG + "float": lambda text: float(text.replace(".inf", "inf").replace(".nan", "nan")),
 }
 
 
@@ -43,7 +40,7 @@ def parse_yaml(text: str, file: str) -> Cursor:
     text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
     # str.splitlines also splits at characters that are no line breaks in YAML 1.2
     lines = text.removesuffix("\n").split("\n")
-    node = _composed(text, file, lines)
+    node = plain_document(text) or _composed(text, file, lines)
     if node is None:
         raise NetcalcError(Diagnostic("E001", "the document is empty", Span(file, 1, 1, 2)))
     reader = _DocumentReader(file, lines)
@@ -115,9 +112,9 @@ class _DocumentReader:
 
     def scalar(self, node: Node, span: Span) -> Any:
         tag, text = node.tag, node.value
-        if tag == _TAG + "str":
+        if tag == TAG + "str":
             return self.text(node, span)
-        if tag == _TAG + "null":
+        if tag == TAG + "null":
             return None
         if tag in _READERS:
             if len(text) > MAX_DIGITS:
@@ -126,7 +123,7 @@ class _DocumentReader:
                 return _READERS[tag](text.replace("_", "").lower())
             except (KeyError, ValueError):
                 raise NetcalcError(Diagnostic("E001", f"{text!r} is not a valid {_short(tag)}", span)) from None
-        if tag == _TAG + "timestamp":
+        if tag == TAG + "timestamp":
             return text
         raise NetcalcError(Diagnostic("E003", _tag_message(tag), span))
 
@@ -139,7 +136,7 @@ class _DocumentReader:
             raise NetcalcError(Diagnostic("E001", "half of a surrogate pair is no character", span)) from None
 
     def expect_tag(self, node: Node, kind: str, span: Span) -> None:
-        if node.tag != _TAG + kind:
+        if node.tag != TAG + kind:
             raise NetcalcError(Diagnostic("E003", _tag_message(node.tag), span))
 
     def span(self, node: Node) -> Span:
@@ -166,7 +163,7 @@ def _yaml_hint(message: str, span: Span | None) -> str | None:
 
 
 def _short(tag: str) -> str:
-    return tag.replace(_TAG, "!!") if tag.startswith(_TAG) else tag
+    return tag.replace(TAG, "!!") if tag.startswith(TAG) else tag
 
 
 def _tag_message(tag: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 from ruamel.yaml.error import MarkedYAMLError
 from ruamel.yaml.parser import Parser
@@ -13,21 +13,15 @@ from ruamel.yaml.resolver import VersionedResolver
 from ruamel.yaml.scanner import Scanner, ScannerError
 
 from netcalc.limits import MAX_TEXT
+from netcalc.spec.yaml_nodes import Mark
 
-__all__ = ["LimitError", "Mark", "YamlParser"]
+__all__ = ["LimitError", "YamlParser"]
 
 _BLANKS = re.compile(r"[ \n]*+")
 _BLANKS_IN_FLOW = re.compile(r"[ \t\n]*+")
 _COMMENT = re.compile("[^\\n\\0\\r\\x85\\u2028\\u2029]*+")
 _VERSION = re.compile(r" *+([0-9]{1,3})\.([0-9]{1,3})(?=[ \n\0])")
 _UNBOUNDED = float("inf")
-
-
-class Mark(NamedTuple):
-    """A position in the text; line and column count from 0."""
-
-    line: int
-    column: int
 
 
 class LimitError(MarkedYAMLError):

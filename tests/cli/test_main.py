@@ -42,13 +42,33 @@ print(*sorted({{name.partition(".")[0] for name in sys.modules}}))
 """
 
 
-@pytest.mark.parametrize("command", ["shapes", "params", "flops", "summary", "explain", "memory"])
-def test_arithmetic_commands_do_not_import_numpy(command: str) -> None:
-    loaded = set(
-        python(IMPORTED.format(work=f"from netcalc.cli import main; assert main(['{command}', 'mlp']) == 0")).split()
+#: Counting commands, and modules that none of them needs: dependencies, and slow ones of the standard library.
+COUNTING = [
+    *(f"{command} resnet34" for command in ("shapes", "params", "flops", "summary", "explain", "memory", "specs")),
+    *("compare resnet18 resnet34", "shapes mlp --set hidden=[8]", "summary llama-3.1-405b", "memory deepseek-v3"),
+    *("summary mlp --format json", "specs", "schema", "schema memory"),
+]
+UNNEEDED = {
+    *("numpy", "scipy", "safetensors", "ml_dtypes", "psutil", "threadpoolctl", "torch"),
+    *("typer", "click", "rich", "pydantic", "pydantic_core", "ruamel", "huggingface_hub"),
+    *("asyncio", "concurrent", "email", "http", "logging", "multiprocessing", "ssl", "subprocess", "unittest"),
+}
+
+
+@pytest.mark.parametrize("command", COUNTING)
+def test_counting_commands_import_what_they_need(command: str) -> None:
+    code = IMPORTED.format(work=f"from netcalc.cli import main; assert main({command.split()}) == 0")
+    # -S: without what packages of an environment import at the start of every process
+    ran = subprocess.run(
+        [sys.executable, "-S", "-c", f"import sys; sys.path[1:1] = {sys.path[1:]}{code}"],
+        env=ENVIRONMENT,
+        check=True,
+        capture_output=True,
+        text=True,
     )
-    assert "pydantic" in loaded  # the test detects imports
-    assert loaded.isdisjoint({"numpy", "scipy", "safetensors", "ml_dtypes", "torch"})
+    loaded = set(ran.stdout.split())
+    assert {"netcalc", "json"} <= loaded  # the test detects imports
+    assert loaded & UNNEEDED == set()
 
 
 def test_importing_netcalc_imports_no_dependency() -> None:

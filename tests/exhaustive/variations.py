@@ -7,11 +7,10 @@ from dataclasses import replace
 from functools import cache
 from typing import Any, NamedTuple, get_args
 
-from pydantic import ValidationError
-
 from netcalc import ops
 from netcalc.diagnostics import NetcalcError, RuleError
 from netcalc.ir import Body, InputSpec, Program
+from netcalc.models import ValidationError
 from netcalc.opdef import Context, Operation
 from netcalc.tensor_type import TensorType
 from netcalc.verification.verify import verify

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pydantic import ValidationError
 
 from netcalc import ops
 from netcalc.diagnostics import RuleError
 from netcalc.dims import Dim, assumptions, symbol
 from netcalc.ir.build import infer
+from netcalc.models import ValidationError
 from netcalc.opdef import Context
 from netcalc.tensor_type import TensorType
 from tests.ops.harness import execute

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from pydantic import ValidationError
 
 from netcalc import ops
 from netcalc.diagnostics import RuleError
 from netcalc.dims import Dim, symbol, value_at
+from netcalc.models import ValidationError
 from netcalc.opdef import Context
 from netcalc.ops.attention import ScaledDotProductAttention
 from netcalc.tensor_type import TensorType

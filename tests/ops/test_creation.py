@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from pydantic import ValidationError
 
 from netcalc import ops
 from netcalc.diagnostics import RuleError
 from netcalc.dims import UndecidedError, symbol
+from netcalc.models import ValidationError
 from netcalc.numerics.initializers import draw
 from netcalc.opdef import Context, Param
 from netcalc.tensor_type import TensorType

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pydantic import ValidationError
 
 from netcalc import ops
 from netcalc.diagnostics import RuleError
 from netcalc.dims import symbol
+from netcalc.models import ValidationError
 from netcalc.numerics.kernels import TABLES
 from netcalc.opdef import Context
 from netcalc.tensor_type import TensorType

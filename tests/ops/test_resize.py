@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pydantic import ValidationError
 
 from netcalc import ops
 from netcalc.diagnostics import RuleError
 from netcalc.dims import Dim, UndecidedError, symbol
+from netcalc.models import ValidationError
 from tests.ops.harness import case_ids, execute, truth_case
 from tests.ops.prediction import agrees_symbolically, predict
 

@@ -11,12 +11,12 @@ from unittest import mock
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
-from pydantic import ValidationError
 
 from netcalc import ops
 from netcalc.diagnostics import RuleError
 from netcalc.dims import UndecidedError
 from netcalc.dtypes import FLOATS
+from netcalc.models import ValidationError
 from netcalc.numerics.vjps import VJPS
 from netcalc.opdef import Context, Operation
 from netcalc.ops.backward import declaration

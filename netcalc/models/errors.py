@@ -1,0 +1,17 @@
+"""The error of values that do not fit a model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+__all__ = ["ValidationError"]
+
+
+class ValidationError(ValueError):
+    """Values do not fit a model; ``errors()`` are those of pydantic."""
+
+    def __init__(self, cause: Any) -> None:
+        super().__init__(str(cause))
+        self.errors: Callable[..., list[Any]] = cause.errors
+        self.error_count: Callable[[], int] = cause.error_count

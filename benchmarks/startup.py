@@ -1,4 +1,4 @@
-"""Time of cold commands, compared with their imports, with each other or with another version, and of an audit.
+"""Time of cold commands, compared with the imports of libraries or with another version, and of an audit.
 
     python benchmarks/startup.py [REPEATS]
     python benchmarks/startup.py [REPEATS] --baseline CHECKOUT
@@ -37,15 +37,22 @@ from rich.table import Table
 from ruamel.yaml import YAML
 from typer import Typer
 """
-#: Commands with the greatest ratio to the imports that is aimed at.
-TARGETS = {"netcalc shapes resnet34": 2.0, "netcalc specs": 2.5}
-#: A command, and the same for the configuration of a model of 405 B parameters.
-SUMMARY, LARGE = "netcalc summary resnet34", "netcalc summary FOLDER, of a config.json of 405 B parameters"
-#: The memory of a model of 405 B parameters.
-MEMORY = "netcalc memory llama-3.1-405b"
+#: Configuration of a model of 405 B parameters, by which a command line names its folder.
+FOLDER = "FOLDER"
+#: Commands with the greatest ratio to the imports that is aimed at, if one is.
+COMMANDS = {
+    "shapes resnet34": 1.6,
+    **dict.fromkeys((f"{name} resnet34" for name in ("params", "flops", "summary", "explain", "memory")), 2.0),
+    **dict.fromkeys(("compare resnet34 resnet50", f"summary {FOLDER}"), 2.0),
+    **dict.fromkeys((f"{name} llama-3.1-405b" for name in ("summary", "memory", "compare deepseek-v3")), 2.0),
+    "schema": 2.0,
+    "specs": 2.5,
+    "specs resnet34": 2.5,
+    "verify resnet34": None,
+}
 #: The parsing of the header of a checkpoint, and its audit.
 PARSING, AUDIT = "json.loads of a header of 100,000 tensors", "the audit of this header"
-TARGETS |= {LARGE: 1.5, MEMORY: 1.5, AUDIT: 5.0}
+TARGETS = {f"netcalc {command}": ratio for command, ratio in COMMANDS.items() if ratio is not None} | {AUDIT: 5.0}
 #: Commands compared with those of another source tree.
 COMPARED = (
     "shapes resnet34",
@@ -97,7 +104,7 @@ def main() -> None:
     args = parser.parse_args()
     if args.baseline is not None:
         return compare(args.baseline, args.repeats or 15)
-    repeats = args.repeats or 40
+    repeats = args.repeats or 25
     with TemporaryDirectory() as folder:
         found = measured(repeats, Path(folder))
     report("startup", repeats, found, target_ratios=TARGETS)
@@ -106,21 +113,17 @@ def main() -> None:
 
 def measured(repeats: int, folder: Path) -> dict[str, Any]:
     """Return the times of all tasks, each group with its own base; files are written into a folder."""
-    large = write_config(folder / "large")
-    commands = {
+    large = str(write_config(folder / "large"))
+    lines = {
         IMPORTS: ["-c", IMPORTS],
         "the same, by the names that are used": ["-c", USED],
-        **{command: ["-c", script(), *command.split()[1:]] for command in (*TARGETS,)[:2]},
+        **{
+            f"netcalc {command}": ["-c", script(), *(large if word == FOLDER else word for word in command.split())]
+            for command in COMMANDS
+        },
     }
-    times = paired({name: partial(process, arguments) for name, arguments in commands.items()}, repeats=repeats)
+    times = paired({name: partial(process, arguments) for name, arguments in lines.items()}, repeats=repeats)
     found = summarised(times, against=IMPORTS)
-    commands = {
-        SUMMARY: ["-c", script(), "summary", "resnet34"],
-        LARGE: ["-c", script(), "summary", str(large)],
-        MEMORY: ["-c", script(), *MEMORY.split()[1:]],
-    }
-    times = paired({name: partial(process, arguments) for name, arguments in commands.items()}, repeats=repeats)
-    found |= summarised(times, against=SUMMARY)
     parse, audit = header_tasks(folder / "experts")
     gc.set_threshold(1_000_000, 50, 50)  # as a command does
     return found | summarised(paired({PARSING: parse, AUDIT: audit}, repeats=repeats), against=PARSING)

@@ -57,6 +57,8 @@ def _annotated(annotation: Any, owner: type) -> Accept:
             after.append(mark.func)
         elif isinstance(mark, FieldInfo):
             constraints |= mark.constraints
+        elif type(mark).__module__.startswith(("pydantic", "annotated_types")):
+            return _nothing  # only pydantic knows what it does
     accept = acceptor(annotation.__origin__, constraints, owner)
     functions = [*before, *([] if annotation.__origin__ is Any and not constraints else [accept]), *after]
     return functions[0] if len(functions) == 1 else partial(_chained, functions)

@@ -47,6 +47,11 @@ class Model:
         cls.model_config = {**cls.__base__.model_config, **cls.model_config}  # type: ignore[union-attr]
         fields = {name: field for base in reversed(cls.__mro__[1:]) for name, field in _fields_of(base).items()}
         own = vars(cls)
+        foreign = next((name for name, value in own.items() if type(value).__module__.startswith("pydantic")), None)
+        if foreign is not None:
+            raise TypeError(
+                f"{cls.__name__}.{foreign}: declare it by netcalc.opdef.attr and netcalc.models, not by pydantic"
+            )
         for name, annotation in list(cls.__annotations__.items()):
             if isinstance(annotation, str):
                 annotation = eval(annotation, vars(sys.modules[cls.__module__]), dict(own))

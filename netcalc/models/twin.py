@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from threading import RLock
 from types import UnionType
 from typing import Annotated, Any, Literal, TypeAlias, Union, get_args, get_origin
 
@@ -20,6 +21,7 @@ _EXTRA = "__pydantic_extra__"
 #: Twins of models, and models of twins.
 _TWINS: dict[type, type[pydantic.BaseModel]] = {}
 _OWNERS: dict[type, type[Any]] = {}
+_LOCK = RLock()  # a twin needs those of its parts
 
 
 def read_by_twin(owner: type[Any], data: Any) -> Values:
@@ -37,10 +39,11 @@ def read_by_twin(owner: type[Any], data: Any) -> Values:
 
 def twin(owner: type[Any]) -> type[pydantic.BaseModel]:
     """Return the model in pydantic."""
-    if owner not in _TWINS:
-        _TWINS[owner] = _made(owner)
-        _OWNERS[_TWINS[owner]] = owner
-    return _TWINS[owner]
+    with _LOCK:
+        if owner not in _TWINS:
+            made = _made(owner)
+            _TWINS[owner], _OWNERS[made] = made, owner
+        return _TWINS[owner]
 
 
 def _made(owner: type[Any]) -> type[pydantic.BaseModel]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import copy
 import pickle
-from typing import Any
+from typing import Annotated, Any
 
+import pydantic
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -112,3 +113,17 @@ def test_defaults_that_can_change_belong_to_one_model() -> None:
     assert second.aliases == []
     with pytest.raises(TypeError):
         hash(first)
+
+
+def test_marks_of_pydantic_are_left_to_it() -> None:
+    class Marked(Model):
+        size: Annotated[int, pydantic.Field(gt=2), pydantic.AfterValidator(lambda value: 2 * value)]
+
+    assert Marked(size=3).__dict__ == {"size": 6}
+    with pytest.raises(ValidationError, match="greater than 2"):
+        Marked(size=1)
+
+
+def test_fields_of_pydantic_are_refused() -> None:
+    with pytest.raises(TypeError, match="size: declare it"):
+        type("Wrong", (Model,), {"__annotations__": {"size": int}, "size": pydantic.Field(1)})

@@ -48,6 +48,7 @@ def prepare(case: Case) -> None:
 def export(case: Case, module: torch.nn.Module, tensors: tuple[torch.Tensor, ...], names: dict[str, list[str]]) -> None:
     """Export the module by torch.export or by tracing, whichever can; if neither can, write the reasons instead."""
     reasons = []
+    case.not_exported.unlink(missing_ok=True)
     for dynamo in (False, True) if getattr(module, "traced", False) else (True, False):
         try:
             torch.onnx.export(

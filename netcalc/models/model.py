@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import partial
 from typing import Annotated, Any, ClassVar, NamedTuple, Self, cast, get_args, get_origin
 
@@ -119,6 +119,10 @@ class Model:
         """Return a copy with some values changed, which are not validated."""
         given = {*self.model_fields_set, *update}
         return type(self).of({**self.__dict__, **update}, given, self.model_extra)
+
+    def __iter__(self) -> Iterator[tuple[str, Any]]:
+        """Yield the values with their names."""
+        return ((name, self.__dict__[name]) for name in type(self).model_fields)
 
     def __eq__(self, other: object) -> bool:
         if type(self) is not type(other):

@@ -103,6 +103,7 @@ def test_operations_are_values() -> None:
     assert copy.deepcopy(one) == pickle.loads(pickle.dumps(one)) == one
     assert one.model_copy(update={"causal": False}) == Attention()
     assert "causal=True" in repr(one)
+    assert dict(one) == one.model_dump()
     with pytest.raises(AttributeError):
         one.causal = False
 

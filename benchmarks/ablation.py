@@ -39,6 +39,7 @@ Record: TypeAlias = dict[str, Any]
 PATHS: dict[str, Record] = {
     "Winograd's algorithm": {"winograd": False},
     "depthwise convolution": {"depthwise": False},
+    "windows of few channels by planes": {"planar": False},
     "small GEMM blocks": {"small_gemm": False},
     "batch norm folded into filters": {"fold_batch_norm": False},
     "epilogue fusion": {"fuse_epilogues": False},

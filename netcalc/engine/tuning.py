@@ -64,6 +64,8 @@ class Tuning:
     im2col_least_rows: int = 64
     #: Rows (pixels) of a tile of windows, at most.
     im2col_most_rows: int = 1024
+    #: Elements that a window has in a run, in rows of channels, from which on windows are not copied plane by plane.
+    planar_run: int = 24
     #: Elements of a tile of a depthwise convolution and of the padded input under it: they fit the second-level cache.
     depthwise_elements: int = 1 << 18
     #: Elements of an inner loop of a depthwise convolution; the loop itself costs as much as a hundred of them.
@@ -112,6 +114,8 @@ class Tuning:
     winograd: bool = True
     #: Sums over shifted images for depthwise convolutions; otherwise im2col, group by group.
     depthwise: bool = True
+    #: Windows of few channels copied plane by plane; otherwise im2col in rows of channels.
+    planar: bool = True
     #: Cutting products into blocks that BLAS does not pack; otherwise one call for each product.
     small_gemm: bool = True
     #: Batch normalisation folded into the filters of the convolution before it; otherwise a part of the epilogue.

@@ -15,6 +15,7 @@ from tests.engine.agreement import agree
 
 _ALGORITHMS = (
     "emit_im2col",
+    "emit_planar",
     "emit_depthwise",
     "emit_chunked_product",
     "emit_product",
@@ -28,21 +29,26 @@ _CASES: list[tuple[str, list[int], dict[str, Any]]] = [
     ("emit_winograd", [1, 32, 28, 28], {"out": 64, "kernel": 3, "padding": 1}),
     ("emit_winograd", [2, 48, 15, 18], {"out": 32, "kernel": 3, "padding": [[0, 2], [1, 0]]}),
     ("emit_winograd", [3, 64, 9, 21], {"out": 64, "kernel": 3}),
-    ("emit_im2col", [1, 3, 64, 64], {"out": 16, "kernel": 7, "stride": 2, "padding": 3}),
+    ("emit_planar", [1, 3, 64, 64], {"out": 16, "kernel": 7, "stride": 2, "padding": 3}),
+    ("emit_planar", [2, 3, 29, 31], {"out": 64, "kernel": 3, "padding": [[2, 0], [0, 1]]}),
+    ("emit_planar", [1, 2, 65], {"out": 12, "kernel": 5, "stride": 3}),
     (
-        "emit_im2col",
+        "emit_planar",
         [2, 1, 40, 50],
         {"out": 8, "kernel": [3, 5], "stride": [1, 3], "dilation": [2, 1], "padding": 2},
     ),
-    ("emit_im2col", [1, 2, 5, 30, 40], {"out": 8, "kernel": 3, "stride": [1, 2, 2], "padding": 1}),
+    ("emit_planar", [1, 2, 5, 30, 40], {"out": 8, "kernel": 3, "stride": [1, 2, 2], "padding": 1}),
     ("emit_depthwise", [1, 32, 28, 28], {"out": 32, "kernel": 3, "padding": 1, "groups": 32}),
     ("emit_depthwise", [2, 24, 15, 17], {"out": 24, "kernel": [5, 3], "stride": [2, 3], "padding": 2, "groups": 24}),
     ("emit_depthwise", [2, 24, 33], {"out": 24, "kernel": 4, "padding": [[3, 0]], "groups": 24}),
     ("emit_depthwise", [1, 8, 5, 9, 11], {"out": 8, "kernel": 3, "dilation": 2, "padding": 2, "groups": 8}),
+    ("emit_planar", [3, 24, 11, 9], {"out": 48, "kernel": 3, "dilation": 2, "padding": 2, "groups": 3}),
+    ("emit_planar", [2, 24, 6, 8, 9], {"out": 12, "kernel": [2, 3, 2], "padding": 1, "groups": 4}),
+    ("emit_im2col", [2, 64, 20, 20], {"out": 36, "kernel": 3, "padding": "same", "groups": 2}),
     ("emit_im2col", [1, 64, 14, 14], {"out": 32, "kernel": 3, "stride": 2, "padding": 1}),
     ("emit_im2col", [1, 256, 7, 7], {"out": 256, "kernel": 3, "padding": 1, "stride": 2}),
-    ("emit_im2col", [2, 24, 20, 20], {"out": 36, "kernel": 3, "padding": "same", "groups": 6}),
-    ("emit_im2col", [2, 24, 20], {"out": 48, "kernel": 5, "dilation": 2, "groups": 24}),
+    ("emit_planar", [2, 24, 20, 20], {"out": 36, "kernel": 3, "padding": "same", "groups": 6}),
+    ("emit_planar", [2, 24, 20], {"out": 48, "kernel": 5, "dilation": 2, "groups": 24}),
 ]
 
 

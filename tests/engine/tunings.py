@@ -29,6 +29,7 @@ SMALL = Tuning(
     im2col_elements=64,
     im2col_least_rows=2,
     im2col_most_rows=16,
+    planar_run=8,
     depthwise_elements=300,
     depthwise_run=24,
     depthwise_weights=96,

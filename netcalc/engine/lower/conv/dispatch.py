@@ -13,6 +13,7 @@ from netcalc.engine.lower.context import LoweringContext
 from netcalc.engine.lower.conv.depthwise import emit_depthwise
 from netcalc.engine.lower.conv.geometry import Convolution
 from netcalc.engine.lower.conv.im2col import emit_im2col
+from netcalc.engine.lower.conv.planar import emit_planar, use_planar
 from netcalc.engine.lower.conv.winograd import emit_winograd, use_winograd
 from netcalc.engine.lower.emission import compute_dtype
 from netcalc.engine.lower.epilogue import Epilogue, batch_norm_affine
@@ -40,6 +41,8 @@ def lower_convolution(context: LoweringContext, node: GraphNode) -> bool:
         emit_depthwise(context, conv if len(conv.kernel) > 1 else _as_image(conv))
     elif conv.groups == 1 and not conv.padded and math.prod(op.kernel) == 1:
         _emit_pointwise(context, conv)
+    elif use_planar(conv, context.tuning):
+        emit_planar(context, conv)
     elif use_winograd(context, conv):
         emit_winograd(context, conv)
     else:

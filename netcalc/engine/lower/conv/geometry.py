@@ -9,6 +9,7 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 
 from netcalc.engine.graph import GraphNode
 from netcalc.engine.lower.epilogue import Epilogue
@@ -29,6 +30,7 @@ __all__ = [
     "in_place",
     "input_part",
     "slab_shape",
+    "unflattened",
 ]
 
 
@@ -175,3 +177,12 @@ def clear_around(slab: Array, covered: Sequence[slice]) -> Iterator[Pass]:
         for edge in (slice(0, part.start), slice(part.stop, slab.shape[axis])):
             if edge.stop > edge.start:
                 yield partial(slab[(slice(None), *covered[: axis - 1], edge)].fill, 0)
+
+
+def unflattened(rows: Array, shape: tuple[int, ...]) -> Array:
+    """Return rows of pixels as an image, a view even if they are part of wider rows."""
+    step, strides = rows.strides[0], [rows.strides[1]]
+    for size in reversed(shape[1:-1]):
+        strides.insert(0, step)
+        step *= size
+    return as_strided(rows, shape, (step, *strides))

@@ -14,10 +14,9 @@ from functools import partial
 from itertools import product
 
 import numpy as np
-from numpy.lib.stride_tricks import as_strided
 
 from netcalc.engine.lower.context import LoweringContext
-from netcalc.engine.lower.conv.geometry import Convolution, ConvTile, cut_tiles
+from netcalc.engine.lower.conv.geometry import Convolution, ConvTile, cut_tiles, unflattened
 from netcalc.engine.lower.conv.winograd_transforms import (
     fill_phases,
     transform_input,
@@ -92,7 +91,7 @@ class _Winograd:
         inner, computed = buffers.shared[key]
         yield from fill_phases(conv, conv.x.array(), pixels, slab)
         yield from inner
-        image = _unflattened(result, (region.images, pixels.height, *conv.counts[1:], computed.shape[-1]))
+        image = unflattened(result, (region.images, pixels.height, *conv.counts[1:], computed.shape[-1]))
         for row, column in product(range(2), range(2)):
             part = image[:, row::2, column::2]  # pixels beyond an odd edge are dropped
             yield partial(np.copyto, part, computed[row, column, :, : part.shape[1], : part.shape[2]])
@@ -154,12 +153,3 @@ def emit_winograd(context: LoweringContext, conv: Convolution) -> None:
         epilogue=conv.epilogue,
         products=True,
     )
-
-
-def _unflattened(rows: Array, shape: tuple[int, ...]) -> Array:
-    """Return rows of pixels as an image, a view even if they are part of wider rows."""
-    step, strides = rows.strides[0], [rows.strides[1]]
-    for size in reversed(shape[1:-1]):
-        strides.insert(0, step)
-        step *= size
-    return as_strided(rows, shape, (step, *strides))

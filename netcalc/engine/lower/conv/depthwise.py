@@ -12,7 +12,7 @@ from numpy.lib.stride_tricks import as_strided
 
 from netcalc.engine.lower.context import LoweringContext
 from netcalc.engine.lower.conv.geometry import Convolution, fill_slab, in_place, input_part, slab_shape
-from netcalc.engine.lower.conv.phases import fill_phases, phases_shape
+from netcalc.engine.lower.conv.phases import fill_phases, phases_shape, taps_by_phase
 from netcalc.engine.lower.passes import Pass
 from netcalc.engine.lower.regions import Region, cut_regions
 from netcalc.engine.lower.tiling import emit_tiles
@@ -123,15 +123,11 @@ class _Depthwise:
                 yield partial(np.add, image, sums, image)
 
     def _taps_by_phase(self) -> dict[int, slice]:
-        """Return the taps along the last axis by the phase of the columns that they take; they are equally spaced."""
+        """Return the taps along the last axis by the phase of the columns that they take."""
         conv = self.conv
         if not self.by_phase:
             return {0: slice(0, None, 1)}
-        step, dilation = conv.stride[-1], conv.dilation[-1]
-        taps: dict[int, slice] = {}
-        for tap in range(conv.kernel[-1]):
-            taps.setdefault(tap * dilation % step, slice(tap, None, step // math.gcd(step, dilation)))
-        return taps
+        return taps_by_phase(conv.kernel[-1], conv.stride[-1], conv.dilation[-1])
 
     def _sums(self, tile: Region, slab: Array, phase: int, taps: slice, sums: Array) -> Iterator[Pass]:
         """Yield passes that sum these taps: over all runs of a row that have the full length, then over the last."""

@@ -12,6 +12,7 @@ from itertools import product
 import numpy as np
 
 from netcalc.engine.lower.conv.geometry import Convolution
+from netcalc.engine.lower.conv.phases import phase_parts
 from netcalc.engine.lower.passes import Pass
 from netcalc.engine.lower.regions import Region
 from netcalc.numerics.kernels import Array
@@ -38,25 +39,14 @@ def transformed_filters(conv: Convolution, width: int, at_a_time: int) -> Array:
 
 def fill_phases(conv: Convolution, x: Array, pixels: Region, slab: Array) -> Iterator[Pass]:
     """Yield passes that fill a slab with the padded input, even and odd rows and columns apart."""
-    rows = _phases(conv.sizes[0], conv.pads[0][0] - pixels.top, slab.shape[2])
-    columns = _phases(conv.sizes[1], conv.pads[1][0], slab.shape[4])
+    rows = phase_parts(conv.sizes[0], conv.pads[0][0] - pixels.top, 2, slab.shape[2])
+    columns = phase_parts(conv.sizes[1], conv.pads[1][0], 2, slab.shape[4])
     images = slice(pixels.first, pixels.end)
     yield partial(slab.fill, 0)
     for (i, (target_rows, origin_rows)), (j, (target_columns, origin_columns)) in product(
         enumerate(rows), enumerate(columns)
     ):
         yield partial(np.copyto, slab[:, i, target_rows, j, target_columns], x[images, origin_rows, origin_columns])
-
-
-def _phases(size: int, pad: int, places: int) -> list[tuple[slice, slice]]:
-    """Return, for even and odd positions of a padded axis, the part that the input covers and the part of the input."""
-    parts = []
-    for phase in range(2):
-        first = max((phase - pad) % 2, phase - pad)  # the first position of the input in this phase and in the slab
-        start = (first + pad - phase) // 2
-        count = max(0, min(len(range(first, size, 2)), places - start))
-        parts.append((slice(start, start + count), slice(first, first + max(0, 2 * count - 1), 2)))
-    return parts
 
 
 def transform_input(slab: Array, lines: Array, tiles: Array) -> Iterator[Pass]:

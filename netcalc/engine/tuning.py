@@ -75,6 +75,10 @@ class Tuning:
     #: Channels for each tap from which on the inner loop takes a single pixel if the stride is not 1.  With fewer,
     #: pixels that are a stride apart are copied to lie together.
     depthwise_channels_per_tap: int = 16
+    #: Elements of the product of a tile of a transposed convolution, before they are spread over their windows.
+    transposed_elements: int = 1 << 18
+    #: Rows (pixels of the input) of such a product, at least.
+    transposed_rows: int = 256
     #: Elements of the transformed 4×4 tiles of a strip, before and after the product.
     winograd_elements: int = 1 << 19
     #: 4×4 tiles of a strip, at least.

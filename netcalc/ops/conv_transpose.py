@@ -40,7 +40,6 @@ class TransposedConvolution(SpatialOperation):
 
     inputs = PRODUCT_INPUTS
 
-    kernel_suffices = "a product and a sum over overlapping windows: no tile can be computed alone"
     windowed = True
     shape_rule = "(N, in, L…) → (N, out, L'…), L' = (L − 1)·s − 2·p + d·(k − 1) + 1 + output_padding for each axis"
     param_rule = "weight in·(out/groups)·k…, bias out"

@@ -11,7 +11,9 @@ import netcalc
 from netcalc.analysis.memory import memory
 from netcalc.engine.lower.conv import dispatch as conv
 from netcalc.engine.plan import Plan
+from netcalc.engine.tuning import Tuning
 from tests.engine.agreement import agree
+from tests.engine.tunings import SMALL
 
 _ALGORITHMS = (
     "emit_im2col",
@@ -79,3 +81,31 @@ def test_transformed_filters_stay_within_the_budget(name: str) -> None:
     declared = memory(program)
     part = Plan(program).memory.weights / (declared.weights + declared.buffers)
     assert 1.05 < part < 1.1
+
+
+@pytest.mark.parametrize("tuning", [Tuning(), SMALL])
+@pytest.mark.parametrize(("threads", "processes"), [(1, False), (2, False), (3, True)])
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+@pytest.mark.parametrize(
+    ("shape", "attrs"),
+    [
+        ([2, 6, 9], {"out": 5, "kernel": 3, "stride": 3}),
+        ([3, 8, 7, 5], {"out": 4, "kernel": 2, "stride": 2}),
+        ([8, 4, 6], {"out": 3, "kernel": [3, 2], "stride": [3, 2], "bias": False}),
+        ([2, 4, 3, 2, 5], {"out": 6, "kernel": [1, 2, 3], "stride": [1, 2, 3]}),
+    ],
+)
+def test_transposed_convolutions_without_overlap_are_products(
+    shape: list[int], attrs: dict[str, Any], dtype: str, threads: int, processes: bool, tuning: Tuning
+) -> None:
+    if processes and sys.platform != "linux":
+        pytest.skip("processes are copied on Linux")
+    line = {f"conv_transpose{len(attrs['kernel']) if isinstance(attrs['kernel'], list) else len(shape) - 2}d": attrs}
+    agree(line, (shape, []), dtype=dtype, threads=threads, processes=processes, tuning=tuning)
+
+
+@pytest.mark.parametrize(
+    "attrs", [{"kernel": 3, "stride": 2}, {"kernel": 2, "stride": 2, "padding": 1}, {"kernel": 2, "stride": 3}]
+)
+def test_other_transposed_convolutions_run_by_the_kernel(attrs: dict[str, Any]) -> None:
+    agree({"conv_transpose2d": {"out": 4} | attrs}, ([2, 6, 5, 4], []), planned=False)

@@ -24,6 +24,7 @@ _CONV = {"out": 64, "kernel": 3, "padding": 1}
 _NETWORKS: dict[str, tuple[list[int], list[Any]]] = {
     "winograd": ([1, 32, 28, 28], [{"conv2d": _CONV}]),
     "depthwise": ([1, 32, 28, 28], [{"conv2d": {"out": 32, "kernel": 3, "groups": 32}}]),
+    "planar": ([1, 3, 28, 28], [{"conv2d": _CONV}]),
     "small_gemm": ([1, 512, 7, 7], [{"conv2d": {"out": 256, "kernel": 1}}]),
     "fold_batch_norm": ([1, 8, 9, 9], [{"conv2d": {"out": 8, "kernel": 1}}, "batch_norm"]),
     "fuse_epilogues": ([4, 16], [{"linear": 16}, "relu", "exp"]),

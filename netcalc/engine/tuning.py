@@ -100,6 +100,8 @@ class Tuning:
     attention_least_queries: int = 16
     #: Attention scores of several heads or samples that are computed together, to save calls.
     attention_group_scores: int = 1 << 17
+    #: Bytes of the numbers that a boolean mask becomes once for all layers, at most; a larger one is applied as it is.
+    attention_mask_bytes: int = 1 << 24
     #: Elements of the input products that a recurrent layer holds at a time.
     recurrent_elements: int = 1 << 20
 

@@ -92,6 +92,10 @@ class Operation(Model):
         """Return the inputs that are present, by port name."""
         return {port.name: value for port, value in zip(self.inputs, inputs, strict=False) if value is not None}
 
+    def reads_values(self) -> bool:
+        """Return False if the outputs depend on the sizes and types of the inputs only."""
+        return True
+
     def infer(self, ctx: Context, *inputs: Any) -> TensorType | tuple[TensorType, ...]:
         """Return the output types.
 

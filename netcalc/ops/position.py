@@ -32,6 +32,9 @@ class _Positions(Operation):
     offset: SizeOrZero = attr("row of the table for the first position", default=0)
     add: bool = attr("add the rows to the input; otherwise return the rows", default=True)
 
+    def reads_values(self) -> bool:
+        return self.add
+
     def rows(self, ctx: Context, x: TensorType) -> Dim:
         """Return the number of rows of the table that ``x`` needs."""
         rows: Dim = ctx.size("rows needed", "offset + L", offset=self.offset, L=x.shape[-2])

@@ -160,6 +160,9 @@ class _Distance(_Bias):
     )
     offset: SizeOrZero = attr("position of the first query, if there is no key input; keys begin at 0", default=0)
 
+    def reads_values(self) -> bool:
+        return False
+
     def lengths(self, ctx: Context, query: TensorType, key: TensorType | None) -> tuple[Dim, Dim]:
         """Return the numbers of queries and keys; without ``key`` the keys end where the queries do."""
         require_float(query, self.name)

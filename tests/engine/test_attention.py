@@ -5,10 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from netcalc import loads
+from netcalc.engine.plan import Plan
+from netcalc.engine.run import forward
 from netcalc.engine.tuning import Tuning
 from tests.engine.agreement import DTYPES, THREADS, Layout, agree, drawn, layouts
 from tests.engine.tunings import SMALL, TUNINGS
@@ -103,3 +107,33 @@ def test_windows_of_several_samples(threads: int, most: int) -> None:
     windows: Layout = ([12, 5, 2, 4], _HEADS)
     tuning = replace(Tuning(), attention_group_scores=most, pass_elements_per_worker=16)
     agree({OP: {}}, windows, windows, windows, ([2, 5, 5], []), threads=threads, processes=threads > 1, tuning=tuning)
+
+
+SHARED = """
+netcalc: 1
+inputs:
+  x: [2, 3, 5, 4]
+  mask: {shape: [5, 5], dtype: bool}
+  padding: {shape: [2, 5], dtype: bool}
+layers:
+  - name: a
+    scaled_dot_product_attention: {}
+    from: {query: x, key: x, value: x, attn_mask: mask, key_padding_mask: padding}
+  - name: b
+    scaled_dot_product_attention: {}
+    from: {query: a, key: x, value: a, attn_mask: mask, key_padding_mask: padding}
+"""
+
+
+def test_a_mask_is_prepared_once_for_all_layers() -> None:
+    net = loads(SHARED).program
+    steps = [step.what or step.node.op.name for step in Plan(net).steps]
+    assert steps == ["mask", "mask", OP, OP]
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(2, 3, 5, 4)).astype(np.float32)
+    for _ in range(3):
+        inputs = {"x": x, "mask": rng.random((5, 5)) < 0.6, "padding": rng.random((2, 5)) < 0.3}
+        fast, expected = (
+            next(iter(forward(net, inputs, plan=plan).outputs.values())) for plan in ("fast", "reference")
+        )
+        np.testing.assert_allclose(fast, expected, rtol=1e-5, atol=1e-6)

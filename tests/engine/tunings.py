@@ -45,6 +45,7 @@ SMALL = Tuning(
     attention_queries=3,
     attention_least_queries=2,
     attention_group_scores=32,
+    attention_mask_bytes=128,
     recurrent_elements=200,
 )
 

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from netcalc.engine.graph import GraphNode, Tensor
+from netcalc.engine.lower.attention_masks import added_mask, padding_rows
 from netcalc.engine.lower.attention_scores import (
     Block,
     cut_blocks,
@@ -18,14 +19,13 @@ from netcalc.engine.lower.attention_scores import (
     hide_unreachable,
     pattern_bytes,
     scaled_scores,
-    small_exponentials,
+    weighted_values,
 )
 from netcalc.engine.lower.context import LoweringContext
-from netcalc.engine.lower.emission import compute_dtype
-from netcalc.engine.lower.passes import Pass, sequence
+from netcalc.engine.lower.passes import Pass
 from netcalc.engine.lower.registry import lowering
-from netcalc.engine.lower.tiling import Index, emit_jobs, emit_tiles
-from netcalc.engine.step import Buffers, BufferSpec, Job
+from netcalc.engine.lower.tiling import Index, emit_tiles
+from netcalc.engine.step import Buffers, BufferSpec
 from netcalc.engine.storage import Slot
 from netcalc.numerics.kernels import Array
 from netcalc.ops.attention import ScaledDotProductAttention
@@ -138,14 +138,13 @@ def _passes(
     column = ones.array()[: scores.shape[-1]]
     masked = list(_masked_scores(op, operands, tile, scores, buffers, patterns))
     yield from masked
-    if operands.sinks is not None:
-        yield from exponentials(
-            scores, sums, operands.sinks.array()[tile.outer][tile.samples, tile.heads, None, None], column
-        )
+    if operands.sinks is None:
+        shift = list(exponentials(scores, sums, None, column))
+        yield weighted_values(scores, sums[1], column, v, result, shift, masked)
     else:
-        shifted = list(exponentials(scores, sums, None, column))
-        yield small_exponentials(scores, sums[1], column, v, sequence(shifted), sequence([*masked, *shifted]))
-    yield partial(np.matmul, scores, v, result)
+        sinks = operands.sinks.array()[tile.outer][tile.samples, tile.heads, None, None]
+        yield from exponentials(scores, sums, sinks, column)
+        yield partial(np.matmul, scores, v, result)
     yield partial(np.reciprocal, sums[1], sums[1])
     yield partial(np.multiply, result, sums[1], result)
 
@@ -216,8 +215,9 @@ def _operands(context: LoweringContext, node: GraphNode) -> _Operands | None:
         _with_lead(emit.widened(node, layout.slot(t)), lead, op.enable_gqa and t is not query)
         for t in (query, key, value)
     ]
-    mask = None if attn_mask is None else emit.widened(node, layout.slot(attn_mask)).expanded((*lead, queries, keys))
-    hidden = _hidden_keys(context, node, padding, (*lead, queries, keys))
+    shape, dtype = (*lead, queries, keys), heads[0].slot.dtype
+    mask = None if attn_mask is None else added_mask(context, node, layout.slot(attn_mask), shape, dtype)
+    hidden = None if padding is None else padding_rows(context, node, layout.slot(padding), shape, dtype)
     sink = None if sinks is None else emit.widened(node, layout.slot(sinks)).expanded(lead)
     order: Sequence[int] = range(len(result.shape))
     if len(query.shape) == len(result.shape) and layout.slot(query).order[-1] == len(lead) + 1:
@@ -245,26 +245,3 @@ def _with_lead(slot: Slot, lead: tuple[int, ...], grouped: bool) -> _Heads:
     if heads is None or heads == lead[-1]:
         return _Heads(slot.expanded((*lead, length, depth)), 1)
     return _Heads(slot.expanded((*lead[:-1], heads, length, depth)), lead[-1] // heads)
-
-
-def _hidden_keys(
-    context: LoweringContext, node: GraphNode, padding: Tensor | None, shape: tuple[int, ...]
-) -> Slot | None:
-    """Emit a row of 0 for each key and −∞ for padding, to be added to the scores (of this shape) of a sample."""
-    if padding is None:
-        return None
-    operand = context.layout.slot(padding)
-    if len(shape) > 2:  # (…, batch, keys) to (…, batch, heads, queries, keys)
-        spread = operand.reshaped((*operand.shape[:-1], 1, 1, operand.shape[-1]))
-    else:
-        spread = operand.reshaped((1, operand.shape[-1]) if len(operand.shape) == 1 else operand.shape)
-    target = context.layout.temporary(padding.shape, compute_dtype(node.outputs[0].dtype))
-
-    def bind(job: int, buffers: Buffers) -> Job:
-        result = target.array()
-        return sequence([partial(result.fill, 0), partial(np.copyto, result, -np.inf, where=operand.array())])
-
-    emit_jobs(context, node, reads=(operand,), writes=(target,), jobs=[0], bind=bind, what="mask")
-    rows = target.reshaped(spread.shape) if spread is not None else None
-    assert rows is not None
-    return rows.expanded((*shape[:-2], 1, shape[-1]))

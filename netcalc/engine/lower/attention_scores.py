@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -17,7 +17,6 @@ from netcalc.numerics.kernels.attention import within_sight
 from netcalc.ops.attention import ScaledDotProductAttention
 
 __all__ = [
-    "UNSHIFTED_KEYS",
     "Block",
     "cut_blocks",
     "exponentials",
@@ -25,18 +24,16 @@ __all__ = [
     "hide_unreachable",
     "pattern_bytes",
     "scaled_scores",
-    "small_exponentials",
+    "weighted_values",
 ]
 
 
-#: Scores up to which exponentials are computed as they are: the sum of 2¹⁷ of them, times the largest value, is finite.
-_LARGEST_EXPONENT = 40.0
-#: Sum of such exponentials, at least: those that underflow do not matter.
-_LEAST_SUM = 2.0**-58
-#: Largest value by magnitude, at least (and at most its inverse).
-_LEAST_VALUE = 2.0**-50
-#: Keys up to which that holds.
-UNSHIFTED_KEYS = 1 << 17
+#: Scores up to which exponentials are taken of the scores as they are.
+_LARGEST_SCORE = 32.0
+#: Sum of the exponentials of a row, at least: those that underflow do not matter.
+_LEAST_SUM = 2.0**-20
+#: Largest sum of values by magnitude, at least: products of exponentials and values that underflow do not matter.
+_LEAST_RESULT = 2.0**-40
 
 
 class Block(NamedTuple):
@@ -136,26 +133,30 @@ def pattern_bytes(op: ScaledDotProductAttention, blocks: Iterable[Block], itemsi
     return itemsize * sum(sizes.values())
 
 
-def small_exponentials(scores: Array, total: Array, ones: Array, values: Array, otherwise: Pass, again: Pass) -> Pass:
-    """Return a pass that replaces the scores by their exponentials without subtracting the largest of each row.
+def weighted_values(
+    scores: Array, sums: Array, ones: Array, values: Array, result: Array, shift: Sequence[Pass], anew: Sequence[Pass]
+) -> Pass:
+    """Return a pass that computes the exponentials of the scores, their ``sums``, and their products with the values.
 
-    That is exact where no exponential and no product with a value overflows, and none that matters underflows.  Else
-    the pass runs ``otherwise``; ``again`` computes the scores anew and then does the same.
-
-    The largest element of a block takes a fifth of the time of the largest of each row and their subtraction.
+    The softmax of scores and that of scores less the largest of their row are equal.  The exponentials are those of the
+    scores as they are if no sum overflows and none is so small that terms were lost; the largest score of the block
+    tells that in a fifth of the time that the largest of each row and their subtraction take.  Else ``shift``
+    computes exponentials and sums; ``anew`` computes the scores again before it.
     """
-    rows, divisors = scores.reshape(-1, scores.shape[-1]), total.reshape(-1, 1)
-    column = ones[:, None]
+    rows, totals, column = scores.reshape(-1, scores.shape[-1]), sums.reshape(-1, 1), ones[:, None]
 
     def compute() -> None:
-        largest = max(values.max(), -values.min())
-        if not (scores.max() <= _LARGEST_EXPONENT and (_LEAST_VALUE <= largest <= 1 / _LEAST_VALUE or largest == 0)):
-            otherwise()
-            return
-        np.exp(scores, scores)
-        np.matmul(rows, column, divisors)
-        if not total.min() >= _LEAST_SUM:
-            again()
+        if scores.max() <= _LARGEST_SCORE:  # False for NaN
+            np.exp(scores, scores)
+            np.matmul(rows, column, totals)
+            np.matmul(scores, values, result)
+            if sums.min() >= _LEAST_SUM and _LEAST_RESULT <= max(result.max(), -result.min()) < np.inf:
+                return
+            for one in anew:
+                one()
+        for one in shift:
+            one()
+        np.matmul(scores, values, result)
 
     return compute
 

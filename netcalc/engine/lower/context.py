@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+
 from netcalc.analysis.conventions import CONVENTIONS
 from netcalc.analysis.cost import Analysis
 from netcalc.analysis.temporaries import kernel_temporaries
@@ -50,6 +52,8 @@ class LoweringContext:
         #: Bytes of arrays that steps make when they are bound to memory: of repeated vectors by the stores of their
         #: constants, of hidden scores by the node of attention.
         self.patterns: dict[Store | GraphNode, int] = {}
+        #: Boolean masks of attention as numbers, by the slots of the masks.
+        self.masks: dict[Hashable, Slot] = {}
         #: Most bytes that the tiles of a step allocate.
         self.temporary = 0
         self.parallelism = parallelism

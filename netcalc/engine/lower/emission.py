@@ -55,10 +55,16 @@ class Emission:
         return slot if dtype == slot.dtype else self.copy(node, slot, dtype)
 
     def copy(self, node: GraphNode, slot: Slot, dtype: np.dtype[Any] | None = None) -> Slot:
-        """Emit a copy without gaps, the axes in their own order; in another type if one is given."""
+        """Emit a copy without gaps, the axes in their own order; in another type if one is given.
+
+        The copy of a constant for a constant node is made once.
+        """
         target = self._layout.temporary(slot.shape, dtype or slot.dtype)
+        once = node.constant and self._layout.is_constant(slot)
+        if once:
+            self._layout.keep(target)
         axis = next((axis for axis, size in enumerate(slot.shape) if size > 1), None)
-        jobs = self._parallelism.pass_jobs(slot.elements)
+        jobs = 1 if once else self._parallelism.pass_jobs(slot.elements)
         ranges = [(0, 1)] if axis is None else cuts(slot.shape[axis], jobs)
 
         def bind(index: int, buffers: Buffers) -> Callable[[], None]:
@@ -68,5 +74,5 @@ class Emission:
                 operand, result = operand[part], result[part]
             return lambda: np.copyto(result, operand)
 
-        self.step(Step(node, (slot,), (target,), len(ranges), bind, what="copy"))
+        self.step(Step(node, (slot,), (target,), len(ranges), bind, constant=once, what="copy"))
         return target

@@ -11,7 +11,8 @@ from netcalc.diagnostics import Diagnostic, NetcalcError, RuleError
 from netcalc.engine.graph import GraphNode
 from netcalc.engine.lower.context import LoweringContext
 from netcalc.engine.step import Buffers, Job, Step
-from netcalc.numerics.kernels import Run, apply
+from netcalc.engine.storage import Slot
+from netcalc.numerics.kernels import Array, Run, apply
 
 __all__ = ["emit_kernel", "locate_errors"]
 
@@ -34,13 +35,16 @@ def locate_errors(node: GraphNode) -> Iterator[None]:
 def emit_kernel(context: LoweringContext, node: GraphNode) -> None:
     """Emit a step that calls the kernel and copies its results; it runs once if all operands are constants."""
     layout = context.layout
+    sizes_only = not node.op.reads_values()
     inputs = [None if t is None else layout.slot(t) for t in node.inputs]
     params = {p.name: context.constants.parameter(node, p.name) for p in node.instance.node.params}
-    once = node.constant and all(slot is None or layout.is_constant(slot) for slot in inputs)
+    once = node.constant and (sizes_only or all(slot is None or layout.is_constant(slot) for slot in inputs))
     outputs = [layout.persist(t) if once else layout.allocate(t) for t in node.outputs]
 
     def bind(number: int, buffers: Buffers) -> Job:
-        operands = tuple(None if slot is None else slot.array() for slot in inputs)
+        operands = tuple(
+            None if slot is None else _without_memory(slot) if sizes_only else slot.array() for slot in inputs
+        )
         parameters = {name: slot.array() for name, slot in params.items()}
         targets = [slot.array() for slot in outputs]
 
@@ -53,5 +57,10 @@ def emit_kernel(context: LoweringContext, node: GraphNode) -> None:
         return job
 
     size = sum(t.nbytes for t in node.outputs) + context.temporaries(node.instance.node)
-    reads = [slot for slot in (*inputs, *params.values()) if slot is not None]
+    reads = [slot for slot in (*([] if sizes_only else inputs), *params.values()) if slot is not None]
     context.emit.step(Step(node, reads, outputs, 1, bind, constant=once, temporary=size))
+
+
+def _without_memory(slot: Slot) -> Array:
+    """Return an array of zeros of this shape and type that takes no memory."""
+    return np.broadcast_to(np.zeros((), slot.dtype), slot.shape)

@@ -53,9 +53,13 @@ class Layout:
     def persist(self, tensor: Tensor) -> Slot:
         """Give a tensor that is computed once a store outside the arena."""
         slot = self.allocate(tensor)
+        self.keep(slot)
+        return slot
+
+    def keep(self, slot: Slot) -> None:
+        """Put the store of a slot, which is computed once, outside the arena."""
         self.persistent.append(slot.store)
         self.constant_stores.add(slot.store)
-        return slot
 
 
 def new_slot(shape: tuple[int, ...], dtype: np.dtype[Any], order: Sequence[int] | None = None) -> Slot:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import partial
+from operator import itemgetter
 from typing import Annotated, Any, ClassVar, NamedTuple, Self, cast, get_args, get_origin
 
 from netcalc.models.acceptance import Accept, Unaccepted, acceptor
@@ -37,6 +38,7 @@ class Model:
     field_validators: ClassVar[dict[str, tuple[tuple[str, ...], str]]] = {}
     model_validators: ClassVar[tuple[str, ...]] = ()
     _plan: ClassVar[tuple[_Step, ...] | None] = None
+    _values: ClassVar[Any] = staticmethod(lambda _: ())  # the values of the fields, from the dictionary of a model
 
     model_extra: dict[str, Any] | None
     model_fields_set: Collection[str]
@@ -62,6 +64,7 @@ class Model:
             if name in own:
                 delattr(cls, name)
         cls.model_fields = fields
+        cls._values = itemgetter(*fields) if fields else staticmethod(lambda _: ())
         cls.field_validators = dict(cls.field_validators)
         for name, value in own.items():
             if hasattr(value, "validates_fields"):
@@ -128,13 +131,14 @@ class Model:
         if type(self) is not type(other):
             return NotImplemented
         assert isinstance(other, Model)
-        same = all(self.__dict__[name] == other.__dict__[name] for name in type(self).model_fields)
-        return same and self.model_extra == other.model_extra
+        # a dictionary may have cached properties too
+        same = self.__dict__ == other.__dict__ or self._values(self.__dict__) == self._values(other.__dict__)
+        return bool(same) and self.model_extra == other.model_extra
 
     def __hash__(self) -> int:
         if not self.model_config.get("frozen"):
             raise TypeError(f"a {type(self).__name__} can change, and has no hash")
-        return hash((type(self), *(self.__dict__[name] for name in type(self).model_fields)))
+        return hash((type(self), self._values(self.__dict__)))
 
     def __setattr__(self, name: str, value: Any) -> None:
         if self.model_config.get("frozen"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+from functools import cached_property
 from typing import Annotated, Any
 
 import pydantic
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 
 from netcalc import ops
 from netcalc.dims.functions import symbol
-from netcalc.models import Model, ValidationError
+from netcalc.models import ConfigDict, Model, ValidationError
 from netcalc.models.twin import read_by_twin
 from netcalc.ops.attention import ScaledDotProductAttention as Attention
 from netcalc.spec import document
@@ -128,3 +129,17 @@ def test_marks_of_pydantic_are_left_to_it() -> None:
 def test_fields_of_pydantic_are_refused() -> None:
     with pytest.raises(TypeError, match="size: declare it"):
         type("Wrong", (Model,), {"__annotations__": {"size": int}, "size": pydantic.Field(1)})
+
+
+def test_cached_properties_are_no_values() -> None:
+    class Bare(Model):
+        model_config = ConfigDict(frozen=True)
+
+        @cached_property
+        def slow(self) -> int:
+            return 1
+
+    one, other = Bare(), Bare()
+    assert one.slow == 1
+    assert one == other
+    assert len({one, other}) == 1

@@ -19,6 +19,7 @@ from netcalc.api_arguments import checked
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.dims import UndecidedError
 from netcalc.ir import Body, CallNode, Node, OpNode, Program, Value, join, stored_bytes
+from netcalc.ir.sketch import Sketch, SketchedBody
 from netcalc.opdef import Context, Operation, Term
 
 if TYPE_CHECKING:
@@ -202,6 +203,8 @@ class Analysis:
         known: dict[Any, Any] = self._costs if self.settings is None else body.derived
         key = id(body) if self.settings is None else (_Counts, self.settings)
         found = known.get(key)
+        if found is None and isinstance(body, SketchedBody) and self.settings is not None:
+            found = self._sketched(body)
         if found is None or found.convention is not self.convention:
             found = _Counts(self.convention, Cost(), {}, {}, {})
             total = found.cost
@@ -213,6 +216,28 @@ class Analysis:
                 found.unknown.update(counts.unknown)
             known[key] = found = found._replace(cost=total)
         return found
+
+    def _sketched(self, body: SketchedBody) -> _Counts | None:
+        """Return the cost of a body, computed from its sketch; None if that is not possible."""
+        derived, key = body.sketch.derived, (Analysis, self.settings)
+        if key not in derived or derived[key][0] is not self.convention:
+            derived[key] = self.convention, *self._function(body.sketch)
+        _, function, counts = derived[key]
+        if function is None:
+            return None
+        found = body.derived[_Counts, self.settings] = counts._replace(cost=Cost(function(*body.sizes)))
+        return found  # type: ignore[no-any-return]
+
+    def _function(self, sketch: Sketch) -> tuple[Any, _Counts | None]:
+        """Return the function from sizes to the cost of a sketch, None if it fails for the example of the sketch."""
+        sizes, example = sketch.example
+        try:
+            counts = self._body(sketch.body)
+            function = sketch.function(counts.cost.values)
+        except (NetcalcError, ValueError):
+            return None, None
+        same = counts._replace(cost=Cost(function(*sizes))) == self._body(example)
+        return (function, counts) if same else (None, None)
 
     def _call(self, node: CallNode) -> Cost:
         cost = self.body(node.body)

@@ -6,7 +6,7 @@ A layer's figures are those of one instance, and ``repeat`` is the number of ins
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from netcalc.analysis.cost import Analysis, Ranges, Row
 from netcalc.analysis.figures import FIGURES, FORWARD, Cost, Figures, Phase, View
 from netcalc.analysis.folding import folded
+from netcalc.diagnostics import NetcalcError
 from netcalc.dims import Assumption, Dim
 from netcalc.ir import Body, OpNode, Program, Value
+from netcalc.ir.sketch import Sketch, SketchedBody
 from netcalc.tensor_type import TensorType
 
 if TYPE_CHECKING:
@@ -132,7 +134,7 @@ def _layers(analysis: Analysis, body: Body) -> Iterator[Layer]:
         node = found.node
         if isinstance(node, OpNode):
             name, values = node.name, analysis.node(node).values
-            yield Layer(name, node.op.name, node.present_types, node.output_types, values, 1, name)
+            yield Layer(name, node.op.name, _types(_given(node)), node.output_types, values, 1, name)
             continue
         path, title, times, shared = found.name, found.label, found.times, node.shares is not None
         around: Ranges = ((found.named(""), found.numbers),) if found.numbers is not None and times > 1 else ()
@@ -160,9 +162,34 @@ def _layers_inside(analysis: Analysis, body: Body) -> tuple[Layer, ...]:
         return tuple(_layers(analysis, body))
     key = Layer, analysis.settings
     found = body.derived.get(key)
+    if found is None and isinstance(body, SketchedBody):
+        found = body.derived[key] = analysis.convention, _sketched(analysis, body)
     if found is None or found[0] is not analysis.convention:
         found = body.derived[key] = analysis.convention, tuple(_layers(analysis, body))
     return found[1]
+
+
+def _sketched(analysis: Analysis, body: SketchedBody) -> tuple[Layer, ...]:
+    """Return the layers of a body, computed from its sketch if that is possible."""
+    derived, key = body.sketch.derived, (Layer, analysis.settings)
+    if key not in derived or derived[key][0] is not analysis.convention:
+        derived[key] = analysis.convention, _function(analysis, body.sketch)
+    function = derived[key][1]
+    return tuple(_layers(analysis, body)) if function is None else function(*body.sizes)
+
+
+def _function(analysis: Analysis, sketch: Sketch) -> Callable[..., tuple[Layer, ...]] | None:
+    """Return the function from sizes to the layers of a sketch, None if it fails for the example of the sketch."""
+    sizes, example = sketch.example
+    try:
+        function = sketch.function(tuple(_layers(analysis, sketch.body)))
+    except (NetcalcError, ValueError):
+        return None
+    return function if function(*sizes) == tuple(_layers(analysis, example)) else None
+
+
+def _given(node: OpNode) -> tuple[Value, ...]:
+    return tuple([value for value in node.inputs if value is not None])
 
 
 #: A layer from all its fields: its constructor takes twice as long.

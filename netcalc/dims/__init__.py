@@ -37,7 +37,7 @@ from netcalc.dims.functions import (
     substitute,
     symbol,
 )
-from netcalc.dims.order import Assumption, assumptions
+from netcalc.dims.order import Assumption, assumptions, differences
 from netcalc.dims.polynomial import Dim, Poly, equal, exact_div, maximum, minimum
 from netcalc.dims.work import limited_work, spend
 
@@ -52,6 +52,7 @@ __all__ = [
     "ceil_log2",
     "claimed",
     "default_of",
+    "differences",
     "divided",
     "equal",
     "exact_div",

@@ -128,6 +128,8 @@ def not_negative(count: Dim) -> Dim:
 
     Sizes of at least 1 leave the form as it is.
     """
+    if type(count) is int:
+        return max(count, 0)
     return maximum(count, 0) if isinstance(count, int) or may_be_zero(count) else count
 
 

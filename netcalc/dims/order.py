@@ -11,7 +11,7 @@ from typing import NamedTuple
 from netcalc.dims.atoms import Operand, UndecidedError, value_at
 from netcalc.dims.intervals import Interval
 
-__all__ = ["Assumption", "assume", "assumptions", "decide", "require"]
+__all__ = ["Assumption", "assume", "assumptions", "decide", "differences", "note_difference", "require"]
 
 _RELATIONS: dict[str, Callable[[int, int], bool]] = {
     "<": operator.lt,
@@ -60,6 +60,8 @@ class Assumption(NamedTuple):
 
 _noted: ContextVar[list[Assumption] | None] = ContextVar("_noted", default=None)
 
+_differences: ContextVar[list[Assumption] | None] = ContextVar("_differences", default=None)
+
 
 @contextmanager
 def assumptions() -> Iterator[list[Assumption]]:
@@ -70,6 +72,25 @@ def assumptions() -> Iterator[list[Assumption]]:
         yield notes
     finally:
         _noted.reset(token)
+
+
+@contextmanager
+def differences() -> Iterator[list[Assumption]]:
+    """Collect the comparisons of forms inside the block that found sizes different, which may be equal at others."""
+    found: list[Assumption] = []
+    token = _differences.set(found)
+    try:
+        yield found
+    finally:
+        _differences.reset(token)
+
+
+def note_difference(left: Operand, right: Operand) -> bool:
+    """Note that two sizes were found to have different forms, and return False."""
+    found = _differences.get()
+    if found is not None:
+        found.append(Assumption(left, "!=", right))
+    return False
 
 
 def decide(claim: Assumption, difference: Interval) -> bool:

@@ -12,7 +12,7 @@ from netcalc.dims.atoms import Atom, Call, Operand, Symbol, UndecidedError, boun
 from netcalc.dims.bounds import bounds_of_terms
 from netcalc.dims.extremes import reduced
 from netcalc.dims.intervals import Interval
-from netcalc.dims.order import Assumption, assume, decide
+from netcalc.dims.order import Assumption, assume, decide, note_difference
 from netcalc.dims.terms import (
     Monomial,
     Terms,
@@ -97,7 +97,8 @@ class Poly:
     # -- order --------------------------------------------------------------------------------------
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Poly) and self._terms == other._terms
+        same = isinstance(other, Poly) and self._terms == other._terms
+        return same or (isinstance(other, (int, Poly)) and note_difference(self, other))
 
     def __hash__(self) -> int:
         return self._hash
@@ -184,10 +185,8 @@ def equal(a: Dim, b: Dim) -> bool:
 
     Sizes that are equal at no size are different. Without defaults, different forms are assumed to differ.
     """
-    if a == b:
-        return True
-    if isinstance(a, int) and isinstance(b, int):
-        return False
+    if (isinstance(a, int) and isinstance(b, int)) or _terms(a) == _terms(b):
+        return _terms(a) == _terms(b)
     difference = a - b
     if _never_zero(difference):
         return False

@@ -14,6 +14,7 @@ from itertools import combinations, pairwise
 from typing import Any, NamedTuple
 
 from netcalc.ir.program import Body, CallNode, Node, OpNode, join
+from netcalc.ir.sketch import SketchedBody
 
 __all__ = ["Claim", "Collision", "path_collisions"]
 
@@ -66,6 +67,8 @@ def path_collisions(main: Body) -> Iterator[Collision]:
 
 def _are_distinct(body: Body) -> bool:
     """Return True if no two paths in a body, or in one that is called below it, are equal; kept with the body."""
+    if isinstance(body, SketchedBody):
+        return _are_distinct(body.sketch.body)
     if path_collisions not in body.derived:
         inside = all(_are_distinct(node.body) for node in body.nodes if isinstance(node, CallNode))
         body.derived[path_collisions] = inside and next(_collisions(list(_claims(body)), ""), None) is None

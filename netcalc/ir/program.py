@@ -77,9 +77,9 @@ class _Typed:
         return types_of(self.inputs)
 
     @property
-    def present_types(self) -> tuple[TensorType, ...]:
-        """The types of the inputs that are given."""
-        return tuple([value.known_type for value in self.inputs if value is not None])
+    def result_types(self) -> tuple[TensorType | None, ...]:
+        """The output types, with None for one that is unknown because of an error."""
+        return types_of(self.outputs)
 
     @property
     def output_types(self) -> tuple[TensorType, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import ChainMap
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 from netcalc.diagnostics import Diagnostic, NetcalcError, Related, did_you_mean
 from netcalc.spec.cursor import Cursor
@@ -53,7 +53,7 @@ def bind_arguments(
     errors: list[Diagnostic] = []
     bound: dict[str, Any] = {}
     first = {"in": next(iter(inputs.values()))} if inputs else {}
-    default_scope = ChainMap(bound, {**first, **inputs}, {**settings})
+    default_scope = ChainMap(bound, {**first, **inputs}, cast("dict[str, Any]", settings))
     for name, cursor in passed.items():
         if name not in declared:
             hint = did_you_mean(name, declared, passed)

@@ -21,6 +21,7 @@ from netcalc.spec.modifiers import claim_path, define_outputs, line_name, lists_
 from netcalc.spec.patches import Pending, below
 from netcalc.spec.requirements import unmet_by_call
 from netcalc.spec.scope import Outputs, PartialBody, Poisoned, Scope
+from netcalc.spec.sketches import sketched_body
 from netcalc.spec.ties import is_absolute, tie_call
 
 __all__ = ["add_call", "bind_call", "block_results", "check_depth", "elaborate_call", "with_absent"]
@@ -98,7 +99,7 @@ def add_call(
 ) -> CallNode:
     """Append a call to the scope's body and return it; with ``start`` its instances are numbered from there."""
     span = line.target_span
-    outputs = tuple(Value(value.type, path, span) for value in body.outputs)
+    outputs = tuple([Value(type_, path, span) for type_ in body.result_types])
     if not outputs:
         raise NetcalcError(Diagnostic("E303", f"{body.block} has no input and no lines", span))
     if outputs[0].type is None:
@@ -122,10 +123,27 @@ def _body(
 ) -> Body:
     """Return the body of a block for these arguments, input types and patches, elaborated at its first use."""
     key = BodyKey(block.cursor, hashable(arguments), types_of(inputs), elaboration.frozen, patches)
-    found = elaboration.body(key)
+    found = elaboration.body(key) or sketched_body(elaboration, block, arguments, inputs, key, _elaborated_alone)
     if found is not None:
         return found
     check_depth(elaboration, block, line)
+    partial, scope = _started(elaboration, block, arguments, inputs, patches)
+    if block.decl.require:
+        unmet = unmet_by_call(block.cursor, scope, passed_arguments(block, line), line.target_span)
+        if unmet:
+            raise NetcalcError(unmet)
+    with elaboration.reporter.inside(f"in block {block.name!r}, called here", (line.args or line.cursor).key_span):
+        return elaboration.elaborated(key, lambda: _elaborate_body(elaboration, block, partial, scope))
+
+
+def _started(
+    elaboration: Elaboration,
+    block: Block,
+    arguments: Mapping[str, Any],
+    inputs: list[Value | None],
+    patches: tuple[Pending, ...],
+) -> tuple[PartialBody, Scope]:
+    """Return the body of a block before its lines, and the scope of these."""
     partial = PartialBody(block.name, block.home)
     scope = elaboration.root_scope(partial, dict(arguments), patches)
     for name, outer in zip(block.decl.inputs, inputs, strict=True):
@@ -135,12 +153,19 @@ def _body(
         scope.defined[label] = Outputs.single(inner)
     if partial.inputs:
         scope.defined["in"] = Outputs.single(partial.inputs[0])
+    return partial, scope
+
+
+def _elaborated_alone(
+    elaboration: Elaboration, block: Block, arguments: Mapping[str, Any], inputs: list[Value | None], key: BodyKey
+) -> Body:
+    """Return the body of a block in an elaboration of its own, without the place of a call."""
+    partial, scope = _started(elaboration, block, arguments, inputs, ())
     if block.decl.require:
-        unmet = unmet_by_call(block.cursor, scope, passed_arguments(block, line), line.target_span)
+        unmet = unmet_by_call(block.cursor, scope, {}, None)
         if unmet:
             raise NetcalcError(unmet)
-    with elaboration.reporter.inside(f"in block {block.name!r}, called here", (line.args or line.cursor).key_span):
-        return elaboration.elaborated(key, lambda: _elaborate_body(elaboration, block, partial, scope))
+    return elaboration.elaborated(key, lambda: _elaborate_body(elaboration, block, partial, scope))
 
 
 def check_depth(elaboration: Elaboration, block: Block, line: Line) -> None:

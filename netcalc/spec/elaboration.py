@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, TypeAlias
 
@@ -51,6 +52,7 @@ class Elaboration:
         self.frozen = False  # True while the parameters that are made are not trained
         self.initialisers: dict[tuple[str, str, None], None] = {}  # by pattern; they precede those of the spec
         self._store: Kept[KeptBody] = loaded.kept if loaded.blocks else BODIES
+        self._sketches = True
         self._elaborate_lines = elaborate_lines
 
     def lines(self, cursor: Cursor, scope: Scope, current: Value | None) -> Value | None:
@@ -118,6 +120,28 @@ class Elaboration:
             self._kept[key] = self._store.put(name, kept, 1 + len(body.nodes))
         if self._records:
             self._records[-1].note(self._kept.get(key), self.budget.used - lines, self.expansion.tensors - tensors)
+        return body
+
+    @property
+    def may_sketch(self) -> bool:
+        """True if bodies of blocks may come from sketches: not where dims and vars are seen, nor close to a limit."""
+        near = self.budget.used > MAX_LINES // 2 or len(self.reporter.chain) > MAX_BLOCK_DEPTH // 2
+        return self._sketches and not near and not self.loaded.blocks and self._surroundings == ()
+
+    def apart(self, home: Loaded) -> Elaboration:
+        """Return an elaboration of shipped blocks in the same mode, which keeps nothing."""
+        own = Elaboration(replace(home, blocks={}), Settings(home, {}, ()), self.ctx, self._elaborate_lines)
+        own._surroundings, own._sketches = None, False
+        return own
+
+    def take(self, key: BodyKey, body: Body) -> Body:
+        """Return the body of a block from a sketch, or an equal one of this elaboration; it is kept."""
+        structure = Structure(body)
+        self.bodies[key] = body = self._distinct_bodies.distinct(body, structure)
+        kept = KeptBody(key, body, structure, 0, 0, (), (), frozenset(), MAX_BLOCK_DEPTH // 2)
+        self._kept[key] = kept = self._store.put(self._name(key), kept, 2)
+        if self._records:
+            self._records[-1].note(kept)
         return body
 
     def distinct(self, body: Body) -> Body:

@@ -156,17 +156,23 @@ def _string(text: str, cursor: Cursor, scope: Mapping[str, Any]) -> Any:
     return _filled(text, cursor, scope)
 
 
+@lru_cache(maxsize=4096)
+def _split(text: str) -> tuple[str, ...]:
+    """Return the texts around the placeholders of a text and the expressions in these, by turns."""
+    return tuple(_PLACEHOLDER.split(text))
+
+
 def _filled(text: str, cursor: Cursor, scope: Mapping[str, Any]) -> str:
     """Return a text with the values of its placeholders; NetcalcError (E203) if it becomes too long."""
     parts: list[str] = []
-    length = end = 0
-    for match in _PLACEHOLDER.finditer(text):
-        parts += text[end : match.start()], str(_expression(match[1], cursor, scope))
-        end = match.end()
+    length = 0
+    *pairs, last = _split(text)
+    for before, expression in zip(pairs[::2], pairs[1::2], strict=True):
+        parts += before, str(_expression(expression, cursor, scope))
         length += len(parts[-2]) + len(parts[-1])
         if length > MAX_ITEMS:
             break
-    parts.append(text[end:])
+    parts.append(last)
     if length + len(parts[-1]) > MAX_ITEMS:
         message = f"a text of over {MAX_ITEMS:,} characters"
         raise NetcalcError(Diagnostic("E203", message, cursor.span, hint="a value that it contains is too long"))

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from netcalc.diagnostics import Diagnostic, TooLargeError
 from netcalc.ir import Body, Node, OpNode
+from netcalc.ir.sketch import SketchedBody
 from netcalc.limits import MAX_PATH, MAX_ROWS, MAX_TENSORS
 from netcalc.spec.reporter import Reporter
 from netcalc.spec.scope import PartialBody
@@ -57,6 +58,8 @@ class Expansion:
         return _Extent(own + inner.rows, len(node.name) + 1 + inner.path)
 
     def _body(self, body: Body) -> _Extent:
+        if isinstance(body, SketchedBody):
+            return self._body(body.sketch.body)
         found = body.derived.get(_Extent)
         if found is None:
             nodes = [self._node(node, _tensors(node)) for node in body.nodes]

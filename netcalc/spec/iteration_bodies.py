@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from netcalc import ops
 from netcalc.diagnostics import Diagnostic, NetcalcError
-from netcalc.ir import Body, CallNode, Value, types_of
+from netcalc.ir import Body, CallNode, Value
 from netcalc.opdef import Operation
 from netcalc.spec.block_calls import bind_call
 from netcalc.spec.cursor import Cursor
@@ -47,7 +47,7 @@ def iteration_body(
             raise NetcalcError(too_many_outputs(line, line.target, len(carried), open_inputs))
     block = block_of(elaboration, line, scope)
     body, inputs = bind_call(elaboration, line, block, scope, current, turn.path, carried, turn.taken)
-    if None in types_of(body.outputs):
+    if None in body.result_types:
         raise Poisoned
     return body, inputs
 

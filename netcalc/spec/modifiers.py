@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from netcalc.diagnostics import Diagnostic, NetcalcError, Related
@@ -36,11 +37,16 @@ def line_name(line: Line, scope: Scope) -> str | None:
         return None
     name = evaluate(cursor, scope)
     is_scalar = isinstance(name, (str, int, float)) and not isinstance(name, bool)
-    if not is_scalar or not all(p.replace("_", "a").replace("-", "a").isalnum() for p in str(name).split(".")):
+    if not is_scalar or not _is_valid(str(name)):
         shown = name if isinstance(name, TensorType) else repr(name)
         message = f"name: should consist of letters, digits, '_', '-' and '.', not {shown}"
         raise NetcalcError(Diagnostic("E104", message, cursor.span))
     return str(name)
+
+
+@lru_cache(maxsize=4096)
+def _is_valid(name: str) -> bool:
+    return all(part.replace("_", "a").replace("-", "a").isalnum() for part in name.split("."))
 
 
 def output_names(line: Line) -> list[Any]:

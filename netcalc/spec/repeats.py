@@ -265,7 +265,7 @@ def _passed(elaboration: Elaboration, line: Line, scope: Scope, current: Value |
 
 def _continues(call: CallNode, body: Body, inputs: Sequence[Value | None], number: int | None) -> bool:
     """Return True if the iteration with a number can be added to the call before it."""
-    carried = len(body.outputs)
+    carried = len(body.result_types)
     return (
         (call.start is None or call.start + call.times == number)
         and tuple(inputs[:carried]) == call.outputs

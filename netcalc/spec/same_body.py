@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from netcalc.ir import Body, CallNode, CheckpointEntry, Node, OpNode, Value
+from netcalc.ir.sketch import SketchedBody
 
 __all__ = ["DistinctBodies", "Structure"]
 
@@ -12,17 +13,29 @@ __all__ = ["DistinctBodies", "Structure"]
 class Structure:
     """A hashable description of a body, which equal bodies share; its hash is computed once."""
 
-    __slots__ = ("_hash", "_parts")
+    __slots__ = ("_body", "_hash", "_parts")
 
     def __init__(self, body: Body) -> None:
-        self._parts = _structure(body)
-        self._hash = hash(self._parts)
+        self._body = body
+        self._parts: Any = None
+        self._hash = hash((body.block, body.ports, body.input_types, body.result_types))
 
     def __hash__(self) -> int:
         return self._hash
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Structure) and self._hash == other._hash and self._parts == other._parts
+        if not isinstance(other, Structure) or self._hash != other._hash:
+            return False
+        if isinstance(self._body, SketchedBody) or isinstance(other._body, SketchedBody):
+            return bool(_whole(self._body) == _whole(other._body))
+        return bool(self.parts == other.parts)
+
+    @property
+    def parts(self) -> Any:
+        """The description itself, which is made when two bodies are compared."""
+        if self._parts is None:
+            self._parts = _structure(self._body)
+        return self._parts
 
 
 class DistinctBodies:
@@ -54,6 +67,19 @@ def _structure(body: Body) -> tuple[Any, ...]:
             numbers[value] = len(numbers)
     outputs = tuple(numbers.get(value) for value in body.outputs)
     return body.block, body.ports, body.input_types, tuple(nodes), outputs, tuple(map(_entry, body.checkpoint.entries))
+
+
+def _whole(body: Body) -> Any:
+    """Return the structure of a body with those of the bodies that it calls or computes."""
+    inner = [node.body if isinstance(node, CallNode) else node.computed for node in body.nodes]
+    block, ports, types, nodes, *rest = _structure(body)
+    plain = tuple([_without_identity(node) for node in nodes])
+    return block, ports, types, plain, *rest, tuple([None if one is None else _whole(one) for one in inner])
+
+
+def _without_identity(node: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return the description of a node without the identity of another body."""
+    return (*node[:1], *node[2:]) if len(node) == 7 else (*node[:7], *node[8:])
 
 
 def _entry(entry: CheckpointEntry) -> tuple[Any, ...]:

@@ -1,0 +1,40 @@
+"""Sizes as Python expressions, so that many are computed at once for other values of their names."""
+
+from __future__ import annotations
+
+from netcalc.dims.atoms import Atom, Call, Operand, Symbol
+from netcalc.dims.order import Assumption
+from netcalc.dims.polynomial import Dim, as_dim
+
+__all__ = ["claim_source", "source"]
+
+
+def source(dim: Dim) -> str:
+    """Return a Python expression of the names in a size; ValueError if there is none."""
+    if isinstance(dim, int):
+        return str(dim)
+    terms = []
+    for monomial, coefficient in dim.monomials():
+        factors = [text for one, power in monomial for text in [_atom(one)] * power]
+        if coefficient != 1 or not factors:
+            factors.insert(0, f"({coefficient})")
+        terms.append("*".join(factors))
+    return f"({' + '.join(terms)})"
+
+
+def claim_source(claim: Assumption) -> str:
+    """Return a Python condition of the names in a relation."""
+    return f"{_operand(claim.left)} {claim.relation} {_operand(claim.right)}"
+
+
+def _operand(one: Operand) -> str:
+    return source(as_dim(one))
+
+
+def _atom(one: Atom) -> str:
+    if isinstance(one, Symbol) and one.multiple == 1:
+        return one.name
+    if isinstance(one, Call):
+        operands = [_operand(operand) for operand in one.operands]
+        return f"({operands[0]}//{operands[1]})" if one.function == "//" else f"{one.function}({', '.join(operands)})"
+    raise ValueError(f"{one} has no short form")

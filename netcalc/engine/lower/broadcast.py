@@ -77,9 +77,13 @@ def clipped(x: Array, out: Array, lowest: float | None, highest: float | None) -
 
 
 def _long_rows(x: Array, dense: bool) -> list[Array]:
-    """Return views of all elements, as rows of the same length where ``x`` has no gaps."""
+    """Return views of all elements, as long rows where ``x`` has no gaps."""
     if not dense:
         return [x]
+    height, width = x.shape
+    count = next(count for count in range(max(1, _LIMITS // width), 0, -1) if height % count == 0)
+    if 2 * count * width >= _LIMITS:
+        return [x.reshape(-1, count * width)]
     flat = x.reshape(-1)
     whole = flat.size // _LIMITS * _LIMITS
     return [part for part in (flat[:whole].reshape(-1, _LIMITS), flat[whole:]) if part.size]

@@ -92,9 +92,11 @@ class Epilogue:
             elif (limits := clip_limits(stage.op)) is not None:
                 self._stages.append(partial(_clip, *limits))
             else:
-                self.buffers = dict.fromkeys(_BUFFERS, (self._strip_elements, dtype))
+                self.buffers = dict.fromkeys(_BUFFERS, (self._strip_elements + tuning.broadcast_elements, dtype))
                 self._stages.append(partial(_activate, stage.op))
-                context.tile_temporaries(kernel_bytes(stage.op, dtype, self._strip_elements))
+                context.tile_temporaries(
+                    kernel_bytes(stage.op, dtype, self._strip_elements + tuning.broadcast_elements)
+                )
             tensor = stage.outputs[0]
 
     def _combination(
@@ -138,10 +140,13 @@ class Epilogue:
                 strip = replace(strip, source=strip.x)
 
     def _strips(self, height: int, width: int) -> Iterator[tuple[slice, slice]]:
-        """Yield the strips of a tile, each of as many whole rows as possible."""
-        across = min(width, self._strip_elements)
-        down = max(1, self._strip_elements // across)
-        down -= down % min(down, rows_at_once(width, self._tuning))  # all rows are in long inner loops
+        """Yield the strips of a tile, of about equal size and of whole rows where these are not too wide."""
+        most = self._strip_elements
+        across = min(width, most)
+        unit = rows_at_once(across, self._tuning)  # of whole inner loops
+        pieces = -(-height * across // most)
+        down = max(1, min(-(-height // pieces), most // across))
+        down = -(-down // unit) * unit
         for top in range(0, height, down):
             for left in range(0, width, across):
                 yield slice(top, min(top + down, height)), slice(left, min(left + across, width))

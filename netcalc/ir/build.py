@@ -15,7 +15,7 @@ from netcalc.tensor_type import TensorType
 __all__ = ["build_node", "infer"]
 
 #: Operations on inputs of certain types, by the identity of the operation (which the value holds), types and mode.
-_APPLIED: Kept[Applied] = Kept(16_000)
+_APPLIED: Kept[Applied] = Kept(6_000)
 
 
 def build_node(

@@ -15,7 +15,7 @@ from netcalc.opdef import Context
 from netcalc.spec.cursor import Cursor
 from netcalc.spec.evaluate import evaluate_expression, words_in
 from netcalc.spec.expansion import Expansion
-from netcalc.spec.kept_bodies import BODIES, BodyKey, KeptBody, Record, has_symbols, hashable
+from netcalc.spec.kept_bodies import BODIES, SKETCHED, BodyKey, KeptBody, Record, has_symbols, hashable
 from netcalc.spec.library import Loaded
 from netcalc.spec.line_syntax import Line
 from netcalc.spec.patches import PatchLog, Pending, patches_of
@@ -128,18 +128,23 @@ class Elaboration:
         near = self.budget.used > MAX_LINES // 2 or len(self.reporter.chain) > MAX_BLOCK_DEPTH // 2
         return self._sketches and not near and not self.loaded.blocks and self._surroundings == ()
 
-    def apart(self, home: Loaded) -> Elaboration:
-        """Return an elaboration of shipped blocks in the same mode, which keeps nothing."""
-        own = Elaboration(replace(home, blocks={}), Settings(home, {}, ()), self.ctx, self._elaborate_lines)
-        own._surroundings, own._sketches = None, False
-        return own
+    def apart(self, home: Loaded) -> Callable[[], Elaboration]:
+        """Return a maker of elaborations of shipped blocks in the same mode, which keep nothing."""
+        ctx, elaborate_lines = self.ctx, self._elaborate_lines  # and nothing else of this elaboration
+
+        def make() -> Elaboration:
+            own = Elaboration(replace(home, blocks={}), Settings(home, {}, ()), ctx, elaborate_lines)
+            own._surroundings, own._sketches = None, False
+            return own
+
+        return make
 
     def take(self, key: BodyKey, body: Body) -> Body:
         """Return the body of a block from a sketch, or an equal one of this elaboration; it is kept."""
         structure = Structure(body)
         self.bodies[key] = body = self._distinct_bodies.distinct(body, structure)
         kept = KeptBody(key, body, structure, 0, 0, (), (), frozenset(), MAX_BLOCK_DEPTH // 2)
-        self._kept[key] = kept = self._store.put(self._name(key), kept, 2)
+        self._kept[key] = kept = self._store.put(self._name(key), kept, SKETCHED)
         if self._records:
             self._records[-1].note(kept)
         return body

@@ -23,10 +23,12 @@ from netcalc.spec.patches import Pending
 from netcalc.spec.same_body import Structure
 from netcalc.tensor_type import TensorType
 
-__all__ = ["BODIES", "BodyKey", "KeptBody", "Record", "has_symbols", "hashable"]
+__all__ = ["BODIES", "SKETCHED", "BodyKey", "KeptBody", "Record", "has_symbols", "hashable"]
 
 #: Nodes of the bodies that are kept.
-MOST_NODES = 40_000
+MOST_NODES = 16_000
+#: Nodes that a body counts for whose rows are computed from a sketch.
+SKETCHED = 8
 
 #: The bodies of blocks of specs without blocks of their own.
 BODIES: Kept[KeptBody] = Kept(MOST_NODES)

@@ -28,7 +28,7 @@ from netcalc.spec.validation import diagnose
 __all__ = ["elaborate_operation", "operation_of"]
 
 #: Operations by their attributes as they are given.
-_OPERATIONS: Kept[Operation] = Kept(8_000)
+_OPERATIONS: Kept[Operation] = Kept(4_000)
 
 
 def elaborate_operation(

@@ -33,7 +33,7 @@ _TRIES = 3
 _MOST_NODES = 64
 
 #: Sketches by block, structure of its arguments and types, and mode; or the number of elaborations so far.
-SKETCHES: Kept[list[Any]] = Kept(1_000)
+SKETCHES: Kept[list[Any]] = Kept(300)
 
 #: Function that elaborates the body of a block in an elaboration.
 Elaborates = Callable[[Elaboration, Block, Mapping[str, Any], "list[Value | None]", BodyKey], Body]
@@ -59,8 +59,11 @@ def sketched_body(
         found = SKETCHES.put(pattern, [0])
     sketch, sizes = found[0], tuple(numbers)
 
+    apart = elaboration.apart(block.home)
+    given = [None if value is None else Value(value.type, value.name, value.span) for value in inputs]
+
     def make() -> Body:
-        return elaborate(_alone(elaboration, block, key), block, arguments, inputs, key)
+        return elaborate(_alone(apart, key), block, arguments, given, key)
 
     if type(sketch) is int:
         found[0] = sketch + 1
@@ -131,7 +134,7 @@ def _sketched(
         name: symbols[value] if type(value) is int and value in symbols else value for name, value in arguments.items()
     }
     values = [None if value is None else Value(_symbolic(value.type, symbols), value.name) for value in inputs]
-    own = _alone(elaboration, block, key)
+    own = _alone(elaboration.apart(block.home), key)
     types = tuple(None if value is None else value.type for value in values)
     try:
         with differences() as different, assumptions() as assumed, limited_work():
@@ -148,9 +151,9 @@ def _sketched(
     return sketch if whole else None
 
 
-def _alone(elaboration: Elaboration, block: Block, key: BodyKey) -> Elaboration:
+def _alone(apart: Callable[[], Elaboration], key: BodyKey) -> Elaboration:
     """Return an elaboration for a shipped block by itself."""
-    own = elaboration.apart(block.home)
+    own = apart()
     own.frozen = key.frozen
     return own
 

@@ -128,5 +128,7 @@ class Tuning:
     fold_batch_norm: bool = True
     #: Elementwise operations done on each tile of the operation before them; otherwise steps of their own.
     fuse_epilogues: bool = True
+    #: Exponentials of attention scores as they are where that is safe; otherwise always less the largest of their row.
+    unshifted_exponentials: bool = True
     #: Names of operations that run by their reference kernels although they have a lowering.
     disabled_lowerings: frozenset[str] = frozenset()

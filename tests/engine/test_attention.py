@@ -70,7 +70,8 @@ def _of_size(size: float) -> list[Any]:
 @pytest.mark.parametrize("tuning", [Tuning(), SMALL], ids=["default", "small"])
 @pytest.mark.parametrize("mask", [None, *MASKS])
 def test_scores_of_any_size(size: float, tuning: Tuning, mask: str | None) -> None:
-    q, k, v = ([2, 3, 7, 4], _of_size(size)), ([2, 3, 11, 4], _of_size(size)), ([2, 3, 11, 5], [])
+    q, k = ([2, 3, 7, 4], _of_size(size)), ([2, 3, 11, 4], _of_size(size))
+    v: Layout = ([2, 3, 11, 5], [])
     masks = [] if mask is None else [([7, 11], MASKS[mask])]
     agree({OP: {}}, q, k, v, *masks, tuning=tuning)
 

@@ -104,6 +104,7 @@ def lower_attention(context: LoweringContext, node: GraphNode) -> bool:
         buffers["hidden"] = (scores, mask.dtype)
     patterns: dict[bytes, Array] = {}
     context.patterns[node] = pattern_bytes(op, (tile.block for tile in tiles), query.dtype.itemsize)
+    unshifted = context.tuning.unshifted_exponentials and operands.sinks is None
     ones = context.constants.ones(operands.key.slot.shape[-2], query.dtype)
     emit_tiles(
         context,
@@ -112,7 +113,7 @@ def lower_attention(context: LoweringContext, node: GraphNode) -> bool:
         out=out,
         tiles=tiles,
         index=_Tile.place,
-        compute=lambda tile, result, buffers: _passes(op, operands, tile, result, buffers, patterns, ones),
+        compute=lambda tile, result, buffers: _passes(op, operands, tile, result, buffers, patterns, ones, unshifted),
         dtype=query.dtype,
         buffers=buffers,
     )
@@ -127,6 +128,7 @@ def _passes(
     buffers: Buffers,
     patterns: dict[bytes, Array],
     ones: Slot,
+    unshifted: bool,
 ) -> Iterator[Pass]:
     block = tile.block
     if block.left >= block.right:
@@ -138,12 +140,12 @@ def _passes(
     column = ones.array()[: scores.shape[-1]]
     masked = list(_masked_scores(op, operands, tile, scores, buffers, patterns))
     yield from masked
-    if operands.sinks is None:
-        shift = list(exponentials(scores, sums, None, column))
+    sinks = None if operands.sinks is None else operands.sinks.array()[tile.outer][tile.samples, tile.heads, None, None]
+    shift = list(exponentials(scores, sums, sinks, column))
+    if unshifted:
         yield weighted_values(scores, sums[1], column, v, result, shift, masked)
     else:
-        sinks = operands.sinks.array()[tile.outer][tile.samples, tile.heads, None, None]
-        yield from exponentials(scores, sums, sinks, column)
+        yield from shift
         yield partial(np.matmul, scores, v, result)
     yield partial(np.reciprocal, sums[1], sums[1])
     yield partial(np.multiply, result, sums[1], result)

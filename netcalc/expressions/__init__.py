@@ -19,6 +19,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from netcalc.diagnostics import NetcalcError
+from netcalc.dims import UndecidedError
 from netcalc.expressions.closures import Function, function_of
 from netcalc.expressions.errors import ExpressionError
 from netcalc.expressions.evaluation import evaluate, holds
@@ -41,10 +42,10 @@ class Expression(NamedTuple):
         if self.function is not None:
             try:
                 return self.function(scope)
-            except NetcalcError:  # of a name in the scope
-                raise
-            except Exception:
-                pass  # the tree knows the place
+            except Exception as error:
+                # a name in the scope has its own error; of all others the tree knows the place
+                if isinstance(error, NetcalcError) and not isinstance(error, UndecidedError):
+                    raise
         return evaluate(self.root, scope)
 
     def holds(self, scope: Mapping[str, Any]) -> bool:

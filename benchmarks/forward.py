@@ -40,8 +40,11 @@ PACKAGES = ("numpy", "scipy", "torch", "torchvision", "transformers", "onnx", "o
 SELDOM = {"reference": 2, "gemm": 5}
 #: Rounds of a case with ``--quick``.
 QUICK = 5
-#: Seconds after each turn, for spinning threads to fall asleep.
-PAUSE = 0.05
+#: Seconds after each turn, for spinning threads to fall asleep, and after a turn of NumPy's, whose OpenBLAS keeps its
+#: threads spinning for 2²⁸ ticks of the processor's clock: they would take a core from the engine of the next turn.
+PAUSE, BLAS_PAUSE = 0.05, 0.2
+#: Engines whose products are OpenBLAS's on several threads.
+BLAS = ("reference", "gemm")
 
 
 class Worker:
@@ -49,6 +52,7 @@ class Worker:
 
     def __init__(self, engine: str, case: Case, threads: int) -> None:
         arguments = [engine, case.model.name, str(case.batch), str(threads), str(case.root)]
+        self._pause = BLAS_PAUSE if engine in BLAS else PAUSE
         self._process = subprocess.Popen(
             [sys.executable, str(HERE / "worker.py"), *arguments],
             stdin=subprocess.PIPE,
@@ -67,12 +71,13 @@ class Worker:
     def load(self) -> Record:
         """Load the case; return the figures of the engine, or its error."""
         answer: Record = self._ask("load")
+        time.sleep(self._pause)
         return answer
 
     def run(self, how: str) -> float:
         """Return the seconds of a pass, which with ``again`` follows another."""
         seconds: float = self._ask(how)
-        time.sleep(PAUSE)
+        time.sleep(self._pause)
         return seconds
 
     def _ask(self, request: str) -> Any:

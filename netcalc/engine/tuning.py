@@ -116,6 +116,8 @@ class Tuning:
 
     # -- Switches -----------------------------------------------------------------------------------
 
+    #: Kernels in C, if they were compiled when netcalc was installed; otherwise NumPy alone.
+    compiled: bool = True
     #: Winograd's algorithm for 3×3 convolutions; otherwise im2col.
     winograd: bool = True
     #: Sums over shifted images for depthwise convolutions; otherwise im2col, group by group.

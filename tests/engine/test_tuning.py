@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from netcalc.engine.native.library import available
 from netcalc.engine.plan import Plan
 from netcalc.engine.runtime.session import Session
 from netcalc.engine.tuning import Tuning
@@ -22,6 +23,7 @@ _CONV = {"out": 64, "kernel": 3, "padding": 1}
 
 #: A network for each switch, whose plan the switch changes.
 _NETWORKS: dict[str, tuple[list[int], list[Any]]] = {
+    "compiled": ([1, 32, 28, 28], [{"conv2d": {"out": 32, "kernel": 3, "groups": 32}}]),
     "winograd": ([1, 32, 28, 28], [{"conv2d": _CONV}]),
     "depthwise": ([1, 32, 28, 28], [{"conv2d": {"out": 32, "kernel": 3, "groups": 32}}]),
     "planar": ([1, 3, 28, 28], [{"conv2d": _CONV}]),
@@ -69,6 +71,8 @@ def test_each_switch_has_a_network() -> None:
 
 @pytest.mark.parametrize("switch", SWITCHES)
 def test_switches_change_the_plan(switch: str) -> None:
+    if switch == "compiled" and not available():
+        pytest.skip("the kernels in C were not compiled")
     program = network(switch)
     assert trace(Plan(program)) != trace(Plan(program, tuning=without(switch)))
 

@@ -49,9 +49,6 @@ SMALL = Tuning(
     recurrent_elements=200,
 )
 
-#: The default and small sizes.
-TUNINGS = st.sampled_from([Tuning(), SMALL])
-
 #: Names of the switches of special algorithms.
 SWITCHES = tuple(field.name for field in fields(Tuning) if field.default is True)
 
@@ -59,3 +56,7 @@ SWITCHES = tuple(field.name for field in fields(Tuning) if field.default is True
 def without(*switches: str, tuning: Tuning | None = None) -> Tuning:
     """Return a tuning with special algorithms disabled."""
     return replace(tuning or Tuning(), **dict.fromkeys(switches, False))
+
+
+#: The default and small sizes, each with the kernels in C and without.
+TUNINGS = st.sampled_from([Tuning(), SMALL, without("compiled"), without("compiled", tuning=SMALL)])

@@ -1,0 +1,1 @@
+"""Kernels in C, compiled when netcalc is installed; everything works without them."""

@@ -1,0 +1,74 @@
+/* Common to the kernels: their linkage, versions for several instruction sets, and functions of single elements.
+
+   Loops are written for the compiler to vectorise.  Arithmetic is that of float32; comparisons are such that NaN goes
+   through. */
+
+#ifndef NETCALC_COMMON_H
+#define NETCALC_COMMON_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#if defined(__x86_64__) && defined(__linux__) && defined(__GNUC__) && !defined(SINGLE_VERSION)
+#define VERSIONS __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+#else
+#define VERSIONS
+#endif
+
+#define EXPORT __attribute__((visibility("default")))
+#define INLINE static inline __attribute__((always_inline))
+
+INLINE float smaller(float a, float b) { return a < b ? a : b; }
+INLINE float larger(float a, float b) { return a > b ? a : b; }
+
+/* b if x is less than b, otherwise x: NaN remains. */
+INLINE float at_least(float x, float b) { return x < b ? b : x; }
+INLINE float at_most(float x, float b) { return x > b ? b : x; }
+
+/* 2 to the power of an integer from -126 to 127. */
+INLINE float power_of_two(float n) {
+    union { int32_t bits; float value; } u;
+    u.bits = ((int32_t)n + 127) << 23;
+    return u.value;
+}
+
+/* exp(x), with an error of about one unit in the last place; 0 where the result is subnormal.
+
+   x = n·ln 2 + r with |r| ≤ ½·ln 2.  The polynomial is that of Cephes' expf (S. L. Moshier). */
+INLINE float exponential(float x) {
+    float bounded = at_most(at_least(x, -87.33654f), 88.72284f);
+    float n = bounded * 1.44269504f + 12582912.0f; /* rounds to the nearest integer */
+    n -= 12582912.0f;
+    float r = bounded - n * 0.693359375f + n * 2.12194440e-4f;
+    float p = 1.9875691500e-4f;
+    p = p * r + 1.3981999507e-3f;
+    p = p * r + 8.3334519073e-3f;
+    p = p * r + 4.1665795894e-2f;
+    p = p * r + 1.6666665459e-1f;
+    p = p * r + 5.0000001201e-1f;
+    p = p * r * r + r + 1.0f;
+    float half = n > 0 ? n - 1 : n; /* 2^128 is no float32 */
+    float result = p * power_of_two(half) * (n > 0 ? 2.0f : 1.0f);
+    result = x < -87.33654f ? 0.0f : result;
+    result = x > 88.72284f ? __builtin_inff() : result;
+    return x != x ? x : result;
+}
+
+/* 1 / (1 + exp(-x)). */
+INLINE float logistic(float x) { return 1.0f / (1.0f + exponential(-x)); }
+
+/* tanh(x): a polynomial near 0 (Cephes' tanhf), where 1 - 2/(1 + exp(2x)) loses digits. */
+INLINE float tangent(float x) {
+    float s = x * x;
+    float p = -5.70498872745e-3f;
+    p = p * s + 2.06390887954e-2f;
+    p = p * s - 5.37397155531e-2f;
+    p = p * s + 1.33314422036e-1f;
+    p = p * s - 3.33332819422e-1f;
+    p = p * s * x + x;
+    float far = 1.0f - 2.0f / (1.0f + exponential(2.0f * x));
+    return s < 0.390625f ? p : far;
+}
+
+#endif

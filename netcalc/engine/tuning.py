@@ -43,6 +43,8 @@ class Tuning:
     gemm_tile_rows: int = 64
     #: Rows or columns of a worker's share of a product are a multiple of this.
     gemm_share_unit: int = 16
+    #: Elements that BLAS packs in the time that an operation of an epilogue takes for a gap between two rows.
+    gemm_gap_elements: int = 1500
     #: Multiply-adds of a block that OpenBLAS multiplies without packing its operands.
     small_gemm_macs: int = 1_000_000
     #: Columns of such a block, at least: with fewer, the calls take most of the time.

@@ -120,6 +120,11 @@ class Epilogue:
         """True if nothing is done."""
         return not self._stages
 
+    @property
+    def stages(self) -> int:
+        """Number of operations."""
+        return len(self._stages)
+
     def bind(
         self, x: Array, rows: slice, columns: slice, buffers: Buffers, source: Array | None = None
     ) -> Iterator[Pass]:

@@ -25,12 +25,16 @@ __all__ = ["emit_chunked_product", "emit_product"]
 Tile: TypeAlias = tuple[slice, slice]
 
 
-def _job_tiles(rows: int, columns: int, jobs: int, unit: int) -> list[Tile]:
-    """Cut a product along its longer side: each job packs the whole of the other matrix, which is then smaller."""
-    unit = unit if max(rows, columns) >= jobs * 4 * unit else 1
-    if columns >= rows:
-        return [(slice(0, rows), slice(*part)) for part in cuts(columns, jobs, unit)]
-    return [(slice(*part), slice(0, columns)) for part in cuts(rows, jobs, unit)]
+def _job_tiles(rows: int, depth: int, columns: int, jobs: int, stages: int, tuning: Tuning) -> list[Tile]:
+    """Cut a product so that its jobs waste least: each packs the whole of the other matrix.
+
+    The rows of a tile of columns have gaps, for which each of the ``stages`` of an epilogue takes time.
+    """
+    unit = tuning.gemm_share_unit if max(rows, columns) >= jobs * 4 * tuning.gemm_share_unit else 1
+    enough = rows >= jobs * tuning.gemm_tile_rows
+    if rows > columns or (enough and depth * columns < rows * (depth + stages * tuning.gemm_gap_elements)):
+        return [(slice(*part), slice(0, columns)) for part in cuts(rows, jobs, unit)]
+    return [(slice(0, rows), slice(*part)) for part in cuts(columns, jobs, unit)]
 
 
 def _cache_tiles(tile: Tile, tuning: Tuning) -> list[Tile]:
@@ -62,7 +66,7 @@ def emit_product(
     rows, columns = out.shape
     x, other = context.emit.widened(node, x), context.emit.widened(node, other)
     jobs = context.parallelism.product_jobs(rows * columns * x.shape[1])
-    tiles = _job_tiles(rows, columns, jobs, context.tuning.gemm_share_unit)
+    tiles = _job_tiles(rows, x.shape[1], columns, jobs, epilogue.stages, context.tuning)
     if out.dtype != x.dtype or not epilogue.empty:
         tiles = [part for tile in tiles for part in _cache_tiles(tile, context.tuning)]
 

@@ -1,6 +1,7 @@
 """Operations done on a tile while it is in the cache: bias, scale, activation, residual sum.
 
-All of them are done on a strip of the tile before the next strip, which is small enough for the second-level cache.
+The compiled kernel does all of them in one pass.  NumPy does all of them on a strip of the tile before the next strip,
+which is small enough for the second-level cache.
 """
 
 from __future__ import annotations
@@ -9,15 +10,17 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
 from netcalc.engine.graph import GraphNode, Tensor
 from netcalc.engine.lower.activations import activation, clip_limits, kernel_bytes
 from netcalc.engine.lower.broadcast import across, clipped, rows_at_once
+from netcalc.engine.lower.compiled_epilogue import compiled_operations, compiled_passes
 from netcalc.engine.lower.context import LoweringContext
 from netcalc.engine.lower.emission import compute_dtype
+from netcalc.engine.lower.fused_operations import Activate, ByChannel, Clip, Combine, FusedOperation
 from netcalc.engine.lower.passes import Pass
 from netcalc.engine.step import Buffers, BufferSpec
 from netcalc.engine.storage import Slot
@@ -44,10 +47,6 @@ class _Strip:
     buffers: Buffers
 
 
-#: Yields the passes that do one operation on a strip.
-Stage: TypeAlias = Callable[[_Strip], Iterator[Pass]]
-
-
 class Epilogue:
     """Operations that follow on ``tensor``, each done on tiles of (rows, columns); columns are channels.
 
@@ -71,59 +70,66 @@ class Epilogue:
     ) -> None:
         self.reads: list[Slot] = []
         self.buffers: dict[str, BufferSpec] = {}
-        self._stages: list[Stage] = []
-        tuning, dtype = context.tuning, compute_dtype(tensor.dtype)
-        self._tuning, self._strip_elements = tuning, tuning.epilogue_strip_elements
-        by_channel, elements = partial(_by_channel, tuning), math.prod(tensor.shape)
-        if bias is not None:
-            self._stages.append(partial(by_channel, np.add, bias))
-            context.repeat(bias, elements // bias.elements)
+        self._tuning = context.tuning
+        dtype = compute_dtype(tensor.dtype)
+        self._operations: list[FusedOperation] = [] if bias is None else [ByChannel(np.add, bias)]
         for stage in stages:
-            if stage.op.normalises_channels:
-                channels = (tensor.shape[1],)
-                scale, shift = (
-                    context.constants.derived(channels, dtype, load) for load in batch_norm_affine(context, stage)
-                )
-                self._stages += [partial(by_channel, np.multiply, scale), partial(by_channel, np.add, shift)]
-                context.repeat(scale, elements // channels[0])
-                context.repeat(shift, elements // channels[0])
-            elif stage.op.combines:
-                self._stages.append(self._combination(context, node, stage, tensor, order))
-            elif (limits := clip_limits(stage.op)) is not None:
-                self._stages.append(partial(_clip, *limits))
-            else:
-                self.buffers = dict.fromkeys(_BUFFERS, (self._strip_elements + tuning.broadcast_elements, dtype))
-                self._stages.append(partial(_activate, stage.op))
-                context.tile_temporaries(
-                    kernel_bytes(stage.op, dtype, self._strip_elements + tuning.broadcast_elements)
-                )
+            self._operations += self._fused(context, node, stage, tensor, order)
             tensor = stage.outputs[0]
+        self._compiled = compiled_operations(self._operations, dtype, context.tuning)
+        if self._compiled is None:
+            self._declare(context, dtype, math.prod(tensor.shape))
+
+    def _fused(
+        self, context: LoweringContext, node: GraphNode, stage: GraphNode, tensor: Tensor, order: Sequence[int]
+    ) -> list[FusedOperation]:
+        """Return the operations of a node that is fused onto ``tensor``."""
+        if stage.op.normalises_channels:
+            dtype, channels = compute_dtype(tensor.dtype), (tensor.shape[1],)
+            scale, shift = (
+                context.constants.derived(channels, dtype, load) for load in batch_norm_affine(context, stage)
+            )
+            return [ByChannel(np.multiply, scale), ByChannel(np.add, shift)]
+        if stage.op.combines:
+            return [self._combination(context, node, stage, tensor, order)]
+        limits = clip_limits(stage.op)
+        return [Activate(stage.op) if limits is None else Clip(*limits)]
 
     def _combination(
         self, context: LoweringContext, node: GraphNode, stage: GraphNode, tensor: Tensor, order: Sequence[int]
-    ) -> Stage:
-        """Return the stage that combines the tile with a number, with another tensor, or with itself."""
+    ) -> Combine:
+        """Return the operation that combines the tile with a number, with another tensor, or with itself."""
         ufunc, reverse = combining_ufunc(stage), stage.op.swaps
         numbers = stage.op.numbers()
         if numbers:
-            return partial(_combine_with_number, ufunc, numbers[0], reverse)
+            return Combine(ufunc, numbers[0], reverse)
         first, second = (t for t in stage.inputs if t is not None)
         other = second if first is tensor else first
         if other is tensor:
-            return partial(_combine, ufunc, None, reverse)
+            return Combine(ufunc, None, reverse)
         operand = context.emit.rows(node, context.layout.slot(other), order)
         self.reads.append(operand)
-        return partial(_combine, ufunc, operand, reverse != (first is not tensor))
+        return Combine(ufunc, operand, reverse != (first is not tensor))
+
+    def _declare(self, context: LoweringContext, dtype: np.dtype[Any], elements: int) -> None:
+        """Declare the memory that NumPy's passes take: repeated vectors, scratch buffers, temporary arrays."""
+        most = context.tuning.epilogue_strip_elements + context.tuning.broadcast_elements
+        for operation in self._operations:
+            if isinstance(operation, ByChannel):
+                context.repeat(operation.vector, elements // operation.vector.elements)
+            elif isinstance(operation, Activate):
+                self.buffers = dict.fromkeys(_BUFFERS, (most, dtype))
+                context.tile_temporaries(kernel_bytes(operation.op, dtype, most))
 
     @property
     def empty(self) -> bool:
         """True if nothing is done."""
-        return not self._stages
+        return not self._operations
 
     @property
     def stages(self) -> int:
         """Number of operations."""
-        return len(self._stages)
+        return len(self._operations)
 
     def bind(
         self, x: Array, rows: slice, columns: slice, buffers: Buffers, source: Array | None = None
@@ -132,21 +138,24 @@ class Epilogue:
 
         Its elements are those of ``source`` if there is one, and otherwise in place.
         """
-        if not self._stages:
+        if not self._operations:
             assert source is None
+            return
+        if self._compiled is not None:
+            yield from compiled_passes(self._compiled, x if source is None else source, x, rows, columns)
             return
         for part in self._strips(*x.shape):
             down, across = (
                 slice(o.start + p.start, o.start + p.stop) for o, p in zip((rows, columns), part, strict=True)
             )
             strip = _Strip((x if source is None else source)[part], x[part], down, across, buffers)
-            for stage in self._stages:
-                yield from stage(strip)
+            for operation in self._operations:
+                yield from _passes(operation, strip, self._tuning)
                 strip = replace(strip, source=strip.x)
 
     def _strips(self, height: int, width: int) -> Iterator[tuple[slice, slice]]:
         """Yield the strips of a tile, of about equal size and of whole rows where these are not too wide."""
-        most = self._strip_elements
+        most = self._tuning.epilogue_strip_elements
         across = min(width, most)
         unit = rows_at_once(across, self._tuning)  # of whole inner loops
         pieces = -(-height * across // most)
@@ -185,31 +194,30 @@ def batch_norm_affine(context: LoweringContext, node: GraphNode) -> tuple[Callab
     return scale, shift
 
 
-def _by_channel(tuning: Tuning, ufunc: Callable[..., Any], vector: Slot, strip: _Strip) -> Iterator[Pass]:
-    yield across(ufunc, strip.source, strip.x, vector.array()[strip.columns], tuning)
+def _passes(operation: FusedOperation, strip: _Strip, tuning: Tuning) -> Iterator[Pass]:
+    """Yield NumPy's passes that do one operation on a strip."""
+    match operation:
+        case ByChannel(ufunc, vector):
+            yield across(ufunc, strip.source, strip.x, vector.array()[strip.columns], tuning)
+        case Combine(ufunc, other, reverse):
+            yield _combined(ufunc, other, reverse, strip)
+        case Clip(lowest, highest):
+            yield from clipped(strip.source, strip.x, lowest, highest)
+        case Activate(op):
+            first, second = (strip.buffers.view(name, strip.x.shape) for name in _BUFFERS)
+            yield from activation(op, strip.x.dtype)(strip.source, strip.x, first, second)
 
 
-def _clip(lowest: float | None, highest: float | None, strip: _Strip) -> Iterator[Pass]:
-    return clipped(strip.source, strip.x, lowest, highest)
-
-
-def _combine(ufunc: Callable[..., Any], operand: Slot | None, reverse: bool, strip: _Strip) -> Iterator[Pass]:
+def _combined(ufunc: Callable[..., Any], other: Slot | float | None, reverse: bool, strip: _Strip) -> Pass:
     x, out = strip.source, strip.x
-    other = x if operand is None else operand.array()[strip.rows, strip.columns]
-    if other.dtype != x.dtype:  # float16 or bfloat16 with float32
-        yield lambda: ufunc(*_ordered(x, other.astype(x.dtype), reverse), out=out)
+    if isinstance(other, Slot):
+        operand = other.array()[strip.rows, strip.columns]
     else:
-        yield partial(ufunc, *_ordered(x, other, reverse), out=out)
-
-
-def _combine_with_number(ufunc: Callable[..., Any], number: float, reverse: bool, strip: _Strip) -> Iterator[Pass]:
-    yield partial(ufunc, *_ordered(strip.source, np.asarray(number, strip.x.dtype), reverse), out=strip.x)
+        operand = x if other is None else np.asarray(other, out.dtype)
+    if operand.dtype != x.dtype:  # float16 or bfloat16 with float32
+        return lambda: ufunc(*_ordered(x, operand.astype(x.dtype), reverse), out=out)
+    return partial(ufunc, *_ordered(x, operand, reverse), out=out)
 
 
 def _ordered(x: Array, other: Any, reverse: bool) -> tuple[Any, Any]:
     return (other, x) if reverse else (x, other)
-
-
-def _activate(op: Any, strip: _Strip) -> Iterator[Pass]:
-    first, second = (strip.buffers.view(name, strip.x.shape) for name in _BUFFERS)
-    return activation(op, strip.x.dtype)(strip.source, strip.x, first, second)

@@ -19,40 +19,33 @@
 #define EXPORT __attribute__((visibility("default")))
 #define INLINE static inline __attribute__((always_inline))
 
-INLINE float smaller(float a, float b) { return a < b ? a : b; }
-INLINE float larger(float a, float b) { return a > b ? a : b; }
+INLINE ptrdiff_t least(ptrdiff_t a, ptrdiff_t b) { return a < b ? a : b; }
+INLINE ptrdiff_t most(ptrdiff_t a, ptrdiff_t b) { return a > b ? a : b; }
 
 /* b if x is less than b, otherwise x: NaN remains. */
 INLINE float at_least(float x, float b) { return x < b ? b : x; }
 INLINE float at_most(float x, float b) { return x > b ? b : x; }
 
-/* 2 to the power of an integer from -126 to 127. */
-INLINE float power_of_two(float n) {
-    union { int32_t bits; float value; } u;
-    u.bits = ((int32_t)n + 127) << 23;
-    return u.value;
-}
+/* exp(x), with an error of about one unit in the last place; 0 below -87, where the result is (almost) subnormal.
 
-/* exp(x), with an error of about one unit in the last place; 0 where the result is subnormal.
-
-   x = n·ln 2 + r with |r| ≤ ½·ln 2.  The polynomial is that of Cephes' expf (S. L. Moshier). */
+   x = n·ln 2 + r with |r| ≤ ½·ln 2, and exp(x) = 2·exp(r)·2^(n-1), since 2^128 is no float32.  The polynomial is that
+   of Cephes' expf (S. L. Moshier), times 2. */
 INLINE float exponential(float x) {
-    float bounded = at_most(at_least(x, -87.33654f), 88.72284f);
-    float n = bounded * 1.44269504f + 12582912.0f; /* rounds to the nearest integer */
-    n -= 12582912.0f;
-    float r = bounded - n * 0.693359375f + n * 2.12194440e-4f;
-    float p = 1.9875691500e-4f;
-    p = p * r + 1.3981999507e-3f;
-    p = p * r + 8.3334519073e-3f;
-    p = p * r + 4.1665795894e-2f;
-    p = p * r + 1.6666665459e-1f;
-    p = p * r + 5.0000001201e-1f;
-    p = p * r * r + r + 1.0f;
-    float half = n > 0 ? n - 1 : n; /* 2^128 is no float32 */
-    float result = p * power_of_two(half) * (n > 0 ? 2.0f : 1.0f);
-    result = x < -87.33654f ? 0.0f : result;
-    result = x > 88.72284f ? __builtin_inff() : result;
-    return x != x ? x : result;
+    float bounded = at_most(at_least(x, -87.33654f), 89.0f);
+    union { float value; uint32_t bits; } n, power;
+    n.value = bounded * 1.44269504f + 12582912.0f; /* 1.5·2^23: rounds to an integer, in the lowest bits */
+    power.bits = (n.bits << 23) + (126u << 23);
+    float integer = n.value - 12582912.0f;
+    float r = bounded - integer * 0.693359375f + integer * 2.12194440e-4f;
+    float p = 2 * 1.9875691500e-4f;
+    p = p * r + 2 * 1.3981999507e-3f;
+    p = p * r + 2 * 8.3334519073e-3f;
+    p = p * r + 2 * 4.1665795894e-2f;
+    p = p * r + 2 * 1.6666665459e-1f;
+    p = p * r + 2 * 5.0000001201e-1f;
+    p = p * r + 2;
+    p = p * r + 2;
+    return p * power.value;
 }
 
 /* 1 / (1 + exp(-x)). */

@@ -92,14 +92,14 @@ INLINE void windows(const Depthwise *d, const float *x, float *out, Taps *t, ptr
 
 EXPORT VERSIONS void netcalc_depthwise(const Depthwise *d) {
     ptrdiff_t taps = d->kernel[0] * d->kernel[1] * d->kernel[2];
-    ptrdiff_t together = larger(1, WEIGHTS / (LANES * taps)) * LANES; /* channels whose weights stay in the cache */
+    ptrdiff_t together = most(1, WEIGHTS / (LANES * taps)) * LANES; /* channels whose weights stay in the cache */
     float *out = d->out;
     for (ptrdiff_t n = 0; n < d->images; n++)
         for (ptrdiff_t i = 0; i < d->count[0]; i++)
             for (ptrdiff_t j = 0; j < d->count[1]; j++) {
                 Taps t[AXES] = {taps_within(d, 0, d->first[0] + i), taps_within(d, 1, d->first[1] + j), {0, 0, 0}};
                 for (ptrdiff_t c = 0; c < d->channels; c += together)
-                    windows(d, d->x + n * d->image_stride, out, t, c, smaller(c + together, d->channels));
+                    windows(d, d->x + n * d->image_stride, out, t, c, least(c + together, d->channels));
                 out += d->count[2] * d->channels;
             }
 }

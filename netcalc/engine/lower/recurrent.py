@@ -6,6 +6,7 @@ States lie as (features, batch), so that gates are contiguous and the product of
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
@@ -15,10 +16,12 @@ from netcalc.engine.lower.context import LoweringContext
 from netcalc.engine.lower.emission import compute_dtype
 from netcalc.engine.lower.epilogue import Epilogue
 from netcalc.engine.lower.gemm import emit_product
-from netcalc.engine.lower.recurrent_gates import arrange_gates
+from netcalc.engine.lower.recurrent_gates import arrange_gates, part_gates
 from netcalc.engine.lower.recurrent_jobs import Layer, Stretch, Weights, bind_gates, bind_projection
 from netcalc.engine.lower.registry import lowering
 from netcalc.engine.lower.tiling import emit_jobs
+from netcalc.engine.native.library import available
+from netcalc.engine.native.recurrent import pack, packed_rows
 from netcalc.engine.step import Buffers, Job, cuts
 from netcalc.engine.storage import Slot
 from netcalc.numerics.kernels import Array
@@ -84,12 +87,13 @@ def _layer(
     row = number * op.directions + direction
     start, cell_start = [*(None if slot is None else _state_row(slot, row) for slot in starts), None][:2]
     final, *cells = (_state_row(slot, row) for slot in finals)
-    weights = _weights(context, node, op.suffixes(number)[direction])
     part = out.part(1, direction * op.handed_on, op.handed_on)
     if start is None:
         zeros = part.shape[1:]
         key = "zeros", zeros, out.dtype
         start = context.constants.derived(zeros, out.dtype, lambda: np.zeros(zeros, out.dtype), key)
+    compiled = _compiled(context, start, *cells)
+    weights = _weights(context, node, op.suffixes(number)[direction], compiled)
     return Layer(
         op=op,
         backwards=direction == 1,
@@ -109,10 +113,23 @@ def _state_row(states: Slot, row: int) -> Slot:
     return states.part(0, row, 1).without(0).permuted((1, 0))
 
 
-def _weights(context: LoweringContext, node: GraphNode, suffix: str) -> Weights:
+def _compiled(context: LoweringContext, *states: Slot) -> bool:
+    """Return True if the compiled kernel takes a layer with these states: one sample, on one thread of BLAS."""
+    single = all(slot.shape[1] == 1 and slot.strides[0] == slot.dtype.itemsize for slot in states)
+    able = context.tuning.compiled and context.parallelism.blas_threads == 1 and available()
+    return able and single and all(slot.dtype == np.float32 for slot in states)
+
+
+def _weight_rows(context: LoweringContext, op: Any, compiled: bool) -> list[tuple[int, int]]:
+    """Return the ranges of rows of the jobs in the weight of the state."""
+    counts = [op.gates * (end - start) for start, end in _hidden_parts(context, op)]
+    return list(pairwise(accumulate([packed_rows(count) if compiled else count for count in counts], initial=0)))
+
+
+def _weights(context: LoweringContext, node: GraphNode, suffix: str, compiled: bool) -> Weights:
     """Declare the weights of a layer in one direction, with gates arranged for its jobs."""
     op, constants = node.op, context.constants
-    parts = _hidden_parts(context, op)
+    parts, weight_rows = _hidden_parts(context, op), _weight_rows(context, op, compiled)
 
     def fetch(name: str) -> Array:
         return constants.fetch(node, f"{name}{suffix}")
@@ -121,7 +138,15 @@ def _weights(context: LoweringContext, node: GraphNode, suffix: str) -> Weights:
         arrange_gates(op.name, fetch("weight_ih"), parts, out.T)
 
     def hh(out: Array) -> None:
-        arrange_gates(op.name, fetch("weight_hh"), parts, out)
+        if not compiled:
+            return arrange_gates(op.name, fetch("weight_hh"), parts, out)
+        out[...] = 0
+        for part, matrix_rows in zip(parts, weight_rows, strict=True):
+            row = 0
+            for rows, factor in part_gates(op.name, fetch("weight_hh"), part):
+                pack(rows, factor, row, out[slice(*matrix_rows)])
+                row += len(rows)
+        return None
 
     def bias(out: Array) -> None:
         inputs, states = fetch("bias_ih"), fetch("bias_hh")
@@ -138,7 +163,8 @@ def _weights(context: LoweringContext, node: GraphNode, suffix: str) -> Weights:
         bias_hn = constants.derived((op.hidden, 1), dtype, lambda: fetch("bias_hh")[2 * op.hidden :, None])
     return Weights(
         ih=constants.filled((features, gates), dtype, ih),
-        hh=constants.filled((gates, op.handed_on), dtype, hh),
+        hh=constants.filled((weight_rows[-1][1], op.handed_on), dtype, hh),
+        packed=compiled,
         hr=constants.parameter(node, f"weight_hr{suffix}") if projected else None,
         bias=constants.filled((gates,), dtype, bias) if op.bias else None,
         bias_hn=bias_hn,
@@ -186,10 +212,14 @@ def _emit_rounds(
     outs: list[tuple[int, int]] = [*cuts(op.handed_on, _jobs(context, op)), *[(0, 0)] * len(parts)]
     jobs = [(layer, stretch, n) for layer, stretch in zip(level, stretches, strict=True) for n in range(len(parts))]
     most = max(end - start for start, end in parts)
+    scratch = {"gates": (packed_rows(op.gates * most) * batch, dtype)}
+    if not all(layer.weights.packed for layer in level):
+        scratch["hidden"] = (most * batch, dtype)
 
     def bind(job: tuple[Layer, Stretch, int], buffers: Buffers) -> Job:
         layer, stretch, n = job
-        gates = bind_gates(layer, stretch, slice(*parts[n]), buffers, context.tuning)
+        rows = _weight_rows(context, op, layer.weights.packed)[n]
+        gates = bind_gates(layer, stretch, slice(*parts[n]), slice(*rows), buffers, context.tuning)
         if not projected:
             return gates
         projection = bind_projection(layer, stretch, slice(*outs[n]))
@@ -202,7 +232,7 @@ def _emit_rounds(
         writes=(level[0].out,),
         jobs=jobs,
         bind=bind,
-        buffers={"gates": (op.gates * most * batch, dtype), "hidden": (most * batch, dtype)},
+        buffers=scratch,
         rounds=count * (2 if projected else 1),
         products=True,
     )

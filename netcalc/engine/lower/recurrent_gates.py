@@ -6,14 +6,14 @@ together, and halved for these gates (which is exact), so that one call of tanh 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from netcalc.numerics.kernels import Array
 
-__all__ = ["GATES", "CellUpdate", "arrange_gates", "cell_update"]
+__all__ = ["GATES", "CellUpdate", "arrange_gates", "cell_update", "part_gates"]
 
 #: Computes the next state.  Arguments: the products with the state and with the input, both (gates·hidden, batch); the
 #: previous state; the next state, which is written; the cell, which is updated, or None; a scratch array (hidden,
@@ -33,13 +33,19 @@ def arrange_gates(name: str, array: Array, parts: Sequence[tuple[int, int]], out
 
     The rows of logistic gates are halved.
     """
+    row = 0
+    for part in parts:
+        for rows, factor in part_gates(name, array, part):
+            np.multiply(rows, factor, out[row : row + len(rows)])
+            row += len(rows)
+
+
+def part_gates(name: str, array: Array, part: tuple[int, int]) -> Iterator[tuple[Array, Any]]:
+    """Yield the rows of each gate for a part of the hidden features, in their new order, and what they are times."""
     order, logistic = GATES[name]
-    gates, row = array.reshape(len(order), -1, *array.shape[1:]), 0
-    for start, end in parts:
-        for place, gate in enumerate(order):
-            factor = array.dtype.type(0.5 if place < logistic else 1)
-            np.multiply(gates[gate, start:end], factor, out[row : row + end - start])
-            row += end - start
+    gates = array.reshape(len(order), -1, *array.shape[1:])
+    for place, gate in enumerate(order):
+        yield gates[gate, slice(*part)], array.dtype.type(0.5 if place < logistic else 1)
 
 
 def cell_update(op: Any) -> CellUpdate:

@@ -27,7 +27,10 @@ class KernelsBuildHook(BuildHookInterface):
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Compile the library, or warn."""
         native = _module(Path(self.root) / "netcalc/engine/native/sources.py")
-        reason = compiled(native)
+        try:
+            reason = compiled(native)
+        except OSError as error:  # a folder that cannot be written
+            reason = str(error)
         if reason is not None:
             self.app.display_warning(f"The kernels in C were not compiled, NumPy takes their place: {reason}")
             return

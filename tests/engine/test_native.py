@@ -1,0 +1,78 @@
+"""The compiled library: what is used, what is refused, and what happens without a compiler."""
+
+from __future__ import annotations
+
+import importlib.util
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from netcalc.engine.native import library, sources
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def hook(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    monkeypatch.delenv("NETCALC_PURE", raising=False)
+    monkeypatch.delenv("CC", raising=False)
+    return _module(ROOT / "hatch_build.py")
+
+
+@pytest.fixture
+def native(tmp_path: Path) -> ModuleType:
+    """A copy of the sources, with a file in place of a library."""
+    folder = shutil.copytree(ROOT / "netcalc/engine/native", tmp_path / "native")
+    (folder / "kernels.so").write_bytes(b"an old one")
+    return _module(folder / "sources.py")
+
+
+def _module(path: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_a_library_of_other_sources_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(library, "digest", lambda: "0" * 64)
+    assert library._library.__wrapped__() is None
+
+
+def test_a_file_that_is_no_library_is_not_used(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "kernels.so").write_bytes(b"no library")
+    for name in ("kernels.so", "missing.so"):
+        monkeypatch.setattr(library, "LIBRARY", tmp_path / name)
+        assert library._library.__wrapped__() is None
+
+
+@pytest.mark.skipif(shutil.which("cc") is None or sys.platform not in ("linux", "darwin"), reason="no C compiler")
+def test_the_library_is_compiled_from_the_sources(hook: ModuleType, native: ModuleType) -> None:
+    assert hook.compiled(native) is None
+    assert native.digest() == sources.digest()
+    assert native.digest().encode() in native.LIBRARY.read_bytes()
+    assert (
+        sorted(path.suffix for path in native.LIBRARY.parent.iterdir() if path.is_dir() and path.name[0] != "_") == []
+    )
+
+
+@pytest.mark.parametrize("name, value", [("NETCALC_PURE", "1"), ("CC", "no-such-compiler"), ("CC", "false")])
+def test_without_a_compiler_no_library_is_left(
+    hook: ModuleType, native: ModuleType, monkeypatch: pytest.MonkeyPatch, name: str, value: str
+) -> None:
+    monkeypatch.setenv(name, value)
+    reason = hook.compiled(native)
+    assert value in reason or name in reason
+    assert not native.LIBRARY.exists()
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
+def test_the_sources_compile_without_warnings() -> None:
+    command = ["cc", "-fsyntax-only", "-O1", "-Wall", "-Wextra", "-Wno-psabi", "-Werror", '-DDIGEST=""']
+    result = subprocess.run([*command, *map(str, sources.SOURCES)], capture_output=True, text=True, check=False)
+    assert result.stderr == ""

@@ -53,6 +53,16 @@ class Tuning:
     small_gemm_rows: int = 64
     #: Rows of a product up to which such blocks are faster than several BLAS threads.
     small_gemm_threaded_rows: int = 32
+    #: Rows of a product that the kernel in C computes, at least and at most: BLAS packs the other matrix, which takes
+    #: the less of the time the more rows there are.
+    compiled_product_least_rows: int = 2
+    compiled_product_most_rows: int = 448
+    #: Depth and columns of such a product, at least.
+    compiled_product_sides: int = 128
+    #: Elements of the packed rows of such a product: half a megabyte of float32.
+    compiled_product_elements: int = 1 << 17
+    #: Depth to which rows are packed at a time, at most.
+    compiled_product_depth: int = 1 << 10
 
     # -- Convolutions -------------------------------------------------------------------------------
 

@@ -14,12 +14,13 @@ from netcalc.engine.lower.epilogue import Epilogue
 from netcalc.engine.lower.passes import Pass
 from netcalc.engine.lower.small_gemm import Chunks
 from netcalc.engine.lower.tiling import emit_tiles
+from netcalc.engine.native.rows_product import Panels, rows_product, takes_products
 from netcalc.engine.step import Buffers, cuts
 from netcalc.engine.storage import Slot
 from netcalc.engine.tuning import Tuning
 from netcalc.numerics.kernels import Array
 
-__all__ = ["emit_chunked_product", "emit_product"]
+__all__ = ["emit_chunked_product", "emit_product", "prefers_transposed"]
 
 #: (rows, columns) of a tile.
 Tile: TypeAlias = tuple[slice, slice]
@@ -62,9 +63,15 @@ def _cache_tiles(tile: Tile, tuning: Tuning) -> list[Tile]:
 def emit_product(
     context: LoweringContext, node: GraphNode, x: Slot, other: Slot, out: Slot, epilogue: Epilogue
 ) -> None:
-    """Emit ``x`` · ``other``, of (rows, depth) and (depth, columns)."""
+    """Emit ``x`` · ``other``, of (rows, depth) and (depth, columns).
+
+    The kernel in C takes ``other`` only if it is a transposed view; :func:`prefers_transposed` says where it is faster.
+    """
     rows, columns = out.shape
     x, other = context.emit.widened(node, x), context.emit.widened(node, other)
+    transposed = other.dtype == x.dtype and other.strides[0] == other.dtype.itemsize
+    in_place = transposed and prefers_transposed(context, x, columns)
+    panels = Panels.of(rows, x.shape[1], context.tuning) if in_place else None
     jobs = context.parallelism.product_jobs(rows * columns * x.shape[1])
     tiles = _job_tiles(rows, x.shape[1], columns, jobs, epilogue.stages, context.tuning)
     if out.dtype != x.dtype or not epilogue.empty:
@@ -72,6 +79,8 @@ def emit_product(
 
     def compute(tile: Tile, result: Array, buffers: Buffers) -> list[Pass]:
         rows, columns = tile
+        if panels is not None:
+            return [rows_product(x.array()[rows], other.array()[:, columns].T, result, buffers["panels"], panels)]
         return [partial(np.matmul, x.array()[rows], other.array()[:, columns], result)]
 
     emit_tiles(
@@ -83,8 +92,26 @@ def emit_product(
         index=lambda tile: tile,
         compute=compute,
         dtype=x.dtype,
+        buffers={} if panels is None else {"panels": panels.elements},
         epilogue=epilogue,
         products=True,
+    )
+
+
+def prefers_transposed(context: LoweringContext, x: Slot, columns: int) -> bool:
+    """Return True if the kernel in C computes the product with ``x``, which reads (columns, depth) in place.
+
+    It is faster where BLAS takes a good part of the time to pack the weight.
+    """
+    tuning = context.tuning
+    return (
+        tuning.compiled
+        and context.parallelism.blas_threads == 1
+        and takes_products()
+        and x.dtype == np.float32
+        and x.strides[1] == x.dtype.itemsize
+        and tuning.compiled_product_least_rows <= x.shape[0] <= tuning.compiled_product_most_rows
+        and min(x.shape[1], columns) >= tuning.compiled_product_sides
     )
 
 

@@ -6,7 +6,7 @@ from netcalc.engine.graph import GraphNode
 from netcalc.engine.lower.context import LoweringContext
 from netcalc.engine.lower.emission import compute_dtype
 from netcalc.engine.lower.epilogue import Epilogue
-from netcalc.engine.lower.gemm import emit_product
+from netcalc.engine.lower.gemm import emit_product, prefers_transposed
 from netcalc.engine.lower.registry import lowering
 from netcalc.engine.storage import Slot
 
@@ -38,10 +38,11 @@ def lower_linear(context: LoweringContext, node: GraphNode) -> bool:
 def _weight(context: LoweringContext, node: GraphNode, x: Slot) -> Slot:
     """Return the weight as (features of the input ``x``, of the result), transposed when it is loaded.
 
-    For a single row, or if other operations share the weight, it stays as it is stored.
+    For a single row, if other operations share the weight, or if the product reads it in place, it stays as stored.
     """
     constants = context.constants
-    if x.shape[0] == 1 or constants.is_shared(node, "weight"):
+    in_place = prefers_transposed(context, x, node.outputs[0].shape[-1])
+    if x.shape[0] == 1 or in_place or constants.is_shared(node, "weight"):
         return constants.parameter(node, "weight").permuted((1, 0))
     shape = (x.shape[1], node.outputs[0].shape[-1])
     return constants.filled(shape, x.dtype, lambda out: constants.write(node, "weight", out.T))

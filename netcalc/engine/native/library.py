@@ -9,7 +9,7 @@ from typing import Any
 
 from netcalc.engine.native.sources import LIBRARY, digest
 
-__all__ = ["available", "bound", "integers"]
+__all__ = ["available", "bound", "integers", "number"]
 
 
 @cache
@@ -41,3 +41,10 @@ def bound(name: str, arguments: ctypes.Structure, *arrays: Any) -> Callable[[], 
 def integers(*values: int) -> ctypes.Array[ctypes.c_ssize_t]:
     """Return integers as an array of C's ptrdiff_t."""
     return (ctypes.c_ssize_t * len(values))(*values)
+
+
+@cache
+def number(name: str) -> int:
+    """Return the number that a function of the library gives for this processor; 0 without a library."""
+    library = _library()
+    return 0 if library is None else int(getattr(library, f"netcalc_{name}")())

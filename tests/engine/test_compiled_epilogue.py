@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import scipy.special
 
+from netcalc.engine.lower.compiled_broadcast import broadcast_passes
 from netcalc.engine.native.epilogue import BINARY, ITSELF, UNARY, Operation, epilogue
 from netcalc.engine.native.library import available
 
@@ -92,3 +93,36 @@ def test_several_operations(columns: int, gap: int) -> None:
             expected = expected + vectors[i] if i % 2 else expected * vectors[i]
         np.testing.assert_array_equal(result[:, :columns], np.maximum(expected, 0))
         assert np.isnan(result[:, columns:]).all()
+
+
+@pytest.mark.parametrize("ufunc", [np.add, np.subtract, np.divide])
+@pytest.mark.parametrize(
+    "first, second",
+    [
+        ((2, 5, 6, 24), (2, 1, 1, 24)),
+        ((24,), (3, 5, 24)),
+        ((4, 7, 8), (7, 8)),
+        ((1, 7, 8), (1, 1, 8)),
+        ((3, 1, 8), (1, 7, 8)),
+        ((2, 3, 1, 5, 16), (3, 4, 1, 16)),
+        ((7, 8), (7, 8)),
+    ],
+)
+def test_broadcasting(ufunc: Any, first: tuple[int, ...], second: tuple[int, ...]) -> None:
+    """Operands broadcast along leading, middle or several axes, in parts of larger arrays."""
+    random = np.random.default_rng(4)
+    x, y = (random.normal(0, 1, (*shape[:-1], shape[-1] + 3)).astype(np.float32)[..., :-3] for shape in (first, second))
+    expected = ufunc(x, y)
+    out = np.zeros_like(expected)
+    passes = broadcast_passes(ufunc, np.broadcast_to(x, out.shape), np.broadcast_to(y, out.shape), out)
+    assert passes is not None
+    for one in passes:
+        one()
+    np.testing.assert_array_equal(out, expected)
+
+
+@pytest.mark.parametrize("second, kind", [((3, 1), np.float32), ((3, 8), np.float64), ((1,), np.float32)])
+def test_broadcasting_that_the_kernel_does_not_take(second: tuple[int, ...], kind: Any) -> None:
+    x, y, out = np.ones((3, 8), np.float32), np.ones(second, kind), np.zeros((3, 8), kind)
+    assert broadcast_passes(np.add, x, np.broadcast_to(y, x.shape), out) is None
+    assert broadcast_passes(np.power, x, x, x) is None

@@ -11,7 +11,7 @@ import numpy as np
 
 from netcalc.engine.lower.fused_operations import Activate, ByChannel, Clip, Combine, FusedOperation
 from netcalc.engine.lower.passes import Pass
-from netcalc.engine.native.epilogue import BINARY, ITSELF, UNARY, Operation, epilogue
+from netcalc.engine.native.epilogue import BINARY, ITSELF, REVERSED, UNARY, Operation, epilogue
 from netcalc.engine.native.library import available
 from netcalc.engine.storage import Slot
 from netcalc.engine.tuning import Tuning
@@ -21,8 +21,6 @@ __all__ = ["OperationAt", "compiled_operations", "compiled_passes"]
 
 #: Returns an operation of the kernel on a tile, given its rows and columns in the whole result.
 OperationAt: TypeAlias = Callable[[slice, slice], Operation]
-
-_REVERSED = {"subtract": "subtract_from", "divide": "divide_into"}
 
 
 def compiled_operations(
@@ -50,7 +48,7 @@ def _compiled(operation: FusedOperation) -> OperationAt | None:
         case ByChannel(ufunc, vector):
             return lambda rows, columns: Operation(ufunc.__name__, vector.array()[columns])
         case Combine(ufunc, other, reverse):
-            name = _REVERSED.get(ufunc.__name__, ufunc.__name__) if reverse else ufunc.__name__
+            name = REVERSED.get(ufunc.__name__, ufunc.__name__) if reverse else ufunc.__name__
             return _combination(name, other) if name in BINARY else None
         case Clip(lowest, highest):
             limits = (-math.inf if lowest is None else lowest, math.inf if highest is None else highest)

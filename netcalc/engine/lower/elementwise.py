@@ -8,6 +8,7 @@ import numpy as np
 
 from netcalc.engine.fuse import is_elementwise
 from netcalc.engine.graph import GraphNode
+from netcalc.engine.lower.compiled_broadcast import broadcast_passes
 from netcalc.engine.lower.context import LoweringContext
 from netcalc.engine.lower.emission import compute_dtype
 from netcalc.engine.lower.epilogue import Epilogue, combining_ufunc
@@ -102,7 +103,9 @@ def _lower_broadcast(context: LoweringContext, node: GraphNode) -> bool:
     def compute(part: tuple[int, int], result: Array, buffers: Buffers) -> list[Pass]:
         place = (slice(None),) * axis + (slice(*part),)
         one, other = (slot.array()[place] for slot in operands)
-        return [partial(ufunc, one, other, out=result.reshape(one.shape))]
+        target = result.reshape(one.shape)
+        passes = broadcast_passes(ufunc, one, other, target) if context.tuning.compiled else None
+        return [partial(ufunc, one, other, out=target)] if passes is None else passes
 
     emit_tiles(
         context,

@@ -11,10 +11,12 @@ import numpy as np
 from netcalc.engine.native.library import bound
 from netcalc.numerics.kernels import Array
 
-__all__ = ["BINARY", "ITSELF", "UNARY", "Operation", "epilogue"]
+__all__ = ["BINARY", "ITSELF", "REVERSED", "UNARY", "Operation", "epilogue"]
 
 #: Operations of two operands, in the order of the kernel's numbers; two of them take their operands in reverse order.
 BINARY = ("add", "subtract", "subtract_from", "multiply", "divide", "divide_into", "maximum", "minimum")
+#: Operations of two operands with these in reverse order.
+REVERSED = {"subtract": "subtract_from", "divide": "divide_into"}
 #: Functions of an element, in the order of the numbers that follow.  ``gated`` is x·σ(a·x).
 UNARY = (
     *("clip", "leaky_relu", "gated", "gelu", "gelu_tanh", "sigmoid", "tanh", "hardsigmoid", "hardswish"),

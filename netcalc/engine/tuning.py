@@ -92,15 +92,19 @@ class Tuning:
     #: Rows (pixels of the input) of such a product, at least.
     transposed_rows: int = 256
     #: Elements of the transformed 4×4 tiles of a strip, before and after the product.
-    winograd_elements: int = 1 << 19
+    winograd_elements: int = 1 << 18
     #: 4×4 tiles of a strip, at least.
-    winograd_least_tiles: int = 32
+    winograd_least_tiles: int = 64
+    #: Pixels on a side of the tiles of the result that the compiled kernels may take.
+    winograd_sides: tuple[int, ...] = (2, 4)
     #: Filters that are transformed at a time, when parameters are loaded.
     winograd_filters: int = 64
     #: Time to read and pack a matrix element, in multiply-adds of a product.
     winograd_packing_cost: float = 16
     #: Time of an element of a pass over an array, in multiply-adds of a product.
     winograd_pass_cost: float = 6
+    #: Time of an element of a transformed tile in the compiled kernels, in multiply-adds of a product.
+    winograd_transform_cost: float = 10
 
     # -- Attention and recurrent layers ---------------------------------------------------------------
 
@@ -120,7 +124,7 @@ class Tuning:
     # -- Memory -------------------------------------------------------------------------------------
 
     #: Bytes that transformed parameters may take beyond the parameters as declared, as a fraction of all parameters.
-    transformed_fraction: float = 1 / 10
+    transformed_fraction: float = 1 / 4
     #: Bytes that they may take in any case.
     transformed_bytes: int = 1 << 20
     #: Bytes of the results of a node that are computed once and kept, at most.

@@ -45,6 +45,7 @@ SMALL = Tuning(
     winograd_filters=3,
     winograd_packing_cost=0,
     winograd_pass_cost=0,
+    winograd_transform_cost=0,
     attention_scores=16,
     attention_queries=3,
     attention_least_queries=2,

@@ -8,11 +8,7 @@ __all__ = ["Budget"]
 
 
 class Budget:
-    """Bytes that transformed parameters may take beyond the parameters as declared.
-
-    Layers draw on it in the order of the program: the first ones, which use each parameter at the most positions, gain
-    the most.
-    """
+    """Bytes that transformed parameters may take beyond the parameters as declared."""
 
     def __init__(self, declared: int, tuning: Tuning) -> None:
         self._remaining = max(tuning.transformed_fraction * declared, tuning.transformed_bytes)

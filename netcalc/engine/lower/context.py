@@ -34,6 +34,7 @@ class LoweringContext:
     """Parts of a plan in the making.
 
     Attributes:
+        nodes: all nodes, in the order of the program.
         layout: slots of tensors.
         constants: parameters and arrays derived from them.
         budget: memory that transformed parameters may add.
@@ -44,6 +45,7 @@ class LoweringContext:
     """
 
     def __init__(self, program: Program, graph: Graph, parallelism: Parallelism) -> None:
+        self.nodes = graph.nodes
         self.layout = Layout()
         self.constants = Constants(program, graph, self.layout)
         self.budget = Budget(self.constants.parameter_bytes, parallelism.tuning)
@@ -54,6 +56,8 @@ class LoweringContext:
         self.patterns: dict[Store | GraphNode, int] = {}
         #: Boolean masks of attention as numbers, by the slots of the masks.
         self.masks: dict[Hashable, Slot] = {}
+        #: Sizes of tiles of Winograd's algorithm by convolution, once the first one asks for it.
+        self.winograd_sides: dict[GraphNode, int] | None = None
         #: Most bytes that the tiles of a step allocate.
         self.temporary = 0
         self.parallelism = parallelism

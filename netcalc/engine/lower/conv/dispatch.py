@@ -14,7 +14,8 @@ from netcalc.engine.lower.conv.depthwise import emit_depthwise
 from netcalc.engine.lower.conv.geometry import Convolution
 from netcalc.engine.lower.conv.im2col import emit_im2col
 from netcalc.engine.lower.conv.planar import emit_planar, use_planar
-from netcalc.engine.lower.conv.winograd import emit_winograd, use_winograd
+from netcalc.engine.lower.conv.winograd import emit_winograd
+from netcalc.engine.lower.conv.winograd_choice import winograd_side
 from netcalc.engine.lower.emission import compute_dtype
 from netcalc.engine.lower.epilogue import Epilogue, batch_norm_affine
 from netcalc.engine.lower.gemm import emit_chunked_product, emit_product
@@ -43,8 +44,8 @@ def lower_convolution(context: LoweringContext, node: GraphNode) -> bool:
         _emit_pointwise(context, conv)
     elif use_planar(conv, context.tuning):
         emit_planar(context, conv)
-    elif use_winograd(context, conv):
-        emit_winograd(context, conv)
+    elif side := winograd_side(context, node):
+        emit_winograd(context, conv, side)
     else:
         emit_im2col(context, conv)
     return True

@@ -16,7 +16,9 @@ from itertools import product
 import numpy as np
 
 from netcalc.engine.lower.context import LoweringContext
+from netcalc.engine.lower.conv.compiled_winograd import emit_compiled_winograd
 from netcalc.engine.lower.conv.geometry import Convolution, ConvTile, cut_tiles, unflattened
+from netcalc.engine.lower.conv.winograd_choice import kernels_apply
 from netcalc.engine.lower.conv.winograd_transforms import (
     fill_phases,
     transform_input,
@@ -32,22 +34,7 @@ from netcalc.engine.storage import Slot
 from netcalc.engine.tuning import Tuning
 from netcalc.numerics.kernels import Array
 
-__all__ = ["emit_winograd", "use_winograd"]
-
-
-def use_winograd(context: LoweringContext, conv: Convolution) -> bool:
-    """Return True if the algorithm applies, is estimated to be faster, and the memory of its filters is granted."""
-    tuning = context.tuning
-    unit = conv.stride == conv.dilation == (1, 1) and conv.groups == 1
-    if not tuning.winograd or conv.kernel != (3, 3) or not unit:
-        return False
-    pixels = conv.batch * math.prod(conv.counts)
-    tiles = conv.batch * math.prod(-(-count // 2) for count in conv.counts)
-    filters = conv.channels * conv.outs
-    packing, pass_cost = tuning.winograd_packing_cost, tuning.winograd_pass_cost
-    direct = 9 * filters * (pixels + packing) + pass_cost * 9 * pixels * conv.channels
-    minimal = 16 * filters * (tiles + packing) + pass_cost * tiles * (32 * conv.channels + 24 * conv.outs)
-    return minimal < direct and context.budget.spend(7 * filters * conv.x.dtype.itemsize)
+__all__ = ["emit_winograd"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,8 +105,11 @@ class _Winograd:
         return passes, pixels[10:].reshape(2, 2, *shape, outs)
 
 
-def emit_winograd(context: LoweringContext, conv: Convolution) -> None:
+def emit_winograd(context: LoweringContext, conv: Convolution, side: int) -> None:
     """Emit a step that transforms, multiplies and transforms back, tile by tile."""
+    if kernels_apply(context.tuning, conv.x.dtype):
+        emit_compiled_winograd(context, conv, side)
+        return
     tuning, channels, outs = context.tuning, conv.channels, conv.outs
     down, across = (-(-count // 2) for count in conv.counts)
     count = max(tuning.winograd_least_tiles, tuning.winograd_elements // (16 * (channels + outs)))
@@ -131,7 +121,7 @@ def emit_winograd(context: LoweringContext, conv: Convolution) -> None:
     weight = context.constants.derived(
         (16, outs // width, channels, width),
         conv.x.dtype,
-        lambda: transformed_filters(conv, width, tuning.winograd_filters),
+        lambda: transformed_filters(conv, 2, width, tuning.winograd_filters),
     )
     winograd = _Winograd(conv, weight, width, across, blas_threads, tuning)
     lines = max(math.prod(winograd.lines_shape(tile.region)) for tile in tiles)

@@ -1,0 +1,116 @@
+"""Convolutions that are computed by Winograd's algorithm, and the size of their tiles.
+
+Transformed filters take more memory than filters, 16/9 or 36/9 of it, and the memory that they may add is limited.  The
+convolutions that save most time for an element of memory come first.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from heapq import heapify, heappop, heappush
+from typing import NamedTuple
+
+import numpy as np
+
+from netcalc.engine.graph import GraphNode
+from netcalc.engine.lower.context import LoweringContext
+from netcalc.engine.lower.emission import compute_dtype
+from netcalc.engine.native.library import available
+from netcalc.engine.tuning import Tuning
+
+__all__ = ["kernels_apply", "winograd_side"]
+
+
+def winograd_side(context: LoweringContext, node: GraphNode) -> int:
+    """Return the pixels on a side of a tile of the result of a convolution; 0 if another algorithm is better."""
+    if context.winograd_sides is None:
+        candidates = [] if not context.tuning.winograd else [one for one in map(_candidate, context.nodes) if one]
+        context.winograd_sides = _choose(candidates, context)
+    return context.winograd_sides.get(node, 0)
+
+
+def kernels_apply(tuning: Tuning, dtype: np.dtype[np.generic]) -> bool:
+    """Return True if there are compiled kernels for this type of the arithmetic."""
+    return tuning.compiled and available() and dtype == np.float32
+
+
+class _Candidate(NamedTuple):
+    """A convolution with 3×3 filters, stride 1 and a single group."""
+
+    node: GraphNode
+    dtype: np.dtype[np.generic]
+    channels: int
+    outs: int
+    batch: int
+    counts: Sequence[int]
+
+    def elements(self, side: int) -> int:
+        """Return the elements of the filters, transformed for such tiles."""
+        return self.channels * self.outs * ((side + 2) ** 2 if side else 9)
+
+    def cost(self, side: int, tuning: Tuning) -> float:
+        """Return the estimated time, in multiply-adds of a product."""
+        if not side:
+            pixels = self.batch * math.prod(self.counts)
+            passes = tuning.winograd_pass_cost * 9 * pixels * self.channels
+            return self.elements(0) * (pixels + tuning.winograd_packing_cost) + passes
+        tiles = self.batch * math.prod(-(-count // side) for count in self.counts)
+        if kernels_apply(tuning, self.dtype):
+            tile = tuning.winograd_transform_cost * (side + 2) ** 2 * (self.channels + self.outs)
+        else:
+            tile = tuning.winograd_pass_cost * (32 * self.channels + 24 * self.outs)
+        return self.elements(side) * (tiles + tuning.winograd_packing_cost) + tile * tiles
+
+    def sides(self, tuning: Tuning) -> tuple[int, ...]:
+        """Return the sizes of tiles that may be taken."""
+        return tuning.winograd_sides if kernels_apply(tuning, self.dtype) else (2,)
+
+
+def _candidate(node: GraphNode) -> _Candidate | None:
+    op = node.op
+    if op.name != "conv2d" or op.kernel != (3, 3) or not op.stride == op.dilation == (1, 1) or op.groups != 1:
+        return None
+    operand, result = node.inputs[0], node.result
+    if operand is None or 0 in (*operand.shape, *result.shape):
+        return None
+    *lead, channels, _, _ = operand.shape
+    dtype = compute_dtype(operand.dtype)
+    return _Candidate(node, dtype, channels, op.out, math.prod(lead), result.shape[-2:])
+
+
+class _Step(NamedTuple):
+    """Larger tiles for a convolution; the first in order saves most time for an element of memory."""
+
+    gain: float  # negative
+    number: int
+    side: int
+    before: int
+    candidate: _Candidate
+
+
+def _choose(candidates: Iterable[_Candidate], context: LoweringContext) -> dict[GraphNode, int]:
+    """Return the convolutions that are granted memory, and the sizes of their tiles."""
+    tuning, chosen = context.tuning, {}
+    queue = [step for number, one in enumerate(candidates) for step in _best(number, one, 0, one.sides(tuning), tuning)]
+    heapify(queue)
+    while queue:
+        _, number, side, before, one = heappop(queue)
+        if context.budget.spend((one.elements(side) - one.elements(before)) * one.dtype.itemsize):
+            chosen[one.node] = side
+            more = _best(number, one, side, [larger for larger in one.sides(tuning) if larger > side], tuning)
+        else:
+            more = _best(number, one, before, [less for less in one.sides(tuning) if before < less < side], tuning)
+        for step in more:
+            heappush(queue, step)
+    return chosen
+
+
+def _best(number: int, one: _Candidate, before: int, sides: Iterable[int], tuning: Tuning) -> list[_Step]:
+    """Return the step to one of these sizes that comes first; none if no size saves time."""
+    steps = []
+    for side in sides:
+        saved = one.cost(before, tuning) - one.cost(side, tuning)
+        if saved > 0:
+            steps.append(_Step(-saved / (one.elements(side) - one.elements(before)), number, side, before, one))
+    return sorted(steps)[:1]

@@ -1,8 +1,8 @@
 /* Depthwise convolution of images whose channels lie together. */
 
-#include "common.h"
+#include "lanes.h"
 
-enum { AXES = 3, LANES = 16, PIXELS = 4, MOST_PIXELS = 8, WEIGHTS = 2048 };
+enum { AXES = 3, PIXELS = 4, MOST_PIXELS = 8, WEIGHTS = 2048 };
 
 /* A part of a depthwise convolution.  Strides are in elements; axes are (depth, height, width). */
 typedef struct {
@@ -14,8 +14,6 @@ typedef struct {
     ptrdiff_t size[AXES], kernel[AXES], stride[AXES], dilation[AXES], padding[AXES];
     ptrdiff_t image_stride, x_stride[AXES];
 } Depthwise;
-
-typedef float Lanes __attribute__((vector_size(LANES * sizeof(float)), aligned(4)));
 
 /* Taps of a window that lie within the input, along one axis. */
 typedef struct {
@@ -44,13 +42,13 @@ INLINE void block(const Depthwise *d, const float *x, const float *weight, float
                              (t[2].start + t[2].begin * d->dilation[2]) * d->x_stride[2];
             const float *w = weight + ((i * d->kernel[1] + j) * d->kernel[2] + t[2].begin) * d->channels;
             for (ptrdiff_t k = t[2].begin; k < t[2].end; k++) {
-                Lanes tap = *(const Lanes *)w;
-                for (int n = 0; n < pixels; n++) sums[n] += tap * *(const Lanes *)(p + n * apart);
+                Lanes tap = load(w);
+                for (int n = 0; n < pixels; n++) sums[n] += tap * load(p + n * apart);
                 p += step;
                 w += d->channels;
             }
         }
-    for (int n = 0; n < pixels; n++) *(Lanes *)(out + n * d->channels) = sums[n];
+    for (int n = 0; n < pixels; n++) store(out + n * d->channels, sums[n]);
 }
 
 /* `pixels` windows from window `w` of a row on, for the channels from `begin` to `end`. */

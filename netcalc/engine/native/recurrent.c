@@ -1,8 +1,8 @@
 /* One position in time of a recurrent layer, for a single sample: the product with the state, and the cell update. */
 
-#include "common.h"
+#include "lanes.h"
 
-enum { LANES = 16, PANEL = 4 };
+enum { PANEL = 4 };
 
 /* In the order of `_KINDS` in recurrent.py. */
 enum { TANH, RELU, LSTM, GRU };
@@ -23,20 +23,18 @@ typedef struct {
     ptrdiff_t turn, time; /* numbers of the position in `inputs`, and in `states` and `out` */
 } Recurrent;
 
-typedef float Lanes __attribute__((vector_size(LANES * sizeof(float)), aligned(4)));
-
 /* Two sums for each row hide the latency of the additions. */
 INLINE void panel(const float *matrix, const float *x, float *out, ptrdiff_t features, int width) {
     Lanes even[PANEL] = {{0}}, odd[PANEL] = {{0}};
     ptrdiff_t k = 0;
     for (; k + 2 <= features; k += 2, matrix += 2 * width * LANES)
         for (int n = 0; n < width; n++) {
-            even[n] += *(const Lanes *)(matrix + n * LANES) * x[k];
-            odd[n] += *(const Lanes *)(matrix + (width + n) * LANES) * x[k + 1];
+            even[n] += load(matrix + n * LANES) * x[k];
+            odd[n] += load(matrix + (width + n) * LANES) * x[k + 1];
         }
     if (k < features)
-        for (int n = 0; n < width; n++) even[n] += *(const Lanes *)(matrix + n * LANES) * x[k];
-    for (int n = 0; n < width; n++) *(Lanes *)(out + n * LANES) = even[n] + odd[n];
+        for (int n = 0; n < width; n++) even[n] += load(matrix + n * LANES) * x[k];
+    for (int n = 0; n < width; n++) store(out + n * LANES, even[n] + odd[n]);
 }
 
 INLINE void product(const Recurrent *r, const float *x) {

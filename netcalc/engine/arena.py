@@ -18,17 +18,50 @@ ALIGNMENT = 64
 _HUGE_PAGES_FROM = 1 << 22
 
 
-def arrange(stores: Sequence[Store]) -> tuple[dict[Store, int], int]:
+def arrange(stores: Sequence[Store], spare: int = 0) -> tuple[dict[Store, int], int]:
     """Return the offset of each store and the size of the arena, in bytes.
 
-    Stores are placed from the largest to the smallest, each at the lowest offset that is free throughout its lifetime
-    (greedy by size; Pisarchyk & Lee 2020, arXiv:2001.03288).
+    If it costs at most ``spare`` bytes more, stores are centred in lanes: then the halves of stores that follow each
+    other in a lane lie in the same half of it.  Two workers that each write and read their half of tensors keep to
+    their own cache lines; writing lines that another core has read takes about ten times as long.
+    """
+    dense = _by_size(stores)
+    if spare:
+        centred = _centred(stores)
+        if centred[1] <= dense[1] + spare:
+            return centred
+    return dense
+
+
+def _centred(stores: Sequence[Store]) -> tuple[dict[Store, int], int]:
+    """Place each store in the middle of the first lane that is free, from the largest to the smallest."""
+    lanes: list[list[Store]] = []
+    for store in sorted(stores, key=lambda s: (-s.nbytes, s.first)):
+        free = (lane for lane in lanes if all(o.last < store.first or store.last < o.first for o in lane))
+        lane = next(free, None)
+        if lane is None:
+            lanes.append([store])
+        else:
+            lane.append(store)
+    offsets: dict[Store, int] = {}
+    start = 0
+    for lane in lanes:
+        width = _padded(lane[0])
+        offsets.update((store, start + (width - _padded(store)) // (2 * ALIGNMENT) * ALIGNMENT) for store in lane)
+        start += width
+    return offsets, start
+
+
+def _by_size(stores: Sequence[Store]) -> tuple[dict[Store, int], int]:
+    """Place stores from the largest to the smallest, each at the lowest offset that is free throughout its lifetime.
+
+    Greedy by size; Pisarchyk & Lee 2020, arXiv:2001.03288.
     """
     offsets: dict[Store, int] = {}
     placed: list[tuple[int, int, Store]] = []  # (start, end, store), by start
     total = 0
     for store in sorted(stores, key=lambda s: (-s.nbytes, s.first)):
-        size = -(-store.nbytes // ALIGNMENT) * ALIGNMENT
+        size = _padded(store)
         start = 0
         for begin, end, other in placed:
             if other.last < store.first or store.last < other.first:
@@ -41,6 +74,11 @@ def arrange(stores: Sequence[Store]) -> tuple[dict[Store, int], int]:
         placed.sort(key=lambda entry: entry[0])
         total = max(total, start + size)
     return offsets, total
+
+
+def _padded(store: Store) -> int:
+    """Return the bytes that a store takes."""
+    return -(-store.nbytes // ALIGNMENT) * ALIGNMENT
 
 
 def aligned(nbytes: int) -> Array:

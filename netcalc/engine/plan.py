@@ -93,7 +93,8 @@ class Plan:
         self.constants: list[Constant] = list(context.constants.declared)
         #: Stores that hold the results of the prelude.
         self.persistent_stores: list[Store] = layout.persistent
-        self.offsets, arena = arrange(_lifetimes(self.steps, self.inputs, self.outputs, layout.constant_stores))
+        lifetimes = _lifetimes(self.steps, self.inputs, self.outputs, layout.constant_stores)
+        self.offsets, arena = arrange(lifetimes, tuning.centred_bytes if processes and threads > 1 else 0)
         #: The number of workers among which the jobs of each step are shared.
         self.workers_by_step: dict[Step, int] = {step: step.workers(threads, processes, tuning) for step in emitted}
         #: Bytes of scratch of each worker.

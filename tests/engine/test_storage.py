@@ -96,10 +96,14 @@ def test_dense_in_any_order(shape: tuple[int, ...], data: st.DataObject) -> None
     assert large == [axis for axis in order if shape[axis] > 1]
 
 
-@given(st.lists(st.tuples(st.integers(0, 500), st.integers(0, 9), st.integers(0, 9)), max_size=12))
-def test_stores_in_use_together_do_not_overlap(drawn: list[tuple[int, int, int]]) -> None:
+@given(
+    st.lists(st.tuples(st.integers(0, 500), st.integers(0, 9), st.integers(0, 9)), max_size=12),
+    st.sampled_from([0, 10, 9999]),
+)
+def test_stores_in_use_together_do_not_overlap(drawn: list[tuple[int, int, int]], spare: int) -> None:
     stores = [Store(nbytes, min(a, b), max(a, b)) for nbytes, a, b in drawn]
-    offsets, total = arrange(stores)
+    offsets, total = arrange(stores, spare)
+    assert total <= arrange(stores)[1] + spare
     for position, one in enumerate(stores):
         assert offsets[one] % ALIGNMENT == 0
         assert offsets[one] + one.nbytes <= total
@@ -108,6 +112,13 @@ def test_stores_in_use_together_do_not_overlap(drawn: list[tuple[int, int, int]]
                 assert offsets[one] + one.nbytes <= offsets[other] or offsets[other] + other.nbytes <= offsets[one]
     alive = [sum(s.nbytes for s in stores if s.first <= step <= s.last) for step in range(10)]
     assert total >= max(alive)
+
+
+def test_stores_of_a_lane_have_the_same_middle() -> None:
+    stores = [Store(nbytes, step, step + 1) for step, nbytes in enumerate((512, 2048, 1024, 4096, 128))]
+    offsets, total = arrange(stores, 1 << 20)
+    assert total == 4096 + 1024
+    assert {offsets[store] + store.nbytes // 2 for store in stores} == {2048, 4096 + 512}
 
 
 def test_memory_starts_at_a_cache_line() -> None:

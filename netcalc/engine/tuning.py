@@ -78,6 +78,8 @@ class Tuning:
     im2col_most_rows: int = 1024
     #: Elements that a window has in a run, in rows of channels, from which on windows are not copied plane by plane.
     planar_run: int = 24
+    #: Channels of a group up to which the compiled kernel for grouped convolutions is faster than copied windows.
+    grouped_channels: int = 48
     #: Elements of a tile of a depthwise convolution and of the padded input under it: they fit the second-level cache.
     depthwise_elements: int = 1 << 18
     #: Elements of an inner loop of a depthwise convolution; the loop itself costs as much as a hundred of them.

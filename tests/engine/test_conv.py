@@ -11,6 +11,7 @@ import pytest
 import netcalc
 from netcalc.analysis.memory import memory
 from netcalc.engine.lower.conv import dispatch as conv
+from netcalc.engine.native.library import available
 from netcalc.engine.plan import Plan
 from netcalc.engine.tuning import Tuning
 from netcalc.spec import elaborate
@@ -22,6 +23,7 @@ _ALGORITHMS = (
     "emit_im2col",
     "emit_planar",
     "emit_depthwise",
+    "emit_grouped",
     "emit_chunked_product",
     "emit_product",
     "emit_winograd",
@@ -47,7 +49,15 @@ _CASES: list[tuple[str, list[int], dict[str, Any]]] = [
     ("emit_depthwise", [2, 24, 15, 17], {"out": 24, "kernel": [5, 3], "stride": [2, 3], "padding": 2, "groups": 24}),
     ("emit_depthwise", [2, 24, 33], {"out": 24, "kernel": 4, "padding": [[3, 0]], "groups": 24}),
     ("emit_depthwise", [1, 8, 5, 9, 11], {"out": 8, "kernel": 3, "dilation": 2, "padding": 2, "groups": 8}),
-    ("emit_planar", [3, 24, 11, 9], {"out": 48, "kernel": 3, "dilation": 2, "padding": 2, "groups": 3}),
+    ("emit_grouped", [3, 24, 11, 9], {"out": 48, "kernel": 3, "dilation": 2, "padding": 2, "groups": 3}),
+    ("emit_grouped", [2, 96, 17, 15], {"out": 24, "kernel": [3, 5], "stride": [2, 1], "padding": 2, "groups": 3}),
+    ("emit_grouped", [1, 32, 41], {"out": 64, "kernel": 3, "padding": 1, "groups": 4}),
+    (
+        "emit_grouped",
+        [1, 16, 5, 6, 7],
+        {"out": 16, "kernel": [3, 1, 3], "stride": 2, "padding": [2, 0, 1], "groups": 2},
+    ),
+    ("emit_planar", [3, 24, 11, 9], {"out": 36, "kernel": 3, "dilation": 2, "padding": 2, "groups": 3}),
     ("emit_planar", [2, 24, 6, 8, 9], {"out": 12, "kernel": [2, 3, 2], "padding": 1, "groups": 4}),
     ("emit_im2col", [2, 64, 20, 20], {"out": 36, "kernel": 3, "padding": "same", "groups": 2}),
     ("emit_im2col", [1, 64, 14, 14], {"out": 32, "kernel": 3, "stride": 2, "padding": 1}),
@@ -69,6 +79,8 @@ def test_algorithms(
 ) -> None:
     if processes and sys.platform != "linux":
         pytest.skip("processes are copied on Linux")
+    if algorithm == "emit_grouped" and not available():
+        pytest.skip("needs the kernels in C")
     chosen: list[str] = []
     for name in _ALGORITHMS:
         emit = getattr(conv, name)

@@ -12,6 +12,7 @@ from netcalc.engine.graph import GraphNode, Tensor
 from netcalc.engine.lower.context import LoweringContext
 from netcalc.engine.lower.conv.depthwise import emit_depthwise
 from netcalc.engine.lower.conv.geometry import Convolution
+from netcalc.engine.lower.conv.grouped import emit_grouped, use_grouped
 from netcalc.engine.lower.conv.im2col import emit_im2col
 from netcalc.engine.lower.conv.planar import emit_planar, use_planar
 from netcalc.engine.lower.conv.winograd import emit_winograd
@@ -42,6 +43,8 @@ def lower_convolution(context: LoweringContext, node: GraphNode) -> bool:
         emit_depthwise(context, conv if len(conv.kernel) > 1 else _as_image(conv))
     elif conv.groups == 1 and not conv.padded and math.prod(op.kernel) == 1:
         _emit_pointwise(context, conv)
+    elif use_grouped(conv, context.tuning):
+        emit_grouped(context, conv)
     elif use_planar(conv, context.tuning):
         emit_planar(context, conv)
     elif side := winograd_side(context, node):

@@ -206,16 +206,19 @@ class Analysis:
         if found is None and isinstance(body, SketchedBody) and self.settings is not None:
             found = self._sketched(body)
         if found is None or found.convention is not self.convention:
-            found = _Counts(self.convention, Cost(), {}, {}, {})
-            total = found.cost
-            for node in body.nodes:
-                counts = self._node(node) if isinstance(node, OpNode) else self._body(node.body)
-                total += counts.cost if isinstance(node, OpNode) else self._call(node).times(node.times)
-                found.uncounted.update(counts.uncounted)
-                found.counted_as.update(counts.counted_as)
-                found.unknown.update(counts.unknown)
-            known[key] = found = found._replace(cost=total)
+            known[key] = found = self._sum(body.nodes)
         return found
+
+    def _sum(self, nodes: Iterable[Node]) -> _Counts:
+        found = _Counts(self.convention, Cost(), {}, {}, {})
+        total = found.cost
+        for node in nodes:
+            counts = self._node(node) if isinstance(node, OpNode) else self._body(node.body)
+            total += counts.cost if isinstance(node, OpNode) else self._call(node).times(node.times)
+            found.uncounted.update(counts.uncounted)
+            found.counted_as.update(counts.counted_as)
+            found.unknown.update(counts.unknown)
+        return found._replace(cost=total)
 
     def _sketched(self, body: SketchedBody) -> _Counts | None:
         """Return the cost of a body, computed from its sketch; None if that is not possible."""
@@ -233,6 +236,10 @@ class Analysis:
         sizes, example = sketch.example
         try:
             counts = self._body(sketch.body)
+            if sketch.counted:  # calls may have no iterations: others must count in a special way as they do
+                least = self._sum(sketch.nodes(sketch.times(*[1 for _ in sketch.names])))
+                if list(map(repr, least[2:])) != list(map(repr, counts[2:])):
+                    return None, None
             function = sketch.function(counts.cost.values)
         except (NetcalcError, ValueError):
             return None, None

@@ -6,7 +6,7 @@ A layer's figures are those of one instance, and ``repeat`` is the number of ins
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
@@ -16,7 +16,7 @@ from netcalc.analysis.figures import FIGURES, FORWARD, Cost, Figures, Phase, Vie
 from netcalc.analysis.folding import folded
 from netcalc.diagnostics import NetcalcError
 from netcalc.dims import Assumption, Dim
-from netcalc.ir import Body, OpNode, Program, Value
+from netcalc.ir import Body, CallNode, Node, OpNode, Program, Value
 from netcalc.ir.sketch import Sketch, SketchedBody
 from netcalc.tensor_type import TensorType
 
@@ -105,7 +105,7 @@ def summarise(
     inputs = {spec.name: spec.type for spec in program.inputs}
     outputs = dict(zip(program.output_names, program.main.output_types, strict=True))
     if depth is None and not unroll and receptive is None:
-        layers = tuple(_layers(analysis, program.main))
+        layers = _main_layers(analysis, program.main)
     else:
         rows = analysis.rows(depth=depth, unroll=unroll)
         layers = tuple(Layer.of(row, None if receptive is None else _fields_of(row, receptive)) for row in rows)
@@ -130,16 +130,27 @@ def summarise(
 
 def _layers(analysis: Analysis, body: Body) -> Iterator[Layer]:
     """Yield the layers of a body, with paths relative to it."""
-    for found in folded(body.nodes):
+    return _all_layers(body.nodes, partial(_layer_of, analysis), partial(_layers_inside, analysis))
+
+
+def _layer_of(analysis: Analysis, node: OpNode) -> Layer:
+    name, values = node.name, analysis.node(node).values
+    return Layer(name, node.op.name, _types(_given(node)), node.output_types, values, 1, name)
+
+
+def _all_layers(
+    nodes: Sequence[Node], layer_of: Callable[[OpNode], Layer], inside: Callable[[Body], Iterable[Layer]]
+) -> Iterator[Layer]:
+    """Yield the layers of nodes from those of each operation and each body that is called."""
+    for found in folded(nodes):
         node = found.node
         if isinstance(node, OpNode):
-            name, values = node.name, analysis.node(node).values
-            yield Layer(name, node.op.name, _types(_given(node)), node.output_types, values, 1, name)
+            yield layer_of(node)
             continue
         path, title, times, shared = found.name, found.label, found.times, node.shares is not None
         around: Ranges = ((found.named(""), found.numbers),) if found.numbers is not None and times > 1 else ()
         start, heading = (path and path + "."), (title and title + ".")
-        for name, op, inputs, outputs, values, repeat, label, inner, _ in _layers_inside(analysis, node.body):
+        for name, op, inputs, outputs, values, repeat, label, inner, _ in inside(node.body):
             ranges = around + tuple([(start + stem if stem else path, numbers) for stem, numbers in inner])
             yield _layer(
                 (
@@ -156,14 +167,21 @@ def _layers(analysis: Analysis, body: Body) -> Iterator[Layer]:
             )
 
 
+def _main_layers(analysis: Analysis, main: Body) -> tuple[Layer, ...]:
+    """Return the layers of a main body, which are not kept."""
+    if isinstance(main, SketchedBody) and analysis.settings is not None:
+        return _sketched(analysis, main)
+    return tuple(_layers(analysis, main))
+
+
 def _layers_inside(analysis: Analysis, body: Body) -> tuple[Layer, ...]:
-    """Return the layers of a body that is called, which are kept with it."""
+    """Return the layers of a body that is called, which are kept with it unless they are computed from a sketch."""
     if analysis.settings is None:
         return tuple(_layers(analysis, body))
+    if isinstance(body, SketchedBody):
+        return _sketched(analysis, body)
     key = Layer, analysis.settings
     found = body.derived.get(key)
-    if found is None and isinstance(body, SketchedBody):
-        found = body.derived[key] = analysis.convention, _sketched(analysis, body)
     if found is None or found[0] is not analysis.convention:
         found = body.derived[key] = analysis.convention, tuple(_layers(analysis, body))
     return found[1]
@@ -182,10 +200,42 @@ def _function(analysis: Analysis, sketch: Sketch) -> Callable[..., tuple[Layer, 
     """Return the function from sizes to the layers of a sketch, None if it fails for the example of the sketch."""
     sizes, example = sketch.example
     try:
-        function = sketch.function(tuple(_layers(analysis, sketch.body)))
+        function = (
+            _counted(analysis, sketch) if sketch.counted else sketch.function(tuple(_layers(analysis, sketch.body)))
+        )
+        return function if function(*sizes) == tuple(_layers(analysis, example)) else None
     except (NetcalcError, ValueError):
         return None
-    return function if function(*sizes) == tuple(_layers(analysis, example)) else None
+    finally:
+        _forget(analysis, sketch.body)
+        _forget(analysis, example)
+
+
+def _forget(analysis: Analysis, body: Body) -> None:
+    """Drop the layers that are kept with a body and those inside it."""
+    body.derived.pop((Layer, analysis.settings), None)
+    if not isinstance(body, SketchedBody):
+        for inner in {node.body: None for node in body.nodes if isinstance(node, CallNode)}:
+            _forget(analysis, inner)
+
+
+def _counted(analysis: Analysis, sketch: Sketch) -> Callable[..., tuple[Layer, ...]]:
+    """Return the function from sizes to the layers of a sketch with symbolic numbers of iterations.
+
+    The layers of each operation and each body that is called follow from the sizes; the iterations have numbers.
+    """
+    operations = [node for node in sketch.body.nodes if isinstance(node, OpNode)]
+    bodies = list({node.body: None for node in sketch.body.nodes if isinstance(node, CallNode)})
+    own = sketch.function(tuple([_layer_of(analysis, node) for node in operations]))
+    inner = sketch.function(tuple([_layers_inside(analysis, body) for body in bodies]))
+
+    def layers(*sizes: int) -> tuple[Layer, ...]:
+        layer_of = dict(zip(map(id, operations), own(*sizes), strict=True))
+        inside = dict(zip(map(id, bodies), inner(*sizes), strict=True))
+        nodes = sketch.nodes(sketch.times(*sizes))
+        return tuple(_all_layers(nodes, lambda node: layer_of[id(node)], lambda body: inside[id(body)]))
+
+    return layers
 
 
 def _given(node: OpNode) -> tuple[Value, ...]:

@@ -15,7 +15,7 @@ A comparison that bounds leave open (is ``h >= 7``?) is decided at the default s
 So is the equality of sizes of different form by :func:`equal`, where ``==`` compares forms only.
 
 Each module imports only earlier ones: ``intervals``, ``work``, ``atoms``, ``arrays``, ``terms``, ``bounds``,
-``extremes``, ``order``, ``polynomial``, ``functions``.
+``extremes``, ``order``, ``polynomial``, ``functions``, ``reals``.
 """
 
 from netcalc.dims.atoms import UndecidedError, value_at
@@ -37,14 +37,16 @@ from netcalc.dims.functions import (
     substitute,
     symbol,
 )
-from netcalc.dims.order import Assumption, assumptions, differences
+from netcalc.dims.order import Assumption, assumptions, differences, in_sketch
 from netcalc.dims.polynomial import Dim, Poly, equal, exact_div, maximum, minimum
+from netcalc.dims.reals import SymbolicReal, has_reals, refuse_symbols
 from netcalc.dims.work import limited_work, spend
 
 __all__ = [
     "Assumption",
     "Dim",
     "Poly",
+    "SymbolicReal",
     "UndecidedError",
     "assumptions",
     "at_least",
@@ -56,7 +58,9 @@ __all__ = [
     "divided",
     "equal",
     "exact_div",
+    "has_reals",
     "has_values",
+    "in_sketch",
     "integer",
     "limited_work",
     "maximum",
@@ -66,6 +70,7 @@ __all__ = [
     "not_negative",
     "product",
     "refusal",
+    "refuse_symbols",
     "required",
     "spend",
     "substitute",

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from netcalc.dims.atoms import Operand, UndecidedError, value_at
 from netcalc.dims.intervals import Interval
 
-__all__ = ["Assumption", "assume", "assumptions", "decide", "differences", "note_difference", "require"]
+__all__ = ["Assumption", "assume", "assumptions", "decide", "differences", "in_sketch", "note_difference", "require"]
 
 _RELATIONS: dict[str, Callable[[int, int], bool]] = {
     "<": operator.lt,
@@ -85,6 +85,11 @@ def differences() -> Iterator[list[Assumption]]:
         _differences.reset(token)
 
 
+def in_sketch() -> bool:
+    """Return True inside a block of :func:`differences`, where sizes stand for others than their defaults."""
+    return _differences.get() is not None
+
+
 def note_difference(left: Operand, right: Operand) -> bool:
     """Note that two sizes were found to have different forms, and return False."""
     found = _differences.get()
@@ -132,8 +137,12 @@ def require(claim: Assumption, difference: Interval) -> bool:
 
 def _note(claim: Assumption) -> None:
     notes = _noted.get()
-    if notes is not None and claim not in notes:
-        notes.append(claim)
+    token = _differences.set(None)  # whether two claims are one says nothing about their sizes
+    try:
+        if notes is not None and claim not in notes:
+            notes.append(claim)
+    finally:
+        _differences.reset(token)
 
 
 def _sign(bound: float) -> int:

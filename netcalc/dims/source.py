@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from netcalc.dims.atoms import Atom, Call, Operand, Symbol
+from netcalc.dims.atoms import Atom, Call, Operand, Symbol, bounds_of
 from netcalc.dims.order import Assumption
 from netcalc.dims.polynomial import Dim, as_dim
 
-__all__ = ["claim_source", "source"]
+__all__ = ["certain", "claim_source", "source"]
 
 
 def source(dim: Dim) -> str:
@@ -20,6 +20,11 @@ def source(dim: Dim) -> str:
             factors.insert(0, f"({coefficient})")
         terms.append("*".join(factors))
     return f"({' + '.join(terms)})"
+
+
+def certain(claim: Assumption) -> bool:
+    """Return True if a relation holds for all sizes within their limits."""
+    return claim.within(bounds_of(as_dim(claim.left) - as_dim(claim.right))) is True
 
 
 def claim_source(claim: Assumption) -> str:

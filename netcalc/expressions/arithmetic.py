@@ -6,7 +6,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from netcalc.dims import Poly, equal, spend
+from netcalc.dims import Poly, SymbolicReal, equal, in_sketch, spend
 from netcalc.expressions.errors import limit_bits, limit_items
 
 __all__ = ["ARITHMETIC", "COMPARE", "RELATIONS", "arithmetic", "checked"]
@@ -57,6 +57,10 @@ def arithmetic(op: str, left: Any, right: Any) -> Any:
     for one, other in ((left, right), (right, left)):
         if isinstance(one, bool) or one is None:
             raise TypeError(f"{'null' if one is None else str(one).lower()} is not a number")
+        if op == "*" and isinstance(one, Poly) and type(other) is float and in_sketch():
+            product = SymbolicReal.product(one, other)
+            if product is not None:
+                return product
         if isinstance(one, Poly) and (op == "/" or not isinstance(other, (int, Poly))):
             raise TypeError(f"{one} is a symbolic size, which takes whole numbers and //")
         if isinstance(one, str) and op == "%":

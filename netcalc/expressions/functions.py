@@ -7,7 +7,18 @@ from collections.abc import Callable
 from functools import partial, reduce, wraps
 from typing import Any
 
-from netcalc.dims import Poly, ceil_div, ceil_log2, maximum, minimum, spend
+from netcalc.dims import (
+    Poly,
+    SymbolicReal,
+    ceil_div,
+    ceil_log2,
+    default_of,
+    in_sketch,
+    maximum,
+    minimum,
+    refuse_symbols,
+    spend,
+)
 from netcalc.expressions.arithmetic import arithmetic
 from netcalc.expressions.errors import limit_bits
 from netcalc.limits import MAX_ITEMS
@@ -56,7 +67,8 @@ def _prod(values: list[Any]) -> Any:
 
 def _upper_bound(value: Any) -> Any:
     """Return the greatest value that a size may have: its own if it is a number, infinity if there is no limit."""
-    return value.bounds()[1] if isinstance(value, Poly) else value
+    # the symbols of a sketch stand for numbers
+    return value.bounds()[1] if isinstance(value, Poly) and not in_sketch() else value
 
 
 def _round(value: Any, digits: int = 0) -> Any:
@@ -71,7 +83,9 @@ def _make_divisible(value: float, divisor: int = 8) -> int:
     return nearest + divisor if nearest < 0.9 * value else nearest
 
 
-def _int(value: Any) -> int:
+def _int(value: Any) -> Any:
+    if isinstance(value, SymbolicReal):
+        return value.whole()
     if isinstance(value, str):
         limit_bits(3 * len(value))  # a digit has more than three bits
     return int(value)
@@ -80,7 +94,15 @@ def _int(value: Any) -> int:
 def _str(value: Any) -> str:
     if isinstance(value, (list, tuple)):
         raise TypeError("a list has no text")
-    return str(value)
+    return str(refuse_symbols(value))
+
+
+def _sqrt(value: Any) -> float:
+    if isinstance(value, Poly) and in_sketch() and value >= 1:
+        example = default_of(value)
+        if example is not None:
+            return SymbolicReal.of("sqrt", value, math.sqrt(example))
+    return math.sqrt(value)
 
 
 def _whole(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -111,7 +133,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "int": _whole(_int),
     "float": float,
     "str": _str,
-    "sqrt": math.sqrt,
+    "sqrt": _sqrt,
     "log": math.log,
     "log2": math.log2,
     "exp": math.exp,

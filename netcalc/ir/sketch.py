@@ -12,8 +12,8 @@ from threading import Lock
 from typing import Any
 
 from netcalc.dims import Assumption, Poly
-from netcalc.dims.source import claim_source, source
-from netcalc.ir.program import Body, types_of
+from netcalc.dims.source import certain, claim_source, source
+from netcalc.ir.program import Body, CallNode, Node, types_of
 from netcalc.tensor_type import TensorType
 
 __all__ = ["Sketch", "SketchedBody"]
@@ -29,15 +29,37 @@ class Sketch:
     """
 
     def __init__(
-        self, names: Sequence[str], body: Body, claims: Sequence[Assumption], example: tuple[tuple[int, ...], Body]
+        self,
+        names: Sequence[str],
+        body: Body,
+        claims: Sequence[Assumption],
+        example: tuple[tuple[int, ...], Body],
+        equal: Sequence[str] = (),
     ) -> None:
         self.names = tuple(names)
         self.body = body
         self.example = example
         self.derived: dict[Any, Any] = {}
-        conditions = " and ".join(dict.fromkeys(map(claim_source, claims))) or "True"
+        open_claims = [claim for claim in dict.fromkeys(claims) if not certain(claim)]
+        trivial = {f"{name} == {name}" for name in names}
+        conditions = " and ".join([*(set(equal) - trivial), *map(claim_source, open_claims)]) or "True"
         self.holds: Callable[..., bool] = eval(f"lambda {', '.join(self.names)}: {conditions}", {})
         self.types = self.function(types_of(body.outputs))
+        #: Calls of the body itself whose number of iterations is symbolic.
+        calls = [node for node in body.nodes if isinstance(node, CallNode)]
+        self.counted = [node for node in calls if isinstance(node.times, Poly)]
+        self.times = self.function(tuple([node.times for node in self.counted]))
+
+    def nodes(self, times: Sequence[int]) -> Sequence[Node]:
+        """Return the nodes with numbers of iterations in place of the symbolic ones, without calls that have none."""
+        if not self.counted:
+            return self.body.nodes
+        number_of = {id(node): number for node, number in zip(self.counted, times, strict=True)}
+        return [
+            node if id(node) not in number_of else _called(node, number_of[id(node)])
+            for node in self.body.nodes
+            if number_of.get(id(node)) != 0
+        ]
 
     def function(self, value: Any) -> Callable[..., Any]:
         """Return a function from sizes to a value, with numbers in place of symbolic sizes in tuples and types.
@@ -52,6 +74,10 @@ class Sketch:
         scope = {"constants": writer.constants, "TensorType": TensorType, "make": tuple.__new__}
         exec(text, scope)
         return scope["function"]  # type: ignore[return-value]
+
+
+def _called(node: Any, times: int) -> CallNode:
+    return CallNode(node.name, node.body, node.inputs, node.outputs, times, node.start, node.shares, node.span)
 
 
 class _Writer:

@@ -70,6 +70,9 @@ class Operation(Model):
     #: True if the operation takes tensors with an axis of size 0.
     takes_empty: ClassVar[bool] = False
 
+    #: Attributes that are real numbers of which types, parameters and work are independent, if they are finite.
+    any_real: ClassVar[frozenset[str]] = frozenset()
+
     # Traits: properties that fusion, lowering and the memory estimate read, instead of lists of names.
 
     #: A function of each element of the only input, without parameters.  The shape is kept, and a float type too.

@@ -78,6 +78,8 @@ class Embedding(_Table):
     example = Example((TensorType((2, 6), "int64"),), {"num_embeddings": 20, "embedding_dim": 16})
     kernel_suffices = "rows of a table: a single NumPy call"
 
+    any_real = frozenset({"scale"})
+
     scale: float | None = attr("constant factor, such as √embedding_dim", default=None)
 
     def infer(self, ctx: Context, ids: TensorType) -> TensorType:

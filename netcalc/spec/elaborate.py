@@ -26,6 +26,7 @@ from netcalc.spec.elaboration import Elaboration
 from netcalc.spec.library import Loaded
 from netcalc.spec.lines import elaborate_lines
 from netcalc.spec.loss import spec_loss
+from netcalc.spec.main_sketches import Main, sketched_main
 from netcalc.spec.program_io import program_inputs, program_outputs
 from netcalc.spec.scope import Outputs, Scope
 from netcalc.spec.settings import resolve_settings
@@ -55,46 +56,54 @@ def elaborate(
     Raises:
         NetcalcError: with every independent error found.
     """
-    document, cursor = loaded.document, loaded.cursor
+    document = loaded.document
     ctx = Context(training=training, dtype=document.dtype if dtype is None else _float_type(dtype))
     with assumptions() as assumed, limited_work():
         used = resolve_settings(loaded, settings or {}, symbolic)
-        elaboration = Elaboration(loaded, used, ctx, elaborate_lines)
-        main = elaboration.main
-        scope = elaboration.root_scope(main, patches=elaboration.patches)
-        inputs = tuple(program_inputs(elaboration, scope, document.inputs, cursor.at(("inputs",))))
-        main.inputs = [scope.defined[spec.name].first for spec in inputs]
-        _require_layers(loaded)
-        if (current := main.inputs[0] if main.inputs else None) is not None:
-            scope.defined["in"] = Outputs.single(current, current.span)
-        outputs = program_outputs(elaboration, scope, elaboration.lines(cursor["layers"], scope, current))
-        caches = declared_caches(elaboration, inputs, outputs)
-        _check_initialisers(elaboration)
-        entries = _checkpoint(elaboration, scope)
-    elaboration.reporter.raise_if_any()
-    body = main.finish(tuple(outputs.values()), entries)
-    _check(elaboration, body, is_default=not settings)
+        main = sketched_main(loaded, used, ctx, elaborate_lines, _main) if settings and not symbolic else None
+        main = main or _main(Elaboration(loaded, used, ctx, elaborate_lines), is_default=not settings)
     return Program(
         name=document.name or loaded.label,
-        main=body,
-        inputs=inputs,
-        output_names=tuple(outputs),
+        main=main.body,
+        inputs=main.inputs,
+        output_names=tuple(main.outputs),
         training=training,
         dtype=ctx.dtype,
-        init=(*elaboration.initialisers, *_own_initialisers(elaboration)),
+        init=main.initialisers,
         about=document.about,
         source=document.source,
         dims={name: used[name] for name in used.dims},
         vars={name: used[name] for name in used.vars},
         assumptions=tuple(assumed),
-        warnings=(*loaded.warnings, *used.warnings, *unused_names(loaded, elaboration.called)),
+        warnings=(*loaded.warnings, *used.warnings, *unused_names(loaded, main.called)),
         checkpoint_prefix=document.checkpoint.prefix,
         checkpoint_ignore=tuple(document.checkpoint.ignore),
         added=loaded.added,
-        caches=caches,
+        caches=main.caches,
         with_caches=partial(_with_caches, loaded, settings or {}, ctx),
-        loss=spec_loss(loaded, used, ctx, elaborate_lines, inputs, outputs, is_default=not settings),
+        loss=spec_loss(loaded, used, ctx, elaborate_lines, main.inputs, main.outputs, is_default=not settings),
     )
+
+
+def _main(elaboration: Elaboration, *, is_default: bool = False) -> Main:
+    """Return the main body with all that belongs to it; NetcalcError with every error found."""
+    loaded, cursor, main = elaboration.loaded, elaboration.loaded.cursor, elaboration.main
+    scope = elaboration.root_scope(main, patches=elaboration.patches)
+    inputs = tuple(program_inputs(elaboration, scope, loaded.document.inputs, cursor.at(("inputs",))))
+    main.inputs = [scope.defined[spec.name].first for spec in inputs]
+    _require_layers(loaded)
+    if (current := main.inputs[0] if main.inputs else None) is not None:
+        scope.defined["in"] = Outputs.single(current, current.span)
+    outputs = program_outputs(elaboration, scope, elaboration.lines(cursor["layers"], scope, current))
+    caches = declared_caches(elaboration, inputs, outputs)
+    _check_initialisers(elaboration)
+    entries = _checkpoint(elaboration, scope)
+    elaboration.reporter.raise_if_any()
+    body = main.finish(tuple(outputs.values()), entries)
+    if not elaboration.may_count:  # whether paths collide depends on the number of iterations
+        _check(elaboration, body, is_default=is_default)
+    initialisers = (*elaboration.initialisers, *_own_initialisers(elaboration))
+    return Main(body, inputs, outputs, initialisers, caches, frozenset(elaboration.called))
 
 
 def _with_caches(loaded: Loaded, settings: Mapping[str, Any], ctx: Context, sizes: Mapping[str, int]) -> Program:

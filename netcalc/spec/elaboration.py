@@ -53,6 +53,7 @@ class Elaboration:
         self.initialisers: dict[tuple[str, str, None], None] = {}  # by pattern; they precede those of the spec
         self._store: Kept[KeptBody] = loaded.kept if loaded.blocks else BODIES
         self._sketches = True
+        self.may_count = False  # True for a sketch with symbolic numbers of iterations
         self._elaborate_lines = elaborate_lines
 
     def lines(self, cursor: Cursor, scope: Scope, current: Value | None) -> Value | None:
@@ -138,6 +139,10 @@ class Elaboration:
             return own
 
         return make
+
+    def for_sketch(self) -> None:
+        """Keep nothing, use no sketches, and let numbers of iterations be symbolic."""
+        self._surroundings, self._sketches, self.may_count = None, False, True
 
     def take(self, key: BodyKey, body: Body) -> Body:
         """Return the body of a block from a sketch, or an equal one of this elaboration; it is kept."""

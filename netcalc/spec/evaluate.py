@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Any
 
 from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean, written
-from netcalc.dims import Dim, Poly, at_least, spend
+from netcalc.dims import Dim, Poly, at_least, refuse_symbols, spend
 from netcalc.expressions import ExpressionError, parse
 from netcalc.limits import MAX_ITEMS
 from netcalc.spec.cursor import Cursor, within
@@ -168,7 +168,7 @@ def _filled(text: str, cursor: Cursor, scope: Mapping[str, Any]) -> str:
     length = 0
     *pairs, last = _split(text)
     for before, expression in zip(pairs[::2], pairs[1::2], strict=True):
-        parts += before, str(_expression(expression, cursor, scope))
+        parts += before, str(refuse_symbols(_expression(expression, cursor, scope)))
         length += len(parts[-2]) + len(parts[-1])
         if length > MAX_ITEMS:
             break

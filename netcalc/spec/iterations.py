@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from netcalc.diagnostics import Diagnostic, NetcalcError
-from netcalc.dims import Poly
+from netcalc.dims import Poly, UndecidedError
 from netcalc.limits import MAX_TIMES
 from netcalc.spec.cursor import Cursor
 from netcalc.spec.evaluate import evaluate, evaluate_expression, names_at, names_in
@@ -28,20 +28,23 @@ class Iterations(NamedTuple):
     start: int = 0  # the index of the first iteration
     varies: bool = False  # True if the line uses a loop variable, so that iterations may differ
     named: bool = False  # True if its name does, so that each iteration has a name of its own
+    unknown: Poly | None = None  # the number of iterations if it is symbolic, which only a sketch allows
 
     @property
     def times(self) -> int:
         """Number of iterations."""
-        return len(self.indices)
+        return len(self.indices) if self.unknown is None else self.unknown  # type: ignore[return-value]
 
     def variables(self, iteration: int) -> dict[str, Any]:
         """Return the loop variables of one iteration, counted from 0."""
-        index = self.indices[iteration]
+        index = self.indices[iteration] if self.unknown is None else self.start + iteration
         return {self.index_name: index} | ({self.item_name: self.items[index - self.start]} if self.item_name else {})
 
 
-def read_iterations(line: Line, scope: Scope, budget: LineBudget) -> Iterations:
+def read_iterations(line: Line, scope: Scope, budget: LineBudget, *, symbolic: bool = False) -> Iterations:
     """Return the iterations of a line with ``repeat``, without those for which its ``when`` is false.
+
+    Their number may be a symbolic size if ``symbolic``.
 
     Raises:
         NetcalcError: E104 or E107 for a malformed ``repeat``.
@@ -55,7 +58,7 @@ def read_iterations(line: Line, scope: Scope, budget: LineBudget) -> Iterations:
         if not condition_holds(line, scope):
             return none  # the number of iterations is not evaluated
         when = None
-    iterations = _counted(none, cursor, scope)
+    iterations = _counted(none, cursor, scope, symbolic=symbolic)
     changing = {*loops_over, *("_" if "from" in line.modifiers else ())}
     varies = none.named or bool(_names_beside(line.cursor) & changing)
     iterations = iterations._replace(varies=varies)
@@ -96,15 +99,14 @@ def _declared(cursor: Cursor) -> Iterations:
     return Iterations((), data.get("index", "index"), data.get("as", "item") if "each" in data else None)
 
 
-def _counted(none: Iterations, cursor: Cursor, scope: Scope) -> Iterations:
+def _counted(none: Iterations, cursor: Cursor, scope: Scope, *, symbolic: bool) -> Iterations:
     """Return all iterations, with the items that they run over."""
     data = cursor.data
     if not isinstance(data, dict):
-        return none._replace(indices=range(_whole("repeat", cursor, cursor, scope)))
+        return _numbered(none, _whole("repeat", cursor, cursor, scope, symbolic=symbolic), 0)
     start = _whole("start", cursor["start"], cursor["start"], scope) if "start" in data else 0
     if "times" in data:
-        count = _whole("repeat", cursor["times"], cursor, scope)
-        return none._replace(indices=range(start, start + count), start=start)
+        return _numbered(none, _whole("repeat", cursor["times"], cursor, scope, symbolic=symbolic), start)
     each = cursor["each"]
     items = evaluate_expression(each, scope) if isinstance(each.data, str) else evaluate(each, scope)
     if not isinstance(items, (list, tuple)):
@@ -112,8 +114,16 @@ def _counted(none: Iterations, cursor: Cursor, scope: Scope) -> Iterations:
     return none._replace(indices=range(start, start + len(items)), items=items, start=start)
 
 
-def _whole(what: str, cursor: Cursor, place: Cursor, scope: Scope) -> int:
+def _numbered(none: Iterations, count: int, start: int) -> Iterations:
+    if isinstance(count, Poly):
+        return none._replace(unknown=count, start=start)
+    return none._replace(indices=range(start, start + count), start=start)
+
+
+def _whole(what: str, cursor: Cursor, place: Cursor, scope: Scope, *, symbolic: bool = False) -> int:
     count = evaluate_expression(cursor, scope)
+    if symbolic and isinstance(count, Poly) and 1 <= count <= MAX_TIMES:
+        return count  # type: ignore[return-value]
     if isinstance(count, Poly):
         names = sorted(count.names())
         message = f"{what}: must be a number, as iterations are counted, and {count} is symbolic"
@@ -127,6 +137,8 @@ def _whole(what: str, cursor: Cursor, place: Cursor, scope: Scope) -> int:
 
 def _filtered(iterations: Iterations, line: Line, when: Cursor, scope: Scope, budget: LineBudget) -> Iterations:
     """Return the iterations for which the line's ``when``, which uses a loop variable, holds."""
+    if iterations.unknown is not None:
+        raise UndecidedError(f"which of {iterations.unknown} iterations are left out")
     budget.spend(iterations.times, when)
     indices = iterations.indices
     holds = (condition_holds(line, scope.child(variables=iterations.variables(i))) for i in range(iterations.times))

@@ -10,7 +10,7 @@ from netcalc.ir import Value
 from netcalc.opdef import Port
 from netcalc.spec.cursor import Cursor
 from netcalc.spec.line_syntax import Line
-from netcalc.spec.scope import Scope
+from netcalc.spec.scope import AbsentList, Scope
 from netcalc.spec.value_paths import value_at
 
 __all__ = ["Inputs", "is_absent", "output_values", "resolve_value", "resolve_values", "start_value", "with_taken"]
@@ -68,6 +68,9 @@ def output_values(text: str, cursor: Cursor, scope: Scope, current: Value | None
     name = text.removesuffix("?")
     if name != text and is_absent(name, scope):
         return [], False
+    listed = scope.peek(name)
+    if name != text and listed is not None and isinstance(listed.by_port, AbsentList):
+        return [], True
     values, is_list = resolve_values(name, cursor, scope, current)
     if name == text and None in values:
         hint = f"write `{name}?` if it may be"

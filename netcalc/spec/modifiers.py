@@ -10,7 +10,7 @@ from netcalc.diagnostics import Diagnostic, NetcalcError, Related
 from netcalc.ir import Value
 from netcalc.spec.evaluate import evaluate, evaluate_expression
 from netcalc.spec.line_syntax import Line
-from netcalc.spec.scope import Outputs, Scope
+from netcalc.spec.scope import AbsentList, Outputs, Scope
 from netcalc.tensor_type import TensorType
 
 __all__ = [
@@ -67,7 +67,8 @@ def define_outputs(line: Line, scope: Scope, outputs: Outputs, lists: Mapping[st
     if name is not None:
         scope.defined[name] = outputs
         scope.defined |= {f"{name}.{port}": values for port, values in further.items()}
-    parts = {f"{port}.{number}" for port, values in further.items() for number in values.by_port if values.is_list}
+    lists_of = [(port, values.by_port) for port, values in further.items() if values.is_list]
+    parts = {f"{port}.{i}" for port, values in lists_of if not isinstance(values, AbsentList) for i in values}
     single = [Outputs.single(value, outputs.span) for port, value in outputs.by_port.items() if port not in parts]
     define_labels(line, scope, [*single, *further.values()])
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from netcalc.diagnostics import Diagnostic, NetcalcError
+from netcalc.dims import SymbolicReal, UndecidedError, has_reals, in_sketch
 from netcalc.ir import Value, join
 from netcalc.kept import Kept
 from netcalc.models import ValidationError
@@ -132,6 +133,8 @@ def _instantiate(declared: type[Operation], attributes: Mapping[str, Any], line:
 
 def operation_of(declared: type[Operation], attributes: Mapping[str, Any]) -> Operation:
     """Return an operation with these attributes, one for equal attributes; ValidationError if they are invalid."""
+    if in_sketch():
+        return _sketched(declared, attributes)
     key = (declared, hashable(attributes))
     try:
         found = _OPERATIONS.get(key)
@@ -140,6 +143,18 @@ def operation_of(declared: type[Operation], attributes: Mapping[str, Any]) -> Op
     if found is None and has_symbols(attributes):  # which may leave assumptions behind
         return declared.model_validate(attributes)
     return found if found is not None else _OPERATIONS.put(key, declared.model_validate(attributes))
+
+
+def _sketched(declared: type[Operation], attributes: Mapping[str, Any]) -> Operation:
+    """Return an operation of a sketch, whose attributes may be unknown numbers where these make no difference."""
+    reals = {name: value for name, value in attributes.items() if isinstance(value, SymbolicReal)}
+    if any(name not in declared.any_real for name in reals) or has_reals(
+        [value for name, value in attributes.items() if name not in reals]
+    ):
+        raise UndecidedError(f"an attribute of {declared.name} is symbolic, and a number is needed here")
+    op = declared.model_validate({**attributes, **{name: real.example for name, real in reals.items()}})
+    vars(op).update(reals)
+    return op
 
 
 def _path(scope: Scope, name: str | None, operation: str, *, is_join: bool) -> str:

@@ -8,6 +8,7 @@ from math import isfinite, trunc
 from typing import Any, cast
 
 from netcalc.diagnostics import Diagnostic, NetcalcError, written
+from netcalc.dims import Dim, Poly, UndecidedError, in_sketch, symbol
 from netcalc.dtypes import FLOATS, DType, holds, promote
 from netcalc.ir import InputSpec, Value
 from netcalc.limits import MAX_ITEMS
@@ -16,7 +17,7 @@ from netcalc.spec.document import DimDecl, InputDecl, LeastDType
 from netcalc.spec.elaboration import Elaboration
 from netcalc.spec.evaluate import evaluate_expression, evaluate_size
 from netcalc.spec.line_inputs import output_values
-from netcalc.spec.scope import Outputs, Scope
+from netcalc.spec.scope import AbsentList, Outputs, Scope
 from netcalc.tensor_type import TensorType
 
 __all__ = ["input_names", "program_inputs", "program_outputs"]
@@ -43,7 +44,11 @@ def program_inputs(
             scope.defined[one] = Outputs.single(value, place.key_span)
             if spec is not None:
                 yield spec
-        if "*" in name:
+        if "*" in name and in_sketch() and isinstance(count := _count(name, decl, place, elaboration.settings), Poly):
+            if any(value is not None for value in values.values()):
+                raise UndecidedError(f"a list of {count} inputs")
+            scope.defined[name] = Outputs(AbsentList.of(count), place.key_span, is_list=True)
+        elif "*" in name:
             scope.defined[name] = Outputs(values, place.key_span, is_list=True)
 
 
@@ -58,17 +63,21 @@ def input_names(
     if decl.repeat is None and "*" not in name:
         return [(name, settings)]
     around = cast("dict[str, Any]", settings)
-    indices = range(_count(name, decl, place, settings))
-    return [(name.replace("*", str(index)), ChainMap({"index": index}, around)) for index in indices]
+    count = _count(name, decl, place, settings)
+    if isinstance(count, Poly):  # of a sketch, which may have any number of inputs that are all absent
+        return [(name.replace("*", "0"), ChainMap({"index": symbol("index_of_one", 0, 0)}, around))]
+    return [(name.replace("*", str(index)), ChainMap({"index": index}, around)) for index in range(count)]
 
 
-def _count(name: str, decl: InputDecl, place: Cursor, settings: Mapping[str, Any]) -> int:
+def _count(name: str, decl: InputDecl, place: Cursor, settings: Mapping[str, Any]) -> Dim:
     """Return the number of inputs of a list."""
     if name.count("*") != 1 or decl.repeat is None:
         message = f"the input {name!r} should have {'repeat' if decl.repeat is None else 'one * in its name'}"
         hint = "past_key_values.*.key: {repeat: 12, shape: [batch, heads, past, head_dim]}"
         raise NetcalcError(Diagnostic("E104", message, place.key_span, hint=hint))
     count = evaluate_expression(place["repeat"], settings)
+    if in_sketch() and isinstance(count, Poly) and 1 <= count <= MAX_ITEMS:
+        return count
     if isinstance(count, bool) or not isinstance(count, int) or not 0 <= count <= MAX_ITEMS:
         message = f"repeat: should be a whole number from 0 to {MAX_ITEMS:,}, not {written(count, quoted=True)}"
         raise NetcalcError(Diagnostic("E104", message, place["repeat"].span))

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from netcalc import ops
 from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
+from netcalc.dims import Poly, UndecidedError
 from netcalc.ir import Value, join
 from netcalc.spec.cursor import Cursor
 from netcalc.spec.elaboration import Elaboration
 from netcalc.spec.line_inputs import resolve_values
 from netcalc.spec.line_syntax import Line
 from netcalc.spec.nodes import add_operation
-from netcalc.spec.scope import Outputs, Poisoned, Scope
+from netcalc.spec.scope import AbsentList, Outputs, Poisoned, Scope
 
-__all__ = ["Streams", "is_optional", "read_streams"]
+__all__ = ["Streams", "absent_values", "is_optional", "read_streams"]
 
 
 class Streams(NamedTuple):
@@ -129,6 +130,24 @@ def read_streams(
     return Streams(taken, collected, {name: [] for name in collected})
 
 
+class _Absent(tuple[None]):
+    """An absent value for each of any number of iterations."""
+
+    __slots__ = ()
+
+    def __getitem__(self, _: Any) -> Any:
+        return None
+
+
+def absent_values(found: Outputs, count: Poly) -> Outputs:
+    """Return a list of absent values, as many as ``count``; UndecidedError if ``found`` has others."""
+    if not found.is_list and found.first is None:
+        return found
+    if not isinstance(found.by_port, AbsentList) and any(value is not None for value in found.by_port.values()):
+        raise UndecidedError(f"a list of {count} values")
+    return Outputs(AbsentList.of(count), found.span, is_list=True)
+
+
 def is_optional(cursor: Cursor) -> bool:
     """Return True if iterations may be without the output that is collected at a place: ``present?: list``."""
     return str(cursor.path[-1]).endswith("?")
@@ -149,6 +168,11 @@ def _taken(
         for one in item.elements():
             values += [None] if one.data is None else resolve_values(str(one.data), one, scope, current)[0]
     elif isinstance(item.data, str):
+        found = scope.peek(item.data)
+        if found is not None and isinstance(found.by_port, AbsentList):
+            if found.by_port.count != times:
+                raise UndecidedError(f"a list of {found.by_port.count} values for {times} iterations")
+            return _Absent((None,))
         values, is_list = resolve_values(item.data, item, scope, current)
         values = values or [None] * times
         if not is_list:
@@ -158,6 +182,8 @@ def _taken(
     else:
         message = f"take: {name} should be the name of a list or tensor, or a list of names"
         raise NetcalcError(Diagnostic("E107", message, item.span, hint="take: {past: caches}, or {past: [a, b]}"))
+    if isinstance(times, Poly):
+        raise UndecidedError(f"{len(values)} values for {times} iterations")
     if len(values) != times:
         raise NetcalcError(_wrong_number(name, f"{len(values):,} values", item, times))
     return values

@@ -8,10 +8,11 @@ one call.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from netcalc import ops
 from netcalc.diagnostics import Diagnostic, NetcalcError
+from netcalc.dims import UndecidedError, symbol
 from netcalc.ir import Body, CallNode, Value, join
 from netcalc.opdef import ports
 from netcalc.spec.block_calls import add_call
@@ -26,7 +27,7 @@ from netcalc.spec.line_syntax import SEQUENCE, Line
 from netcalc.spec.modifiers import claim_path, define_labels, define_outputs, line_name
 from netcalc.spec.patches import Patch, same_until, uses_names
 from netcalc.spec.patching import Edit, elaborate_inserted, patched_iteration, patching
-from netcalc.spec.repeat_values import Streams, read_streams
+from netcalc.spec.repeat_values import Streams, absent_values, read_streams
 from netcalc.spec.scope import Outputs, Poisoned, Scope
 from netcalc.spec.targets import block_of, resolve_target
 from netcalc.spec.ties import share_with_first
@@ -36,7 +37,7 @@ __all__ = ["elaborate_repeat"]
 
 def elaborate_repeat(elaboration: Elaboration, line: Line, scope: Scope, current: Value | None) -> Value | None:
     """Elaborate a repeated line and return the value after its last iteration."""
-    iterations = read_iterations(line, scope, elaboration.budget)
+    iterations = read_iterations(line, scope, elaboration.budget, symbolic=elaboration.may_count)
     line = resolve_target(line, scope)
     inline = is_inline(line, scope)
     if inline or (line.target == SEQUENCE and "name" not in line.modifiers):
@@ -53,12 +54,15 @@ def elaborate_repeat(elaboration: Elaboration, line: Line, scope: Scope, current
     if iterations.varies:
         elaboration.budget.spend(iterations.times, line.modifiers["repeat"])
     with scope.body.adding_iterations():
-        call, current = _iterate(elaboration, line, iterations, paths, streams, scope, current)
+        iterate = _iterate if iterations.unknown is None else _iterate_any
+        call, current = iterate(elaboration, line, iterations, paths, streams, scope, current)
     if call is not None:
         outputs = _outputs(streams.carried(call.body.ports, call.outputs), line)
     else:
         outputs = _passed(elaboration, line, scope, current, streams)
     results = dict(streams.results(elaboration, scope, base))
+    if iterations.unknown is not None:
+        results = {name: absent_values(found, iterations.unknown) for name, found in results.items()}
     if iterations.named:
         define_labels(line, scope, [*map(Outputs.single, outputs.by_port.values()), *results.values()])
     else:
@@ -125,6 +129,54 @@ def _iterate(
     return call, current
 
 
+def _iterate_any(
+    elaboration: Elaboration,
+    line: Line,
+    iterations: Iterations,
+    paths: _Paths,
+    streams: Streams,
+    scope: Scope,
+    current: Value | None,
+) -> tuple[CallNode | None, Value | None]:
+    """Add the calls of a symbolic number of iterations, of which all but the first have to be equal."""
+    if iterations.named or scope.patches or streams.vary:
+        raise UndecidedError("iterations that differ")
+
+    def iteration(index: Any, given: Value | None, last: CallNode | None) -> tuple[str, Body, list[Value | None]]:
+        inner = scope.child(variables=iterations.variables(index))
+        number = 0 if last is None else 1
+        path = paths.instance(number, line, inner)
+        inner.current = None if given is None else Outputs.single(given)
+        with elaboration.freezing(line, inner), elaboration.reporter.inside("in an iteration", line.cursor.key_span):
+            body, inputs = iteration_body(
+                elaboration, line, inner, given, Turn(path, streams, streams.inputs(number), last)
+            )
+        if streams.gives(body.ports) or (last is not None and not body.repeatable):
+            raise UndecidedError("iterations that differ")
+        return path, body, inputs
+
+    path, body, inputs = iteration(0, current, None)
+    first = _add_iteration(elaboration, line, paths, 0, path, scope, body, inputs)
+    streams.gather(body.ports, first.outputs)
+    if body.repeatable and not iterations.varies and not paths.shared:
+        first.times = iterations.times
+        return first, first.outputs[0]
+    _, body, inputs = iteration(symbol("index_of_one", 1), first.outputs[0], first)
+    if iterations.varies:
+        _, other, others = iteration(symbol("index_of_another", 1), first.outputs[0], first)
+        if other is not body or others != inputs:
+            raise UndecidedError("iterations that differ")
+    times = iterations.times - 1
+    if not paths.shared and _continues(first, body, inputs, paths.start + 1):
+        first.times += times
+        return first, first.outputs[0]
+    call = _add_iteration(elaboration, line, paths, 1, path, scope, body, inputs)
+    call.times = times
+    if paths.shared:
+        call.shares = share_with_first(call, first.name, line, scope)
+    return call, call.outputs[0]
+
+
 def _add_iteration(
     elaboration: Elaboration,
     line: Line,
@@ -188,6 +240,8 @@ def _paths(line: Line, scope: Scope, iterations: Iterations) -> _Paths:
     if iterations.named:
         base = None
     elif name is None and scope.numbered:  # the iterations continue the numbering of the sequence
+        if iterations.unknown is not None:
+            raise UndecidedError("numbers behind those of iterations")
         base, start = scope.prefix, scope.counter[0]
         scope.counter[0] += iterations.times
     else:

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 from netcalc.diagnostics import Diagnostic, NetcalcError, Related, Span, did_you_mean
+from netcalc.dims import Poly, UndecidedError
 from netcalc.ir import Body, CheckpointEntry, CheckpointMap, Node, Value, join
 from netcalc.ir.places import Copies, Place, find_value, sibling_paths
 from netcalc.spec.library import Loaded
 from netcalc.spec.patches import Pending
 from netcalc.tensor_type import TensorType
 
-__all__ = ["Outputs", "PartialBody", "Poisoned", "Scope", "type_of"]
+__all__ = ["AbsentList", "Outputs", "PartialBody", "Poisoned", "Scope", "type_of"]
 
 
 class Poisoned(Exception):  # noqa: N818 - not an error of its own: one was reported before
@@ -26,6 +27,24 @@ def type_of(value: Value | None) -> TensorType | None:
     if value is not None and value.type is None:
         raise Poisoned
     return None if value is None else value.type
+
+
+class AbsentList(dict[str, "Value | None"]):
+    """The absent values of a list of symbolic length, of which nothing can be read."""
+
+    count: Poly
+
+    @classmethod
+    def of(cls, count: Poly) -> AbsentList:
+        """Return the list of so many values."""
+        found = cls()
+        found.count = count
+        return found
+
+    def _asked(self, *_: Any) -> NoReturn:
+        raise UndecidedError(f"a list of {self.count} values")
+
+    __iter__ = __len__ = __getitem__ = __contains__ = get = keys = values = items = _asked
 
 
 class Outputs(NamedTuple):

@@ -1,39 +1,43 @@
 """Bodies of shipped blocks at sizes that are new: computed from a sketch instead of elaborated.
 
 A block that is elaborated again and again for other sizes is elaborated once more with symbols in their place.  The
-sizes are the whole numbers from 3 among its arguments and in the shapes of its inputs; equal ones are one symbol, and
-smaller ones (strides, kernels, a batch of 1) are part of the structure.  Everything that symbolic sizes leave open and
-everything that was found different becomes a condition of the sketch; where one fails, or where a rule needs numbers,
-the block is elaborated as ever, which reports errors too.
+sizes are the whole numbers from 3 among its arguments and in the shapes of its inputs.  Smaller ones (strides, kernels,
+a batch of 1) are part of the structure, and so are numbers of iterations.  Sizes that are equal when a sketch is made
+have to be equal wherever it is used.  Everything that symbolic sizes leave open and everything that was found different
+becomes a condition of the sketch too; where one fails, or where a rule needs numbers, the block is elaborated as ever,
+which reports errors too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from netcalc.diagnostics import NetcalcError
 from netcalc.dims import Assumption, assumptions, differences, limited_work, symbol, value_at
-from netcalc.ir import Body, CallNode, Value
+from netcalc.ir import Body, CallNode, Node, Value
 from netcalc.ir.sketch import Sketch, SketchedBody
 from netcalc.kept import Kept
 from netcalc.spec.cursor import Cursor
 from netcalc.spec.elaboration import Elaboration
+from netcalc.spec.evaluate import words_in
 from netcalc.spec.kept_bodies import BodyKey
 from netcalc.spec.library import Block
 from netcalc.tensor_type import TensorType
 
-__all__ = ["SKETCHES", "sketched_body"]
+__all__ = ["LEAST", "MOST", "SKETCHES", "Sketches", "alike", "counts_in", "distinct_claims", "sketched_body"]
 
 #: Least number that is a size, and the greatest for which sketches are used: limits on numbers are not near then.
-_LEAST, _MOST = 3, 1 << 14
+LEAST, MOST = 3, 1 << 14
 #: Times that a block is elaborated for a pattern of sizes before it is sketched.
 _TRIES = 3
 #: Nodes of a body that is sketched.
 _MOST_NODES = 64
+#: Sketches of one structure, and elaborations without one after an attempt that failed.
+_MOST_FORMS, _PAUSE = 6, 1 << 60
 
-#: Sketches by block, structure of its arguments and types, and mode; or the number of elaborations so far.
-SKETCHES: Kept[list[Any]] = Kept(300)
+#: Sketches by block, structure of its arguments and types, and mode.
+SKETCHES: Kept[Sketches] = Kept(300)
 
 #: Function that elaborates the body of a block in an elaboration.
 Elaborates = Callable[[Elaboration, Block, Mapping[str, Any], "list[Value | None]", BodyKey], Body]
@@ -48,73 +52,102 @@ def sketched_body(
     elaborate: Elaborates,
 ) -> Body | None:
     """Return the body of a block from a sketch; None if it has to be elaborated."""
-    if not elaboration.may_sketch or key.patches or _repeats(block.cursor):
+    if not elaboration.may_sketch or key.patches:
         return None
-    numbers: dict[Any, int] = {}
-    pattern = _pattern(key, numbers, elaboration)
-    if max(numbers, default=_MOST) >= _MOST:
+    sizes: list[int] = []
+    counts = _counts(block.cursor)
+    pattern = _pattern(key, sizes, elaboration, counts)
+    if max(sizes, default=MOST) >= MOST:
         return None
-    found = SKETCHES.get(pattern)
-    if found is None:
-        found = SKETCHES.put(pattern, [0])
-    sketch, sizes = found[0], tuple(numbers)
-
     apart = elaboration.apart(block.home)
     given = [None if value is None else Value(value.type, value.name, value.span) for value in inputs]
 
     def make() -> Body:
         return elaborate(_alone(apart, key), block, arguments, given, key)
 
-    if type(sketch) is int:
-        found[0] = sketch + 1
-        if sketch < _TRIES:
-            return None
-        found[0] = sketch = _sketched(elaboration, block, arguments, inputs, key, elaborate, numbers, make)
-    if sketch is None or not sketch.holds(*sizes):
-        return None
-    body = SketchedBody(sketch, sizes, key.types, make)
-    if "checked" not in sketch.derived:  # the first sizes that are not those of the example
-        sketch.derived["checked"] = True
-        if not _agree(body, body.made):
-            found[0] = None
-            return None
-    return elaboration.take(key, body)
+    def sketched() -> Sketch | None:
+        return _sketched(elaboration, block, arguments, inputs, key, elaborate, tuple(sizes), counts, make)
+
+    def body_of(sketch: Sketch) -> SketchedBody:
+        return SketchedBody(sketch, tuple(sizes), key.types, make)
+
+    found = SKETCHES.get(pattern) or SKETCHES.put(pattern, Sketches())
+    sketch = found.fitting(tuple(sizes), sketched, body_of)
+    return None if sketch is None else elaboration.take(key, body_of(sketch))
 
 
-def _pattern(key: BodyKey, numbers: dict[Any, int], elaboration: Elaboration) -> Any:
-    """Return a key with the numbers of symbols in place of sizes, which are added to ``numbers``."""
-    arguments = tuple(
-        [
-            (name, numbers.setdefault(value[1], len(numbers)))
-            if value[0] == "int" and value[1] >= _LEAST
-            else (name, value)
-            for name, value in key.arguments
-        ]
-    )
-    types = tuple(
-        [
-            None
-            if type_ is None
-            else (
-                type_.dtype,
-                *[-1 - numbers.setdefault(n, len(numbers)) if n >= _LEAST else n for n in type_.shape],
-            )
-            for type_ in key.types
-        ]
-    )
-    return key.declaration, arguments, types, key.frozen, elaboration.ctx.training, elaboration.ctx.dtype
+class Sketches:
+    """The sketches of a body for one structure, of which each fits some sizes, and the elaborations since the last."""
+
+    __slots__ = ("found", "tries")
+
+    def __init__(self) -> None:
+        self.found: list[Sketch] = []
+        self.tries = 0
+
+    def fitting(
+        self, sizes: tuple[int, ...], make: Callable[[], Sketch | None], body_of: Callable[[Sketch], SketchedBody]
+    ) -> Sketch | None:
+        """Return a sketch that fits sizes, which is made at the first chance but for a few; None if there is none."""
+        sketch = next((one for one in self.found if one.holds(*sizes)), None)
+        if sketch is None:
+            self.tries += 1
+            if self.tries <= _TRIES or len(self.found) >= _MOST_FORMS:
+                return None
+            try:
+                sketch = make()
+            except NetcalcError:  # of the example, which is reported when it is elaborated
+                return None
+            self.tries = 0 if sketch else -_PAUSE
+            if sketch is None:
+                return None
+            self.found = [*self.found, sketch]
+            return sketch
+        if "checked" not in sketch.derived:  # the first sizes that are not those of the example
+            sketch.derived["checked"] = True
+            body = body_of(sketch)
+            if not alike(body, body.made):
+                self.found = [one for one in self.found if one is not sketch]
+                return None
+        return sketch
 
 
-def _repeats(block: Cursor) -> bool:
-    """Return True if a block repeats lines, as often as its arguments say: a body for each number of iterations."""
-    if _repeats not in block.derived:
-        pending, found = [block.data], False
-        while pending and not found:
-            item = pending.pop()
-            found = isinstance(item, dict) and "repeat" in item
-            pending += item.values() if isinstance(item, dict) else item if isinstance(item, list) else ()
-        block.derived[_repeats] = found
-    return block.derived[_repeats]  # type: ignore[no-any-return]
+def _pattern(key: BodyKey, sizes: list[int], elaboration: Elaboration, counts: frozenset[str]) -> Any:
+    """Return a key without the sizes, which are added to ``sizes``."""
+    arguments = []
+    for name, value in key.arguments:
+        if value[0] == "int" and value[1] >= LEAST and name not in counts:
+            sizes.append(value[1])
+            arguments.append(name)
+        else:
+            arguments.append((name, value))
+    types: list[Any] = []
+    for type_ in key.types:
+        if type_ is None:
+            types.append(None)
+            continue
+        shape = type_.shape
+        sizes += [n for n in shape if n >= LEAST]  # type: ignore[misc]
+        types.append((type_.dtype, *[n if n < LEAST else -1 for n in shape]))
+    return key.declaration, tuple(arguments), tuple(types), key.frozen, elaboration.ctx.training, elaboration.ctx.dtype
+
+
+def _counts(block: Cursor) -> frozenset[str]:
+    """Return the words in the numbers of iterations of a block, which give a body for each number."""
+    if _counts not in block.derived:
+        block.derived[_counts] = counts_in(block.data)
+    return block.derived[_counts]  # type: ignore[no-any-return]
+
+
+def counts_in(data: Any) -> frozenset[str]:
+    """Return the words in the numbers of iterations of all repeats in a part of a spec."""
+    pending, found = [data], frozenset[str]()
+    while pending:
+        item = pending.pop()
+        if isinstance(item, dict) and "repeat" in item:
+            found |= words_in(item["repeat"])
+        pending += item.values() if isinstance(item, dict) else item if isinstance(item, list) else ()
+    return found
 
 
 def _sketched(
@@ -124,14 +157,18 @@ def _sketched(
     inputs: list[Value | None],
     key: BodyKey,
     elaborate: Elaborates,
-    numbers: Mapping[int, int],
+    sizes: tuple[int, ...],
+    counts: frozenset[str],
     make: Callable[[], Body],
 ) -> Sketch | None:
     """Return a sketch of the body of a block, made from these sizes; None if there is none."""
-    names = [f"size_{index}" for index in numbers.values()]
-    symbols = {number: symbol(name, number, _LEAST) for number, name in zip(numbers, names, strict=True)}
+    names = [f"size_{index}" for index in range(len(sizes))]
+    first = {number: sizes.index(number) for number in sizes}
+    symbols = {number: symbol(names[index], number, LEAST) for number, index in first.items()}
+    equal = [f"{name} == {names[first[number]]}" for name, number in zip(names, sizes, strict=True)]
     shown = {
-        name: symbols[value] if type(value) is int and value in symbols else value for name, value in arguments.items()
+        name: symbols[value] if type(value) is int and value in symbols and name not in counts else value
+        for name, value in arguments.items()
     }
     values = [None if value is None else Value(_symbolic(value.type, symbols), value.name) for value in inputs]
     own = _alone(elaboration.apart(block.home), key)
@@ -139,13 +176,13 @@ def _sketched(
     try:
         with differences() as different, assumptions() as assumed, limited_work():
             body = elaborate(own, block, shown, values, key._replace(types=types))
-        sizes, twins = tuple(numbers), _differences_of_twins(body, dict(zip(names, numbers, strict=True)))
+        twins = distinct_claims(body, dict(zip(names, sizes, strict=True)))
         if own.reporter.diagnostics or None in body.result_types or twins is None:
             return None
         known = set(names)
         claims = [claim for claim in (*assumed, *different, *twins) if claim.names() <= known]
-        sketch = Sketch(names, body, claims, (sizes, make()))
-        whole = sketch.holds(*sizes) and _agree(SketchedBody(sketch, sizes, key.types, make), sketch.example[1])
+        sketch = Sketch(names, body, claims, (sizes, make()), equal)
+        whole = sketch.holds(*sizes) and alike(SketchedBody(sketch, sizes, key.types, make), sketch.example[1])
     except (NetcalcError, ValueError, TypeError, ArithmeticError):
         return None
     return sketch if whole else None
@@ -162,23 +199,24 @@ def _symbolic(type_: TensorType | None, symbols: Mapping[Any, Any]) -> TensorTyp
     return None if type_ is None else type_.with_shape(*[symbols.get(size, size) for size in type_.shape])
 
 
-def _agree(body: SketchedBody, made: Body) -> bool:
+def alike(body: SketchedBody, made: Body) -> bool:
     """Return True if a body from a sketch is the same as the elaborated one, as far as the elaboration sees it."""
     same = body.output_types == made.output_types and body.input_types == made.input_types
-    return same and body.ports == made.ports and _outline(body.sketch.body) == _outline(made)
+    nodes = body.sketch.nodes(body.sketch.times(*body.sizes))
+    return same and body.ports == made.ports and _outline(nodes) == _outline(made.nodes)
 
 
-def _outline(body: Body) -> Any:
+def _outline(nodes: Sequence[Node]) -> Any:
     """Return the names, operations and calls of a body."""
     return [
-        (node.name, node.times, node.start, node.shares, _outline(node.body))
+        (node.name, node.times, node.start, node.shares, _outline(node.body.nodes))
         if isinstance(node, CallNode)
         else (node.name, node.op.name, [param.name for param in node.params], node.inplace, node.frozen)
-        for node in body.nodes
+        for node in nodes
     ]
 
 
-def _differences_of_twins(body: Body, sizes: Mapping[str, int]) -> list[Assumption] | None:
+def distinct_claims(body: Body, sizes: Mapping[str, int]) -> list[Assumption] | None:
     """Return claims by which no two bodies of one block inside a body are equal; None if there are none.
 
     Bodies that are equal are one body, which a sketch cannot decide anew for other sizes.
@@ -186,7 +224,9 @@ def _differences_of_twins(body: Body, sizes: Mapping[str, int]) -> list[Assumpti
     claims: list[Assumption] = []
     blocks: dict[str, list[Body]] = {}
     for inner in _calls(body):
-        if len(inner.nodes) > _MOST_NODES or any(n.computed for n in inner.nodes if not isinstance(n, CallNode)):
+        if len(inner.nodes) > (_MOST_NODES if inner is not body else 8 * _MOST_NODES) or any(
+            n.computed for n in inner.nodes if not isinstance(n, CallNode)
+        ):
             return None
         twins = blocks.setdefault(inner.block, [])
         for twin in twins:
@@ -199,7 +239,9 @@ def _differences_of_twins(body: Body, sizes: Mapping[str, int]) -> list[Assumpti
             claim = next((Assumption(a, "!=", b) for a, b in pairs if value_at(a, sizes) != value_at(b, sizes)), None)
             if claim is not None:
                 claims.append(claim)
-            elif _outline(inner) == _outline(twin) and _attributes(inner) == _attributes(twin):
+            elif len(inner.input_types) != len(twin.input_types):
+                continue
+            elif _outline(inner.nodes) == _outline(twin.nodes) and _attributes(inner) == _attributes(twin):
                 return None
         twins.append(inner)
     return claims

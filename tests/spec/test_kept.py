@@ -17,6 +17,8 @@ from netcalc.ir.sketch import SketchedBody
 from netcalc.kept import Kept
 from netcalc.spec import sketches
 from netcalc.spec.kept_bodies import BODIES
+from netcalc.spec.library import Loaded, load_document
+from netcalc.spec.main_sketches import sketched_main
 from netcalc.spec.sketches import SKETCHES
 
 #: Specs with the dims and vars that are varied, and their values.
@@ -75,8 +77,15 @@ def figures(name: str, chosen: dict[str, Any]) -> str:
 def early(monkeypatch: pytest.MonkeyPatch) -> None:
     """Sketch blocks when they are elaborated for the second time."""
     monkeypatch.setattr(sketches, "_TRIES", 1)
+    forget()
+
+
+def forget(*specs: Loaded) -> None:
+    """Drop the sketches and bodies of shipped blocks, and the sketches of the main bodies of specs."""
     SKETCHES.clear()
     BODIES.clear()
+    for loaded in (*map(load_document, SPECS), *specs):
+        loaded.derived.pop(sketched_main, None)
 
 
 @pytest.mark.usefixtures("early")
@@ -84,7 +93,7 @@ def test_figures_after_many_loads_are_those_of_fresh_processes() -> None:
     cases = [(name, drawn(name, seed)) for name in SPECS for seed in range(6)]
     Random(0).shuffle(cases)
     found = [figures(*case) for case in cases]
-    assert any(isinstance(kept[0], sketches.Sketch) for kept in SKETCHES._values.values())
+    assert any(kept.found for kept in SKETCHES._values.values())
     last = {name: index for index, (name, _) in enumerate(cases)}
     for index in last.values():
         process = subprocess.run(
@@ -101,12 +110,12 @@ def test_figures_after_many_loads_are_those_of_fresh_processes() -> None:
 def test_a_sketched_body_is_made_as_it_is_elaborated(monkeypatch: pytest.MonkeyPatch) -> None:
     settings = [{"channels": [width, 2 * width, 4 * width, 8 * width]} for width in (16, 24, 40, 56, 72)]
     networks = [netcalc.load("resnet34", set=chosen) for chosen in settings]
+    assert type(networks[-1].program.main) is SketchedBody
     bodies = [node.body for node in networks[-1].program.main.nodes if hasattr(node, "body")]
     assert all(isinstance(body, SketchedBody) for body in bodies)
     found = [[(path, shapes) for path, shapes in network.shapes.items()] for network in networks]
     monkeypatch.setattr(sketches, "_TRIES", 1 << 60)
-    SKETCHES.clear()
-    BODIES.clear()
+    forget()
     assert found == [list(netcalc.load("resnet34", set=chosen).shapes.items()) for chosen in settings]
 
 
@@ -133,8 +142,7 @@ def test_an_error_in_a_block_is_the_same_after_sketches() -> None:
 def test_threads_share_what_is_kept() -> None:
     cases = [(name, drawn(name, seed)) for seed in range(4) for name in ("resnet34", "transformer", "densenet121")]
     expected = [figures(*case) for case in cases]
-    SKETCHES.clear()
-    BODIES.clear()
+    forget()
     with ThreadPoolExecutor(4) as pool:
         assert list(pool.map(lambda case: figures(*case), cases * 2)) == expected * 2
 

@@ -120,6 +120,10 @@ class Tuning:
     attention_group_scores: int = 1 << 17
     #: Bytes of the numbers that a boolean mask becomes once for all layers, at most; a larger one is applied as it is.
     attention_mask_bytes: int = 1 << 24
+    #: Queries from which on the kernel in C computes attention: with fewer, packing the keys takes most of the time.
+    compiled_attention_queries: int = 8
+    #: Scores that the kernel holds at a time: a part of the second-level cache.
+    compiled_attention_scores: int = 3 << 15
     #: Elements of the input products that a recurrent layer holds at a time.
     recurrent_elements: int = 1 << 20
 

@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 from netcalc import loads
 from netcalc.engine.plan import Plan
 from netcalc.engine.run import forward
+from netcalc.engine.runtime.session import Session
 from netcalc.engine.tuning import Tuning
+from netcalc.numerics.parameters import Parameters
 from tests.engine.agreement import DTYPES, THREADS, Layout, agree, drawn, layouts
 from tests.engine.tunings import SMALL, TUNINGS
 
@@ -138,3 +140,40 @@ def test_a_mask_is_prepared_once_for_all_layers() -> None:
             next(iter(forward(net, inputs, plan=plan).outputs.values())) for plan in ("fast", "reference")
         )
         np.testing.assert_allclose(fast, expected, rtol=1e-5, atol=1e-6)
+
+
+OPTIONS = """
+netcalc: 1
+inputs:
+  q: [2, 4, 21, 5]
+  k: [2, 2, 50, 5]
+  v: [2, 2, 50, 3]
+  mask: {{shape: [{rows}, 50], dtype: bool}}
+  padding: {{shape: [2, 50], dtype: bool}}
+  sinks: [4]
+layers:
+  - name: a
+    scaled_dot_product_attention: {{enable_gqa: true, scale: -0.7, {attributes}}}
+    from: {{query: q, key: k, value: v, attn_mask: mask, key_padding_mask: padding, sinks: sinks}}
+"""
+
+
+@pytest.mark.parametrize(
+    "attributes", ["softcap: 1.5", "causal: true", "window: [7, 3]", "window: 4, global_tokens: 2"]
+)
+@pytest.mark.parametrize("rows", [1, 21])
+@pytest.mark.parametrize("mask_bytes", [0, 1 << 20])
+@pytest.mark.parametrize("compiled", [True, False])
+def test_masks_sinks_and_caps_together(attributes: str, rows: int, mask_bytes: int, compiled: bool) -> None:
+    net = loads(OPTIONS.format(attributes=attributes, rows=rows)).program
+    rng = np.random.default_rng(0)
+    inputs: dict[str, Any] = {
+        name: rng.normal(size=shape).astype(np.float32)
+        for name, shape in {"q": (2, 4, 21, 5), "k": (2, 2, 50, 5), "v": (2, 2, 50, 3)}.items()
+    }
+    inputs |= {"mask": rng.random((rows, 50)) < 0.7, "padding": rng.random((2, 50)) < 0.3}
+    inputs["sinks"] = rng.normal(size=4).astype(np.float32)
+    tuning = Tuning(attention_mask_bytes=mask_bytes, compiled=compiled)
+    (expected,) = forward(net, inputs, plan="reference").outputs.values()
+    (fast,) = Session(Plan(net, 1, False, tuning), Parameters(net, {}))(list(inputs.values()))
+    np.testing.assert_allclose(fast, expected, rtol=1e-5, atol=1e-6)

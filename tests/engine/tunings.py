@@ -51,6 +51,8 @@ SMALL = Tuning(
     attention_least_queries=2,
     attention_group_scores=32,
     attention_mask_bytes=128,
+    compiled_attention_queries=1,
+    compiled_attention_scores=1,
     recurrent_elements=200,
 )
 

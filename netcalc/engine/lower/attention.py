@@ -21,6 +21,12 @@ from netcalc.engine.lower.attention_scores import (
     scaled_scores,
     weighted_values,
 )
+from netcalc.engine.lower.compiled_attention import (
+    compiled_blocks,
+    compiled_buffers,
+    compiled_pass,
+    use_compiled_attention,
+)
 from netcalc.engine.lower.context import LoweringContext
 from netcalc.engine.lower.passes import Pass
 from netcalc.engine.lower.registry import lowering
@@ -92,7 +98,12 @@ def lower_attention(context: LoweringContext, node: GraphNode) -> bool:
     if operands is None:
         return False
     query, out, mask = operands.query.slot, operands.out, operands.mask
-    tiles = _cut(context, op, operands)
+    slots = [query, operands.key.slot, operands.value.slot, out]
+    if use_compiled_attention(context, op, slots, query.shape[-2]):
+        _emit_compiled(context, node, operands)
+        return True
+    blocks = cut_blocks(op, query.shape[-2], operands.key.slot.shape[-2], context.tuning)
+    tiles = _cut(context, operands, blocks, context.tuning.attention_group_scores)
     rows = max(math.prod(tile.groups) * (tile.block.bottom - tile.block.top) for tile in tiles)
     scores = max(math.prod(tile.groups) * tile.block.elements for tile in tiles)
     buffers: dict[str, int | BufferSpec] = {
@@ -118,6 +129,40 @@ def lower_attention(context: LoweringContext, node: GraphNode) -> bool:
         buffers=buffers,
     )
     return True
+
+
+def _emit_compiled(context: LoweringContext, node: GraphNode, operands: _Operands) -> None:
+    op: ScaledDotProductAttention = node.op
+    query, value, tuning = operands.query.slot, operands.value.slot, context.tuning
+    (*lead, queries, depth), (keys, width) = query.shape, value.shape[-2:]
+    heads, offset = math.prod(lead), keys - queries if op.alignment == "lower_right" else 0
+    jobs = context.parallelism.pass_jobs(heads * queries * keys)
+    blocks = compiled_blocks(op, queries, keys, heads, jobs, tuning)
+    masks = [slot for slot in (operands.mask, operands.hidden_keys) if slot is not None]
+
+    def compute(tile: _Tile, result: Array, buffers: Buffers) -> Iterator[Pass]:
+        block = tile.block
+        if block.left >= block.right:
+            yield partial(result.fill, 0)
+            return
+        q = operands.query.select(tile)[..., block.queries, :]
+        k, v = (operand.select(tile)[..., block.keys, :] for operand in (operands.key, operands.value))
+        hidden = [slot.array()[tile.outer][tile.samples, tile.heads] for slot in masks]
+        hidden = [array[:, :, block.queries if array.shape[2] > 1 else slice(None), block.keys] for array in hidden]
+        sinks = None if operands.sinks is None else operands.sinks.array()[tile.outer][tile.samples, tile.heads]
+        yield compiled_pass(op, block, offset, (q, k, v, result), hidden, sinks, buffers, tuning)
+
+    emit_tiles(
+        context,
+        node,
+        reads=operands.reads(),
+        out=operands.out,
+        tiles=_cut(context, operands, blocks, None),
+        index=_Tile.place,
+        compute=compute,
+        dtype=query.dtype,
+        buffers=compiled_buffers(blocks, depth, width, tuning),
+    )
 
 
 def _passes(
@@ -174,11 +219,15 @@ def _masked_scores(
     yield from hide_unreachable(op, block, keys - queries, scores, patterns)
 
 
-def _cut(context: LoweringContext, op: ScaledDotProductAttention, operands: _Operands) -> list[_Tile]:
-    """Cut the result into tiles: blocks of queries, of as many heads, then of as many samples, as fit the cache."""
+def _cut(
+    context: LoweringContext, operands: _Operands, blocks: Sequence[Block], group_scores: int | None
+) -> list[_Tile]:
+    """Cut the result into tiles: blocks of queries, of as many heads, then of as many samples, as fit the cache.
+
+    At most ``group_scores`` of several heads are in a tile; None for no limit.
+    """
     *outer, samples, heads, queries, _ = operands.out.shape
     keys = operands.key.slot.shape[-2]
-    blocks = cut_blocks(op, queries, keys, context.tuning)
     jobs = context.parallelism.pass_jobs(math.prod(outer) * samples * heads * queries * keys)
     shared = [operand.group for operand in (operands.query, operands.key, operands.value) if operand.group > 1]
     alike = math.gcd(*shared) or heads  # heads that use one set of keys and values
@@ -186,7 +235,7 @@ def _cut(context: LoweringContext, op: ScaledDotProductAttention, operands: _Ope
     if alike == heads:
         sizes += [(size, heads) for size in range(2, samples + 1) if samples % size == 0]
     most = max(1, max(block.elements for block in blocks))
-    fitting = [size for size in sizes if math.prod(size) * most <= context.tuning.attention_group_scores] or sizes[:1]
+    fitting = [size for size in sizes if group_scores is None or math.prod(size) * most <= group_scores] or sizes[:1]
     tiles = math.prod(outer) * samples * heads * len(blocks)
     height, width = min(fitting, key=lambda size: (_longest(tiles, math.prod(size), jobs), -math.prod(size)))
     return [

@@ -1,7 +1,7 @@
 """Normalisation of the vectors along the last axes by their own statistics.
 
 Sums are products with a vector of ones, and sums of squares are products of a row with itself: BLAS computes them
-faster than NumPy's reductions.
+faster than NumPy's reductions.  The kernel in C does all passes over a row while that is in the cache.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -19,6 +20,8 @@ from netcalc.engine.lower.emission import compute_dtype
 from netcalc.engine.lower.passes import Pass
 from netcalc.engine.lower.registry import lowering
 from netcalc.engine.lower.tiling import emit_tiles, strips
+from netcalc.engine.native.library import available
+from netcalc.engine.native.norm import norm
 from netcalc.engine.step import Buffers
 from netcalc.engine.storage import Slot
 from netcalc.numerics.kernels import Array, wide
@@ -47,16 +50,21 @@ def _emit_rows(context: LoweringContext, node: GraphNode, x: Slot, out: Slot) ->
     """Emit the normalisation of each row, strip by strip."""
     width, tuning = x.shape[1], context.tuning
     dtype = compute_dtype(x.dtype)
-    ones = context.constants.ones(width, dtype)
+    compiled = tuning.compiled and available() and x.dtype == out.dtype == np.float32
+    ones = None if compiled else context.constants.ones(width, dtype)
     weight, bias = (affine_vector(context, node, name, width) for name in ("weight", "bias"))
     for vector in (weight, bias):
-        if vector is not None:
+        if vector is not None and not compiled:
             context.repeat(vector, x.shape[0])
     tiles = [slice(*strip) for strip in strips(x.shape[0], x.elements, context.parallelism)]
     most = max(rows.stop - rows.start for rows in tiles)
 
     def compute(rows: slice, result: Array, buffers: Buffers) -> Iterator[Pass]:
         operand = x.array()[rows]
+        if ones is None:
+            factors, shifts = (None if vector is None else vector.array() for vector in (weight, bias))
+            yield norm(operand, result, factors, shifts, _epsilon(node, dtype), node.op.name == "layer_norm")
+            return
         factor = buffers.view("factors", (len(result),))
         column = factor[:, None]
         if operand.dtype != dtype:
@@ -84,20 +92,24 @@ def _emit_rows(context: LoweringContext, node: GraphNode, x: Slot, out: Slot) ->
         index=lambda rows: (rows,),
         compute=compute,
         dtype=dtype,
-        buffers={"factors": most},
+        buffers={} if compiled else {"factors": most},
     )
 
 
 def _reciprocal_root(node: GraphNode, sums: Array, width: int) -> list[Pass]:
     """Return the passes that compute 1/√(s/width + ε) of sums of squares, in place."""
     kind = sums.dtype.type
-    eps = np.finfo(sums.dtype).eps if node.op.eps is None else node.op.eps
     return [
         partial(np.divide, sums, kind(width), sums),
-        partial(np.add, sums, kind(eps), sums),
+        partial(np.add, sums, kind(_epsilon(node, sums.dtype)), sums),
         partial(np.sqrt, sums, sums),
         partial(np.reciprocal, sums, sums),
     ]
+
+
+def _epsilon(node: GraphNode, dtype: np.dtype[Any]) -> float:
+    """Return what is added to the mean of squares."""
+    return float(np.finfo(dtype).eps) if node.op.eps is None else node.op.eps
 
 
 def affine_vector(context: LoweringContext, node: GraphNode, name: str, width: int) -> Slot | None:

@@ -5,7 +5,7 @@
 
 #include "lanes.h"
 
-enum { ROWS = 12, LAST_ROWS = 4, NARROW_ROWS = 6, NARROW_LAST_ROWS = 2, VECTORS = 2, MASKS = 2, MOST_STEP = 48 };
+enum { ROWS = 12, LAST_ROWS = 4, VECTORS = 2, MASKS = 2, MOST_STEP = 48 };
 
 /* (samples, heads, length, features), features without gaps; strides in elements. */
 typedef struct {
@@ -29,7 +29,6 @@ typedef struct {
     ptrdiff_t samples, heads, queries, keys, depth, width;
     ptrdiff_t step;        /* queries at a time, at most MOST_STEP */
     ptrdiff_t first, last; /* keys that the first query sees; each query sees those one further */
-    ptrdiff_t vectors;     /* vectors of a row of a panel */
     float scale, cap;      /* a cap of 0 is none */
 } Attention;
 
@@ -208,8 +207,5 @@ INLINE void heads(const Attention *d, int rows, int last_rows, int vectors) {
 }
 
 EXPORT VERSIONS void netcalc_attention(const Attention *d) {
-    if (d->vectors == VECTORS)
-        heads(d, ROWS, LAST_ROWS, VECTORS);
-    else
-        heads(d, NARROW_ROWS, NARROW_LAST_ROWS, 1);
+    heads(d, ROWS, LAST_ROWS, VECTORS);
 }

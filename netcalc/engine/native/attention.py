@@ -38,7 +38,7 @@ class _Attention(ctypes.Structure):
         ("sink_stride", ctypes.c_ssize_t * 2),
         *((name, ctypes.c_void_p) for name in ("key_panels", "value_panels", "scores")),
         *((name, ctypes.c_ssize_t) for name in ("samples", "heads", "queries", "keys", "depth", "width")),
-        *((name, ctypes.c_ssize_t) for name in ("step", "first", "last", "vectors")),
+        *((name, ctypes.c_ssize_t) for name in ("step", "first", "last")),
         ("scale", ctypes.c_float),
         ("cap", ctypes.c_float),
     )
@@ -102,7 +102,6 @@ def attention(
         _step(keys, most_scores),
         -_FAR if first is None else first,
         _FAR if last is None else last,
-        number("product_vectors"),
         scale,
         cap,
     )

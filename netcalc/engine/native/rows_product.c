@@ -7,7 +7,7 @@
 
 #include "lanes.h"
 
-enum { ROWS = 12, NARROW_ROWS = 6, VECTORS = 2 };
+enum { ROWS = 12, VECTORS = 2 }; /* their sums take 24 registers of LANES */
 
 typedef struct {
     const float *x;      /* (rows, depth) */
@@ -17,7 +17,6 @@ typedef struct {
     ptrdiff_t rows, depth, columns;
     ptrdiff_t x_stride, weight_stride, out_stride;
     ptrdiff_t rows_step, depth_step; /* rows (a multiple of VECTORS·LANES) and depth of the panels */
-    ptrdiff_t vectors;               /* VECTORS where 32 registers hold LANES each, 1 where 16 hold half of that */
 } Product;
 
 /* Pack `count` rows, zeros after the last, `depth` elements of each, in a panel. */
@@ -83,21 +82,16 @@ INLINE void product(const Product *d, int rows, int vectors) {
 EXPORT VERSIONS void netcalc_rows_product(const Product *d) {
     if (d->columns < ROWS)
         product(d, 1, 1);
-    else if (d->vectors == VECTORS)
-        product(d, ROWS, VECTORS);
     else
-        product(d, NARROW_ROWS, 1);
+        product(d, ROWS, VECTORS);
 }
 
-/* Vectors of a panel, or 0 where the blocks of such products do not fit the registers. */
+/* Vectors of a panel, or 0 where the blocks of such products do not fit the registers: with AVX2 they are ten times as
+   slow. */
 EXPORT int netcalc_product_vectors(void) {
-#if defined(__x86_64__) && defined(__GNUC__)
+#if defined(__x86_64__) && defined(__linux__) && defined(__GNUC__) && !defined(SINGLE_VERSION)
     __builtin_cpu_init();
     if (__builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")) return VECTORS;
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-#elif defined(__aarch64__)
-    return 1;
-#else
-    return 0;
 #endif
+    return 0;
 }

@@ -23,7 +23,7 @@ class _Product(ctypes.Structure):
         *((name, ctypes.c_void_p) for name in ("x", "weight", "out", "panels")),
         *((name, ctypes.c_ssize_t) for name in ("rows", "depth", "columns")),
         *((name, ctypes.c_ssize_t) for name in ("x_stride", "weight_stride", "out_stride")),
-        *((name, ctypes.c_ssize_t) for name in ("rows_step", "depth_step", "vectors")),
+        *((name, ctypes.c_ssize_t) for name in ("rows_step", "depth_step")),
     )
 
 
@@ -50,7 +50,7 @@ class Panels(NamedTuple):
 
 
 def takes_products() -> bool:
-    """Return True if there is a kernel, and the processor has the registers for it."""
+    """Return True if there is a kernel, and the processor has the registers for it (AVX-512)."""
     return number("product_vectors") > 0
 
 
@@ -66,7 +66,7 @@ def rows_product(x: Array, weight: Array, out: Array, buffer: Array, panels: Pan
     """
     strides = (array.strides[0] // array.itemsize for array in (x, weight, out))
     addresses = (array.ctypes.data for array in (x, weight, out, buffer))
-    arguments = _Product(*addresses, *x.shape, len(weight), *strides, *panels, number("product_vectors"))
+    arguments = _Product(*addresses, *x.shape, len(weight), *strides, *panels)
     return bound("rows_product", arguments, x, weight, out, buffer)
 
 

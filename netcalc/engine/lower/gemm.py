@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TypeAlias
 
@@ -20,7 +20,7 @@ from netcalc.engine.storage import Slot
 from netcalc.engine.tuning import Tuning
 from netcalc.numerics.kernels import Array
 
-__all__ = ["emit_chunked_product", "emit_product", "prefers_transposed"]
+__all__ = ["chunk_tiles", "emit_chunked_product", "emit_product", "prefers_transposed"]
 
 #: (rows, columns) of a tile.
 Tile: TypeAlias = tuple[slice, slice]
@@ -58,6 +58,17 @@ def _cache_tiles(tile: Tile, tuning: Tuning) -> list[Tile]:
         for start, stop in cuts(columns, by_columns)
         for first, end in cuts(rows, by_rows)
     ]
+
+
+def chunk_tiles(rows: int, columns: int, jobs: int, tuning: Tuning) -> Iterator[list[Tile]]:
+    """Yield the ways to share a product of few rows: by rows, which the next step shares alike, or else by columns.
+
+    >>> next(chunk_tiles(49, 96, 2, Tuning()))
+    [(slice(0, 24, None), slice(0, 96, None)), (slice(24, 49, None), slice(0, 96, None))]
+    """
+    if jobs * tuning.gemm_share_unit <= rows <= tuning.small_gemm_rows:
+        yield [(slice(*part), slice(0, columns)) for part in cuts(rows, jobs)]
+    yield [(slice(0, rows), slice(*part)) for part in cuts(columns, jobs if columns % jobs == 0 else 1)]
 
 
 def emit_product(
@@ -123,29 +134,31 @@ def emit_chunked_product(
     chunks: Chunks,
     out: Slot,
     epilogue: Epilogue,
-    jobs: int,
+    tiles: Sequence[Tile],
 ) -> None:
     """Emit a product of few rows with a constant matrix, which ``load`` computes, as a sum of small products.
 
-    Each job has a range of columns that consists of whole blocks.
+    The columns of a tile consist of whole blocks.
     """
-    (rows, depth), (_, columns) = x.shape, out.shape
+    depth, columns = x.shape[1], out.shape[1]
     shape = chunks.shape(depth, columns)
     matrix = context.constants.derived(shape, x.dtype, lambda: chunks.arranged(load()))
 
-    def compute(part: slice, result: Array, buffers: Buffers) -> Iterator[Pass]:
-        return chunks.product(x.array(), chunks.part(matrix.array(), part), result, buffers["partial sums"])
+    def compute(tile: Tile, result: Array, buffers: Buffers) -> Iterator[Pass]:
+        rows, part = tile
+        return chunks.product(x.array()[rows], chunks.part(matrix.array(), part), result, buffers["partial sums"])
 
+    sizes = [chunks.buffer_elements(rows.stop - rows.start, depth, part.stop - part.start) for rows, part in tiles]
     emit_tiles(
         context,
         node,
         reads=(x, matrix),
         out=out,
-        tiles=[slice(*part) for part in cuts(columns, jobs)],
-        index=lambda part: (slice(0, rows), part),
+        tiles=tiles,
+        index=lambda tile: tile,
         compute=compute,
         dtype=x.dtype,
-        buffers={"partial sums": chunks.buffer_elements(rows, depth, columns // jobs)},
+        buffers={"partial sums": max(sizes)},
         epilogue=epilogue,
         products=True,
     )

@@ -19,7 +19,7 @@ from netcalc.engine.lower.conv.winograd import emit_winograd
 from netcalc.engine.lower.conv.winograd_choice import winograd_side
 from netcalc.engine.lower.emission import compute_dtype
 from netcalc.engine.lower.epilogue import Epilogue, batch_norm_affine
-from netcalc.engine.lower.gemm import emit_chunked_product, emit_product
+from netcalc.engine.lower.gemm import chunk_tiles, emit_chunked_product, emit_product
 from netcalc.engine.lower.registry import lowering
 from netcalc.engine.lower.small_gemm import chunks
 from netcalc.engine.storage import Slot
@@ -125,12 +125,12 @@ def _emit_pointwise(context: LoweringContext, conv: Convolution) -> None:
     def load() -> Array:
         return conv.filters().reshape(conv.outs, conv.channels).T
 
-    jobs = context.parallelism.product_jobs(conv.macs)
-    jobs = jobs if conv.outs % jobs == 0 else 1
-    blas_threads = context.parallelism.blas_threads
-    split = chunks(rows.shape[0], conv.channels, conv.outs // jobs, blas_threads, context.tuning)
-    if split is not None:
-        emit_chunked_product(context, conv.node, rows, load, split, conv.out_rows, conv.epilogue, jobs)
-    else:
-        weight = context.constants.derived((conv.channels, conv.outs), rows.dtype, load)
-        emit_product(context, conv.node, rows, weight, conv.out_rows, conv.epilogue)
+    jobs, blas_threads = context.parallelism.product_jobs(conv.macs), context.parallelism.blas_threads
+    for tiles in chunk_tiles(rows.shape[0], conv.outs, jobs, context.tuning):
+        height, width = (max(side.stop - side.start for side in sides) for sides in zip(*tiles, strict=True))
+        split = chunks(height, conv.channels, width, blas_threads, context.tuning)
+        if split is not None:
+            emit_chunked_product(context, conv.node, rows, load, split, conv.out_rows, conv.epilogue, tiles)
+            return
+    weight = context.constants.derived((conv.channels, conv.outs), rows.dtype, load)
+    emit_product(context, conv.node, rows, weight, conv.out_rows, conv.epilogue)

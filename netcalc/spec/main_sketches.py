@@ -28,6 +28,8 @@ __all__ = ["Main", "sketched_main"]
 
 #: Structures of the settings of a spec whose sketches are kept beside it.
 _MOST_STRUCTURES = 30
+#: Nodes of a main body that is sketched.
+_MOST_NODES = 512
 
 
 class Main(NamedTuple):
@@ -204,7 +206,7 @@ def _sketched(
     try:
         with differences() as different, assumptions() as assumed, limited_work():
             main = elaborate(elaboration)
-        twins = distinct_claims(main.body, dict(zip(names, sizes, strict=True)))
+        twins = distinct_claims(main.body, dict(zip(names, sizes, strict=True)), most=_MOST_NODES)
         if twins is None or own.warnings != settings.warnings or _counts_inside(main.body):
             return None
         claims = [*assumed, *different, *twins]

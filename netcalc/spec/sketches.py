@@ -216,15 +216,18 @@ def _outline(nodes: Sequence[Node]) -> Any:
     ]
 
 
-def distinct_claims(body: Body, sizes: Mapping[str, int]) -> list[Assumption] | None:
+def distinct_claims(body: Body, sizes: Mapping[str, int], most: int = _MOST_NODES) -> list[Assumption] | None:
     """Return claims by which no two bodies of one block inside a body are equal; None if there are none.
 
     Bodies that are equal are one body, which a sketch cannot decide anew for other sizes.
     """
     claims: list[Assumption] = []
     blocks: dict[str, list[Body]] = {}
-    for inner in _calls(body):
-        if len(inner.nodes) > (_MOST_NODES if inner is not body else 8 * _MOST_NODES) or any(
+    bodies = _calls(body)
+    if len(bodies) > 2 * _MOST_NODES:
+        return None
+    for inner in bodies:
+        if len(inner.nodes) > (_MOST_NODES if inner is not body else most) or any(
             n.computed for n in inner.nodes if not isinstance(n, CallNode)
         ):
             return None

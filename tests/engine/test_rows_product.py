@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from netcalc.engine.native.rows_product import Panels, rows_product, takes_products
+from netcalc.engine.native.library import blocks_fit
+from netcalc.engine.native.rows_product import Panels, rows_product
 from netcalc.engine.tuning import Tuning
 from tests.engine.agreement import agree, drawn
 from tests.engine.tunings import SMALL
@@ -17,7 +18,7 @@ from tests.engine.tunings import SMALL
 _SIZES = st.integers(1, 70)
 
 
-@pytest.mark.skipif(not takes_products(), reason="there is no kernel for this processor")
+@pytest.mark.skipif(not blocks_fit(), reason="there is no kernel for this processor")
 @drawn
 @given(_SIZES, _SIZES, _SIZES, st.sampled_from([(32, 16), (64, 5), (64, 100)]), st.booleans(), st.integers(0, 3))
 def test_products_agree_with_those_of_numpy(

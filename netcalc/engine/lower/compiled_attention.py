@@ -11,7 +11,7 @@ from netcalc.engine.lower.attention_scores import Block, cut_blocks
 from netcalc.engine.lower.context import LoweringContext
 from netcalc.engine.lower.passes import Pass
 from netcalc.engine.native.attention import attention, buffer_elements
-from netcalc.engine.native.library import number
+from netcalc.engine.native.library import blocks_fit
 from netcalc.engine.step import Buffers, cuts
 from netcalc.engine.storage import Slot
 from netcalc.engine.tuning import Tuning
@@ -27,7 +27,7 @@ def use_compiled_attention(
     """Return True if there is a kernel, and it takes these queries, keys, values and result."""
     return (
         context.tuning.compiled
-        and number("product_vectors") > 0
+        and blocks_fit()
         and queries >= context.tuning.compiled_attention_queries
         and not (op.window is not None and op.global_tokens)
         and all(slot.dtype == np.float32 for slot in operands[:3])

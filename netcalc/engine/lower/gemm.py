@@ -14,7 +14,8 @@ from netcalc.engine.lower.epilogue import Epilogue
 from netcalc.engine.lower.passes import Pass
 from netcalc.engine.lower.small_gemm import Chunks
 from netcalc.engine.lower.tiling import emit_tiles
-from netcalc.engine.native.rows_product import Panels, rows_product, takes_products
+from netcalc.engine.native.library import blocks_fit
+from netcalc.engine.native.rows_product import Panels, rows_product
 from netcalc.engine.step import Buffers, cuts
 from netcalc.engine.storage import Slot
 from netcalc.engine.tuning import Tuning
@@ -118,7 +119,7 @@ def prefers_transposed(context: LoweringContext, x: Slot, columns: int) -> bool:
     return (
         tuning.compiled
         and context.parallelism.blas_threads == 1
-        and takes_products()
+        and blocks_fit()
         and x.dtype == np.float32
         and x.strides[1] == x.dtype.itemsize
         and tuning.compiled_product_least_rows <= x.shape[0] <= tuning.compiled_product_most_rows

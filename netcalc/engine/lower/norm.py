@@ -20,7 +20,7 @@ from netcalc.engine.lower.emission import compute_dtype
 from netcalc.engine.lower.passes import Pass
 from netcalc.engine.lower.registry import lowering
 from netcalc.engine.lower.tiling import emit_tiles, strips
-from netcalc.engine.native.library import available
+from netcalc.engine.native.library import blocks_fit
 from netcalc.engine.native.norm import norm
 from netcalc.engine.step import Buffers
 from netcalc.engine.storage import Slot
@@ -50,7 +50,7 @@ def _emit_rows(context: LoweringContext, node: GraphNode, x: Slot, out: Slot) ->
     """Emit the normalisation of each row, strip by strip."""
     width, tuning = x.shape[1], context.tuning
     dtype = compute_dtype(x.dtype)
-    compiled = tuning.compiled and available() and x.dtype == out.dtype == np.float32
+    compiled = tuning.compiled and blocks_fit() and x.dtype == out.dtype == np.float32
     ones = None if compiled else context.constants.ones(width, dtype)
     weight, bias = (affine_vector(context, node, name, width) for name in ("weight", "bias"))
     for vector in (weight, bias):

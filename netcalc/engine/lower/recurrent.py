@@ -20,7 +20,7 @@ from netcalc.engine.lower.recurrent_gates import arrange_gates, part_gates
 from netcalc.engine.lower.recurrent_jobs import Layer, Stretch, Weights, bind_gates, bind_projection
 from netcalc.engine.lower.registry import lowering
 from netcalc.engine.lower.tiling import emit_jobs
-from netcalc.engine.native.library import available
+from netcalc.engine.native.library import blocks_fit
 from netcalc.engine.native.recurrent import pack, packed_rows
 from netcalc.engine.step import Buffers, Job, cuts
 from netcalc.engine.storage import Slot
@@ -116,7 +116,7 @@ def _state_row(states: Slot, row: int) -> Slot:
 def _compiled(context: LoweringContext, *states: Slot) -> bool:
     """Return True if the compiled kernel takes a layer with these states: one sample, on one thread of BLAS."""
     single = all(slot.shape[1] == 1 and slot.strides[0] == slot.dtype.itemsize for slot in states)
-    able = context.tuning.compiled and context.parallelism.blas_threads == 1 and available()
+    able = context.tuning.compiled and context.parallelism.blas_threads == 1 and blocks_fit()
     return able and single and all(slot.dtype == np.float32 for slot in states)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from netcalc.engine.native.library import bound, number
+from netcalc.engine.native.library import bound
 from netcalc.numerics.kernels import Array
 
 __all__ = ["MOST_MASKS", "attention", "buffer_elements"]
@@ -18,6 +18,8 @@ MOST_MASKS = 2
 _MOST_STEP, _LEAST_STEP = 48, 12
 #: Elements of a vector.
 _LANES = 16
+#: Vectors of a panel.
+_VECTORS = 2
 #: A position beyond all keys.
 _FAR = 1 << 40
 
@@ -49,7 +51,7 @@ def buffer_elements(keys: int, depth: int, width: int, most_scores: int) -> dict
 
     ``most_scores`` is the number of scores to hold at a time, if there are that many for the fewest queries.
     """
-    panel = _LANES * max(1, number("product_vectors"))
+    panel = _LANES * _VECTORS
     rows = -(-keys // panel) * panel
     return {
         "key panels": rows * depth,

@@ -10,6 +10,16 @@ enum { LANES = 16 };
 typedef float Lanes __attribute__((vector_size(LANES * sizeof(float)), aligned(4), may_alias));
 typedef uint32_t Bits __attribute__((vector_size(LANES * sizeof(float)), aligned(4), may_alias));
 
+/* True if the processor has 32 registers of LANES floats.  Blocks that were made for these do not fit the 16 registers
+   of half that size which AVX2 has, and take several times as long there. */
+INLINE int has_wide_registers(void) {
+#if defined(__x86_64__) && defined(__linux__) && defined(__GNUC__) && !defined(SINGLE_VERSION)
+    return __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+#else
+    return 0;
+#endif
+}
+
 INLINE Lanes load(const float *p) { return *(const Lanes *)p; }
 INLINE void store(float *p, Lanes x) { *(Lanes *)p = x; }
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from netcalc.engine.native.sources import LIBRARY, digest
 
-__all__ = ["available", "bound", "integers", "number"]
+__all__ = ["available", "blocks_fit", "bound", "integers"]
 
 
 @cache
@@ -28,6 +28,13 @@ def available() -> bool:
     return _library() is not None
 
 
+@cache
+def blocks_fit() -> bool:
+    """Return True if there are kernels, and the processor has registers for blocks of vectors of 16 (AVX-512)."""
+    library = _library()
+    return library is not None and bool(library.netcalc_wide_registers())
+
+
 def bound(name: str, arguments: ctypes.Structure, *arrays: Any) -> Callable[[], object]:
     """Return a call of a kernel, which releases the lock of the interpreter; it keeps the arrays alive."""
     library = _library()
@@ -41,10 +48,3 @@ def bound(name: str, arguments: ctypes.Structure, *arrays: Any) -> Callable[[], 
 def integers(*values: int) -> ctypes.Array[ctypes.c_ssize_t]:
     """Return integers as an array of C's ptrdiff_t."""
     return (ctypes.c_ssize_t * len(values))(*values)
-
-
-@cache
-def number(name: str) -> int:
-    """Return the number that a function of the library gives for this processor; 0 without a library."""
-    library = _library()
-    return 0 if library is None else int(getattr(library, f"netcalc_{name}")())

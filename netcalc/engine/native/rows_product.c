@@ -85,13 +85,3 @@ EXPORT VERSIONS void netcalc_rows_product(const Product *d) {
     else
         product(d, ROWS, VECTORS);
 }
-
-/* Vectors of a panel, or 0 where the blocks of such products do not fit the registers: with AVX2 they are ten times as
-   slow. */
-EXPORT int netcalc_product_vectors(void) {
-#if defined(__x86_64__) && defined(__linux__) && defined(__GNUC__) && !defined(SINGLE_VERSION)
-    __builtin_cpu_init();
-    if (__builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")) return VECTORS;
-#endif
-    return 0;
-}

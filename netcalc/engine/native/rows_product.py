@@ -6,11 +6,11 @@ import ctypes
 from collections.abc import Callable
 from typing import NamedTuple
 
-from netcalc.engine.native.library import bound, number
+from netcalc.engine.native.library import bound
 from netcalc.engine.tuning import Tuning
 from netcalc.numerics.kernels import Array
 
-__all__ = ["Panels", "rows_product", "takes_products"]
+__all__ = ["Panels", "rows_product"]
 
 #: Rows of a panel.
 _WIDTH = 32
@@ -47,11 +47,6 @@ class Panels(NamedTuple):
     def elements(self) -> int:
         """Elements of the scratch buffer."""
         return self.rows * self.depth
-
-
-def takes_products() -> bool:
-    """Return True if there is a kernel, and the processor has the registers for it (AVX-512)."""
-    return number("product_vectors") > 0
 
 
 def rows_product(x: Array, weight: Array, out: Array, buffer: Array, panels: Panels) -> Callable[[], object]:

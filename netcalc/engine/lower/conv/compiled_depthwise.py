@@ -13,7 +13,7 @@ from netcalc.engine.lower.passes import Pass
 from netcalc.engine.lower.regions import Region, cut_regions
 from netcalc.engine.lower.tiling import emit_tiles
 from netcalc.engine.native.depthwise import LEAST_CHANNELS, MOST_AXES, depthwise
-from netcalc.engine.native.library import available
+from netcalc.engine.native.library import blocks_fit
 from netcalc.engine.step import Buffers
 from netcalc.numerics.kernels import Array
 
@@ -24,7 +24,7 @@ def use_compiled_depthwise(context: LoweringContext, conv: Convolution) -> bool:
     """Return True if there is a kernel, and it takes this convolution."""
     return (
         context.tuning.compiled
-        and available()
+        and blocks_fit()
         and conv.x.dtype == np.float32
         and conv.channels >= LEAST_CHANNELS
         and len(conv.kernel) <= MOST_AXES

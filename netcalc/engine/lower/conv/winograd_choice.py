@@ -16,7 +16,7 @@ import numpy as np
 from netcalc.engine.graph import GraphNode
 from netcalc.engine.lower.context import LoweringContext
 from netcalc.engine.lower.emission import compute_dtype
-from netcalc.engine.native.library import available
+from netcalc.engine.native.library import blocks_fit
 from netcalc.engine.tuning import Tuning
 
 __all__ = ["kernels_apply", "winograd_side"]
@@ -32,7 +32,7 @@ def winograd_side(context: LoweringContext, node: GraphNode) -> int:
 
 def kernels_apply(tuning: Tuning, dtype: np.dtype[np.generic]) -> bool:
     """Return True if there are compiled kernels for this type of the arithmetic."""
-    return tuning.compiled and available() and dtype == np.float32
+    return tuning.compiled and blocks_fit() and dtype == np.float32
 
 
 class _Candidate(NamedTuple):

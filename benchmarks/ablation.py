@@ -37,6 +37,9 @@ Record: TypeAlias = dict[str, Any]
 
 #: The paths, with the fields of the tuning record that disable them.
 PATHS: dict[str, Record] = {
+    "kernels in C": {"compiled": False},
+    "grouped convolutions by a kernel": {"grouped_channels": 0},
+    "products of few rows by a kernel": {"compiled_product_most_rows": 0},
     "Winograd's algorithm": {"winograd": False},
     "depthwise convolution": {"depthwise": False},
     "windows of few channels by planes": {"planar": False},

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from netcalc.engine.lower import activations
+from netcalc.engine.lower import activations, compiled_epilogue
 from netcalc.engine.runtime.session import Session
 from netcalc.engine.runtime.workers import SerialPool
 from netcalc.limits import Limit
@@ -42,6 +42,7 @@ def test_each_output_is_a_check() -> None:
 
 
 def test_a_difference_is_reported_at_the_layer_where_it_arises(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compiled_epilogue, "available", lambda: False)
     monkeypatch.setitem(activations._UFUNCS, "tanh", np.negative)
     hidden, end = planned_checks()
     assert (hidden.ok, hidden.path, hidden.op) == (False, "act", "tanh")

@@ -178,9 +178,12 @@ def test_time_grows_linearly_with_tensors_that_are_live_at_once(execution: Execu
         lines = ", ".join(f"{{name: n{number}, from: in, relu: {{}}}}" for number in range(count))
         joined = ", ".join(f"n{number}" for number in range(count))
         net = program(f"inputs: {{x: [4]}}\nlayers: [{lines}, {{from: [{joined}], concat: {{axis: 0}}}}]")
-        start = process_time()
-        found = activations(net, execution)
-        assert len(found.live) == count + (2 if execution == "eager" else 1)
-        return process_time() - start
+        times = []
+        for _ in range(3):  # the least: a garbage collection may fall into any of them
+            start = process_time()
+            found = activations(net, execution)
+            times.append(process_time() - start)
+            assert len(found.live) == count + (2 if execution == "eager" else 1)
+        return min(times)
 
     assert seconds(4000) < 16 * seconds(500) + 0.2

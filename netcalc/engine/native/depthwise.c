@@ -1,26 +1,16 @@
-/* Depthwise convolution of images whose channels lie together. */
+/* Depthwise convolution of images whose channels lie together; the weight is (kernel..., channels). */
 
 #include "lanes.h"
+#include "windows.h"
 
-enum { AXES = 3, PIXELS = 4, MOST_PIXELS = 8, WEIGHTS = 2048 };
-
-/* A part of a depthwise convolution.  Strides are in elements; axes are (depth, height, width). */
-typedef struct {
-    const float *x;      /* (images, sizes..., channels) */
-    const float *weight; /* (kernel..., channels) */
-    float *out;          /* (images, rows of the first axis, counts..., channels), without gaps */
-    ptrdiff_t images, channels;
-    ptrdiff_t first[AXES], count[AXES]; /* first window and number of windows along each axis */
-    ptrdiff_t size[AXES], kernel[AXES], stride[AXES], dilation[AXES], padding[AXES];
-    ptrdiff_t image_stride, x_stride[AXES];
-} Depthwise;
+enum { PIXELS = 4, MOST_PIXELS = 8, WEIGHTS = 2048 };
 
 /* Taps of a window that lie within the input, along one axis. */
 typedef struct {
     ptrdiff_t start, begin, end;
 } Taps;
 
-INLINE Taps taps_within(const Depthwise *d, int axis, ptrdiff_t window) {
+INLINE Taps taps_within(const Windows *d, int axis, ptrdiff_t window) {
     Taps t;
     ptrdiff_t step = d->dilation[axis], size = d->size[axis];
     t.start = window * d->stride[axis] - d->padding[axis];
@@ -32,7 +22,7 @@ INLINE Taps taps_within(const Depthwise *d, int axis, ptrdiff_t window) {
 }
 
 /* Sums of `pixels` windows that follow each other along the width and have the same taps, for LANES channels. */
-INLINE void block(const Depthwise *d, const float *x, const float *weight, float *out, const Taps *t, int pixels) {
+INLINE void block(const Windows *d, const float *x, const float *weight, float *out, const Taps *t, int pixels) {
     Lanes sums[MOST_PIXELS] = {{0}};
     ptrdiff_t apart = d->stride[2] * d->x_stride[2], step = d->dilation[2] * d->x_stride[2];
     for (ptrdiff_t i = t[0].begin; i < t[0].end; i++)
@@ -52,7 +42,7 @@ INLINE void block(const Depthwise *d, const float *x, const float *weight, float
 }
 
 /* `pixels` windows from window `w` of a row on, for the channels from `begin` to `end`. */
-INLINE void group(const Depthwise *d, const float *x, float *out, Taps *t, ptrdiff_t w, int pixels, ptrdiff_t begin,
+INLINE void group(const Windows *d, const float *x, float *out, Taps *t, ptrdiff_t w, int pixels, ptrdiff_t begin,
                   ptrdiff_t end) {
     t[2] = taps_within(d, 2, d->first[2] + w);
     float *place = out + w * d->channels;
@@ -63,7 +53,7 @@ INLINE void group(const Depthwise *d, const float *x, float *out, Taps *t, ptrdi
 }
 
 /* A row of windows, for the channels from `begin` to `end`. */
-INLINE void windows(const Depthwise *d, const float *x, float *out, Taps *t, ptrdiff_t begin, ptrdiff_t end) {
+INLINE void windows(const Windows *d, const float *x, float *out, Taps *t, ptrdiff_t begin, ptrdiff_t end) {
     ptrdiff_t count = d->count[2], whole = 0, after, w;
     Taps edge;
     for (; whole < count; whole++) { /* windows that reach over the left edge */
@@ -88,7 +78,7 @@ INLINE void windows(const Depthwise *d, const float *x, float *out, Taps *t, ptr
     for (; w < count; w++) group(d, x, out, t, w, 1, begin, end);
 }
 
-EXPORT VERSIONS void netcalc_depthwise(const Depthwise *d) {
+EXPORT VERSIONS void netcalc_depthwise(const Windows *d) {
     ptrdiff_t taps = d->kernel[0] * d->kernel[1] * d->kernel[2];
     ptrdiff_t together = most(1, WEIGHTS / (LANES * taps)) * LANES; /* channels whose weights stay in the cache */
     float *out = d->out;

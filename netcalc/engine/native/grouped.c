@@ -1,29 +1,20 @@
 /* Convolution of few channels in each group, of images whose channels lie together.
 
    The sums of eight pixels and eight filters of a group stay in registers.  The taps of a pixel are read in place, each
-   at its address, which for the padding is that of zeros. */
+   at its address, which for the padding is that of zeros.  The weight is (blocks of eight filters, kernel..., channels of a
+   group, 8). */
 
 #include "common.h"
+#include "windows.h"
 
-enum { AXES = 3, WIDTH = 8, PIXELS = 8, MOST_TAPS = 64, MOST_CHANNELS = 4096 };
+enum { WIDTH = 8, PIXELS = 8, MOST_TAPS = 64, MOST_CHANNELS = 4096 };
 
 typedef float Filters __attribute__((vector_size(WIDTH * sizeof(float)), aligned(4), may_alias));
-
-/* A part of a convolution.  Strides are in elements; axes are (depth, height, width). */
-typedef struct {
-    const float *x;      /* (images, sizes..., channels) */
-    const float *weight; /* (blocks of eight filters, kernel..., channels of a group, 8) */
-    float *out;          /* (images, rows of the first axis, counts..., filters), without gaps */
-    ptrdiff_t images, share, blocks, blocks_of_group; /* share: the channels of a group */
-    ptrdiff_t first[AXES], count[AXES];               /* first window and number of windows along each axis */
-    ptrdiff_t size[AXES], kernel[AXES], stride[AXES], dilation[AXES], padding[AXES];
-    ptrdiff_t image_stride, x_stride[AXES];
-} Grouped;
 
 static const float zeros[MOST_CHANNELS];
 
 /* Finds the addresses of the taps of a window, which are `PIXELS` apart in `taps`. */
-INLINE void find_taps(const Grouped *g, ptrdiff_t window, const float **taps) {
+INLINE void find_taps(const Windows *g, ptrdiff_t window, const float **taps) {
     ptrdiff_t start[AXES], at[AXES];
     for (int axis = AXES - 1; axis >= 0; axis--) {
         start[axis] = (g->first[axis] + window % g->count[axis]) * g->stride[axis] - g->padding[axis];
@@ -44,22 +35,23 @@ INLINE void find_taps(const Grouped *g, ptrdiff_t window, const float **taps) {
             }
 }
 
-EXPORT VERSIONS void netcalc_grouped(const Grouped *g) {
+EXPORT VERSIONS void netcalc_grouped(const Windows *g) {
     const float *taps[MOST_TAPS * PIXELS];
-    ptrdiff_t number = g->kernel[0] * g->kernel[1] * g->kernel[2], filters = g->blocks * WIDTH;
+    ptrdiff_t number = g->kernel[0] * g->kernel[1] * g->kernel[2], filters = g->filters, blocks = filters / WIDTH;
+    ptrdiff_t share = g->channels / g->groups, blocks_of_group = blocks / g->groups;
     ptrdiff_t windows = g->images * g->count[0] * g->count[1] * g->count[2];
     for (ptrdiff_t first = 0; first < windows; first += PIXELS) {
         ptrdiff_t together = windows - first < PIXELS ? windows - first : PIXELS;
         for (ptrdiff_t n = 0; n < PIXELS; n++) find_taps(g, first + (n < together ? n : 0), taps + n);
         float *out = g->out + first * filters;
         const float *weight = g->weight;
-        for (ptrdiff_t block = 0; block < g->blocks; block++) {
-            ptrdiff_t channel = block / g->blocks_of_group * g->share;
+        for (ptrdiff_t block = 0; block < blocks; block++) {
+            ptrdiff_t channel = block / blocks_of_group * share;
             Filters sums[PIXELS] = {{0}};
             for (ptrdiff_t tap = 0; tap < number; tap++) {
                 const float *p[PIXELS];
                 for (int n = 0; n < PIXELS; n++) p[n] = taps[tap * PIXELS + n] + channel;
-                for (ptrdiff_t c = 0; c < g->share; c++) {
+                for (ptrdiff_t c = 0; c < share; c++) {
                     Filters w = *(const Filters *)weight;
                     for (int n = 0; n < PIXELS; n++) sums[n] += w * p[n][c];
                     weight += WIDTH;

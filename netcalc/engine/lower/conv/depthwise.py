@@ -11,7 +11,7 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from netcalc.engine.lower.context import LoweringContext
-from netcalc.engine.lower.conv.compiled_depthwise import emit_compiled_depthwise, use_compiled_depthwise
+from netcalc.engine.lower.conv.compiled_windows import emit_compiled_depthwise, use_compiled_depthwise
 from netcalc.engine.lower.conv.geometry import Convolution, fill_slab, in_place, input_part, slab_shape
 from netcalc.engine.lower.conv.phases import fill_phases, phases_shape, taps_by_phase
 from netcalc.engine.lower.passes import Pass
@@ -27,7 +27,7 @@ __all__ = ["emit_depthwise"]
 
 def emit_depthwise(context: LoweringContext, conv: Convolution) -> None:
     """Emit a convolution with one filter for each channel."""
-    if use_compiled_depthwise(context, conv):
+    if use_compiled_depthwise(conv, context.tuning):
         emit_compiled_depthwise(context, conv)
         return
     tuning, width = context.tuning, conv.counts[-1]

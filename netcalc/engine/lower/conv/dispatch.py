@@ -10,9 +10,9 @@ import numpy as np
 
 from netcalc.engine.graph import GraphNode, Tensor
 from netcalc.engine.lower.context import LoweringContext
+from netcalc.engine.lower.conv.compiled_windows import emit_grouped, use_grouped
 from netcalc.engine.lower.conv.depthwise import emit_depthwise
 from netcalc.engine.lower.conv.geometry import Convolution
-from netcalc.engine.lower.conv.grouped import emit_grouped, use_grouped
 from netcalc.engine.lower.conv.im2col import emit_im2col
 from netcalc.engine.lower.conv.planar import emit_planar, use_planar
 from netcalc.engine.lower.conv.winograd import emit_winograd

@@ -1,4 +1,4 @@
-"""Convolution of few channels in each group by a compiled kernel."""
+"""Convolutions by the compiled kernels that read windows in place."""
 
 from __future__ import annotations
 
@@ -8,33 +8,39 @@ from collections.abc import Callable, Sequence
 from netcalc.engine.native.library import bound, integers
 from netcalc.numerics.kernels import Array
 
-__all__ = ["FILTERS", "MOST_AXES", "MOST_CHANNELS", "MOST_TAPS", "grouped"]
+__all__ = ["FILTERS", "LEAST_CHANNELS", "MOST_AXES", "MOST_CHANNELS", "MOST_TAPS", "convolution"]
 
-#: Spatial axes that the kernel takes, at most.
+#: Spatial axes that the kernels take, at most.
 MOST_AXES = 3
-#: Filters that it computes together.
+#: Channels that ``depthwise`` takes at a time.
+LEAST_CHANNELS = 16
+#: Filters that ``grouped`` computes together.
 FILTERS = 8
-#: Taps and channels that it takes, at most.
+#: Taps and channels that ``grouped`` takes, at most.
 MOST_TAPS, MOST_CHANNELS = 64, 4096
 
 _Axes = ctypes.c_ssize_t * MOST_AXES
 
 
-class _Grouped(ctypes.Structure):
+class _Windows(ctypes.Structure):
     _fields_ = (
         *((name, ctypes.c_void_p) for name in ("x", "weight", "out")),
-        *((name, ctypes.c_ssize_t) for name in ("images", "share", "blocks", "blocks_of_group")),
+        *((name, ctypes.c_ssize_t) for name in ("images", "channels", "filters", "groups")),
         *((name, _Axes) for name in ("first", "count", "size", "kernel", "stride", "dilation", "padding")),
         ("image_stride", ctypes.c_ssize_t),
         ("x_stride", _Axes),
     )
 
 
-def grouped(
+def convolution(
+    name: str,
     x: Array,
     weight: Array,
     out: Array,
+    *,
     first: int,
+    groups: int,
+    kernel: Sequence[int],
     stride: Sequence[int],
     dilation: Sequence[int],
     padding: Sequence[int],
@@ -42,10 +48,14 @@ def grouped(
     """Return the call that computes windows of images from row ``first`` of the first axis on.
 
     Args:
+        name: the kernel, ``depthwise`` or ``grouped``.
         x: images (images, sizes…, channels) of float32, whose channels lie together.
-        weight: (blocks of :data:`FILTERS`, kernel…, channels of a group, filters of a block), without gaps.
+        weight: (kernel…, channels) for ``depthwise``, and (blocks of :data:`FILTERS`, kernel…, channels of a group,
+            filters of a block) for ``grouped``, without gaps.
         out: (images, rows, counts…, filters), without gaps.
         first: number of the first row of windows.
+        groups: number of groups.
+        kernel: by spatial axis.
         stride: by spatial axis.
         dilation: by spatial axis.
         padding: zeros before each spatial axis; those after it follow from the number of windows.
@@ -55,23 +65,17 @@ def grouped(
         return integers(*(other,) * (MOST_AXES - len(values)), *values)
 
     strides = [stride // x.itemsize for stride in x.strides]
-    share, blocks = weight.shape[-2], len(weight)
-    arguments = _Grouped(
-        x.ctypes.data,
-        weight.ctypes.data,
-        out.ctypes.data,
-        len(x),
-        share,
-        blocks,
-        blocks // (x.shape[-1] // share),
+    arguments = _Windows(
+        *(array.ctypes.data for array in (x, weight, out)),
+        *(len(x), x.shape[-1], out.shape[-1], groups),
         axes((first, *(0,) * (len(stride) - 1)), 0),
         axes(out.shape[1:-1], 1),
         axes(x.shape[1:-1], 1),
-        axes(weight.shape[1:-2], 1),
+        axes(kernel, 1),
         axes(stride, 1),
         axes(dilation, 1),
         axes(padding, 0),
         strides[0],
         axes(strides[1:-1], 0),
     )
-    return bound("grouped", arguments, x, weight, out)
+    return bound(name, arguments, x, weight, out)

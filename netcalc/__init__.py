@@ -35,16 +35,16 @@ if TYPE_CHECKING:
     from netcalc.engine.run import RunResult
     from netcalc.loading import compare, describe, import_spec, load, load_data, loads, read_checkpoint
     from netcalc.network import LayerShapes, Network
-    from netcalc.numerics.checkpoint_content import CheckpointFile, CheckpointTensor, Copies, Duplicate, TypeTotals
-    from netcalc.numerics.packing.unpacked import Packed
     from netcalc.numerics.rounding.deviation import Deviation
     from netcalc.numerics.trace import TraceRow
     from netcalc.records import as_dict
     from netcalc.tensor_type import TensorType
     from netcalc.torch_modules import ModuleSummary, from_torch, summary
+    from netcalc.training.result import ParameterNorm, TrainingResult, TrainingStep
     from netcalc.verification.agreement import Agreement, FlopsAgreement, OutputAgreement
     from netcalc.verification.report import Check, Gap, ValueCount, VerifyReport
-    from netcalc.verification.training.result import ParameterNorm, TrainingResult, TrainingStep
+    from netcalc.weights.content import CheckpointFile, CheckpointTensor, Copies, Duplicate, TypeTotals
+    from netcalc.weights.packing.unpacked import Packed
 
 __all__ = [
     "Agreement",
@@ -148,14 +148,14 @@ _EXPORTS = {
     "netcalc.engine.run": ("RunResult",),
     "netcalc.loading": ("compare", "describe", "import_spec", "load", "load_data", "loads", "read_checkpoint"),
     "netcalc.network": ("LayerShapes", "Network"),
-    "netcalc.numerics.checkpoint_content": (
+    "netcalc.weights.content": (
         "CheckpointFile",
         "CheckpointTensor",
         "Copies",
         "Duplicate",
         "TypeTotals",
     ),
-    "netcalc.numerics.packing.unpacked": ("Packed",),
+    "netcalc.weights.packing.unpacked": ("Packed",),
     "netcalc.numerics.rounding.deviation": ("Deviation",),
     "netcalc.numerics.trace": ("TraceRow",),
     "netcalc.records": ("as_dict",),
@@ -163,7 +163,7 @@ _EXPORTS = {
     "netcalc.torch_modules": ("ModuleSummary", "from_torch", "summary"),
     "netcalc.verification.agreement": ("Agreement", "FlopsAgreement", "OutputAgreement"),
     "netcalc.verification.report": ("Check", "Gap", "ValueCount", "VerifyReport"),
-    "netcalc.verification.training.result": ("ParameterNorm", "TrainingResult", "TrainingStep"),
+    "netcalc.training.result": ("ParameterNorm", "TrainingResult", "TrainingStep"),
 }
 
 

@@ -6,7 +6,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from netcalc.numerics.checkpoint_content import CheckpointContent, read_content
+from netcalc.weights.content import CheckpointContent, read_content
 
 if TYPE_CHECKING:
     from netcalc.render.page import Page
@@ -39,7 +39,7 @@ class Checkpoint(CheckpointContent):
         return page_html(self._page())
 
     def _page(self) -> Page:
-        from netcalc.numerics.checkpoint_tree import checkpoint_tree
         from netcalc.render.checkpoints import checkpoint_page
+        from netcalc.weights.tree import checkpoint_tree
 
         return checkpoint_page(self, checkpoint_tree(self.tensors))

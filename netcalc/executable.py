@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from netcalc.engine.compiled import Compiled
     from netcalc.engine.gradients import GradientResult
     from netcalc.engine.run import PlanName, RunResult
-    from netcalc.numerics.checkpoint_files import Weights
+    from netcalc.training.recipe import ScheduleName
+    from netcalc.training.result import TrainingResult
     from netcalc.verification.agreement import Agreement
     from netcalc.verification.report import VerifyReport
-    from netcalc.verification.training.recipe import ScheduleName
-    from netcalc.verification.training.result import TrainingResult
+    from netcalc.weights.checkpoint_files import Weights
 
 __all__ = ["Executable"]
 
@@ -154,10 +154,10 @@ class Executable(RoundedExecution):
 
         Args:
             steps, optimizer, lr, settings, loss, schedule, warmup, least_lr, clip, seed: the recipe, see
-                :class:`netcalc.verification.training.Recipe`; the optimizer is ``"adamw"`` when None.
+                :class:`netcalc.training.Recipe`; the optimizer is ``"adamw"`` when None.
             data: ``"synthetic"``, the path of a file of samples by input, or arrays.
             weights, init, cast, checkpoint_file, checkpoint_every, resume, progress, max_work: as
-                :func:`netcalc.verification.training.train` gives them.
+                :func:`netcalc.training.train` gives them.
 
         Raises:
             NetcalcError: as :meth:`run` does; E502 also for a spec without loss, and for what no optimizer can do.
@@ -167,7 +167,7 @@ class Executable(RoundedExecution):
         >>> trained.losses[-1] < trained.losses[0]
         True
         """
-        from netcalc.verification.training import Recipe, train
+        from netcalc.training import Recipe, train
 
         rates = Recipe(steps, optimizer or "adamw", lr, settings or {}, loss, schedule, warmup, least_lr, clip, seed)
         return train(

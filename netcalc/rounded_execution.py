@@ -12,7 +12,7 @@ from netcalc.ir import Program
 if TYPE_CHECKING:
     from netcalc.engine.rounding import RoundingResult
     from netcalc.engine.run import PlanName
-    from netcalc.numerics.checkpoint_files import Weights
+    from netcalc.weights.checkpoint_files import Weights
 
 __all__ = ["RoundedExecution"]
 

@@ -11,8 +11,8 @@ from netcalc.formats.checkpoints import is_checkpoint
 
 if TYPE_CHECKING:
     from netcalc.cli.selection import Selection
-    from netcalc.numerics.checkpoint_tree import Group
     from netcalc.render.text import Terminal
+    from netcalc.weights.tree import Group
 
 __all__ = ["is_checkpoint", "write_checkpoint"]
 
@@ -36,12 +36,12 @@ def _lines(
     from netcalc.cli.selection import keys_of
     from netcalc.formats import HUB_PREFIX
     from netcalc.formats.checkpoints import stored_weights
-    from netcalc.numerics.checkpoint_content import read_content
-    from netcalc.numerics.checkpoint_tree import FIGURES, checkpoint_rows, checkpoint_tree, tensor_group
     from netcalc.records.checkpoint import checkpoint_record
     from netcalc.render.checkpoints import checkpoint_list, checkpoint_page, groups_data
     from netcalc.render.page import page_markdown, page_text
     from netcalc.render.table_csv import table_csv
+    from netcalc.weights.content import read_content
+    from netcalc.weights.tree import FIGURES, checkpoint_rows, checkpoint_tree, tensor_group
 
     content = read_content(*(stored_weights(path) if path.startswith(HUB_PREFIX) else [Path(path)]))
     in_full = format_ in (Format.JSON, Format.CSV)

@@ -14,7 +14,7 @@ from netcalc.limits import MAX_SPEC_SIZE
 if TYPE_CHECKING:
     from netcalc.cli.selection import Selection
     from netcalc.ir import Program
-    from netcalc.numerics.tensor_files import Tensors
+    from netcalc.weights.tensor_files import Tensors
 
 
 class Format(StrEnum):

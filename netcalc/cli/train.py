@@ -26,7 +26,7 @@ from netcalc.cli.run import Init
 from netcalc.limits import MAX_SPEC_SIZE
 
 if TYPE_CHECKING:
-    from netcalc.verification.training import TrainingResult
+    from netcalc.training import TrainingResult
 
 
 class ScheduleChoice(StrEnum):
@@ -144,7 +144,7 @@ def command(
     from netcalc.cli.output import write
     from netcalc.cli.pictures import require_picture
     from netcalc.render.progress import Progress
-    from netcalc.verification.training import Recipe, train
+    from netcalc.training import Recipe, train
 
     recipe = Recipe(steps, training, lr, _hyper(hyper or []), loss, schedule.value, warmup, least_lr, clip, seed)
     require_picture(plot)
@@ -230,7 +230,7 @@ def _save(result: TrainingResult, plot: str | None, output: str | None) -> None:
 
         write_charts(plot, [loss_chart(result)])
     if output is not None:
-        from netcalc.numerics.tensor_files import write_tensors
+        from netcalc.weights.tensor_files import write_tensors
 
         tensors: dict[str, Any] = {**result.parameters, **result.buffers}
         write_tensors(output, tensors)

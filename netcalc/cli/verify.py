@@ -21,9 +21,9 @@ from netcalc.limits import MAX_SPEC_SIZE
 if TYPE_CHECKING:
     from netcalc.cli.selection import Selection
     from netcalc.ir import Program
-    from netcalc.numerics.weights_report import WeightsReport
     from netcalc.render.text import Terminal
     from netcalc.verification.report import Check, VerifyReport
+    from netcalc.weights.report import WeightsReport
 
 #: Groups of mismatches that a page shows unless --top is given.
 MAX_GROUPS = 40
@@ -103,11 +103,11 @@ def _audit(
     """The lines of a report on the header of a file of weights."""
     from netcalc.cli.output import json_lines
     from netcalc.cli.selection import Selection, keys_of
-    from netcalc.numerics.weights_report import grouped
     from netcalc.records.weights import weights_record
     from netcalc.render.page import page_markdown, page_text
     from netcalc.render.runs import mismatches_table, weights_page
     from netcalc.render.table_csv import table_csv
+    from netcalc.weights.report import grouped
 
     keys, names = keys_of("name", "kind"), attrgetter("name", "kind")
     match format_:

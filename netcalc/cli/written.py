@@ -15,7 +15,7 @@ def save_tensors(tensors: Mapping[str, Any], file: str | None) -> None:
     """Write tensors to a file, if one is given."""
     if file is None:
         return
-    from netcalc.numerics.tensor_files import write_tensors
+    from netcalc.weights.tensor_files import write_tensors
 
     write_tensors(file, tensors)
 

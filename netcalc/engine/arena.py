@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from netcalc.arrays import Array
 from netcalc.engine.storage import Store
-from netcalc.numerics.kernels import Array
 
 __all__ = ["ALIGNMENT", "aligned", "arrange", "shared"]
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from netcalc.api_arguments import checked_argument
+from netcalc.arrays import Array
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.engine.feasibility import require_work
 from netcalc.engine.plan import PlanMemory
@@ -15,9 +16,8 @@ from netcalc.engine.runtime.session import Session
 from netcalc.ir import Program
 from netcalc.limits import MAX_PASSES
 from netcalc.numerics.inputs import run_inputs
-from netcalc.numerics.kernels import Array
 from netcalc.numerics.parameters import Parameters, Weights
-from netcalc.numerics.process_memory import MemoryBaseline
+from netcalc.process_memory import MemoryBaseline
 
 __all__ = ["Compiled"]
 

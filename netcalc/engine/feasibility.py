@@ -14,7 +14,7 @@ from netcalc.dims import Dim, integer
 from netcalc.dtypes import ITEMSIZE
 from netcalc.ir import Body, CallNode, OpNode, Program, dtype_of, join
 from netcalc.limits import MAX_OPERATIONS, MAX_RUN_AXES, MAX_RUN_WORK, Limit
-from netcalc.numerics.process_memory import format_bytes
+from netcalc.process_memory import format_bytes
 
 __all__ = ["require_arrays", "require_work"]
 

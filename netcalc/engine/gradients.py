@@ -11,6 +11,7 @@ import numpy as np
 
 from netcalc.analysis.gradient_flow import NO_START
 from netcalc.analysis.walk import parameters
+from netcalc.arrays import Array
 from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
 from netcalc.engine.feasibility import require_work
 from netcalc.engine.layer_gradients import LayerGradient, layer_gradients, norm_of
@@ -21,10 +22,9 @@ from netcalc.ir.mode import in_mode
 from netcalc.numerics.initializers import generator
 from netcalc.numerics.inputs import run_inputs
 from netcalc.numerics.interpret import run_operation
-from netcalc.numerics.kernels import Array
 from netcalc.numerics.parameters import Parameters, Weights
-from netcalc.numerics.process_memory import free_bytes
 from netcalc.numerics.tape import Tape, Variable
+from netcalc.process_memory import free_bytes
 
 __all__ = ["GradientResult", "gradients", "seeds_of"]
 

@@ -11,9 +11,9 @@ import numpy as np
 
 from netcalc.analysis.unroll import unroll
 from netcalc.analysis.walk import Instance
+from netcalc.arrays import numpy_dtype
 from netcalc.dims import integer
 from netcalc.ir import Program
-from netcalc.numerics.numpy_dtypes import numpy_dtype
 from netcalc.tensor_type import TensorType
 
 __all__ = ["Graph", "GraphNode", "Tensor", "flatten"]

@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from netcalc.analysis.folding import Instances, folded
+from netcalc.arrays import Array
 from netcalc.ir import Node, OpNode, Program, join
-from netcalc.numerics.kernels import Array
 
 __all__ = ["LayerGradient", "layer_gradients", "names_of", "norm_of"]
 

@@ -18,7 +18,7 @@ from netcalc.ir import Body, OpNode, Program
 from netcalc.limits import MAX_PLANNED_OPERATIONS, MAX_THREADS
 from netcalc.numerics.inputs import require_sizes
 from netcalc.numerics.kernels import KERNELS
-from netcalc.numerics.process_memory import format_bytes, free_bytes
+from netcalc.process_memory import format_bytes, free_bytes
 
 __all__ = [
     "build_plan",

@@ -11,14 +11,14 @@ import numpy as np
 
 from netcalc.analysis.conventions import CONVENTIONS
 from netcalc.analysis.cost import Analysis
+from netcalc.arrays import Array
 from netcalc.dims import integer
 from netcalc.engine.graph import GraphNode
 from netcalc.engine.plan import PlanMemory
 from netcalc.engine.runtime.blas import blas_threads
 from netcalc.engine.runtime.session import Session
 from netcalc.engine.step import Step
-from netcalc.numerics.kernels import Array
-from netcalc.numerics.process_memory import MemoryBaseline
+from netcalc.process_memory import MemoryBaseline
 
 __all__ = ["PASSES", "LayerTime", "OperationTime", "Profile", "profile"]
 

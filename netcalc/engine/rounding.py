@@ -14,6 +14,7 @@ from netcalc.analysis.counting import operation_count
 from netcalc.analysis.memory import Memory
 from netcalc.analysis.unroll import unroll
 from netcalc.analysis.walk import Instance, instances
+from netcalc.arrays import Array
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.dims import integer
 from netcalc.dtypes import ITEMSIZE
@@ -33,12 +34,12 @@ from netcalc.ir.storage import with_storage
 from netcalc.numerics.initializers import generator
 from netcalc.numerics.inputs import run_inputs
 from netcalc.numerics.interpret import run_operation
-from netcalc.numerics.kernels import Array, Run
+from netcalc.numerics.kernels import Run
 from netcalc.numerics.parameters import Parameters, Weights
-from netcalc.numerics.process_memory import free_bytes
 from netcalc.numerics.rounding import codec_named, is_rounded, rounded, rounding_bytes
 from netcalc.numerics.rounding.deviation import Deviation
 from netcalc.opdef import Param, Storage
+from netcalc.process_memory import free_bytes
 
 __all__ = ["OutputError", "RoundingResult", "rounding_errors"]
 

@@ -10,6 +10,7 @@ from netcalc.analysis.counting import operation_count
 from netcalc.analysis.memory import Memory
 from netcalc.analysis.unroll import unroll
 from netcalc.analysis.walk import Instance
+from netcalc.arrays import Array
 from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
 from netcalc.engine.feasibility import require_work
 from netcalc.engine.plan import Plan, PlanMemory
@@ -28,10 +29,10 @@ from netcalc.ir import Program
 from netcalc.numerics.initializers import generator
 from netcalc.numerics.inputs import run_inputs
 from netcalc.numerics.interpret import run_operation
-from netcalc.numerics.kernels import Array, Run
+from netcalc.numerics.kernels import Run
 from netcalc.numerics.parameters import Parameters, Weights
-from netcalc.numerics.process_memory import MemoryBaseline, free_bytes
 from netcalc.numerics.trace import Tracer, TraceRow
+from netcalc.process_memory import MemoryBaseline, free_bytes
 
 __all__ = ["PLANS", "PlanName", "Progress", "RunResult", "forward"]
 
@@ -84,7 +85,7 @@ def forward(
 
     Args:
         inputs: arrays by name; the others are drawn, see :func:`~netcalc.numerics.inputs.run_inputs`.
-        weights: files, a folder or arrays by name, see :mod:`~netcalc.numerics.checkpoint_files`; drawn by ``init``
+        weights: files, a folder or arrays by name, see :mod:`~netcalc.weights.checkpoint_files`; drawn by ``init``
             when None.
         init: ``--init`` options, see :meth:`~netcalc.numerics.initializers.Initializers.of`.
         seed: of everything drawn.

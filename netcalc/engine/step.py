@@ -10,11 +10,11 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from netcalc.arrays import Array
 from netcalc.engine.arena import ALIGNMENT
 from netcalc.engine.graph import GraphNode
 from netcalc.engine.storage import Slot
 from netcalc.engine.tuning import Tuning
-from netcalc.numerics.kernels import Array
 
 __all__ = ["Bind", "BufferSpec", "Buffers", "Constant", "Job", "Step", "cuts"]
 

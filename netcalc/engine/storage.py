@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from netcalc.analysis.strides import Shape, dense, reshaped
-from netcalc.numerics.kernels import Array
+from netcalc.arrays import Array
 
 __all__ = ["Slot", "Store", "is_dense"]
 

@@ -17,8 +17,8 @@ from netcalc.spec.library import Loaded, load_cursor, load_document
 from netcalc.spec.spec_files import looks_like_spec, read_spec, unreadable
 
 if TYPE_CHECKING:
-    from netcalc.numerics.checkpoint_files import Weights
-    from netcalc.numerics.tensor_files import Tensors
+    from netcalc.weights.checkpoint_files import Weights
+    from netcalc.weights.tensor_files import Tensors
 
 __all__ = ["HUB_PREFIX", "import_model", "is_gguf", "is_torch", "load_model", "opened_weights", "own_weights"]
 
@@ -156,8 +156,8 @@ def _unpacked(found: Tensors | None, config: Path) -> Tensors | None:
     """Return the tensors that those of a quantised checkpoint stand for, by its configuration."""
     if found is None:
         return None
-    from netcalc.numerics.packing.quantization import config_beside, quantization_of
-    from netcalc.numerics.packing.unpacked import unpacked
+    from netcalc.weights.packing.quantization import config_beside, quantization_of
+    from netcalc.weights.packing.unpacked import unpacked
 
     beside = config_beside(config)
     return unpacked(found, quantization_of(*beside) if beside else None)

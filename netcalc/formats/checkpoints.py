@@ -13,7 +13,7 @@ from netcalc.formats.sources import FOLDER_FILES, find_source, named_folder
 from netcalc.spec.spec_files import unreadable
 
 if TYPE_CHECKING:
-    from netcalc.numerics.tensor_files import Tensors
+    from netcalc.weights.tensor_files import Tensors
 
 __all__ = ["is_checkpoint", "stored_weights"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from netcalc.formats.hub.remote_tensors import open_remote
 from netcalc.formats.sources import Source
-from netcalc.numerics.checkpoint_files import open_weights
-from netcalc.numerics.tensor_files import Tensors
+from netcalc.weights.checkpoint_files import open_weights
+from netcalc.weights.tensor_files import Tensors
 
 __all__ = ["model_weights"]
 

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 from netcalc.analysis.unroll import unroll
 from netcalc.analysis.walk import Instance
+from netcalc.arrays import Array
 from netcalc.diagnostics import Diagnostic, NetcalcError, RuleError
 from netcalc.ir import Body, Program
-from netcalc.numerics.kernels import Array, Run, apply
+from netcalc.numerics.kernels import Run, apply
 
 __all__ = ["computed_buffer"]
 

@@ -13,13 +13,13 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from netcalc.arrays import Array, numpy_dtype
 from netcalc.dims import integer
 from netcalc.inits import MODES, InitRules, fans, gain
-from netcalc.numerics.kernels import TABLES, Array
+from netcalc.numerics.kernels import TABLES
 from netcalc.numerics.normal_quantile import normal_quantile
-from netcalc.numerics.numpy_dtypes import numpy_dtype
-from netcalc.numerics.pieces import Part, pieces
 from netcalc.opdef import Init, Operation, Param
+from netcalc.weights.pieces import Part, pieces
 
 __all__ = ["Initializers", "draw", "draw_into", "fans", "gain", "generator"]
 

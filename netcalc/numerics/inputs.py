@@ -8,15 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from netcalc.arrays import Array, numpy_dtype
 from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
 from netcalc.dims import Poly, integer
 from netcalc.dtypes import FLOATS, INTEGERS, holds
 from netcalc.ir import InputSpec, Program
 from netcalc.numerics.initializers import generator
-from netcalc.numerics.kernels import Array
-from netcalc.numerics.numpy_dtypes import numpy_dtype
-from netcalc.numerics.tensor_files import open_tensors
 from netcalc.tensor_type import TensorType
+from netcalc.weights.tensor_files import open_tensors
 
 __all__ = ["accepted", "read_input", "require_sizes", "run_inputs"]
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from netcalc.analysis.walk import Instance
+from netcalc.arrays import Array
 from netcalc.diagnostics import Diagnostic, NetcalcError, RuleError
-from netcalc.numerics.kernels import Array, Run, apply
+from netcalc.numerics.kernels import Run, apply
 
 __all__ = ["run_operation"]
 

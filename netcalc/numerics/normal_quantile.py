@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from netcalc.numerics.kernels import Array
+from netcalc.arrays import Array
 
 __all__ = ["normal_quantile"]
 

@@ -14,24 +14,23 @@ from typing import Any
 import numpy as np
 
 from netcalc.analysis.walk import Instance, parameters
+from netcalc.arrays import Array, numpy_dtype
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.dims import integer
 from netcalc.ir import CheckpointLocation, Program, dtype_of, join, parameter_at
-from netcalc.numerics.assembly import load, write
-from netcalc.numerics.checkpoint_files import Joined, Weights, open_weights
 from netcalc.numerics.computed import computed_buffer
 from netcalc.numerics.initializers import Initializers
-from netcalc.numerics.inventory import index_mismatches, inventory
-from netcalc.numerics.kernels import Array
-from netcalc.numerics.matching import match
-from netcalc.numerics.numpy_dtypes import numpy_dtype
-from netcalc.numerics.packing.quantization import config_beside, quantization_of
-from netcalc.numerics.packing.unpacked import UnpackedTensors, unpacked
-from netcalc.numerics.pieces import Part
 from netcalc.numerics.rounding import is_rounded, rounded
-from netcalc.numerics.tensor_files import Tensors
-from netcalc.numerics.weights_report import WeightsReport
 from netcalc.opdef import Param
+from netcalc.weights.assembly import load, write
+from netcalc.weights.checkpoint_files import Joined, Weights, open_weights
+from netcalc.weights.inventory import index_mismatches, inventory
+from netcalc.weights.matching import match
+from netcalc.weights.packing.quantization import config_beside, quantization_of
+from netcalc.weights.packing.unpacked import UnpackedTensors, unpacked
+from netcalc.weights.pieces import Part
+from netcalc.weights.report import WeightsReport
+from netcalc.weights.tensor_files import Tensors
 
 __all__ = ["Parameters", "Weights", "check_weights"]
 
@@ -48,7 +47,7 @@ def check_weights(program: Program, weights: Weights, *, cast: bool = False) -> 
         NetcalcError: E605 if the file cannot be read.
     """
     tensors = opened_unpacked(weights)
-    report, _, params, used, ignored = match(program, tensors, Initializers.of(program), cast=cast)
+    report, _, params, used, ignored = match(program, tensors, Initializers.of(program).is_drawn, cast=cast)
     found = inventory(tensors, used, ignored)
     stored = tensors.stored if isinstance(tensors, UnpackedTensors) else tensors
     wrong = index_mismatches(stored.index, found, params) if isinstance(stored, Joined) and stored.index else ()
@@ -99,7 +98,7 @@ class Parameters:
         if weights is not None:
             self._tensors = opened_unpacked(weights)
             _require_plain(self._tensors)
-            found = match(program, self._tensors, self._initializers, values=True, cast=cast)
+            found = match(program, self._tensors, self._initializers.is_drawn, values=True, cast=cast)
             report, self._locations = found.report, found.locations
             if not report.ok:
                 raise NetcalcError(report.diagnostics)

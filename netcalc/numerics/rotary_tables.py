@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from netcalc.numerics.kernels import Array
+from netcalc.arrays import Array
 from netcalc.numerics.kernels.rotary import tables
 from netcalc.ops.rotary import RotaryEmbedding
 

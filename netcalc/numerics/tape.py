@@ -15,11 +15,11 @@ import numpy as np
 from netcalc.analysis.layout import passes_on
 from netcalc.analysis.unroll import Leave, unroll
 from netcalc.analysis.walk import Instance
+from netcalc.arrays import Array, dtype_name, numpy_dtype
 from netcalc.diagnostics import Diagnostic, NetcalcError, RuleError
 from netcalc.dtypes import FLOATS
 from netcalc.ir import OpNode, Program, dtype_of
-from netcalc.numerics.kernels import Array, Run
-from netcalc.numerics.numpy_dtypes import dtype_name, numpy_dtype
+from netcalc.numerics.kernels import Run
 from netcalc.numerics.vjps import Back, Gradients, apply_vjp
 from netcalc.opdef import Operation, Param
 from netcalc.ops.backward import BackwardCall, Saved, Source, declaration

@@ -11,9 +11,9 @@ from functools import cache
 
 import numpy as np
 
+from netcalc.arrays import Array
 from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
 from netcalc.ir import Body, CallNode, Node, OpNode, Program, join
-from netcalc.numerics.kernels import Array
 
 __all__ = ["TraceRow", "Tracer"]
 

@@ -12,9 +12,9 @@ from netcalc.records import schema_id
 from netcalc.version import __version__
 
 if TYPE_CHECKING:
-    from netcalc.numerics.checkpoint_content import CheckpointContent, CheckpointTensor
-    from netcalc.numerics.checkpoint_tree import Group
-    from netcalc.numerics.packing.unpacked import Packed
+    from netcalc.weights.content import CheckpointContent, CheckpointTensor
+    from netcalc.weights.packing.unpacked import Packed
+    from netcalc.weights.tree import Group
 
 __all__ = ["CheckpointRecord", "PackedRecord", "checkpoint_record", "packed_records"]
 

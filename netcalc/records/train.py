@@ -11,7 +11,7 @@ from netcalc.records.values import plain
 from netcalc.version import __version__
 
 if TYPE_CHECKING:
-    from netcalc.verification.training.result import TrainingResult
+    from netcalc.training.result import TrainingResult
 
 __all__ = ["TrainingRecord", "training_record"]
 

@@ -12,8 +12,8 @@ from netcalc.records.weights import WeightsRecord, weights_record
 from netcalc.version import __version__
 
 if TYPE_CHECKING:
-    from netcalc.numerics.weights_report import WeightsReport
     from netcalc.verification.report import Check, VerifyReport
+    from netcalc.weights.report import WeightsReport
 
 __all__ = ["VerificationRecord", "verification_record"]
 

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, cast
 
 from typing_extensions import TypedDict
 
-from netcalc.numerics.weights_report import grouped
 from netcalc.records import schema_id
 from netcalc.records.checkpoint import PackedRecord, packed_records
 from netcalc.version import __version__
+from netcalc.weights.report import grouped
 
 if TYPE_CHECKING:
-    from netcalc.numerics.weights_report import Inventory, Mismatch, WeightsReport
+    from netcalc.weights.report import Inventory, Mismatch, WeightsReport
 
 __all__ = ["WeightsRecord", "weights_record"]
 

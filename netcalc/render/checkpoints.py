@@ -10,9 +10,9 @@ from netcalc.render.page import Line, Page, Paragraph
 from netcalc.render.table import ALWAYS, Column, Row, Share, Table
 
 if TYPE_CHECKING:
-    from netcalc.numerics.checkpoint_content import CheckpointContent
-    from netcalc.numerics.checkpoint_tree import Group
-    from netcalc.numerics.packing.unpacked import Packed
+    from netcalc.weights.content import CheckpointContent
+    from netcalc.weights.packing.unpacked import Packed
+    from netcalc.weights.tree import Group
 
 __all__ = ["checkpoint_list", "checkpoint_page", "groups_data", "packed_table"]
 

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from netcalc.engine.profile import LayerTime
     from netcalc.engine.run import RunResult
     from netcalc.numerics.trace import TraceRow
-    from netcalc.numerics.weights_report import Inventory, Mismatch, MismatchGroup, WeightsReport
     from netcalc.verification.report import Check, VerifyReport
+    from netcalc.weights.report import Inventory, Mismatch, MismatchGroup, WeightsReport
 
 __all__ = [
     "checks_data",

@@ -12,7 +12,7 @@ from netcalc.render.plot import Chart, Series
 from netcalc.render.table import ALWAYS, Column, Row, Table
 
 if TYPE_CHECKING:
-    from netcalc.verification.training.result import TrainingResult, TrainingStep
+    from netcalc.training.result import TrainingResult, TrainingStep
 
 __all__ = ["loss_chart", "steps_table", "training_page"]
 

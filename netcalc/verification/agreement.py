@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from netcalc.numerics.weights_report import WeightsReport
+from netcalc.weights.report import WeightsReport
 
 __all__ = ["Agreement", "FlopsAgreement", "OutputAgreement", "difference", "flops_agreement", "tolerance_of"]
 

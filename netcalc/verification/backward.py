@@ -17,11 +17,10 @@ import numpy as np
 from netcalc.analysis.cost import analyse
 from netcalc.analysis.saved import saved_bytes, saved_tensors
 from netcalc.analysis.walk import Instance
+from netcalc.arrays import Array, dtype_name
 from netcalc.dims import integer
 from netcalc.ir import Program
 from netcalc.numerics.interpret import run_operation
-from netcalc.numerics.kernels import Array
-from netcalc.numerics.numpy_dtypes import dtype_name
 from netcalc.numerics.parameters import Parameters
 from netcalc.numerics.tally import note, tallied, tallying
 from netcalc.numerics.tape import Record, Tape

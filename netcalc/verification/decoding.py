@@ -14,6 +14,7 @@ import numpy as np
 from netcalc.analysis.counting import operation_count
 from netcalc.analysis.unroll import unroll
 from netcalc.analysis.walk import Instance, instances
+from netcalc.arrays import Array
 from netcalc.diagnostics import NetcalcError
 from netcalc.dims import integer
 from netcalc.engine.preflight import build_plan
@@ -21,7 +22,7 @@ from netcalc.engine.runtime.session import Session
 from netcalc.ir import Program
 from netcalc.ir.decoding import program_at_step
 from netcalc.numerics.inputs import run_inputs
-from netcalc.numerics.kernels import Array, Run, apply
+from netcalc.numerics.kernels import Run, apply
 from netcalc.numerics.parameters import Parameters
 from netcalc.opdef import Context
 from netcalc.ops.routing import Experts

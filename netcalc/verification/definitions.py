@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from netcalc.analysis.walk import Instance
+from netcalc.arrays import Array
 from netcalc.ir import OpNode, Program, join
 from netcalc.numerics.initializers import generator
-from netcalc.numerics.kernels import Array
 from netcalc.verification.references import REFERENCES
 from netcalc.verification.report import Gap, ValueCount
 from netcalc.verification.values import POSITIONS, Comparison, Difference, compare_table, compare_values

@@ -12,6 +12,7 @@ from netcalc.analysis.counting import operation_count
 from netcalc.analysis.memory import memory
 from netcalc.analysis.unroll import unroll
 from netcalc.analysis.walk import Instance
+from netcalc.arrays import Array
 from netcalc.diagnostics import NetcalcError
 from netcalc.engine.graph import GraphNode
 from netcalc.engine.plan import Plan
@@ -20,10 +21,10 @@ from netcalc.engine.runtime.session import Session
 from netcalc.engine.step import Step
 from netcalc.ir import Program, dtype_of
 from netcalc.numerics.initializers import generator
-from netcalc.numerics.kernels import Array, Run, apply, wide
+from netcalc.numerics.kernels import Run, apply, wide
 from netcalc.numerics.parameters import Parameters
-from netcalc.numerics.process_memory import format_bytes, free_bytes
 from netcalc.opdef import Param
+from netcalc.process_memory import format_bytes, free_bytes
 from netcalc.verification.report import Check, Gap
 
 __all__ = ["KeptParameters", "Samples", "difference", "largest_difference", "planned_checks", "planned_or_gap"]

@@ -14,10 +14,11 @@ import numpy as np
 from netcalc.analysis.receptive_field import followed_input
 from netcalc.analysis.unroll import unroll
 from netcalc.analysis.walk import Instance
+from netcalc.arrays import Array
 from netcalc.dims import integer
 from netcalc.dtypes import FLOATS
 from netcalc.ir import Program
-from netcalc.numerics.kernels import Array, Run, apply
+from netcalc.numerics.kernels import Run, apply
 from netcalc.numerics.parameters import Parameters
 from netcalc.opdef import Merged, Reach, Window
 from netcalc.tensor_type import TensorType

@@ -15,6 +15,7 @@ from netcalc.analysis.signal.propagate import PredictedOperation, drawn_signal, 
 from netcalc.analysis.signal.report import Figures, SignalReport, SignalRow, predicted_row
 from netcalc.analysis.signal.state import Signal
 from netcalc.analysis.walk import Instance, instances
+from netcalc.arrays import Array
 from netcalc.diagnostics import NetcalcError
 from netcalc.engine.feasibility import require_work
 from netcalc.engine.gradients import program_type, seeds_of, summed_outputs, wanted_paths
@@ -27,13 +28,13 @@ from netcalc.limits import MAX_TRAIN_WORK
 from netcalc.numerics.initializers import generator
 from netcalc.numerics.inputs import run_inputs
 from netcalc.numerics.interpret import run_operation
-from netcalc.numerics.kernels import Array, Run
+from netcalc.numerics.kernels import Run
 from netcalc.numerics.parameters import Parameters, Weights
-from netcalc.numerics.process_memory import free_bytes
 from netcalc.numerics.tape import Record, Tape, Variable
 from netcalc.numerics.vjps import Back, Gradients, apply_vjp
 from netcalc.ops.backward import BACKWARD
 from netcalc.ops.backward.no_gradient import NO_GRADIENT
+from netcalc.process_memory import free_bytes
 
 __all__ = ["measure"]
 

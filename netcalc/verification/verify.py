@@ -19,6 +19,7 @@ from netcalc.analysis.cost import Analysis
 from netcalc.analysis.counting import operation_count
 from netcalc.analysis.unroll import unroll
 from netcalc.analysis.walk import Instance
+from netcalc.arrays import Array, numpy_dtype
 from netcalc.dims import integer
 from netcalc.engine.feasibility import require_work
 from netcalc.engine.plan import Plan
@@ -28,8 +29,7 @@ from netcalc.ir import OpNode, Program, dtype_of
 from netcalc.limits import MAX_VERIFY_WORK
 from netcalc.numerics.initializers import generator
 from netcalc.numerics.inputs import run_inputs
-from netcalc.numerics.kernels import Array, Run, apply
-from netcalc.numerics.numpy_dtypes import numpy_dtype
+from netcalc.numerics.kernels import Run, apply
 from netcalc.numerics.parameters import Parameters, Weights
 from netcalc.numerics.tally import note, tallied, tallying
 from netcalc.opdef import KINDS

@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 
 from netcalc.analysis.gradient_flow import GradientFlow, gradient_flow
 from netcalc.analysis.walk import instances, parameters
+from netcalc.arrays import Array
 from netcalc.diagnostics import NetcalcError
 from netcalc.ir import CallNode, Program
 from netcalc.ir.check import check
 from netcalc.numerics.initializers import generator
 from netcalc.numerics.inputs import run_inputs
 from netcalc.numerics.interpret import run_operation
-from netcalc.numerics.kernels import Array
 from netcalc.numerics.parameters import Parameters
 from netcalc.numerics.tally import tallied, tallying
 from netcalc.numerics.tape import Record, Tape

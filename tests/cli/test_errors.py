@@ -11,7 +11,7 @@ import pytest
 
 from netcalc.diagnostics import CODES
 from tests.conftest import CommandResult
-from tests.numerics.hostile import npy_of, npz
+from tests.weights.hostile import npy_of, npz
 
 HEAD = "netcalc: 1\ninputs: {x: [1, 8]}\n"
 IMAGE = "netcalc: 1\ninputs: {x: [1, 3, 8, 8]}\n"

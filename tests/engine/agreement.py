@@ -11,12 +11,12 @@ import numpy as np
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
+from netcalc.arrays import Array, numpy_dtype
 from netcalc.engine.plan import Plan
 from netcalc.engine.run import forward
 from netcalc.engine.runtime.session import Session
 from netcalc.engine.tuning import Tuning
-from netcalc.numerics.kernels import Array, wide
-from netcalc.numerics.numpy_dtypes import numpy_dtype
+from netcalc.numerics.kernels import wide
 from netcalc.numerics.parameters import Parameters
 from netcalc.spec import elaborate
 from netcalc.spec.library import load_data

@@ -14,10 +14,10 @@ import numpy as np
 from hypothesis import strategies as st
 
 from netcalc.analysis.walk import parameters
+from netcalc.arrays import numpy_dtype
 from netcalc.diagnostics import NetcalcError
 from netcalc.dims import value_at
 from netcalc.ir import Program
-from netcalc.numerics.numpy_dtypes import numpy_dtype
 from netcalc.opdef import Buffer
 from netcalc.spec import elaborate
 from netcalc.spec.library import load_data

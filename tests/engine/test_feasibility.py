@@ -10,14 +10,14 @@ import psutil
 import pytest
 
 import netcalc
+from netcalc import process_memory
 from netcalc.diagnostics import NetcalcError
 from netcalc.engine import preflight, run
 from netcalc.engine.compiled import Compiled
 from netcalc.engine.run import forward
 from netcalc.ir import Program
 from netcalc.limits import MAX_OPERATIONS, MAX_RUN_WORK
-from netcalc.numerics import process_memory
-from netcalc.numerics.process_memory import MemoryBaseline, free_bytes
+from netcalc.process_memory import MemoryBaseline, free_bytes
 from netcalc.verification import verify as verification
 from netcalc.verification.verify import verify
 from tests.numerics.programs import program

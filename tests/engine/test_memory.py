@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from netcalc import process_memory
 from netcalc.analysis.memory import memory
 from netcalc.analysis.unroll import unroll
 from netcalc.analysis.walk import Instance
@@ -21,8 +22,7 @@ from netcalc.diagnostics import NetcalcError
 from netcalc.engine import preflight, run
 from netcalc.engine.run import PlanName, forward
 from netcalc.ir import Program
-from netcalc.numerics import process_memory
-from netcalc.numerics.process_memory import format_bytes, free_bytes
+from netcalc.process_memory import format_bytes, free_bytes
 from tests.numerics.programs import program
 
 BLOCKS = """
@@ -204,7 +204,7 @@ def test_free_memory_is_bounded_by_the_address_space_limit() -> None:
     import subprocess
 
     limit = 3 << 30
-    code = "from netcalc.numerics.process_memory import free_bytes; print(free_bytes())"
+    code = "from netcalc.process_memory import free_bytes; print(free_bytes())"
     done = subprocess.run(
         [sys.executable, "-c", code],
         capture_output=True,

@@ -13,12 +13,12 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from netcalc.analysis.walk import instances
+from netcalc.arrays import numpy_dtype
 from netcalc.engine.plan import Plan
 from netcalc.engine.run import forward
 from netcalc.engine.runtime.session import Session
 from netcalc.engine.tuning import Tuning
 from netcalc.numerics.inputs import run_inputs
-from netcalc.numerics.numpy_dtypes import numpy_dtype
 from netcalc.numerics.parameters import Parameters
 from tests.engine.programs import Drawing, Spec, draw_spec, drawn_weights, program, specs
 from tests.engine.tunings import SMALL, SWITCHES, without

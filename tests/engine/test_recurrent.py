@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from netcalc.arrays import Array
 from netcalc.engine.native.library import available
 from netcalc.engine.plan import Plan
 from netcalc.engine.runtime.session import Session
 from netcalc.engine.tuning import Tuning
 from netcalc.ir import Program
 from netcalc.numerics.inputs import run_inputs
-from netcalc.numerics.kernels import Array
 from netcalc.numerics.parameters import Parameters
 from netcalc.spec import elaborate
 from netcalc.spec.library import load_text

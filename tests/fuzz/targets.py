@@ -16,9 +16,9 @@ from typing import Any
 
 from netcalc.diagnostics import NetcalcError
 from netcalc.expressions import ExpressionError, parse
-from netcalc.numerics.checkpoint_files import open_weights
 from netcalc.spec.library import load_data, load_text
 from netcalc.spec.shipped import specs_dir
+from netcalc.weights.checkpoint_files import open_weights
 from tests.fuzz.exercise import exercise, refused
 from tests.fuzz.grammar import ByteSource, document
 

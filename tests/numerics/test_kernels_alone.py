@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from netcalc import ops
+from netcalc.arrays import numpy_dtype
 from netcalc.dtypes import DTYPES, promote, result_type
 from netcalc.numerics import kernels
 from netcalc.numerics.kernels._promotion import common_dtype, result_dtype
-from netcalc.numerics.numpy_dtypes import numpy_dtype
 from netcalc.verification import references
 
 MODULES = sorted(Path(str(kernels.__file__)).parent.glob("*.py"))
@@ -22,7 +22,7 @@ REFERENCES = sorted(Path(str(references.__file__)).parent.glob("*.py"))
 SHARED = {
     "from netcalc import ops",
     "from netcalc.registry import Registry",
-    "from netcalc.numerics.numpy_dtypes import numpy_dtype",
+    "from netcalc.arrays import numpy_dtype",
 }
 #: Names of rules and of their context that no kernel imports.
 RULES = {"Context", "promote", "result_type", "TensorType", "resolve_padding"}

@@ -14,10 +14,10 @@ import numpy as np
 from safetensors.numpy import load_file
 
 from netcalc import ops
+from netcalc.arrays import numpy_dtype
 from netcalc.dims import value_at
 from netcalc.ir import dtype_of
 from netcalc.numerics.kernels import TABLES, Run, apply
-from netcalc.numerics.numpy_dtypes import numpy_dtype
 from netcalc.numerics.tally import tallied, tallying
 from netcalc.opdef import Context, Operation
 from netcalc.tensor_type import TensorType

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from netcalc.numerics.numpy_dtypes import numpy_dtype
+from netcalc.arrays import numpy_dtype
 from netcalc.opdef import RuleError
 from tests.ops.harness import execute
 

@@ -7,8 +7,8 @@ from itertools import product
 import numpy as np
 import pytest
 
+from netcalc.arrays import dtype_name, numpy_dtype
 from netcalc.dtypes import DTYPES, FLOATS, INTEGERS, ITEMSIZE, DType, holds, promote, result_type
-from netcalc.numerics.numpy_dtypes import dtype_name, numpy_dtype
 
 torch = pytest.importorskip("torch")
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from netcalc.formats.huggingface.quantization import quantization_problems
-from netcalc.numerics.packing.schemes import read_scheme
 from netcalc.spec.cursor import Cursor
+from netcalc.weights.packing.schemes import read_scheme
 
 transformers = pytest.importorskip("transformers")
 

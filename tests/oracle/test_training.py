@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 
 import netcalc
-from netcalc.numerics.batches import Batches
 from netcalc.numerics.parameters import Parameters
-from netcalc.numerics.tensor_files import Arrays
-from netcalc.verification.training import Recipe, Trainer
-from netcalc.verification.training.preparation import prepared
-from netcalc.verification.training.state import State
+from netcalc.training import Recipe, Trainer
+from netcalc.training.batches import Batches
+from netcalc.training.preparation import prepared
+from netcalc.training.state import State
+from netcalc.weights.tensor_files import Arrays
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")

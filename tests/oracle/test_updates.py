@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from netcalc.analysis.optimizers import optimizers
-from netcalc.numerics.optimizers import Updater, clip_coefficient, global_norm
+from netcalc.training.updates import Updater, clip_coefficient, global_norm
 
 torch = pytest.importorskip("torch")
 

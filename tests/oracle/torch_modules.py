@@ -19,6 +19,7 @@ import pytest
 
 from netcalc import Network, load_data, ops
 from netcalc.analysis.conventions import CONVENTIONS
+from netcalc.arrays import numpy_dtype
 from netcalc.engine.run import PlanName
 from netcalc.formats.graph.document import spec_document
 from netcalc.formats.graph.model import Graph, Line, Stored
@@ -29,7 +30,6 @@ from netcalc.ir import dtype_of
 from netcalc.ir.build import build_node
 from netcalc.numerics.initializers import Initializers
 from netcalc.numerics.kernels import Run, apply
-from netcalc.numerics.numpy_dtypes import numpy_dtype
 from netcalc.opdef import Context
 from netcalc.tensor_type import TensorType
 

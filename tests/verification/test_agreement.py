@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import netcalc
-from netcalc.numerics.weights_report import Mismatch, WeightsReport
 from netcalc.records.schema import record_schema
 from netcalc.render.agreement import agreement_page
 from netcalc.render.page import page_text
 from netcalc.render.text import Terminal
 from netcalc.verification.agreement import Agreement, OutputAgreement, difference, flops_agreement
+from netcalc.weights.report import Mismatch, WeightsReport
 
 INF, NAN = float("inf"), float("nan")
 

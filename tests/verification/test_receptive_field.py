@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import netcalc
 from netcalc import load
 from netcalc.analysis.receptive_field import AxisField, Extent, traced
-from netcalc.numerics.numpy_dtypes import numpy_dtype
+from netcalc.arrays import numpy_dtype
 from netcalc.ops.conv import Conv2d
 from tests.conftest import CommandResult
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from netcalc import ops
+from netcalc.arrays import numpy_dtype
 from netcalc.numerics.kernels import Run, apply
-from netcalc.numerics.numpy_dtypes import numpy_dtype
 from netcalc.verification import values
 from netcalc.verification.references import REFERENCES, Attributes, Expected, Value
 from netcalc.verification.values import Comparison, Difference, compare_values

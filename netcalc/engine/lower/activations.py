@@ -13,9 +13,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from netcalc.arrays import Array
 from netcalc.engine.lower.broadcast import clipped
 from netcalc.engine.lower.passes import Pass
-from netcalc.numerics.kernels import Array, Run, apply
+from netcalc.numerics.kernels import Run, apply
 
 __all__ = ["Activation", "activation", "clip_limits", "kernel_bytes"]
 

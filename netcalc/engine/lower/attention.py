@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from netcalc.arrays import Array
 from netcalc.engine.graph import GraphNode, Tensor
 from netcalc.engine.lower.attention_masks import added_mask, padding_rows
 from netcalc.engine.lower.attention_scores import (
@@ -33,7 +34,6 @@ from netcalc.engine.lower.registry import lowering
 from netcalc.engine.lower.tiling import Index, emit_tiles
 from netcalc.engine.step import Buffers, BufferSpec
 from netcalc.engine.storage import Slot
-from netcalc.numerics.kernels import Array
 from netcalc.ops.attention import ScaledDotProductAttention
 
 

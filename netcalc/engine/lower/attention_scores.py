@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from netcalc.arrays import Array
 from netcalc.engine.lower.passes import Pass
 from netcalc.engine.step import cuts
 from netcalc.engine.tuning import Tuning
-from netcalc.numerics.kernels import Array
 from netcalc.numerics.kernels.attention import within_sight
 from netcalc.ops.attention import ScaledDotProductAttention
 

@@ -9,9 +9,9 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
+from netcalc.arrays import Array
 from netcalc.engine.lower.passes import Pass
 from netcalc.engine.tuning import Tuning
-from netcalc.numerics.kernels import Array
 
 __all__ = ["across", "across_computed", "clipped", "merged_rows", "repeated_bytes", "rows_at_once"]
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from netcalc.arrays import Array
 from netcalc.engine.lower.attention_scores import Block, cut_blocks
 from netcalc.engine.lower.context import LoweringContext
 from netcalc.engine.lower.passes import Pass
@@ -15,7 +16,6 @@ from netcalc.engine.native.library import blocks_fit
 from netcalc.engine.step import Buffers, cuts
 from netcalc.engine.storage import Slot
 from netcalc.engine.tuning import Tuning
-from netcalc.numerics.kernels import Array
 from netcalc.ops.attention import ScaledDotProductAttention
 
 __all__ = ["compiled_blocks", "compiled_buffers", "compiled_pass", "use_compiled_attention"]

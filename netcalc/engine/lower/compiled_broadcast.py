@@ -8,10 +8,10 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
+from netcalc.arrays import Array
 from netcalc.engine.lower.passes import Pass
 from netcalc.engine.native.epilogue import BINARY, REVERSED, Operation, epilogue
 from netcalc.engine.native.library import available
-from netcalc.numerics.kernels import Array
 
 __all__ = ["broadcast_passes"]
 

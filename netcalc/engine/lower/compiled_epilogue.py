@@ -9,13 +9,13 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from netcalc.arrays import Array
 from netcalc.engine.lower.fused_operations import Activate, ByChannel, Clip, Combine, FusedOperation
 from netcalc.engine.lower.passes import Pass
 from netcalc.engine.native.epilogue import BINARY, ITSELF, REVERSED, UNARY, Operation, epilogue
 from netcalc.engine.native.library import available
 from netcalc.engine.storage import Slot
 from netcalc.engine.tuning import Tuning
-from netcalc.numerics.kernels import Array
 
 __all__ = ["OperationAt", "compiled_operations", "compiled_passes"]
 

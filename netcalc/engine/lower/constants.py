@@ -11,14 +11,13 @@ from typing import Any
 import numpy as np
 
 from netcalc.analysis.walk import dtype_of
+from netcalc.arrays import Array, numpy_dtype
 from netcalc.dims import integer
 from netcalc.engine.graph import Graph, GraphNode
 from netcalc.engine.lower.layout import Layout, new_slot
 from netcalc.engine.step import Constant
 from netcalc.engine.storage import Slot
 from netcalc.ir import Program
-from netcalc.numerics.kernels import Array
-from netcalc.numerics.numpy_dtypes import numpy_dtype
 from netcalc.numerics.parameters import Parameters
 from netcalc.opdef import Param
 

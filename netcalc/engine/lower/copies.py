@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from netcalc.arrays import Array
 from netcalc.engine.graph import GraphNode
 from netcalc.engine.lower.context import LoweringContext
 from netcalc.engine.lower.passes import Pass, sequence
@@ -16,7 +17,6 @@ from netcalc.engine.lower.registry import lowering
 from netcalc.engine.lower.tiling import emit_jobs
 from netcalc.engine.step import Buffers, Job, cuts
 from netcalc.engine.storage import Slot
-from netcalc.numerics.kernels import Array
 
 #: (target, origin) of a copy.
 Move: TypeAlias = tuple[Slot, Slot]

@@ -6,6 +6,7 @@ from functools import partial
 
 import numpy as np
 
+from netcalc.arrays import Array
 from netcalc.engine.fuse import is_elementwise
 from netcalc.engine.graph import GraphNode
 from netcalc.engine.lower.compiled_broadcast import broadcast_passes
@@ -16,7 +17,6 @@ from netcalc.engine.lower.passes import Pass
 from netcalc.engine.lower.tiling import emit_tiles, strips
 from netcalc.engine.step import Buffers
 from netcalc.engine.storage import Slot, is_dense
-from netcalc.numerics.kernels import Array
 
 
 def lower_elementwise(context: LoweringContext, node: GraphNode) -> bool:

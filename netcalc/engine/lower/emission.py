@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from netcalc.arrays import is_half
 from netcalc.engine.graph import GraphNode
 from netcalc.engine.lower.layout import Layout
 from netcalc.engine.lower.parallelism import Parallelism
 from netcalc.engine.step import Buffers, Step, cuts
 from netcalc.engine.storage import Slot
-from netcalc.numerics.numpy_dtypes import is_half
 
 __all__ = ["Emission", "compute_dtype"]
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from netcalc.arrays import Array
 from netcalc.engine.graph import GraphNode, Tensor
 from netcalc.engine.lower.activations import activation, clip_limits, kernel_bytes
 from netcalc.engine.lower.broadcast import across, clipped, rows_at_once
@@ -25,7 +26,7 @@ from netcalc.engine.lower.passes import Pass
 from netcalc.engine.step import Buffers, BufferSpec
 from netcalc.engine.storage import Slot
 from netcalc.engine.tuning import Tuning
-from netcalc.numerics.kernels import UFUNCS, Array
+from netcalc.numerics.kernels import UFUNCS
 
 __all__ = ["Epilogue", "batch_norm_affine", "combining_ufunc"]
 

@@ -7,12 +7,13 @@ from contextlib import contextmanager
 
 import numpy as np
 
+from netcalc.arrays import Array
 from netcalc.diagnostics import Diagnostic, NetcalcError, RuleError
 from netcalc.engine.graph import GraphNode
 from netcalc.engine.lower.context import LoweringContext
 from netcalc.engine.step import Buffers, Job, Step
 from netcalc.engine.storage import Slot
-from netcalc.numerics.kernels import Array, Run, apply
+from netcalc.numerics.kernels import Run, apply
 
 __all__ = ["emit_kernel", "locate_errors"]
 

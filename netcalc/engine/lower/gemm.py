@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from netcalc.arrays import Array
 from netcalc.engine.graph import GraphNode
 from netcalc.engine.lower.context import LoweringContext
 from netcalc.engine.lower.epilogue import Epilogue
@@ -19,7 +20,6 @@ from netcalc.engine.native.rows_product import Panels, rows_product
 from netcalc.engine.step import Buffers, cuts
 from netcalc.engine.storage import Slot
 from netcalc.engine.tuning import Tuning
-from netcalc.numerics.kernels import Array
 
 __all__ = ["chunk_tiles", "emit_chunked_product", "emit_product", "prefers_transposed"]
 

@@ -8,6 +8,7 @@ from functools import partial
 
 import numpy as np
 
+from netcalc.arrays import Array
 from netcalc.engine.graph import GraphNode
 from netcalc.engine.lower.context import LoweringContext
 from netcalc.engine.lower.emission import compute_dtype
@@ -16,7 +17,6 @@ from netcalc.engine.lower.registry import lowering
 from netcalc.engine.lower.tiling import emit_tiles
 from netcalc.engine.step import Buffers, cuts
 from netcalc.engine.storage import Slot
-from netcalc.numerics.kernels import Array
 
 
 @lowering("global_avg_pool1d", "global_avg_pool2d", "global_avg_pool3d")

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from netcalc.arrays import Array
 from netcalc.engine.graph import GraphNode
 from netcalc.engine.lower.broadcast import across, across_computed, rows_at_once
 from netcalc.engine.lower.context import LoweringContext
@@ -25,7 +26,6 @@ from netcalc.engine.lower.registry import lowering
 from netcalc.engine.lower.tiling import emit_tiles, strips
 from netcalc.engine.step import Buffers
 from netcalc.engine.storage import Slot
-from netcalc.numerics.kernels import Array
 
 
 class _Tile(NamedTuple):

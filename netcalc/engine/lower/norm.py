@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from netcalc.arrays import Array
 from netcalc.engine.graph import GraphNode
 from netcalc.engine.lower.broadcast import across
 from netcalc.engine.lower.context import LoweringContext
@@ -24,7 +25,7 @@ from netcalc.engine.native.library import blocks_fit
 from netcalc.engine.native.norm import norm
 from netcalc.engine.step import Buffers
 from netcalc.engine.storage import Slot
-from netcalc.numerics.kernels import Array, wide
+from netcalc.numerics.kernels import wide
 
 __all__ = ["affine_vector"]
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from netcalc.arrays import Array
 from netcalc.engine.graph import GraphNode
 from netcalc.engine.lower.context import LoweringContext
 from netcalc.engine.lower.pool_windows import AxisWindows, Pooling
@@ -15,7 +16,6 @@ from netcalc.engine.lower.regions import Region, cut_regions
 from netcalc.engine.lower.registry import lowering
 from netcalc.engine.lower.tiling import emit_tiles
 from netcalc.engine.storage import Slot
-from netcalc.numerics.kernels import Array
 from netcalc.numerics.kernels._pooling import elements, windows_of
 
 

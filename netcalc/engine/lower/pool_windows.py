@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from netcalc.arrays import Array
 from netcalc.engine.lower.passes import Pass
 from netcalc.engine.lower.regions import Region
 from netcalc.engine.step import Buffers
-from netcalc.numerics.kernels import Array
 
 __all__ = ["AxisWindows", "Pooling"]
 

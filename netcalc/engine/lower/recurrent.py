@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from netcalc.arrays import Array
 from netcalc.engine.graph import GraphNode, Tensor
 from netcalc.engine.lower.context import LoweringContext
 from netcalc.engine.lower.emission import compute_dtype
@@ -24,7 +25,6 @@ from netcalc.engine.native.library import blocks_fit
 from netcalc.engine.native.recurrent import pack, packed_rows
 from netcalc.engine.step import Buffers, Job, cuts
 from netcalc.engine.storage import Slot
-from netcalc.numerics.kernels import Array
 
 
 @lowering("rnn", "lstm", "gru")

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from netcalc.numerics.kernels import Array
+from netcalc.arrays import Array
 
 __all__ = ["GATES", "CellUpdate", "arrange_gates", "cell_update", "part_gates"]
 

@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
+from netcalc.arrays import Array
 from netcalc.engine.lower.recurrent_gates import cell_update
 from netcalc.engine.lower.small_gemm import blocks
 from netcalc.engine.native.recurrent import recurrent
 from netcalc.engine.step import Buffers, Job
 from netcalc.engine.storage import Slot
 from netcalc.engine.tuning import Tuning
-from netcalc.numerics.kernels import Array
 
 __all__ = ["Layer", "Stretch", "Weights", "bind_gates", "bind_projection"]
 

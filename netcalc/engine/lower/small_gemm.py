@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from netcalc.arrays import Array
 from netcalc.engine.lower.passes import Pass
 from netcalc.engine.tuning import Tuning
-from netcalc.numerics.kernels import Array
 
 __all__ = ["Chunks", "blocks", "chunks"]
 

@@ -13,6 +13,7 @@ from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
+from netcalc.arrays import Array
 from netcalc.engine.graph import GraphNode
 from netcalc.engine.lower.context import LoweringContext
 from netcalc.engine.lower.epilogue import Epilogue
@@ -20,7 +21,6 @@ from netcalc.engine.lower.parallelism import Parallelism
 from netcalc.engine.lower.passes import Pass, sequence
 from netcalc.engine.step import Buffers, BufferSpec, Job, Step, cuts
 from netcalc.engine.storage import Slot
-from netcalc.numerics.kernels import Array
 
 __all__ = ["Index", "emit_jobs", "emit_tiles", "strips"]
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from netcalc.arrays import Array
 from netcalc.engine.native.library import bound
-from netcalc.numerics.kernels import Array
 
 __all__ = ["MOST_MASKS", "attention", "buffer_elements"]
 

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from netcalc.arrays import Array
 from netcalc.engine.native.library import bound
-from netcalc.numerics.kernels import Array
 
 __all__ = ["BINARY", "ITSELF", "REVERSED", "UNARY", "Operation", "epilogue"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable
 
+from netcalc.arrays import Array
 from netcalc.engine.native.library import bound
-from netcalc.numerics.kernels import Array
 
 __all__ = ["norm"]
 

@@ -6,9 +6,9 @@ import ctypes
 from collections.abc import Callable
 from typing import NamedTuple
 
+from netcalc.arrays import Array
 from netcalc.engine.native.library import bound
 from netcalc.engine.tuning import Tuning
-from netcalc.numerics.kernels import Array
 
 __all__ = ["Panels", "rows_product"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Sequence
 
+from netcalc.arrays import Array
 from netcalc.engine.native.library import bound, integers
-from netcalc.numerics.kernels import Array
 
 __all__ = ["FILTERS", "LEAST_CHANNELS", "MOST_AXES", "MOST_CHANNELS", "MOST_TAPS", "convolution"]
 

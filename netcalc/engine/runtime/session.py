@@ -13,13 +13,13 @@ from weakref import WeakSet
 
 import numpy as np
 
+from netcalc.arrays import Array
 from netcalc.engine.arena import aligned, shared
 from netcalc.engine.plan import Plan
 from netcalc.engine.runtime.blas import blas_threads
 from netcalc.engine.runtime.threads import ThreadPool
 from netcalc.engine.runtime.workers import BindParts, Part, SerialPool, WorkerLostError, WorkerPool, numpy_settings
 from netcalc.engine.step import Constant, Job, Step, cuts
-from netcalc.numerics.kernels import Array
 from netcalc.numerics.parameters import Parameters
 
 __all__ = ["Loaded", "Session", "Watch"]

@@ -20,8 +20,8 @@ from netcalc.spec.library import Loaded, load_cursor
 from netcalc.spec.settings import resolve_settings
 
 if TYPE_CHECKING:
-    from netcalc.numerics.gguf_changes import Change
-    from netcalc.numerics.gguf_file import GgufFile, GgufWeights
+    from netcalc.weights.gguf.changes import Change
+    from netcalc.weights.gguf.tensors import GgufFile, GgufWeights
 
 __all__ = ["gguf_weights", "import_gguf", "load_gguf"]
 
@@ -62,7 +62,7 @@ def gguf_weights(path: Path) -> GgufWeights:
     Raises:
         NetcalcError: as :func:`load_gguf`.
     """
-    from netcalc.numerics.gguf_file import GgufWeights
+    from netcalc.weights.gguf.tensors import GgufWeights
 
     file, translation = _opened(path)
     loaded = load_cursor(translation.translated(_name(path)), str(path))
@@ -71,7 +71,7 @@ def gguf_weights(path: Path) -> GgufWeights:
 
 
 def _opened(path: Path) -> tuple[GgufFile, Translation]:
-    from netcalc.numerics.gguf_file import open_gguf
+    from netcalc.weights.gguf.tensors import open_gguf
 
     file = open_gguf(path)
     return file, Translation(file, table_of(file.metadata.get("general.architecture"), file.name))
@@ -79,7 +79,7 @@ def _opened(path: Path) -> tuple[GgufFile, Translation]:
 
 def _changes(table: GgufTable, scope: Mapping[str, Any]) -> list[Change]:
     """Return what the conversion to GGUF changed in tensors."""
-    from netcalc.numerics.gguf_changes import Change
+    from netcalc.weights.gguf.changes import Change
 
     found = []
     for index, entry in enumerate(table.part("changes")):

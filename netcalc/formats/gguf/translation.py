@@ -15,7 +15,7 @@ from netcalc.spec.cursor import Cursor
 from netcalc.spec.evaluate import evaluate_expression, words_in
 
 if TYPE_CHECKING:
-    from netcalc.numerics.gguf_file import GgufFile
+    from netcalc.weights.gguf.tensors import GgufFile
 
 __all__ = ["Translation", "field_name"]
 
@@ -108,8 +108,8 @@ class Translation:
 
     def _divisors(self) -> list[list[float]]:
         """Return the divisors of rotary frequencies that tensors hold."""
-        from netcalc.numerics.gguf_file import GgufWeights
-        from netcalc.numerics.gguf_format import shortest
+        from netcalc.weights.gguf.header import shortest
+        from netcalc.weights.gguf.tensors import GgufWeights
 
         tensors = self.file.tensors
         names = next((names for names in DIVISORS if all(name in tensors for name in names)), ())

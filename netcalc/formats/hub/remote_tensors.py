@@ -8,16 +8,16 @@ from concurrent.futures import ThreadPoolExecutor
 from threading import Lock
 from typing import Any
 
+from netcalc.arrays import Array
 from netcalc.formats.hub.repository import Repository
 from netcalc.limits import MAX_TENSOR_HEADER
-from netcalc.numerics.checkpoint_files import Joined, open_shards, read_index
-from netcalc.numerics.kernels import Array
-from netcalc.numerics.packing.unpacked import UnpackedTensors
-from netcalc.numerics.pieces import Part
-from netcalc.numerics.prefixed import Prefixed
-from netcalc.numerics.safetensors_format import read_safetensors_header
-from netcalc.numerics.stored import reading
-from netcalc.numerics.tensor_files import TensorFile, Tensors, open_tensors
+from netcalc.weights.checkpoint_files import Joined, open_shards, read_index
+from netcalc.weights.packing.unpacked import UnpackedTensors
+from netcalc.weights.pieces import Part
+from netcalc.weights.prefixed import Prefixed
+from netcalc.weights.safetensors_format import read_safetensors_header
+from netcalc.weights.stored import reading
+from netcalc.weights.tensor_files import TensorFile, Tensors, open_tensors
 
 __all__ = ["open_remote", "pending_bytes"]
 

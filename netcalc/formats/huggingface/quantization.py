@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from netcalc.diagnostics import did_you_mean, written
-from netcalc.numerics.packing.schemes import Fields, Scheme, method_of, read_scheme, unknown_method
 from netcalc.spec.cursor import Cursor
 from netcalc.spec.declarations import declare_variable
+from netcalc.weights.packing.schemes import Fields, Scheme, method_of, read_scheme, unknown_method
 
 __all__ = ["KEYS", "Problem", "quantization_problems"]
 

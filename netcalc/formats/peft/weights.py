@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from netcalc.arrays import Array
 from netcalc.formats.hub.remote_tensors import open_remote
 from netcalc.formats.model_weights import model_weights
 from netcalc.formats.peft import base_of, read_adapter
 from netcalc.formats.sources import Source
 from netcalc.limits import MAX_SPEC_SIZE
-from netcalc.numerics.checkpoint_files import Joined, open_weights
-from netcalc.numerics.kernels import Array
-from netcalc.numerics.packing.quantization import config_beside, quantization_of
-from netcalc.numerics.packing.unpacked import unpacked
-from netcalc.numerics.pieces import Part, write_part
-from netcalc.numerics.tensor_files import Tensors
+from netcalc.weights.checkpoint_files import Joined, open_weights
+from netcalc.weights.packing.quantization import config_beside, quantization_of
+from netcalc.weights.packing.unpacked import unpacked
+from netcalc.weights.pieces import Part, write_part
+from netcalc.weights.tensor_files import Tensors
 
 __all__ = ["adapter_weights"]
 

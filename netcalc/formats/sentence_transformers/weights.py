@@ -6,9 +6,9 @@ from netcalc.formats.model_weights import model_weights
 from netcalc.formats.sentence_transformers import dense_folders
 from netcalc.formats.sources import Source
 from netcalc.limits import MAX_SPEC_SIZE
-from netcalc.numerics.checkpoint_files import Joined
-from netcalc.numerics.prefixed import Prefixed
-from netcalc.numerics.tensor_files import Tensors
+from netcalc.weights.checkpoint_files import Joined
+from netcalc.weights.prefixed import Prefixed
+from netcalc.weights.tensor_files import Tensors
 
 __all__ = ["sentence_weights"]
 

@@ -184,7 +184,7 @@ def _outputs(program: Program, found: Mapping[str, Any], expected: list[Any], pl
 
 def array_of(tensor: Any) -> Any:
     """Return a tensor as a NumPy array."""
-    from netcalc.numerics.numpy_dtypes import numpy_dtype
+    from netcalc.arrays import numpy_dtype
 
     tensor = tensor.detach().cpu().contiguous()
     name = str(tensor.dtype).removeprefix("torch.")

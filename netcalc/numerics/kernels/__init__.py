@@ -29,14 +29,12 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from netcalc import ops
-from netcalc.numerics.numpy_dtypes import is_half
+from netcalc.arrays import Array, is_half
 from netcalc.opdef import Kind
 from netcalc.registry import Registry
 
-Array: TypeAlias = NDArray[Any]
 Kernel: TypeAlias = Callable[..., Any]
 #: ``(op, name of the parameter, shape) -> array``.
 Table: TypeAlias = Callable[[Any, str, tuple[int, ...]], Array]

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from netcalc.numerics.kernels import Array, Kernel, Run, kernel, like, wide
+from netcalc.arrays import Array
+from netcalc.numerics.kernels import Kernel, Run, kernel, like, wide
 from netcalc.ops._elementwise import Elementwise
 
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from netcalc.numerics.kernels import Array
+from netcalc.arrays import Array
 from netcalc.numerics.kernels._windows import extents, pad, taps
 
 

@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from netcalc.numerics.kernels import Array
-from netcalc.numerics.numpy_dtypes import is_half
+from netcalc.arrays import Array, is_half
 
 #: Kinds in increasing order, by NumPy's letters; ml_dtypes gives bfloat16 the letter V.
 _KINDS = {"b": 0, "u": 1, "i": 1, "f": 2, "V": 2}

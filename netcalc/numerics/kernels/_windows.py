@@ -10,7 +10,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from netcalc.numerics.kernels import Array, like
+from netcalc.arrays import Array
+from netcalc.numerics.kernels import like
 
 Index: TypeAlias = tuple[Any, ...]
 

@@ -6,7 +6,8 @@ import math
 
 import numpy as np
 
-from netcalc.numerics.kernels import Array, Run, kernel, wide
+from netcalc.arrays import Array
+from netcalc.numerics.kernels import Run, kernel, wide
 from netcalc.numerics.kernels._elementwise import clamp, register, select
 from netcalc.ops.activation import Tanhshrink
 

@@ -8,7 +8,8 @@ from functools import reduce
 
 import numpy as np
 
-from netcalc.numerics.kernels import Array, Run, kernel, like, wide
+from netcalc.arrays import Array
+from netcalc.numerics.kernels import Run, kernel, like, wide
 from netcalc.numerics.kernels._windows import Index
 from netcalc.ops.adaptive_pool import AdaptiveAvgPooling, AdaptiveMaxPooling
 

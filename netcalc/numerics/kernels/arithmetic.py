@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from netcalc.arrays import Array
 from netcalc.dtypes import DType
-from netcalc.numerics.kernels import Array, Run, kernel, like, ufunc, wide
+from netcalc.numerics.kernels import Run, kernel, like, ufunc, wide
 from netcalc.numerics.kernels._promotion import at_least, result_dtype
 from netcalc.ops.arithmetic import Div, Pow
 

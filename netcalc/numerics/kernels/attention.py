@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from netcalc.numerics.kernels import Array, Run, kernel, like, wide
+from netcalc.arrays import Array
+from netcalc.numerics.kernels import Run, kernel, like, wide
 from netcalc.ops.attention import ScaledDotProductAttention
 
 #: What may be kept for the backward pass: the softmax, the mask of dropout, the weights after it, and tanh of softcap.

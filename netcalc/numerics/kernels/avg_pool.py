@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from netcalc.numerics.kernels import Array, Run, kernel, wide
+from netcalc.arrays import Array
+from netcalc.numerics.kernels import Run, kernel, wide
 from netcalc.numerics.kernels._pooling import elements, sums, windows_of
 from netcalc.ops.avg_pool import AvgPooling
 

@@ -6,7 +6,8 @@ import math
 
 import numpy as np
 
-from netcalc.numerics.kernels import Array, Run, kernel, wide
+from netcalc.arrays import Array
+from netcalc.numerics.kernels import Run, kernel, wide
 from netcalc.numerics.kernels.norm import affine, by_channel, centred, mean, reciprocal_root
 from netcalc.ops.batch_norm import BatchNorm, FrozenBatchNorm, InstanceNorm
 

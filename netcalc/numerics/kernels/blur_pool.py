@@ -6,7 +6,8 @@ import math
 
 import numpy as np
 
-from netcalc.numerics.kernels import Array, Run, initial_table, kernel, wide
+from netcalc.arrays import Array
+from netcalc.numerics.kernels import Run, initial_table, kernel, wide
 from netcalc.numerics.kernels._windows import correlate, pad
 from netcalc.ops.blur_pool import BlurPool2d
 

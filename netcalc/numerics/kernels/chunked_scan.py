@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from netcalc.numerics.kernels import Array, Run, apply, by_port, kernel, like, wide
+from netcalc.arrays import Array
+from netcalc.numerics.kernels import Run, apply, by_port, kernel, like, wide
 from netcalc.ops.activation import Softplus
 from netcalc.ops.chunked_scan import GatedDeltaRule, SsdScan
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from netcalc.arrays import Array
 from netcalc.diagnostics import RuleError
-from netcalc.numerics.kernels import Array, Run, kernel, like, wide
+from netcalc.numerics.kernels import Run, kernel, like, wide
 from netcalc.numerics.kernels._elementwise import select
 from netcalc.numerics.kernels.loss import reduced
 from netcalc.numerics.kernels.softmax import log_softmax_along

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from netcalc.numerics.kernels import Array, Run, kernel, wide
+from netcalc.arrays import Array
+from netcalc.numerics.kernels import Run, kernel, wide
 from netcalc.numerics.kernels.arithmetic import alike, operands
 from netcalc.ops.compare import MaskedFill
 

@@ -6,7 +6,8 @@ from itertools import accumulate
 
 import numpy as np
 
-from netcalc.numerics.kernels import Array, Run, kernel, like
+from netcalc.arrays import Array
+from netcalc.numerics.kernels import Run, kernel, like
 from netcalc.numerics.kernels._promotion import common_dtype
 from netcalc.ops.concat import Chunk, Concat, Split, Stack
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from netcalc.numerics.kernels import Array, Run, given, kernel, wide
+from netcalc.arrays import Array
+from netcalc.numerics.kernels import Run, given, kernel, wide
 from netcalc.numerics.kernels._windows import correlate, extents, pad
 from netcalc.ops.conv import Convolution
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from netcalc.numerics.kernels import Array, Run, given, kernel, like, wide
+from netcalc.arrays import Array
+from netcalc.numerics.kernels import Run, given, kernel, like, wide
 from netcalc.numerics.kernels._windows import overlap
 from netcalc.ops.conv_transpose import TransposedConvolution
 

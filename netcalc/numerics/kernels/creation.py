@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
-from netcalc.numerics.kernels import Array, Run, kernel
-from netcalc.numerics.numpy_dtypes import numpy_dtype
+from netcalc.arrays import Array, numpy_dtype
+from netcalc.numerics.kernels import Run, kernel
 from netcalc.ops.creation import Arange, BufferTensor, Constant, Parameter
 
 

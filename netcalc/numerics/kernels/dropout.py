@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from netcalc.numerics.kernels import Array, Run, kernel, like
+from netcalc.arrays import Array
+from netcalc.numerics.kernels import Run, kernel, like
 from netcalc.ops.dropout import Dropout, StochasticDepth
 
 

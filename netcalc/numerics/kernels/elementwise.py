@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from netcalc.numerics.kernels import Array, Run, kernel, wide
+from netcalc.arrays import Array, numpy_dtype
+from netcalc.numerics.kernels import Run, kernel, wide
 from netcalc.numerics.kernels._promotion import floating, result_dtype
-from netcalc.numerics.numpy_dtypes import numpy_dtype
 from netcalc.ops.elementwise import Cast, Clamp
 
 

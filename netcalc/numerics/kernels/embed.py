@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from netcalc.arrays import Array, numpy_dtype
 from netcalc.diagnostics import RuleError
-from netcalc.numerics.kernels import Array, Run, kernel, like, wide
-from netcalc.numerics.numpy_dtypes import numpy_dtype
+from netcalc.numerics.kernels import Run, kernel, like, wide
 from netcalc.ops.embed import Embedding, EmbeddingBag, OneHot
 
 

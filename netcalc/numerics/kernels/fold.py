@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from netcalc.numerics.kernels import Array, Run, kernel, wide
+from netcalc.arrays import Array
+from netcalc.numerics.kernels import Run, kernel, wide
 from netcalc.numerics.kernels._windows import overlap, pad, windows
 from netcalc.ops.fold import Fold, Unfold
 

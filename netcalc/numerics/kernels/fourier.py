@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from netcalc.numerics.kernels import Array, Run, kernel, like, wide
+from netcalc.arrays import Array
+from netcalc.numerics.kernels import Run, kernel, like, wide
 from netcalc.opdef import Kind
 from netcalc.ops.fourier import Fourier
 

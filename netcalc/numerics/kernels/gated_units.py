@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from netcalc.numerics.kernels import Array, Kernel, Run, kernel, wide
+from netcalc.arrays import Array
+from netcalc.numerics.kernels import Kernel, Run, kernel, wide
 from netcalc.numerics.kernels.activation import gelu, sigmoid, silu
 from netcalc.numerics.kernels.rectifier import relu
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from netcalc.numerics.kernels import Array, Run, kernel, like, wide
+from netcalc.arrays import Array
+from netcalc.numerics.kernels import Run, kernel, like, wide
 from netcalc.numerics.kernels._elementwise import select
 from netcalc.ops.grid_sample import GridSample
 

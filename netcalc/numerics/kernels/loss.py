@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from netcalc.arrays import Array
 from netcalc.diagnostics import RuleError
-from netcalc.numerics.kernels import Array, Run, kernel, wide
+from netcalc.numerics.kernels import Run, kernel, wide
 from netcalc.numerics.kernels._elementwise import select
 from netcalc.numerics.kernels._promotion import common_dtype
 from netcalc.ops.loss import BinaryCrossEntropy, BinaryCrossEntropyWithLogits, KLDiv, L1Loss, Loss, MSELoss

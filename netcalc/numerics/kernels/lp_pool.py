@@ -6,7 +6,8 @@ import math
 
 import numpy as np
 
-from netcalc.numerics.kernels import Array, Run, kernel, wide
+from netcalc.arrays import Array
+from netcalc.numerics.kernels import Run, kernel, wide
 from netcalc.numerics.kernels._pooling import elements, sums, windows_of
 from netcalc.ops.lp_pool import LPPooling
 

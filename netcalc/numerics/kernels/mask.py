@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from netcalc.numerics.kernels import Array, Run, kernel, like
-from netcalc.numerics.numpy_dtypes import numpy_dtype
+from netcalc.arrays import Array, numpy_dtype
+from netcalc.numerics.kernels import Run, kernel, like
 from netcalc.ops.mask import CausalMask, Tril, Triu
 
 

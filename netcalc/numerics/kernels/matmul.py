@@ -9,7 +9,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from netcalc.numerics.kernels import Array, Run, kernel, wide
+from netcalc.arrays import Array
+from netcalc.numerics.kernels import Run, kernel, wide
 from netcalc.ops.matmul import Einsum
 
 #: The label of each axis: a letter, or for the axes of an ellipsis a number, counted from its last axis.

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from netcalc.numerics.kernels import Array, Run, kernel, like
+from netcalc.arrays import Array
+from netcalc.numerics.kernels import Run, kernel, like
 from netcalc.numerics.kernels._pooling import Windows, windows_of
 from netcalc.numerics.kernels._windows import pad, taps
 from netcalc.ops.max_pool import MaxPooling

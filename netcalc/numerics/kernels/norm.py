@@ -6,7 +6,8 @@ import math
 
 import numpy as np
 
-from netcalc.numerics.kernels import Array, Run, axes_of, kernel, like, wide
+from netcalc.arrays import Array
+from netcalc.numerics.kernels import Run, axes_of, kernel, like, wide
 from netcalc.ops.norm import GroupNorm, LayerNorm, LocalResponseNorm, Normalize, RMSNorm
 
 

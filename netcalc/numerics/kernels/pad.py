@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from netcalc.numerics.kernels import Array, Run, kernel
+from netcalc.arrays import Array
+from netcalc.numerics.kernels import Run, kernel
 from netcalc.ops.pad import Pad
 
 

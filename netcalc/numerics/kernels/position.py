@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from netcalc.numerics.kernels import Array, Run, initial_table, kernel
+from netcalc.arrays import Array
+from netcalc.numerics.kernels import Run, initial_table, kernel
 from netcalc.ops.position import LearnedPositions, SinusoidalPositions
 
 

@@ -6,7 +6,8 @@ import math
 
 import numpy as np
 
-from netcalc.numerics.kernels import Array, Run, initial_table, kernel, like
+from netcalc.arrays import Array
+from netcalc.numerics.kernels import Run, initial_table, kernel, like
 from netcalc.ops.position_bias import (
     AlibiBias,
     RelativeCoordinates,

@@ -8,8 +8,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from netcalc.arrays import Array
 from netcalc.diagnostics import RuleError
-from netcalc.numerics.kernels import Array, Run, by_port, kernel, like, wide
+from netcalc.numerics.kernels import Run, by_port, kernel, like, wide
 from netcalc.numerics.kernels._elementwise import select
 from netcalc.numerics.kernels.activation import sigmoid
 from netcalc.numerics.kernels.rectifier import relu

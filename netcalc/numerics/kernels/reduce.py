@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from netcalc.numerics.kernels import Array, Run, axes_of, kernel, like, wide
+from netcalc.arrays import Array, numpy_dtype
+from netcalc.numerics.kernels import Run, axes_of, kernel, like, wide
 from netcalc.numerics.kernels._promotion import floating
-from netcalc.numerics.numpy_dtypes import numpy_dtype
 from netcalc.ops.reduce import Cumprod, Cumsum, Var, VectorNorm
 
 

@@ -6,7 +6,8 @@ import math
 
 import numpy as np
 
-from netcalc.numerics.kernels import Array, Run, kernel, like, wide
+from netcalc.arrays import Array
+from netcalc.numerics.kernels import Run, kernel, like, wide
 from netcalc.ops.rotary import (
     DynamicScaling,
     LinearScaling,

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from netcalc.numerics.kernels import Array, Run, kernel, wide
+from netcalc.arrays import Array
+from netcalc.numerics.kernels import Run, kernel, wide
 from netcalc.numerics.kernels._promotion import floating
 from netcalc.numerics.kernels.arithmetic import register_combination
 

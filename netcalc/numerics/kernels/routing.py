@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from netcalc.arrays import Array
 from netcalc.diagnostics import RuleError
-from netcalc.numerics.kernels import Array, Run, apply, kernel, like, wide
+from netcalc.numerics.kernels import Run, apply, kernel, like, wide
 from netcalc.numerics.kernels.sorting import ranking, taken
 from netcalc.ops.activation import Sigmoid
 from netcalc.ops.routing import Experts, TopKRouter

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from netcalc.numerics.kernels import Array, Run, apply, by_port, kernel, like, wide
+from netcalc.arrays import Array
+from netcalc.numerics.kernels import Run, apply, by_port, kernel, like, wide
 from netcalc.numerics.kernels.activation import silu
 from netcalc.ops.activation import Softplus
 from netcalc.ops.scan import SelectiveScan, Wkv

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from netcalc.numerics.kernels import Array, Run, kernel
+from netcalc.arrays import Array
+from netcalc.numerics.kernels import Run, kernel
 from netcalc.ops.shuffle import ChannelShuffle, PixelShuffle, PixelUnshuffle
 
 

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from netcalc.arrays import Array
 from netcalc.diagnostics import RuleError
-from netcalc.numerics.kernels import Array, Run, kernel, like
+from netcalc.numerics.kernels import Run, kernel, like
 from netcalc.ops.slicing import Flip, Gather, IndexSelect, Roll, Select, Slice
 
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from netcalc.numerics.kernels import Array, Run, kernel, like, wide
+from netcalc.arrays import Array
+from netcalc.numerics.kernels import Run, kernel, like, wide
 from netcalc.ops.sorting import Sort, Topk
 
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from netcalc.numerics.kernels import Array, Run, kernel, ufunc
+from netcalc.arrays import Array
+from netcalc.numerics.kernels import Run, kernel, ufunc
 from netcalc.numerics.kernels.arithmetic import alike, operands
 from netcalc.numerics.kernels.elementwise import register_float_function
 

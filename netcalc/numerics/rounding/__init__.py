@@ -9,9 +9,9 @@ from functools import cache
 
 import numpy as np
 
+from netcalc.arrays import Array
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.dims import integer
-from netcalc.numerics.kernels import Array
 from netcalc.numerics.rounding.codec import Codec, Shape, SparseCodec, Tensors
 from netcalc.numerics.rounding.columns import Awq, Gptq
 from netcalc.numerics.rounding.floats import Cast, Float8

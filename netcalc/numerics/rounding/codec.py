@@ -12,7 +12,7 @@ from typing import Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 
-from netcalc.numerics.kernels import Array
+from netcalc.arrays import Array
 
 __all__ = ["Codec", "Shape", "SparseCodec", "Tensors", "groups_of", "inverse", "magnitude"]
 

@@ -9,7 +9,7 @@ from math import inf, log10, nan, sqrt
 
 import numpy as np
 
-from netcalc.numerics.kernels import Array
+from netcalc.arrays import Array
 
 __all__ = ["Deviation"]
 

@@ -6,8 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from netcalc.numerics.kernels import Array
-from netcalc.numerics.numpy_dtypes import numpy_dtype
+from netcalc.arrays import Array, numpy_dtype
 from netcalc.numerics.rounding.codec import Shape, Tensors
 
 __all__ = ["Cast", "Float8", "float8_cast"]

@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
-from netcalc.numerics.kernels import Array
+from netcalc.arrays import Array
 from netcalc.numerics.rounding.codec import Shape, Tensors, inverse, magnitude
 from netcalc.numerics.rounding.planes import Planes
 from netcalc.numerics.rounding.tables import nearest

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from netcalc.numerics.kernels import Array
+from netcalc.arrays import Array
 from netcalc.numerics.rounding.codec import Shape, Tensors, groups_of, inverse, magnitude
 from netcalc.numerics.rounding.planes import pack_words, unpack_words
 

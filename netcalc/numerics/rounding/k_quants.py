@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from netcalc.numerics.kernels import Array
+from netcalc.arrays import Array
 from netcalc.numerics.rounding.codec import inverse
 from netcalc.numerics.rounding.ggml import NON_LINEAR, Blocks, extreme, half, whole
 from netcalc.numerics.rounding.planes import Planes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from netcalc.numerics.kernels import Array
+from netcalc.arrays import Array
 from netcalc.numerics.rounding.codec import Shape, Tensors, groups_of, magnitude
 from netcalc.numerics.rounding.floats import float8_cast
 from netcalc.numerics.rounding.planes import Planes

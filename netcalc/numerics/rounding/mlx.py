@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from netcalc.numerics.kernels import Array
-from netcalc.numerics.numpy_dtypes import numpy_dtype
+from netcalc.arrays import Array, numpy_dtype
 from netcalc.numerics.rounding.codec import Shape, Tensors, groups_of
 from netcalc.numerics.rounding.planes import pack_words, unpack_words
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from netcalc.numerics.kernels import Array
+from netcalc.arrays import Array
 
 __all__ = ["Planes", "pack_words", "unpack_words"]
 

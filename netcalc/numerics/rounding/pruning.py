@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from netcalc.numerics.kernels import Array
+from netcalc.arrays import Array
 from netcalc.numerics.rounding.codec import Shape, SparseCodec, Tensors
 from netcalc.numerics.rounding.planes import pack_words, unpack_words
 from netcalc.opdef import Sparsity

@@ -7,7 +7,7 @@ from math import prod
 
 import numpy as np
 
-from netcalc.numerics.kernels import Array
+from netcalc.arrays import Array
 from netcalc.numerics.rounding.codec import Shape, Tensors, groups_of, inverse, magnitude
 from netcalc.numerics.rounding.planes import Planes
 

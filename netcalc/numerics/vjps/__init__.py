@@ -23,7 +23,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from netcalc.numerics.kernels import Array
+from netcalc.arrays import Array
 from netcalc.opdef import Kind
 from netcalc.ops.backward import Source, gradient_modules
 from netcalc.registry import Registry

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from netcalc.numerics.kernels import Array
+from netcalc.arrays import Array
 
 __all__ = ["of_groups", "to_end", "turned", "unchunked"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from netcalc.numerics.kernels import Array
+from netcalc.arrays import Array
 from netcalc.numerics.vjps import Back, apply_vjp
 from netcalc.tensor_type import TensorType
 

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from netcalc.numerics.kernels import Array
+from netcalc.arrays import Array
 from netcalc.numerics.kernels._elementwise import select
 
 __all__ = ["norm_gradient"]

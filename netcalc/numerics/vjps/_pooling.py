@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from netcalc.numerics.kernels import Array, like, wide
+from netcalc.arrays import Array
+from netcalc.numerics.kernels import like, wide
 from netcalc.numerics.kernels._pooling import Windows
 from netcalc.numerics.kernels._windows import Index, taps
 

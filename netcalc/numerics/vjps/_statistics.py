@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from netcalc.numerics.kernels import Array
+from netcalc.arrays import Array
 from netcalc.numerics.kernels.norm import mean
 
 __all__ = ["through_statistics"]

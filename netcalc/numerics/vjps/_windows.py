@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from netcalc.numerics.kernels import Array, like
+from netcalc.arrays import Array
+from netcalc.numerics.kernels import like
 from netcalc.numerics.kernels._windows import SLAB_BYTES, Index, taps, windows
 
 __all__ = ["embedded", "filter_gradient", "spread", "unfolded_edges", "without_padding"]

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from netcalc.numerics.kernels import Array
+from netcalc.arrays import Array
 from netcalc.numerics.kernels._elementwise import select
 from netcalc.numerics.kernels.activation import SELU_ALPHA, SELU_SCALE, sigmoid
 from netcalc.numerics.vjps._elementwise import between, register

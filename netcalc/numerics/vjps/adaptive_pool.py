@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from netcalc.numerics.kernels import Array, wide
+from netcalc.arrays import Array
+from netcalc.numerics.kernels import wide
 from netcalc.numerics.kernels.adaptive_pool import summed, window_sizes
 from netcalc.numerics.vjps import Back, Gradients, vjp
 from netcalc.numerics.vjps._pooling import routed

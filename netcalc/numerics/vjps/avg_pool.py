@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from netcalc.numerics.kernels import Array, wide
+from netcalc.arrays import Array
+from netcalc.numerics.kernels import wide
 from netcalc.numerics.kernels._pooling import elements, windows_of
 from netcalc.numerics.vjps import Back, Gradients, vjp
 from netcalc.numerics.vjps._pooling import spread_windows

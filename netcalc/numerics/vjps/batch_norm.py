@@ -6,7 +6,8 @@ import math
 
 import numpy as np
 
-from netcalc.numerics.kernels import Array, wide
+from netcalc.arrays import Array
+from netcalc.numerics.kernels import wide
 from netcalc.numerics.kernels.norm import by_channel, reciprocal_root
 from netcalc.numerics.vjps import Back, Gradients, vjp
 from netcalc.ops.batch_norm import BatchNorm, FrozenBatchNorm, InstanceNorm

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from netcalc.numerics.kernels import Array, wide
+from netcalc.arrays import Array
+from netcalc.numerics.kernels import wide
 from netcalc.numerics.vjps import Back, Gradients, vjp
 from netcalc.numerics.vjps._windows import spread, without_padding
 from netcalc.ops.blur_pool import BlurPool2d

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from netcalc.numerics.kernels import Array, like, wide
+from netcalc.arrays import Array
+from netcalc.numerics.kernels import like, wide
 from netcalc.numerics.kernels._elementwise import select
 from netcalc.numerics.kernels.chunked_scan import chunked, every_head
 from netcalc.numerics.vjps import Back, Gradients, vjp

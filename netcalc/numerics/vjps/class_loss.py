@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from netcalc.numerics.kernels import Array, like, wide
+from netcalc.arrays import Array
+from netcalc.numerics.kernels import like, wide
 from netcalc.numerics.kernels.class_loss import class_axis
 from netcalc.numerics.vjps import Back, Gradients, vjp
 from netcalc.ops.class_loss import CrossEntropy, NLLLoss

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from netcalc.numerics.kernels import Array, wide
+from netcalc.arrays import Array
+from netcalc.numerics.kernels import wide
 from netcalc.numerics.kernels._elementwise import select
 from netcalc.numerics.vjps import Back, Gradients, vjp
 from netcalc.numerics.vjps._broadcast import summed_to

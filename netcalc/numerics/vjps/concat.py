@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from netcalc.numerics.kernels import Array
-from netcalc.numerics.numpy_dtypes import numpy_dtype
+from netcalc.arrays import Array, numpy_dtype
 from netcalc.numerics.vjps import Back, Gradients, vjp
 from netcalc.ops.concat import Chunk, Concat, Split, Stack
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from netcalc.numerics.kernels import Array
+from netcalc.arrays import Array
 from netcalc.numerics.vjps import Back, Gradients, vjp
 from netcalc.ops.creation import Parameter
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from netcalc.numerics.kernels import Array
+from netcalc.arrays import Array
 from netcalc.numerics.kernels._elementwise import select
 from netcalc.numerics.vjps._elementwise import register, register_flat
 from netcalc.ops.elementwise import Clamp

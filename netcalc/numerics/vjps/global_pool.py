@@ -6,7 +6,8 @@ import math
 
 import numpy as np
 
-from netcalc.numerics.kernels import Array, like, wide
+from netcalc.arrays import Array
+from netcalc.numerics.kernels import like, wide
 from netcalc.numerics.vjps import Back, Gradients, vjp
 from netcalc.ops.global_pool import GlobalAvgPooling, GlobalMaxPooling, GlobalPooling
 

@@ -9,7 +9,8 @@ from itertools import product
 
 import numpy as np
 
-from netcalc.numerics.kernels import Array, like, wide
+from netcalc.arrays import Array
+from netcalc.numerics.kernels import like, wide
 from netcalc.numerics.kernels._elementwise import select
 from netcalc.numerics.kernels.grid_sample import (
     A,

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from netcalc.numerics.kernels import Array, wide
+from netcalc.arrays import Array
+from netcalc.numerics.kernels import wide
 from netcalc.numerics.kernels.loss import binary_losses, divisor_of, log_sigmoid, logit_losses, positive_weight
 from netcalc.numerics.vjps import Back, Gradients, vjp
 from netcalc.numerics.vjps._broadcast import summed_to

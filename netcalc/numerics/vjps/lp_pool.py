@@ -6,7 +6,8 @@ import math
 
 import numpy as np
 
-from netcalc.numerics.kernels import Array, wide
+from netcalc.arrays import Array
+from netcalc.numerics.kernels import wide
 from netcalc.numerics.kernels._elementwise import select
 from netcalc.numerics.kernels._pooling import elements, windows_of
 from netcalc.numerics.vjps import Back, Gradients, vjp

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from netcalc.numerics.kernels import Array, like, wide
+from netcalc.arrays import Array
+from netcalc.numerics.kernels import like, wide
 from netcalc.numerics.kernels.matmul import Labels, arranged, contractions, labelled, ordered, varying
 from netcalc.numerics.vjps import Back, Gradients, vjp
 from netcalc.numerics.vjps._broadcast import summed_to

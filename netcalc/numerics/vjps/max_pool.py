@@ -7,7 +7,7 @@ from functools import reduce
 
 import numpy as np
 
-from netcalc.numerics.kernels import Array
+from netcalc.arrays import Array
 from netcalc.numerics.kernels._pooling import Windows, windows_of
 from netcalc.numerics.vjps import Back, Gradients, vjp
 from netcalc.numerics.vjps._pooling import routed

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from netcalc.numerics.kernels import Array, axes_of, like, wide
+from netcalc.arrays import Array
+from netcalc.numerics.kernels import axes_of, like, wide
 from netcalc.numerics.kernels._elementwise import select
 from netcalc.numerics.kernels.norm import by_channel, trailing
 from netcalc.numerics.vjps import Back, Gradients, vjp

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from netcalc.numerics.kernels import Array, wide
+from netcalc.arrays import Array
+from netcalc.numerics.kernels import wide
 from netcalc.numerics.vjps import Back, Gradients, vjp
 from netcalc.numerics.vjps._windows import embedded, unfolded_edges
 from netcalc.ops.pad import Pad

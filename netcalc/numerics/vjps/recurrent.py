@@ -8,7 +8,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from netcalc.numerics.kernels import Array, like, wide
+from netcalc.arrays import Array
+from netcalc.numerics.kernels import like, wide
 from netcalc.numerics.kernels._elementwise import select
 from netcalc.numerics.kernels.recurrent import scaled_mask
 from netcalc.numerics.vjps import Back, Gradients, vjp

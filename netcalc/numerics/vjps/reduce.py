@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from netcalc.numerics.kernels import Array, axes_of, like, wide
+from netcalc.arrays import Array
+from netcalc.numerics.kernels import axes_of, like, wide
 from netcalc.numerics.kernels._elementwise import select
 from netcalc.numerics.vjps import Back, Gradients, vjp
 from netcalc.numerics.vjps._norms import norm_gradient

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from netcalc.numerics.kernels import Array, like, wide
+from netcalc.arrays import Array
+from netcalc.numerics.kernels import like, wide
 from netcalc.numerics.kernels.resize import filters, nearest, steps
 from netcalc.numerics.vjps import Back, Gradients, vjp
 from netcalc.numerics.vjps.adaptive_pool import unaveraged

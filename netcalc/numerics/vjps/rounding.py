@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from netcalc.numerics.kernels import Array
+from netcalc.arrays import Array
 from netcalc.numerics.vjps._elementwise import register_flat
 from netcalc.numerics.vjps._pairs import Pair, Rule, register
 

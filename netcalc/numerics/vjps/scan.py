@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from netcalc.numerics.kernels import Array, like, wide
+from netcalc.arrays import Array
+from netcalc.numerics.kernels import like, wide
 from netcalc.numerics.kernels.scan import grouped
 from netcalc.numerics.vjps import Back, Gradients, vjp
 from netcalc.numerics.vjps._inner import through

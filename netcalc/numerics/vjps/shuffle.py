@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from netcalc.numerics.kernels import Array
+from netcalc.arrays import Array
 from netcalc.numerics.vjps import Back, Gradients, vjp
 from netcalc.ops.shuffle import ChannelShuffle, PixelShuffle, PixelUnshuffle
 

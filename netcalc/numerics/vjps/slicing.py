@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from netcalc.numerics.kernels import Array, wide
+from netcalc.arrays import Array
+from netcalc.numerics.kernels import wide
 from netcalc.numerics.vjps import Back, Gradients, vjp
 from netcalc.ops.slicing import Flip, Gather, IndexSelect, Roll, Select, Slice
 

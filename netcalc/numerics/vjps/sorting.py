@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from netcalc.numerics.kernels import Array, like
+from netcalc.arrays import Array
+from netcalc.numerics.kernels import like
 from netcalc.numerics.vjps import Back, Gradients, vjp
 from netcalc.ops.sorting import Sort, Topk
 

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from netcalc.numerics.kernels import Array
+from netcalc.arrays import Array
 from netcalc.numerics.vjps._elementwise import register as register_functions
 from netcalc.numerics.vjps._pairs import Pair, register
 from netcalc.ops.transcendental import Atan2

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from netcalc.numerics.numpy_dtypes import numpy_dtype
+from netcalc.arrays import numpy_dtype
 from netcalc.verification.references import Array, Shape
 from netcalc.verification.references._promotion import result_type
 

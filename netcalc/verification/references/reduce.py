@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from netcalc.numerics.numpy_dtypes import numpy_dtype
+from netcalc.arrays import numpy_dtype
 from netcalc.verification.references import Array, Attributes, Expected, Shape, Value, reference
 from netcalc.verification.references._places import along
 from netcalc.verification.references._sums import double, mean, product, sum_of_products, total

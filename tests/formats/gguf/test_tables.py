@@ -9,9 +9,9 @@ import pytest
 
 from netcalc.formats.gguf.tables import KEYS, GgufTable, architectures, read_table
 from netcalc.formats.gguf.translation import field_name
-from netcalc.numerics.gguf_changes import CHANGES
 from netcalc.spec.evaluate import words_in
 from netcalc.spec.library import load_document
+from netcalc.weights.gguf.changes import CHANGES
 from tests.formats.huggingface.harness import NOT_READ
 
 TABLES = [table for name in architectures() if (table := read_table(name)) is not None]

@@ -16,8 +16,8 @@ from netcalc.diagnostics import NetcalcError
 from tests.conftest import CommandResult
 from tests.formats.huggingface.harness import write_config
 from tests.formats.huggingface.packed import LLAMA, PARAMS, SCHEMES, Stored, packed_llama, plain_llama, write_model
-from tests.numerics.test_packing import RECORDED
 from tests.records.test_records import validated
+from tests.weights.test_packing import RECORDED
 
 Run = Callable[..., CommandResult]
 INDEX = "model.safetensors.index.json"

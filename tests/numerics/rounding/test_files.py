@@ -14,11 +14,11 @@ from safetensors.numpy import save_file
 import netcalc as api
 from netcalc.analysis.precision import stored
 from netcalc.analysis.walk import parameters
-from netcalc.numerics.checkpoint_files import open_weights
-from netcalc.numerics.packing.quantization import quantization_of
-from netcalc.numerics.packing.unpacked import UnpackedTensors, unpacked
 from netcalc.numerics.rounding import decode, encode
 from netcalc.opdef import Storage
+from netcalc.weights.checkpoint_files import open_weights
+from netcalc.weights.packing.quantization import quantization_of
+from netcalc.weights.packing.unpacked import UnpackedTensors, unpacked
 
 ROWS, COLUMNS = 256, 512
 NETWORK = {

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
+from netcalc.arrays import Array
 from netcalc.engine.lower.context import LoweringContext
 from netcalc.engine.lower.conv.geometry import Convolution
 from netcalc.engine.lower.passes import Pass
@@ -23,7 +24,6 @@ from netcalc.engine.native.windows import (
 )
 from netcalc.engine.step import Buffers
 from netcalc.engine.tuning import Tuning
-from netcalc.numerics.kernels import Array
 
 __all__ = ["emit_compiled_depthwise", "emit_grouped", "use_compiled_depthwise", "use_grouped"]
 

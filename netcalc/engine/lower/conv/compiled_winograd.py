@@ -11,6 +11,7 @@ from functools import partial
 
 import numpy as np
 
+from netcalc.arrays import Array
 from netcalc.engine.lower.context import LoweringContext
 from netcalc.engine.lower.conv.geometry import Convolution, ConvTile, cut_tiles, unflattened
 from netcalc.engine.lower.conv.winograd_transforms import transformed_filters
@@ -20,7 +21,6 @@ from netcalc.engine.lower.small_gemm import blocks
 from netcalc.engine.lower.tiling import emit_tiles
 from netcalc.engine.native.winograd import winograd_input, winograd_output
 from netcalc.engine.step import Buffers
-from netcalc.numerics.kernels import Array
 
 __all__ = ["emit_compiled_winograd"]
 

@@ -10,6 +10,7 @@ from functools import partial
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
+from netcalc.arrays import Array
 from netcalc.engine.lower.context import LoweringContext
 from netcalc.engine.lower.conv.compiled_windows import emit_compiled_depthwise, use_compiled_depthwise
 from netcalc.engine.lower.conv.geometry import Convolution, fill_slab, in_place, input_part, slab_shape
@@ -20,7 +21,6 @@ from netcalc.engine.lower.tiling import emit_tiles
 from netcalc.engine.step import Buffers
 from netcalc.engine.storage import Slot
 from netcalc.engine.tuning import Tuning
-from netcalc.numerics.kernels import Array
 
 __all__ = ["emit_depthwise"]
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from netcalc.arrays import Array
 from netcalc.engine.graph import GraphNode, Tensor
 from netcalc.engine.lower.context import LoweringContext
 from netcalc.engine.lower.conv.compiled_windows import emit_grouped, use_grouped
@@ -23,7 +24,7 @@ from netcalc.engine.lower.gemm import chunk_tiles, emit_chunked_product, emit_pr
 from netcalc.engine.lower.registry import lowering
 from netcalc.engine.lower.small_gemm import chunks
 from netcalc.engine.storage import Slot
-from netcalc.numerics.kernels import Array, wide
+from netcalc.numerics.kernels import wide
 
 
 @lowering("conv1d", "conv2d", "conv3d")

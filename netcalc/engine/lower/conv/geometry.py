@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
+from netcalc.arrays import Array
 from netcalc.engine.graph import GraphNode
 from netcalc.engine.lower.epilogue import Epilogue
 from netcalc.engine.lower.passes import Pass
@@ -18,7 +19,6 @@ from netcalc.engine.lower.regions import Region, cut_regions
 from netcalc.engine.step import cuts
 from netcalc.engine.storage import Slot
 from netcalc.engine.tuning import Tuning
-from netcalc.numerics.kernels import Array
 
 __all__ = [
     "ConvTile",

@@ -9,6 +9,7 @@ from functools import partial
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
+from netcalc.arrays import Array
 from netcalc.engine.lower.context import LoweringContext
 from netcalc.engine.lower.conv.geometry import (
     Convolution,
@@ -25,7 +26,6 @@ from netcalc.engine.lower.small_gemm import Chunks, chunks
 from netcalc.engine.lower.tiling import emit_tiles
 from netcalc.engine.step import Buffers
 from netcalc.engine.storage import Slot
-from netcalc.numerics.kernels import Array
 
 __all__ = ["emit_im2col"]
 

@@ -9,10 +9,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from netcalc.arrays import Array
 from netcalc.engine.lower.conv.geometry import Convolution, clear_around, covered_parts
 from netcalc.engine.lower.passes import Pass
 from netcalc.engine.lower.regions import Region
-from netcalc.numerics.kernels import Array
 
 __all__ = ["Index", "fill_phases", "phase_parts", "phases_shape", "taps_by_phase"]
 

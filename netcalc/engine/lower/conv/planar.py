@@ -16,6 +16,7 @@ from itertools import product
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
+from netcalc.arrays import Array
 from netcalc.engine.lower.context import LoweringContext
 from netcalc.engine.lower.conv.geometry import Convolution, ConvTile, cut_tiles, unflattened
 from netcalc.engine.lower.conv.phases import Index, phase_parts, taps_by_phase
@@ -25,7 +26,6 @@ from netcalc.engine.lower.tiling import emit_tiles
 from netcalc.engine.step import Buffers
 from netcalc.engine.storage import Slot
 from netcalc.engine.tuning import Tuning
-from netcalc.numerics.kernels import Array
 
 __all__ = ["emit_planar", "use_planar"]
 

@@ -9,6 +9,7 @@ from itertools import chain
 
 import numpy as np
 
+from netcalc.arrays import Array
 from netcalc.engine.graph import GraphNode
 from netcalc.engine.lower.context import LoweringContext
 from netcalc.engine.lower.emission import compute_dtype
@@ -18,7 +19,7 @@ from netcalc.engine.lower.regions import Region, cut_regions
 from netcalc.engine.lower.registry import lowering
 from netcalc.engine.lower.tiling import emit_tiles
 from netcalc.engine.step import Buffers
-from netcalc.numerics.kernels import Array, wide
+from netcalc.numerics.kernels import wide
 
 
 @lowering("conv_transpose1d", "conv_transpose2d", "conv_transpose3d")

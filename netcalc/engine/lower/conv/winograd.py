@@ -15,6 +15,7 @@ from itertools import product
 
 import numpy as np
 
+from netcalc.arrays import Array
 from netcalc.engine.lower.context import LoweringContext
 from netcalc.engine.lower.conv.compiled_winograd import emit_compiled_winograd
 from netcalc.engine.lower.conv.geometry import Convolution, ConvTile, cut_tiles, unflattened
@@ -32,7 +33,6 @@ from netcalc.engine.lower.tiling import emit_tiles
 from netcalc.engine.step import Buffers
 from netcalc.engine.storage import Slot
 from netcalc.engine.tuning import Tuning
-from netcalc.numerics.kernels import Array
 
 __all__ = ["emit_winograd"]
 

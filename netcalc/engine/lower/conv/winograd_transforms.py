@@ -11,11 +11,11 @@ from itertools import product
 
 import numpy as np
 
+from netcalc.arrays import Array
 from netcalc.engine.lower.conv.geometry import Convolution
 from netcalc.engine.lower.conv.phases import phase_parts
 from netcalc.engine.lower.passes import Pass
 from netcalc.engine.lower.regions import Region
-from netcalc.numerics.kernels import Array
 
 __all__ = ["fill_phases", "transform_input", "transform_output", "transformed_filters"]
 

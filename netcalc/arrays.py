@@ -1,0 +1,58 @@
+"""Arrays of NumPy, and conversion of element types between netcalc's names, which are PyTorch's, and NumPy's.
+
+NumPy has no bfloat16 and no float8; ml_dtypes supplies them.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netcalc.dtypes import DTYPES, DType
+
+__all__ = ["Array", "dtype_name", "is_half", "numpy_dtype"]
+
+Array: TypeAlias = NDArray[Any]
+
+#: Types of ml_dtypes; the float8 ones occur in files only.
+_OF_ML_DTYPES = ("bfloat16", "float8_e4m3fn", "float8_e5m2")
+
+
+def numpy_dtype(name: str) -> np.dtype[Any]:
+    """Return the NumPy dtype of an element type, or of a type of NumPy or ml_dtypes that only files have.
+
+    >>> numpy_dtype("bfloat16").itemsize
+    2
+    """
+    if name not in _OF_ML_DTYPES:
+        return np.dtype(name)
+    import ml_dtypes  # few networks need it, and importing it takes megabytes
+
+    dtype: np.dtype[Any] = np.dtype(getattr(ml_dtypes, name))
+    return dtype
+
+
+def is_half(dtype: np.dtype[Any]) -> bool:
+    """Return True for float16 and bfloat16, whose arithmetic is done in float32, as in PyTorch.
+
+    >>> is_half(numpy_dtype("bfloat16"))
+    True
+    """
+    return dtype.name in ("float16", "bfloat16")
+
+
+def dtype_name(dtype: np.dtype[Any]) -> DType:
+    """Return the name of an element type, in either byte order.
+
+    Raises:
+        TypeError: if netcalc has no such type.
+
+    >>> dtype_name(np.dtype(">f4"))
+    'float32'
+    """
+    for name in DTYPES:
+        if name == dtype.name:
+            return name
+    raise TypeError(f"tensors do not hold elements of type {dtype.name}")

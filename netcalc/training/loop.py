@@ -1,0 +1,203 @@
+"""Steps of training: forward, loss, backward, update."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from time import perf_counter
+from typing import Any, TypeAlias
+
+from netcalc.analysis.walk import Instance, parameters
+from netcalc.arrays import Array, numpy_dtype
+from netcalc.diagnostics import Diagnostic, NetcalcError
+from netcalc.engine.gradients import seeds_of, wanted_paths
+from netcalc.engine.preflight import too_large
+from netcalc.ir import Program, dtype_of
+from netcalc.numerics.interpret import run_operation
+from netcalc.numerics.parameters import Parameters, Weights
+from netcalc.numerics.tape import Tape
+from netcalc.opdef import Param
+from netcalc.process_memory import free_bytes
+from netcalc.training.batches import Batches
+from netcalc.training.checkpoint import read_checkpoint, require_checkpoint_name, write_checkpoint
+from netcalc.training.preparation import prepared, require_resources
+from netcalc.training.recipe import Recipe
+from netcalc.training.result import TrainingResult, TrainingStep
+from netcalc.training.state import State
+from netcalc.training.updates import clip_coefficient, global_norm
+from netcalc.weights.tensor_files import Arrays, Tensors, open_tensors
+
+__all__ = ["SYNTHETIC", "Data", "Progress", "Trainer", "train"]
+
+#: Data that are drawn as the inputs of a run are: one batch for all steps.
+SYNTHETIC = "synthetic"
+#: ``"synthetic"``, the path of a file of arrays, or arrays by name of the input.
+Data: TypeAlias = str | Path | Mapping[str, Any]
+#: Called after each step with the number of steps done, the number of all, and the loss in words.
+Progress: TypeAlias = Callable[[int, int, str], None]
+
+
+class Trainer:
+    """Training, one step at a time.
+
+    Args:
+        program: the program in training mode, with its loss among the outputs.
+        state: what the steps change; a step replaces arrays and modifies none.
+        batches: inputs by step.
+        loss: name of the output that is minimised, or ``"sum"``.
+        recipe: learning rates and clipping.
+    """
+
+    def __init__(self, program: Program, state: State, batches: Batches, loss: str, recipe: Recipe) -> None:
+        self.state = state
+        #: Paths of the parameters that the last step updated.
+        self.trained: frozenset[str] = frozenset()
+        self._program = program
+        self._batches = batches
+        self._loss = loss
+        self._schedule = recipe.rates()
+        self._clip = recipe.clip
+        self._wanted = wanted_paths(program, None)[0]
+
+    def step(self) -> TrainingStep:
+        """Run a step, and append it to the history of the state.
+
+        Raises:
+            NetcalcError: E502 if the loss depends on no parameter that is trained, and errors of kernels.
+        """
+        state, start = self.state, perf_counter()
+        number = len(state.history)
+        loss, gradients, buffers = self._gradients(number)
+        norm, lr = global_norm(gradients.values()), self._schedule.at(number)
+        factor = 1.0 if self._clip is None else clip_coefficient(norm, self._clip)
+        updated = {}
+        for path, gradient in gradients.items():
+            parameter = state.arrays[path]
+            gradient = gradient.astype(parameter.dtype, copy=False)
+            updated[path] = state.updater.update(path, parameter, gradient if factor == 1 else gradient * factor, lr)
+        state.arrays.update(updated)
+        state.arrays.update(buffers)
+        step = TrainingStep(number + 1, loss, lr, norm, perf_counter() - start)
+        state.history.append(step)
+        return step
+
+    def _gradients(self, number: int) -> tuple[float, Mapping[str, Array], Mapping[str, Array]]:
+        """Return the loss of a step, the gradients of parameters by path, and the buffers that the pass updated."""
+        tape = Tape(self._program, self._fetch, self._wanted.__contains__, frozenset(), self.state.rng, run_operation)
+        outputs = dict(zip(self._program.output_names, tape.run([*self._batches.arrays(number)]), strict=True))
+        value, seeds = seeds_of(self._program, outputs, self._loss)
+        found = dict(tape.backward(seeds))
+        gradients = {path: found[path] for path in self._wanted if path in found}
+        if not gradients:
+            raise NetcalcError(Diagnostic("E502", f"{self._loss!r} depends on no parameter that is trained"))
+        self.trained = frozenset(gradients)
+        return value, gradients, tape.buffers
+
+    def _fetch(self, instance: Instance, param: Param) -> Array:
+        """Return a tensor of the state in the element type in which the operation uses it."""
+        dtype = dtype_of(param, instance.node, self._program.dtype)
+        return self.state.arrays[instance.owners[param.name]].astype(numpy_dtype(dtype), copy=False)
+
+
+def train(
+    program: Program,
+    recipe: Recipe,
+    data: Data = SYNTHETIC,
+    *,
+    weights: Weights | None = None,
+    init: str | Iterable[str] = "default",
+    cast: bool = False,
+    checkpoint_file: str | Path | None = None,
+    checkpoint_every: int | None = None,
+    resume: str | Path | None = None,
+    progress: Progress | None = None,
+    max_work: float | None = None,
+) -> TrainingResult:
+    """Train a network with the reference kernels, in NumPy.
+
+    Args:
+        program: the program.
+        recipe: loss, optimizer, steps and learning rates.
+        data: ``"synthetic"`` for one batch, drawn as the inputs of a run are; or samples by input, in a file or arrays.
+        weights, init, cast: as for :func:`~netcalc.engine.run.forward`.
+        checkpoint_file: file that is written at the end, and after every ``checkpoint_every`` steps.
+        resume: checkpoint from which training goes on.
+        progress: called after each step.
+        max_work: most FLOPs and elements of results of all steps.
+
+    Raises:
+        NetcalcError: E502 for arguments that are not possible and a spec without loss, E601 for weights and E602 for
+            data that do not fit, E603 for too much work or memory, E605 for files that cannot be read or written.
+    """
+    _require_files(checkpoint_file, checkpoint_every, resume, weights)
+    program, loss = prepared(program, recipe.loss)
+    updater, state = recipe.updater(), None
+    if resume is not None:
+        state = read_checkpoint(resume, program, updater, recipe.seed)
+    done = 0 if state is None else len(state.history)
+    if done >= recipe.steps:
+        text = f"{resume} has {done:,} steps, and --steps {recipe.steps:,} counts them"
+        raise NetcalcError(Diagnostic("E502", text, hint=f"--steps {done + recipe.steps} takes {recipe.steps:,} more"))
+    required = require_resources(program, updater.declared, recipe.steps - done, max_work)
+    batches = Batches(program, _opened(data), recipe.seed)
+    if state is None:
+        drawn = Parameters(program, weights, init=init, seed=recipe.seed, cast=cast)
+        state = State.initial(program, drawn, updater, recipe.seed)
+    trainer = Trainer(program, state, batches, loss, recipe)
+    try:
+        for number in range(done + 1, recipe.steps + 1):
+            step = trainer.step()
+            if checkpoint_file is not None and _is_written(number, recipe.steps, checkpoint_every):
+                write_checkpoint(checkpoint_file, program.name, state)
+            if progress is not None:
+                progress(number - done, recipe.steps - done, f"step {number:,}: loss {step.loss:.4g}")
+    except MemoryError:
+        raise NetcalcError(too_large(program, required, free_bytes())) from None
+    return _result(program, trainer, batches, recipe, done)
+
+
+def _is_written(number: int, steps: int, every: int | None) -> bool:
+    """Return True if a checkpoint is written after a step."""
+    return number == steps or (every is not None and number % every == 0)
+
+
+def _result(program: Program, trainer: Trainer, batches: Batches, recipe: Recipe, done: int) -> TrainingResult:
+    state = trainer.state
+    buffers = {p.owner for p in parameters(program) if p.param.is_buffer}
+    return TrainingResult(
+        program.name,
+        recipe.optimizer,
+        state.updater.settings,
+        recipe.seed,
+        batches.samples,
+        batches.batch,
+        tuple(state.history),
+        done,
+        {path: array for path, array in state.arrays.items() if path not in buffers},
+        {path: array for path, array in state.arrays.items() if path in buffers},
+        trainer.trained,
+    )
+
+
+def _opened(data: Data) -> Tensors | None:
+    """Return the arrays of a data set; None for synthetic data."""
+    if isinstance(data, Mapping):
+        return Arrays(data)
+    return None if data == SYNTHETIC else open_tensors(data)
+
+
+def _require_files(
+    checkpoint: str | Path | None, every: int | None, resume: str | Path | None, weights: Weights | None
+) -> None:
+    """Raise NetcalcError (E502) for files that are not possible, or not possible together."""
+    problem = None
+    if every is not None and checkpoint is None:
+        problem = "checkpoints after every so many steps need a file to write: --checkpoint FILE"
+    elif every is not None and every < 1:
+        problem = f"a checkpoint is written after every 1 step or more, not {every}"
+    elif resume is not None and weights is not None:
+        problem = "a resumed run has the weights of its checkpoint, and takes no others"
+    if problem is not None:
+        raise NetcalcError(Diagnostic("E502", problem))
+    if checkpoint is not None:
+        require_checkpoint_name(checkpoint)

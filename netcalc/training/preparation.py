@@ -1,0 +1,74 @@
+"""Checks before training: the loss, sizes and element types, work and memory."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from netcalc.analysis.memory import Memory
+from netcalc.analysis.optimizers import Optimizer
+from netcalc.analysis.walk import parameters
+from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
+from netcalc.engine.feasibility import require_work
+from netcalc.engine.gradients import wanted_paths
+from netcalc.engine.preflight import gradient_memory, require_runnable, too_large
+from netcalc.ir import Program
+from netcalc.ir.loss import LOSS, with_loss
+from netcalc.ir.mode import in_mode
+from netcalc.limits import MAX_TRAIN_WORK
+from netcalc.process_memory import free_bytes
+
+__all__ = ["prepared", "require_resources"]
+
+#: Work of a step in units of a forward pass: a backward pass takes about two.
+_PASSES = 3
+#: Element types in which updates are computed; half precision would need a copy of the parameters in float32.
+_TYPES = ("float32", "float64")
+
+
+def prepared(program: Program, loss: str | None) -> tuple[Program, str]:
+    """Return the program in training mode with the output that is minimised, and the name of that output.
+
+    Args:
+        program: the program.
+        loss: ``"loss"`` or None for the loss of the spec, ``"sum"`` for the sum of all floating-point outputs, or the
+            name of an output, whose elements are summed.
+
+    Raises:
+        NetcalcError: E401 for an operation that is not possible in training, E404 for symbolic sizes, E502 for a spec
+            without loss and an output that does not exist, E603 for arrays that are too large, E604 for an operation
+            without kernel.
+    """
+    program = in_mode(program, training=True)
+    names = program.output_names
+    if loss is None or (loss == LOSS and LOSS not in names):
+        if program.loss is None:
+            hint = f"add a section `loss` to the spec; or --loss {names[0]} minimises the sum of an output"
+            raise NetcalcError(Diagnostic("E502", f"the spec {program.name!r} has no loss", hint=hint))
+        program, loss = with_loss(program), LOSS
+    elif loss != "sum" and loss not in names:
+        hint = did_you_mean(loss, names) or f"the outputs are {', '.join(names)}"
+        raise NetcalcError(Diagnostic("E502", f"the network has no output {loss!r} to minimise", hint=hint))
+    require_runnable(program)
+    trained = wanted_paths(program, None)[0]
+    other = next((p for p in parameters(program) if p.owner in trained and p.dtype not in _TYPES), None)
+    if other is not None:
+        text = f"netcalc trains in {' and '.join(_TYPES)}, and {other.owner} is {other.dtype}"
+        raise NetcalcError(Diagnostic("E502", text, hint="--dtype float32, and inputs of that type"))
+    if not trained:
+        raise NetcalcError(Diagnostic("E502", f"the network {program.name!r} has no parameters to train"))
+    return program, loss
+
+
+def require_resources(program: Program, optimizer: Optimizer, steps: int, max_work: float | None) -> Memory:
+    """Return the memory of a step, after checking that there is enough, and that the work is within its limit.
+
+    Raises:
+        NetcalcError: E603 too much work, or not enough memory; E502 a ``max_work`` below 1.
+    """
+    require_work(program, max_work, MAX_TRAIN_WORK, passes=_PASSES * steps)
+    required, free = gradient_memory(program), free_bytes()
+    states = sum(state.per == "element" for state in optimizer.states)
+    required = replace(required, peak=required.peak + states * required.weights)
+    if required.peak > free:
+        raise NetcalcError(too_large(program, required, free))
+    return required

@@ -1,0 +1,103 @@
+"""Recipe of training: loss, optimizer, learning rates by step, and clipping."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import NoneType
+from typing import Literal, TypeAlias, get_args
+
+from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
+from netcalc.training.updates import Updater
+
+__all__ = ["SCHEDULES", "Recipe", "Schedule", "ScheduleName"]
+
+ScheduleName: TypeAlias = Literal["constant", "cosine"]
+SCHEDULES: tuple[ScheduleName, ...] = get_args(ScheduleName)
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """Learning rates of ``steps`` steps.
+
+    The first ``warmup`` steps have 1/w, 2/w … of the rate.  Those after them have the rate, or fall along half a cosine
+    from it towards ``least``, which would be reached one step after the last, as torch's CosineAnnealingLR does.
+    """
+
+    rate: float
+    steps: int
+    name: ScheduleName = "constant"
+    warmup: int = 0
+    least: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.name not in SCHEDULES:
+            hint = did_you_mean(self.name, SCHEDULES) or f"the schedules are {', '.join(SCHEDULES)}"
+            raise NetcalcError(Diagnostic("E502", f"there is no schedule {self.name!r}", hint=hint))
+        if self.steps < 1:
+            raise NetcalcError(Diagnostic("E502", f"training needs at least 1 step, not {self.steps}"))
+        if not 0 <= self.warmup <= self.steps:
+            text = f"the warm-up should have 0 to {self.steps} steps, as many as there are, not {self.warmup}"
+            raise NetcalcError(Diagnostic("E502", text))
+        if not 0 <= self.least <= self.rate or (self.least and self.name == "constant"):
+            text = f"the least learning rate should be between 0 and {self.rate:g}, not {self.least:g}"
+            if self.name == "constant":
+                text = "a least learning rate needs a schedule that falls to it"
+            raise NetcalcError(Diagnostic("E502", text, hint="--schedule cosine"))
+
+    def at(self, step: int) -> float:
+        """Return the learning rate of a step; steps count from 0."""
+        if step < self.warmup:
+            return self.rate * (step + 1) / self.warmup
+        if self.name == "constant":
+            return self.rate
+        share = (step - self.warmup) / (self.steps - self.warmup)
+        return self.least + (self.rate - self.least) * (1 + math.cos(math.pi * share)) / 2
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """Recipe of training.
+
+    Args:
+        steps: number of all steps, those of a checkpoint from which training goes on included.
+        optimizer: name of the optimizer.
+        lr: learning rate; that of the optimizer's defaults when None.
+        settings: further settings of the optimizer, such as ``weight_decay``.
+        loss: ``"sum"``, or the name of an output, in place of the loss of the spec.
+        schedule, warmup, least_lr: learning rates by step, see :class:`Schedule`.
+        clip: greatest norm of all gradients together.
+        seed: seed of initial parameters, masks, the order of samples and synthetic data.
+
+    Raises:
+        NetcalcError: E502 for what is not possible.
+    """
+
+    steps: int = 20
+    optimizer: str = "adamw"
+    lr: float | None = None
+    settings: Mapping[str, float] = field(default_factory=dict)
+    loss: str | None = None
+    schedule: ScheduleName = "constant"
+    warmup: int = 0
+    least_lr: float = 0.0
+    clip: float | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.loss, (str, NoneType)):
+            text = f"the argument 'loss' should be the name of an output, or None, not {type(self.loss).__name__}"
+            raise NetcalcError(Diagnostic("E502", text))
+        self.rates()
+        if self.clip is not None and not self.clip > 0:
+            text = f"the greatest norm of gradients should be above 0, not {self.clip:g}"
+            raise NetcalcError(Diagnostic("E502", text))
+
+    def updater(self) -> Updater:
+        """Return the optimizer, before its first step."""
+        return Updater.of(self.optimizer, {**self.settings, **({} if self.lr is None else {"lr": self.lr})})
+
+    def rates(self) -> Schedule:
+        """Return the learning rates by step."""
+        return Schedule(self.updater().settings["lr"], self.steps, self.schedule, self.warmup, self.least_lr)

@@ -1,0 +1,171 @@
+"""Updates of parameters as torch.optim computes them, and clipping of gradients.
+
+The formulas have torch's order of operations (``_single_tensor_sgd``, ``_single_tensor_adam``), and are written in
+ufuncs, so that an update of tallied arrays counts the work that ``data/optimizers.yaml`` states.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+import numpy as np
+
+from netcalc.analysis.optimizers import Optimizer, optimizer_named
+from netcalc.arrays import Array
+from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
+
+__all__ = ["Updater", "clip_coefficient", "global_norm"]
+
+#: Tensors that an optimizer keeps for one parameter, by name.
+States: TypeAlias = dict[str, Array]
+#: ``(parameter, gradient, states, learning rate, settings) -> the new parameter``; the states are replaced.
+Update: TypeAlias = Callable[[Array, Array, States, float, Mapping[str, float]], Array]
+
+#: Added to the norm that divides the greatest norm, as in torch.nn.utils.clip_grad_norm_.
+_CLIP_EPSILON = 1e-6
+
+
+@dataclass(slots=True)
+class Updater:
+    """Optimizer with the states of all parameters; create it by :meth:`of`.
+
+    ``states`` are the tensors that it keeps, by the path of the parameter and by name; they are created by the first
+    update of the parameter.
+    """
+
+    name: str
+    settings: Mapping[str, float]
+    states: dict[str, States] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, name: str, settings: Mapping[str, float] | None = None) -> Updater:
+        """Return an optimizer with the settings given, and its defaults for the others.
+
+        Raises:
+            NetcalcError: E502 for an optimizer or a setting that does not exist, and a value that is not possible.
+        """
+        known = optimizer_named(name).settings
+        problems = [_problem(name, known, key, value) for key, value in (settings or {}).items()]
+        if found := [problem for problem in problems if problem is not None]:
+            raise NetcalcError(found)
+        return cls(name, {**known, **(settings or {})})
+
+    @property
+    def declared(self) -> Optimizer:
+        """The declaration of the optimizer: its states and the work of an update."""
+        return optimizer_named(self.name)
+
+    def update(self, path: str, parameter: Array, gradient: Array, lr: float | None = None) -> Array:
+        """Return the parameter after an update; the array given is unchanged.
+
+        Args:
+            path: path of the parameter, to which its states belong.
+            parameter, gradient: arrays of one shape and type.
+            lr: learning rate of this step; that of the settings when None.
+        """
+        rate = self.settings["lr"] if lr is None else lr
+        with np.errstate(all="ignore"):
+            return _UPDATES[self.name](parameter, gradient, self.states.setdefault(path, {}), rate, self.settings)
+
+
+def global_norm(gradients: Iterable[Array]) -> float:
+    """Return the Euclidean norm of all elements of all gradients, added up in float64."""
+    total = 0.0
+    with np.errstate(all="ignore"):
+        for gradient in gradients:
+            wide = gradient.astype(np.float64)
+            total += float(np.add.reduce(wide * wide, axis=None))
+    return math.sqrt(total)
+
+
+def clip_coefficient(norm: float, most: float) -> float:
+    """Return the factor, at most 1, that limits gradients of a norm to the norm ``most``, as in torch.nn.utils."""
+    return min(most / (norm + _CLIP_EPSILON), 1.0) if not math.isnan(norm) else norm
+
+
+def _problem(name: str, known: Mapping[str, float], key: str, value: float) -> Diagnostic | None:
+    if key not in known:
+        hint = did_you_mean(key, known) or f"its settings are {', '.join(known)}"
+        return Diagnostic("E502", f"the optimizer {name} has no setting {key!r}", hint=hint)
+    below_one = key.startswith("beta")
+    if not 0 <= value < (1 if below_one else math.inf):
+        allowed = "from 0 to below 1" if below_one else "a number that is not negative"
+        return Diagnostic("E502", f"{key} of {name} should be {allowed}, not {value:g}")
+    if key == "momentum" and not value:
+        return Diagnostic("E502", f"momentum of {name} should be above 0", hint="sgd is without momentum")
+    return None
+
+
+def _decayed(parameter: Array, gradient: Array, settings: Mapping[str, float]) -> Array:
+    """Return the gradient with that of the squared norm of the parameter added."""
+    decay = settings["weight_decay"]
+    return gradient + parameter * decay if decay else gradient
+
+
+def _sgd(parameter: Array, gradient: Array, states: States, lr: float, settings: Mapping[str, float]) -> Array:
+    updated: Array = parameter + _decayed(parameter, gradient, settings) * -lr
+    return updated
+
+
+def _momentum(parameter: Array, gradient: Array, states: States, lr: float, settings: Mapping[str, float]) -> Array:
+    gradient = _decayed(parameter, gradient, settings)
+    buffer = _buffer(gradient, states, settings)
+    updated: Array = parameter + buffer * -lr
+    return updated
+
+
+def _nesterov(parameter: Array, gradient: Array, states: States, lr: float, settings: Mapping[str, float]) -> Array:
+    gradient = _decayed(parameter, gradient, settings)
+    buffer = _buffer(gradient, states, settings)
+    updated: Array = parameter + (gradient + buffer * settings["momentum"]) * -lr
+    return updated
+
+
+def _buffer(gradient: Array, states: States, settings: Mapping[str, float]) -> Array:
+    """Return the momentum after a step; the first step has the gradient itself."""
+    previous, dampening = states.get("momentum_buffer"), settings.get("dampening", 0.0)
+    if previous is None:
+        states["momentum_buffer"] = gradient
+    else:
+        states["momentum_buffer"] = previous * settings["momentum"] + (
+            gradient * (1 - dampening) if dampening else gradient
+        )
+    return states["momentum_buffer"]
+
+
+def _adam(parameter: Array, gradient: Array, states: States, lr: float, settings: Mapping[str, float]) -> Array:
+    return _adaptive(parameter, _decayed(parameter, gradient, settings), states, lr, settings)
+
+
+def _adamw(parameter: Array, gradient: Array, states: States, lr: float, settings: Mapping[str, float]) -> Array:
+    decay = settings["weight_decay"]
+    shrunk = parameter * (1 - lr * decay) if decay else parameter
+    return _adaptive(shrunk, gradient, states, lr, settings)
+
+
+def _adaptive(parameter: Array, gradient: Array, states: States, lr: float, settings: Mapping[str, float]) -> Array:
+    """Return the parameter after a step by both moments of its gradient."""
+    beta1, beta2 = settings["beta1"], settings["beta2"]
+    first = states.get("exp_avg", np.zeros_like(parameter))
+    second = states.get("exp_avg_sq", np.zeros_like(parameter))
+    step = float(states.get("step", np.float32(0))) + 1
+    weight, difference = 1 - beta1, gradient - first
+    # torch.lerp begins at the nearer end
+    first = first + difference * weight if weight < 0.5 else gradient - difference * (1 - weight)
+    second = second * beta2 + gradient * (1 - beta2) * gradient
+    denominator = np.sqrt(second) / math.sqrt(1 - beta2**step) + settings["eps"]
+    states.update(exp_avg=first, exp_avg_sq=second, step=np.asarray(step, np.float32))
+    updated: Array = parameter + first * (-lr / (1 - beta1**step)) / denominator
+    return updated
+
+
+_UPDATES: dict[str, Update] = {
+    "sgd": _sgd,
+    "momentum": _momentum,
+    "nesterov": _nesterov,
+    "adam": _adam,
+    "adamw": _adamw,
+}

@@ -1,0 +1,1 @@
+"""Checkpoints: readers of files and their headers, packed tensors, and their match with a program."""

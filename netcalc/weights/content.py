@@ -1,0 +1,222 @@
+"""Tensors of a checkpoint as typed data, read from headers alone and without a spec."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from netcalc.arrays import Array
+from netcalc.diagnostics import NetcalcError
+from netcalc.weights.checkpoint_files import checkpoint_files
+from netcalc.weights.packing.quantization import Quantization, config_beside, quantization_of
+from netcalc.weights.packing.unpacked import Packed, Role, UnpackedTensors
+from netcalc.weights.stored import BITS, Header
+from netcalc.weights.tensor_files import Tensors
+
+__all__ = [
+    "CheckpointContent",
+    "CheckpointFile",
+    "CheckpointTensor",
+    "Copies",
+    "Duplicate",
+    "TypeTotals",
+    "read_content",
+]
+
+#: Parts of a name that are tried as a prefix.
+_PREFIXES = 8
+
+
+class CheckpointTensor(NamedTuple):
+    """A tensor of a checkpoint: its name, shape, element type and bytes, and the file that holds it.
+
+    ``params`` are the elements that it stands for: none for a companion of a packed tensor, more than ``elements`` for
+    a packed one.  ``scheme`` is the scheme of quantisation of both, and empty for others.
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: str
+    params: int
+    elements: int
+    bytes: int
+    file: str
+    scheme: str = ""
+
+
+class CheckpointFile(NamedTuple):
+    """A file of a checkpoint, with the number and the bytes of its tensors."""
+
+    name: str
+    tensors: int
+    bytes: int
+
+
+class Duplicate(NamedTuple):
+    """A name that several files have; ``same`` is False if shape or type differ.  The first file counts."""
+
+    name: str
+    files: tuple[str, ...]
+    same: bool
+    bytes: int
+
+
+class Copies(NamedTuple):
+    """Tensors under a prefix of which each has the name, shape and type of another one without the prefix."""
+
+    prefix: str
+    tensors: int
+    bytes: int
+
+
+class TypeTotals(NamedTuple):
+    """Figures of all tensors of one element type."""
+
+    dtype: str
+    tensors: int
+    params: int
+    elements: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointContent:
+    """The content of a checkpoint.
+
+    ``duplicates`` are names that several files have, and are counted once; ``copies`` differ from others by a prefix.
+    ``packed`` are figures of packed tensors by scheme, and ``notes`` say what is not known of them.
+    """
+
+    name: str
+    files: tuple[CheckpointFile, ...]
+    tensors: tuple[CheckpointTensor, ...]
+    duplicates: tuple[Duplicate, ...]
+    copies: tuple[Copies, ...]
+    packed: tuple[Packed, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def params(self) -> int:
+        """Elements of the tensors that those of the checkpoint stand for."""
+        return sum(tensor.params for tensor in self.tensors)
+
+    @property
+    def elements(self) -> int:
+        """Elements of all tensors."""
+        return sum(tensor.elements for tensor in self.tensors)
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of all tensors."""
+        return sum(tensor.bytes for tensor in self.tensors)
+
+    @property
+    def in_blocks(self) -> bool:
+        """True if elements are stored in blocks, of types that do not say their bytes, as in GGUF."""
+        return any(tensor.dtype not in BITS for tensor in self.tensors)
+
+    @property
+    def types(self) -> tuple[TypeTotals, ...]:
+        """Figures by element type, that with most bytes first."""
+        totals: dict[str, list[int]] = {}
+        for tensor in self.tensors:
+            sums = totals.setdefault(tensor.dtype, [0, 0, 0, 0])
+            for position, amount in enumerate((1, tensor.params, tensor.elements, tensor.bytes)):
+                sums[position] += amount
+        found = (TypeTotals(dtype, *sums) for dtype, sums in totals.items())
+        return tuple(sorted(found, key=lambda total: -total.bytes))
+
+
+def read_content(path: Path, opened: Tensors | None = None) -> CheckpointContent:
+    """Return the content of a checkpoint: a file, an index of shards, or a folder.
+
+    Args:
+        path: the checkpoint, whose folder may have a configuration.
+        opened: the tensors of the checkpoint, if they are opened already.
+
+    Raises:
+        NetcalcError: E605 if a file cannot be read.
+    """
+    found = checkpoint_files(path if opened is None else opened)
+    stands: dict[str, list[tuple[str, Header]]] = {}
+    files = []
+    for file in found.files:
+        name, headers = Path(file.name).name, file.headers
+        files.append(CheckpointFile(name, len(headers), sum(header.bytes or 0 for header in headers.values())))
+        for tensor, header in headers.items():
+            stands.setdefault(tensor, []).append((name, header))
+    chosen = found.index.places if found.index else {}
+    duplicates = []
+    for tensor, places in stands.items():
+        if len(places) > 1:
+            places.sort(key=lambda place: place[0] != chosen.get(tensor))
+            duplicates.append(_duplicate(tensor, places))
+    quantization, notes = _quantization(path)
+    meant = UnpackedTensors(_Headers(found.name, {name: places[0][1] for name, places in stands.items()}), quantization)
+    if meant.undetermined:
+        names = " or ".join(sorted(set(meant.undetermined.values())))
+        notes.append(
+            f"{len(meant.undetermined):,} tensors look packed by {names}; a config.json beside them would tell"
+        )
+    wrong = next((h.unpacking for h in meant.headers.values() if h.unpacking and h.unpacking.problem), None)
+    if wrong is not None:
+        notes.append(f"tensors that do not unpack are left out of the parameters: {wrong.problem}")
+    tensors = tuple(_tensor(name, *places[0], meant.roles.get(name)) for name, places in stands.items())
+    return CheckpointContent(
+        found.name, tuple(files), tensors, tuple(duplicates), tuple(_copies(tensors)), meant.packed, tuple(notes)
+    )
+
+
+class _Headers:
+    """Headers without data."""
+
+    def __init__(self, name: str, headers: Mapping[str, Header]) -> None:
+        self.name = name
+        self.headers = headers
+
+    def load(self, name: str) -> Array:
+        raise LookupError(name)
+
+
+def _quantization(path: Path) -> tuple[Quantization | None, list[str]]:
+    """Return what the configuration beside a checkpoint says of its quantisation, or why it says nothing."""
+    try:
+        config = config_beside(path)
+        return quantization_of(*config) if config else None, []
+    except NetcalcError as error:
+        return None, [f"{error.diagnostics[0].message}; stored elements are counted"]
+
+
+def _tensor(name: str, file: str, header: Header, role: Role | None) -> CheckpointTensor:
+    elements, size = header.elements, header.bytes or 0
+    if role is None:
+        return CheckpointTensor(name, header.shape, header.dtype, elements, elements, size, file)
+    return CheckpointTensor(name, header.shape, header.dtype, role.params or 0, elements, size, file, role.scheme)
+
+
+def _duplicate(name: str, places: Sequence[tuple[str, Header]]) -> Duplicate:
+    _, first = places[0]
+    same = all(header[:2] == first[:2] for _, header in places)
+    return Duplicate(name, tuple(file for file, _ in places), same, sum(header.bytes or 0 for _, header in places[1:]))
+
+
+def _copies(tensors: Iterable[CheckpointTensor]) -> Iterator[Copies]:
+    """Yield the prefixes without which tensors have the names of others, those with the most bytes first."""
+    kinds = {tensor.name: tensor[1:3] for tensor in tensors}
+    numbers: Counter[str] = Counter()
+    sizes: Counter[str] = Counter()
+    for tensor in tensors:
+        name, position = tensor.name, -1
+        for _ in range(_PREFIXES):
+            position = name.find(".", position + 1)
+            if position < 0:
+                break
+            if kinds.get(name[position + 1 :]) == tensor[1:3]:
+                prefix = name[: position + 1]
+                numbers[prefix] += 1
+                sizes[prefix] += tensor.bytes
+                break
+    yield from (Copies(prefix, numbers[prefix], size) for prefix, size in sizes.most_common())

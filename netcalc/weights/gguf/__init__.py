@@ -1,0 +1,1 @@
+"""Tensors of models in GGUF."""

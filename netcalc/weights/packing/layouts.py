@@ -1,0 +1,126 @@
+"""Shapes that packed tensors stand for, from the shapes of the tensors that a file has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from netcalc.expressions import Expression
+from netcalc.weights.packing.schemes import Layout
+from netcalc.weights.stored import Header
+
+__all__ = ["Found", "companions_of", "logical_shape"]
+
+Sizes = dict[str, Any]
+
+
+class Found(NamedTuple):
+    """A packed tensor and its companions, by their names, in a layout."""
+
+    layout: Layout
+    base: str
+    name: str
+    companions: Mapping[str, str]  # names by suffix
+
+    @property
+    def logical(self) -> str:
+        """Name of the tensor that they stand for."""
+        return self.base + self.layout.gives
+
+
+def companions_of(layout: Layout, name: str, headers: Mapping[str, Header]) -> Found | None:
+    """Return the tensors that a name is the packed one of; None if it is not in this layout."""
+    if headers[name].dtype not in layout.types or not name.endswith(layout.suffix):
+        return None
+    base = name[: len(name) - len(layout.suffix)]
+    found = {}
+    for suffix, required, _ in layout.companions:
+        if base + suffix in headers:
+            found[suffix] = base + suffix
+        elif required:
+            return None
+    return Found(layout, base, name, found)
+
+
+def logical_shape(
+    found: Found, headers: Mapping[str, Header], settings: Mapping[str, Any]
+) -> tuple[tuple[int, ...], str]:
+    """Return the shape that packed tensors stand for, and how it follows, in words.
+
+    Args:
+        found: the tensors.
+        headers: the headers of the file.
+        settings: the fields of the configuration that apply.
+
+    Raises:
+        ValueError: the shapes do not fit each other or the configuration.
+        ExpressionError: they do not determine the shape.
+    """
+    layout = found.layout
+    stored = headers[found.name]
+    sizes: Sizes = dict.fromkeys(_names(layout)) | dict(settings)
+    bound: Sizes = {}
+    _bind([layout.axes], stored.shape, bound, found.name)
+    for suffix, _, axes in layout.companions:
+        if suffix in found.companions and axes:
+            _bind(axes, headers[found.companions[suffix]].shape, bound, found.companions[suffix])
+    sizes |= bound
+    steps = []
+    for name, expression in layout.sizes:
+        value = expression.evaluate(sizes)
+        if sizes.get(name) not in (None, value):
+            raise ValueError(f"{name} is {sizes[name]}, and by the shapes {_worked(expression, sizes)} = {value}")
+        sizes[name] = value
+        steps.append(f"{name} = {_worked(expression, sizes)} = {value}")
+    for condition in layout.conditions:
+        if not condition.evaluate(sizes):
+            raise ValueError(f"{_worked(condition, sizes)} does not hold")
+    shape: list[int] = []
+    for size in layout.shape:
+        shape += sizes["..."] if size is None else [size.evaluate(sizes)]
+    how = f"{'×'.join(map(str, stored.shape)) or 'scalar'} {stored.dtype}"
+    return tuple(shape), f"{how}, {', '.join(steps)}" if steps else how
+
+
+def _names(layout: Layout) -> Iterable[str]:
+    """Yield the names of all axes."""
+    for axes in (layout.axes, *(axes for companion in layout.companions for axes in companion.axes)):
+        yield from (axis for axis in axes if isinstance(axis, str))
+
+
+def _bind(possible: Sequence[Sequence[str | int]], shape: tuple[int, ...], bound: Sizes, name: str) -> None:
+    """Give the sizes of a shape to the names of its axes, of those possible the first that fit."""
+    for axes in possible:
+        sizes = _bound(axes, shape, bound)
+        if sizes is not None:
+            bound |= sizes
+            return
+    shown = " or ".join(f"[{', '.join(map(str, axes))}]" for axes in possible)
+    known = ", ".join(f"{key} {value}" for key, value in bound.items() if value is not None and key != "...")
+    raise ValueError(f"{name!r} is {'×'.join(map(str, shape)) or 'a scalar'}, and should be {shown} with {known}")
+
+
+def _bound(axes: Sequence[str | int], shape: tuple[int, ...], bound: Sizes) -> Sizes | None:
+    """Return the sizes of the named axes; None if they contradict each other, or those known before."""
+    sizes: Sizes = {}
+    if axes[:1] == ("...",):
+        lead = len(shape) - len(axes) + 1
+        if lead < 0:
+            return None
+        sizes["..."] = shape[:lead]
+        axes, shape = axes[1:], shape[lead:]
+    if len(axes) != len(shape):
+        return None
+    for axis, size in zip(axes, shape, strict=True):
+        if isinstance(axis, int):
+            if axis != size:
+                return None
+        elif axis != "_" and sizes.setdefault(axis, size) != size:
+            return None
+    return sizes if all(bound.get(name, size) == size for name, size in sizes.items()) else None
+
+
+def _worked(expression: Expression, sizes: Sizes) -> str:
+    """Return an expression with the sizes in place of their names."""
+    names = expression.names()
+    return expression.pretty({name: value for name, value in sizes.items() if name in names and name != "..."})

@@ -1,0 +1,165 @@
+"""A checkpoint as the tensors that its packed ones stand for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from netcalc.arrays import Array
+from netcalc.diagnostics import Diagnostic, NetcalcError
+from netcalc.expressions import ExpressionError
+from netcalc.weights.packing.layouts import Found, companions_of, logical_shape
+from netcalc.weights.packing.quantization import Quantization
+from netcalc.weights.packing.schemes import Scheme, read_scheme, schemes
+from netcalc.weights.pieces import Part, write_part
+from netcalc.weights.stored import Header, Unpacking, clipped
+from netcalc.weights.tensor_files import Tensors
+
+__all__ = ["Packed", "Role", "UnpackedTensors", "unpacked"]
+
+#: Element types of packed tensors; a file without any is read as it is.
+_TYPES = frozenset({"uint8", "int8", "int32", "uint32", "U32", "F8_E4M3", "F8_E5M2"})
+
+
+class Role(NamedTuple):
+    """Part of a stored tensor: its scheme, the elements that it stands for (None if unknown), and of which tensor."""
+
+    scheme: str
+    params: int | None
+    logical: str
+
+
+@dataclass(slots=True)
+class Packed:
+    """Figures of the packed tensors of one scheme, companions included."""
+
+    scheme: str
+    tensors: int = 0
+    companions: int = 0
+    params: int = 0
+    elements: int = 0
+    bytes: int = 0
+
+
+def unpacked(tensors: Tensors, quantization: Quantization | None) -> Tensors:
+    """Return the tensors that those of a checkpoint stand for; the same if none is packed."""
+    if isinstance(tensors, UnpackedTensors):
+        return tensors
+    if quantization is None and not any(header.dtype in _TYPES for header in tensors.headers.values()):
+        return tensors
+    found = UnpackedTensors(tensors, quantization)
+    return found if found.roles else tensors
+
+
+class UnpackedTensors:
+    """The tensors of a checkpoint, of which packed ones are replaced by those that they stand for.
+
+    Attributes:
+        stored: the checkpoint as it is stored.
+        headers: the tensors that it stands for.
+        roles: packed tensors and their companions, by their names in the checkpoint.
+        undetermined: schemes of further tensors that look packed, by their names; only a configuration would tell.
+    """
+
+    def __init__(self, stored: Tensors, quantization: Quantization | None) -> None:
+        self.stored = stored
+        self.name = stored.name
+        self.roles: dict[str, Role] = {}
+        self.undetermined: dict[str, str] = {}
+        self.headers: dict[str, Header] = {}
+        self._shapes: dict[object, Header] = {}
+        logical: dict[str, Header] = {}
+        known = [quantization.scheme] if quantization else [s for name in schemes() if (s := read_scheme(name))]
+        for name, header in stored.headers.items():
+            if header.dtype not in _TYPES:
+                continue
+            found = next(self._in_layouts(name, known, quantization), None)
+            if found is not None:
+                scheme, packed, meant = found
+                params = None if meant.unpacking and meant.unpacking.problem else meant.elements
+                self.roles[name] = Role(scheme.method, params, packed.logical)
+                self.roles |= dict.fromkeys(packed.companions.values(), Role(scheme.method, 0, packed.logical))
+                logical[packed.logical] = meant
+        if quantization is not None:
+            others = quantization.scheme.others
+            for name in stored.headers:
+                if others and name.endswith(others) and name not in self.roles:
+                    self.roles[name] = Role(quantization.scheme.method, 0, "")
+        self.headers = {name: header for name, header in stored.headers.items() if name not in self.roles} | logical
+
+    def load(self, name: str) -> Array:
+        """Return the data of a tensor that is stored as it is.
+
+        Raises:
+            NetcalcError: E605 for one that is packed.
+        """
+        self._require_plain(name)
+        return self.stored.load(name)
+
+    def write(self, name: str, part: Part) -> None:
+        """Write a part of a tensor that is stored as it is to its place.
+
+        Raises:
+            NetcalcError: E605 for one that is packed.
+        """
+        self._require_plain(name)
+        write_part(self.stored, name, part)
+
+    def _require_plain(self, name: str) -> None:
+        header = self.headers[name]
+        if header.unpacking is not None:
+            text = f"{self.name}: {clipped(name)} is packed ({header.dtype}), and netcalc reads only its header"
+            raise NetcalcError(Diagnostic("E605", text))
+
+    @property
+    def packed(self) -> tuple[Packed, ...]:
+        """Figures by scheme."""
+        found: dict[str, Packed] = {}
+        for name, (scheme, params, _) in self.roles.items():
+            figures = found.setdefault(scheme, Packed(scheme))
+            header = self.stored.headers[name]
+            figures.tensors += params != 0
+            figures.companions += params == 0
+            figures.params += params or 0
+            figures.elements += header.elements
+            figures.bytes += header.bytes or 0
+        return tuple(found.values())
+
+    def _in_layouts(
+        self, name: str, known: list[Scheme], quantization: Quantization | None
+    ) -> Iterator[tuple[Scheme, Found, Header]]:
+        """Yield the layouts that a packed tensor is in, with what it stands for; of several schemes those that fit."""
+        headers = self.stored.headers
+        for scheme in known:
+            for layout in scheme.layouts:
+                found = companions_of(layout, name, headers)
+                if found is None or (quantization is None and not found.companions):
+                    continue
+                shapes = tuple((suffix, headers[other].shape) for suffix, other in found.companions.items())
+                plain = quantization is not None and quantization.stores_plainly(found.base)
+                own = quantization.settings.get(found.base) if quantization and scheme.by_module else None
+                key = (id(layout), headers[name][:2], shapes, str(own), plain)
+                meant = self._shapes.get(key)
+                if meant is None:
+                    meant = self._shapes[key] = self._meant(scheme, found, quantization)
+                unpacking = meant.unpacking
+                if quantization is not None or unpacking is None or not unpacking.problem:
+                    yield scheme, found, meant
+                elif unpacking.open:
+                    self.undetermined[name] = scheme.method
+
+    def _meant(self, scheme: Scheme, found: Found, quantization: Quantization | None) -> Header:
+        """Return the header of what packed tensors stand for, by the settings that fit."""
+        if quantization is not None and quantization.stores_plainly(found.base):
+            return Header((), scheme.method, None, True, Unpacking("", "the configuration says that it is not packed"))
+        variants = quantization.variants(found.base) if quantization else [dict.fromkeys(scheme.fields.declared)]
+        problem, is_open = "the configuration has no settings for it", False
+        for settings in variants:
+            try:
+                shape, text = logical_shape(found, self.stored.headers, settings)
+            except (ValueError, ExpressionError) as why:
+                problem, is_open = str(why), isinstance(why, ExpressionError)
+                continue
+            return Header(shape, scheme.method, None, True, Unpacking(text, "", found.layout.flat))
+        return Header((), scheme.method, None, True, Unpacking("", problem, open=is_open))

@@ -1,0 +1,196 @@
+"""Results of comparing a checkpoint with a program."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from netcalc.diagnostics import Diagnostic, clipped
+from netcalc.weights.stored import BITS
+
+if TYPE_CHECKING:
+    from netcalc.weights.packing.unpacked import Packed
+
+__all__ = [
+    "Extra",
+    "Inventory",
+    "Mismatch",
+    "MismatchGroup",
+    "StoredTypes",
+    "WeightsReport",
+    "grouped",
+    "pattern_of",
+    "quoted",
+]
+
+#: A number that is a part of a path, or follows ``_`` or ``-``.
+_NUMBER = re.compile(r"(?:(?<=[._-])|^)\d+(?=\.|$)")
+#: Groups of each kind that are reported as errors.
+_SHOWN = 12
+#: Characters of a name that messages and tables show; a file may hold names of any length.
+_NAME = 200
+
+
+def pattern_of(name: str) -> str:
+    """Return a path with ``*`` in place of the numbers of layers and experts.
+
+    >>> pattern_of("layers.3.experts.expert_0.conv1.weight")
+    'layers.*.experts.expert_*.conv1.weight'
+    """
+    return _NUMBER.sub("*", name)
+
+
+def quoted(name: str) -> str:
+    """Return a name as messages quote it, of a very long one its beginning."""
+    return repr(clipped(name, _NAME))
+
+
+@dataclass(frozen=True, slots=True)
+class Mismatch:
+    """Difference between a checkpoint and the program: ``kind`` is missing, unexpected, shape, dtype, tie or index.
+
+    The message is ``subject``, the name and ``predicate``.  ``path`` is the parameter if it has another name.
+    """
+
+    kind: str
+    name: str
+    predicate: str
+    subject: str = ""
+    path: str | None = None
+    hint: str | None = None
+
+    @property
+    def message(self) -> str:
+        """The mismatch in words."""
+        return _message(self, quoted(self.name), self.path)
+
+
+@dataclass(frozen=True, slots=True)
+class MismatchGroup:
+    """Mismatches of one kind, for the same reason, whose names differ in numbers only; ``name`` is their pattern."""
+
+    kind: str
+    name: str
+    count: int
+    message: str
+    hint: str | None
+
+    @property
+    def label(self) -> str:
+        """The pattern, of a very long one its beginning, and the number of tensors."""
+        name = clipped(self.name, _NAME)
+        return f"{name} ×{self.count:,}" if self.count > 1 else name
+
+
+class StoredTypes(NamedTuple):
+    """Figures of all stored tensors of one element type."""
+
+    dtype: str
+    tensors: int
+    elements: int
+    bytes: int
+
+
+class Extra(NamedTuple):
+    """Tensors under a prefix that no parameter of the spec is under; ``ignored`` if the spec declares them of no use.
+
+    Numbers in ``prefix`` are written as ``*``, and ``groups`` is the number of such prefixes.
+    """
+
+    prefix: str
+    groups: int
+    ignored: bool
+    tensors: int
+    params: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Inventory:
+    """Figures of a checkpoint: stored elements and bytes, and the parameters that they stand for."""
+
+    files: int
+    params: int
+    elements: int
+    bytes: int
+    types: tuple[StoredTypes, ...]
+    packed: tuple[Packed, ...]
+    extra: tuple[Extra, ...]
+
+    @property
+    def bits(self) -> float | None:
+        """Bits of a weight on average, where elements are stored in blocks; None if all have whole bytes."""
+        return 8 * self.bytes / self.params if self.params and any(t.dtype not in BITS for t in self.types) else None
+
+
+@dataclass(frozen=True, slots=True)
+class WeightsReport:
+    """Result of checking a checkpoint against a program.
+
+    ``tensors`` is the number of tensors in the checkpoint, ``parameters`` the number of parameters and buffers looked
+    up, ``initial`` the number of optional ones that are absent, and ``ignored`` the number of tensors that the spec
+    declares to be of no use.  ``inventory`` has the figures of the checkpoint, if they were asked for.
+    """
+
+    spec: str
+    file: str
+    tensors: int
+    parameters: int
+    mismatches: tuple[Mismatch, ...]
+    initial: int = 0
+    ignored: int = 0
+    inventory: Inventory | None = None
+
+    @property
+    def ok(self) -> bool:
+        """True if the checkpoint fits the program."""
+        return not self.mismatches
+
+    @property
+    def groups(self) -> tuple[MismatchGroup, ...]:
+        """The mismatches, grouped by their patterns."""
+        return grouped(self.mismatches)
+
+    @property
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """Diagnostics with code E601: the first groups of each kind, and the number of further ones."""
+        found: list[Diagnostic] = []
+        groups = self.groups
+        for kind in dict.fromkeys(group.kind for group in groups):
+            same = [group for group in groups if group.kind == kind]
+            found += (Diagnostic("E601", f"{self.file}: {g.message}", hint=g.hint) for g in same[:_SHOWN])
+            rest = sum(group.count for group in same[_SHOWN:])
+            if rest:
+                hint = "netcalc verify --weights lists them all with --format csv"
+                found.append(Diagnostic("E601", f"{self.file}: {rest:,} more of kind {kind!r}", hint=hint))
+        return tuple(found)
+
+
+def grouped(mismatches: Iterable[Mismatch]) -> tuple[MismatchGroup, ...]:
+    """Return mismatches in groups, in the order of their first members; tensors of one wrong type are one group."""
+    members: dict[tuple[str, ...], list[Mismatch]] = {}
+    for mismatch in mismatches:
+        pattern = "*" if mismatch.kind == "dtype" else pattern_of(mismatch.name)
+        members.setdefault((mismatch.kind, pattern, mismatch.predicate, mismatch.subject), []).append(mismatch)
+    return tuple(_group(pattern, same) for (_, pattern, *_), same in members.items())
+
+
+def _group(pattern: str, same: list[Mismatch]) -> MismatchGroup:
+    first, count = same[0], len(same)
+    if count == 1:
+        return MismatchGroup(first.kind, first.name, 1, first.message, first.hint)
+    if first.kind == "dtype":
+        message = f"{count:,} tensors {first.predicate.replace('is ', 'are ', 1)}"
+    else:
+        message = _message(
+            first, f"{quoted(pattern)} ×{count:,}", None if first.path is None else pattern_of(first.path)
+        )
+    hint = first.hint if len({m.hint for m in same}) == 1 else None
+    return MismatchGroup(first.kind, pattern, count, message, hint)
+
+
+def _message(mismatch: Mismatch, name: str, path: str | None) -> str:
+    part = f" (for {path})" if path is not None else ""
+    return f"{mismatch.subject}{name}{part} {mismatch.predicate}"

@@ -1,0 +1,348 @@
+"""Bounded reading of files that may be damaged or hostile.
+
+Only regular files are opened, and no read asks for more bytes than a limit.  Sizes that a file declares are held
+against its length before memory is allocated for them.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+import os
+import stat
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from netcalc.arrays import Array
+from netcalc.diagnostics import Diagnostic, NetcalcError
+from netcalc.dtypes import ITEMSIZE
+from netcalc.limits import MAX_STORED_AXES, MAX_STORED_VALUES, MAX_TENSOR_HEADER
+from netcalc.process_memory import format_bytes, free_bytes
+from netcalc.weights.pieces import Part, elements_before, pieces
+
+__all__ = [
+    "BITS",
+    "DamagedError",
+    "Header",
+    "Stored",
+    "Unpacking",
+    "allocated",
+    "clipped",
+    "load_stored",
+    "opened",
+    "parsed_json",
+    "reading",
+    "stored_bytes",
+    "write_stored",
+]
+
+#: Bits of an element, for netcalc's types and for those that only files have.
+BITS = {
+    **{name: 8 * size for name, size in ITEMSIZE.items()},
+    **dict.fromkeys(("U64", "C64", "uint64", "complex64"), 64),
+    **dict.fromkeys(("U32", "uint32"), 32),
+    **dict.fromkeys(("U16", "uint16"), 16),
+    **dict.fromkeys(("F8_E4M3", "F8_E5M2", "F8_E8M0", "F8_E4M3FNUZ", "F8_E5M2FNUZ"), 8),
+    "complex128": 128,
+    "F6_E2M3": 6,
+    "F6_E3M2": 6,
+    "F4": 4,
+}
+#: Bytes that are read at a time.
+_CHUNK = 1 << 20
+#: Bytes of a tensor below which free memory, whose reading takes time, is not looked at.
+_SMALL = 64 << 20
+#: Characters of a text of a file that a message repeats.
+_CLIPPED = 80
+_KINDS = (
+    (stat.S_ISDIR, "a folder"),
+    (stat.S_ISFIFO, "a pipe"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"),
+    (stat.S_ISSOCK, "a socket"),
+)
+
+
+class DamagedError(Exception):
+    """Content that does not follow the format of its file."""
+
+
+class Unpacking(NamedTuple):
+    """Way from packed tensors to what they stand for: in words, and the reason why they do not unpack, if they do not.
+
+    With ``flat`` only the number of elements is known, of which the last may be padding.  ``open`` is True if the
+    shapes alone do not tell.
+    """
+
+    text: str
+    problem: str = ""
+    flat: bool = False
+    open: bool = False
+
+
+class Header(NamedTuple):
+    """Shape and element type of a tensor in a file.
+
+    ``size`` are its bytes where these do not follow from them.  A tensor that packed ones stand for has an
+    ``unpacking``, and the name of the scheme in place of its type.  With ``any_float`` the tensor is converted to
+    whatever floating-point type the spec has.
+    """
+
+    shape: tuple[int, ...]
+    dtype: str
+    size: int | None = None
+    any_float: bool = False
+    unpacking: Unpacking | None = None
+
+    def __str__(self) -> str:
+        return f"{'×'.join(map(str, self.shape)) or 'scalar'} {self.dtype}"
+
+    def fits(self, shape: tuple[int, ...]) -> bool:
+        """Return True if this is a tensor of a shape, or may be one."""
+        if self.unpacking is not None and self.unpacking.flat:
+            return self.elements - math.prod(shape) in (0, 1)
+        return self.shape == shape
+
+    @property
+    def elements(self) -> int:
+        """Number of elements."""
+        return math.prod(self.shape)
+
+    @property
+    def bytes(self) -> int | None:
+        """Bytes of the data; None if they are not known."""
+        bits = BITS.get(self.dtype)
+        return self.size if self.size is not None or bits is None else -(-math.prod(self.shape) * bits // 8)
+
+
+class Stored(NamedTuple):
+    """Place and layout of a tensor in a file; ``dtype`` is None if NumPy has no such elements."""
+
+    header: Header
+    dtype: np.dtype[Any] | None
+    start: int
+    fortran: bool = False
+
+
+class _Bounded(io.BufferedReader):
+    """A file of which one read takes at most ``most`` bytes."""
+
+    def __init__(self, raw: io.RawIOBase, most: int) -> None:
+        super().__init__(raw)
+        self._most = most
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        """Return the next ``size`` bytes, or all that remain.
+
+        Raises:
+            DamagedError: these are more than the limit.
+        """
+        left = max(0, os.fstat(self.fileno()).st_size - self.tell())
+        count = left if size is None or size < 0 else min(size, left)
+        if count > self._most:
+            raise DamagedError(f"a part that should be short has more than {self._most:,} bytes")
+        return super().read(count)
+
+
+@contextmanager
+def opened(path: str | Path, most: int = MAX_TENSOR_HEADER) -> Iterator[tuple[io.BufferedReader, int]]:
+    """Give a regular file, which reads at most ``most`` bytes at once, and its length in bytes.
+
+    Raises:
+        OSError: the file cannot be opened.
+        DamagedError: it is no regular file: a pipe or a device could be endless, or wait for ever.
+    """
+    try:
+        mode = Path(path).stat().st_mode
+    except ValueError as error:  # a null character, or half of a surrogate pair
+        raise DamagedError(f"not a possible path ({error})") from None
+    if not stat.S_ISREG(mode):
+        kind = next((name for test, name in _KINDS if test(mode)), "something else")
+        raise DamagedError(f"{kind} where a regular file is expected")
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    with _Bounded(io.FileIO(path, opener=lambda name, _: os.open(name, flags)), most) as file:
+        yield file, os.fstat(file.fileno()).st_size
+
+
+@contextmanager
+def reading(name: str) -> Iterator[None]:
+    """Turn errors of reading the file ``name`` into diagnostics.
+
+    Raises:
+        NetcalcError: E605 if the file cannot be read or is damaged; E603 if memory is insufficient.
+    """
+    try:
+        yield
+    except FileNotFoundError:
+        raise NetcalcError(Diagnostic("E605", f"{name}: no such file")) from None
+    except OSError as error:
+        raise NetcalcError(Diagnostic("E605", f"{name} cannot be read: {error.strerror or error}")) from error
+    except DamagedError as error:
+        raise NetcalcError(Diagnostic("E605", f"{name} is damaged, or not what its name says: {error}")) from error
+    except MemoryError as error:
+        reason = f": {error}" if str(error) else ""
+        raise NetcalcError(Diagnostic("E603", f"{name} does not fit into memory{reason}")) from error
+
+
+def exactly(file: io.RawIOBase | io.BufferedIOBase, size: int, what: str) -> bytes:
+    """Return the next ``size`` bytes of a file.
+
+    Raises:
+        DamagedError: the file ends before.
+    """
+    data = file.read(size) or b""
+    while 0 < len(data) < size:
+        more = file.read(size - len(data))
+        if not more:
+            break
+        data += more
+    if len(data) != size:
+        raise DamagedError(f"it ends within {what}")
+    return data
+
+
+def stored_bytes(shape: Iterable[int], bits: int, most: int) -> int:
+    """Return the bytes of a tensor with elements of ``bits`` bits, or ``most`` + 1 if they are more than ``most``."""
+    sizes = tuple(shape)
+    if 0 in sizes:
+        return 0
+    total = bits
+    for size in sizes:
+        total *= size
+        if total > 8 * most:  # numbers that grow without end take time
+            return most + 1
+    return -(-total // 8)
+
+
+def require_axes(shape: tuple[int, ...], name: str) -> None:
+    """Raise DamagedError if a shape has more axes or elements than an array can have."""
+    if len(shape) > MAX_STORED_AXES:
+        raise DamagedError(f"{clipped(name)} has {len(shape):,} axes, and the limit is {MAX_STORED_AXES:,}")
+
+
+def load_stored(file: io.RawIOBase | io.BufferedIOBase, stored: Stored) -> Array:
+    """Return the tensor whose data begin at the position of the file, in the byte order of this machine.
+
+    Raises:
+        DamagedError: NumPy has no such elements, or the data end before.
+        MemoryError: less memory is free.
+    """
+    if stored.dtype is None:
+        raise DamagedError(f"elements of type {clipped(stored.header.dtype)} cannot be read")
+    array = allocated(stored.header.shape, stored.dtype.newbyteorder("="), fortran=stored.fortran)
+    write_stored(file, stored, Part.whole(array, array.dtype))
+    return array
+
+
+def allocated(shape: tuple[int, ...], dtype: np.dtype[Any], *, fortran: bool = False) -> Array:
+    """Return an array without content, its first axis the innermost in memory if ``fortran``.
+
+    Raises:
+        MemoryError: less memory is free.
+    """
+    size = stored_bytes(shape, 8 * dtype.itemsize, 1 << 62)
+    if size > _SMALL and size > (free := free_bytes()):
+        raise MemoryError(f"a tensor of {format_bytes(size)}, and {format_bytes(free)} is free")
+    return np.empty(shape, dtype, "F" if fortran else "C")
+
+
+def write_stored(file: io.RawIOBase | io.BufferedIOBase, stored: Stored, part: Part) -> None:
+    """Write a part of the tensor whose data begin at the position of the file to its place, piece by piece.
+
+    Raises:
+        DamagedError: NumPy has no such elements, or the data end before.
+    """
+    if stored.dtype is None:
+        raise DamagedError(f"elements of type {clipped(stored.header.dtype)} cannot be read")
+    shape, dtype = stored.header.shape, stored.dtype
+    if stored.fortran:
+        shape, part = shape[::-1], part.transposed(range(len(shape))[::-1])
+    same, position = dtype == part.dtype == part.out.dtype and dtype.kind != "b", 0
+    for index in pieces(shape, dtype.itemsize, part.ranges):
+        target, depth = part.placed(index), len(index)
+        start = dtype.itemsize * elements_before(shape, index)
+        _skip(file, start - position)
+        read = (*(place.stop - place.start for place in index[-1:] if isinstance(place, slice)), *shape[depth:])
+        position = start + dtype.itemsize * math.prod(read)
+        if same and target.shape == read and target.flags.c_contiguous:
+            _fill(file, target.reshape(-1).view(np.uint8))
+            continue
+        data = np.empty(position - start, np.uint8)
+        _fill(file, data)
+        # a byte other than 0 and 1 is True, and not another boolean
+        block = (data != 0 if dtype.kind == "b" else data.view(dtype)).reshape(read)
+        part.put(target, block[(slice(None),) * min(depth, 1) + part.slices[depth:]])
+    if not file.seekable():  # a member of an archive: its checksum is compared at its end
+        _skip(file, dtype.itemsize * math.prod(shape) - position)
+
+
+def _fill(file: io.RawIOBase | io.BufferedIOBase, data: Array) -> None:
+    """Fill an array of bytes with the next ones of a file.
+
+    Raises:
+        DamagedError: the file ends before.
+    """
+    view, done = data.data, 0
+    while done < len(data):
+        count = file.readinto(view[done : done + _CHUNK])
+        if not count:
+            raise DamagedError("its data end too early")
+        done += count
+
+
+def _skip(file: io.RawIOBase | io.BufferedIOBase, count: int) -> None:
+    """Move forward in a file; the bytes of one that cannot seek are read."""
+    if file.seekable():
+        file.seek(count, io.SEEK_CUR)
+        return
+    data = np.empty(min(count, _CHUNK), np.uint8)
+    while count:
+        _fill(file, data[:count])
+        count -= min(count, len(data))
+
+
+def parsed_json(data: bytes) -> Any:
+    """Return the content of a JSON text in UTF-8, with a bound on the number of values.
+
+    Raises:
+        DamagedError: it is not JSON, has too many values, is too deep, or gives a key twice.
+    """
+    if sum(map(data.count, (b",", b":", b"[", b"{"))) > MAX_STORED_VALUES:  # no more values than these, and one
+        raise DamagedError(f"more than {MAX_STORED_VALUES:,} values")
+    try:
+        text = data.decode()
+        content = json.loads(text)
+        if b"\\u" not in data and _keys(content) == data.count(b":"):  # no key can be missing, nor be no text
+            return content
+        return json.loads(text, object_pairs_hook=_unique)
+    except RecursionError:
+        raise DamagedError("nested too deeply") from None
+    except ValueError as error:
+        raise DamagedError(f"no JSON ({error})") from None
+
+
+def _keys(content: Any) -> int:
+    """Return the number of keys of an object and of the objects in it; those further within are left out."""
+    if not isinstance(content, dict):
+        return -1
+    return len(content) + sum(len(value) for value in content.values() if value.__class__ is dict)
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    mapping = dict(pairs)
+    "".join(mapping).encode()  # a ValueError if a name has half of a surrogate pair
+    if len(mapping) != len(pairs):
+        seen: set[str] = set()
+        twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+        raise DamagedError(f"{clipped(twice)} stands there twice")
+    return mapping
+
+
+def clipped(text: str) -> str:
+    """Return a text of a file as a message quotes it, shortened."""
+    return repr(text if len(text) <= _CLIPPED else text[:_CLIPPED] + "…")

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from netcalc.analysis.memory_report import EngineMemory, MemoryReport, TokensIn
     from netcalc.analysis.precision.report import StorageReport, StoredGroup
     from netcalc.analysis.signal.report import Finding, SignalComparison, SignalReport, SignalRow
-    from netcalc.analysis.spec_reference import LossReference, SettingReference, SpecReference, TensorReference
     from netcalc.analysis.summary import Layer, Summary, Totals
     from netcalc.checkpoint import Checkpoint
     from netcalc.diagnostics import Diagnostic, NetcalcError
@@ -38,8 +37,9 @@ if TYPE_CHECKING:
     from netcalc.numerics.rounding.deviation import Deviation
     from netcalc.numerics.trace import TraceRow
     from netcalc.records import as_dict
+    from netcalc.reference.specs import LossReference, SettingReference, SpecReference, TensorReference
     from netcalc.tensor_type import TensorType
-    from netcalc.torch_modules import ModuleSummary, from_torch, summary
+    from netcalc.torch_modules import from_torch, summary
     from netcalc.training.result import ParameterNorm, TrainingResult, TrainingStep
     from netcalc.verification.agreement import Agreement, FlopsAgreement, OutputAgreement
     from netcalc.verification.report import Check, Gap, ValueCount, VerifyReport
@@ -77,7 +77,6 @@ __all__ = [
     "Match",
     "Memory",
     "MemoryReport",
-    "ModuleSummary",
     "NetcalcError",
     "Network",
     "OperationMatch",
@@ -133,7 +132,7 @@ _EXPORTS = {
     "netcalc.analysis.precision.report": ("StorageReport", "StoredGroup"),
     "netcalc.analysis.memory_report": ("EngineMemory", "MemoryReport", "TokensIn"),
     "netcalc.analysis.signal.report": ("Finding", "SignalComparison", "SignalReport", "SignalRow"),
-    "netcalc.analysis.spec_reference": ("LossReference", "SettingReference", "SpecReference", "TensorReference"),
+    "netcalc.reference.specs": ("LossReference", "SettingReference", "SpecReference", "TensorReference"),
     "netcalc.analysis.summary": ("Layer", "Summary", "Totals"),
     "netcalc.checkpoint": ("Checkpoint",),
     "netcalc.diagnostics": ("Diagnostic", "NetcalcError"),
@@ -160,7 +159,7 @@ _EXPORTS = {
     "netcalc.numerics.trace": ("TraceRow",),
     "netcalc.records": ("as_dict",),
     "netcalc.tensor_type": ("TensorType",),
-    "netcalc.torch_modules": ("ModuleSummary", "from_torch", "summary"),
+    "netcalc.torch_modules": ("from_torch", "summary"),
     "netcalc.verification.agreement": ("Agreement", "FlopsAgreement", "OutputAgreement"),
     "netcalc.verification.report": ("Check", "Gap", "ValueCount", "VerifyReport"),
     "netcalc.training.result": ("ParameterNorm", "TrainingResult", "TrainingStep"),

@@ -1,31 +1,58 @@
-"""Python API: load a network from a spec, and compute, explain, run or verify it."""
+"""Networks: what is counted, explained, planned, run and verified of a request, one method for each verb."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
-from netcalc.analysis.cost import Analysis, analyse
-from netcalc.analysis.counting import require_unrolled
-from netcalc.analysis.figures import Cost
-from netcalc.analysis.summary import Summary, summarise
-from netcalc.analysis.walk import instances
-from netcalc.api_arguments import checked, plain
+from netcalc.arguments import checked, checked_argument, plain, texts
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.dims import Dim
-from netcalc.executable import Executable
 from netcalc.ir import Program, Value
-from netcalc.plannable import Plannable
-from netcalc.render.numbers import exact
+from netcalc.options import (
+    BackwardOptions,
+    CompileOptions,
+    CountOptions,
+    ExplainOptions,
+    GradientOptions,
+    MemoryOptions,
+    RoundingOptions,
+    RunOptions,
+    SignalOptions,
+    SummaryOptions,
+    TrainOptions,
+    VerifyOptions,
+    WeightsOptions,
+    accepts,
+)
+from netcalc.request import Mode, Request
 
 if TYPE_CHECKING:
+    from netcalc.analysis.cost import Analysis
     from netcalc.analysis.explain import Explanation
+    from netcalc.analysis.figures import Cost, View
+    from netcalc.analysis.memory_report import MemoryReport
     from netcalc.analysis.precision.report import StorageReport
     from netcalc.analysis.receptive_field import Fields
-    from netcalc.spec.standalone import SpecSource
+    from netcalc.analysis.signal.report import SignalReport
+    from netcalc.analysis.summary import Summary
+    from netcalc.engine.compiled import Compiled
+    from netcalc.engine.gradients import GradientResult
+    from netcalc.engine.rounding import RoundingResult
+    from netcalc.engine.run import RunResult
+    from netcalc.training.result import TrainingResult
+    from netcalc.verification.agreement import Agreement
+    from netcalc.verification.report import VerifyReport
+    from netcalc.weights.checkpoint_files import Weights
+    from netcalc.weights.report import WeightsReport
 
 __all__ = ["LayerShapes", "Network"]
+
+#: Name of the loss of a spec among outputs and losses.
+_LOSS = "loss"
 
 
 class LayerShapes(NamedTuple):
@@ -35,10 +62,10 @@ class LayerShapes(NamedTuple):
     outputs: tuple[tuple[Dim, ...], ...]
 
 
-class Network(Plannable, Executable):
+class Network:
     """A network with all shapes computed, created by :func:`netcalc.load` and its siblings.
 
-    ``program`` is its intermediate representation, see :mod:`netcalc.ir`.
+    ``request`` is the source with everything that was asked of it.
 
     >>> import netcalc
     >>> net = netcalc.load("resnet34")
@@ -48,58 +75,109 @@ class Network(Plannable, Executable):
     ((1, 64, 112, 112),)
     """
 
-    def __init__(self, program: Program, source: SpecSource | None = None) -> None:
-        super().__init__(program)
-        self._source = source
-        self._analyses: dict[tuple[str, bool, str | None, tuple[str, ...], str | None], Analysis] = {}
+    def __init__(self, request: Request) -> None:
+        self.request = request
+        #: The intermediate representation, see :mod:`netcalc.ir`.
+        self.program: Program = request.program
+        self._analyses: dict[tuple[Any, ...], Analysis] = {}
 
     @property
     def name(self) -> str:
         """Name of the spec."""
         return self.program.name
 
-    def to_yaml(self) -> str:
-        """Return the text of the spec, complete in itself: with its settings, and with what it extends and imports.
+    @property
+    def warnings(self) -> tuple[Diagnostic, ...]:
+        """Warnings about the spec and its settings, which commands print on standard error."""
+        return self.program.warnings
+
+    # -- derived networks ---------------------------------------------------------------------------
+
+    @checked
+    def at_step(self, past: int, new: int) -> Network:
+        """Return the network at a step of decoding, with its caches as outputs, and as inputs if there is a past.
+
+        Args:
+            past: number of positions that earlier steps have seen.
+            new: number of positions of this step.
 
         Raises:
-            NetcalcError: E502 for a network that was not loaded from a spec.
+            NetcalcError: E502 for a network whose spec has no caches.
+
+        >>> import netcalc
+        >>> step = netcalc.load("gpt2").at_step(past=1023, new=1)
+        >>> len(step.program.caches.entries), step.program.inputs[1].name
+        (24, 'past_key_values.0.key')
+        """
+        return Network(self.request.at_step(past, new))
+
+    def specialise(self, **sizes: int) -> Network:
+        """Return the network with symbolic dims replaced by sizes; see :func:`netcalc.ir.specialise.specialise`.
+
+        >>> import netcalc
+        >>> net = netcalc.load("resnet34", symbolic=["batch"])
+        >>> net.specialise(batch=8).macs == 8 * netcalc.load("resnet34").macs
+        True
+        """
+        return Network(self.request.with_sizes({name: plain(size) for name, size in sizes.items()}))
+
+    def quantized(self, assignments: str | Collection[str], /) -> Network:
+        """Return the network with its parameters stored by schemes too; shapes and work are the same.
+
+        Args:
+            assignments: ``[PATTERN=]SCHEME``, of which the first that matches the path of a parameter counts.
+
+        Raises:
+            NetcalcError: E502 for a scheme that does not exist, E503 for a pattern that matches no parameter.
+
+        >>> import netcalc
+        >>> net = netcalc.load("llama-3.1-8b")
+        >>> net.quantized("q4_k_m").cost().weight_bytes
+        4912898048
+        >>> net.quantized(["*.mlp.*=int4-g128", "bfloat16"]).cost().weight_bytes
+        7692886016
+        """
+        return Network(self.request.stored(quantize=texts(assignments)))
+
+    def pruned(self, assignments: str | Collection[str], /) -> Network:
+        """Return the network with elements of its parameters removed too; shapes and work are the same.
+
+        Args:
+            assignments: ``[PATTERN=]SHARE``: ``"0.5"``, ``"0.5-csr"`` or ``"2:4"``; the first that matches counts.
+
+        Raises:
+            NetcalcError: E502 for a share that is none, or for a scheme without a layout for it; E503 for a pattern
+                that matches no parameter.
+
+        >>> import netcalc
+        >>> net = netcalc.load("resnet34", dtype="float16")
+        >>> net.cost().weight_bytes, net.pruned("2:4").cost().weight_bytes
+        (43595344, 24994384)
+        """
+        return Network(self.request.stored(prune=texts(assignments)))
+
+    def to_yaml(self) -> str:
+        """Return the text of the spec, complete in itself: with its settings, and with what it extends and imports.
 
         >>> import netcalc
         >>> text = netcalc.load("resnet34", set={"classes": 10}).to_yaml()
         >>> netcalc.loads(text).params
         21289802
         """
-        if self._source is None:
-            raise NetcalcError(Diagnostic("E502", "a network that was not loaded from a spec has no text"))
         from netcalc.formats.spec_text import spec_text
 
-        return spec_text(self._source.document())
+        return spec_text(self.request.document())
 
-    @property
-    def warnings(self) -> tuple[Diagnostic, ...]:
-        """Warnings about the spec and its settings, which commands print on standard error."""
-        return self.program.warnings
+    # -- count --------------------------------------------------------------------------------------
 
-    @checked
+    @accepts
     def analysis(
-        self,
-        convention: str = "netcalc",
-        *,
-        backward: bool = False,
-        optimizer: str | None = None,
-        input_gradients: Collection[str] = (),
-        loss: str | None = None,
+        self, convention: str = "netcalc", *, input_gradients: Collection[str] = (), **options: Unpack[BackwardOptions]
     ) -> Analysis:
         """Return the costs by layer and by operation under a counting convention.
 
         Args:
-            convention: counting convention of MACs and FLOPs.
-            backward: True to count a backward pass too.
-            optimizer: name of one, to count a backward pass and an update too: ``"sgd"``, ``"momentum"``,
-                ``"nesterov"``, ``"adam"`` or ``"adamw"``.
             input_gradients: names of inputs whose gradients the backward pass computes.
-            loss: ``"loss"`` for the loss of the spec, ``"sum"`` for the sum of all floating-point outputs, or the name
-                of one. None for the sum, or with an optimizer for the loss of the spec if it has one.
 
         Raises:
             NetcalcError: E701 if the convention is unknown, or counts no backward pass; E502 if an argument is of a
@@ -110,39 +188,53 @@ class Network(Plannable, Executable):
         >>> total.flops, total.flops_backward, total.flops_total
         (3628146688, 7256293376, 10884440064)
         """
-        names = tuple(input_gradients)
-        key = convention, backward, optimizer, names, loss
+        from netcalc.analysis.cost import analyse
+
+        backward, training, loss = options["backward"], options["training"], options["loss"]
+        request = self.request
+        if training is not None and request.mode is None:
+            request = request.with_mode("train")
+        key = convention, backward, training, tuple(input_gradients), loss
         if key not in self._analyses:
+            starts_from_loss = loss == _LOSS or (loss is None and training is not None)
             self._analyses[key] = analyse(
-                self.program, convention, backward=backward, optimizer=optimizer, inputs=names, loss=loss
+                request.program,
+                convention,
+                backward=backward,
+                optimizer=training,
+                inputs=tuple(input_gradients),
+                loss=loss,
+                with_loss=request.program_with_loss if starts_from_loss and request.loss else None,
             )
         return self._analyses[key]
 
-    def cost(self, convention: str = "netcalc", *, backward: bool = False, optimizer: str | None = None) -> Cost:
-        """Return the total cost: parameters, bytes, MACs and FLOPs; arguments as for :meth:`analysis`."""
-        return self.analysis(convention, backward=backward, optimizer=optimizer).total
+    @accepts
+    def cost(self, convention: str = "netcalc", **options: Unpack[BackwardOptions]) -> Cost:
+        """Return the total cost: parameters, bytes, MACs and FLOPs."""
+        return self.analysis(convention, **options).total
 
-    @checked
+    @accepts
     def summary(
-        self,
-        convention: str = "netcalc",
-        *,
-        depth: int | None = None,
-        unroll: bool = False,
-        backward: bool = False,
-        optimizer: str | None = None,
+        self, convention: str = "netcalc", *, view: View = "summary", **options: Unpack[SummaryOptions]
     ) -> Summary:
         """Return the totals and layers that ``netcalc summary`` prints.
 
         Args:
-            convention: counting convention of MACs and FLOPs.
-            backward: True to count a backward pass too, as for :meth:`analysis`.
-            optimizer: to count a backward pass and an update too.
-            depth: number of path parts; layers with longer paths are summed up. None for single operations.
-            unroll: True to list every instance of a repeated layer.
+            view: ``"shapes"``, ``"params"``, ``"flops"`` or ``"summary"``: the figures that are shown and recorded.
+
+        Raises:
+            NetcalcError: as :meth:`analysis` does; E502 for receptive fields without a spatial input.
         """
-        analysis = self.analysis(convention, backward=backward, optimizer=optimizer)
-        return summarise(analysis, depth=depth, unroll=unroll)
+        from netcalc.analysis.summary import summarise
+
+        counted: BackwardOptions = {
+            "backward": options["backward"],
+            "training": options["training"],
+            "loss": options["loss"],
+        }
+        fields = self.receptive_fields() if options["receptive_field"] else None
+        analysis = self.analysis(convention, **counted)
+        return summarise(analysis, view, depth=options["depth"], unroll=options["unroll"], receptive=fields)
 
     @property
     def params(self) -> Dim:
@@ -162,37 +254,14 @@ class Network(Plannable, Executable):
     @cached_property
     def shapes(self) -> Mapping[str, LayerShapes]:
         """Shapes of every operation by its full path, repeats unrolled; NetcalcError (E502) if there are too many."""
+        from netcalc.analysis.counting import require_unrolled
+        from netcalc.analysis.walk import instances
+
         require_unrolled(self.program)
         return {
             instance.path: LayerShapes(_shapes(instance.node.inputs), _shapes(instance.node.outputs))
             for instance in instances(self.program)
         }
-
-    @checked
-    def at_step(self, past: int, new: int) -> Network:
-        """Return the network at a step of decoding, with its caches as outputs, and as inputs if there is a past.
-
-        Args:
-            past: number of positions that earlier steps have seen.
-            new: number of positions of this step.
-
-        Raises:
-            NetcalcError: E502 for a network whose spec has no caches.
-
-        >>> import netcalc
-        >>> step = netcalc.load("gpt2").at_step(past=1023, new=1)
-        >>> len(step.program.caches.entries), step.program.inputs[1].name
-        (24, 'past_key_values.0.key')
-        """
-        from netcalc.ir.decoding import program_at_step
-
-        declared, source = self.program.caches, self._source
-        program = program_at_step(self.program, past, new)
-        if program is None:
-            hint = "a spec with caches has a dim `past` that precedes another dim, and a var use_cache"
-            raise NetcalcError(Diagnostic("E502", f"{self.name!r} does not decode step by step", hint=hint))
-        sizes = {name: program.dims[name] for name in (declared.past, declared.new) if name is not None}
-        return Network(program, source and source.with_settings({**sizes, "use_cache": True}))
 
     def receptive_fields(self) -> Mapping[str, Fields]:
         """Return the receptive field of every operation by its full path, repeats unrolled.
@@ -212,18 +281,58 @@ class Network(Plannable, Executable):
 
         return receptive_fields(self.program)
 
-    def specialise(self, **sizes: int) -> Network:
-        """Return the network with symbolic dims replaced by sizes; see :func:`netcalc.ir.specialise.specialise`.
+    @accepts
+    def explain(self, path: str | None = None, **options: Unpack[ExplainOptions]) -> Explanation:
+        """Return the formulas and numbers behind a layer, or behind the whole network.
+
+        Args:
+            path: path of the layer or block, or None.
+
+        Raises:
+            NetcalcError: E502 for ``memory`` with another argument; E503 if there is no such path.
+        """
+        if options.pop("memory"):
+            if path or options["backward"] or options["training"] or options["loss"]:
+                message = "--memory explains the memory of a whole forward pass"
+                raise NetcalcError(Diagnostic("E502", message))
+            from netcalc.analysis.explain_memory import explain_memory
+
+            return explain_memory(self.request.with_caches().program, self.memory())
+        from netcalc.analysis.explain import explain
+
+        counted: CountOptions = options
+        analysis = self.analysis(**counted)
+        return explain(analysis.program, path, analysis.convention, analysis.backward)
+
+    # -- plan ---------------------------------------------------------------------------------------
+
+    @accepts
+    def memory(self, **options: Unpack[MemoryOptions]) -> MemoryReport:
+        """Return weights, caches and states after the step, and the peak of the activations, in bytes.
+
+        Raises:
+            NetcalcError: E502 for a bad argument; E404 for ``tokens_in`` or ``engine`` with symbolic sizes.
 
         >>> import netcalc
-        >>> net = netcalc.load("resnet34", symbolic=["batch"])
-        >>> net.specialise(batch=8).macs == 8 * netcalc.load("resnet34").macs
-        True
+        >>> report = netcalc.load("gpt2", dtype="float16").memory(tokens_in="1GiB")
+        >>> report.token_bytes, report.tokens_in.tokens["ideal"]
+        (36864, 22375)
         """
-        from netcalc.ir.specialise import specialise
+        from netcalc.analysis.memory_report import memory_report
 
-        values = {name: plain(size) for name, size in sizes.items()}
-        return Network(specialise(self.program, values), self._source and self._source.with_settings(values))
+        program, engine = self.request.with_caches().program, None
+        if options["engine"] is not None:
+            from netcalc.engine.held import engine_memory
+
+            engine = engine_memory(program, options["engine"])
+        return memory_report(
+            program,
+            cache=texts(options["cache"]),
+            cache_dtype=options["cache_dtype"],
+            tokens_in=options["tokens_in"],
+            engine=engine,
+            depth=options["depth"],
+        )
 
     def storage(self) -> StorageReport:
         """Return how the parameters are stored: bytes and bits by scheme, and what stays in full precision and why.
@@ -237,98 +346,244 @@ class Network(Plannable, Executable):
 
         return storage_report(self.program)
 
-    @checked
-    def quantized(self, assignments: str | Collection[str], /) -> Network:
-        """Return the network with its parameters stored by schemes too; shapes and work are the same.
+    # -- run ----------------------------------------------------------------------------------------
+
+    @accepts
+    def run(self, inputs: Mapping[str, Any] | None = None, **options: Unpack[RunOptions]) -> RunResult:
+        """Run a forward pass in NumPy.
 
         Args:
-            assignments: ``[PATTERN=]SCHEME``, of which the first that matches the path of a parameter counts.
+            inputs: arrays or files by name; other inputs are drawn at random, or take their default.
 
         Raises:
-            NetcalcError: E502 for a scheme that does not exist, E503 for a pattern that matches no parameter.
+            NetcalcError: E404 for symbolic sizes, E502 for bad arguments, E503 if a pattern of ``trace`` matches no
+                path, E601 if weights and E602 if inputs do not match the spec, E603 if memory is insufficient, E605 if
+                a file cannot be read.
+        """
+        from netcalc.engine.run import forward
+
+        network, opened = self._pass(options, inputs)
+        return forward(*network, **opened)
+
+    @accepts
+    def rounding_errors(
+        self, inputs: Mapping[str, Any] | None = None, **options: Unpack[RoundingOptions]
+    ) -> RoundingResult:
+        """Run a network of rounded or pruned parameters, and in full precision, and compare outputs and layers.
+
+        :meth:`run` gives the outputs alone.
+
+        Raises:
+            NetcalcError: as :meth:`run` does; E502 also if no parameter is rounded or pruned.
 
         >>> import netcalc
-        >>> net = netcalc.load("llama-3.1-8b")
-        >>> net.quantized("q4_k_m").cost().weight_bytes
-        4912898048
-        >>> net.quantized(["*.mlp.*=int4-g128", "bfloat16"]).cost().weight_bytes
-        7692886016
+        >>> result = netcalc.load("mlp").quantized("hidden.*=int8").rounding_errors()
+        >>> 0.001 < result.errors[0].deviation.relative < 0.02
+        True
         """
-        from netcalc.analysis.precision import stored
+        from netcalc.engine.rounding import rounding_errors
 
-        return Network(stored(self.program, quantize=assignments), self._source)
+        network, opened = self._pass(options, inputs)
+        return rounding_errors(*network, **opened)
 
-    @checked
-    def pruned(self, assignments: str | Collection[str], /) -> Network:
-        """Return the network with elements of its parameters removed too; shapes and work are the same.
+    @accepts
+    def gradients(
+        self, inputs: Mapping[str, Any] | None = None, *, mode: Mode | None = None, **options: Unpack[GradientOptions]
+    ) -> GradientResult:
+        """Run forward and backward in NumPy.
 
         Args:
-            assignments: ``[PATTERN=]SHARE``: ``"0.5"``, ``"0.5-csr"`` or ``"2:4"``; the first that matches counts.
+            inputs: arrays or files by name, with the inputs of the loss; others are drawn at random.
+            mode: mode of the operations in place of the mode of the network.
 
         Raises:
-            NetcalcError: E502 for a share that is none, or for a scheme without a layout for it; E503 for a pattern
-                that matches no parameter.
+            NetcalcError: as :meth:`run` does; E502 also for a ``loss`` or ``wrt`` that names nothing.
 
         >>> import netcalc
-        >>> net = netcalc.load("resnet34", dtype="float16")
-        >>> net.cost().weight_bytes, net.pruned("2:4").cost().weight_bytes
-        (43595344, 24994384)
+        >>> result = netcalc.load("mlp").gradients(seed=1)
+        >>> result.parameters["hidden.0.0.weight"].shape
+        (512, 784)
         """
-        from netcalc.analysis.precision import stored
+        from netcalc.engine.gradients import gradients
 
-        return Network(stored(self.program, prune=assignments), self._source)
+        program, options["loss"] = self._with_loss(options["loss"], mode)
+        network, opened = self._pass(options, inputs, program)
+        return gradients(*network, **opened)
 
-    @checked
-    def explain(
-        self,
-        path: str | None = None,
-        *,
-        convention: str = "netcalc",
-        backward: bool = False,
-        optimizer: str | None = None,
-        memory: bool = False,
-    ) -> Explanation:
-        """Return the formulas and numbers behind the layer at ``path``, or behind the whole network.
+    @accepts
+    def train(self, steps: int = 20, **options: Unpack[TrainOptions]) -> TrainingResult:
+        """Run steps of training in NumPy, to prove what is predicted of them; no way to train a model.
 
         Args:
-            path: path of the layer, or None.
-            convention: counting convention.
-            backward: True to explain a backward pass too, as for :meth:`analysis`.
-            optimizer: to explain a backward pass and an update too.
-            memory: True to explain the figures of :meth:`memory` of the whole network instead.
+            steps: number of all steps, those of a checkpoint from which training goes on included.
 
         Raises:
-            NetcalcError: E502 for ``memory`` with another argument; E503 if there is no such path.
-        """
-        from netcalc.analysis.explain import explain
-        from netcalc.analysis.explain_memory import explain_memory
+            NetcalcError: as :meth:`run` does; E502 also for a spec without loss, and for what no optimizer can do.
 
-        if memory:
-            if path or backward or optimizer:
-                raise NetcalcError(Diagnostic("E502", "memory=True explains the memory of a whole forward pass"))
-            return explain_memory(self.program, self.memory())
-        analysis = self.analysis(convention, backward=backward, optimizer=optimizer)
-        return explain(self.program, path, analysis.convention, analysis.backward)
+        >>> import netcalc
+        >>> trained = netcalc.load("mlp").train(3, lr=0.01)
+        >>> trained.losses[-1] < trained.losses[0]
+        True
+        """
+        from netcalc.training import Recipe, train
+
+        program, options["loss"] = self._with_loss(options["loss"], "train")
+        (program, _), given = self._pass(options, None, program)
+        chosen = {name: given.pop(name) for name in ("lr", "loss", "schedule", "warmup", "least_lr", "clip", "seed")}
+        recipe = Recipe(steps, given.pop("training") or "adamw", settings=given.pop("settings") or {}, **chosen)
+        return train(program, recipe, **given)
+
+    @accepts
+    def compile(self, weights: Weights | None = None, **options: Unpack[CompileOptions]) -> Compiled:
+        """Plan the network and load its weights once, for repeated passes.
+
+        Raises:
+            NetcalcError: as :meth:`run` does; also E502 in training mode or for too many operations.
+
+        >>> import netcalc, numpy
+        >>> session = netcalc.load("mlp").compile(seed=1)
+        >>> session(x=numpy.zeros((1, 784), "float32"))["output"].shape
+        (1, 10)
+        """
+        from netcalc.engine.compiled import Compiled
+
+        return Compiled(self.program, self.open_weights(weights), **options)
+
+    @accepts
+    def verify(self, **options: Unpack[VerifyOptions]) -> VerifyReport:
+        """Run the network and compare shapes, types, parameters and work with the predictions, and a plan with kernels.
+
+        With ``backward``, the work and the saved tensors of a backward pass are compared with theirs too.
+
+        Raises:
+            NetcalcError: as :meth:`run` does; failures of kernels are reported as checks.
+        """
+        from netcalc.verification.verify import verify
+
+        step = self.request.at_step
+        network, opened = self._pass(options, None)
+        return verify(*network, at_step=lambda past, new: step(past, new).program, **opened)
+
+    @accepts
+    def audit(self, **options: Unpack[WeightsOptions]) -> WeightsReport:
+        """Compare the names, shapes and element types of a checkpoint with the network; only headers are read.
+
+        Without ``weights`` the checkpoint is the model's own.
+
+        Raises:
+            NetcalcError: E502 for a model without weights of its own; E605 if a file cannot be read.
+        """
+        from netcalc.numerics.parameters import check_weights
+
+        weights = self.open_weights(options["weights"] if options["weights"] is not None else ".")
+        if weights is None:
+            raise NetcalcError(Diagnostic("E502", f"{self.name!r} has no weights of its own", hint="name a checkpoint"))
+        return check_weights(self._for_weights(weights, self.program), weights, cast=options["cast"])
+
+    @accepts
+    def signal(
+        self, inputs: Mapping[str, Any] | None = None, *, mode: Mode | None = None, **options: Unpack[SignalOptions]
+    ) -> SignalReport:
+        """Measure signals and gradients at initialisation, and predict them from the initialisers.
+
+        Args:
+            inputs: arrays or files by name; others are drawn at random.
+            mode: mode of the operations in place of the mode of the network.
+
+        Raises:
+            NetcalcError: as :meth:`run` does; E502 also for a ``loss`` that names no output.
+
+        >>> import netcalc
+        >>> report = netcalc.load("mlp", set={"batch": 16}).signal(init="he_normal(nonlinearity=relu)")
+        >>> round(report.layers[1].predicted.variance, 2)
+        2.0
+        """
+        from netcalc.verification.signal import measure
+
+        request = self.request.with_mode(mode)
+        program = request.program_with_loss if options["loss"] == _LOSS else request.program
+        network, opened = self._pass(options, inputs, program)
+        depth = opened.pop("depth")
+        return measure(*network, **opened).at_depth(depth)
+
+    def verify_against(self, module: Any, *args: Any, seed: int = 0, **kwargs: Any) -> Agreement:
+        """Compare the network with the PyTorch module that it was made of, on the same random weights.
+
+        The outputs of both plans are compared with those of the module, FLOPs by operator with those that PyTorch's
+        ``FlopCounterMode`` counts, and the parameters by name with the state dict.  The module is not changed.
+
+        Args:
+            module: the ``torch.nn.Module`` or the exported program.
+            args, kwargs: arguments of its ``forward``.  Floating-point tensors are drawn in their place, and integers
+                for which the spec has a range.
+            seed: seed of all random numbers.
+
+        Raises:
+            NetcalcError: E009 if PyTorch is not installed, the module fails, or has buffers without values; as
+                :meth:`run` does.
+        """
+        from netcalc.formats.torch.agreement import compare_module
+
+        return compare_module(self.program, module, args, kwargs, checked_argument("seed", seed))
+
+    def open_weights(self, weights: Weights | None) -> Weights | None:
+        """Return weights with the headers of files read where several belong together or lie on the Hub.
+
+        A path ``.`` stands for the weights of the model itself, if it has any.
+
+        Raises:
+            NetcalcError: E605 if a file cannot be read; E007 if its model is not known; E008 if the Hub cannot be read.
+        """
+        if weights is None:
+            return None
+        from netcalc.formats import opened_weights, own_weights
+
+        if isinstance(weights, (str, Path)):
+            own = own_weights(self.request.model) if str(weights) == "." and self.request.model is not None else None
+            return opened_weights(weights) if own is None else own
+        if isinstance(weights, (list, tuple)):
+            return [self.open_weights(path) for path in weights]  # type: ignore[misc]
+        return weights
+
+    # -- internals ----------------------------------------------------------------------------------
+
+    def _pass(
+        self, options: Any, inputs: Mapping[str, Any] | None, program: Program | None = None
+    ) -> tuple[tuple[Program, dict[str, Any]], dict[str, Any]]:
+        """Return the program and its inputs, those in files read, and the options with the weights opened."""
+        from netcalc.numerics.inputs import read_inputs
+
+        weights = self.open_weights(options["weights"])
+        program = self._for_weights(weights, program or self.program)
+        return (program, read_inputs(program, inputs or {})), {**options, "weights": weights}
+
+    def _for_weights(self, weights: Weights | None, program: Program) -> Program:
+        """Return the program; at a later step of decoding with the first one, whose parameters weights have too."""
+        first = None if weights is None else self.request.first_step
+        return program if first is None else replace(program, first_step=first)
+
+    def _with_loss(self, loss: Any, mode: Mode | None) -> tuple[Program, Any]:
+        """Return the program from which a backward pass starts, and the name of the output or the loss there."""
+        request = self.request.with_mode(mode)
+        if loss in (None, _LOSS) and request.loss is not None:
+            return request.program_with_loss, _LOSS
+        return request.program, loss
 
     def __repr__(self) -> str:
+        from netcalc.render.numbers import exact
+
         return f"<Network {self.name!r}: {exact(self.params)} parameters>"
 
     def __str__(self) -> str:
-        from netcalc.render.page import page_text
-        from netcalc.render.report import tree_page
-
-        return "\n".join(page_text(tree_page(self.analysis(), "summary")))
+        return str(self.summary())
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
         """Return the summary as text and HTML, for notebooks."""
-        return {"text/plain": str(self), "text/html": self._repr_html_()}
+        return self.summary()._repr_mimebundle_()
 
     def _repr_html_(self) -> str:
-        from netcalc.render.page import page_html
-        from netcalc.render.report import tree_page
-
-        return page_html(tree_page(self.analysis(), "summary"))
+        return self.summary()._repr_html_()
 
 
 def _shapes(values: Iterable[Value | None]) -> tuple[tuple[Dim, ...], ...]:
-    return tuple(v.known_type.shape for v in values if v is not None)
+    return tuple(value.known_type.shape for value in values if value is not None)

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
 from typing import Any
 
 from netcalc.analysis.summary import Summary
-from netcalc.api_arguments import checked_argument
+from netcalc.arguments import checked_argument
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.network import Network
-from netcalc.spec import elaborate, library
-from netcalc.spec.standalone import SpecSource
+from netcalc.request import Request
+from netcalc.spec import library
 
-__all__ = ["ModuleSummary", "from_torch", "summary"]
+__all__ = ["from_torch", "summary"]
 
 
 def from_torch(module: Any, *args: Any, dynamic: Any = None, allow_unknown: bool = False, **kwargs: Any) -> Network:
@@ -37,38 +36,8 @@ def from_torch(module: Any, *args: Any, dynamic: Any = None, allow_unknown: bool
     from netcalc.formats.torch.importing import module_document
 
     document = module_document(module, args, kwargs, dynamic=dynamic, allow_unknown=allow_unknown)
-    loaded = library.load_data(document, f"<{document['name']}>")
-    return Network(elaborate(loaded, {}, symbolic=list(document.get("dims", ()))), SpecSource(loaded, {}))
-
-
-@dataclass(frozen=True, slots=True)
-class ModuleSummary(Summary):
-    """The summary of a PyTorch module; printed, and in a notebook, it is the report of ``netcalc summary``.
-
-    ``network`` is the module as a network.
-    """
-
-    network: Network = field(kw_only=True)
-    depth: int | None = field(kw_only=True)
-
-    def _page(self) -> Any:
-        from netcalc.render.report import tree_page
-
-        return tree_page(self.network.analysis(self.convention), "summary", depth=self.depth)
-
-    def __str__(self) -> str:
-        from netcalc.render.page import page_text
-
-        return "\n".join(page_text(self._page()))
-
-    def __repr__(self) -> str:
-        return str(self)
-
-    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
-        """Return the summary as text and HTML, for notebooks."""
-        from netcalc.render.page import page_html
-
-        return {"text/plain": str(self), "text/html": page_html(self._page())}
+    source = library.load_data(document, f"<{document['name']}>")
+    return Network(Request(source, symbolic=tuple(document.get("dims", ()))))
 
 
 def summary(
@@ -79,7 +48,7 @@ def summary(
     convention: str = "netcalc",
     dynamic: Any = None,
     **kwargs: Any,
-) -> ModuleSummary:
+) -> Summary:
     """Return the summary of a PyTorch module, which prints as a table of its layers.
 
     Args:
@@ -94,10 +63,7 @@ def summary(
     depth, convention = checked_argument("depth", depth), checked_argument("convention", convention)
     if input_size is not None:
         args = (*args, *_empty(module, input_size))
-    network = from_torch(module, *args, dynamic=dynamic, **kwargs)
-    plain = network.summary(convention, depth=depth)
-    values = {part.name: getattr(plain, part.name) for part in fields(Summary)}
-    return ModuleSummary(**values, network=network, depth=depth)
+    return from_torch(module, *args, dynamic=dynamic, **kwargs).summary(convention, depth=depth)
 
 
 def _empty(module: Any, input_size: Sequence[Any]) -> list[Any]:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import netcalc as package
-from netcalc.analysis.catalogue import catalogue_entry, catalogue_text
+from netcalc.reference.catalogue import catalogue_entry, catalogue_text
 from netcalc.spec.shipped import CATALOGUE, catalogue, shipped, specs_dir, unaliased
 from tests.conftest import CommandResult
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from netcalc.analysis.code_reference import code_reference, codes_dir
+from netcalc.reference.codes import code_reference, codes_dir
 from netcalc.cli.commands import COMMANDS
 from netcalc.diagnostics import CODES
 from tests.conftest import CommandResult

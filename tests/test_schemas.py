@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from netcalc.cli.output import json_lines
+from netcalc.render.json_lines import json_lines
 from netcalc.cli.schema import schema_file
 from netcalc.records import VERSIONS
 from netcalc.records.schema import record_schema

@@ -11,7 +11,7 @@ from netcalc.analysis.optimizers import Optimizer, optimizer_named
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.dims import UndecidedError, assumptions
 from netcalc.ir import OpNode, Program
-from netcalc.ir.loss import LOSS, with_loss
+from netcalc.ir.loss import LOSS, no_loss
 from netcalc.opdef import Term
 from netcalc.ops.backward import BackwardCall, Saved, Source, declaration
 
@@ -111,7 +111,11 @@ def _operations(program: Program) -> dict[int, OpNode]:
 
 
 def backward_work(
-    program: Program, inputs: Iterable[str] = (), optimizer: str | None = None, loss: str | None = None
+    program: Program,
+    inputs: Iterable[str] = (),
+    optimizer: str | None = None,
+    loss: str | None = None,
+    with_loss: Program | None = None,
 ) -> BackwardWork:
     """Return the work of a backward pass, and of an update.
 
@@ -122,6 +126,7 @@ def backward_work(
         loss: ``"loss"`` for the loss of the spec, whose layers belong to the program then, ``"sum"`` for the sum of all
             floating-point outputs, or the name of one.  None for the sum, or with an optimizer for the loss of the
             spec if it has one.
+        with_loss: the program with the loss of the spec behind its layers; None for a spec without loss.
 
     Raises:
         NetcalcError: E502 for a name of an input, output or optimizer that does not exist; E404 if the work depends on
@@ -129,9 +134,11 @@ def backward_work(
     """
     chosen = None if optimizer is None else optimizer_named(optimizer)
     if loss is None:
-        loss = LOSS if chosen is not None and program.loss is not None else SUM
-    if loss == LOSS and (program.loss is not None or LOSS not in program.output_names):
-        return BackwardWork(gradient_flow(with_loss(program), inputs, LOSS), chosen, "the loss of the spec")
+        loss = LOSS if chosen is not None and with_loss is not None else SUM
+    if loss == LOSS and with_loss is not None:
+        return BackwardWork(gradient_flow(with_loss, inputs, LOSS), chosen, "the loss of the spec")
+    if loss == LOSS and LOSS not in program.output_names:
+        raise NetcalcError(no_loss(program.name))
     if loss == SUM:
         return BackwardWork(gradient_flow(program, inputs), chosen, "the sum of all outputs")
     return BackwardWork(gradient_flow(program, inputs, loss), chosen, f"the sum of {loss}")

@@ -9,7 +9,7 @@ from netcalc.analysis.cost import Analysis
 from netcalc.analysis.figures import FIGURES, Cost, Figure, shown_totals
 from netcalc.analysis.matching import Match, match_layers
 from netcalc.analysis.summary import Totals
-from netcalc.api_arguments import checked
+from netcalc.arguments import checked
 from netcalc.dims import Dim
 from netcalc.ir import Program
 from netcalc.tensor_type import TensorType

@@ -15,7 +15,7 @@ from netcalc.analysis.counting import require_unrolled
 from netcalc.analysis.figures import FORWARD, FORWARD_BACKWARD, STEP, Cost, Phase, Use, Weight, Work
 from netcalc.analysis.folding import Instances, folded
 from netcalc.analysis.rows import Place, Ranges, Row, cut, grouped, parts_of
-from netcalc.api_arguments import checked
+from netcalc.arguments import checked
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.dims import UndecidedError
 from netcalc.ir import Body, CallNode, Node, OpNode, Program, Value, join, stored_bytes
@@ -317,6 +317,7 @@ def analyse(
     optimizer: str | None = None,
     inputs: Iterable[str] = (),
     loss: str | None = None,
+    with_loss: Program | None = None,
 ) -> Analysis:
     """Return the costs of a program under a convention.
 
@@ -326,7 +327,8 @@ def analyse(
         backward: count a backward pass too.
         optimizer: name of one, to count a backward pass and an update too.
         inputs: names of inputs whose gradients the backward pass computes.
-        loss: what the backward pass starts from, as for :func:`~netcalc.analysis.backward_work.backward_work`.
+        loss, with_loss: what the backward pass starts from, as for
+            :func:`~netcalc.analysis.backward_work.backward_work`.
 
     Raises:
         NetcalcError: E701 if there is no such convention, or if it counts no backward passes; E502 for a name of an
@@ -341,7 +343,7 @@ def analyse(
     require_backward(found)
     from netcalc.analysis.backward_work import backward_work
 
-    return Analysis(program, found, backward_work(program, inputs, optimizer, loss))
+    return Analysis(program, found, backward_work(program, inputs, optimizer, loss, with_loss))
 
 
 def _used_inputs(node: Node) -> tuple[Value, ...]:

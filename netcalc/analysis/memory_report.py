@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add
 from typing import NamedTuple
 
+from netcalc.analysis.activations.depth import points_at
 from netcalc.analysis.activations.peaks import activations
-from netcalc.analysis.activations.records import Activations
+from netcalc.analysis.activations.records import Activations, Point
 from netcalc.analysis.caches.beside import beside_caches
 from netcalc.analysis.caches.conventions import CacheConvention, convention_named, conventions, element_type
 from netcalc.analysis.caches.fit import budget_bytes, tokens_that_fit
@@ -18,6 +19,7 @@ from netcalc.analysis.stored_weights import StoredWeights, stored_weights
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.dims import Dim, Poly, integer
 from netcalc.ir import Program
+from netcalc.results import Result
 from netcalc.tensor_type import TensorType
 
 __all__ = ["EngineMemory", "MemoryReport", "TokensIn", "memory_report"]
@@ -43,12 +45,13 @@ class EngineMemory(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class MemoryReport:
+class MemoryReport(Result):
     """Memory of a network, in bytes.
 
     ``kept`` are the caches and states after the step, and ``conventions`` those that their memory is reported under.
     ``ideal`` are the activations beside the caches, ``eager`` those of an eager framework with its caches.  They are
-    None if a size is symbolic.  ``past`` and ``new`` are the positions before the step and in it.
+    None if a size is symbolic.  ``depth`` joins layers.  ``past`` and ``new`` are the positions before the
+    step and in it.
     """
 
     spec: str
@@ -65,6 +68,12 @@ class MemoryReport:
     engine: EngineMemory | None = None
     tokens_in: TokensIn | None = None
     symbolic: tuple[str, ...] = ()
+    depth: int | None = None
+
+    @property
+    def layers(self) -> Sequence[Point]:
+        """Layers with their live bytes under ideal execution, down to the depth; none if a size is symbolic."""
+        return () if self.ideal is None else points_at(self.ideal, self.depth)
 
     @property
     def weights(self) -> Dim:
@@ -97,45 +106,43 @@ class MemoryReport:
 
 def memory_report(
     program: Program,
-    step: Program | None = None,
     *,
     cache: Iterable[str] = (),
     cache_dtype: str | None = None,
     tokens_in: str | int | None = None,
     engine: EngineMemory | None = None,
-    result: type[MemoryReport] = MemoryReport,
+    depth: int | None = None,
 ) -> MemoryReport:
     """Return the memory of a program.
 
     Args:
-        program: the program, whose weights count.
-        step: the same with its caches as outputs, if it decodes.
+        program: the program, with its caches as outputs if it decodes.
         cache: names of conventions; all by default.
         cache_dtype: element type of the caches, in place of their own.
         tokens_in: a budget in bytes.
         engine: memory of NumPy's engine.
-        result: class of the report.
+        depth: number of parts of a path; layers with longer paths are joined.
 
     Raises:
         NetcalcError: E502 for an unknown convention or element type, or a malformed budget.
     """
-    step = step or program
     element = None if cache_dtype is None else element_type(cache_dtype)
-    symbolic = tuple(name for name, size in step.dims.items() if isinstance(size, Poly))
-    report = result(
+    symbolic = tuple(name for name, size in program.dims.items() if isinstance(size, Poly))
+    report = MemoryReport(
         program.name,
         program.about,
-        {spec.name: spec.type for spec in step.inputs},
-        dict(zip(step.output_names, step.main.output_types, strict=True)),
-        step.dims.get(str(step.caches.past)),
-        step.dims.get(str(step.caches.new)),
+        {spec.name: spec.type for spec in program.inputs},
+        dict(zip(program.output_names, program.main.output_types, strict=True)),
+        program.dims.get(str(program.caches.past)),
+        program.dims.get(str(program.caches.new)),
         stored_weights(program),
-        kept_by(step, element),
+        kept_by(program, element),
         tuple(map(convention_named, cache)) or tuple(conventions().values()),
-        None if symbolic else beside_caches(step),
-        None if symbolic else activations(step, "eager"),
+        None if symbolic else beside_caches(program),
+        None if symbolic else activations(program, "eager"),
         engine,
         symbolic=symbolic,
+        depth=depth,
     )
     return report if tokens_in is None else replace(report, tokens_in=_tokens_in(report, tokens_in))
 

@@ -18,6 +18,7 @@ from netcalc.diagnostics import NetcalcError
 from netcalc.dims import Assumption, Dim
 from netcalc.ir import Body, CallNode, Node, OpNode, Program, Value
 from netcalc.ir.sketch import Sketch, SketchedBody
+from netcalc.results import Result
 from netcalc.tensor_type import TensorType
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ class Totals(Cost):
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
+class Summary(Result):
     """A network's inputs, outputs, totals and layers under a counting convention.
 
     ``uncounted`` are the operations whose work the convention leaves out; ``counted_as`` is the implementation whose
@@ -72,6 +73,7 @@ class Summary:
     a rule, whose work is not known: with any, the totals are at least what they are.  ``phases`` are the parts of a
     step of training that are counted, ``optimizer`` the one whose update is counted, and ``remarks`` name faults of
     the tool that the convention reproduces.  ``storage`` is how parameters are stored, if schemes were assigned.
+    ``view`` names the figures that are printed and recorded.
     """
 
     spec: str
@@ -88,10 +90,16 @@ class Summary:
     optimizer: str | None = None
     remarks: tuple[str, ...] = ()
     storage: StorageReport | None = None
+    view: View = "summary"
+    depth: int | None = None
+    unroll: bool = False
+    analysis: Analysis | None = field(default=None, repr=False, compare=False)
+    receptive: Mapping[str, Fields] | None = field(default=None, repr=False, compare=False)
 
 
 def summarise(
     analysis: Analysis,
+    view: View = "summary",
     *,
     depth: int | None = None,
     unroll: bool = False,
@@ -99,12 +107,12 @@ def summarise(
 ) -> Summary:
     """Return the summary of an analysed program; its layers are the operations unless a depth is given.
 
-    ``receptive`` are the receptive fields by path, for the layers of an unrolled summary.
+    ``receptive`` are the receptive fields by path; layers are unrolled with them.
     """
-    program = analysis.program
+    program, unroll = analysis.program, unroll or receptive is not None
     inputs = {spec.name: spec.type for spec in program.inputs}
     outputs = dict(zip(program.output_names, program.main.output_types, strict=True))
-    if depth is None and not unroll and receptive is None:
+    if depth is None and not unroll:
         layers = _main_layers(analysis, program.main)
     else:
         rows = analysis.rows(depth=depth, unroll=unroll)
@@ -125,6 +133,11 @@ def summarise(
         analysis.optimizer,
         analysis.remarks,
         storage_of(program),
+        view,
+        depth,
+        unroll,
+        analysis,
+        receptive,
     )
 
 

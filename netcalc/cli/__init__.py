@@ -90,14 +90,12 @@ def _run(arguments: list[str]) -> int:
 def _plain_command(arguments: list[str]) -> Callable[[], object] | None:
     """Return the command with its arguments; None if typer has to read them, or a shell asks for completions."""
     from netcalc.cli.commands import COMMANDS, command_module
-    from netcalc.cli.declarations import declared
     from netcalc.cli.plain_arguments import plain_arguments
 
     if not arguments or arguments[0] not in COMMANDS or "_NETCALC_COMPLETE" in os.environ:
         return None
-    command: Callable[..., object] = command_module(arguments[0]).command
-    parameters = declared(command)
-    values = None if parameters is None else plain_arguments(parameters, arguments[1:])
+    command = command_module(arguments[0]).command
+    values = plain_arguments(command.parameters, arguments[1:])
     return None if values is None else partial(command, **values)
 
 
@@ -161,9 +159,9 @@ def _report_diagnostics(diagnostics: Sequence[Diagnostic], arguments: Sequence[s
         import json
 
         from netcalc.cli.output import write
-        from netcalc.cli.streams import in_utf8
         from netcalc.records.errors import errors_record
         from netcalc.render.escapes import json_text
+        from netcalc.render.text import in_utf8
 
         text = json.dumps(errors_record(diagnostics), indent=2, ensure_ascii=not in_utf8(sys.stdout), allow_nan=False)
 

@@ -28,7 +28,9 @@ class _Commands(TyperGroup):
         single = typer.Typer(add_completion=False)
         panel = next(title for title, commands in GROUPS.items() if cmd_name in commands)
         text = f"{COMMANDS[cmd_name]}\n\n{_unwrapped(module.__doc__ or '')}"
-        single.command(name=cmd_name, help=text, rich_help_panel=panel)(for_typer(module.command))
+        single.command(name=cmd_name, help=text, rich_help_panel=panel)(
+            for_typer(module.command, module.command.parameters)
+        )
         return typer.main.get_command(single)
 
 

@@ -9,10 +9,10 @@ from netcalc.cli import options
 from netcalc.diagnostics import Diagnostic, NetcalcError
 
 if TYPE_CHECKING:
-    from netcalc.cli.selection import Selection
     from netcalc.engine.gradients import GradientResult
     from netcalc.engine.layer_gradients import LayerGradient
     from netcalc.ir import Program
+    from netcalc.render.selection import Selection
 
 __all__ = ["backward_lines", "gradient_tensors", "require_backward", "require_forward", "with_labels"]
 
@@ -49,11 +49,12 @@ def backward_lines(
     wide: bool,
 ) -> Iterable[str]:
     """Return the lines of a backward pass in the chosen format."""
-    from netcalc.cli.output import json_lines, terminal_for
-    from netcalc.cli.selection import keys_of
+    from netcalc.cli.output import terminal_for
     from netcalc.records.gradients import gradients_record
     from netcalc.render.gradients import gradients_page, gradients_table
+    from netcalc.render.json_lines import json_lines
     from netcalc.render.page import page_markdown, page_text
+    from netcalc.render.selection import keys_of
     from netcalc.render.table_csv import table_csv
 
     keys = keys_of("path", "op", "instances", "elements", "norm", "least", "greatest", "absmax")

@@ -10,7 +10,7 @@ from netcalc.cli.options import Format
 from netcalc.formats.checkpoints import is_checkpoint
 
 if TYPE_CHECKING:
-    from netcalc.cli.selection import Selection
+    from netcalc.render.selection import Selection
     from netcalc.render.text import Terminal
     from netcalc.weights.tree import Group
 
@@ -32,13 +32,13 @@ def _lines(
     """The lines of a report on a checkpoint."""
     from pathlib import Path
 
-    from netcalc.cli.output import json_lines
-    from netcalc.cli.selection import keys_of
     from netcalc.formats import HUB_PREFIX
     from netcalc.formats.checkpoints import stored_weights
     from netcalc.records.checkpoint import checkpoint_record
     from netcalc.render.checkpoints import checkpoint_list, checkpoint_page, groups_data
+    from netcalc.render.json_lines import json_lines
     from netcalc.render.page import page_markdown, page_text
+    from netcalc.render.selection import keys_of
     from netcalc.render.table_csv import table_csv
     from netcalc.weights.content import read_content
     from netcalc.weights.tree import FIGURES, checkpoint_rows, checkpoint_tree, tensor_group

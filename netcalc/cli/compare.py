@@ -15,8 +15,8 @@ from netcalc.limits import MAX_SPEC_SIZE
 
 if TYPE_CHECKING:
     from netcalc.analysis.compare import Comparison
-    from netcalc.cli.selection import Selection
     from netcalc.render.compare import Entry
+    from netcalc.render.selection import Selection
     from netcalc.render.text import Terminal
     from netcalc.spec.library import Loaded
 
@@ -100,8 +100,8 @@ def _lines(
         keys[figure.name] = lambda entry, figure=figure: abs(entry.difference(figure))  # type: ignore[misc]
     shown, others = selection.apply(rows, keys, lambda entry: (entry.match.path, entry.op))
     if format_ is options.Format.JSON:
-        from netcalc.cli.output import json_lines
         from netcalc.records.compare import comparison_record
+        from netcalc.render.json_lines import json_lines
 
         record = comparison_record(comparison, [entry.match for entry in shown], all=all_)
         return json_lines(record, rows="layers")

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import wraps
-from inspect import Parameter, signature
-from typing import Annotated, Any, NamedTuple, get_origin
+from enum import StrEnum
+from inspect import Parameter, Signature
+from typing import Annotated, Any, NamedTuple
 
-__all__ = ["Argument", "Declared", "Option", "declared", "for_typer"]
+__all__ = ["Argument", "Declared", "Option", "for_typer"]
 
 
 class Argument:
-    """An argument by position; ``settings`` are those of ``typer.Argument``."""
+    """An argument by position; ``settings`` are those of ``typer.Argument``, and ``choices``."""
 
     names: tuple[str, ...] = ()
 
@@ -20,7 +20,7 @@ class Argument:
 
 
 class Option:
-    """An option by its names; ``settings`` are those of ``typer.Option``."""
+    """An option by its names; ``settings`` are those of ``typer.Option``, and ``choices``."""
 
     def __init__(self, *names: str, **settings: Any) -> None:
         self.names = names
@@ -36,37 +36,24 @@ class Declared(NamedTuple):
     declaration: Argument | Option
 
 
-def declared(command: Callable[..., object]) -> list[Declared] | None:
-    """Return the parameters of a command; None if one is not declared here, such as the context of typer."""
-    found = []
-    for name, parameter in signature(command, eval_str=True).parameters.items():
-        annotation = parameter.annotation
-        metadata: list[Any] = list(annotation.__metadata__) if get_origin(annotation) is Annotated else [None]
-        if len(metadata) != 1 or not isinstance(metadata[0], Argument | Option):
-            return None
-        found.append(Declared(name, annotation.__origin__, parameter.default, metadata[0]))
-    return found
-
-
-def for_typer(command: Callable[..., Any]) -> Callable[..., Any]:
+def for_typer(command: Callable[..., Any], declared: Iterable[Declared]) -> Callable[..., Any]:
     """Return the command with declarations of typer."""
-    known = signature(command, eval_str=True)
 
-    @wraps(command)
-    def run(*args: Any, **values: Any) -> Any:
-        return command(*args, **values)
+    def run(**values: Any) -> Any:
+        return command(**{name: str(value) if isinstance(value, StrEnum) else value for name, value in values.items()})
 
-    run.__dict__["__signature__"] = known.replace(parameters=list(_parameters_for_typer(known.parameters.values())))
+    run.__dict__["__signature__"] = Signature([_parameter(one) for one in declared])
     return run
 
 
-def _parameters_for_typer(parameters: Iterable[Parameter]) -> Iterable[Parameter]:
+def _parameter(declared: Declared) -> Parameter:
+    """Return the parameter of a function that typer reads."""
     import typer
 
-    for parameter in parameters:
-        annotation = parameter.annotation
-        own = annotation.__metadata__[0] if get_origin(annotation) is Annotated else None
-        if isinstance(own, Argument | Option):
-            make = typer.Argument if isinstance(own, Argument) else typer.Option
-            parameter = parameter.replace(annotation=Annotated[annotation.__origin__, make(*own.names, **own.settings)])
-        yield parameter
+    settings, type_, default = dict(declared.declaration.settings), declared.type, declared.default
+    if choices := settings.pop("choices", None):
+        words = StrEnum("words", {word: word for word in choices})  # type: ignore[misc]
+        type_, default = (words | None, None) if default is None else (words, words(default))
+    make = typer.Argument if isinstance(declared.declaration, Argument) else typer.Option
+    annotation = Annotated[type_, make(*declared.declaration.names, **settings)]
+    return Parameter(declared.name, Parameter.KEYWORD_ONLY, default=default, annotation=annotation)

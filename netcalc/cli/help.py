@@ -31,12 +31,13 @@ def command(
 
 def _lines(context: typer.Context, topic: str | None, format_: options.TextFormat, output: str | None) -> Iterable[str]:
     """Return the lines of a page; NetcalcError (E502) for an unknown topic or a format that a page does not have."""
-    from netcalc.analysis.code_reference import code_page, code_reference
     from netcalc.cli.commands import COMMANDS
-    from netcalc.cli.output import json_lines, terminal_for
+    from netcalc.cli.output import terminal_for
     from netcalc.diagnostics import CODES, Diagnostic, NetcalcError, did_you_mean
     from netcalc.records.codes import code_record
+    from netcalc.reference.codes import code_page, code_reference
     from netcalc.render.codes import code_text, codes_text
+    from netcalc.render.json_lines import json_lines
 
     root = context.find_root()
     if topic is not None and topic.upper() in CODES:

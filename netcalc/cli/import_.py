@@ -120,9 +120,9 @@ def _import_module(
 
 def _report(report: Agreement, format_: options.Format) -> Iterable[str]:
     """The lines of the comparison with a module."""
-    from netcalc.cli.output import json_lines
     from netcalc.records.agreement import agreement_record
     from netcalc.render.agreement import agreement_page
+    from netcalc.render.json_lines import json_lines
     from netcalc.render.page import page_text
     from netcalc.render.text import terminal_of
 
@@ -133,10 +133,11 @@ def _report(report: Agreement, format_: options.Format) -> Iterable[str]:
 
 def _model_types(format_: options.Format, output: str | None, wide: bool) -> Iterable[str]:
     """The model types that have a table, with their architectures, and the architectures of models in GGUF."""
-    from netcalc.cli.output import json_lines, terminal_for
+    from netcalc.cli.output import terminal_for
     from netcalc.formats.gguf import tables as gguf
     from netcalc.formats.huggingface.tables import model_types, read_table
     from netcalc.records.model_types import model_types_record
+    from netcalc.render.json_lines import json_lines
     from netcalc.render.table import Column, Row, Table
     from netcalc.render.table_csv import table_csv
     from netcalc.render.table_markdown import table_markdown

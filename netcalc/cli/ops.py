@@ -12,7 +12,7 @@ from netcalc.cli import options
 from netcalc.cli.declarations import Argument, Option
 
 if TYPE_CHECKING:
-    from netcalc.analysis.reference import Listed
+    from netcalc.reference.operations import Listed
     from netcalc.render.page import Page
 
 
@@ -30,9 +30,9 @@ def command(
 ) -> None:
     """List the operations and blocks, or show the page of one."""
     from netcalc.cli.output import terminal_for, write
-    from netcalc.cli.selection import keys_of
     from netcalc.render.operations import operations_data, operations_table
     from netcalc.render.page import page_text
+    from netcalc.render.selection import keys_of
     from netcalc.render.table_csv import table_csv
     from netcalc.render.table_text import table_text
 
@@ -59,9 +59,9 @@ def command(
 def _named(name: str) -> Listed:
     """Return the operation or block of a name; NetcalcError (E102) if there is none."""
     from netcalc import ops
-    from netcalc.analysis.block_reference import listed_block
-    from netcalc.analysis.reference import listed_operation
     from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
+    from netcalc.reference.blocks import listed_block
+    from netcalc.reference.operations import listed_operation
     from netcalc.spec.shipped import shipped_blocks
 
     declared = ops.find(name)
@@ -75,9 +75,9 @@ def _named(name: str) -> Listed:
 
 def _matching(word: str | None) -> list[Listed]:
     from netcalc import ops
-    from netcalc.analysis.block_reference import listed_block
-    from netcalc.analysis.reference import listed_operation
     from netcalc.diagnostics import Diagnostic, NetcalcError
+    from netcalc.reference.blocks import listed_block
+    from netcalc.reference.operations import listed_operation
     from netcalc.spec.shipped import shipped_blocks
 
     everything = [*map(listed_operation, ops.every().values()), *map(listed_block, shipped_blocks())]
@@ -91,7 +91,7 @@ def _matching(word: str | None) -> list[Listed]:
 
 def _page(name: str) -> Page:
     from netcalc import ops
-    from netcalc.analysis.block_reference import block_reference
+    from netcalc.reference.blocks import block_reference
     from netcalc.render.blocks import block_page
     from netcalc.render.operations import operation_page
 
@@ -101,10 +101,10 @@ def _page(name: str) -> Page:
 
 def _json(listed: Sequence[Listed], *, single: bool) -> Iterable[str]:
     from netcalc import ops
-    from netcalc.analysis.block_reference import block_reference
-    from netcalc.analysis.reference import reference
-    from netcalc.cli.output import json_lines
     from netcalc.records.ops import block_record, operation_record, operations_record
+    from netcalc.reference.blocks import block_reference
+    from netcalc.reference.operations import reference
+    from netcalc.render.json_lines import json_lines
 
     operations = [reference(op) for op in (ops.find(item.name) for item in listed) if op is not None]
     blocks = [block_reference(item.name) for item in listed if ops.find(item.name) is None]
@@ -116,7 +116,7 @@ def _json(listed: Sequence[Listed], *, single: bool) -> Iterable[str]:
 def _markdown(listed: Sequence[Listed], *, single: bool) -> Iterator[str]:
     """Yield the pages in the order of the list, with a heading for each family."""
     from netcalc import ops
-    from netcalc.analysis.block_reference import block_reference
+    from netcalc.reference.blocks import block_reference
     from netcalc.render.blocks import block_markdown
     from netcalc.render.operations import operation_markdown
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from enum import Enum
 from inspect import Parameter
 from types import NoneType, UnionType
 from typing import Any, get_args, get_origin
@@ -82,11 +81,9 @@ def _value(one: Declared, texts: list[str] | None) -> Any:
 def _converted(type_: Any, text: str, one: Declared) -> Any:
     settings = one.declaration.settings
     if type_ is str:
-        return text
+        return text if text in settings.get("choices", (text,)) else _Unread
     if type_ is bool:
         return True
-    if isinstance(type_, type) and issubclass(type_, Enum):
-        return next((member for member in type_ if member.value == text), _Unread)
     if type_ is int and _WHOLE.fullmatch(text):
         number = int(text)
         return number if settings.get("min", number) <= number <= settings.get("max", number) else _Unread

@@ -9,9 +9,9 @@ from netcalc.cli import options
 from netcalc.diagnostics import Diagnostic, NetcalcError
 
 if TYPE_CHECKING:
-    from netcalc.cli.selection import Selection
     from netcalc.engine.rounding import RoundingResult
     from netcalc.ir import Program
+    from netcalc.render.selection import Selection
 
 __all__ = ["check_selection", "refuse", "require_rounding", "rounding_lines", "rounding_result"]
 
@@ -62,11 +62,12 @@ def rounding_lines(
     depth: int | None,
 ) -> Iterable[str]:
     """Return the lines of a comparison with full precision in the chosen format."""
-    from netcalc.cli.output import json_lines, terminal_for
-    from netcalc.cli.selection import keys_of
+    from netcalc.cli.output import terminal_for
     from netcalc.records.rounding import rounding_record
+    from netcalc.render.json_lines import json_lines
     from netcalc.render.page import page_markdown, page_text
     from netcalc.render.rounding import layer_errors_table, rounding_page
+    from netcalc.render.selection import keys_of
     from netcalc.render.table_csv import table_csv
 
     rows = result.layers(depth=depth, unroll=unroll)

@@ -32,11 +32,11 @@ from netcalc.cli.declarations import Option
 from netcalc.limits import MAX_SPEC_SIZE
 
 if TYPE_CHECKING:
-    from netcalc.cli.selection import Selection
     from netcalc.engine.profile import LayerTime
     from netcalc.engine.run import RunResult
     from netcalc.ir import Program
     from netcalc.numerics.trace import TraceRow
+    from netcalc.render.selection import Selection
 
 
 class PlanChoice(StrEnum):
@@ -244,9 +244,10 @@ def _lines(
     result: RunResult, selection: Selection, format_: options.TextFormat, origin: Sequence[str], wide: bool
 ) -> Iterable[str]:
     """The lines of the result in the chosen format."""
-    from netcalc.cli.output import json_lines, terminal_for
+    from netcalc.cli.output import terminal_for
     from netcalc.numerics.trace import TraceRow
     from netcalc.records.run import run_record
+    from netcalc.render.json_lines import json_lines
     from netcalc.render.page import page_markdown, page_text
     from netcalc.render.runs import run_page
 
@@ -266,7 +267,7 @@ def _selected(result: RunResult, selection: Selection) -> tuple[RunResult, Seque
     """The result with the selected traced tensors, and the selected layers of its profile."""
     from dataclasses import replace
 
-    from netcalc.cli.selection import keys_of
+    from netcalc.render.selection import keys_of
 
     if result.profile is not None:
         return result, selection.apply(result.profile.layers, keys_of("path", "op", "seconds", "flops")).shown

@@ -19,8 +19,9 @@ def command(
     output: options.Output = None,
 ) -> None:
     """Print a JSON Schema (2020-12)."""
-    from netcalc.cli.output import json_lines, write
-    from netcalc.cli.streams import in_utf8
+    from netcalc.cli.output import write
+    from netcalc.render.json_lines import json_lines
+    from netcalc.render.text import in_utf8
 
     text = _schema(name)
     return write(text.splitlines() if in_utf8(sys.stdout) else json_lines(json.loads(text)), output)

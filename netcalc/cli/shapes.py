@@ -1,5 +1,6 @@
 """Images are batch×channels×height×width; --layout hwc prints height×width×channels."""
 
 from netcalc.cli.reports import report_command
+from netcalc.options import ReceptiveFieldOptions
 
-command = report_command("shapes")
+command = report_command("shapes", ReceptiveFieldOptions)

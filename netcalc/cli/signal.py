@@ -24,8 +24,8 @@ from netcalc.limits import MAX_SPEC_SIZE
 
 if TYPE_CHECKING:
     from netcalc.analysis.signal.report import SignalReport, SignalRow
-    from netcalc.cli.selection import Selection
     from netcalc.ir import Program
+    from netcalc.render.selection import Selection
     from netcalc.render.text import Terminal
 
 CompareInit: TypeAlias = Annotated[
@@ -128,8 +128,8 @@ def _lines(
     from dataclasses import replace
 
     from netcalc.analysis.signal.report import SignalComparison
-    from netcalc.cli.output import json_lines
     from netcalc.records.signal import signal_comparison_record, signal_record
+    from netcalc.render.json_lines import json_lines
     from netcalc.render.page import page_markdown, page_text
     from netcalc.render.signal import comparison_data, comparison_page, signal_data, signal_page
     from netcalc.render.table_csv import table_csv

@@ -42,9 +42,10 @@ def command(
 ) -> None:
     """List the specs that ship, or show the page of one."""
     from netcalc.analysis.conventions import convention_named
-    from netcalc.cli.output import json_lines, terminal_for, write
-    from netcalc.cli.selection import keys_of
+    from netcalc.cli.output import terminal_for, write
     from netcalc.records.specs import specs_record
+    from netcalc.render.json_lines import json_lines
+    from netcalc.render.selection import keys_of
     from netcalc.render.specs import specs_data, specs_markdown, specs_note, specs_table
     from netcalc.render.table_csv import table_csv
     from netcalc.render.table_text import table_text
@@ -128,10 +129,11 @@ def _page(
     name: str, convention: str, format_: options.Format, output: str | None, wide: bool, max_spec_size: int
 ) -> None:
     """Write the page of a spec."""
-    from netcalc.analysis.spec_reference import describe
-    from netcalc.cli.output import json_lines, terminal_for, write
+    from netcalc.cli.output import terminal_for, write
     from netcalc.formats import load_model
     from netcalc.records.specs import spec_record
+    from netcalc.reference.specs import describe
+    from netcalc.render.json_lines import json_lines
     from netcalc.render.page import page_markdown, page_text
     from netcalc.render.specs import settings_data, spec_page
     from netcalc.render.table_csv import table_csv

@@ -12,7 +12,7 @@ from typing import Any, TextIO, cast
 from netcalc.render.escapes import outgoing
 from netcalc.render.text import is_width
 
-__all__ = ["OutputClosedError", "OutputError", "discard_output", "in_utf8", "open_closed_streams", "standard_streams"]
+__all__ = ["OutputClosedError", "OutputError", "discard_output", "open_closed_streams", "standard_streams"]
 
 
 class OutputError(Exception):
@@ -92,11 +92,6 @@ def open_closed_streams() -> None:
         sys.stdout = os.fdopen(os.open(os.devnull, os.O_RDONLY), "w", encoding="utf-8")
     if sys.stderr is None:
         sys.stderr = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8")
-
-
-def in_utf8(stream: TextIO) -> bool:
-    """Return True if a stream writes UTF-8.  JSON has only ASCII characters in other encodings, and so is UTF-8 too."""
-    return (stream.encoding or "").lower().replace("_", "-") in ("utf-8", "utf8")
 
 
 def discard_output() -> None:

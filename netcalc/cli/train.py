@@ -192,8 +192,9 @@ def _hyper(texts: list[str]) -> dict[str, float]:
 
 def _lines(result: TrainingResult, data: str, format_: options.Format, *, wide: bool) -> Iterable[str]:
     """The lines of the result in the chosen format."""
-    from netcalc.cli.output import json_lines, terminal_for
+    from netcalc.cli.output import terminal_for
     from netcalc.records.train import training_record
+    from netcalc.render.json_lines import json_lines
     from netcalc.render.page import page_markdown, page_text
     from netcalc.render.table_csv import table_csv
     from netcalc.render.training import steps_table, training_page

@@ -19,8 +19,8 @@ from netcalc.cli import options
 from netcalc.limits import MAX_SPEC_SIZE
 
 if TYPE_CHECKING:
-    from netcalc.cli.selection import Selection
     from netcalc.ir import Program
+    from netcalc.render.selection import Selection
     from netcalc.render.text import Terminal
     from netcalc.verification.report import Check, VerifyReport
     from netcalc.weights.report import WeightsReport
@@ -101,11 +101,11 @@ def _audit(
     report: WeightsReport, name: str, selection: Selection, format_: options.TextFormat, terminal: Terminal
 ) -> Iterable[str]:
     """The lines of a report on the header of a file of weights."""
-    from netcalc.cli.output import json_lines
-    from netcalc.cli.selection import Selection, keys_of
     from netcalc.records.weights import weights_record
+    from netcalc.render.json_lines import json_lines
     from netcalc.render.page import page_markdown, page_text
     from netcalc.render.runs import mismatches_table, weights_page
+    from netcalc.render.selection import Selection, keys_of
     from netcalc.render.table_csv import table_csv
     from netcalc.weights.report import grouped
 
@@ -149,7 +149,7 @@ def _execution(
 
 
 def _keys() -> Mapping[str, Callable[[Check], Any]]:
-    from netcalc.cli.selection import keys_of
+    from netcalc.render.selection import keys_of
 
     return keys_of("path", "op", "what", "predicted", "executed", "times", "ok")
 
@@ -163,8 +163,8 @@ def _verification(
     terminal: Terminal,
 ) -> Iterable[str]:
     """The lines of a report on an execution; in JSON with that of an audit."""
-    from netcalc.cli.output import json_lines
     from netcalc.records.verify import verification_record
+    from netcalc.render.json_lines import json_lines
     from netcalc.render.page import page_markdown, page_text
     from netcalc.render.runs import checks_data, verification_page
     from netcalc.render.table_csv import table_csv

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias, overload
 
-from netcalc.api_arguments import checked_argument
+from netcalc.arguments import checked_argument
 from netcalc.dims.arrays import value_at_arrays
 from netcalc.dims.atoms import Atom, Call, Operand, Symbol, UndecidedError, bounds_of
 from netcalc.dims.bounds import bounds_of_terms

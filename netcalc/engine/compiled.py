@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Unpack
 
-from netcalc.api_arguments import checked_argument
+from netcalc.arguments import checked_argument
 from netcalc.arrays import Array
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.engine.feasibility import require_work
@@ -17,6 +17,7 @@ from netcalc.ir import Program
 from netcalc.limits import MAX_PASSES
 from netcalc.numerics.inputs import run_inputs
 from netcalc.numerics.parameters import Parameters, Weights
+from netcalc.options import DrawOptions
 from netcalc.process_memory import MemoryBaseline
 
 __all__ = ["Compiled"]
@@ -37,16 +38,15 @@ class Compiled:
     (1, 10)
 
     Args:
-        weights: files, a folder or arrays by name; drawn by ``init`` when None.
-        init: ``--init`` options, see :meth:`~netcalc.numerics.initializers.Initializers.of`.
+        weights: files, a folder or arrays by name; drawn when None.
         seed: the seed of all drawn numbers.
         threads: the number of workers; the number of cores that this process may use when None.
         processes: True to share the work among forked processes instead of threads.  Processes synchronise within
             microseconds, threads within tens of them, so that processes also speed up short steps.  They are copies of
             this process, made by the first call, share the memory of a pass, and end with the object; while they live,
             memory pages that this process writes are copied.  Only Linux has them; other systems use threads.
-        cast: True to convert weights of another floating-point type.
         max_work: the most work of a pass, see :func:`~netcalc.engine.feasibility.require_work`; the limits when None.
+        parameters: as for :class:`~netcalc.numerics.parameters.Parameters`.
 
     Raises:
         NetcalcError: E404 symbolic sizes; E502 bad ``init`` or ``threads``, training mode or too many operations; E601
@@ -59,12 +59,11 @@ class Compiled:
         program: Program,
         weights: Weights | None = None,
         *,
-        init: str | Iterable[str] = "default",
         seed: int = 0,
         threads: int | None = None,
         processes: bool = False,
-        cast: bool = False,
         max_work: float | None = None,
+        **parameters: Unpack[DrawOptions],
     ) -> None:
         self.program = program
         self.seed = seed
@@ -72,7 +71,7 @@ class Compiled:
         require_runnable(program)
         require_work(program, max_work)
         plan = build_plan(program, threads, processes)
-        self._session = Session(plan, Parameters(program, weights, init=init, seed=seed, cast=cast))
+        self._session = Session(plan, Parameters(program, weights, seed=seed, **parameters))
 
     def __call__(self, inputs: Mapping[str, Any] | None = None, /, **named: Any) -> dict[str, Array]:
         """Run a forward pass.

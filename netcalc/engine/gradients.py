@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
 from netcalc.analysis.gradient_flow import NO_START
-from netcalc.analysis.walk import parameters
+from netcalc.analysis.walk import parameters as all_parameters
 from netcalc.arrays import Array
 from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
 from netcalc.engine.feasibility import require_work
 from netcalc.engine.layer_gradients import LayerGradient, layer_gradients, norm_of
 from netcalc.engine.preflight import gradient_memory, require_runnable, too_large
 from netcalc.ir import Program
-from netcalc.ir.loss import LOSS, with_loss
 from netcalc.ir.mode import in_mode
 from netcalc.numerics.initializers import generator
 from netcalc.numerics.inputs import run_inputs
 from netcalc.numerics.interpret import run_operation
-from netcalc.numerics.parameters import Parameters, Weights
+from netcalc.numerics.parameters import Parameters
 from netcalc.numerics.tape import Tape, Variable
+from netcalc.options import ParameterOptions
 from netcalc.process_memory import free_bytes
 
 __all__ = ["GradientResult", "gradients", "seeds_of"]
@@ -64,34 +64,31 @@ def gradients(
     *,
     loss: str | Mapping[str, Any] | None = None,
     wrt: Sequence[str] | None = None,
-    weights: Weights | None = None,
-    init: str | Iterable[str] = "default",
     seed: int = 0,
     training: bool | None = None,
-    cast: bool = False,
     max_work: float | None = None,
+    **parameters: Unpack[ParameterOptions],
 ) -> GradientResult:
     """Run the program forward and backward.
 
     Args:
-        inputs: arrays by name, those of the loss of the spec included; the others are drawn.
-        loss: ``"loss"`` for the loss of the spec, ``"sum"`` for the sum of all floating-point outputs, the name of one,
-            or gradients of the loss by output.  None for the loss of the spec, or the sum if it has none.
+        inputs: arrays by name; the others are drawn.
+        loss: name of an output, whose elements are summed, ``"sum"`` or None for the sum of all floating-point
+            outputs, or gradients of the loss by output.  The loss of a spec is the output ``"loss"`` of its
+            program with the loss (:func:`netcalc.ir.loss.with_loss`).
         wrt: patterns of paths of parameters and names of inputs; all parameters that are trained when None.
-        weights, init, seed, training, cast, max_work: as for :func:`~netcalc.engine.run.forward`.
+        seed, training, max_work, parameters: as for :func:`~netcalc.engine.run.forward`.
 
     Raises:
         NetcalcError: as ``forward`` does; E502 for a ``loss`` or ``wrt`` that names nothing.
     """
     if training is not None:
         program = in_mode(program, training)
-    if program.loss is not None and (loss is None or loss == LOSS):
-        program, loss = with_loss(program), LOSS
     require_runnable(program)
     require_work(program, max_work)
     required = gradient_memory(program)
     names, wanted_inputs = wanted_paths(program, wrt)
-    fetch = Parameters(program, weights, init=init, seed=seed, cast=cast).fetch
+    fetch = Parameters(program, seed=seed, **parameters).fetch
     arrays, rng = run_inputs(program, inputs, seed), generator(seed, "/run")
     tape = Tape(program, fetch, names.__contains__, wanted_inputs, rng, run_operation)
     try:
@@ -125,7 +122,7 @@ def wanted_paths(program: Program, wrt: Sequence[str] | None) -> tuple[dict[str,
         NetcalcError: E502 for a pattern that names no trained parameter and no floating-point input.
     """
     trained = dict.fromkeys(
-        p.owner for p in parameters(program) if p.param.trainable and not p.frozen and not p.param.is_buffer
+        p.owner for p in all_parameters(program) if p.param.trainable and not p.frozen and not p.param.is_buffer
     )
     if wrt is None:
         return trained, frozenset()

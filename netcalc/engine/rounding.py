@@ -6,9 +6,9 @@ run with stored parameters.  Until the first parameter that differs they are one
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, Unpack
 
 from netcalc.analysis.counting import operation_count
 from netcalc.analysis.memory import Memory
@@ -35,10 +35,11 @@ from netcalc.numerics.initializers import generator
 from netcalc.numerics.inputs import run_inputs
 from netcalc.numerics.interpret import run_operation
 from netcalc.numerics.kernels import Run
-from netcalc.numerics.parameters import Parameters, Weights
+from netcalc.numerics.parameters import Parameters
 from netcalc.numerics.rounding import codec_named, is_rounded, rounded, rounding_bytes
 from netcalc.numerics.rounding.deviation import Deviation
 from netcalc.opdef import Param, Storage
+from netcalc.options import ParameterOptions, PlanOptions
 from netcalc.process_memory import free_bytes
 
 __all__ = ["OutputError", "RoundingResult", "rounding_errors"]
@@ -96,23 +97,20 @@ def rounding_errors(
     program: Program,
     inputs: Mapping[str, Any] | None = None,
     *,
-    weights: Weights | None = None,
-    init: str | Iterable[str] = "default",
     seed: int = 0,
+    max_work: float | None = None,
+    progress: Progress | None = None,
     plan: PlanName = "fast",
     threads: int | None = None,
     processes: bool = False,
-    cast: bool = False,
-    max_work: float | None = None,
-    progress: Progress | None = None,
+    **parameters: Unpack[ParameterOptions],
 ) -> RoundingResult:
     """Run a network with its parameters in full and as they are stored, and compare outputs and layers.
 
     Args:
         program: the network, with forms of its parameters, see :func:`netcalc.analysis.precision.stored`.
         plan: ``"fast"`` computes the outputs of both runs by plans, ``"reference"`` in lockstep as those of layers.
-        inputs, weights, init, seed, threads, processes, cast, max_work, progress: as for
-            :func:`netcalc.engine.run.forward`.
+        inputs, seed, max_work, progress, threads, processes, parameters: as for :func:`netcalc.engine.run.forward`.
 
     Raises:
         NetcalcError: as :func:`~netcalc.engine.run.forward`; E502 if nothing is rounded, for a scheme that netcalc does
@@ -123,8 +121,7 @@ def rounding_errors(
     require_work(program, max_work, passes=2)
     required = _memory(program)
     arrays = run_inputs(program, inputs, seed)
-    drawn: dict[str, Any] = {"weights": weights, "init": init, "seed": seed, "cast": cast}
-    lockstep = _Lockstep(program, Parameters(program, **drawn), seed, progress)
+    lockstep = _Lockstep(program, Parameters(program, seed=seed, **parameters), seed, progress)
     try:
         pairs = unroll(program, [(array, array) for array in arrays], lockstep.evaluate)
     except MemoryError:
@@ -134,9 +131,12 @@ def rounding_errors(
     done: PlanName = "reference"
     if plan != "reference" and why_unplanned(program) is None:
         given = {spec.name: array for spec, array in zip(program.inputs, arrays, strict=True)}
-        options: dict[str, Any] = {"plan": plan, "threads": threads, "processes": processes, "max_work": max_work}
+        planned: PlanOptions = {"plan": plan, "threads": threads, "processes": processes}
         full = with_storage(program, lambda site: None, by_iteration=False)
-        both = [{**forward(each, given, **drawn, **options).outputs} for each in (full, program)]
+        both = [
+            {**forward(each, given, seed=seed, max_work=max_work, **planned, **parameters).outputs}
+            for each in (full, program)
+        ]
         done = "fast"
     true, other = both
     errors = tuple(

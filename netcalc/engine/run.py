@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, Unpack, get_args
 
 from netcalc.analysis.counting import operation_count
 from netcalc.analysis.memory import Memory
@@ -30,8 +30,9 @@ from netcalc.numerics.initializers import generator
 from netcalc.numerics.inputs import run_inputs
 from netcalc.numerics.interpret import run_operation
 from netcalc.numerics.kernels import Run
-from netcalc.numerics.parameters import Parameters, Weights
+from netcalc.numerics.parameters import Parameters
 from netcalc.numerics.trace import Tracer, TraceRow
+from netcalc.options import ParameterOptions
 from netcalc.process_memory import MemoryBaseline, free_bytes
 
 __all__ = ["PLANS", "PlanName", "Progress", "RunResult", "forward"]
@@ -67,8 +68,6 @@ def forward(
     program: Program,
     inputs: Mapping[str, Any] | None = None,
     *,
-    weights: Weights | None = None,
-    init: str | Iterable[str] = "default",
     seed: int = 0,
     trace: Sequence[str] = (),
     keep: bool = False,
@@ -78,16 +77,13 @@ def forward(
     threads: int | None = None,
     processes: bool = False,
     profiled: bool = False,
-    cast: bool = False,
     max_work: float | None = None,
+    **parameters: Unpack[ParameterOptions],
 ) -> RunResult:
     """Run the program once.
 
     Args:
         inputs: arrays by name; the others are drawn, see :func:`~netcalc.numerics.inputs.run_inputs`.
-        weights: files, a folder or arrays by name, see :mod:`~netcalc.weights.checkpoint_files`; drawn by ``init``
-            when None.
-        init: ``--init`` options, see :meth:`~netcalc.numerics.initializers.Initializers.of`.
         seed: of everything drawn.
         trace: patterns of the paths of operations whose outputs are summarised; with ``keep`` their arrays are kept
             too.  The predicted memory does not include these.
@@ -100,8 +96,8 @@ def forward(
         processes: True to share the work of a planned run among forked processes instead of threads, where the system
             supports it; see :class:`~netcalc.engine.compiled.Compiled`.
         profiled: True to time further passes of a planned run.
-        cast: True to convert weights of another floating-point type.
         max_work: the most work, see :func:`~netcalc.engine.feasibility.require_work`; the limits when None.
+        parameters: as for :class:`~netcalc.numerics.parameters.Parameters`.
 
     Raises:
         NetcalcError: E404 symbolic sizes; E502 bad ``init``, ``plan`` or ``threads``, or a profile of a run that is
@@ -116,13 +112,13 @@ def forward(
     require_work(program, max_work)
     if not planned:
         required = reference_memory(program)
-        parameters = Parameters(program, weights, init=init, seed=seed, cast=cast)
-        return _reference(program, inputs, parameters, required, seed, Tracer(program, trace, keep=keep), progress)
+        source = Parameters(program, seed=seed, **parameters)
+        return _reference(program, inputs, source, required, seed, Tracer(program, trace, keep=keep), progress)
     baseline = MemoryBaseline.now()
     built = build_plan(program, threads, processes)
-    parameters = Parameters(program, weights, init=init, seed=seed, cast=cast)
+    source = Parameters(program, seed=seed, **parameters)
     arrays = run_inputs(program, inputs, seed)
-    return _planned(built, parameters, arrays, seed, progress, baseline if profiled else None)
+    return _planned(built, source, arrays, seed, progress, baseline if profiled else None)
 
 
 def _is_planned(program: Program, plan: str, trace: Sequence[str], profiled: bool) -> bool:

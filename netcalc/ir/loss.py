@@ -5,27 +5,26 @@ from __future__ import annotations
 from dataclasses import replace
 
 from netcalc.diagnostics import Diagnostic, NetcalcError
-from netcalc.ir.program import CallNode, Program, Value
+from netcalc.ir.program import CallNode, Loss, Program, Value
 
-__all__ = ["LOSS", "with_loss"]
+__all__ = ["LOSS", "no_loss", "with_loss"]
 
 #: The name of the loss among the outputs.
 LOSS = "loss"
 
 
-def with_loss(program: Program) -> Program:
-    """Return the program with its loss behind its own layers.
+def with_loss(program: Program, loss: Loss | None) -> Program:
+    """Return the program with a loss behind its own layers.
 
     The inputs of the loss are the last inputs, and the scalar is the last output, called ``loss``.  The layers of the
     loss are below the path ``loss``, or ``loss_1`` and so on if the network has a layer of that name.
 
     Raises:
-        NetcalcError: E502 if the spec has no loss; with every error in the loss that it inherits.
+        NetcalcError: E502 if there is no loss.
     """
-    if program.loss is None:
-        hint = "a spec declares one under `loss`"
-        raise NetcalcError(Diagnostic("E502", f"the spec {program.name!r} has no loss", hint=hint))
-    loss, main = program.loss(), program.main
+    if loss is None:
+        raise NetcalcError(no_loss(program.name))
+    main = program.main
     inputs = {spec.name: Value(spec.type, spec.name) for spec in loss.inputs}
     known = {**dict(zip(program.output_names, main.outputs, strict=True)), **inputs}
     (result,) = loss.body.outputs
@@ -43,8 +42,12 @@ def with_loss(program: Program) -> Program:
         inputs=(*program.inputs, *loss.inputs),
         output_names=(*program.output_names, LOSS),
         assumptions=tuple(dict.fromkeys((*program.assumptions, *loss.assumptions))),
-        loss=None,
     )
+
+
+def no_loss(spec: str, hint: str = "a spec declares one under `loss`") -> Diagnostic:
+    """Return the error for a spec without loss."""
+    return Diagnostic("E502", f"the spec {spec!r} has no loss", hint=hint)
 
 
 def _free_path(program: Program) -> str:

@@ -6,7 +6,7 @@ times. Names are relative to the enclosing body; :mod:`netcalc.analysis.walk` gi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias
 
@@ -242,11 +242,10 @@ class Program:
     """An elaborated network; ``main`` is the body of the spec's own layers.
 
     The names in the reference's checkpoint may have or lack ``checkpoint_prefix``, and tensors whose names match a
-    pattern of ``checkpoint_ignore`` are of no use.  They may lack the parameters ``added``.  ``loss`` elaborates the
-    loss of the spec, if it has one; it is no part of ``main``, see :mod:`netcalc.ir.loss`.  ``caches`` are those of its
-    inputs and outputs that decoding passes on from step to step; ``with_caches`` elaborates the spec with caches at
-    other sizes, see :mod:`netcalc.ir.decoding`.  ``assigned`` are the assignments by which parameters are stored in
-    other forms than their element type, see :mod:`netcalc.ir.storage`.
+    pattern of ``checkpoint_ignore`` are of no use.  They may lack the parameters ``added``.  ``caches`` are the inputs
+    and outputs that decoding passes on from step to step; ``first_step`` is the program of the first step, whose
+    parameters a checkpoint may hold too.  ``assigned`` are the assignments by which parameters are stored in other
+    forms than their element type, see :mod:`netcalc.ir.storage`.
     """
 
     name: str
@@ -265,9 +264,8 @@ class Program:
     checkpoint_prefix: str = ""
     checkpoint_ignore: tuple[str, ...] = ()  # patterns of names
     added: frozenset[str] = frozenset()  # paths of parameters
-    loss: Callable[[], Loss] | None = None
     caches: Caches = field(default_factory=Caches)
-    with_caches: Callable[[Mapping[str, int]], Program] | None = None
+    first_step: Program | None = None
     assigned: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # by option
 
 

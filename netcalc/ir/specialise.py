@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import fields, is_dataclass, replace
-from functools import cache
 from typing import Any
 
 from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
@@ -12,7 +11,7 @@ from netcalc.dims import Assumption, Poly, claimed, narrow, substitute
 from netcalc.ir.program import Body, CallNode, InputSpec, Loss, OpNode, Program, Value
 from netcalc.opdef import Operation
 
-__all__ = ["specialise"]
+__all__ = ["specialise", "specialised_loss"]
 
 
 def specialise(program: Program, sizes: Mapping[str, int]) -> Program:
@@ -31,6 +30,15 @@ def specialise(program: Program, sizes: Mapping[str, int]) -> Program:
         return _Specialiser(sizes).program(program, assumptions)
     except ZeroDivisionError:
         raise NetcalcError(Diagnostic("E405", f"a divisor is 0 at {_listed(sizes)}")) from None
+
+
+def specialised_loss(loss: Loss, sizes: Mapping[str, int]) -> Loss:
+    """Return the loss of a symbolic program with symbolic dims replaced by numbers.
+
+    Raises:
+        NetcalcError: E405 an assumption of the loss does not hold at these sizes.
+    """
+    return _Specialiser(sizes).loss(loss)
 
 
 def _check_sizes(program: Program, sizes: Mapping[str, int]) -> None:
@@ -79,7 +87,6 @@ class _Specialiser:
         self._values: dict[Value, Value] = {}
 
     def program(self, program: Program, assumptions: tuple[Assumption, ...]) -> Program:
-        loss = program.loss
         return replace(
             program,
             main=self._body(program.main),
@@ -88,15 +95,9 @@ class _Specialiser:
             vars=self._substituted(program.vars),
             assumptions=assumptions,
             caches=self._substituted(program.caches),
-            with_caches=self._with_caches(program),
-            loss=None if loss is None else cache(lambda: self._loss(loss())),
         )
 
-    def _with_caches(self, program: Program) -> Callable[[Mapping[str, int]], Program] | None:
-        original = program.with_caches
-        return None if original is None else lambda sizes: original({**self._sizes, **sizes})
-
-    def _loss(self, loss: Loss) -> Loss:
+    def loss(self, loss: Loss) -> Loss:
         return replace(
             loss,
             body=self._body(loss.body),

@@ -17,7 +17,7 @@ from netcalc.numerics.initializers import generator
 from netcalc.tensor_type import TensorType
 from netcalc.weights.tensor_files import open_tensors
 
-__all__ = ["accepted", "read_input", "require_sizes", "run_inputs"]
+__all__ = ["accepted", "read_input", "read_inputs", "require_sizes", "run_inputs"]
 
 _FLOAT = 2
 #: Characters of an element type of a file that a message repeats.
@@ -57,6 +57,24 @@ def run_inputs(program: Program, given: Mapping[str, Any] | None = None, seed: i
     for spec in program.inputs:
         try:
             arrays.append(accepted(spec, given[spec.name]) if spec.name in given else _draw(spec, seed))
+        except NetcalcError as error:
+            problems += error.diagnostics
+    if problems:
+        raise NetcalcError(problems)
+    return arrays
+
+
+def read_inputs(program: Program, inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """Return inputs by name, with those that are given as paths read from files.
+
+    Raises:
+        NetcalcError: with every file that :func:`read_input` refuses.
+    """
+    arrays: dict[str, Any] = {}
+    problems: list[Diagnostic] = []
+    for name, value in inputs.items():
+        try:
+            arrays[name] = read_input(program, name, value) if isinstance(value, (str, Path)) else value
         except NetcalcError as error:
             problems += error.diagnostics
     if problems:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing_extensions import TypedDict
 
-from netcalc.analysis.code_reference import CodeReference
 from netcalc.records import schema_id
+from netcalc.reference.codes import CodeReference
 
 __all__ = ["CodeRecord", "code_record"]
 

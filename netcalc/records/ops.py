@@ -7,11 +7,11 @@ from typing import Any
 
 from typing_extensions import TypedDict
 
-from netcalc.analysis.block_reference import BlockReference
-from netcalc.analysis.reference import AttributeReference, OperationReference
 from netcalc.opdef import Port
 from netcalc.records import schema_id
 from netcalc.records.values import plain
+from netcalc.reference.blocks import BlockReference
+from netcalc.reference.operations import AttributeReference, OperationReference
 
 __all__ = [
     "BlockRecord",

@@ -7,9 +7,9 @@ from typing import Any
 
 from typing_extensions import TypedDict
 
-from netcalc.analysis.spec_reference import LossReference, SettingReference, SpecReference, TensorReference
 from netcalc.records import schema_id
 from netcalc.records.values import Count, TensorRecord, count, plain, tensor
+from netcalc.reference.specs import LossReference, SettingReference, SpecReference, TensorReference
 from netcalc.spec.shipped import CatalogueEntry
 
 __all__ = ["SpecRecord", "SpecsRecord", "spec_record", "specs_record"]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, NotRequired, cast
 
 from typing_extensions import TypedDict
 
-from netcalc.analysis.figures import FIGURES, View, shown_totals
+from netcalc.analysis.figures import FIGURES, shown_totals
 from netcalc.analysis.folding import Numbers
 from netcalc.analysis.summary import Layer, Summary, layer_fields
 from netcalc.dims import claimed
@@ -103,8 +103,9 @@ class SummaryRecord(TypedDict):
     """What the results for symbolic sizes rely on, if anything."""
 
 
-def summary_record(summary: Summary, view: View = "summary") -> SummaryRecord:
-    """Return the record of a view of a summary."""
+def summary_record(summary: Summary) -> SummaryRecord:
+    """Return the record of the view of a summary."""
+    view = summary.view
     totals = {
         figure.name: count(figure.of(summary.totals)) for figure in shown_totals(view, [summary.totals], summary.phases)
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from netcalc.analysis.block_reference import BlockReference
+from netcalc.reference.blocks import BlockReference
 from netcalc.render.operations import attribute_rows, port_text
 from netcalc.render.page import Line, Page, Paragraph
 from netcalc.render.table import Column, Row, Table

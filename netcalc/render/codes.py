@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from netcalc.analysis.code_reference import CodeReference
 from netcalc.diagnostics import CODES
+from netcalc.reference.codes import CodeReference
 from netcalc.render.text import Terminal, fill
 
 __all__ = ["code_text", "codes_text"]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from netcalc.analysis.activations.records import Activations, Point
 from netcalc.analysis.caches.groups import KeptGroup, grouped
@@ -11,17 +12,42 @@ from netcalc.analysis.memory_report import MemoryReport, TokensIn
 from netcalc.render.numbers import bytes_text, exact, plain_numbers, repeated, shape_text
 from netcalc.render.page import Line, Page, Paragraph
 from netcalc.render.plot import Chart, Series
+from netcalc.render.presentations import Presentation, View
+from netcalc.render.selection import Selected, keys_of
 from netcalc.render.signature import signature_text
 from netcalc.render.table import Column, Row, Table
 
-__all__ = ["memory_charts", "memory_data", "memory_page"]
+__all__ = ["PRESENTATIONS", "memory_charts"]
 
 #: Live tensors that a page shows.
 _LIVE = 8
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 
 
-def memory_page(report: MemoryReport, layers: Sequence[Point] = (), omitted: int = 0) -> Page:
+class _Memory(Presentation[MemoryReport]):
+    def rows(self, result: MemoryReport, view: View) -> Sequence[Point]:
+        return result.layers
+
+    def keys(self, result: MemoryReport) -> Mapping[str, Any]:
+        return keys_of("path", "op", "bytes")
+
+    def page(self, result: MemoryReport, rows: Selected[Point], view: View) -> Page:
+        listed = view.selection.active or result.depth is not None
+        return _page(result, rows.shown if listed else (), len(rows.others))
+
+    def data(self, result: MemoryReport, rows: Selected[Point], view: View) -> Table:
+        return _data(result, rows.shown)
+
+    def record(self, result: MemoryReport, rows: Selected[Point], view: View) -> Mapping[str, Any]:
+        from netcalc.records.memory import memory_record
+
+        return memory_record(result, rows.shown)
+
+
+PRESENTATIONS = {"MemoryReport": _Memory()}
+
+
+def _page(report: MemoryReport, layers: Sequence[Point] = (), omitted: int = 0) -> Page:
     """The report, with the rows of ``layers`` that a selection asks for."""
     yield Paragraph(list(_head(report)))
     if report.kept:
@@ -53,7 +79,7 @@ def memory_charts(report: MemoryReport) -> Iterator[Chart]:
     yield Chart(f"{report.spec}: live activations by layer", "layer", _UNITS[power], series)
 
 
-def memory_data(report: MemoryReport, layers: Sequence[Point] = ()) -> Table:
+def _data(report: MemoryReport, layers: Sequence[Point] = ()) -> Table:
     """Weights, buffers, caches, states and layers with their bytes under each convention, for CSV."""
     names = [one.name for one in report.conventions]
     columns = [Column(title) for title in ("part", "path", "detail")]

@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 
 from netcalc import ops
-from netcalc.analysis.reference import AttributeReference, Listed, OperationReference, reference
 from netcalc.opdef import Operation, Port
+from netcalc.reference.operations import AttributeReference, Listed, OperationReference, reference
 from netcalc.render.page import Line, Page, Paragraph
 from netcalc.render.table import Column, Row, Table
 from netcalc.render.table_markdown import table_markdown

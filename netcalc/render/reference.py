@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from importlib import import_module
 
 from netcalc import ops
-from netcalc.analysis.block_reference import BLOCKS, block_reference, listed_block
-from netcalc.analysis.reference import about
 from netcalc.diagnostics import CODES, EXIT_CODES
 from netcalc.limits import limits
+from netcalc.reference.blocks import BLOCKS, block_reference, listed_block
+from netcalc.reference.operations import about
 from netcalc.render.blocks import block_markdown
 from netcalc.render.operations import operation_markdown
 from netcalc.spec.shipped import shipped_blocks

@@ -2,65 +2,87 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from operator import attrgetter
+from typing import Any
 
 from netcalc.analysis.cost import Analysis
 from netcalc.analysis.cost import Row as LayerRow
-from netcalc.analysis.figures import FORWARD, Cost, Phase, View
+from netcalc.analysis.figures import FIGURES, FORWARD, Cost, Phase
+from netcalc.analysis.figures import View as Figures
+from netcalc.analysis.summary import Layer, Summary, layer_fields
 from netcalc.dims import Dim, claimed
-from netcalc.render.layers import ReportView, layer_list, layer_tree
+from netcalc.render.layers import ReportView, layer_list, layer_tree, shared_figure
 from netcalc.render.numbers import bytes_text, exact, measured, plain_numbers, work
 from netcalc.render.page import Line, Page, Paragraph
+from netcalc.render.presentations import Presentation, View
+from netcalc.render.selection import Selected
 from netcalc.render.signature import signature_text
 from netcalc.render.storage import bits_text, storage_notes, storage_table
 from netcalc.render.table import Column, Row, Table
 
-if TYPE_CHECKING:
-    from netcalc.analysis.receptive_field import Fields
-    from netcalc.analysis.summary import Layer
-
-__all__ = ["VIEWS", "layer_data", "list_page", "tree_page"]
+__all__ = ["PRESENTATIONS", "VIEWS"]
 
 #: Assumptions about symbolic sizes that are printed below a report.
 MAX_ASSUMPTIONS = 4
 
-VIEWS: tuple[View, ...] = ("shapes", "params", "flops", "summary")
+VIEWS: tuple[Figures, ...] = ("shapes", "params", "flops", "summary")
 
 
-def tree_page(
-    analysis: Analysis,
-    view: View,
-    *,
-    depth: int | None = None,
-    unroll: bool = False,
-    layout: str = "nchw",
-    receptive: Mapping[str, Fields] | None = None,
-) -> Page:
-    """The report with the layers as a tree."""
-    table = layer_tree(ReportView(analysis, view, receptive), depth=depth, unroll=unroll, layout=layout)
-    return _page(analysis, view, table)
+class _Report(Presentation[Summary]):
+    names = staticmethod(lambda row: (row.path, row.title, row.op))
+
+    def rows(self, result: Summary, view: View) -> Iterable[Any]:
+        if view.format in ("json", "csv"):
+            return result.layers
+        if self._is_tree(view):
+            return ()
+        assert result.analysis is not None
+        return result.analysis.rows(depth=result.depth, unroll=result.unroll)
+
+    def keys(self, result: Summary) -> Mapping[str, Callable[[Any], Any]]:
+        keys: dict[str, Callable[[Any], Any]] = {name: attrgetter(name) for name in ("path", "op", "repeat")}
+        for name, figure in FIGURES.items():
+            if figure.phase in result.phases:
+                keys[name] = lambda row, figure=figure: figure.of(_figures(row))  # type: ignore[misc]
+        shared = shared_figure(result.view, result.phases)
+        return keys | {"share": lambda row: shared.of(_figures(row)) * row.repeat}
+
+    def page(self, result: Summary, rows: Selected[LayerRow], view: View) -> Page:
+        assert result.analysis is not None
+        report = ReportView(result.analysis, result.view, result.receptive)
+        if self._is_tree(view):
+            table = layer_tree(report, depth=result.depth, unroll=result.unroll, layout=view.layout)
+            return _page(result.analysis, result.view, table)
+        table = layer_list(report, rows.shown, rows.others, layout=view.layout)
+        return _page(result.analysis, result.view, table, by_operation=view.format != "markdown")
+
+    def data(self, result: Summary, rows: Selected[Layer], view: View) -> Table:
+        return _layer_data(rows.shown, result.view, view.layout, result.phases)
+
+    def record(self, result: Summary, rows: Selected[Layer], view: View) -> Mapping[str, Any]:
+        from netcalc.records.summary import summary_record
+
+        return summary_record(replace(result, layers=tuple(rows.shown)))
+
+    @staticmethod
+    def _is_tree(view: View) -> bool:
+        return view.format == "table" and not view.selection.active
 
 
-def list_page(
-    analysis: Analysis,
-    view: View,
-    shown: Sequence[LayerRow],
-    others: Sequence[LayerRow] = (),
-    *,
-    layout: str = "nchw",
-    by_operation: bool = True,
-    receptive: Mapping[str, Fields] | None = None,
-) -> Page:
-    """The report with the layers ``shown`` as a list; the totals are those of the whole network."""
-    table = layer_list(ReportView(analysis, view, receptive), shown, others, layout=layout)
-    return _page(analysis, view, table, by_operation=by_operation)
+def _figures(row: Any) -> Any:
+    """Return what holds the figures of one instance of a row of an analysis, or of a layer of a summary."""
+    return getattr(row, "cost", row)
 
 
-def layer_data(layers: Sequence[Layer], view: View, layout: str = "nchw", phases: frozenset[Phase] = FORWARD) -> Table:
+PRESENTATIONS = {"Summary": _Report()}
+
+
+def _layer_data(
+    layers: Sequence[Layer], view: Figures, layout: str = "nchw", phases: frozenset[Phase] = FORWARD
+) -> Table:
     """The layers with the fields of the view, for CSV."""
-    from netcalc.analysis.summary import layer_fields
-
     fields = layer_fields(view, phases)
     shapes = ("inputs", "outputs")
     columns = [Column(field, "shapes" if field in shapes else "total") for field in fields]
@@ -82,7 +104,7 @@ def _datum(layer: Layer, field: str) -> Any:
 # -- parts ------------------------------------------------------------------------------------------
 
 
-def _page(analysis: Analysis, view: View, table: Table, *, by_operation: bool = True) -> Page:
+def _page(analysis: Analysis, view: Figures, table: Table, *, by_operation: bool = True) -> Page:
     report = ReportView(analysis, view)
     yield Paragraph(list(_head(analysis, view, table.layout)))
     yield table
@@ -97,7 +119,7 @@ def _page(analysis: Analysis, view: View, table: Table, *, by_operation: bool = 
         yield Paragraph(notes)
 
 
-def _head(analysis: Analysis, view: View, layout: str) -> Iterator[Line]:
+def _head(analysis: Analysis, view: Figures, layout: str) -> Iterator[Line]:
     """Name and description of the network, its inputs and outputs, and the counting convention."""
     program = analysis.program
     inputs = {spec.name: spec.type for spec in program.inputs}
@@ -119,7 +141,7 @@ def _head(analysis: Analysis, view: View, layout: str) -> Iterator[Line]:
 def _by_operation(report: ReportView) -> Table:
     """Totals by operation, the largest share first."""
     analysis, view = report.analysis, report.view
-    columns: View = "passes" if report.columns == "passes" else "operations"
+    columns: Figures = "passes" if report.columns == "passes" else "operations"
     figures = [figure for figure in report.figures if columns in figure.columns]
     order = sorted(
         analysis.by_operation.items(), key=lambda item: _rank(report.share_figure().of(item[1][1])), reverse=True
@@ -210,7 +232,7 @@ def _folded(rows: Sequence[Row]) -> bool:
     return any(row.repeat > 1 or _folded(row.children) for row in rows)
 
 
-def _notes(analysis: Analysis, view: View, folded: bool) -> Iterator[str]:
+def _notes(analysis: Analysis, view: Figures, folded: bool) -> Iterator[str]:
     if folded and view != "shapes":
         yield "×N: figures are those of one of the N instances; shares and totals include all of them."
     if view != "shapes":

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
-from netcalc.analysis.spec_reference import SettingReference, SpecReference, TensorReference
 from netcalc.diagnostics import written
 from netcalc.dims import Poly
+from netcalc.reference.specs import SettingReference, SpecReference, TensorReference
 from netcalc.render.numbers import exact
 from netcalc.render.page import Line, Page, Paragraph
 from netcalc.render.table import Column, Kind, Row, Table, rows_shown

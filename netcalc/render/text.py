@@ -6,7 +6,7 @@ import os
 from typing import NamedTuple, TextIO
 from unicodedata import category, east_asian_width
 
-__all__ = ["PLAIN", "Terminal", "fill", "is_width", "padded", "terminal_of", "width_of"]
+__all__ = ["PLAIN", "Terminal", "fill", "in_utf8", "is_width", "padded", "terminal_of", "width_of"]
 
 _STYLES = {
     "bold": "1",
@@ -55,6 +55,11 @@ def terminal_of(stream: TextIO) -> Terminal:
             width = None
     color = bool(os.environ.get("FORCE_COLOR")) or (interactive and os.environ.get("TERM") != "dumb")
     return Terminal(color and not os.environ.get("NO_COLOR"), width)
+
+
+def in_utf8(stream: TextIO) -> bool:
+    """Return True if a stream writes UTF-8.  JSON has only ASCII characters in other encodings, and so is UTF-8 too."""
+    return (stream.encoding or "").lower().replace("_", "-") in ("utf-8", "utf8")
 
 
 def is_width(text: str) -> bool:

@@ -8,7 +8,6 @@ reports every independent error.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -25,7 +24,7 @@ from netcalc.spec.decoding import declared_caches
 from netcalc.spec.elaboration import Elaboration
 from netcalc.spec.library import Loaded
 from netcalc.spec.lines import elaborate_lines
-from netcalc.spec.loss import spec_loss
+from netcalc.spec.loss import declares_loss, elaborated_loss
 from netcalc.spec.main_sketches import Main, sketched_main
 from netcalc.spec.program_io import program_inputs, program_outputs
 from netcalc.spec.scope import Outputs, Scope
@@ -62,7 +61,7 @@ def elaborate(
         used = resolve_settings(loaded, settings or {}, symbolic)
         main = sketched_main(loaded, used, ctx, elaborate_lines, _main) if settings and not symbolic else None
         main = main or _main(Elaboration(loaded, used, ctx, elaborate_lines), is_default=not settings)
-    return Program(
+    program = Program(
         name=document.name or loaded.label,
         main=main.body,
         inputs=main.inputs,
@@ -80,9 +79,10 @@ def elaborate(
         checkpoint_ignore=tuple(document.checkpoint.ignore),
         added=loaded.added,
         caches=main.caches,
-        with_caches=partial(_with_caches, loaded, settings or {}, ctx),
-        loss=spec_loss(loaded, used, ctx, elaborate_lines, main.inputs, main.outputs, is_default=not settings),
     )
+    if not settings and declares_loss(loaded):
+        elaborated_loss(loaded, {}, symbolic, program)  # for its errors
+    return program
 
 
 def _main(elaboration: Elaboration, *, is_default: bool = False) -> Main:
@@ -104,10 +104,6 @@ def _main(elaboration: Elaboration, *, is_default: bool = False) -> Main:
         _check(elaboration, body, is_default=is_default)
     initialisers = (*elaboration.initialisers, *_own_initialisers(elaboration))
     return Main(body, inputs, outputs, initialisers, caches, frozenset(elaboration.called))
-
-
-def _with_caches(loaded: Loaded, settings: Mapping[str, Any], ctx: Context, sizes: Mapping[str, int]) -> Program:
-    return elaborate(loaded, {**settings, **sizes, "use_cache": True}, training=ctx.training, dtype=ctx.dtype)
 
 
 def _checkpoint(elaboration: Elaboration, scope: Scope) -> CheckpointMap:

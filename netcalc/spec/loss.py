@@ -2,86 +2,82 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.dims import Assumption, assumptions, limited_work
-from netcalc.ir import Body, InputSpec, Loss, Value, operation_with_parameters
+from netcalc.ir import Body, InputSpec, Loss, Program, Value, operation_with_parameters
 from netcalc.ir.loss import LOSS
 from netcalc.opdef import Context
 from netcalc.spec.collisions import shared_paths
 from netcalc.spec.cursor import Cursor
-from netcalc.spec.elaboration import Elaborate, Elaboration
+from netcalc.spec.elaboration import Elaboration
 from netcalc.spec.evaluate import evaluate_expression
 from netcalc.spec.library import Loaded
+from netcalc.spec.lines import elaborate_lines
 from netcalc.spec.program_io import program_inputs
 from netcalc.spec.scope import Outputs, PartialBody
-from netcalc.spec.settings import Settings
+from netcalc.spec.settings import Settings, resolve_settings
 from netcalc.spec.shipped import specs_dir
 
-__all__ = ["spec_loss"]
+__all__ = ["declares_loss", "elaborated_loss"]
 
 
-def spec_loss(
-    loaded: Loaded,
-    settings: Settings,
-    ctx: Context,
-    elaborate_lines: Elaborate,
-    inputs: tuple[InputSpec, ...],
-    outputs: Mapping[str, Value],
-    *,
-    is_default: bool,
-) -> Callable[[], Loss] | None:
-    """Return the function that elaborates the loss of a spec at its first call; None for a spec without a loss.
+def declares_loss(loaded: Loaded) -> bool:
+    """Return True if the spec declares a loss itself and does not inherit it, and is not shipped.
 
-    Most commands need no loss.  A spec that inherits one may have changed its outputs, and the settings may have: the
-    loss is then an error where it is used.  The loss that a spec declares itself is elaborated at once, at the default
-    settings, for its errors; those that are shipped have been checked.
+    The loss of such a spec is checked when the spec is loaded at its default settings.  A spec that inherits a loss may
+    have changed its outputs, and the settings may have: the loss is then an error where it is used.
+    """
+    if loaded.document.loss is None:
+        return False
+    is_shipped = loaded.path is not None and loaded.path.is_relative_to(specs_dir())
+    return _is_own(loaded) and not is_shipped
+
+
+def elaborated_loss(
+    loaded: Loaded, settings: Mapping[str, Any], symbolic: Collection[str], program: Program
+) -> Loss | None:
+    """Return the loss of a spec, None if it has none.
+
+    Args:
+        loaded: the spec.
+        settings: values of dims and vars by name, in place of those of the spec.
+        symbolic: names of dims that stay symbols.
+        program: the program of the spec with these settings.
 
     Raises:
-        NetcalcError: with every error found in the loss that the spec declares itself.
+        NetcalcError: with every error in the loss.
     """
-    declared = loaded.document.loss
+    declared, cursor = loaded.document.loss, loaded.cursor["loss"]
     if declared is None:
         return None
-    cursor = loaded.cursor["loss"]
+    with assumptions(), limited_work():
+        used = resolve_settings(loaded, settings, symbolic)
     with assumptions() as assumed:
-        if declared.when is not None and not evaluate_expression(cursor["when"], settings):
+        if declared.when is not None and not evaluate_expression(cursor["when"], used):
             return None
-
-    def elaborated() -> Loss:
-        try:
-            return _elaborate(loaded, settings, ctx, elaborate_lines, inputs, outputs, assumed)
-        except NetcalcError as error:
-            if is_own:
-                raise
-            hint = "the loss is that of the spec that this one extends; `loss` declares another, and `loss: null` none"
-            raise NetcalcError(d._replace(hint=hint) for d in error.diagnostics) from None
-
-    is_own = cursor.key_span is None or cursor.key_span.file == loaded.label
-    is_shipped = loaded.path is not None and loaded.path.is_relative_to(specs_dir())
-    if is_own and is_default and not is_shipped:
-        return _kept(elaborated())
-    return cache(elaborated)
+    try:
+        return _elaborate(loaded, used, program, assumed)
+    except NetcalcError as error:
+        if _is_own(loaded):
+            raise
+        hint = "the loss is that of the spec that this one extends; `loss` declares another, and `loss: null` none"
+        raise NetcalcError(d._replace(hint=hint) for d in error.diagnostics) from None
 
 
-def _kept(loss: Loss) -> Callable[[], Loss]:
-    return lambda: loss
+def _is_own(loaded: Loaded) -> bool:
+    place = loaded.cursor["loss"].key_span
+    return place is None or place.file == loaded.label
 
 
-def _elaborate(
-    loaded: Loaded,
-    settings: Settings,
-    ctx: Context,
-    elaborate_lines: Elaborate,
-    inputs: tuple[InputSpec, ...],
-    outputs: Mapping[str, Value],
-    condition: Sequence[Assumption],
-) -> Loss:
+def _elaborate(loaded: Loaded, settings: Settings, program: Program, condition: Sequence[Assumption]) -> Loss:
     declared, cursor = loaded.document.loss, loaded.cursor["loss"]
     assert declared is not None
-    _check_names(declared.inputs, cursor, inputs, outputs)
+    outputs = dict(zip(program.output_names, program.main.outputs, strict=True))
+    _check_names(declared.inputs, cursor, program.inputs, outputs)
+    ctx = Context(training=program.training, dtype=program.dtype)
     with assumptions() as assumed, limited_work():
         elaboration = Elaboration(loaded, settings, ctx, elaborate_lines)
         network = elaboration.root_scope(PartialBody("network", loaded))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from netcalc.api_arguments import plain
+from netcalc.arguments import plain
 from netcalc.diagnostics import Diagnostic, NetcalcError, Span, written
 from netcalc.limits import MAX_DEPTH, MAX_DIGITS, MAX_VALUES
 from netcalc.spec.cursor import Cursor, Path

@@ -3,35 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.spec.cursor import Cursor
 from netcalc.spec.inheritance import merged
 from netcalc.spec.library import Loaded, find_block
 
-__all__ = ["SpecSource", "standalone_document"]
+__all__ = ["standalone_document"]
 
 #: Keys that come first in the text of a spec.
 _HEAD = ("netcalc", "name", "about", "family", "source", "dtype")
 #: Keys that come last.
 _TAIL = ("layers", "outputs", "loss", "checkpoint")
-
-
-class SpecSource(NamedTuple):
-    """The spec of a network, with the settings that it was loaded with."""
-
-    loaded: Loaded
-    settings: Mapping[str, Any]
-    dtype: str | None = None
-
-    def with_settings(self, settings: Mapping[str, Any]) -> SpecSource:
-        """Return the source with further values of dims and vars."""
-        return self._replace(settings={**self.settings, **settings})
-
-    def document(self) -> dict[str, Any]:
-        """Return the document; see :func:`standalone_document`."""
-        return standalone_document(self.loaded, self.settings, self.dtype)
 
 
 def standalone_document(loaded: Loaded, settings: Mapping[str, Any], dtype: str | None = None) -> dict[str, Any]:

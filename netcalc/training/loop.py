@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from time import perf_counter
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, Unpack
 
 from netcalc.analysis.walk import Instance, parameters
 from netcalc.arrays import Array, numpy_dtype
@@ -14,9 +14,10 @@ from netcalc.engine.gradients import seeds_of, wanted_paths
 from netcalc.engine.preflight import too_large
 from netcalc.ir import Program, dtype_of
 from netcalc.numerics.interpret import run_operation
-from netcalc.numerics.parameters import Parameters, Weights
+from netcalc.numerics.parameters import Parameters
 from netcalc.numerics.tape import Tape
 from netcalc.opdef import Param
+from netcalc.options import ParameterOptions
 from netcalc.process_memory import free_bytes
 from netcalc.training.batches import Batches
 from netcalc.training.checkpoint import read_checkpoint, require_checkpoint_name, write_checkpoint
@@ -104,14 +105,12 @@ def train(
     recipe: Recipe,
     data: Data = SYNTHETIC,
     *,
-    weights: Weights | None = None,
-    init: str | Iterable[str] = "default",
-    cast: bool = False,
     checkpoint_file: str | Path | None = None,
     checkpoint_every: int | None = None,
     resume: str | Path | None = None,
     progress: Progress | None = None,
     max_work: float | None = None,
+    **parameters: Unpack[ParameterOptions],
 ) -> TrainingResult:
     """Train a network with the reference kernels, in NumPy.
 
@@ -119,17 +118,17 @@ def train(
         program: the program.
         recipe: loss, optimizer, steps and learning rates.
         data: ``"synthetic"`` for one batch, drawn as the inputs of a run are; or samples by input, in a file or arrays.
-        weights, init, cast: as for :func:`~netcalc.engine.run.forward`.
         checkpoint_file: file that is written at the end, and after every ``checkpoint_every`` steps.
         resume: checkpoint from which training goes on.
         progress: called after each step.
         max_work: most FLOPs and elements of results of all steps.
+        parameters: as for :class:`~netcalc.numerics.parameters.Parameters`.
 
     Raises:
         NetcalcError: E502 for arguments that are not possible and a spec without loss, E601 for weights and E602 for
             data that do not fit, E603 for too much work or memory, E605 for files that cannot be read or written.
     """
-    _require_files(checkpoint_file, checkpoint_every, resume, weights)
+    _require_files(checkpoint_file, checkpoint_every, resume, parameters.get("weights"))
     program, loss = prepared(program, recipe.loss)
     updater, state = recipe.updater(), None
     if resume is not None:
@@ -141,7 +140,7 @@ def train(
     required = require_resources(program, updater.declared, recipe.steps - done, max_work)
     batches = Batches(program, _opened(data), recipe.seed)
     if state is None:
-        drawn = Parameters(program, weights, init=init, seed=recipe.seed, cast=cast)
+        drawn = Parameters(program, seed=recipe.seed, **parameters)
         state = State.initial(program, drawn, updater, recipe.seed)
     trainer = Trainer(program, state, batches, loss, recipe)
     try:
@@ -187,7 +186,7 @@ def _opened(data: Data) -> Tensors | None:
 
 
 def _require_files(
-    checkpoint: str | Path | None, every: int | None, resume: str | Path | None, weights: Weights | None
+    checkpoint: str | Path | None, every: int | None, resume: str | Path | None, weights: object
 ) -> None:
     """Raise NetcalcError (E502) for files that are not possible, or not possible together."""
     problem = None

@@ -12,7 +12,7 @@ from netcalc.engine.feasibility import require_work
 from netcalc.engine.gradients import wanted_paths
 from netcalc.engine.preflight import gradient_memory, require_runnable, too_large
 from netcalc.ir import Program
-from netcalc.ir.loss import LOSS, with_loss
+from netcalc.ir.loss import LOSS, no_loss
 from netcalc.ir.mode import in_mode
 from netcalc.limits import MAX_TRAIN_WORK
 from netcalc.process_memory import free_bytes
@@ -26,12 +26,12 @@ _TYPES = ("float32", "float64")
 
 
 def prepared(program: Program, loss: str | None) -> tuple[Program, str]:
-    """Return the program in training mode with the output that is minimised, and the name of that output.
+    """Return the program in training mode, and the name of the output that is minimised.
 
     Args:
-        program: the program.
-        loss: ``"loss"`` or None for the loss of the spec, ``"sum"`` for the sum of all floating-point outputs, or the
-            name of an output, whose elements are summed.
+        program: the program, with the loss of the spec behind its layers if that is minimised.
+        loss: ``"sum"`` for the sum of all floating-point outputs, or the name of an output, whose elements are summed;
+            None if the spec has no loss.
 
     Raises:
         NetcalcError: E401 for an operation that is not possible in training, E404 for symbolic sizes, E502 for a spec
@@ -41,11 +41,9 @@ def prepared(program: Program, loss: str | None) -> tuple[Program, str]:
     program = in_mode(program, training=True)
     names = program.output_names
     if loss is None or (loss == LOSS and LOSS not in names):
-        if program.loss is None:
-            hint = f"add a section `loss` to the spec; or --loss {names[0]} minimises the sum of an output"
-            raise NetcalcError(Diagnostic("E502", f"the spec {program.name!r} has no loss", hint=hint))
-        program, loss = with_loss(program), LOSS
-    elif loss != "sum" and loss not in names:
+        hint = f"add a section `loss` to the spec; or --loss {names[0]} minimises the sum of an output"
+        raise NetcalcError(no_loss(program.name, hint))
+    if loss != "sum" and loss not in names:
         hint = did_you_mean(loss, names) or f"the outputs are {', '.join(names)}"
         raise NetcalcError(Diagnostic("E502", f"the network has no output {loss!r} to minimise", hint=hint))
     require_runnable(program)

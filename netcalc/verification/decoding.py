@@ -20,7 +20,6 @@ from netcalc.dims import integer
 from netcalc.engine.preflight import build_plan
 from netcalc.engine.runtime.session import Session
 from netcalc.ir import Program
-from netcalc.ir.decoding import program_at_step
 from netcalc.numerics.inputs import run_inputs
 from netcalc.numerics.kernels import Run, apply
 from netcalc.numerics.parameters import Parameters
@@ -29,10 +28,12 @@ from netcalc.ops.routing import Experts
 from netcalc.verification.planned import difference, largest_difference
 from netcalc.verification.report import Check, Gap
 
-__all__ = ["STEPS", "Execute", "decoding_checks", "execute_planned", "execute_reference", "stepwise"]
+__all__ = ["STEPS", "AtStep", "Execute", "decoding_checks", "execute_planned", "execute_reference", "stepwise"]
 
 #: Single steps after the prefill, or as many as the sequence has beyond its first two positions.
 STEPS = 3
+#: Return the program of a step, from the number of positions before it and in it.
+AtStep: TypeAlias = Callable[[int, int], Program]
 #: Run a program on inputs by name and return its outputs by name.
 Execute: TypeAlias = Callable[[Program, Mapping[str, Array], Parameters], dict[str, Array]]
 
@@ -55,7 +56,12 @@ def execute_planned(program: Program, inputs: Mapping[str, Array], parameters: P
 
 
 def stepwise(
-    program: Program, inputs: Mapping[str, Array], steps: int, parameters: Parameters, execute: Execute
+    program: Program,
+    at_step: AtStep,
+    inputs: Mapping[str, Array],
+    steps: int,
+    parameters: Parameters,
+    execute: Execute,
 ) -> tuple[dict[str, Array], dict[str, Array]]:
     """Return the outputs of a prefill and single steps over the inputs of a full pass, and the caches at the end.
 
@@ -63,6 +69,7 @@ def stepwise(
 
     Args:
         program: the full pass, without a past.
+        at_step: maker of the program of a step.
         inputs: all inputs of the full pass, by name.
         steps: number of single steps; the prefill has the positions before them.
         parameters: the parameters, which have the same paths in every step.
@@ -76,8 +83,7 @@ def stepwise(
     parts: dict[str, list[Array]] = {}
     caches: dict[str, Array] = {}
     for past, new in ((0, prefill), *((position, 1) for position in range(prefill, length))):
-        step = program_at_step(program, past, new)
-        assert step is not None
+        step = at_step(past, new)
         given = {s.name: _at_step(s.type.shape, inputs[s.name], past, new) for s in step.inputs if s.name in inputs}
         outputs = execute(step, {**given, **caches}, parameters)
         # a step leaves the keys and values of an encoder as they are, and has no such outputs
@@ -88,19 +94,24 @@ def stepwise(
 
 
 def decoding_checks(
-    program: Program, arrays: Sequence[Array], outputs: Sequence[Array], parameters: Parameters
+    program: Program,
+    at_step: AtStep,
+    arrays: Sequence[Array],
+    outputs: Sequence[Array],
+    parameters: Parameters,
 ) -> Iterator[Check | Gap]:
     """Yield a check for each output of a full pass: a prefill and single steps give the same.
 
     Args:
         program: the full pass.
+        at_step: maker of the program of a step.
         arrays: its inputs, in order.
         outputs: its outputs, in order.
         parameters: its parameters.
     """
     what = "decoding step by step"
     caches, past = program.caches, program.dims.get(str(program.caches.past))
-    if caches.new is None or program.with_caches is None or program.training:
+    if caches.past is None or caches.new is None or program.training:
         return
     length = integer(program.dims[caches.new])
     steps = min(STEPS, length - 2)  # a prefill of one position would be a step like the others
@@ -108,29 +119,29 @@ def decoding_checks(
         why = f"{caches.past} is {past}" if past != 0 else f"{caches.new} is {length}"
         yield Gap(what, f"{why}: it takes a full pass over at least 3 positions")
         return
-    if (path := _dropping(program, length)) is not None:
+    if (path := _dropping(program, at_step, length)) is not None:
         yield Gap(
             what, f"{path}: a full pass drops tokens beyond the capacity of an expert, which a single step never does"
         )
         return
     inputs = dict(zip((spec.name for spec in program.inputs), map(np.asarray, arrays), strict=True))
-    if (name := _with_images(program, inputs, length - steps)) is not None:
+    if (name := _with_images(program, at_step, inputs, length - steps)) is not None:
         yield Gap(what, f"{name} has features of an image in the last {steps} positions, and steps take text only")
         return
     full = dict(zip(program.output_names, map(np.asarray, outputs), strict=True))
     for kind, execute in (("decoded", execute_reference), ("planned decoding of", execute_planned)):
         try:
-            found, _ = stepwise(program, inputs, steps, parameters, execute)
+            found, _ = stepwise(program, at_step, inputs, steps, parameters, execute)
         except NetcalcError as error:
             yield Gap(what, "; ".join(diagnostic.message for diagnostic in error.diagnostics))
             return
         yield from _compared(kind, full, found, operation_count(program), f"{length - steps} + {steps} positions")
 
 
-def _with_images(program: Program, inputs: Mapping[str, Array], prefill: int) -> str | None:
+def _with_images(program: Program, at_step: AtStep, inputs: Mapping[str, Array], prefill: int) -> str | None:
     """Return the input of token ids with the var ``image_token`` behind the prefill, None if there is none."""
     token = program.vars.get("image_token")
-    step = program_at_step(program, prefill, 1) if token is not None else None
+    step = at_step(prefill, 1) if token is not None else None
     for spec in step.inputs if step is not None else ():
         ids = inputs.get(spec.name)
         if ids is not None and ids.dtype.kind == "i" and ids.ndim == 2 and bool((ids[:, prefill:] == token).any()):
@@ -138,10 +149,10 @@ def _with_images(program: Program, inputs: Mapping[str, Array], prefill: int) ->
     return None
 
 
-def _dropping(program: Program, length: int) -> str | None:
+def _dropping(program: Program, at_step: AtStep, length: int) -> str | None:
     """Return the path of experts of the decoder that cannot take all tokens of a full pass, None if there are none."""
     limited = {i.path: i for i in instances(program) if isinstance(i.node.op, Experts) and i.node.op.limited}
-    later = program_at_step(program, length - 1, 1) if limited else None
+    later = at_step(length - 1, 1) if limited else None
     for instance in instances(later) if later is not None else ():  # without an encoder
         whole = limited.get(instance.path)
         if whole is not None and isinstance(whole.node.op, Experts):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -22,18 +22,18 @@ from netcalc.engine.gradients import program_type, seeds_of, summed_outputs, wan
 from netcalc.engine.preflight import gradient_memory, reference_memory, require_runnable, too_large
 from netcalc.inits import InitRules
 from netcalc.ir import Program
-from netcalc.ir.loss import LOSS, with_loss
 from netcalc.ir.mode import in_mode
 from netcalc.limits import MAX_TRAIN_WORK
 from netcalc.numerics.initializers import generator
 from netcalc.numerics.inputs import run_inputs
 from netcalc.numerics.interpret import run_operation
 from netcalc.numerics.kernels import Run
-from netcalc.numerics.parameters import Parameters, Weights
+from netcalc.numerics.parameters import Parameters
 from netcalc.numerics.tape import Record, Tape, Variable
 from netcalc.numerics.vjps import Back, Gradients, apply_vjp
 from netcalc.ops.backward import BACKWARD
 from netcalc.ops.backward.no_gradient import NO_GRADIENT
+from netcalc.options import WeightsOptions
 from netcalc.process_memory import free_bytes
 
 __all__ = ["measure"]
@@ -78,11 +78,10 @@ def measure(
     seed: int = 0,
     seeds: int = 1,
     loss: str | None = None,
-    weights: Weights | None = None,
     training: bool | None = None,
-    cast: bool = False,
     max_work: float | None = None,
     progress: Callable[[int, int, str], None] | None = None,
+    **weights: Unpack[WeightsOptions],
 ) -> SignalReport:
     """Run forward and backward for each seed, and return what was measured beside what is predicted.
 
@@ -91,15 +90,16 @@ def measure(
         init: initialisers, as for :func:`~netcalc.engine.run.forward`.
         seed, seeds: the first seed and the number of seeds; each draws weights, inputs and the loss anew.
         loss: ``"random"`` or None for the sum of all outputs with independent normal weights, in which the gradient of
-            all outputs together has an expected norm of 1; ``"loss"`` for the loss of the spec; ``"sum"``, or the name
-            of an output, for sums of elements.
+            all outputs together has an expected norm of 1; ``"sum"``, or the name of an output, for sums of
+            elements; the loss of a spec is the output ``"loss"`` of its program with the loss.
         weights: a checkpoint; predictions are those of the initialisers all the same.
         progress: called with the number of operations done, their total, and a path.
 
     Raises:
         NetcalcError: as :func:`~netcalc.engine.gradients.gradients` does.
     """
-    program = _prepared(program, training, loss)
+    if training is not None:
+        program = in_mode(program, training)
     require_runnable(program)
     options = (init,) if isinstance(init, str) else tuple(init)
     require_work(program, max_work, MAX_TRAIN_WORK, passes=_PASSES * seeds)
@@ -110,7 +110,7 @@ def measure(
     chosen = range(seed, seed + seeds)
     samples = []
     for number, each in enumerate(chosen):
-        parameters = Parameters(program, weights, init=options, seed=each, cast=cast)
+        parameters = Parameters(program, init=options, seed=each, **weights)
         pass_ = _Pass(program, parameters, predicted, each, not missing, loss or "random")
         pass_.progress = (
             None if progress is None else _offset(progress, number * len(predicted), seeds * len(predicted))
@@ -129,13 +129,6 @@ def measure(
         program.name, options, tuple(chosen), program.training, loss or "random", _data(predicted), rows, (), gap
     )
     return replace(report, findings=diagnose(report, program))
-
-
-def _prepared(program: Program, training: bool | None, loss: str | None) -> Program:
-    """Return the program in the mode that is asked for, with the loss of the spec if that is."""
-    if training is not None:
-        program = in_mode(program, training)
-    return with_loss(program) if loss == LOSS else program
 
 
 def _offset(progress: Callable[[int, int, str], None], start: int, total: int) -> Callable[[int, str], None]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -30,12 +30,13 @@ from netcalc.limits import MAX_VERIFY_WORK
 from netcalc.numerics.initializers import generator
 from netcalc.numerics.inputs import run_inputs
 from netcalc.numerics.kernels import Run, apply
-from netcalc.numerics.parameters import Parameters, Weights
+from netcalc.numerics.parameters import Parameters
 from netcalc.numerics.tally import note, tallied, tallying
 from netcalc.opdef import KINDS
+from netcalc.options import ParameterOptions
 from netcalc.tensor_type import TensorType
 from netcalc.verification.backward import BackwardCheck, backward_checks
-from netcalc.verification.decoding import decoding_checks
+from netcalc.verification.decoding import AtStep, decoding_checks
 from netcalc.verification.definitions import UNSEEN, Definitions
 from netcalc.verification.planned import KeptParameters, Samples, planned_checks, planned_or_gap
 from netcalc.verification.receptive_field import FieldCheck, field_checks
@@ -49,22 +50,22 @@ def verify(
     program: Program,
     inputs: Mapping[str, Any] | None = None,
     *,
-    weights: Weights | None = None,
-    init: str | Iterable[str] = "default",
     seed: int = 0,
     progress: Progress | None = None,
-    cast: bool = False,
     receptive_field: bool = False,
     values: bool = False,
     backward: bool = False,
     max_work: float | None = None,
+    at_step: AtStep | None = None,
+    **parameters: Unpack[ParameterOptions],
 ) -> VerifyReport:
     """Run the program and check each operation by itself; arguments as for :func:`~netcalc.engine.run.forward`.
 
     If an output is not as predicted, zeros of the predicted type are passed on in its place, so that each difference
     is reported only where it arises.  With ``receptive_field``, further passes check the receptive fields.  With
     ``values``, each distinct operation is compared with an independent reference (:mod:`~netcalc.verification.values`).
-    With ``backward``, a backward pass is checked too (:mod:`~netcalc.verification.backward`).
+    With ``backward``, a backward pass is checked too (:mod:`~netcalc.verification.backward`).  ``at_step`` makes the
+    program of a step of decoding, for the comparison of single steps with a full pass.
 
     Raises:
         NetcalcError: as ``forward`` does, except for errors raised by kernels, which are reported as checks.
@@ -73,19 +74,20 @@ def verify(
     require_work(program, max_work, MAX_VERIFY_WORK)
     plan = planned_or_gap(program)
     kind = KeptParameters if isinstance(plan, Plan) else Parameters
-    parameters = kind(program, weights, init=init, seed=seed, cast=cast)
+    source = kind(program, seed=seed, **parameters)
     arrays = run_inputs(program, inputs, seed)
-    definitions = Definitions(program, seed, drawn=weights is None) if values else None
-    verifier = _Verifier(program, parameters, seed, progress, definitions)
+    definitions = Definitions(program, seed, drawn=parameters.get("weights") is None) if values else None
+    verifier = _Verifier(program, source, seed, progress, definitions)
     outputs = unroll(program, arrays, verifier.evaluate)
     verifier.totals()
     verifier.plan(plan, arrays, outputs)
-    verifier.decoding(decoding_checks(program, arrays, outputs, parameters))
+    if at_step is not None:
+        verifier.decoding(decoding_checks(program, at_step, arrays, outputs, source))
     if receptive_field:
-        for check in field_checks(program, run_inputs(program, inputs, seed), parameters, generator(seed, "/run")):
+        for check in field_checks(program, run_inputs(program, inputs, seed), source, generator(seed, "/run")):
             verifier.field(check)
     if backward:
-        for found in backward_checks(program, run_inputs(program, inputs, seed), parameters, generator(seed, "/run")):
+        for found in backward_checks(program, run_inputs(program, inputs, seed), source, generator(seed, "/run")):
             verifier.backward(found)
     report = VerifyReport(program.name, tuple(verifier.checks()), verifier.done, tuple(verifier.gaps))
     if definitions is None:

@@ -16,7 +16,6 @@ from netcalc.diagnostics import Diagnostic, NetcalcError, nearest
 from netcalc.dims import integer
 from netcalc.dtypes import DTYPES, FLOATS, INTEGERS
 from netcalc.ir import CheckpointLocation, PatternWork, Program, size_of
-from netcalc.ir.decoding import program_at_step
 from netcalc.limits import MAX_LOOKUPS
 from netcalc.opdef import Buffer, Param
 from netcalc.weights.assembly import assembled_shape, expected_shape, read
@@ -66,8 +65,8 @@ def match(program: Program, tensors: Tensors, is_drawn: IsDrawn, *, values: bool
     required = [p for p in missing.values() if not matching.may_be_absent(p)]
     unused = [name for name in tensors.headers if name not in matching.used]
     unexpected = list(matching.without_ignored(unused))
-    if unexpected and (first := _first_step(program)) is not None:
-        known = _matched(first, tensors.headers, is_drawn, cast).used
+    if unexpected and program.first_step is not None:
+        known = _matched(program.first_step, tensors.headers, is_drawn, cast).used
         unexpected = [name for name in unexpected if name not in known]
     mismatches += _absent(required, unexpected)
     stored = tensors.stored if isinstance(tensors, UnpackedTensors) else tensors
@@ -81,12 +80,6 @@ def match(program: Program, tensors: Tensors, is_drawn: IsDrawn, *, values: bool
         len(unused) - len(unexpected),
     )
     return Match(report, locations, matching.params, matching.used, {*unused}.difference(unexpected))
-
-
-def _first_step(program: Program) -> Program | None:
-    """Return the program of a first step of decoding, which has parameters that a later one may lack: an encoder's."""
-    past = program.caches.past
-    return None if past is None or program.dims.get(past) == 0 else program_at_step(program, 0, 1)
 
 
 def _matched(program: Program, headers: Mapping[str, Header], is_drawn: IsDrawn, cast: bool) -> _Matching:

@@ -12,7 +12,7 @@ import pytest
 import netcalc
 from netcalc import ops
 from netcalc.analysis.explain import explain
-from netcalc.analysis.reference import _plain
+from netcalc.reference.operations import _plain
 from netcalc.opdef import Operation
 from netcalc.records.explain import explanation_record
 from netcalc.records.summary import summary_record

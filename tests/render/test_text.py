@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from netcalc.cli.output import json_lines
+from netcalc.render.json_lines import json_lines
 from netcalc.diagnostics import Diagnostic, Span
 from netcalc.dims import symbol
 from netcalc.render.diagnostics import render_diagnostic

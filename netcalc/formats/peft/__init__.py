@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from netcalc.analysis.adapters import freezing_patches
+from netcalc.adapters import freezing_patches
 from netcalc.diagnostics import Diagnostic, NetcalcError, written
 from netcalc.files import exists
 from netcalc.formats.hub import PREFIX, HubName, Repository

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from netcalc.analysis.adapters import grouped, paths_of_lines
+from netcalc.adapters import grouped, paths_of_lines
 from netcalc.analysis.walk import ParameterInstance, parameters
 from netcalc.diagnostics import Diagnostic, NetcalcError, written
 from netcalc.formats.peft.settings import LoraSettings

@@ -11,8 +11,9 @@ from netcalc.dims import Dim
 from netcalc.ir import InputSpec, OpNode, Program
 from netcalc.spec import elaborate
 from netcalc.spec.common_vars import COMMON_VARS
-from netcalc.spec.document import InputDecl, LossDecl, Published
+from netcalc.spec.document import InputDecl, Published
 from netcalc.spec.library import Loaded
+from netcalc.spec.loss import elaborated_loss
 from netcalc.spec.settings import Settings, resolve_settings
 from netcalc.spec.shipped import specs_dir
 from netcalc.tensor_type import TensorType
@@ -107,7 +108,7 @@ def describe(loaded: Loaded, convention: str = "netcalc") -> SpecReference:
         tuple(_var(name, document.vars[name], settings, shipped=is_shipped) for name in settings.vars),
         tuple(_inputs(program.inputs, document.inputs)),
         tuple(TensorReference(*pair) for pair in zip(program.output_names, program.main.output_types, strict=True)),
-        _loss(program, document.loss),
+        _loss(loaded, program),
         tuple(document.published),
         tuple(f"{required.message}: {required.that}" for required in document.require),
     )
@@ -168,12 +169,13 @@ def _inputs(
         yield TensorReference(spec.name, spec.type, about, spec.default)
 
 
-def _loss(program: Program, declared: LossDecl | None) -> LossReference | None:
-    if program.loss is None or declared is None:
-        return None
+def _loss(loaded: Loaded, program: Program) -> LossReference | None:
+    declared = loaded.document.loss
     try:
-        loss = program.loss()
+        loss = elaborated_loss(loaded, {}, (), program)
     except NetcalcError:  # an inherited one, which is an error where it is used
+        return None
+    if loss is None or declared is None:
         return None
     names = (node.op.name if isinstance(node, OpNode) else node.body.block for node in loss.body.nodes)
     return LossReference(tuple(dict.fromkeys(names)), loss.sources, tuple(_inputs(loss.inputs, declared.inputs)))

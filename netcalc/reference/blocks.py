@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from netcalc.analysis.reference import AttributeReference, Listed
-from netcalc.analysis.spec_reference import limits_text
 from netcalc.opdef import Port, ports
+from netcalc.reference.operations import AttributeReference, Listed
+from netcalc.reference.specs import limits_text
 from netcalc.spec.arguments import declared_arguments
 from netcalc.spec.library import Block, find_block, load_text
 

@@ -1,0 +1,259 @@
+"""Kinds of arguments, and functions that check theirs: a wrong type is a diagnostic, NumPy scalars are numbers."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable, Mapping
+from functools import wraps
+from os import PathLike, fspath
+from typing import Any, NamedTuple, ParamSpec, TypeVar
+
+from netcalc.diagnostics import Diagnostic, NetcalcError
+
+__all__ = [
+    "ADAPTERS",
+    "AMOUNT",
+    "ASSIGNMENTS",
+    "BUDGET",
+    "COUNT",
+    "FLAG",
+    "FUNCTION",
+    "INITIALIZERS",
+    "INPUTS",
+    "LOSS",
+    "NAME",
+    "NAMES",
+    "NATURAL",
+    "NUMBERS",
+    "PATH",
+    "PATTERNS",
+    "RATE",
+    "SAMPLES",
+    "SETTINGS",
+    "THREADS",
+    "WEIGHTS",
+    "Kind",
+    "checked",
+    "checked_argument",
+    "choice",
+    "plain",
+    "texts",
+]
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def plain(value: Any) -> Any:
+    """Return a NumPy scalar, or an array without axes, as the Python number or string that it holds.
+
+    Other values are returned as they are.  NumPy is not imported.
+    """
+    if getattr(value, "ndim", None) == 0 and callable(getattr(value, "item", None)):
+        return value.item()
+    return value
+
+
+def _flag(value: Any) -> bool:
+    value = plain(value)
+    if type(value) is not bool:
+        raise TypeError
+    return value
+
+
+def _whole(value: Any) -> int:
+    value = plain(value)
+    if isinstance(value, bool):
+        raise TypeError
+    return operator.index(value)
+
+
+def _seed(value: Any) -> int:
+    seed = _whole(value)
+    if seed < 0:
+        raise TypeError
+    return seed
+
+
+def _count(value: Any) -> int:
+    count = _whole(value)
+    if count < 1:
+        raise TypeError
+    return count
+
+
+def _amount(value: Any) -> int | float:
+    value = plain(value)
+    if type(value) not in (int, float) or not value > 0:
+        raise TypeError
+    return value  # type: ignore[no-any-return]
+
+
+def _rate(value: Any) -> int | float:
+    value = plain(value)
+    if type(value) not in (int, float) or not value >= 0:
+        raise TypeError
+    return value  # type: ignore[no-any-return]
+
+
+def _rates(value: Any) -> Any:
+    return {name: _rate(number) for name, number in _mapping(value).items()}
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError
+    return value
+
+
+def _path(value: Any) -> Any:
+    if not isinstance(fspath(value), str):
+        raise TypeError
+    return value
+
+
+def _names(value: Any) -> tuple[str, ...]:
+    if isinstance(value, str):
+        raise TypeError
+    return tuple(map(_text, value))
+
+
+def _mapping(value: Any) -> Any:
+    if not isinstance(value, Mapping) or not all(isinstance(name, str) for name in value):
+        raise TypeError
+    return value
+
+
+def _weights(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return _mapping(value)
+    return _path(value) if isinstance(value, (str, PathLike)) else [_path(path) for path in value]
+
+
+def _samples(value: Any) -> Any:
+    return _mapping(value) if isinstance(value, Mapping) else _path(value)
+
+
+def _texts(value: Any) -> Any:
+    return value if isinstance(value, str) else _names(value)
+
+
+def _adapters(value: Any) -> Any:
+    value = plain(value)
+    return _mapping(value) if isinstance(value, Mapping) else value if isinstance(value, int) else _texts(value)
+
+
+def _function(value: Any) -> Any:
+    if not callable(value):
+        raise TypeError
+    return value
+
+
+class Kind(NamedTuple):
+    """Accepted values.
+
+    Attributes:
+        expected: the values in words.
+        take: function that returns a value, or raises TypeError.
+        optional: True if None is accepted too.
+        word: type of a word of the command line that stands for a value.
+        many: True if a value is made of several words.
+        least: the least number.
+        choices: the words that are accepted; any if there are none.
+    """
+
+    expected: str
+    take: Callable[[Any], Any]
+    optional: bool = False
+    word: type = str
+    many: bool = False
+    least: int | None = None
+    choices: tuple[str, ...] = ()
+
+    def or_none(self) -> Kind:
+        """Return the kind that accepts None too."""
+        return self._replace(expected=f"{self.expected}, or None", optional=True)
+
+
+FLAG = Kind("True or False", _flag, word=bool)
+NAME = Kind("a string", _text)
+NAMES = Kind("a list of names", _names, many=True)
+PATTERNS = Kind("a list of patterns", _names, many=True)
+ASSIGNMENTS = Kind("a string or a list of strings", _texts, many=True)
+NATURAL = Kind("a whole number of at least 0", _seed, word=int, least=0)
+COUNT = Kind("a whole number of at least 1", _count, word=int, least=1)
+THREADS = Kind("a whole number of at least 1, or None", _whole, optional=True, word=int, least=1)
+AMOUNT = Kind("a number above 0", _amount, word=float)
+RATE = Kind("a number of at least 0", _rate, word=float)
+NUMBERS = Kind("a mapping of names to numbers of at least 0", _rates, many=True)
+PATH = Kind("a path", _path)
+SETTINGS = Kind("a mapping of names to values", _mapping, many=True)
+INPUTS = Kind("a mapping of names to arrays", _mapping, many=True)
+SAMPLES = Kind("a path, a mapping of names to arrays, or 'synthetic'", _samples)
+WEIGHTS = Kind("a path, a list of paths, a mapping of names to arrays, or None", _weights, optional=True, many=True)
+INITIALIZERS = Kind("a string or a list of strings", _texts, many=True)
+ADAPTERS = Kind("a rank, a mapping of patterns to ranks, a string, or a list of strings", _adapters, many=True)
+FUNCTION = Kind("a function", _function)
+BUDGET = Kind("a number of bytes", plain)
+LOSS = Kind("a name", plain, optional=True)
+
+#: Kinds of the arguments that are no options, by name.
+_ARGUMENTS = {
+    "checkpoint": PATH,
+    "convention": Kind("the name of a counting convention", _text),
+    "depth": COUNT.or_none(),
+    "folder": PATH.or_none(),
+    "inputs": INPUTS.or_none(),
+    "passes": COUNT,
+    "path": Kind("the path of a layer as a string, or None", _text, optional=True),
+    "seed": NATURAL,
+    "sizes": Kind("a mapping of names to sizes", _mapping),
+    "spec": Kind("the name or the path of a spec", _path),
+    "steps": COUNT,
+    "text": NAME,
+    "unroll": FLAG,
+}
+
+
+def texts(value: str | Iterable[str]) -> tuple[str, ...]:
+    """Return one text or several as a tuple."""
+    return (value,) if isinstance(value, str) else tuple(value)
+
+
+def choice(*names: str, optional: bool = False) -> Kind:
+    """Return the kind of one of several names; a function that takes it tells the names if it is another."""
+    return Kind("a string" + (", or None" if optional else ""), _text, optional, choices=names)
+
+
+def checked_argument(name: str, value: Any, kind: Kind | None = None) -> Any:
+    """Return the value of the argument ``name``, with Python numbers for NumPy scalars.
+
+    Raises:
+        NetcalcError: E502 for a value that the argument cannot have.
+    """
+    kind = kind or _ARGUMENTS.get(name)
+    if kind is None or (value is None and kind.optional):
+        return value
+    try:
+        return kind.take(value)
+    except TypeError:
+        shown = repr(value) if isinstance(value, (int, float, str)) else type(value).__name__
+        message = f"the argument {name!r} should be {kind.expected}, not {shown}"
+        hint = f"write [{value!r}]" if kind.take is _names and isinstance(value, str) else None
+        raise NetcalcError(Diagnostic("E502", message, hint=hint)) from None
+
+
+def checked(function: Callable[P, R]) -> Callable[P, R]:
+    """Return the function with its arguments checked by name before it is called; see :func:`checked_argument`."""
+    code = function.__code__
+    names = code.co_varnames[: code.co_argcount]
+
+    @wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        values: Iterable[Any] = (
+            checked_argument(names[index], value) if index < len(names) else value for index, value in enumerate(args)
+        )
+        named = {name: checked_argument(name, value) for name, value in kwargs.items()}
+        return function(*values, **named)
+
+    return call

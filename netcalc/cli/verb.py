@@ -1,0 +1,148 @@
+"""Commands as clients of the Python API: options become the arguments of a method, and its result is written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from netcalc.cli.declarations import Declared
+from netcalc.cli.declarations import Option as Flags
+from netcalc.cli.options import MODEL, value_of
+from netcalc.options import ModelOptions, Option, options_of
+
+if TYPE_CHECKING:
+    from netcalc.network import Network
+    from netcalc.render.presentations import View
+    from netcalc.render.progress import Progress
+    from netcalc.render.text import Terminal
+
+__all__ = ["Call", "Verb", "verb"]
+
+
+class Call:
+    """Call of a command: the values of its parameters by name, and what commands do with them."""
+
+    def __init__(self, values: Mapping[str, Any]) -> None:
+        self._values = values
+
+    def __getitem__(self, name: str) -> Any:
+        """Return the value of a parameter; None for one that the command does not have."""
+        return self._values.get(name)
+
+    def given(self, *names: str) -> list[str]:
+        """Return those of several parameters that have a value other than None, False or an empty list."""
+        return [name for name in names if self._values.get(name)]
+
+    def of(self, *groups: type) -> dict[str, Any]:
+        """Return the options of some groups that have a value, as arguments of a method."""
+        names = dict.fromkeys(name for group in groups for name in options_of(group))
+        return {name: value_of(name, self._values[name]) for name in names if self._values.get(name) is not None}
+
+    def network(self, **changes: Any) -> Network:
+        """Return the network of the model, and print its warnings; ``changes`` are further options of the model."""
+        from netcalc.loading import load
+
+        network = load(self._values["model"], **{**self.model_options(), **changes})
+        self.warn(network)
+        return network
+
+    def model_options(self) -> dict[str, Any]:
+        """Return the options of the model.
+
+        Raises:
+            NetcalcError: E502 if ``--mode`` and ``--train`` contradict each other.
+        """
+        options = self.of(ModelOptions)
+        if self["train"]:
+            if options.get("mode") == "eval":
+                from netcalc.diagnostics import Diagnostic, NetcalcError
+
+                raise NetcalcError(Diagnostic("E502", "--mode eval and --train contradict each other"))
+            options["mode"] = "train"
+        return options
+
+    def warn(self, *networks: Network) -> None:
+        """Print the warnings of networks, each once."""
+        warnings = [warning for network in networks for warning in network.warnings]
+        if warnings:
+            from netcalc.cli.output import print_warnings
+
+            print_warnings(warnings)
+
+    def progress(self) -> Progress:
+        """Return a progress bar."""
+        import numpy  # noqa: F401 - first: CPython 3.11 imports it slowly below a deep stack of nested imports
+
+        from netcalc.render.progress import Progress
+
+        return Progress()
+
+    @property
+    def view(self) -> View:
+        """The rows and the format that the user wants to see."""
+        from netcalc.render.presentations import View
+        from netcalc.render.selection import Selection
+
+        selection = Selection(self["sort"], self["top"], tuple(self["filter"] or ()))
+        chosen = {name: self[name] for name in ("layout", "all", "charts") if self[name] is not None}
+        return View(selection, self["format"] or "table", width=self.terminal.width, **chosen)
+
+    @property
+    def terminal(self) -> Terminal:
+        """Properties of the output."""
+        from netcalc.cli.output import terminal_for
+
+        return terminal_for(self["output"], wide=bool(self["wide"]))
+
+    def write(self, result: Any, *, to_file: bool = True) -> None:
+        """Write a result in the format of the command, to ``--output`` unless that names another kind of file."""
+        from netcalc.cli.output import write
+        from netcalc.render.presentations import lines
+
+        write(lines(result, self.view, self.terminal), self["output"] if to_file else None)
+
+
+class Verb:
+    """A command: the function that runs it, and its parameters."""
+
+    def __init__(self, run: Callable[[Call], int | None], parameters: Iterable[Declared]) -> None:
+        self._run = run
+        self.parameters = list(parameters)
+        self.__doc__ = run.__doc__
+
+    def __call__(self, **values: Any) -> int:
+        """Run the command with values of its parameters; return the exit code."""
+        return self._run(Call(values)) or 0
+
+
+def verb(
+    *groups: type, arguments: Iterable[Declared] = (MODEL,), without: Iterable[str] = ()
+) -> Callable[[Callable[[Call], int | None]], Verb]:
+    """Return the decorator that makes a command of a function.
+
+    Args:
+        groups: groups of options.
+        arguments: arguments by position.
+        without: options of the groups that the command does not have.
+    """
+    options = {name: option for group in groups for name, option in options_of(group).items()}
+    read = (_declared(name, option) for name, option in options.items() if option.flags != () and name not in without)
+    return lambda run: Verb(run, [*arguments, *read])
+
+
+def _declared(name: str, option: Option) -> Declared:
+    """Return the parameter of a command for an option."""
+    kind = option.kind
+    settings = {
+        "help": option.help,
+        "metavar": option.metavar,
+        "show_default": option.shown_default,
+        "rich_help_panel": option.panel,
+        "min": kind.least,
+        "choices": kind.choices or None,
+    }
+    type_: Any = list[str] if kind.many else kind.word
+    default = None if kind.many else option.default
+    flags = option.flags or ("--" + name.replace("_", "-"),)
+    shown = {key: value for key, value in settings.items() if value is not None}
+    return Declared(name, type_ | None if default is None else type_, default, Flags(*flags, **shown))

@@ -1,0 +1,576 @@
+"""Options, each declared once: name, kind of values, default and help.
+
+A verb takes groups of options, which are typed dictionaries.  The methods of :class:`~netcalc.network.Network` unpack
+them into their signatures, check and complete them by :func:`accepts`; the command line reads the same declarations.
+"""
+
+# annotations are evaluated, since they hold the declarations: no `from __future__ import annotations`
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, wraps
+from inspect import Parameter, signature
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ParamSpec, TypedDict, TypeVar
+
+from netcalc.arguments import (
+    ADAPTERS,
+    AMOUNT,
+    ASSIGNMENTS,
+    BUDGET,
+    COUNT,
+    FLAG,
+    FUNCTION,
+    INITIALIZERS,
+    LOSS,
+    NAME,
+    NAMES,
+    NATURAL,
+    NUMBERS,
+    PATH,
+    PATTERNS,
+    RATE,
+    SAMPLES,
+    SETTINGS,
+    THREADS,
+    WEIGHTS,
+    Kind,
+    checked_argument,
+    choice,
+)
+from netcalc.limits import MAX_SPEC_SIZE
+
+if TYPE_CHECKING:
+    from netcalc.adapters import LoraArgument
+    from netcalc.engine.held import EngineName
+    from netcalc.engine.run import PlanName
+    from netcalc.request import Mode
+    from netcalc.training.recipe import ScheduleName
+    from netcalc.weights.checkpoint_files import Weights
+
+__all__ = [
+    "BackwardOptions",
+    "CastOptions",
+    "CompareOptions",
+    "CompileOptions",
+    "ConventionOptions",
+    "CountOptions",
+    "DepthOptions",
+    "DrawOptions",
+    "ExplainOptions",
+    "GradientOptions",
+    "ImportOptions",
+    "LayerOptions",
+    "MemoryOptions",
+    "ModelOptions",
+    "Option",
+    "ParameterOptions",
+    "PlanOptions",
+    "ProgressOptions",
+    "ReceptiveFieldOptions",
+    "RoundingOptions",
+    "RunOptions",
+    "RunningOptions",
+    "SelectOptions",
+    "SignalOptions",
+    "SourceOptions",
+    "SummaryOptions",
+    "TrainOptions",
+    "VerifyOptions",
+    "WeightsOptions",
+    "WorkOptions",
+    "accepts",
+    "options_of",
+]
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+@dataclass(frozen=True)
+class Option:
+    """Declaration of an option.
+
+    Attributes:
+        kind: the values that it accepts.
+        default: the value of an option that is left out.
+        help: a sentence for help pages, docstrings and the reference.
+        flags: names on the command line, by default ``--`` and the name; none for an option of Python alone.
+        metavar: the value in help pages.
+        shown_default: the default in help pages, where it is no plain value.
+        panel: heading of a group of options in help pages.
+    """
+
+    kind: Kind
+    default: Any
+    help: str
+    flags: tuple[str, ...] | None = None
+    metavar: str | None = None
+    shown_default: str | None = None
+    panel: str | None = None
+
+
+class SourceOptions(TypedDict, total=False):
+    """Reading of a spec."""
+
+    max_spec_size: Annotated[int, Option(COUNT, MAX_SPEC_SIZE, "Largest spec file that is read.", metavar="BYTES")]
+
+
+class ImportOptions(SourceOptions, total=False):
+    """Reading of a model with settings."""
+
+    set: Annotated[
+        "Mapping[str, Any] | None",
+        Option(SETTINGS.or_none(), None, "Change a dim or var; repeatable.", ("--set", "-s"), "NAME=VALUE"),
+    ]
+
+
+class ModelOptions(ImportOptions, total=False):
+    """Changes of a model, which every verb takes."""
+
+    symbolic: Annotated["Sequence[str]", Option(NAMES, (), "Keep a dim as a symbol; repeatable.", metavar="DIM")]
+    mode: Annotated[
+        "Mode | None",
+        Option(
+            choice("eval", "train", optional=True),
+            None,
+            "Mode of the operations. train: batch statistics and dropout; weights stay as they are.",
+            shown_default="eval",
+        ),
+    ]
+    dtype: Annotated[
+        str | None,
+        Option(
+            choice("bfloat16", "float16", "float32", "float64", optional=True),
+            None,
+            "Type of floating-point inputs and parameters.",
+            shown_default="the spec's",
+        ),
+    ]
+    lora: Annotated[
+        "LoraArgument | None",
+        Option(
+            ADAPTERS.or_none(),
+            None,
+            "Low-rank adapters beside linear layers, all other parameters frozen; repeatable, the first match counts.",
+            metavar="[PATTERN=]RANK",
+        ),
+    ]
+    quantize: Annotated[
+        str | Iterable[str],
+        Option(
+            ASSIGNMENTS,
+            (),
+            "Store parameters as int8, '*.mlp.*=int4-g128', nf4-dq, q4_k_m …; the first match counts; repeatable.",
+            metavar="[PATTERN=]SCHEME",
+        ),
+    ]
+    prune: Annotated[
+        str | Iterable[str],
+        Option(
+            ASSIGNMENTS,
+            (),
+            "Store parameters without a share of their elements: 0.5, 0.5-csr or 2:4; repeatable.",
+            metavar="[PATTERN=]SHARE",
+        ),
+    ]
+
+
+class ConventionOptions(TypedDict, total=False):
+    """Convention by which work is counted."""
+
+    convention: Annotated[
+        str,
+        Option(
+            Kind("the name of a counting convention", NAME.take),
+            "netcalc",
+            "Counting: netcalc, torch, torchvision or fvcore.",
+            ("--convention", "-c"),
+            "NAME",
+        ),
+    ]
+
+
+class CompareOptions(SourceOptions, ConventionOptions, total=False):
+    """Options of ``compare`` and ``specs``."""
+
+
+class BackwardOptions(TypedDict, total=False):
+    """Passes whose work is counted."""
+
+    backward: Annotated[bool, Option(FLAG, False, "Count a backward pass too.")]
+    training: Annotated[
+        str | None,
+        Option(
+            Kind("the name of an optimizer, or None", NAME.take, optional=True),
+            None,
+            "Count a step of training: forward, backward, update by sgd, momentum, nesterov, adam or adamw.",
+            metavar="OPTIMIZER",
+        ),
+    ]
+    loss: Annotated[
+        str | None,
+        Option(
+            LOSS,
+            None,
+            "Start the backward pass from the loss of the spec (loss), all outputs (sum), or an output.",
+            metavar="OUTPUT",
+            shown_default="sum; loss for --training",
+        ),
+    ]
+
+
+class CountOptions(ConventionOptions, BackwardOptions, total=False):
+    """Work that is counted."""
+
+
+class DepthOptions(TypedDict, total=False):
+    """Depth of the rows."""
+
+    depth: Annotated[
+        int | None, Option(COUNT.or_none(), None, "Sum up layers deeper than N parts of a path.", metavar="N")
+    ]
+
+
+class SelectOptions(TypedDict, total=False):
+    """Selection of rows."""
+
+    sort: Annotated[
+        str | None,
+        Option(NAME.or_none(), None, "Sort rows by a column, the largest first.", metavar="FIGURE"),
+    ]
+    top: Annotated[int | None, Option(COUNT.or_none(), None, "Show the first N rows only, after sorting.", metavar="N")]
+    filter: Annotated[
+        Sequence[str],
+        Option(PATTERNS, (), "Show rows whose name matches, as in 'layer1.*'; repeatable.", metavar="PATTERN"),
+    ]
+
+
+class LayerOptions(DepthOptions, total=False):
+    """Rows of layers."""
+
+    unroll: Annotated[bool, Option(FLAG, False, "A row for every instance of a repeated block.")]
+
+
+class ReceptiveFieldOptions(TypedDict, total=False):
+    """Receptive fields."""
+
+    receptive_field: Annotated[
+        bool, Option(FLAG, False, "Receptive field, effective stride and offset of every layer, unrolled.")
+    ]
+
+
+class SummaryOptions(LayerOptions, BackwardOptions, ReceptiveFieldOptions, total=False):
+    """Options of the verbs that count by layer."""
+
+
+class ExplainOptions(CountOptions, total=False):
+    """Options of ``explain``."""
+
+    memory: Annotated[bool, Option(FLAG, False, "Explain the figures of `netcalc memory` in place of the counts.")]
+
+
+class MemoryOptions(DepthOptions, total=False):
+    """Options of ``memory``."""
+
+    cache: Annotated[
+        str | Iterable[str],
+        Option(ASSIGNMENTS, (), "Memory of caches: ideal, vllm or llama.cpp.", metavar="NAME", shown_default="all"),
+    ]
+    cache_dtype: Annotated[
+        str | None,
+        Option(
+            NAME.or_none(),
+            None,
+            "Element type of caches, such as fp8 or q8_0.",
+            metavar="TYPE",
+            shown_default="their own",
+        ),
+    ]
+    tokens_in: Annotated[
+        str | int | None,
+        Option(BUDGET, None, "Tokens that fit with the weights, as in 16GiB or 24GB.", metavar="BYTES"),
+    ]
+    engine: Annotated[
+        "EngineName | None",
+        Option(
+            choice("fast", "reference", optional=True),
+            None,
+            "Add the memory of NumPy's engine, with its default threads.",
+        ),
+    ]
+
+
+class CastOptions(TypedDict, total=False):
+    """Conversion of a checkpoint."""
+
+    cast: Annotated[bool, Option(FLAG, False, "Convert weights of another floating-point type to that of the spec.")]
+
+
+class WeightsOptions(CastOptions, total=False):
+    """A checkpoint."""
+
+    weights: Annotated[
+        "Weights | None",
+        Option(
+            WEIGHTS,
+            None,
+            "A checkpoint: .safetensors, .npz, index.json, folder, hf:org/name, or . for that of the model; "
+            "repeatable.",
+            ("--weights", "-w"),
+            "PATH",
+        ),
+    ]
+
+
+class DrawOptions(CastOptions, total=False):
+    """Initial parameters."""
+
+    init: Annotated[
+        str | Iterable[str],
+        Option(INITIALIZERS, "default", "Initialiser of weights; repeatable.", metavar="[PATTERN=]INITIALISER"),
+    ]
+
+
+class ParameterOptions(WeightsOptions, DrawOptions, total=False):
+    """Origin of the parameters of a run."""
+
+
+class WorkOptions(TypedDict, total=False):
+    """Random numbers and limits of everything that is executed."""
+
+    seed: Annotated[int, Option(NATURAL, 0, "Seed of all random numbers.", metavar="N")]
+    max_work: Annotated[
+        float | None,
+        Option(AMOUNT.or_none(), None, "Most FLOPs, and elements of results, before it is refused.", metavar="N"),
+    ]
+
+
+class RunningOptions(ParameterOptions, WorkOptions, total=False):
+    """Options of every pass."""
+
+
+class ProgressOptions(TypedDict, total=False):
+    """A function that is told of the progress."""
+
+    progress: Annotated[
+        "Callable[[int, int, str], None] | None",
+        Option(
+            FUNCTION.or_none(),
+            None,
+            "Function that is called with the number of steps done, the number of all steps, and a path.",
+            (),
+        ),
+    ]
+
+
+class PlanOptions(TypedDict, total=False):
+    """Execution of a forward pass."""
+
+    plan: Annotated[
+        "PlanName",
+        Option(choice("fast", "reference"), "fast", "Planned as a whole, or one reference kernel after the other."),
+    ]
+    threads: Annotated[
+        int | None, Option(THREADS, None, "Threads of a planned run; by default all cores.", metavar="N")
+    ]
+    processes: Annotated[
+        bool, Option(FLAG, False, "Worker processes instead of threads, on Linux; commands use them.", ())
+    ]
+
+
+class RunOptions(RunningOptions, PlanOptions, ProgressOptions, total=False):
+    """Options of ``run``."""
+
+    trace: Annotated[
+        Sequence[str],
+        Option(PATTERNS, (), "Statistics of values, by path, as in 'layer1.*'; repeatable.", metavar="PATTERN"),
+    ]
+    keep: Annotated[bool, Option(FLAG, False, "Record traced arrays too.", ())]
+    profiled: Annotated[
+        bool, Option(FLAG, False, "Time further passes; report time by layer, and memory.", ("--profile",))
+    ]
+
+
+class CompileOptions(DrawOptions, WorkOptions, total=False):
+    """Options of ``Network.compile``."""
+
+    threads: Annotated[int | None, Option(THREADS, None, "Workers; by default all cores.")]
+    processes: Annotated[bool, Option(FLAG, False, "Worker processes instead of threads, on Linux.", ())]
+
+
+class RoundingOptions(RunningOptions, PlanOptions, ProgressOptions, total=False):
+    """Options of ``run --quantize`` and ``--prune``."""
+
+
+class GradientOptions(RunningOptions, total=False):
+    """Options of ``run --backward``."""
+
+    loss: Annotated[
+        str | Mapping[str, Any] | None,
+        Option(
+            LOSS,
+            None,
+            "With --backward: loss for that of the spec, sum of all outputs, or an output.",
+            metavar="NAME",
+            shown_default="loss, or sum",
+        ),
+    ]
+    wrt: Annotated[
+        Sequence[str] | None,
+        Option(
+            PATTERNS.or_none(),
+            None,
+            "With --backward: parameters by path, inputs by name; repeatable.",
+            metavar="PATTERN",
+        ),
+    ]
+
+
+class VerifyOptions(WeightsOptions, WorkOptions, ProgressOptions, total=False):
+    """Options of ``verify``."""
+
+    receptive_field: Annotated[
+        bool, Option(FLAG, False, "Also check receptive fields, by propagating NaNs in further passes.")
+    ]
+    values: Annotated[
+        bool, Option(FLAG, False, "Also compare each operation with an independent definition of its values.")
+    ]
+    backward: Annotated[
+        bool,
+        Option(FLAG, False, "Also run backward; check the work of every product and what is saved for it."),
+    ]
+    max_work: Annotated[
+        float | None,
+        Option(
+            AMOUNT.or_none(),
+            None,
+            "Most FLOPs, and elements of results, before it is refused.",
+            metavar="N",
+        ),
+    ]
+
+
+class SignalOptions(RunningOptions, ProgressOptions, total=False):
+    """Options of ``signal``."""
+
+    seeds: Annotated[int, Option(COUNT, 3, "Number of seeds that figures are means over.", metavar="N")]
+    loss: Annotated[
+        str | None,
+        Option(LOSS, None, "random, loss, sum, or an output.", metavar="NAME", shown_default="random"),
+    ]
+    depth: Annotated[
+        int | None, Option(COUNT.or_none(), None, "Join layers deeper than N parts of a path.", metavar="N")
+    ]
+
+
+class TrainOptions(RunningOptions, ProgressOptions, total=False):
+    """Options of ``train``."""
+
+    training: Annotated[
+        str | None,
+        Option(
+            Kind("the name of an optimizer, or None", NAME.take, optional=True),
+            "adamw",
+            "sgd, momentum, nesterov, adam or adamw.",
+            metavar="OPTIMIZER",
+        ),
+    ]
+    lr: Annotated[
+        float | None,
+        Option(RATE.or_none(), None, "Learning rate.", None, "X", "0.001", "Optimizer"),
+    ]
+    settings: Annotated[
+        Mapping[str, float] | None,
+        Option(
+            NUMBERS.or_none(),
+            None,
+            "A setting of the optimizer, such as weight_decay=0.1, momentum=0.9 or beta2=0.95; repeatable.",
+            ("--hyper",),
+            "NAME=X",
+            panel="Optimizer",
+        ),
+    ]
+    schedule: Annotated[
+        "ScheduleName",
+        Option(choice("constant", "cosine"), "constant", "Learning rates after the warm-up.", panel="Optimizer"),
+    ]
+    warmup: Annotated[
+        int,
+        Option(NATURAL, 0, "Steps in which the rate rises to its value.", metavar="N", panel="Optimizer"),
+    ]
+    least_lr: Annotated[float, Option(RATE, 0.0, "End of a cosine.", metavar="X", panel="Optimizer")]
+    clip: Annotated[
+        float | None,
+        Option(AMOUNT.or_none(), None, "Greatest norm of all gradients.", metavar="X", panel="Optimizer"),
+    ]
+    data: Annotated[
+        str | Path | Mapping[str, Any],
+        Option(SAMPLES, "synthetic", "Samples by input: .npz or .safetensors.", metavar="FILE|synthetic"),
+    ]
+    loss: Annotated[str | None, Option(LOSS, None, "An output, or sum.", metavar="NAME", shown_default="the spec's")]
+    checkpoint_file: Annotated[
+        str | Path | None,
+        Option(
+            PATH.or_none(),
+            None,
+            "Write all that a later run needs: .safetensors.",
+            ("--checkpoint",),
+            "FILE",
+            panel="Files",
+        ),
+    ]
+    checkpoint_every: Annotated[
+        int | None,
+        Option(COUNT.or_none(), None, "Write it after every N steps too.", metavar="N", panel="Files"),
+    ]
+    resume: Annotated[
+        str | Path | None,
+        Option(PATH.or_none(), None, "Go on from a checkpoint.", metavar="FILE", panel="Files"),
+    ]
+
+
+@cache
+def options_of(group: type) -> Mapping[str, Option]:
+    """Return the options of a group by name."""
+    return {name: annotation.__metadata__[0] for name, annotation in group.__annotations__.items()}
+
+
+def accepts(function: Callable[P, R]) -> Callable[P, R]:
+    """Return a function whose options are checked and complete, and stand in its signature and docstring.
+
+    The function ends in ``**options: Unpack[GROUP]`` with one of the groups of this module.  Options of the group that
+    it names itself, and its other arguments, are checked too.
+    """
+    group = globals()[str(function.__annotations__["options"]).removeprefix("Unpack[").removesuffix("]")]
+    declared, known = options_of(group), signature(function)
+    own = [parameter for parameter in known.parameters.values() if parameter.kind is not Parameter.VAR_KEYWORD]
+    names = {parameter.name for parameter in own}
+    positional = [parameter.name for parameter in own if parameter.kind is not Parameter.KEYWORD_ONLY]
+    rest = {name: option for name, option in declared.items() if name not in names}
+
+    kinds = {
+        name: option.kind
+        for each in (ConventionOptions, WeightsOptions, group)
+        for name, option in options_of(each).items()
+    }
+
+    def value_of(name: str, value: Any) -> Any:
+        return checked_argument(name, value, kinds.get(name))
+
+    @wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        for name in kwargs:
+            if name not in names and name not in rest:
+                raise TypeError(f"{function.__qualname__}() got an unexpected keyword argument {name!r}")
+        values: Iterable[Any] = (
+            value_of(positional[index], value) if index < len(positional) else value for index, value in enumerate(args)
+        )
+        named = {name: option.default for name, option in rest.items()}
+        named |= {name: value_of(name, value) for name, value in kwargs.items()}
+        return function(*values, **named)
+
+    more = (Parameter(name, Parameter.KEYWORD_ONLY, default=option.default) for name, option in rest.items())
+    call.__dict__["__signature__"] = known.replace(parameters=[*own, *more])
+    listed = "\n".join(f"            {name}: {option.help}" for name, option in declared.items())
+    call.__doc__ = f"{(function.__doc__ or '').rstrip()}\n\n        Options:\n{listed}\n        "
+    return call

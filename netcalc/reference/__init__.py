@@ -1,0 +1,1 @@
+"""Reference pages as typed data: of operations, blocks, shipped specs and error codes."""

@@ -1,0 +1,125 @@
+"""Presentations of results: as text, Markdown, CSV, HTML and JSON, with the rows that a selection leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from importlib import import_module
+from operator import attrgetter
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from netcalc.render.page import Page, page_html, page_markdown, page_text
+from netcalc.render.selection import Selected, Selection
+from netcalc.render.table import Table
+from netcalc.render.text import PLAIN, Terminal
+
+__all__ = ["Presentation", "View", "html", "lines", "presentation_of", "record", "text"]
+
+R = TypeVar("R")
+
+#: Modules of this package with the ``presentation`` of a type of results.
+_MODULES = {
+    "MemoryReport": "memory",
+    "Summary": "report",
+}
+
+
+class View(NamedTuple):
+    """What a user wants to see of a result.
+
+    Attributes:
+        selection: the rows.
+        format: ``"table"``, ``"markdown"``, ``"csv"`` or ``"json"``.
+        layout: order of the axes of images, ``"nchw"`` or ``"hwc"``.
+        all: True to show what does not differ, too.
+        charts: True to show charts.
+        width: columns of the terminal; None for a file or a pipe.
+    """
+
+    selection: Selection = Selection()
+    format: str = "table"
+    layout: str = "nchw"
+    all: bool = False
+    charts: bool = False
+    width: int | None = None
+
+
+class Presentation(Generic[R]):
+    """Presentation of a type of results: its rows, and what is written of a result with some of its rows."""
+
+    #: List in the record whose items have a line each.
+    listed = "layers"
+    #: Names of a row that patterns are matched with.
+    names: Callable[[Any], Any] = staticmethod(attrgetter("path", "op"))
+
+    def rows(self, result: R, view: View) -> Iterable[Any]:
+        """Return the rows from which users select."""
+        return ()
+
+    def keys(self, result: R) -> Mapping[str, Callable[[Any], Any]]:
+        """Return the columns to sort by."""
+        return {}
+
+    def page(self, result: R, rows: Selected[Any], view: View) -> Page:
+        """Return the page."""
+        raise NotImplementedError
+
+    def data(self, result: R, rows: Selected[Any], view: View) -> Table:
+        """Return the table for CSV."""
+        raise NotImplementedError
+
+    def record(self, result: R, rows: Selected[Any], view: View) -> Mapping[str, Any]:
+        """Return the JSON record."""
+        raise NotImplementedError
+
+    def selected(self, result: R, view: View) -> Selected[Any]:
+        """Return the rows that the selection leaves, and the others.
+
+        Raises:
+            NetcalcError: E502 for an unknown column, E503 for a pattern that matches nothing.
+        """
+        return view.selection.apply(self.rows(result, view), self.keys(result), self.names)
+
+
+def presentation_of(result: Any) -> Presentation[Any]:
+    """Return the presentation of a result; TypeError if there is none."""
+    for base in type(result).__mro__:
+        if base.__name__ in _MODULES:
+            module = import_module(f"netcalc.render.{_MODULES[base.__name__]}")
+            presentation: Presentation[Any] = module.PRESENTATIONS[base.__name__]
+            return presentation
+    raise TypeError(f"{type(result).__name__} is no result that can be printed")
+
+
+def record(result: Any, view: View | None = None) -> Mapping[str, Any]:
+    """Return the JSON record of a result with the selected rows."""
+    presentation, view = presentation_of(result), view or View(format="json")
+    return presentation.record(result, presentation.selected(result, view), view)
+
+
+def lines(result: Any, view: View, terminal: Terminal = PLAIN) -> Iterable[str]:
+    """Return the lines of a result in the format of the view."""
+    presentation = presentation_of(result)
+    rows = presentation.selected(result, view)
+    match view.format:
+        case "json":
+            from netcalc.render.json_lines import json_lines
+
+            return json_lines(presentation.record(result, rows, view), presentation.listed)
+        case "csv":
+            from netcalc.render.table_csv import table_csv
+
+            return table_csv(presentation.data(result, rows, view))
+        case "markdown":
+            return page_markdown(presentation.page(result, rows, view))
+    return page_text(presentation.page(result, rows, view), terminal)
+
+
+def text(result: Any) -> Iterable[str]:
+    """Return the lines that a result prints."""
+    return lines(result, View())
+
+
+def html(result: Any) -> str:
+    """Return the page of a result as an element."""
+    presentation, view = presentation_of(result), View()
+    return page_html(presentation.page(result, presentation.selected(result, view), view))

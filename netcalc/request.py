@@ -1,0 +1,182 @@
+"""Requests: a source with everything that was asked of it, from which its program and all derived programs are made."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
+
+from netcalc.diagnostics import Diagnostic, NetcalcError
+from netcalc.ir import Loss, Program
+from netcalc.spec import elaborate
+from netcalc.spec.library import Loaded
+
+if TYPE_CHECKING:
+    from netcalc.adapters import LoraArgument
+
+__all__ = ["Mode", "Request"]
+
+#: Mode of the operations that differ in training, such as dropout.
+Mode: TypeAlias = Literal["eval", "train"]
+
+#: The var by which a spec with caches returns them.
+_USE_CACHE = "use_cache"
+
+
+@dataclass(frozen=True, eq=False)
+class Request:
+    """A source and what is asked of it.
+
+    Each derived program is the program of a changed request, so that it has all other settings too.
+
+    Attributes:
+        source: the spec.
+        settings: values of dims and vars by name, in place of those of the spec.
+        symbolic: names of dims that stay symbols.
+        mode: mode of the operations; None for ``"eval"``, unless a step of training is counted.
+        dtype: element type of floating-point tensors; None for the type of the spec.
+        lora: low-rank adapters, see :func:`~netcalc.adapters.with_adapters`.
+        quantize: ``[PATTERN=]SCHEME``, see :func:`~netcalc.analysis.precision.stored`.
+        prune: ``[PATTERN=]SHARE``.
+        sizes: sizes of symbolic dims, put into the symbolic program, whose assumptions must hold there.
+        model: name or path that the source was loaded by, if there is one.
+    """
+
+    source: Loaded
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    symbolic: Collection[str] = ()
+    mode: Mode | None = None
+    dtype: str | None = None
+    lora: LoraArgument | None = None
+    quantize: tuple[str, ...] = ()
+    prune: tuple[str, ...] = ()
+    sizes: Mapping[str, int] = field(default_factory=dict)
+    model: str | Path | None = None
+
+    @cached_property
+    def program(self) -> Program:
+        """The program.
+
+        Raises:
+            NetcalcError: with every error in the spec, the settings and the assignments.
+        """
+        program = self._elaborated
+        if self.sizes:
+            from netcalc.ir.specialise import specialise
+
+            program = specialise(program, self.sizes)
+        if self.quantize or self.prune:
+            from netcalc.analysis.precision import stored
+
+            program = stored(program, self.quantize, self.prune)
+        return program
+
+    @cached_property
+    def _elaborated(self) -> Program:
+        return elaborate(
+            self.adapted, self.settings, symbolic=self.symbolic, training=self.mode == "train", dtype=self.dtype
+        )
+
+    @cached_property
+    def adapted(self) -> Loaded:
+        """The spec with its adapters."""
+        if self.lora is None:
+            return self.source
+        from netcalc.adapters import with_adapters
+
+        return with_adapters(self.source, self.lora, self.settings)
+
+    @cached_property
+    def loss(self) -> Loss | None:
+        """The loss of the spec; None if it has none at these settings.
+
+        Raises:
+            NetcalcError: with every error in the loss.
+        """
+        if self.source.document.loss is None:
+            return None
+        from netcalc.ir.specialise import specialised_loss
+        from netcalc.spec.loss import elaborated_loss
+
+        loss = elaborated_loss(self.adapted, self.settings, self.symbolic, self._elaborated)
+        return specialised_loss(loss, self.sizes) if loss is not None and self.sizes else loss
+
+    @cached_property
+    def program_with_loss(self) -> Program:
+        """The program with the loss of the spec behind its layers.
+
+        Raises:
+            NetcalcError: E502 if the spec has no loss; with every error in the loss.
+        """
+        from netcalc.ir.loss import with_loss
+
+        return with_loss(self.program, self.loss)
+
+    def with_sizes(self, sizes: Mapping[str, int]) -> Self:
+        """Return the request with sizes for symbolic dims."""
+        return replace(self, sizes={**self.sizes, **sizes})
+
+    def with_mode(self, mode: Mode | None) -> Self:
+        """Return the request in a mode; the same for None."""
+        return self if mode in (None, self.mode) else replace(self, mode=mode)
+
+    def stored(self, quantize: Iterable[str] = (), prune: Iterable[str] = ()) -> Self:
+        """Return the request with further assignments of storage, behind those that it has."""
+        return replace(self, quantize=(*self.quantize, *quantize), prune=(*self.prune, *prune))
+
+    def with_caches(self) -> Self:
+        """Return the request with the caches of the spec, unless the settings say otherwise."""
+        if _USE_CACHE in self.settings or _USE_CACHE not in self.source.document.vars:
+            return self
+        return replace(self, settings={**self.settings, _USE_CACHE: True})
+
+    @property
+    def decodes(self) -> bool:
+        """True if the spec can be run step by step with caches."""
+        caches = self.program.caches
+        return caches.past is not None and caches.new is not None
+
+    def at_step(self, past: int, new: int) -> Self:
+        """Return the request for a step of decoding, with caches as outputs, and as inputs if there is a past.
+
+        Args:
+            past: number of positions that earlier steps have seen.
+            new: number of positions of this step.
+
+        Raises:
+            NetcalcError: E502 for a spec that does not decode.
+        """
+        caches = self.program.caches
+        if caches.past is None or caches.new is None:
+            hint = "a spec with caches has a dim `past` that precedes another dim, and a var use_cache"
+            raise NetcalcError(Diagnostic("E502", f"{self.program.name!r} does not decode step by step", hint=hint))
+        step = {caches.past: past, caches.new: new}
+        return replace(
+            self,
+            settings={**self.settings, **step, _USE_CACHE: True},
+            symbolic=tuple(name for name in self.symbolic if name not in step),
+            sizes={name: size for name, size in self.sizes.items() if name not in step},
+        )
+
+    @property
+    def first_step(self) -> Program | None:
+        """The program of a first step, which has parameters that a later one may lack: those of an encoder.
+
+        None unless this is a later step.
+        """
+        past = self.program.caches.past
+        if past is None or self.program.dims.get(past) == 0 or not self.decodes:
+            return None
+        return self.at_step(0, 1).program
+
+    def document(self) -> dict[str, Any]:
+        """Return the spec with its settings as a document that is complete in itself.
+
+        Raises:
+            NetcalcError: E502 if two of the files that it imports have different blocks of one name.
+        """
+        from netcalc.spec.standalone import standalone_document
+
+        return standalone_document(self.adapted, {**self.settings, **self.sizes}, self.dtype)

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from netcalc.analysis.precision.report import StorageReport, StoredGroup
     from netcalc.analysis.signal.report import Finding, SignalComparison, SignalReport, SignalRow
     from netcalc.analysis.summary import Layer, Summary, Totals
-    from netcalc.checkpoint import Checkpoint
     from netcalc.diagnostics import Diagnostic, NetcalcError
     from netcalc.dims import Dim
     from netcalc.engine.compiled import Compiled
@@ -43,7 +42,7 @@ if TYPE_CHECKING:
     from netcalc.training.result import ParameterNorm, TrainingResult, TrainingStep
     from netcalc.verification.agreement import Agreement, FlopsAgreement, OutputAgreement
     from netcalc.verification.report import Check, Gap, ValueCount, VerifyReport
-    from netcalc.weights.content import CheckpointFile, CheckpointTensor, Copies, Duplicate, TypeTotals
+    from netcalc.weights.content import Checkpoint, CheckpointFile, CheckpointTensor, Copies, Duplicate, TypeTotals
     from netcalc.weights.packing.unpacked import Packed
 
 __all__ = [
@@ -134,7 +133,6 @@ _EXPORTS = {
     "netcalc.analysis.signal.report": ("Finding", "SignalComparison", "SignalReport", "SignalRow"),
     "netcalc.reference.specs": ("LossReference", "SettingReference", "SpecReference", "TensorReference"),
     "netcalc.analysis.summary": ("Layer", "Summary", "Totals"),
-    "netcalc.checkpoint": ("Checkpoint",),
     "netcalc.diagnostics": ("Diagnostic", "NetcalcError"),
     "netcalc.dims": ("Dim",),
     "netcalc.engine.compiled": ("Compiled",),
@@ -148,6 +146,7 @@ _EXPORTS = {
     "netcalc.loading": ("compare", "describe", "import_spec", "load", "load_data", "loads", "read_checkpoint"),
     "netcalc.network": ("LayerShapes", "Network"),
     "netcalc.weights.content": (
+        "Checkpoint",
         "CheckpointFile",
         "CheckpointTensor",
         "Copies",

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
-from netcalc.arguments import checked_argument, plain, texts
-from netcalc.diagnostics import NetcalcError
+from netcalc.arguments import plain, texts
+from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
 from netcalc.formats import load_model
 from netcalc.network import Network
-from netcalc.options import CompareOptions, ImportOptions, ModelOptions, accepts
+from netcalc.options import ComparisonOptions, DescribeOptions, ImportOptions, LayerOptions, ModelOptions, accepts
 from netcalc.request import Request
 from netcalc.spec import library
 from netcalc.spec.library import Loaded
 
 if TYPE_CHECKING:
     from netcalc.analysis.compare import Comparison
-    from netcalc.checkpoint import Checkpoint
     from netcalc.reference.specs import SpecReference
+    from netcalc.weights.content import Checkpoint
 
 __all__ = ["compare", "describe", "import_spec", "load", "load_data", "loads", "read_checkpoint"]
 
@@ -87,18 +87,21 @@ def import_spec(model: str | Path, **options: Unpack[ImportOptions]) -> str:
     return import_model(model, _settings(options["set"]), options["max_spec_size"])
 
 
-def read_checkpoint(checkpoint: str | Path) -> Checkpoint:
+@accepts
+def read_checkpoint(checkpoint: str | Path, **options: Unpack[LayerOptions]) -> Checkpoint:
     """Read the headers of a checkpoint: names, shapes, types and bytes of its tensors, without a spec.
 
     Args:
-        checkpoint: a ``.safetensors``, ``.npz`` or ``.npy`` file, an ``index.json``, or a folder with such files.
+        checkpoint: a ``.safetensors``, ``.npz``, ``.npy`` or ``.gguf`` file, an ``index.json``, a folder with such
+            files, or ``"hf:org/name"``.
 
     Raises:
-        NetcalcError: E605 if a file cannot be read.
+        NetcalcError: E605 if a file cannot be read; E008 if the Hub cannot be read.
     """
-    from netcalc.checkpoint import Checkpoint
+    from netcalc.formats.checkpoints import opened_checkpoint
+    from netcalc.weights.content import read_content
 
-    return Checkpoint.read(checked_argument("checkpoint", checkpoint))
+    return read_content(*opened_checkpoint(checkpoint), **options)
 
 
 @accepts
@@ -106,9 +109,12 @@ def compare(
     first: Network | str | Path,
     second: Network | str | Path,
     *more: Network | str | Path,
-    **options: Unpack[CompareOptions],
+    **options: Unpack[ComparisonOptions],
 ) -> Comparison:
     """Compare networks: totals, operations, and layers with matching paths.
+
+    Settings apply to the models that are given by name or path: to each that has the dim or var, or to one with its
+    number, ``{"batch": 8, "2:layers": 3}``; schemes and shares likewise, ``"2:int8"``.
 
     Args:
         first, second, more: networks, or specs by name or path.
@@ -122,15 +128,76 @@ def compare(
     """
     from netcalc.analysis.compare import compare as compare_analyses
 
-    networks = [
-        spec if isinstance(spec, Network) else load(spec, max_spec_size=options["max_spec_size"])
-        for spec in (first, second, *more)
+    models = (first, second, *more)
+    if sum(model == "-" for model in models) > 1:
+        raise NetcalcError(Diagnostic("E502", "only one of the specs can be standard input"))
+    sources = [
+        model.request.source if isinstance(model, Network) else load_model(model, options["max_spec_size"])
+        for model in models
     ]
-    return compare_analyses([network.analysis(options["convention"]) for network in networks])
+    settings = _settings_of_each(_settings(options["set"]), sources)
+    quantize, prune = (_of_each(texts(options[name]), len(models)) for name in ("quantize", "prune"))
+    networks = [
+        model
+        if isinstance(model, Network)
+        else Network(
+            Request(
+                source,
+                settings[place],
+                mode=options["mode"],
+                dtype=options["dtype"],
+                quantize=quantize[place],
+                prune=prune[place],
+                model=model,
+            )
+        )
+        for place, (model, source) in enumerate(zip(models, sources, strict=True))
+    ]
+    analyses = [network.analysis(options["convention"]) for network in networks]
+    return compare_analyses(analyses, depth=options["depth"], all=options["all"])
+
+
+def _of_each(assignments: Iterable[str], count: int) -> list[tuple[str, ...]]:
+    """Return the assignments for each of several models: for all, and with its number for one alone."""
+    assigned: list[tuple[str, ...]] = [()] * count
+    for text in assignments:
+        place, colon, single = text.partition(":")
+        numbered = bool(colon) and place.isdecimal() and not single.isdecimal()  # 2:4 is a pattern of pruning
+        if numbered and not 0 < int(place) <= count:
+            raise NetcalcError(Diagnostic("E502", f"{text}: there is no spec number {place}"))
+        for number in [int(place) - 1] if numbered else range(count):
+            assigned[number] = (*assigned[number], single if numbered else text)
+    return assigned
+
+
+def _settings_of_each(values: Mapping[str, Any], sources: Sequence[Loaded]) -> list[dict[str, Any]]:
+    """Return the settings of each model: shared ones whose name it has, and with its number those for it alone."""
+    from netcalc.spec.settings import setting_names
+
+    known = [{*setting_names(source)} for source in sources]
+    settings: list[dict[str, Any]] = [{} for _ in sources]
+    problems: list[Diagnostic] = []
+    for name, value in values.items():
+        place, colon, single = name.rpartition(":")
+        if not colon:
+            targets = [own for own, names in zip(settings, known, strict=True) if name in names]
+            if not targets:
+                hint = did_you_mean(name, sorted(set().union(*known)))
+                problems.append(Diagnostic("E501", f"--set {name}: no spec has a dim or var of this name", hint=hint))
+            for own in targets:
+                own[name] = value
+        elif place.isdecimal() and 0 < int(place) <= len(sources):
+            settings[int(place) - 1][single] = value
+        else:
+            hint = f"2:{single}=… sets it in the second spec only"
+            problems.append(Diagnostic("E501", f"--set {name}: there is no spec number {place!r}", hint=hint))
+    if problems:
+        raise NetcalcError(problems)
+    return settings
 
 
 @accepts
-def describe(spec: str | Path, **options: Unpack[CompareOptions]) -> SpecReference:
+def describe(spec: str | Path, **options: Unpack[DescribeOptions]) -> SpecReference:
     """Describe a spec: its dims and vars, inputs and outputs at the default sizes, and published figures.
 
     Args:

@@ -50,11 +50,12 @@ if TYPE_CHECKING:
 __all__ = [
     "BackwardOptions",
     "CastOptions",
-    "CompareOptions",
+    "ComparisonOptions",
     "CompileOptions",
     "ConventionOptions",
     "CountOptions",
     "DepthOptions",
+    "DescribeOptions",
     "DrawOptions",
     "ExplainOptions",
     "GradientOptions",
@@ -70,11 +71,13 @@ __all__ = [
     "RoundingOptions",
     "RunOptions",
     "RunningOptions",
+    "SeedOptions",
     "SelectOptions",
     "SignalOptions",
     "SourceOptions",
     "SummaryOptions",
     "TrainOptions",
+    "VariantOptions",
     "VerifyOptions",
     "WeightsOptions",
     "WorkOptions",
@@ -124,10 +127,9 @@ class ImportOptions(SourceOptions, total=False):
     ]
 
 
-class ModelOptions(ImportOptions, total=False):
-    """Changes of a model, which every verb takes."""
+class VariantOptions(ImportOptions, total=False):
+    """Changes of a model that several models can share."""
 
-    symbolic: Annotated["Sequence[str]", Option(NAMES, (), "Keep a dim as a symbol; repeatable.", metavar="DIM")]
     mode: Annotated[
         "Mode | None",
         Option(
@@ -144,15 +146,6 @@ class ModelOptions(ImportOptions, total=False):
             None,
             "Type of floating-point inputs and parameters.",
             shown_default="the spec's",
-        ),
-    ]
-    lora: Annotated[
-        "LoraArgument | None",
-        Option(
-            ADAPTERS.or_none(),
-            None,
-            "Low-rank adapters beside linear layers, all other parameters frozen; repeatable, the first match counts.",
-            metavar="[PATTERN=]RANK",
         ),
     ]
     quantize: Annotated[
@@ -175,6 +168,21 @@ class ModelOptions(ImportOptions, total=False):
     ]
 
 
+class ModelOptions(VariantOptions, total=False):
+    """Changes of a model, which every verb takes."""
+
+    symbolic: Annotated["Sequence[str]", Option(NAMES, (), "Keep a dim as a symbol; repeatable.", metavar="DIM")]
+    lora: Annotated[
+        "LoraArgument | None",
+        Option(
+            ADAPTERS.or_none(),
+            None,
+            "Low-rank adapters beside linear layers, all other parameters frozen; repeatable, the first match counts.",
+            metavar="[PATTERN=]RANK",
+        ),
+    ]
+
+
 class ConventionOptions(TypedDict, total=False):
     """Convention by which work is counted."""
 
@@ -190,8 +198,8 @@ class ConventionOptions(TypedDict, total=False):
     ]
 
 
-class CompareOptions(SourceOptions, ConventionOptions, total=False):
-    """Options of ``compare`` and ``specs``."""
+class DescribeOptions(SourceOptions, ConventionOptions, total=False):
+    """Options of the pages of specs."""
 
 
 class BackwardOptions(TypedDict, total=False):
@@ -249,6 +257,12 @@ class LayerOptions(DepthOptions, total=False):
     """Rows of layers."""
 
     unroll: Annotated[bool, Option(FLAG, False, "A row for every instance of a repeated block.")]
+
+
+class ComparisonOptions(VariantOptions, ConventionOptions, DepthOptions, total=False):
+    """Options of ``compare``."""
+
+    all: Annotated[bool, Option(FLAG, False, "Also show what does not differ.", ("--all", "-a"))]
 
 
 class ReceptiveFieldOptions(TypedDict, total=False):
@@ -335,10 +349,15 @@ class ParameterOptions(WeightsOptions, DrawOptions, total=False):
     """Origin of the parameters of a run."""
 
 
-class WorkOptions(TypedDict, total=False):
-    """Random numbers and limits of everything that is executed."""
+class SeedOptions(TypedDict, total=False):
+    """Random numbers."""
 
     seed: Annotated[int, Option(NATURAL, 0, "Seed of all random numbers.", metavar="N")]
+
+
+class WorkOptions(SeedOptions, total=False):
+    """Random numbers and limits of everything that is executed."""
+
     max_work: Annotated[
         float | None,
         Option(AMOUNT.or_none(), None, "Most FLOPs, and elements of results, before it is refused.", metavar="N"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from netcalc.analysis.summary import Summary
@@ -12,7 +12,7 @@ from netcalc.network import Network
 from netcalc.request import Request
 from netcalc.spec import library
 
-__all__ = ["from_torch", "summary"]
+__all__ = ["from_torch", "network_of", "summary"]
 
 
 def from_torch(module: Any, *args: Any, dynamic: Any = None, allow_unknown: bool = False, **kwargs: Any) -> Network:
@@ -36,6 +36,11 @@ def from_torch(module: Any, *args: Any, dynamic: Any = None, allow_unknown: bool
     from netcalc.formats.torch.importing import module_document
 
     document = module_document(module, args, kwargs, dynamic=dynamic, allow_unknown=allow_unknown)
+    return network_of(document)
+
+
+def network_of(document: Mapping[str, Any]) -> Network:
+    """Return the network of a document that was imported from a PyTorch module."""
     source = library.load_data(document, f"<{document['name']}>")
     return Network(Request(source, symbolic=tuple(document.get("dims", ()))))
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from netcalc.analysis.cost import Analysis
 from netcalc.analysis.figures import FIGURES, Cost, Figure, shown_totals
 from netcalc.analysis.matching import Match, match_layers
 from netcalc.analysis.summary import Totals
 from netcalc.arguments import checked
+from netcalc.diagnostics import Diagnostic
 from netcalc.dims import Dim
 from netcalc.ir import Program
+from netcalc.results import Result
 from netcalc.tensor_type import TensorType
 
 __all__ = ["COMPARED", "Comparison", "Match", "OperationMatch", "change", "compare", "ratio"]
@@ -35,8 +37,11 @@ class OperationMatch:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
-    """Networks side by side; differences are relative to the first."""
+class Comparison(Result):
+    """Networks side by side; differences are relative to the first.
+
+    ``depth`` and ``all`` say which layers are printed and recorded, see :meth:`rows`.
+    """
 
     names: tuple[str, ...]
     convention: str
@@ -45,6 +50,9 @@ class Comparison:
     totals: tuple[Totals, ...]
     operations: tuple[OperationMatch, ...]
     layers: tuple[Match, ...]
+    depth: int | None = None
+    all: bool = False
+    warnings: tuple[Diagnostic, ...] = field(default=(), repr=False)
 
     @property
     def same(self) -> bool:
@@ -65,8 +73,14 @@ class Comparison:
         return _innermost(self.layers, depth, all)
 
 
-def compare(analyses: Sequence[Analysis]) -> Comparison:
-    """Compare two or more analysed programs, all under one convention."""
+def compare(analyses: Sequence[Analysis], *, depth: int | None = None, all: bool = False) -> Comparison:
+    """Compare two or more analysed programs, all under one convention.
+
+    Args:
+        analyses: the programs.
+        depth: number of parts of a path; layers with longer paths are compared as groups.
+        all: True to print and record what does not differ, too.
+    """
     names = [analysis.program.name for analysis in analyses]
     unique = tuple(
         f"{name} ({names[:place].count(name) + 1})" if names.count(name) > 1 else name
@@ -80,6 +94,9 @@ def compare(analyses: Sequence[Analysis]) -> Comparison:
         tuple(Totals(analysis.total.values) for analysis in analyses),
         tuple(_operations(analyses)),
         match_layers([analysis.tree() for analysis in analyses]),
+        depth,
+        all,
+        tuple(warning for analysis in analyses for warning in analysis.program.warnings),
     )
 
 

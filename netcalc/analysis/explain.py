@@ -20,6 +20,7 @@ from netcalc.expressions import parse
 from netcalc.ir import Body, OpNode, Program, Tie, Value
 from netcalc.ir.build import infer
 from netcalc.opdef import Context, Operation, Param, StoredTensor, WorkingLine
+from netcalc.results import Result
 
 if TYPE_CHECKING:
     from netcalc.analysis.backward_work import BackwardWork
@@ -28,7 +29,7 @@ __all__ = ["Explanation", "Section", "explain"]
 
 
 @dataclass(frozen=True, slots=True)
-class Explanation:
+class Explanation(Result):
     """The working of one layer, or of a part of the network, whose figures are sums over its layers."""
 
     spec: str

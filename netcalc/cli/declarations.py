@@ -50,9 +50,10 @@ def _parameter(declared: Declared) -> Parameter:
     """Return the parameter of a function that typer reads."""
     import typer
 
-    settings, type_, default = dict(declared.declaration.settings), declared.type, declared.default
+    settings, default = dict(declared.declaration.settings), declared.default
+    type_: Any = declared.type
     if choices := settings.pop("choices", None):
-        words = StrEnum("words", {word: word for word in choices})  # type: ignore[misc]
+        words: Any = StrEnum("words", {word: word for word in choices})  # type: ignore[misc]
         type_, default = (words | None, None) if default is None else (words, words(default))
     make = typer.Argument if isinstance(declared.declaration, Argument) else typer.Option
     annotation = Annotated[type_, make(*declared.declaration.names, **settings)]

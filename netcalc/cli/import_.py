@@ -17,57 +17,40 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Annotated
 
-from netcalc.cli import options
-from netcalc.cli.declarations import Argument, Option
-from netcalc.limits import MAX_SPEC_SIZE
+from netcalc.cli.declarations import Argument, Declared
+from netcalc.cli.options import FormatOptions, ModuleOptions, OutputOptions
+from netcalc.cli.verb import Call, verb
+from netcalc.options import ImportOptions, SeedOptions
 
-if TYPE_CHECKING:
-    from netcalc.verification.agreement import Agreement
+_SOURCE = Declared(
+    "source",
+    str | None,
+    None,
+    Argument(metavar="SOURCE", help="A config.json, its folder, a .gguf or .pt2 file, hf:org/name, or torch:…"),
+)
 
 
-def command(
-    source: Annotated[
-        str | None,
-        Argument(metavar="SOURCE", help="A config.json, its folder, a .gguf or .pt2 file, hf:org/name, or torch:…"),
-    ] = None,
-    example: Annotated[
-        list[str] | None,
-        Option("--example", "-e", metavar="NAME=TYPE:SIZES", help="An argument of a PyTorch module; repeatable."),
-    ] = None,
-    verify: Annotated[
-        bool,
-        Option("--verify", help="Compare outputs, FLOPs and parameters with those of the PyTorch module."),
-    ] = False,
-    allow_unknown: Annotated[
-        bool,
-        Option("--allow-unknown", help="Lines of unknown work for operators of PyTorch without a rule."),
-    ] = False,
-    seed: options.Seed = 0,
-    set_: options.Set = None,
-    format_: options.FormatChoice = options.Format.TABLE,
-    output: options.Output = None,
-    wide: options.Wide = False,
-    max_spec_size: options.MaxSpecSize = MAX_SPEC_SIZE,
-) -> int:
+@verb(ModuleOptions, SeedOptions, ImportOptions, FormatOptions, OutputOptions, arguments=(_SOURCE,))
+def command(call: Call) -> int:
     """Write the spec of a model in a foreign format, or the list of model types."""
     from netcalc.cli.output import write
     from netcalc.diagnostics import Diagnostic, NetcalcError
-    from netcalc.formats import import_model, is_torch
+    from netcalc.formats import is_torch
+    from netcalc.loading import import_spec
 
+    source = call["source"]
     if source is None:
-        write(_model_types(format_, output, wide), output)
+        write(_model_types(call), call["output"])
         return 0
-    settings = options.read_settings(set_)
     if is_torch(source):
-        return _import_module(source, example or [], settings, allow_unknown, seed if verify else None, format_, output)
-    if example or verify or allow_unknown:
+        return _import_module(call)
+    if call.given("example", "verify", "allow_unknown"):
         message = f"--example, --verify and --allow-unknown are for modules of PyTorch, not for {source}"
         raise NetcalcError(Diagnostic("E502", message))
-    if format_ is not options.Format.TABLE:
+    if call["format"] != "table":
         raise NetcalcError(Diagnostic("E502", "--format is for the list of model types; a spec is YAML"))
-    write(_lines(import_model(source, settings, max_spec_size)), output)
+    write(_lines(import_spec(source, **call.of(ImportOptions))), call["output"])
     return 0
 
 
@@ -75,65 +58,44 @@ def _lines(text: str) -> list[str]:
     return text.rstrip("\n").split("\n")
 
 
-def _import_module(
-    source: str,
-    examples: list[str],
-    settings: dict[str, object],
-    allow_unknown: bool,
-    seed: int | None,
-    format_: options.Format,
-    output: str | None,
-) -> int:
+def _import_module(call: Call) -> int:
     """Write the spec of a PyTorch module, after a note that its code is run; return the exit code.
 
-    With a seed the network is compared with the module.  The report goes to standard output if the spec goes to a
+    With ``--verify`` the network is compared with the module.  The report goes to standard output if the spec goes to a
     file, and else to standard error.
     """
     from netcalc.cli import EXIT_CHECK
     from netcalc.cli.output import write
     from netcalc.diagnostics import Diagnostic, NetcalcError
-    from netcalc.formats.spec_text import spec_text
     from netcalc.formats.torch.factories import PREFIX, split_name
     from netcalc.formats.torch.sources import import_torch
+    from netcalc.render.presentations import lines
+    from netcalc.render.text import terminal_of
+    from netcalc.torch_modules import network_of
 
-    if format_ not in (options.Format.TABLE, options.Format.JSON) or (format_ is options.Format.JSON and seed is None):
+    source, format_ = call["source"], call["format"]
+    if format_ not in ("table", "json") or (format_ == "json" and not call["verify"]):
         hint = "with --verify, --format json writes its report"
         raise NetcalcError(Diagnostic("E502", "a spec is YAML, without --format", hint=hint))
     if source.startswith(PREFIX):
         split_name(source)
         print(f"{source}: the code of this module is run", file=sys.stderr)
-    found = import_torch(source, examples, settings, allow_unknown=allow_unknown)
-    write(_lines(spec_text(found.document)), output)
-    if seed is None:
+    imported = import_torch(
+        source, call["example"] or [], call.of(ImportOptions).get("set", {}), allow_unknown=call["allow_unknown"]
+    )
+    network = network_of(imported.document)
+    write(_lines(network.to_yaml()), call["output"])
+    if not call["verify"]:
         return 0
-    from netcalc.formats.torch.agreement import compare_module
-    from netcalc.spec import elaborate
-    from netcalc.spec.library import load_data
-
-    report = compare_module(elaborate(load_data(found.document), {}), found.module, *found.call[:2], seed)
-    shown = sys.stderr if output is None else sys.stdout
-    shown.writelines(line + "\n" for line in _report(report, format_))
-    if not report.ok:
-        return EXIT_CHECK
-    return 0
+    args, kwargs = imported.call[:2]
+    report = network.verify_against(imported.module, *args, seed=call["seed"], **kwargs)
+    shown = sys.stderr if call["output"] is None else sys.stdout
+    shown.writelines(line + "\n" for line in lines(report, call.view, terminal_of(sys.stderr)))
+    return 0 if report.ok else EXIT_CHECK
 
 
-def _report(report: Agreement, format_: options.Format) -> Iterable[str]:
-    """The lines of the comparison with a module."""
-    from netcalc.records.agreement import agreement_record
-    from netcalc.render.agreement import agreement_page
-    from netcalc.render.json_lines import json_lines
-    from netcalc.render.page import page_text
-    from netcalc.render.text import terminal_of
-
-    if format_ is options.Format.JSON:
-        return json_lines(agreement_record(report))
-    return page_text(agreement_page(report), terminal_of(sys.stderr))
-
-
-def _model_types(format_: options.Format, output: str | None, wide: bool) -> Iterable[str]:
+def _model_types(call: Call) -> Iterable[str]:
     """The model types that have a table, with their architectures, and the architectures of models in GGUF."""
-    from netcalc.cli.output import terminal_for
     from netcalc.formats.gguf import tables as gguf
     from netcalc.formats.huggingface.tables import model_types, read_table
     from netcalc.records.model_types import model_types_record
@@ -146,14 +108,14 @@ def _model_types(format_: options.Format, output: str | None, wide: bool) -> Ite
     known = [table for name in model_types() if (table := read_table(name)) is not None]
     listed = [(table.model_type, table.family, list(table.part("models"))) for table in known]
     others = [(name, found.family) for name in gguf.architectures() if (found := gguf.read_table(name)) is not None]
-    if format_ is options.Format.JSON:
+    if call["format"] == "json":
         return json_lines(model_types_record(listed, others), rows="model_types")
     columns = [Column("model type", "name"), Column("family"), Column("architectures", "prose")]
     rows = [Row([name, family, ", ".join(models)]) for name, family, models in listed]
     page = Table(columns, [*rows, *(Row([name, family, "(GGUF)"]) for name, family in others)])
-    match format_:
-        case options.Format.CSV:
+    match call["format"]:
+        case "csv":
             return table_csv(page)
-        case options.Format.MARKDOWN:
+        case "markdown":
             return table_markdown(page)
-    return [table_text(page, terminal_for(output, wide=wide))]
+    return [table_text(page, call.terminal)]

@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import sys
 
-from netcalc.cli.declarations import Argument, Option
+from netcalc.cli.declarations import Argument, Declared
+from netcalc.cli.options import ForceOptions
+from netcalc.cli.verb import Call, verb
+
+_FILE = Declared("file", str, "net.yaml", Argument(help="Output file; - for standard output."))
 
 
-def command(
-    file: Annotated[str, Argument(help="Output file; - for standard output.")] = "net.yaml",
-    force: Annotated[bool, Option("--force", help="Replace an existing file.")] = False,
-) -> None:
+@verb(ForceOptions, arguments=(_FILE,))
+def command(call: Call) -> None:
     """Write the starter; NetcalcError (E502) if the file exists."""
-    import sys
-
     from netcalc.cli.output import write
     from netcalc.diagnostics import Diagnostic, NetcalcError
     from netcalc.files import exists
-    from netcalc.spec.starter import STARTER
+    from netcalc.reference.starter import STARTER
 
-    text = STARTER.rstrip("\n")
+    file, text = call["file"], STARTER.rstrip("\n")
     if file == "-":
         return write([text])
-    if exists(file) and not force:
+    if exists(file) and not call["force"]:
         raise NetcalcError(Diagnostic("E502", f"{file} exists already", hint="--force replaces it"))
     write([text], file, option="")
     print(f"wrote {file}; try `netcalc summary {file}`", file=sys.stderr)

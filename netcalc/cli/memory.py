@@ -27,5 +27,7 @@ def command(call: Call) -> None:
         require_picture(output, "--output")
     report = call.network().memory(**call.of(MemoryOptions))
     if is_picture(output):
-        return write_charts(output, report, "--output")
+        from netcalc.render.memory import memory_charts
+
+        return write_charts(output, list(memory_charts(report)), "--output")
     return call.write(report)

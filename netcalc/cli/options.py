@@ -5,16 +5,21 @@ from collections.abc import Callable, Iterable, Mapping
 from inspect import Parameter
 from typing import Annotated, Any, TypedDict
 
-from netcalc.arguments import FLAG, PATH, PATTERNS, choice
+from netcalc.arguments import FLAG, NAME, PATH, PATTERNS, choice
 from netcalc.cli.declarations import Argument, Declared
 from netcalc.options import Option
 
 __all__ = [
     "MODEL",
+    "ForceOptions",
     "FormatOptions",
     "InputOptions",
     "LayoutOptions",
+    "ModuleOptions",
     "OutputOptions",
+    "SearchOptions",
+    "SpecListOptions",
+    "StoredOptions",
     "TextFormatOptions",
     "TrainOptions",
     "WideOptions",
@@ -86,6 +91,62 @@ class LayoutOptions(TypedDict, total=False):
     ]
 
 
+class StoredOptions(TypedDict, total=False):
+    """Weights as they are stored."""
+
+    stored: Annotated[bool, Option(FLAG, False, "The tensors of the model's own weights, as they are stored.")]
+
+
+class ForceOptions(TypedDict, total=False):
+    """Files that exist."""
+
+    force: Annotated[bool, Option(FLAG, False, "Replace an existing file.")]
+
+
+class SpecListOptions(TypedDict, total=False):
+    """Choice among the shipped specs."""
+
+    search: Annotated[
+        str | None,
+        Option(NAME.or_none(), None, "Only specs that mention the word, also if it is a name.", metavar="WORD"),
+    ]
+    family: Annotated[
+        str | None,
+        Option(NAME.or_none(), None, "Only specs of the family, such as resnet.", metavar="FAMILY"),
+    ]
+    yaml: Annotated[bool, Option(FLAG, False, "Print the file of the spec NAME.")]
+
+
+class SearchOptions(TypedDict, total=False):
+    """Choice among the operations."""
+
+    search: Annotated[
+        str | None,
+        Option(NAME.or_none(), None, "Only operations and blocks that mention the word.", metavar="WORD"),
+    ]
+
+
+class ModuleOptions(TypedDict, total=False):
+    """Import of a PyTorch module."""
+
+    example: Annotated[
+        list[str],
+        Option(
+            PATTERNS,
+            (),
+            "An argument of a PyTorch module; repeatable.",
+            ("--example", "-e"),
+            "NAME=TYPE:SIZES",
+        ),
+    ]
+    verify: Annotated[
+        bool, Option(FLAG, False, "Compare outputs, FLOPs and parameters with those of the PyTorch module.")
+    ]
+    allow_unknown: Annotated[
+        bool, Option(FLAG, False, "Lines of unknown work for operators of PyTorch without a rule.")
+    ]
+
+
 class InputOptions(TypedDict, total=False):
     """Inputs of a run."""
 
@@ -140,10 +201,10 @@ def _numbers(words: Iterable[str]) -> dict[str, float]:
 
 def _all(words: Iterable[str], pair: Callable[[str], tuple[str, Any]]) -> dict[str, Any]:
     """Return the pairs that words stand for; NetcalcError with every malformed one."""
-    from netcalc.diagnostics import NetcalcError
+    from netcalc.diagnostics import Diagnostic, NetcalcError
 
     values: dict[str, Any] = {}
-    problems = []
+    problems: list[Diagnostic] = []
     for text in words:
         try:
             name, value = pair(text)

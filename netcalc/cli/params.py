@@ -5,6 +5,35 @@ shown by the prefixes of their names, with element types and bytes. Only headers
 of a model in this way: of a folder, or of a .gguf file with the bits of its elements.
 """
 
-from netcalc.cli.reports import report_command
+from __future__ import annotations
 
-command = report_command("params")
+from netcalc.cli.options import FormatOptions, LayoutOptions, OutputOptions, StoredOptions, TrainOptions
+from netcalc.cli.verb import Call, verb
+from netcalc.options import LayerOptions, ModelOptions, SelectOptions, options_of
+
+
+@verb(
+    *(LayerOptions, LayoutOptions, SelectOptions, FormatOptions, OutputOptions, ModelOptions, TrainOptions),
+    StoredOptions,
+)
+def command(call: Call) -> None:
+    """Report the parameters of a network, or the tensors of a checkpoint."""
+    from netcalc.formats.checkpoints import is_checkpoint
+
+    if not call["stored"] and not is_checkpoint(call["model"]):
+        return call.write(call.network().summary(view="params", **call.of(LayerOptions)))
+    from netcalc.loading import read_checkpoint
+
+    _refuse_settings(call)
+    return call.write(read_checkpoint(call["model"], **call.of(LayerOptions)))
+
+
+def _refuse_settings(call: Call) -> None:
+    """Raise NetcalcError (E502) if options of a spec are given with a checkpoint."""
+    if call.given(*(name for name in options_of(ModelOptions) if name != "max_spec_size"), "train"):
+        from netcalc.diagnostics import Diagnostic, NetcalcError
+
+        options_of_specs = "--set, --symbolic, --mode, --train, --dtype, --lora, --quantize and --prune"
+        message = f"{options_of_specs} are for a spec, not for a checkpoint"
+        hint = f"`netcalc verify SPEC --weights {call['model']}` compares it with a spec"
+        raise NetcalcError(Diagnostic("E502", message, hint=hint))

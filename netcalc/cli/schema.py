@@ -8,23 +8,25 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import Annotated
 
-from netcalc.cli import options
-from netcalc.cli.declarations import Argument
+from netcalc.cli.declarations import Argument, Declared
+from netcalc.cli.options import OutputOptions
+from netcalc.cli.verb import Call, verb
+
+_NAME = Declared(
+    "name", str, "spec", Argument(metavar="NAME", help="spec, or the name of a record.", show_default=False)
+)
 
 
-def command(
-    name: Annotated[str, Argument(metavar="NAME", help="spec, or the name of a record.", show_default=False)] = "spec",
-    output: options.Output = None,
-) -> None:
+@verb(OutputOptions, arguments=(_NAME,), without=["wide"])
+def command(call: Call) -> None:
     """Print a JSON Schema (2020-12)."""
     from netcalc.cli.output import write
     from netcalc.render.json_lines import json_lines
     from netcalc.render.text import in_utf8
 
-    text = _schema(name)
-    return write(text.splitlines() if in_utf8(sys.stdout) else json_lines(json.loads(text)), output)
+    text = _schema(call["name"])
+    write(text.splitlines() if in_utf8(sys.stdout) else json_lines(json.loads(text)), call["output"])
 
 
 def schema_file(name: str) -> Path:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from netcalc.cli.declarations import Declared
@@ -11,6 +11,7 @@ from netcalc.cli.options import MODEL, value_of
 from netcalc.options import ModelOptions, Option, options_of
 
 if TYPE_CHECKING:
+    from netcalc.diagnostics import Diagnostic
     from netcalc.network import Network
     from netcalc.render.presentations import View
     from netcalc.render.progress import Progress
@@ -43,27 +44,27 @@ class Call:
         from netcalc.loading import load
 
         network = load(self._values["model"], **{**self.model_options(), **changes})
-        self.warn(network)
+        self.warn(network.warnings)
         return network
 
     def model_options(self) -> dict[str, Any]:
-        """Return the options of the model.
+        """Return the options of the model."""
+        return {**self.of(ModelOptions), **self.mode()}
+
+    def mode(self) -> dict[str, str]:
+        """Return the mode, if one is given.
 
         Raises:
             NetcalcError: E502 if ``--mode`` and ``--train`` contradict each other.
         """
-        options = self.of(ModelOptions)
-        if self["train"]:
-            if options.get("mode") == "eval":
-                from netcalc.diagnostics import Diagnostic, NetcalcError
+        if self["train"] and self["mode"] == "eval":
+            from netcalc.diagnostics import Diagnostic, NetcalcError
 
-                raise NetcalcError(Diagnostic("E502", "--mode eval and --train contradict each other"))
-            options["mode"] = "train"
-        return options
+            raise NetcalcError(Diagnostic("E502", "--mode eval and --train contradict each other"))
+        return {"mode": "train"} if self["train"] else {"mode": self["mode"]} if self["mode"] else {}
 
-    def warn(self, *networks: Network) -> None:
-        """Print the warnings of networks, each once."""
-        warnings = [warning for network in networks for warning in network.warnings]
+    def warn(self, warnings: Sequence[Diagnostic]) -> None:
+        """Print warnings, each once."""
         if warnings:
             from netcalc.cli.output import print_warnings
 

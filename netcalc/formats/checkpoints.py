@@ -15,7 +15,7 @@ from netcalc.spec.spec_files import unreadable
 if TYPE_CHECKING:
     from netcalc.weights.tensor_files import Tensors
 
-__all__ = ["is_checkpoint", "stored_weights"]
+__all__ = ["is_checkpoint", "opened_checkpoint"]
 
 _TENSORS = (".safetensors", ".npz")
 _FILES = (*_TENSORS, ".npy", ".pt", ".pth", ".bin", ".ckpt", ".pkl", ".index.json")
@@ -41,12 +41,16 @@ def is_checkpoint(model: str) -> bool:
         raise NetcalcError(unreadable(path, error)) from None
 
 
-def stored_weights(model: str) -> tuple[Path, Tensors]:
-    """Return the configuration of a model on the Hub, and its weights as they are stored.
+def opened_checkpoint(model: str | Path) -> tuple[Path] | tuple[Path, Tensors]:
+    """Return the path of a checkpoint; of a model on the Hub its configuration, and its weights as they are stored.
 
     Raises:
         NetcalcError: E008 if the Hub cannot be read, or has no weights of the model.
     """
+    return _on_the_hub(str(model)) if str(model).startswith(PREFIX) else (Path(model),)
+
+
+def _on_the_hub(model: str) -> tuple[Path, Tensors]:
     from netcalc.formats.hub.remote_tensors import open_remote
 
     source = find_source(model)

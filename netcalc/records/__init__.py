@@ -52,7 +52,7 @@ _WRITERS = {
     "VerifyReport": ("verify", "verification_record"),
     "Agreement": ("agreement", "agreement_record"),
     "WeightsReport": ("weights", "weights_record"),
-    "CheckpointContent": ("checkpoint", "checkpoint_record"),
+    "Checkpoint": ("checkpoint", "checkpoint_record"),
     "SignalReport": ("signal", "signal_record"),
     "SignalComparison": ("signal", "signal_comparison_record"),
     "MemoryReport": ("memory", "memory_record"),

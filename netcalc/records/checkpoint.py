@@ -12,7 +12,7 @@ from netcalc.records import schema_id
 from netcalc.version import __version__
 
 if TYPE_CHECKING:
-    from netcalc.weights.content import CheckpointContent, CheckpointTensor
+    from netcalc.weights.content import Checkpoint, CheckpointTensor
     from netcalc.weights.packing.unpacked import Packed
     from netcalc.weights.tree import Group
 
@@ -137,7 +137,7 @@ class CheckpointRecord(TypedDict):
 
 
 def checkpoint_record(
-    content: CheckpointContent, rows: Iterable[Group] | None = None, *, depth: bool = False
+    content: Checkpoint, rows: Iterable[Group] | None = None, *, depth: bool = False
 ) -> CheckpointRecord:
     """Return the record of a checkpoint; ``rows`` are the tensors or groups to include, by default all tensors."""
     record: CheckpointRecord = {

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from netcalc.analysis.cost import analyse
 from netcalc.diagnostics import NetcalcError
 from netcalc.dims import Dim
 from netcalc.ir import InputSpec, OpNode, Program
+from netcalc.results import Result
 from netcalc.spec import elaborate
 from netcalc.spec.common_vars import COMMON_VARS
 from netcalc.spec.document import InputDecl, Published
@@ -57,7 +59,8 @@ class LossReference(NamedTuple):
     inputs: tuple[TensorReference, ...]
 
 
-class SpecReference(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class SpecReference(Result):
     """The reference page of a spec as data.
 
     ``requirements`` are its conditions on dims and vars with their messages.  ``file`` is None for a spec that was not

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from operator import attrgetter, methodcaller
 from typing import TYPE_CHECKING, Any
 
 from netcalc.render.numbers import bytes_text, measured, plain_numbers
 from netcalc.render.page import Line, Page, Paragraph
+from netcalc.render.presentations import Presentation, View
+from netcalc.render.selection import Selected, keys_of
 from netcalc.render.table import ALWAYS, Column, Row, Share, Table
+from netcalc.weights.tree import FIGURES, Group, checkpoint_rows, checkpoint_tree, tensor_group
 
 if TYPE_CHECKING:
-    from netcalc.weights.content import CheckpointContent
+    from netcalc.weights.content import Checkpoint
     from netcalc.weights.packing.unpacked import Packed
-    from netcalc.weights.tree import Group
 
-__all__ = ["checkpoint_list", "checkpoint_page", "groups_data", "packed_table"]
+__all__ = ["PRESENTATIONS", "packed_table"]
 
 #: Rows of duplicates and of copies on a page.
 _SHOWN = 8
@@ -33,13 +36,52 @@ _COLUMNS = (
 _STORED, _BITS = 3, 5
 
 
-def checkpoint_page(content: CheckpointContent, tree: Sequence[Group], depth: int | None = None) -> Page:
+class _Checkpoint(Presentation["Checkpoint"]):
+    names = staticmethod(attrgetter("name", "title"))
+
+    def rows(self, result: Checkpoint, view: View) -> Iterable[Group]:
+        in_full = view.format in ("json", "csv")
+        if in_full and result.depth is None:
+            return map(tensor_group, result.tensors)
+        if not in_full and self._is_tree(view):
+            return ()
+        return checkpoint_rows(checkpoint_tree(result.tensors, unroll=result.unroll or in_full), result.depth)
+
+    def keys(self, result: Checkpoint) -> Mapping[str, Callable[[Any], Any]]:
+        keys = keys_of("name", "repeat") | {"dtype": attrgetter("dtypes")}
+        return keys | {figure: methodcaller("figure", figure) for figure in FIGURES}
+
+    def page(self, result: Checkpoint, rows: Selected[Group], view: View) -> Page:
+        if self._is_tree(view):
+            return _tree_page(result, checkpoint_tree(result.tensors, unroll=result.unroll), result.depth)
+        return _list_page(result, rows.shown, rows.others)
+
+    def data(self, result: Checkpoint, rows: Selected[Group], view: View) -> Table:
+        return _groups_data(rows.shown)
+
+    def record(self, result: Checkpoint, rows: Selected[Group], view: View) -> Mapping[str, Any]:
+        from netcalc.records.checkpoint import checkpoint_record
+
+        return checkpoint_record(result, rows.shown, depth=result.depth is not None)
+
+    def listed_in(self, result: Checkpoint) -> str:
+        return "tensors" if result.depth is None else "groups"
+
+    @staticmethod
+    def _is_tree(view: View) -> bool:
+        return view.format == "table" and not view.selection.active
+
+
+PRESENTATIONS = {"Checkpoint": _Checkpoint()}
+
+
+def _tree_page(content: Checkpoint, tree: Sequence[Group], depth: int | None = None) -> Page:
     """Page of a checkpoint with its tensors as a tree, down to a depth."""
     rows = _tree(tree, content.bytes, depth, 0, 1)
     return _page(content, _table(content, rows), any(map(_repeats, tree)))
 
 
-def checkpoint_list(content: CheckpointContent, shown: Sequence[Group], others: Sequence[Group]) -> Page:
+def _list_page(content: Checkpoint, shown: Sequence[Group], others: Sequence[Group]) -> Page:
     """Page of a checkpoint with selected tensors or groups by their full names."""
     whole = content.bytes
     rows = [Row([row.title, *_cells(row, whole, 1)], row.repeat) for row in shown]
@@ -73,7 +115,7 @@ def packed_table(packed: Sequence[Packed]) -> Table:
     return Table(columns, rows)
 
 
-def _table(content: CheckpointContent, rows: Sequence[Row], totals: Sequence[Row] = ()) -> Table:
+def _table(content: Checkpoint, rows: Sequence[Row], totals: Sequence[Row] = ()) -> Table:
     """Rows without the column of stored elements if no tensor is packed, and that of bits if none is in blocks."""
     left_out = {*(() if content.packed else [_STORED]), *(() if content.in_blocks else [_BITS])}
     kept = [0, *(position + 1 for position in range(len(_COLUMNS)) if position not in left_out)]
@@ -87,7 +129,7 @@ def _table(content: CheckpointContent, rows: Sequence[Row], totals: Sequence[Row
     return Table([columns[position] for position in kept], list(map(without, rows)), list(map(without, totals)))
 
 
-def groups_data(rows: Iterable[Group]) -> Table:
+def _groups_data(rows: Iterable[Group]) -> Table:
     """Tensors or groups with all fields, for CSV."""
     columns = [Column("name"), Column("dtype"), Column("shape", "shape"), Column("tensors", "total")]
     columns += [Column(figure, "total") for figure in ("params", "elements", "bytes")]
@@ -99,7 +141,7 @@ def _fields(row: Group) -> list[Any]:
     return [" ".join(row.dtypes), row.shape, *row.figures, " ".join(row.files), row.repeat]
 
 
-def _page(content: CheckpointContent, table: Table, folded: bool) -> Iterator[Table | Paragraph]:
+def _page(content: Checkpoint, table: Table, folded: bool) -> Iterator[Table | Paragraph]:
     yield Paragraph([Line(_head(content), content.name)])
     yield table
     columns = [Column("by type"), Column("tensors", "total")]
@@ -121,7 +163,7 @@ def _page(content: CheckpointContent, table: Table, folded: bool) -> Iterator[Ta
         yield Paragraph([Line("×N: figures are those of one of the N instances; shares include all of them.")])
 
 
-def _head(content: CheckpointContent) -> str:
+def _head(content: Checkpoint) -> str:
     names = [file.name for file in content.files]
     text = f": {len(content.tensors):,} tensors"
     if len(names) < 2:
@@ -129,7 +171,7 @@ def _head(content: CheckpointContent) -> str:
     return f"{text} in {len(names):,} files: {', '.join(names[:_NAMED])}{', …' if len(names) > _NAMED else ''}"
 
 
-def _duplicates(content: CheckpointContent) -> Iterator[Table | Paragraph]:
+def _duplicates(content: Checkpoint) -> Iterator[Table | Paragraph]:
     """Names that several files have, and names that differ by a prefix."""
     if content.duplicates:
         size = sum(duplicate.bytes for duplicate in content.duplicates)

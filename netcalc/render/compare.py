@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from netcalc.analysis.compare import COMPARED, Comparison, Match, change, ratio
@@ -13,18 +13,21 @@ from netcalc.render.compare_tables import (
     attributes_table,
     figures_of,
     layers_table,
+    match_row,
     operations_table,
     titled,
     tree_rows,
 )
 from netcalc.render.numbers import shape_text
 from netcalc.render.page import Line, Page, Paragraph
+from netcalc.render.presentations import Presentation, View
+from netcalc.render.selection import Selected
 from netcalc.render.table import Column, Row, Table
 
-__all__ = ["Entry", "comparison_data", "comparison_list", "comparison_tree", "entries"]
+__all__ = ["PRESENTATIONS"]
 
 
-class Entry(NamedTuple):
+class _Entry(NamedTuple):
     """An innermost match with its full path; ``present`` is True for each network that has the enclosing part."""
 
     path: str
@@ -43,28 +46,45 @@ class Entry(NamedTuple):
         return max((value if isinstance(value, int) else 0 for value in changes), key=abs, default=0)
 
 
-def entries(comparison: Comparison, *, depth: int | None = None, all: bool = False) -> list[Entry]:
-    """Return the matches of :meth:`Comparison.rows` as entries; without ``all`` only those that differ."""
-    return list(_flat(comparison.layers, depth, all, "", (True,) * len(comparison.names)))
+class _Comparison(Presentation[Comparison]):
+    names = staticmethod(lambda entry: (entry.match.path, entry.op))
+
+    def rows(self, result: Comparison, view: View) -> Sequence[_Entry]:
+        if view.format == "table" and not view.selection.active:
+            return ()  # a tree
+        return list(_flat(result.layers, result.depth, result.all, "", (True,) * len(result.names)))
+
+    def keys(self, result: Comparison) -> Mapping[str, Callable[[_Entry], Any]]:
+        keys: dict[str, Callable[[_Entry], Any]] = {
+            "path": lambda entry: entry.match.path,
+            "op": lambda entry: entry.op,
+            "repeat": lambda entry: entry.match.repeat,
+        }
+        for figure in COMPARED:
+            keys[figure.name] = lambda entry, figure=figure: abs(entry.difference(figure))  # type: ignore[misc]
+        return keys
+
+    def page(self, result: Comparison, rows: Selected[_Entry], view: View) -> Page:
+        if view.format == "table" and not view.selection.active:
+            table = layers_table(result, tree_rows(result, result.depth, result.all))
+        else:
+            shown = [match_row(result, entry.path, entry.match, entry.present) for entry in rows.shown]
+            table = layers_table(result, shown)._replace(omitted=len(rows.others))
+        return _page(result, table)
+
+    def data(self, result: Comparison, rows: Selected[_Entry], view: View) -> Table:
+        return _data(result, rows.shown)
+
+    def record(self, result: Comparison, rows: Selected[_Entry], view: View) -> Mapping[str, Any]:
+        from netcalc.records.compare import comparison_record
+
+        return comparison_record(result, [entry.match for entry in rows.shown], all=result.all)
 
 
-def comparison_tree(comparison: Comparison, *, depth: int | None = None, all: bool = False) -> Page:
-    """The comparison with the layers that differ as a tree; with ``all`` all layers."""
-    rows = tree_rows(comparison, depth, all)
-    return _page(comparison, layers_table(comparison, rows), depth, all)
+PRESENTATIONS = {"Comparison": _Comparison()}
 
 
-def comparison_list(
-    comparison: Comparison, shown: Sequence[Entry], *, depth: int | None = None, all: bool = False, omitted: int = 0
-) -> Page:
-    """The comparison with the entries ``shown`` as a list; ``omitted`` is the number of entries left out."""
-    from netcalc.render.compare_tables import match_row
-
-    rows = [match_row(comparison, entry.path, entry.match, entry.present) for entry in shown]
-    return _page(comparison, layers_table(comparison, rows)._replace(omitted=omitted), depth, all)
-
-
-def comparison_data(comparison: Comparison, shown: Sequence[Entry]) -> Table:
+def _data(comparison: Comparison, shown: Sequence[_Entry]) -> Table:
     """The layers with the figures of each network and the differences from the first network, for CSV."""
     columns = [Column("path"), Column("repeat", "total")]
     for place, name in enumerate(comparison.names):
@@ -90,16 +110,16 @@ def _data_cells(match: Match) -> list[Any]:
 # -- parts ------------------------------------------------------------------------------------------
 
 
-def _page(comparison: Comparison, layers: Table, depth: int | None, all_: bool) -> Page:
+def _page(comparison: Comparison, layers: Table) -> Page:
     yield Paragraph(list(_head(comparison)))
     yield _totals(comparison)
-    operations = [match for match in comparison.operations if all_ or match.differs]
+    operations = [match for match in comparison.operations if comparison.all or match.differs]
     attributes = attributes_table(comparison)
     for table in (operations_table(comparison, operations), layers, attributes):
         if table.rows:
             yield table
     folded = any(_repeated(row) for row in layers.rows)
-    notes = [Line(note) for note in _notes(comparison, folded, depth, all_)]
+    notes = [Line(note) for note in _notes(comparison, folded)]
     if notes:
         yield Paragraph(notes)
 
@@ -135,11 +155,11 @@ def _totals(comparison: Comparison) -> Table:
     return Table(columns, rows)
 
 
-def _notes(comparison: Comparison, folded: bool, depth: int | None, all_: bool) -> Iterator[str]:
+def _notes(comparison: Comparison, folded: bool) -> Iterator[str]:
     if comparison.same:
         yield "no layer differs"
-    elif not all_:
-        count = sum(match.repeat for match in comparison.rows(depth=depth, all=True) if not match.differs)
+    elif not comparison.all:
+        count = sum(match.repeat for match in comparison.rows(depth=comparison.depth, all=True) if not match.differs)
         if count:
             yield f"{count:,} layer{'s' * (count != 1)} without differences not shown; --all shows them"
     if folded:
@@ -152,10 +172,10 @@ def _repeated(row: Row) -> bool:
 
 def _flat(
     matches: Sequence[Match], depth: int | None, all_: bool, prefix: str, present: Sequence[bool]
-) -> Iterator[Entry]:
+) -> Iterator[_Entry]:
     for match in matches:
         path = join(prefix, match.label)
         if match.children and (depth is None or match.path.count(".") + 1 < depth):
             yield from _flat(match.children, depth, all_, path, present)
         elif all_ or match.differs or None in match.layers:
-            yield Entry(path, match, present)
+            yield _Entry(path, match, present)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from netcalc.analysis.explain import Explanation
@@ -10,24 +10,44 @@ from netcalc.dims import Dim, Poly
 from netcalc.opdef import WorkingLine, attribute_text
 from netcalc.render.numbers import exact, repeated, shapes_text
 from netcalc.render.page import Line, Page, Paragraph
+from netcalc.render.presentations import Presentation, View
+from netcalc.render.selection import Selected
 from netcalc.render.table import Column, Row, Table
 
 #: Most characters of a substitution that is shown.
 _LONGEST = 160
 
-__all__ = ["explanation_page", "explanation_table"]
+__all__ = ["PRESENTATIONS"]
 
 
-def explanation_page(explanation: Explanation, spec: str) -> Page:
+class _Explanation(Presentation[Explanation]):
+    listed = ""
+
+    def page(self, result: Explanation, rows: Selected[Any], view: View) -> Page:
+        return _page(result)
+
+    def data(self, result: Explanation, rows: Selected[Any], view: View) -> Table:
+        return _table(result)
+
+    def record(self, result: Explanation, rows: Selected[Any], view: View) -> Mapping[str, Any]:
+        from netcalc.records.explain import explanation_record
+
+        return explanation_record(result)
+
+
+PRESENTATIONS = {"Explanation": _Explanation()}
+
+
+def _page(explanation: Explanation) -> Page:
     """Title, shapes and attributes, then a table of steps for each section."""
-    yield Paragraph(list(_head(explanation, spec)))
+    yield Paragraph(list(_head(explanation)))
     for section in explanation.sections:
         rows = [Row([step.label, _working(step)]) for step in section.steps]
         columns = [Column("step", "path"), Column("working", "prose")]
         yield Table(columns, rows, title=section.title, about=section.rule, header=False)
 
 
-def explanation_table(explanation: Explanation) -> Table:
+def _table(explanation: Explanation) -> Table:
     """The steps of all sections, formula and result in columns of their own."""
     columns = [Column(title) for title in ("section", "step", "formula", "substituted")]
     rows = [
@@ -38,8 +58,8 @@ def explanation_table(explanation: Explanation) -> Table:
     return Table([*columns, Column("value")], rows)
 
 
-def _head(explanation: Explanation, spec: str) -> Iterator[Line]:
-    yield Line(f": {explanation.op}", repeated(explanation.path or spec, explanation.repeat))
+def _head(explanation: Explanation) -> Iterator[Line]:
+    yield Line(f": {explanation.op}", repeated(explanation.path or explanation.spec, explanation.repeat))
     if explanation.about:
         yield Line(explanation.about)
     inputs, outputs = (shapes_text(v.type for v in side) for side in (explanation.inputs, explanation.outputs))

@@ -18,7 +18,14 @@ R = TypeVar("R")
 
 #: Modules of this package with the ``presentation`` of a type of results.
 _MODULES = {
+    "Checkpoint": "checkpoints",
+    "Comparison": "compare",
+    "Explanation": "explanation",
     "MemoryReport": "memory",
+    "OperationList": "operations",
+    "OperationPage": "operations",
+    "SpecList": "specs",
+    "SpecReference": "specs",
     "Summary": "report",
 }
 
@@ -47,9 +54,13 @@ class Presentation(Generic[R]):
     """Presentation of a type of results: its rows, and what is written of a result with some of its rows."""
 
     #: List in the record whose items have a line each.
-    listed = "layers"
+    listed: str = "layers"
     #: Names of a row that patterns are matched with.
     names: Callable[[Any], Any] = staticmethod(attrgetter("path", "op"))
+
+    def listed_in(self, result: R) -> str:
+        """Return the list in the record of a result whose items have a line each."""
+        return self.listed
 
     def rows(self, result: R, view: View) -> Iterable[Any]:
         """Return the rows from which users select."""
@@ -62,6 +73,10 @@ class Presentation(Generic[R]):
     def page(self, result: R, rows: Selected[Any], view: View) -> Page:
         """Return the page."""
         raise NotImplementedError
+
+    def markdown(self, result: R, rows: Selected[Any], view: View) -> Iterable[str]:
+        """Return the lines of Markdown."""
+        return page_markdown(self.page(result, rows, view))
 
     def data(self, result: R, rows: Selected[Any], view: View) -> Table:
         """Return the table for CSV."""
@@ -104,13 +119,13 @@ def lines(result: Any, view: View, terminal: Terminal = PLAIN) -> Iterable[str]:
         case "json":
             from netcalc.render.json_lines import json_lines
 
-            return json_lines(presentation.record(result, rows, view), presentation.listed)
+            return json_lines(presentation.record(result, rows, view), presentation.listed_in(result))
         case "csv":
             from netcalc.render.table_csv import table_csv
 
             return table_csv(presentation.data(result, rows, view))
         case "markdown":
-            return page_markdown(presentation.page(result, rows, view))
+            return presentation.markdown(result, rows, view)
     return page_text(presentation.page(result, rows, view), terminal)
 
 

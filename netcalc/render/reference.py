@@ -10,7 +10,7 @@ from netcalc import ops
 from netcalc.diagnostics import CODES, EXIT_CODES
 from netcalc.limits import limits
 from netcalc.reference.blocks import BLOCKS, block_reference, listed_block
-from netcalc.reference.operations import about
+from netcalc.reference.operations import about, reference
 from netcalc.render.blocks import block_markdown
 from netcalc.render.operations import operation_markdown
 from netcalc.spec.shipped import shipped_blocks
@@ -52,7 +52,7 @@ def _family(family: str) -> Iterator[str]:
         declared = ops.find(name)
         if declared is not None:
             yield ""
-            yield from operation_markdown(declared, level=2)
+            yield from operation_markdown(reference(declared), level=2)
 
 
 def _blocks() -> Iterator[str]:

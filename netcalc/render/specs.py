@@ -3,23 +3,79 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby
+from operator import attrgetter
 from typing import Any
 
 from netcalc.diagnostics import written
 from netcalc.dims import Poly
+from netcalc.reference.spec_list import SpecList
 from netcalc.reference.specs import SettingReference, SpecReference, TensorReference
 from netcalc.render.numbers import exact
 from netcalc.render.page import Line, Page, Paragraph
+from netcalc.render.presentations import Presentation, View
+from netcalc.render.selection import Selected, keys_of
 from netcalc.render.table import Column, Kind, Row, Table, rows_shown
 from netcalc.render.table_markdown import table_markdown
 from netcalc.spec.shipped import CatalogueEntry
 
-__all__ = ["settings_data", "spec_page", "specs_data", "specs_markdown", "specs_note", "specs_table"]
+__all__ = ["PRESENTATIONS"]
 
 
-def specs_table(specs: Sequence[CatalogueEntry], convention: str, family: str = "", width: int = 0) -> Table:
+class _Specs(Presentation[SpecList]):
+    listed = "specs"
+    names = staticmethod(attrgetter("name", "family"))
+
+    def rows(self, result: SpecList, view: View) -> Sequence[CatalogueEntry]:
+        return result.specs
+
+    def keys(self, result: SpecList) -> Mapping[str, Callable[[CatalogueEntry], Any]]:
+        keys: dict[str, Callable[[CatalogueEntry], Any]] = keys_of("name", "family", "params", "about", "source")
+        return keys | {"macs": lambda spec: spec.macs[result.convention]}
+
+    def page(self, result: SpecList, rows: Selected[CatalogueEntry], view: View) -> Page:
+        note = Line(_specs_note(result.convention))
+        if view.selection.active:
+            yield _specs_table(rows.shown, result.convention)._replace(omitted=len(rows.others))
+            yield Paragraph([note])
+            return
+        width = max(len(spec.name) for spec in rows.shown)
+        for title, members in groupby(rows.shown, lambda spec: spec.family):
+            yield _specs_table(list(members), result.convention, title, width)
+        yield Paragraph([note, Line("`netcalc specs NAME` shows the dims, vars, inputs and outputs of a spec.")])
+
+    def markdown(self, result: SpecList, rows: Selected[CatalogueEntry], view: View) -> Iterator[str]:
+        return _specs_markdown(rows.shown, result.convention, len(rows.others))
+
+    def data(self, result: SpecList, rows: Selected[CatalogueEntry], view: View) -> Table:
+        return _specs_data(rows.shown, result.convention)
+
+    def record(self, result: SpecList, rows: Selected[CatalogueEntry], view: View) -> Mapping[str, Any]:
+        from netcalc.records.specs import specs_record
+
+        return specs_record(rows.shown, result.convention)
+
+
+class _Spec(Presentation[SpecReference]):
+    listed = ""
+
+    def page(self, result: SpecReference, rows: Selected[Any], view: View) -> Page:
+        return _spec_page(result)
+
+    def data(self, result: SpecReference, rows: Selected[Any], view: View) -> Table:
+        return _settings_data(result)
+
+    def record(self, result: SpecReference, rows: Selected[Any], view: View) -> Mapping[str, Any]:
+        from netcalc.records.specs import spec_record
+
+        return spec_record(result)
+
+
+PRESENTATIONS: Mapping[str, Presentation[Any]] = {"SpecList": _Specs(), "SpecReference": _Spec()}
+
+
+def _specs_table(specs: Sequence[CatalogueEntry], convention: str, family: str = "", width: int = 0) -> Table:
     """Specs of a family, or of several families with a column for the family."""
     columns = [
         Column(family or "name", "name", width=width),
@@ -32,7 +88,7 @@ def specs_table(specs: Sequence[CatalogueEntry], convention: str, family: str = 
     return Table(columns, rows)
 
 
-def specs_data(specs: Sequence[CatalogueEntry], convention: str) -> Table:
+def _specs_data(specs: Sequence[CatalogueEntry], convention: str) -> Table:
     """Specs with all fields, for CSV."""
     fields = ("name", "family", "params", "macs", "about", "source", "aliases", "file")
     rows = [
@@ -42,23 +98,23 @@ def specs_data(specs: Sequence[CatalogueEntry], convention: str) -> Table:
     return Table([Column(field, "total" if field in ("params", "macs") else "text") for field in fields], rows)
 
 
-def specs_markdown(specs: Sequence[CatalogueEntry], convention: str, omitted: int) -> Iterator[str]:
+def _specs_markdown(specs: Sequence[CatalogueEntry], convention: str, omitted: int) -> Iterator[str]:
     """Yield a section for each family, in the order of the specs."""
     for family, members in groupby(specs, lambda spec: spec.family):
         yield from (f"## {family}", "")
-        yield from table_markdown(specs_table(list(members), convention, family))
+        yield from table_markdown(_specs_table(list(members), convention, family))
         yield ""
     if omitted:
         yield from (rows_shown(len(specs), omitted), "")
-    yield specs_note(convention)
+    yield _specs_note(convention)
 
 
-def specs_note(convention: str) -> str:
+def _specs_note(convention: str) -> str:
     """Return the remark below a list of specs."""
     return f"MACs: multiply-adds of one forward pass at the default sizes, counted as {convention} does."
 
 
-def spec_page(spec: SpecReference) -> Page:
+def _spec_page(spec: SpecReference) -> Page:
     """The page of a spec: facts, dims, vars, inputs, outputs, inputs of the loss, and published figures."""
     yield Paragraph([Line(f": {spec.about}" if spec.about else "", spec.name)])
     yield Table([Column("fact"), Column("text", "prose")], [Row(fact) for fact in _facts(spec)], header=False)
@@ -77,7 +133,7 @@ def spec_page(spec: SpecReference) -> Page:
         yield Paragraph([Line(f"file: {spec.file}")], verbatim=True)
 
 
-def settings_data(spec: SpecReference) -> Table:
+def _settings_data(spec: SpecReference) -> Table:
     """Dims and vars of a spec with all fields, for CSV."""
     fields = ("kind", "name", "type", "default", "expression", "limits", "about")
     rows = [

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from netcalc.arrays import Array
 from netcalc.diagnostics import NetcalcError
+from netcalc.results import Result
 from netcalc.weights.checkpoint_files import checkpoint_files
 from netcalc.weights.packing.quantization import Quantization, config_beside, quantization_of
 from netcalc.weights.packing.unpacked import Packed, Role, UnpackedTensors
@@ -17,7 +18,7 @@ from netcalc.weights.stored import BITS, Header
 from netcalc.weights.tensor_files import Tensors
 
 __all__ = [
-    "CheckpointContent",
+    "Checkpoint",
     "CheckpointFile",
     "CheckpointTensor",
     "Copies",
@@ -83,11 +84,12 @@ class TypeTotals(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class CheckpointContent:
-    """The content of a checkpoint.
+class Checkpoint(Result):
+    """The tensors of a checkpoint, created by :func:`netcalc.read_checkpoint`.
 
     ``duplicates`` are names that several files have, and are counted once; ``copies`` differ from others by a prefix.
-    ``packed`` are figures of packed tensors by scheme, and ``notes`` say what is not known of them.
+    ``packed`` are figures of packed tensors by scheme, and ``notes`` say what is not known of them.  ``depth`` and
+    ``unroll`` say which rows are printed.
     """
 
     name: str
@@ -97,6 +99,11 @@ class CheckpointContent:
     copies: tuple[Copies, ...]
     packed: tuple[Packed, ...] = ()
     notes: tuple[str, ...] = ()
+    depth: int | None = None
+    unroll: bool = False
+
+    def __repr__(self) -> str:
+        return f"<Checkpoint {self.name!r}: {len(self.tensors):,} tensors>"
 
     @property
     def params(self) -> int:
@@ -130,12 +137,16 @@ class CheckpointContent:
         return tuple(sorted(found, key=lambda total: -total.bytes))
 
 
-def read_content(path: Path, opened: Tensors | None = None) -> CheckpointContent:
+def read_content(
+    path: Path, opened: Tensors | None = None, *, depth: int | None = None, unroll: bool = False
+) -> Checkpoint:
     """Return the content of a checkpoint: a file, an index of shards, or a folder.
 
     Args:
         path: the checkpoint, whose folder may have a configuration.
         opened: the tensors of the checkpoint, if they are opened already.
+        depth: levels of names; longer names are summed up when it is printed.
+        unroll: True to print equal groups one by one.
 
     Raises:
         NetcalcError: E605 if a file cannot be read.
@@ -165,8 +176,16 @@ def read_content(path: Path, opened: Tensors | None = None) -> CheckpointContent
     if wrong is not None:
         notes.append(f"tensors that do not unpack are left out of the parameters: {wrong.problem}")
     tensors = tuple(_tensor(name, *places[0], meant.roles.get(name)) for name, places in stands.items())
-    return CheckpointContent(
-        found.name, tuple(files), tensors, tuple(duplicates), tuple(_copies(tensors)), meant.packed, tuple(notes)
+    return Checkpoint(
+        found.name,
+        tuple(files),
+        tensors,
+        tuple(duplicates),
+        tuple(_copies(tensors)),
+        meant.packed,
+        tuple(notes),
+        depth,
+        unroll,
     )
 
 

@@ -1,0 +1,50 @@
+"""Lists of operations and blocks, and the page of one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from netcalc import ops
+from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
+from netcalc.reference.blocks import BlockReference, block_reference, listed_block
+from netcalc.reference.operations import Listed, OperationReference, listed_operation, reference
+from netcalc.results import Result
+from netcalc.spec.shipped import shipped_blocks
+
+__all__ = ["OperationList", "OperationPage", "listed_operations", "operation_page"]
+
+
+@dataclass(frozen=True, slots=True)
+class OperationList(Result):
+    """Operations and shipped blocks."""
+
+    entries: tuple[Listed, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class OperationPage(Result):
+    """The page of an operation or block."""
+
+    entry: Listed
+    page: OperationReference | BlockReference
+
+
+def listed_operations(word: str | None = None) -> OperationList:
+    """Return all operations and blocks, or those that mention a word; NetcalcError (E102) if none does."""
+    entries = [*map(listed_operation, ops.every().values()), *map(listed_block, shipped_blocks())]
+    if word is not None:
+        entries = [entry for entry in entries if word.lower() in " ".join(entry).lower()]
+        if not entries:
+            raise NetcalcError(Diagnostic("E102", f"no operation or block mentions {word!r}"))
+    return OperationList(tuple(entries))
+
+
+def operation_page(name: str) -> OperationPage:
+    """Return the page of an operation or block; NetcalcError (E102) if there is none of that name."""
+    declared = ops.find(name)
+    if declared is not None:
+        return OperationPage(listed_operation(declared), reference(declared))
+    if name in shipped_blocks():
+        return OperationPage(listed_block(name), block_reference(name))
+    hint = did_you_mean(name, [*ops.names(), *shipped_blocks()]) or "`netcalc ops --search WORD` looks for one"
+    raise NetcalcError(Diagnostic("E102", f"unknown operation or block {name!r}", hint=hint))

@@ -1,0 +1,64 @@
+"""Lists of shipped specs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from netcalc.analysis.conventions import convention_named
+from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
+from netcalc.files import exists
+from netcalc.results import Result
+from netcalc.spec.shipped import CatalogueEntry, aliases, catalogue, unaliased
+
+__all__ = ["SpecList", "is_spec", "listed_specs", "spec_lines"]
+
+
+@dataclass(frozen=True, slots=True)
+class SpecList(Result):
+    """Shipped specs with their figures at the default sizes; ``convention`` counts the MACs."""
+
+    specs: tuple[CatalogueEntry, ...]
+    convention: str
+
+
+def is_spec(name: str) -> bool:
+    """Return True for a shipped spec, an alias, a name of a YAML file, or a path with a suffix or a separator."""
+    if name in catalogue() or unaliased(name) is not None or name == "-":
+        return True
+    suffix = Path(name).suffix
+    return suffix in (".yaml", ".yml") or ((suffix != "" or "/" in name or os.sep in name) and exists(name))
+
+
+def listed_specs(words: Sequence[str] = (), family: str | None = None, convention: str = "netcalc") -> SpecList:
+    """Return the shipped specs of a family that mention all words, by family and name.
+
+    Raises:
+        NetcalcError: E502 if there are none, or no such family; E701 for an unknown convention.
+    """
+    convention_named(convention)
+    entries = sorted(catalogue().values(), key=lambda spec: (spec.family, spec.name))
+    families = {spec.family for spec in entries}
+    if family is not None and family not in families:
+        hint = did_you_mean(family, families) or f"the families are {', '.join(sorted(families))}"
+        raise NetcalcError(Diagnostic("E502", f"there is no family {family!r}", hint=hint))
+    entries = [spec for spec in entries if family in (None, spec.family)]
+    matching = [spec for spec in entries if all(text.lower() in _searched(spec) for text in words)]
+    if not matching:
+        within = f" in the family {family!r}" if family else ""
+        near = did_you_mean(words[0], [*catalogue(), *aliases(), *families])
+        raise NetcalcError(Diagnostic("E502", f"no spec{within} mentions {' and '.join(map(repr, words))}", hint=near))
+    return SpecList(tuple(matching), convention)
+
+
+def _searched(spec: CatalogueEntry) -> str:
+    return " ".join((spec.name, spec.family, spec.about, spec.source, *spec.aliases)).lower()
+
+
+def spec_lines(path: Path | None) -> list[str]:
+    """Return the lines of the file of a spec; NetcalcError (E502) if it has none."""
+    if path is None:
+        raise NetcalcError(Diagnostic("E502", "--yaml prints a file, and a pipe is none"))
+    return path.read_text(encoding="utf-8").splitlines()

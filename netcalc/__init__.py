@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from netcalc.version import __version__
 
 if TYPE_CHECKING:
+    from netcalc.analysis.checks import CheckReport, CheckRow
     from netcalc.analysis.compare import Comparison, Match, OperationMatch
     from netcalc.analysis.cost import Analysis
     from netcalc.analysis.explain import Explanation, Section
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from netcalc.engine.profile import LayerTime, OperationTime, Profile
     from netcalc.engine.rounding import OutputError, RoundingResult
     from netcalc.engine.run import RunResult
-    from netcalc.loading import compare, describe, import_spec, load, load_data, loads, read_checkpoint
+    from netcalc.loading import check, compare, describe, import_spec, load, load_data, loads, read_checkpoint
     from netcalc.network import LayerShapes, Network
     from netcalc.numerics.rounding.deviation import Deviation
     from netcalc.numerics.trace import TraceRow
@@ -49,6 +50,8 @@ __all__ = [
     "Agreement",
     "Analysis",
     "Check",
+    "CheckReport",
+    "CheckRow",
     "Checkpoint",
     "CheckpointFile",
     "CheckpointTensor",
@@ -110,6 +113,7 @@ __all__ = [
     "VerifyReport",
     "__version__",
     "as_dict",
+    "check",
     "compare",
     "describe",
     "from_torch",
@@ -123,6 +127,7 @@ __all__ = [
 
 #: Public names by the module that defines them.  A name is imported on first use, so that importing netcalc is quick.
 _EXPORTS = {
+    "netcalc.analysis.checks": ("CheckReport", "CheckRow"),
     "netcalc.analysis.compare": ("Comparison", "Match", "OperationMatch"),
     "netcalc.analysis.cost": ("Analysis",),
     "netcalc.analysis.explain": ("Explanation", "Section"),
@@ -143,7 +148,7 @@ _EXPORTS = {
     "netcalc.engine.profile": ("LayerTime", "OperationTime", "Profile"),
     "netcalc.engine.rounding": ("OutputError", "RoundingResult"),
     "netcalc.engine.run": ("RunResult",),
-    "netcalc.loading": ("compare", "describe", "import_spec", "load", "load_data", "loads", "read_checkpoint"),
+    "netcalc.loading": ("check", "compare", "describe", "import_spec", "load", "load_data", "loads", "read_checkpoint"),
     "netcalc.network": ("LayerShapes", "Network"),
     "netcalc.weights.content": (
         "Checkpoint",

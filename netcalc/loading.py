@@ -6,21 +6,30 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
-from netcalc.arguments import plain, texts
+from netcalc.arguments import checked_argument, plain, texts
 from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
 from netcalc.formats import load_model
 from netcalc.network import Network
-from netcalc.options import ComparisonOptions, DescribeOptions, ImportOptions, LayerOptions, ModelOptions, accepts
+from netcalc.options import (
+    ComparisonOptions,
+    DescribeOptions,
+    ImportOptions,
+    LayerOptions,
+    ModelOptions,
+    SourceOptions,
+    accepts,
+)
 from netcalc.request import Request
 from netcalc.spec import library
 from netcalc.spec.library import Loaded
 
 if TYPE_CHECKING:
+    from netcalc.analysis.checks import CheckReport
     from netcalc.analysis.compare import Comparison
     from netcalc.reference.specs import SpecReference
     from netcalc.weights.content import Checkpoint
 
-__all__ = ["compare", "describe", "import_spec", "load", "load_data", "loads", "read_checkpoint"]
+__all__ = ["check", "compare", "describe", "import_spec", "load", "load_data", "loads", "read_checkpoint"]
 
 
 @accepts
@@ -128,7 +137,8 @@ def compare(
     """
     from netcalc.analysis.compare import compare as compare_analyses
 
-    models = (first, second, *more)
+    given = (first, second, *more)
+    models = [model if isinstance(model, Network) else checked_argument("spec", model) for model in given]
     if sum(model == "-" for model in models) > 1:
         raise NetcalcError(Diagnostic("E502", "only one of the specs can be standard input"))
     sources = [
@@ -213,6 +223,31 @@ def describe(spec: str | Path, **options: Unpack[DescribeOptions]) -> SpecRefere
     from netcalc.reference.specs import describe as describe_loaded
 
     return describe_loaded(load_model(spec, options["max_spec_size"]), options["convention"])
+
+
+@accepts
+def check(*specs: str | Path, **options: Unpack[SourceOptions]) -> CheckReport:
+    """Check specs at their default sizes: schema, shapes, requirements, and published figures.
+
+    Args:
+        specs: as for :func:`load`.  The errors of a spec that cannot be loaded are part of the report.
+
+    >>> import netcalc
+    >>> report = netcalc.check("resnet34")
+    >>> report.ok, [row.expected for row in report.rows if row.check == "published macs"]
+    (True, ['3.6 G', '3.664 G'])
+    """
+    from netcalc.analysis.checks import CheckReport, checked_spec, failed_spec
+
+    rows, problems = [], []
+    for spec in specs:
+        try:
+            source = load_model(spec, options["max_spec_size"])
+            rows += checked_spec(str(spec), source.document, Request(source).program)
+        except NetcalcError as error:
+            problems += error.diagnostics
+            rows += failed_spec(str(spec), error.diagnostics)
+    return CheckReport(tuple(rows), tuple(problems))
 
 
 def _network(source: Loaded, options: ModelOptions, model: str | Path | None = None) -> Network:

@@ -83,7 +83,7 @@ def test_settings() -> None:
     symbolic = netcalc.load(SMALL, symbolic=["batch"])
     assert str(symbolic.macs) == "497872*batch"
     assert "parameters" in repr(symbolic)
-    assert netcalc.load(SMALL, training=True).flops != netcalc.load(SMALL).flops
+    assert netcalc.load(SMALL, mode="train").flops != netcalc.load(SMALL).flops
     with pytest.raises(NetcalcError, match="did you mean 'classes'"):
         netcalc.load(SMALL, set={"clases": 3})
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from netcalc.reference.codes import code_reference, codes_dir
 from netcalc.cli.commands import COMMANDS
 from netcalc.diagnostics import CODES
+from netcalc.reference.codes import code_reference, codes_dir
 from tests.conftest import CommandResult
 
 

@@ -6,13 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from netcalc.cli.option_reference import option_reference
 from netcalc.render.reference import generated_pages
 
 DOCS = Path(__file__).parent.parent / "docs"
 
 
 def test_generated_pages(request: pytest.FixtureRequest) -> None:
-    pages = generated_pages()
+    pages = {**generated_pages(), "options.md": "\n".join([*option_reference(), ""])}
     if request.config.getoption("--update"):
         for name, text in pages.items():
             (DOCS / name).parent.mkdir(exist_ok=True)

@@ -6,10 +6,10 @@ import json
 
 import pytest
 
-from netcalc.render.json_lines import json_lines
 from netcalc.cli.schema import schema_file
 from netcalc.records import VERSIONS
 from netcalc.records.schema import record_schema
+from netcalc.render.json_lines import json_lines
 from netcalc.spec.schema import spec_schema
 
 

@@ -26,6 +26,7 @@ GROUPS: dict[str, dict[str, str]] = {
     },
     "Compare and check": {
         "compare": "Specs side by side, and layer against layer.",
+        "check": "Specs against their schema, shapes, requirements and published figures.",
         "explain": "The working behind the numbers of one layer, or of the whole network.",
     },
     "Convert": {

@@ -18,6 +18,7 @@ R = TypeVar("R")
 
 #: Modules of this package with the ``presentation`` of a type of results.
 _MODULES = {
+    "CheckReport": "checks",
     "Checkpoint": "checkpoints",
     "Comparison": "compare",
     "Explanation": "explanation",

@@ -50,9 +50,10 @@ def elaborated_loss(
     Raises:
         NetcalcError: with every error in the loss.
     """
-    declared, cursor = loaded.document.loss, loaded.cursor["loss"]
+    declared = loaded.document.loss
     if declared is None:
         return None
+    cursor = loaded.cursor["loss"]
     with assumptions(), limited_work():
         used = resolve_settings(loaded, settings, symbolic)
     with assumptions() as assumed:

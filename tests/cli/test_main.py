@@ -16,7 +16,7 @@ from ruamel.yaml import YAML
 import netcalc as package
 from netcalc import ops
 from netcalc.cli.commands import COMMANDS
-from netcalc.cli.options import read_program
+from netcalc.loading import load
 from netcalc.records.schema import record_schema
 from netcalc.spec.line_syntax import MODIFIERS
 from netcalc.spec.schema import spec_schema
@@ -107,7 +107,7 @@ def test_an_interrupt_exits_with_130(netcalc: Callable[..., CommandResult], monk
     def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("netcalc.cli.options.read_program", interrupt)
+    monkeypatch.setattr("netcalc.loading.load", interrupt)
     ran = netcalc("shapes", "mlp")
     assert (ran.code, ran.out) == (130, "")
     assert "Traceback" not in ran.err
@@ -118,7 +118,7 @@ def test_a_bug_is_reported(debug: bool, netcalc: Callable[..., CommandResult], m
     def fail(*_: object, **__: object) -> None:
         raise ZeroDivisionError("the bug")
 
-    monkeypatch.setattr("netcalc.cli.options.read_program", fail)
+    monkeypatch.setattr("netcalc.loading.load", fail)
     ran = netcalc(*(["--debug"] if debug else []), "shapes", "mlp")
     assert (ran.code, ran.out) == (70, "")
     assert "ZeroDivisionError: the bug" in ran.err
@@ -294,7 +294,7 @@ def test_the_starter_spec_runs(
     assert netcalc("init", "-").out == text
     for command in ("summary net.yaml", "explain net.yaml classifier", "run net.yaml --set batch=4", "verify net.yaml"):
         assert netcalc(*command.split()).code == 0, command
-    assert read_program("net.yaml", ["classes=100"]).main.outputs[0].type.shape == (1, 100)  # type: ignore[union-attr]
+    assert load("net.yaml", set={"classes": 100}).program.main.outputs[0].type.shape == (1, 100)  # type: ignore[union-attr]
 
 
 def test_init_overwrites_only_on_request(

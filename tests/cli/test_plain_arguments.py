@@ -12,11 +12,9 @@ from hypothesis import strategies as st
 
 from netcalc.cli.app import app
 from netcalc.cli.commands import COMMANDS, command_module
-from netcalc.cli.declarations import declared
 from netcalc.cli.plain_arguments import plain_arguments
 from tests.conftest import CommandResult
 
-READ = [name for name in COMMANDS if declared(command_module(name).command) is not None]
 WORDS = [
     *("resnet34", "mlp", "-", "", "x=-1", "a b", "=", "--", "-1", "--help", "-h", "-s", "-sx=1", "-s=x", "--set", "-c"),
     *("--set=x=1", "--set=", "--unroll", "--unroll=1", "--no-unroll", "--depth", "--depth=2", "--depth=0", "0", "1"),
@@ -42,9 +40,7 @@ WORDS = [
 
 def read_plainly(name: str, words: Sequence[str]) -> dict[str, Any] | None:
     """Return the values that are read without typer."""
-    parameters = declared(command_module(name).command)
-    assert parameters is not None
-    return plain_arguments(parameters, words)
+    return plain_arguments(command_module(name).command.parameters, words)
 
 
 def read_by_typer(name: str, words: Sequence[str]) -> dict[str, Any]:
@@ -52,7 +48,8 @@ def read_by_typer(name: str, words: Sequence[str]) -> dict[str, Any]:
     import typer
 
     command = typer.main.get_command(app).get_command(None, name)  # type: ignore[attr-defined]
-    return {key: value or None if isinstance(value, (list, tuple)) else value for key, value in parsed(command, words)}
+    values = parsed(command, words)
+    return {key: value or None if isinstance(value, (list, tuple)) else value for key, value in values}
 
 
 def parsed(command: Any, words: Sequence[str]) -> Any:
@@ -67,11 +64,7 @@ def parsed(command: Any, words: Sequence[str]) -> Any:
     return got.items()
 
 
-def test_every_command_but_help_is_declared() -> None:
-    assert set(COMMANDS) - set(READ) == {"help"}
-
-
-@given(st.sampled_from(READ), st.lists(st.sampled_from(WORDS), max_size=6))
+@given(st.sampled_from([*COMMANDS]), st.lists(st.sampled_from(WORDS), max_size=6))
 def test_values_are_those_of_typer(name: str, words: list[str]) -> None:
     plain = read_plainly(name, words)
     if plain is not None:
@@ -81,11 +74,11 @@ def test_values_are_those_of_typer(name: str, words: list[str]) -> None:
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
-        ("shapes mlp", {"spec": "mlp"}),
-        ("shapes --set batch=2 mlp -s hidden=[3] --top=2", {"set_": ["batch=2", "hidden=[3]"], "top": 2}),
-        ("summary mlp --format json --wide", {"format_": "json", "wide": True}),
-        ("compare mlp lenet5 -a", {"specs": ["mlp", "lenet5"], "all_": True}),
-        ("explain mlp 0", {"spec": "mlp", "path": "0"}),
+        ("shapes mlp", {"model": "mlp"}),
+        ("shapes --set batch=2 mlp -s hidden=[3] --top=2", {"set": ["batch=2", "hidden=[3]"], "top": 2}),
+        ("summary mlp --format json --wide", {"format": "json", "wide": True}),
+        ("compare mlp lenet5 -a", {"models": ["mlp", "lenet5"], "all": True}),
+        ("explain mlp 0", {"model": "mlp", "path": "0"}),
         ("train mlp --lr 0.5 --clip=1e-2", {"lr": 0.5, "clip": 0.01}),
         ("schema", {"name": "spec"}),
     ],

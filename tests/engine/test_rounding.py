@@ -167,7 +167,7 @@ def test_what_cannot_be_compared() -> None:
         (network, "no parameter is rounded or pruned"),
         (network.quantized("float32"), "no parameter is rounded or pruned"),
         (api.load("mlp", set={"features": 256}).quantized("hidden.0.*=iq2_xxs"), "netcalc does not round to iq2_xxs"),
-        (api.load("mlp", training=True).quantized("int8"), "compared in inference"),
+        (api.load("mlp", mode="train").quantized("int8"), "compared in inference"),
     ):
         with pytest.raises(api.NetcalcError, match=part):
             of.rounding_errors()

@@ -12,10 +12,10 @@ import pytest
 import netcalc
 from netcalc import ops
 from netcalc.analysis.explain import explain
-from netcalc.reference.operations import _plain
 from netcalc.opdef import Operation
 from netcalc.records.explain import explanation_record
 from netcalc.records.summary import summary_record
+from netcalc.reference.operations import _plain
 from netcalc.render.explanation import explanation_page
 from netcalc.render.page import page_text
 from netcalc.render.report import tree_page

@@ -13,13 +13,12 @@ pytest.importorskip("transformers")
 
 from netcalc.engine.gradients import gradients  # noqa: E402
 from netcalc.engine.run import forward  # noqa: E402
-from netcalc.ir import Program  # noqa: E402
-from netcalc.ir.loss import with_loss  # noqa: E402
+from netcalc.ir import Loss  # noqa: E402
 from tests.oracle.checkpoints.harness import drawn_inputs, transformers_model  # noqa: E402
 from tests.oracle.checkpoints.model import Model  # noqa: E402
 from tests.oracle.checkpoints.transformers_models import TRANSFORMERS_MODELS  # noqa: E402
 from tests.oracle.network_gradients import by_owner  # noqa: E402
-from tests.zoo.harness import built  # noqa: E402
+from tests.zoo.harness import requested  # noqa: E402
 
 #: Inputs of losses under the names of transformers.
 _NAMES = {"label": "labels", "start": "start_positions", "end": "end_positions"}
@@ -29,11 +28,11 @@ _NONE = {
 }
 
 
-def labels_of(program: Program) -> dict[str, np.ndarray]:
+def labels_of(loss: Loss | None) -> dict[str, np.ndarray]:
     """Return labels for the inputs of the loss; some positions have none."""
-    assert program.loss is not None
+    assert loss is not None
     rng, found = np.random.default_rng(2), dict[str, np.ndarray]()
-    for spec in program.loss().inputs:
+    for spec in loss.inputs:
         shape = tuple(int(str(size)) for size in spec.type.shape)
         if spec.type.dtype == "int64":
             assert spec.low is not None and spec.high is not None
@@ -47,7 +46,7 @@ def labels_of(program: Program) -> dict[str, np.ndarray]:
 
 def with_a_loss() -> list[str]:
     """Return the names of the specs that have a loss, and a model that takes labels."""
-    return [spec for spec in TRANSFORMERS_MODELS if spec not in _NONE and built(spec, **settings_of(spec)).loss]
+    return [spec for spec in TRANSFORMERS_MODELS if spec not in _NONE and requested(spec, **settings_of(spec)).loss]
 
 
 def settings_of(spec: str) -> dict[str, Any]:
@@ -69,23 +68,25 @@ def their_loss(case: Model, model: Any, inputs: dict[str, np.ndarray], labels: d
 @pytest.mark.parametrize("spec", with_a_loss())
 def test_transformers(spec: str) -> None:
     case = TRANSFORMERS_MODELS[spec]
-    model, program = transformers_model(case), built(spec, **settings_of(spec))
+    model, request = transformers_model(case), requested(spec, **settings_of(spec))
+    program = request.program
     assert not program.inputs or {"labels", "return_loss"} & {*inspect.signature(model.forward).parameters}
     inputs = drawn_inputs(program) | {name: np.array(value) for name, value in case.values.items()}
-    labels = labels_of(program)
+    labels = labels_of(request.loss)
     state = {name: tensor.detach().numpy() for name, tensor in model.state_dict().items()}
-    ours = forward(with_loss(program), inputs | labels, weights=state).outputs["loss"]
+    ours = forward(request.program_with_loss, inputs | labels, weights=state).outputs["loss"]
     assert float(ours) == pytest.approx(their_loss(case, model, inputs, labels), rel=2e-5)
 
 
 @pytest.mark.parametrize("spec", ["gpt2", "bert-base-mlm", "t5-small", "beit-base"])
 def test_gradients_of_the_loss(spec: str) -> None:
     case = TRANSFORMERS_MODELS[spec]
-    model, program = transformers_model(case), built(spec, **case.settings)
+    model, request = transformers_model(case), requested(spec, **case.settings)
+    program = request.program
     inputs = drawn_inputs(program) | {name: np.array(value) for name, value in case.values.items()}
-    labels = labels_of(program)
+    labels = labels_of(request.loss)
     state = {name: tensor.detach().numpy() for name, tensor in model.state_dict().items()}
-    ours = gradients(program, inputs | labels, weights=state)
+    ours = gradients(request.program_with_loss, inputs | labels, loss="loss", weights=state)
     model(**{name: torch.from_numpy(array) for name, array in (inputs | labels).items()}).loss.backward()
     found = {name: p.grad.numpy() for name, p in model.named_parameters(remove_duplicate=False) if p.grad is not None}
     theirs = by_owner(program, {name: found.get(name, np.zeros_like(array)) for name, array in state.items()})

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from netcalc.render.json_lines import json_lines
 from netcalc.diagnostics import Diagnostic, Span
 from netcalc.dims import symbol
 from netcalc.render.diagnostics import render_diagnostic
 from netcalc.render.escapes import clean
+from netcalc.render.json_lines import json_lines
 from netcalc.render.numbers import bytes_text, exact, measured, shape_text, shapes_text, share, short, work
 from netcalc.render.progress import Progress
 from netcalc.render.text import Terminal, fill, padded, terminal_of, width_of

@@ -12,6 +12,7 @@ from netcalc.analysis.walk import instances, parameters
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.ir import Program
 from netcalc.ir.check import check
+from netcalc.request import Request
 from netcalc.spec import elaborate
 from netcalc.spec.library import load_text
 
@@ -21,6 +22,11 @@ def program(text: str, *, folder: Path | None = None, symbolic: tuple[str, ...] 
     elaborated = elaborate(load_text("netcalc: 1\n" + dedent(text), "spec.yaml", folder), settings, symbolic=symbolic)
     check(elaborated)
     return elaborated
+
+
+def request(text: str, *, symbolic: tuple[str, ...] = (), **settings: Any) -> Request:
+    """Return the request for the program of ``text``."""
+    return Request(load_text("netcalc: 1\n" + dedent(text), "spec.yaml"), settings, symbolic)
 
 
 def layers(text: str, shape: str = "[2, 8]", **settings: Any) -> Program:

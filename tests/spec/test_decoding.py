@@ -5,9 +5,7 @@ from __future__ import annotations
 import pytest
 
 from netcalc.ir.caches import Cache
-from netcalc.ir.decoding import program_at_step
-from netcalc.ir.specialise import specialise
-from tests.spec.harness import problems, program
+from tests.spec.harness import problems, program, request
 
 #: A decoder in which every other layer has a window, and only layers with attention have a cache.
 DECODER = """
@@ -49,8 +47,7 @@ def test_without_a_past_there_are_no_caches() -> None:
 
 
 def test_a_step_takes_and_gives_numbered_caches() -> None:
-    step = program_at_step(program(DECODER), past=5, new=1)
-    assert step is not None
+    step = request(DECODER).at_step(past=5, new=1).program
     shapes = {spec.name: spec.type.shape for spec in step.inputs}
     assert shapes == {
         "x": (1, 2, 1, 8),
@@ -73,18 +70,16 @@ def test_a_step_takes_and_gives_numbered_caches() -> None:
 
 
 def test_a_symbolic_past_decides_nothing() -> None:
-    symbolic = program(DECODER, symbolic=("past",), use_cache=True)
-    assert symbolic.assumptions == ()
+    symbolic = request(DECODER, symbolic=("past",), use_cache=True)
+    assert symbolic.program.assumptions == ()
     for past in (0, 1, 2, 3, 9):
-        found = specialise(symbolic, {"past": past})
-        assert [value.known_type.shape[2] for value in found.main.outputs[1:]] == [
+        sized = symbolic.with_sizes({"past": past})
+        assert [value.known_type.shape[2] for value in sized.program.main.outputs[1:]] == [
             min(past + 4, 2),
             past + 4,
             min(past + 4, 2),
         ]
-        step = program_at_step(found, past=past + 1, new=1)
-        assert step is not None
-        assert step.dims["past"] == past + 1
+        assert sized.at_step(past=past + 1, new=1).program.dims["past"] == past + 1
 
 
 INPUTS = "inputs: {x: [1, 4], %s}\nlayers: [relu]\n"

@@ -12,11 +12,8 @@ import pytest
 import netcalc
 from netcalc.analysis.cost import analyse
 from netcalc.diagnostics import NetcalcError
-from netcalc.engine.gradients import gradients
 from netcalc.ir.check import check
-from netcalc.ir.loss import with_loss
-from netcalc.ir.specialise import specialise
-from tests.spec.harness import problems, program, shapes
+from tests.spec.harness import problems, program, request, shapes
 
 NETWORK = """
 name: classifier
@@ -48,7 +45,7 @@ def test_a_loss_is_no_part_of_the_network() -> None:
 
 
 def test_the_program_with_its_loss() -> None:
-    found = with_loss(program(spec(LOSS)))
+    found = request(spec(LOSS)).program_with_loss
     check(found)
     assert [str(each.type) for each in found.inputs] == ["4×8", "4"]
     assert found.output_names == ("logits", "loss")
@@ -56,21 +53,21 @@ def test_the_program_with_its_loss() -> None:
 
 
 def test_symbolic_sizes_are_those_of_the_network() -> None:
-    symbolic = program(spec(LOSS), symbolic=("batch",))
-    cost = analyse(with_loss(specialise(symbolic, {"batch": 7})), "netcalc").total
-    assert cost == analyse(with_loss(program(spec(LOSS), batch=7)), "netcalc").total
+    symbolic = request(spec(LOSS), symbolic=("batch",))
+    cost = analyse(symbolic.with_sizes({"batch": 7}).program_with_loss, "netcalc").total
+    assert cost == analyse(request(spec(LOSS), batch=7).program_with_loss, "netcalc").total
 
 
 def test_the_path_of_a_loss_is_free() -> None:
     text = NETWORK.replace("name: fc", "name: loss.fc").replace("logits: fc", "logits: loss.fc")
-    assert list(shapes(with_loss(program(text + LOSS)))) == ["loss.fc", "loss_1.cross_entropy"]
+    assert list(shapes(request(text + LOSS).program_with_loss)) == ["loss.fc", "loss_1.cross_entropy"]
 
 
 def test_the_value_of_a_loss_is_that_of_its_formula() -> None:
     rng = np.random.default_rng(0)
     x, labels = rng.normal(size=(4, 8)).astype(np.float32), np.array([0, 2, 1, 2])
     net = netcalc.loads("netcalc: 1\n" + spec(LOSS))
-    found = gradients(net.program, {"x": x, "labels": labels})
+    found = net.gradients({"x": x, "labels": labels})
     scores = found.outputs["logits"].astype(np.float64)
     shares = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
     assert found.loss == pytest.approx(float(-np.log(shares[np.arange(4), labels]).mean()), rel=1e-6)
@@ -90,17 +87,17 @@ def test_lines_see_the_first_output_and_all_by_name() -> None:
         - {from: a, mean: {}}
         - {from: [first, _], add: {}}
     """
-    found = with_loss(program(text))
+    found = request(text).program_with_loss
     assert [str(each) for each in found.main.nodes[-1].input_types] == ["2×3", "2×4"]
     assert shapes(found)["loss.add"] == "scalar"
 
 
 def test_a_loss_with_a_condition(tmp_path: Path) -> None:
     text = spec(LOSS).replace("loss:\n", "loss:\n  when: classes > 1\n")
-    assert program(text).loss is not None
-    assert program(text, classes=1).loss is None
+    assert request(text).loss is not None
+    assert request(text, classes=1).loss is None
     with pytest.raises(NetcalcError, match="has no loss"):
-        with_loss(program(text, classes=1))
+        request(text, classes=1).program_with_loss
 
 
 def test_an_input_of_a_loss_may_be_absent() -> None:
@@ -110,8 +107,8 @@ def test_an_input_of_a_loss_may_be_absent() -> None:
       layers: [{from: {input: logits, target: labels, weight: weights}, cross_entropy: {}}]
     """
     text = spec(text).replace("classes: 3", "classes: 3, weighted: {default: false}")
-    assert [each.name for each in with_loss(program(text)).inputs] == ["x", "labels"]
-    assert [each.name for each in with_loss(program(text, weighted=True)).inputs] == ["x", "weights", "labels"]
+    assert [each.name for each in request(text).program_with_loss.inputs] == ["x", "labels"]
+    assert [each.name for each in request(text, weighted=True).program_with_loss.inputs] == ["x", "weights", "labels"]
 
 
 def child(tmp_path: Path, text: str, **settings: Any) -> netcalc.Network:
@@ -120,17 +117,17 @@ def child(tmp_path: Path, text: str, **settings: Any) -> netcalc.Network:
 
 
 def test_a_loss_is_inherited_whole(tmp_path: Path) -> None:
-    assert child(tmp_path, "name: same\n").program.loss is not None
-    own = child(tmp_path, "loss: {layers: [{mean: {}}]}\n").program
-    assert [each.name for each in with_loss(own).inputs] == ["x"]
-    assert child(tmp_path, "loss: null\n").program.loss is None
+    assert child(tmp_path, "name: same\n").request.loss is not None
+    own = child(tmp_path, "loss: {layers: [{mean: {}}]}\n").request
+    assert [each.name for each in own.program_with_loss.inputs] == ["x"]
+    assert child(tmp_path, "loss: null\n").request.loss is None
 
 
 def test_an_inherited_loss_that_does_not_fit_is_an_error_where_it_is_used(tmp_path: Path) -> None:
     net = child(tmp_path, "outputs: {scores: fc}\n")
     assert net.params == 27
     with pytest.raises(NetcalcError) as caught:
-        gradients(net.program)
+        net.gradients()
     (found,) = caught.value.diagnostics
     assert found.code == "E301" and "that of the spec that this one extends" in (found.hint or "")
     assert "scores" in child(tmp_path, "outputs: {scores: fc}\n").run().outputs
@@ -139,7 +136,7 @@ def test_an_inherited_loss_that_does_not_fit_is_an_error_where_it_is_used(tmp_pa
 def test_the_text_of_a_network_has_its_loss(tmp_path: Path) -> None:
     net = child(tmp_path, "vars: {classes: 5}\n")
     again = netcalc.loads(net.to_yaml())
-    assert gradients(again.program, seed=3).loss == gradients(net.program, seed=3).loss
+    assert again.gradients(seed=3).loss == net.gradients(seed=3).loss
 
 
 ERRORS = {

@@ -119,7 +119,8 @@ def _parts(network: Network) -> Iterator[Any]:
     yield program.inputs, program.output_names, program.init, program.caches, program.dims, program.vars
     yield [tuple(layer) for layer in network.summary("torch").layers], network.summary(depth=1).layers
     yield list(network.shapes.items()), program.main.output_types, program.main.ports
-    yield None if program.loss is None else [node.name for node in program.loss().body.nodes]
+    loss = network.request.loss
+    yield None if loss is None else [node.name for node in loss.body.nodes]
 
 
 @contextmanager

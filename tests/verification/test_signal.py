@@ -147,4 +147,4 @@ def test_the_mode_is_that_which_is_asked_for() -> None:
     assert found[False].measured.variance == pytest.approx(x.var(), rel=1e-3)
     assert "nothing is normalised" in found[False].note and not found[True].note
     with pytest.raises(NetcalcError, match="more than one value per channel"):
-        netcalc.loads(text.replace("8, 4", "1, 4")).signal(training=True)
+        netcalc.loads(text.replace("8, 4", "1, 4")).signal(mode="train")

@@ -19,6 +19,7 @@ from netcalc.engine.run import forward
 from netcalc.ir import Program
 from netcalc.ir.check import check
 from netcalc.numerics.parameters import check_weights
+from netcalc.request import Request
 from netcalc.spec import elaborate, load_document
 
 HERE = Path(__file__).parent
@@ -45,6 +46,11 @@ def _built(name: str, settings: str) -> Program:
 def built(name: str, **settings: Any) -> Program:
     """Return the program of a shipped spec at these settings."""
     return _built(name, json.dumps(settings))
+
+
+def requested(name: str, **settings: Any) -> Request:
+    """Return the request for a shipped spec at these settings."""
+    return Request(load_document(name), settings)
 
 
 def in_double(name: str, **settings: Any) -> Program:

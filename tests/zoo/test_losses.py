@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from netcalc.ir.check import check
-from netcalc.ir.loss import with_loss
-from netcalc.spec import elaborate, load_document
+from netcalc.request import Request
+from netcalc.spec import load_document
 from netcalc.spec.library import load_text
 from netcalc.spec.shipped import catalogue
-from tests.zoo.harness import SMALL, built
+from tests.zoo.harness import SMALL, requested
 
 #: Specs without a loss, and why.
 NO_LOSS: dict[str, str] = {
@@ -50,12 +50,12 @@ def settings(name: str) -> dict[str, Any]:
 
 def test_the_specs_without_a_loss_are_known() -> None:
     assert [n for n in catalogue() if load_document(n).document.loss is None and n not in NO_LOSS | TEACHING] == []
-    assert {name for name in MODELS if built(name, **settings(name)).loss is None} == set(NO_LOSS) & set(MODELS)
+    assert {name for name in MODELS if requested(name, **settings(name)).loss is None} == set(NO_LOSS) & set(MODELS)
 
 
 @pytest.mark.parametrize("name", [name for name in MODELS if name not in NO_LOSS])
 def test_the_loss_is_one_number(name: str) -> None:
-    program = with_loss(built(name, **settings(name)))
+    program = requested(name, **settings(name)).program_with_loss
     check(program)
     assert program.output_names[-1] == "loss"
     assert str(program.main.outputs[-1].type) == "scalar"
@@ -64,10 +64,10 @@ def test_the_loss_is_one_number(name: str) -> None:
 @pytest.mark.parametrize("name", ["resnet18", "gpt2", "t5-small", "bert-base-mlm", "segformer-b0"])
 def test_sizes_may_be_symbolic(name: str) -> None:
     document = load_document(name)
-    program = elaborate(document, symbolic=tuple(document.document.dims))
-    complete = with_loss(program)
+    request = Request(document, symbolic=tuple(document.document.dims))
+    complete = request.program_with_loss
     check(complete)
-    assert complete.assumptions == program.assumptions
+    assert complete.assumptions == request.program.assumptions
     labels = next(spec for spec in complete.inputs if spec.name == "labels")
     assert all(not isinstance(size, int) for size in labels.type.shape)
 
@@ -76,9 +76,9 @@ def test_sizes_may_be_symbolic(name: str) -> None:
 def test_heads_have_their_loss(name: str) -> None:
     head, value, inputs = HEADS[name]
     text = f"netcalc: 1\nextends: {name}\noutputs: {{logits: {value}}}\n"
-    program = elaborate(load_text(text), {**SMALL[name], **head})
-    complete = with_loss(program)
-    assert [spec.name for spec in complete.inputs[len(program.inputs) :]] == inputs
+    request = Request(load_text(text), {**SMALL[name], **head})
+    complete = request.program_with_loss
+    assert [spec.name for spec in complete.inputs[len(request.program.inputs) :]] == inputs
 
 
 def test_counting_does_not_elaborate_the_loss() -> None:

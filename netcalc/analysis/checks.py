@@ -1,0 +1,72 @@
+"""Checks of specs: they load, their shapes fit, their requirements hold, and their published figures are counted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from netcalc.analysis.cost import analyse
+from netcalc.diagnostics import Diagnostic
+from netcalc.dims import integer
+from netcalc.ir import Program
+from netcalc.results import Result
+from netcalc.spec.document import Document
+
+__all__ = ["CheckReport", "CheckRow", "checked_spec", "failed_spec"]
+
+
+class CheckRow(NamedTuple):
+    """A check of a spec."""
+
+    spec: str
+    """Name or path of the spec."""
+    check: str
+    """shapes, requirement, error, or the figure that is published."""
+    expected: str
+    """The figure as it is published, the requirement, or the code of the error."""
+    counted: int | None
+    """The figure as it is counted; null for other checks."""
+    ok: bool
+    detail: str
+    """Place and note of a published figure, or the message of an error."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckReport(Result):
+    """Checks of several specs at their default sizes."""
+
+    rows: tuple[CheckRow, ...]
+    #: Errors of the specs that cannot be loaded.
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        """True if all checks pass."""
+        return all(row.ok for row in self.rows)
+
+
+def checked_spec(spec: str, document: Document, program: Program) -> Iterable[CheckRow]:
+    """Yield the checks of a spec that could be loaded.
+
+    A published figure passes if the counted one rounds to it, or differs and has a note with the reason; a note on a
+    figure that does not differ is out of date.
+    """
+    total = analyse(program).total
+    yield CheckRow(spec, "shapes", "", integer(total.params), True, "parameters")
+    for required in document.require:
+        yield CheckRow(spec, "requirement", str(required.that), None, True, required.message)
+    for published in document.published:
+        counted = integer(getattr(total, published.figure))
+        agrees = published.agrees(counted)
+        detail = f"{published.where}: {published.note}" if published.note else published.where
+        if agrees and published.note:
+            detail += " (the figure agrees: the note is out of date)"
+        ok = agrees != bool(published.note)
+        yield CheckRow(spec, f"published {published.figure}", str(published.value), counted, ok, detail)
+
+
+def failed_spec(spec: str, problems: Iterable[Diagnostic]) -> Iterable[CheckRow]:
+    """Yield the errors of a spec that cannot be loaded."""
+    for problem in problems:
+        yield CheckRow(spec, "error", problem.code, None, False, problem.message)

@@ -1,0 +1,57 @@
+"""The page of all options, generated from their declarations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from inspect import Parameter
+from typing import Any
+
+from netcalc import options
+from netcalc.cli.commands import COMMANDS, command_module
+from netcalc.cli.declarations import Argument, Declared
+from netcalc.options import options_of
+from netcalc.render.table import Column, Row, Table
+from netcalc.render.table_markdown import table_markdown
+
+__all__ = ["option_reference"]
+
+_HEAD = """# Options
+
+Generated from `netcalc/options.py` and `netcalc/cli/options.py`. An option means the same in every command. Most are arguments
+of the function or method of the same name in [Python](python-api.md), under the name in the second column."""
+
+
+def option_reference() -> Iterator[str]:
+    """Yield the lines of the page: the arguments and options of each command."""
+    yield from _HEAD.split("\n")
+    for name, about in COMMANDS.items():
+        yield from ("", f"## netcalc {name}", "", about, "")
+        columns = [Column("option"), Column("Python"), Column("default"), Column("meaning")]
+        yield from table_markdown(Table(columns, [Row(_cells(one)) for one in command_module(name).command.parameters]))
+
+
+def _cells(declared: Declared) -> list[str]:
+    settings = declared.declaration.settings
+    metavar = settings.get("metavar") or "|".join(settings.get("choices", ()))
+    if isinstance(declared.declaration, Argument):
+        label = metavar or declared.name.upper()
+    else:
+        label = ", ".join(f"`{name}`" for name in declared.declaration.names) + (f" {metavar}" if metavar else "")
+    return [
+        label,
+        f"`{declared.name}`" if declared.name in _python_names() else "",
+        _default(declared),
+        settings["help"],
+    ]
+
+
+def _default(declared: Declared) -> str:
+    shown: Any = declared.declaration.settings.get("show_default") or declared.default
+    if declared.default is Parameter.empty:
+        return "required"
+    return "" if shown in (None, False) else str(shown)
+
+
+def _python_names() -> set[str]:
+    groups = [group for name in options.__all__ if isinstance(group := getattr(options, name), type)]
+    return {name for group in groups if group is not options.Option for name in options_of(group)}

@@ -1,0 +1,49 @@
+"""The page of ``check``: the checks of each spec, and how many failed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from operator import attrgetter
+from typing import Any
+
+from netcalc.analysis.checks import CheckReport, CheckRow
+from netcalc.render.page import Line, Page, Paragraph
+from netcalc.render.presentations import Presentation, View
+from netcalc.render.selection import Selected, keys_of
+from netcalc.render.table import Column, Row, Table
+
+__all__ = ["PRESENTATIONS"]
+
+
+class _Checks(Presentation[CheckReport]):
+    listed = "rows"
+    names = staticmethod(attrgetter("spec", "check"))
+
+    def rows(self, result: CheckReport, view: View) -> Sequence[CheckRow]:
+        return result.rows
+
+    def keys(self, result: CheckReport) -> Mapping[str, Callable[[Any], Any]]:
+        return keys_of("spec", "check", "counted", "ok")
+
+    def page(self, result: CheckReport, rows: Selected[CheckRow], view: View) -> Page:
+        specs = len(dict.fromkeys(row.spec for row in result.rows))
+        failed = [row for row in result.rows if not row.ok]
+        passed = len(result.rows) - len(failed)
+        answer = f"{len(failed):,} of {len(result.rows):,} checks failed" if failed else f"all {passed:,} checks passed"
+        yield Paragraph([Line(f" of {specs:,} spec{'s' * (specs != 1)}", answer, "bad" if failed else "good")])
+        yield self.data(result, rows, view)._replace(omitted=len(rows.others))
+
+    def data(self, result: CheckReport, rows: Selected[CheckRow], view: View) -> Table:
+        columns = [
+            Column("spec", "path"),
+            Column("check"),
+            Column("expected", "prose"),
+            Column("counted", "total"),
+            Column("result"),
+            Column("detail", "prose", priority=20),
+        ]
+        cells = ([r.spec, r.check, r.expected, r.counted, "ok" if r.ok else "FAILED", r.detail] for r in rows.shown)
+        return Table(columns, [Row(row) for row in cells])
+
+
+PRESENTATIONS = {"CheckReport": _Checks()}

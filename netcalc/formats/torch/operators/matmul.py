@@ -8,11 +8,9 @@ from netcalc.diagnostics import RuleError
 from netcalc.formats.graph.builder import Builder
 from netcalc.formats.graph.model import Value
 from netcalc.formats.torch.operators import operator
-from netcalc.formats.torch.operators.linear import weighted
-from netcalc.formats.torch.operators.operands import operator_and_in_place
+from netcalc.formats.torch.operators._operands import operator_and_in_place
+from netcalc.formats.torch.operators._weights import weighted
 from netcalc.tensor_type import TensorType
-
-__all__ = ["product"]
 
 
 @operator("aten.matmul.default", "aten.mm.default", "aten.bmm.default", "aten.linalg_matmul.default")
@@ -124,3 +122,22 @@ def tensordot(build: Builder, input: Value, other: Value, dims_self: list[int], 
     kept = [label for label in left if label not in right] + [label for label in right if label not in left]
     equation = f"{''.join(left)},{''.join(right)}->{''.join(kept)}"
     return build.line("einsum", [input, other], {"equation": equation})
+
+
+@operator("aten.linalg_vecdot.default")
+def vecdot(build: Builder, x: Value, y: Value, dim: int) -> Value:
+    return build.line("sum", [build.line("mul", [x, y])], {"axis": dim})
+
+
+@operator("aten.linalg_cross.default")
+def cross(build: Builder, input: Value, other: Value, dim: int) -> Value:
+    def turned(vector: Value, places: int) -> Value:
+        return build.line("roll", [vector], {"shifts": places, "axis": dim})
+
+    first = build.line("mul", [turned(input, 2), turned(other, 1)])
+    return build.line("sub", [first, build.line("mul", [turned(input, 1), turned(other, 2)])])
+
+
+@operator("aten.trace.default")
+def trace(build: Builder, input: Value) -> Value:
+    return build.line("einsum", [input], {"equation": "ii->"})

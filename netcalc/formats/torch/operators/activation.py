@@ -9,12 +9,10 @@ from netcalc.diagnostics import RuleError
 from netcalc.formats.graph.builder import Builder
 from netcalc.formats.graph.model import Value
 from netcalc.formats.torch.operators import operator
-from netcalc.formats.torch.operators.operands import cast, operator_and_in_place, unless_default
+from netcalc.formats.torch.operators._operands import cast, operator_and_in_place, unless_default
 
 #: Activations without attributes, by their operators; those with an underscore at the end are in-place variants too.
 _PLAIN = {
-    "relu": ("relu", "relu_"),
-    "relu6": ("relu6", "relu6_"),
     "selu": ("selu", "selu_"),
     "silu": ("silu", "silu_"),
     "mish": ("mish", "mish_"),
@@ -43,25 +41,6 @@ for _operation, _names in _PLAIN.items():
 @operator_and_in_place("aten.gelu.default")
 def gelu(build: Builder, input: Value, approximate: str) -> Value:
     return build.line("gelu", [input], {"approximate": unless_default(approximate, "none")})
-
-
-@operator_and_in_place("aten.leaky_relu.default")
-def leaky_relu(build: Builder, input: Value, negative_slope: Any) -> Value:
-    return build.line("leaky_relu", [input], {"negative_slope": unless_default(negative_slope, 0.01)})
-
-
-@operator_and_in_place("aten.rrelu.default")
-def rrelu(build: Builder, input: Value, lower: Any, upper: Any, training: bool, generator: Any) -> Value:
-    if training:
-        raise RuleError("rrelu draws random slopes in training")
-    return leaky_relu(build, input, (lower + upper) / 2)
-
-
-@operator("aten.prelu.default")
-def prelu(build: Builder, input: Value, weight: Value) -> Value:
-    if weight.stored is None or len(weight.type.shape) != 1:
-        raise RuleError("prelu takes slopes that are parameters")
-    return build.line("prelu", [input], {"num_parameters": unless_default(weight.type.shape[0], 1)}, {"weight": weight})
 
 
 @operator_and_in_place("aten.elu.default")

@@ -1,4 +1,4 @@
-"""Reductions over axes, norms, and cumulative sums."""
+"""Reductions over axes, norms and distances of vectors, and cumulative sums."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from netcalc.diagnostics import RuleError
 from netcalc.formats.graph.builder import Builder
 from netcalc.formats.graph.model import Value
 from netcalc.formats.torch.operators import operator
-from netcalc.formats.torch.operators.operands import cast, dtype_of, operator_and_in_place, single, unless_default
+from netcalc.formats.torch.operators._elementwise import combined
+from netcalc.formats.torch.operators._operands import cast, dtype_of, operator_and_in_place, single, unless_default
 
 
 def _reduced(dim: Any, keepdim: bool) -> dict[str, Any]:
@@ -61,7 +62,29 @@ def count_nonzero(build: Builder, input: Value, dim: Any = None) -> Value:
     return build.line("sum", [cast(build, input, "bool")], _reduced(dim, False))
 
 
-# -- variance ------------------------------------------------------------------------------------------
+def _is_number(build: Builder, input: Value) -> Value:
+    """Return where a tensor is not NaN."""
+    return build.line("equal", [input, input])
+
+
+def _numbers(build: Builder, input: Value) -> Value:
+    """Return a tensor with 0 in place of NaN."""
+    return build.line("masked_fill", [input, build.line("not_equal", [input, input])], {"value": 0.0})
+
+
+@operator("aten.nansum.default")
+def nansum(build: Builder, input: Value, dim: Any, keepdim: bool, dtype: Any) -> Value:
+    numbers = _numbers(build, input) if input.type.is_float else input
+    attributes = {"axis": single(dim) if dim else None, "keepdim": keepdim or None, "dtype": dtype_of(dtype)}
+    return build.line("sum", [numbers], attributes)
+
+
+@operator("aten.nanmean.default")
+def nanmean(build: Builder, input: Value, dim: Any, keepdim: bool, dtype: Any) -> Value:
+    attributes = {"axis": single(dim) if dim else None, "keepdim": keepdim or None}
+    x = cast(build, input, dtype_of(dtype))
+    total = build.line("sum", [_numbers(build, x)], attributes)
+    return combined(build, "div", total, build.line("sum", [_is_number(build, x)], attributes))
 
 
 def _variance(build: Builder, input: Value, dim: Any, keepdim: bool, correction: Any) -> Value:
@@ -89,9 +112,6 @@ for _name in ("var", "std", "var_mean", "std_mean"):
     operator(*(f"aten.{_name}.{overload}" for overload in ("default", "dim", "correction")))(
         partial(_spread, tuple(_name.split("_")))
     )
-
-
-# -- norms ---------------------------------------------------------------------------------------------
 
 
 def _norm(build: Builder, input: Value, order: Any, dim: Any, keepdim: bool, dtype: Any = None) -> Value:
@@ -142,7 +162,27 @@ def cdist(build: Builder, x1: Value, x2: Value, p: float, compute_mode: int | No
     return _norm(build, difference, p, -1, False)
 
 
-# -- along an axis -------------------------------------------------------------------------------------
+@operator("aten.dist.default")
+def distance(build: Builder, input: Value, other: Value, p: Any) -> Value:
+    return build.line("vector_norm", [build.line("sub", [input, other])], {"ord": None if p == 2 else p})
+
+
+@operator("aten.pairwise_distance.default")
+def pairwise_distance(build: Builder, x1: Value, x2: Value, p: float, eps: float, keepdim: bool) -> Value:
+    difference = build.line("sub", [x1, x2])
+    shifted = build.line("add", [difference], {"value": eps}) if eps else difference
+    return build.line("vector_norm", [shifted], {"axis": -1, "ord": None if p == 2 else p, "keepdim": keepdim or None})
+
+
+@operator("aten.pdist.default", "aten._pdist_forward.default")
+def pdist(build: Builder, input: Value, p: float) -> Value:
+    """Distances of all pairs of different rows."""
+    rows = input.type.shape[0]
+    if not isinstance(rows, int):
+        raise RuleError("pdist of a symbolic number of rows")
+    pairs = [(i, j) for i in range(rows) for j in range(i + 1, rows)]
+    sides = [build.line("index_select", [input], {"axis": 0, "indices": [pair[k] for pair in pairs]}) for k in (0, 1)]
+    return build.line("vector_norm", [build.line("sub", sides)], {"axis": -1, "ord": None if p == 2 else p})
 
 
 def _cumulative(operation: str, build: Builder, input: Value, dim: int, dtype: Any) -> Value:

@@ -1,4 +1,4 @@
-"""Operators that change no number, or only its type: copies, aliases, assertions, conversions."""
+"""Operators that change no number, and give no tensor or the tensor that they take: copies, aliases, assertions."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ from typing import Any
 from netcalc.formats.graph.builder import Builder
 from netcalc.formats.graph.model import Value
 from netcalc.formats.torch.operators import operator
-from netcalc.formats.torch.operators.axes import expanded
-from netcalc.formats.torch.operators.operands import cast, dtype_of
 
 
 @operator(
@@ -29,26 +27,3 @@ def same(build: Builder, input: Value, **layout: Any) -> Value:
 )
 def nothing(build: Builder, **expected: Any) -> None:
     return None
-
-
-@operator(
-    *("aten.to.dtype", "aten.to.dtype_layout", "aten.to.device", "aten._to_copy.default"),
-    *("aten.to.prim_Device", "aten.to.prim_dtype"),
-)
-def to(build: Builder, input: Value, dtype: Any, **_: Any) -> Value:
-    return cast(build, input, dtype_of(dtype))
-
-
-@operator("aten.to.other", "aten.type_as.default")
-def type_as(build: Builder, input: Value, other: Value, **_: Any) -> Value:
-    return cast(build, input, other.type.dtype)
-
-
-@operator("aten.copy.default")
-def copy(build: Builder, input: Value, src: Value, non_blocking: bool) -> Value:
-    return expanded(build, cast(build, src, input.type.dtype), input.type.shape)
-
-
-@operator("aten.fill.Tensor")
-def fill(build: Builder, input: Value, value: Value) -> Value:
-    return copy(build, input, value, False)

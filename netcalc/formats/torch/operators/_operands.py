@@ -1,4 +1,4 @@
-"""Operands of the operators of arithmetic: numbers, element types, and in-place variants."""
+"""Arguments and results of rules: numbers, element types, attributes, and in-place variants of operators."""
 
 from __future__ import annotations
 
@@ -13,12 +13,14 @@ from netcalc.formats.graph.model import Value
 from netcalc.formats.torch.operators import Rule, RuleT, operator
 
 __all__ = [
+    "UNUSED",
     "cast",
     "common_type",
     "dtype_of",
     "in_place",
     "number_in",
     "operator_and_in_place",
+    "single",
     "tensor_of",
     "unless_default",
 ]
@@ -120,3 +122,7 @@ def single(values: Any) -> Any:
 def unless_default(value: Any, default: Any) -> Any:
     """Return the value of an attribute, or None, which leaves it out, for its default."""
     return None if value == default else value
+
+
+#: Results that only gradients use.
+UNUSED = (None,) * 8

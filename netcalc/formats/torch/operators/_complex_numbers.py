@@ -10,10 +10,10 @@ from netcalc.diagnostics import RuleError
 from netcalc.formats.graph.builder import Builder
 from netcalc.formats.graph.model import Value
 from netcalc.formats.torch.operators import Rule, operator
-from netcalc.formats.torch.operators.arithmetic import combined
-from netcalc.formats.torch.operators.operands import cast, single
+from netcalc.formats.torch.operators._elementwise import combined
+from netcalc.formats.torch.operators._operands import cast
 
-__all__ = ["Complex", "rule_for"]
+__all__ = ["Complex"]
 
 
 @dataclass(frozen=True)
@@ -71,9 +71,6 @@ def _part(value: Any, index: int) -> Any:
     return value.parts[index] if isinstance(value, Complex) else value
 
 
-# -- construction --------------------------------------------------------------------------------------
-
-
 @operator("aten.view_as_complex.default", "aten.view_as_complex_copy.default")
 def view_as_complex(build: Builder, input: Value) -> Complex:
     real, imag = (build.line("select", [input], {"axis": -1, "index": index}) for index in (0, 1))
@@ -97,17 +94,6 @@ def _scaled(build: Builder, value: Value, factor: Value) -> Value:
         if factor in line.outputs and line.operation == "constant" and line.attributes["value"] == 1:
             return value
     return build.line("mul", [value, factor])
-
-
-@operator("aten.fft_fft.default", "aten.fft_fft2.default", "aten.fft_fftn.default")
-def fourier(build: Builder, input: Value, norm: str | None, dim: Any = None, n: Any = None, s: Any = None) -> Complex:
-    if n is not None or s is not None or norm not in (None, "backward"):
-        raise RuleError("a Fourier transform of another size or scale cannot be expressed")
-    axes = list(range(len(input.type.shape))) if dim is None else dim
-    return Complex(build.line("fourier", [input], {"axis": single(axes)}), None)
-
-
-# -- arithmetic ----------------------------------------------------------------------------------------
 
 
 def _real(build: Builder, input: Complex) -> Value:

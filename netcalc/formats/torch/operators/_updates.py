@@ -11,12 +11,12 @@ from netcalc.formats.graph.builder import Builder
 from netcalc.formats.graph.model import Graph, Value
 from netcalc.formats.torch.operators import Rule, rules
 from netcalc.formats.torch.operators.axes import permuted
-from netcalc.formats.torch.operators.joining import concatenated, stack
+from netcalc.formats.torch.operators.concat import concatenated, stack
+from netcalc.formats.torch.operators.shape import reshaped
 from netcalc.formats.torch.operators.slicing import bounds, diagonal_places, part
-from netcalc.formats.torch.operators.views import reshaped
 from netcalc.tensor_type import TensorType
 
-__all__ = ["replaced", "updated", "with_diagonal"]
+__all__ = ["replaced", "with_diagonal"]
 
 #: Views with the elements in the same order.
 _SAME_ORDER = {

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from netcalc.ops import FAMILIES
+
 ROOT = Path(__file__).parent.parent
 MODULE_LINES = 500
 FUNCTION_LINES = 60
@@ -63,6 +65,25 @@ def test_public_classes_and_functions_are_documented(module: str) -> None:
     ]
     assert ast.get_docstring(tree)
     assert [node.name for node in public if not ast.get_docstring(node)] == []
+
+
+@pytest.mark.parametrize(
+    "folder",
+    [
+        "netcalc/ops",
+        "netcalc/ops/backward",
+        "netcalc/ops/eager",
+        "netcalc/numerics/kernels",
+        "netcalc/numerics/vjps",
+        "netcalc/verification/references",
+        "netcalc/analysis/signal/rules",
+        "netcalc/formats/torch/operators",
+    ],
+)
+def test_modules_about_operations_are_named_as_their_families(folder: str) -> None:
+    """Other modules begin with an underscore; ``no_gradient`` has the operations of all families without one."""
+    modules = {path.stem for path in (ROOT / folder).glob("*.py") if not path.stem.startswith("_")}
+    assert modules - set(FAMILIES) - {"no_gradient"} == set()
 
 
 def test_no_modules_import_each_other() -> None:

@@ -1,8 +1,10 @@
-"""Models in foreign formats, read as spec documents: of Hugging Face, in GGUF, and modules of PyTorch."""
+"""Models in foreign formats, read as spec documents.
+
+:mod:`~netcalc.formats.table` lists the formats; nothing else here knows a format by name.
+"""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,11 +12,10 @@ from typing import TYPE_CHECKING, Any
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.files import exists
 from netcalc.formats.hub import PREFIX as HUB_PREFIX
-from netcalc.formats.sources import ADAPTER, MODULES, Source, find_source
+from netcalc.formats.sources import described, find_source
+from netcalc.formats.table import FORMATS, GGUF, TORCH, implementation, named_format
 from netcalc.limits import MAX_SPEC_SIZE
-from netcalc.spec.cursor import Cursor
 from netcalc.spec.library import Loaded, load_cursor, load_document
-from netcalc.spec.spec_files import looks_like_spec, read_spec, unreadable
 
 if TYPE_CHECKING:
     from netcalc.weights.checkpoint_files import Weights
@@ -22,11 +23,9 @@ if TYPE_CHECKING:
 
 __all__ = ["HUB_PREFIX", "import_model", "is_gguf", "is_torch", "load_model", "opened_weights", "own_weights"]
 
-_INDEX = ".safetensors.index.json"
-
 
 def load_model(model: str | Path, max_size: int = MAX_SPEC_SIZE) -> Loaded:
-    """Load a spec, or a model in a foreign format, which becomes a spec that extends a shipped one.
+    """Load a spec, or a model in a foreign format, which becomes a spec.
 
     Args:
         model: a spec (a path, a name or ``-``); the configuration of a Hugging Face model, or its folder; a ``.gguf``
@@ -34,20 +33,13 @@ def load_model(model: str | Path, max_size: int = MAX_SPEC_SIZE) -> Loaded:
         max_size: largest size in bytes of each file that is read.
 
     Raises:
-        NetcalcError: with every error found; E007 if the model cannot be imported, E008 if the Hub cannot be read.
+        NetcalcError: with every error found; E007 if the model cannot be imported, E008 if the Hub cannot be read,
+            E502 if only ``import`` takes it.
     """
-    if is_torch(model):
-        hint = f"write its spec first, by `netcalc import {model} -o net.yaml`; in Python use netcalc.from_torch"
-        raise NetcalcError(Diagnostic("E502", f"{model} is a module of PyTorch, which only `import` takes", hint=hint))
-    if is_gguf(model):
-        from netcalc.formats.gguf import load_gguf
-
-        return load_gguf(Path(model), max_size)
     source = find_source(str(model), max_size)
-    if source is None or _is_spec(source, max_size):
+    if source is None or source.is_spec(max_size):
         return load_document(model, max_size)
-    document, _ = _read(source, max_size)
-    return load_cursor(document, source.label, max_size=max_size)
+    return load_cursor(described(source, max_size).document, source.label, max_size=max_size)
 
 
 def import_model(model: str | Path, settings: Mapping[str, Any], max_size: int = MAX_SPEC_SIZE) -> str:
@@ -62,39 +54,33 @@ def import_model(model: str | Path, settings: Mapping[str, Any], max_size: int =
     Raises:
         NetcalcError: as :func:`load_model`; E502 for a spec.
     """
+    from netcalc.formats.documents import imported
     from netcalc.formats.spec_text import spec_text
 
-    if is_torch(model):
-        from netcalc.formats.torch.sources import import_torch
-
-        return spec_text(import_torch(model, (), settings).document)
-    if is_gguf(model):
-        from netcalc.formats.gguf import import_gguf
-
-        return spec_text(import_gguf(Path(model), settings, max_size))
     source = find_source(str(model), max_size)
-    if source is None or _is_spec(source, max_size):
-        hint = "import takes the config.json of a Hugging Face model, its folder, a .gguf file, or hf:org/name"
+    if source is None or source.is_spec(max_size):
+        takes = ", ".join(row.takes for row in FORMATS if row.takes is not None)
+        hint = f"import takes {takes}, or {HUB_PREFIX}org/name"
         raise NetcalcError(Diagnostic("E502", f"{model} is no model in a foreign format", hint=hint))
-    from netcalc.formats.documents import imported
-
-    document, fields = _read(source, max_size)
-    loaded = load_cursor(document, source.label, max_size=max_size)
-    return spec_text(imported(document, loaded, fields, settings))
+    if (row := source.format) is not None and row.only_import is not None:
+        return spec_text(implementation(row.document).import_document(source.label, settings))
+    description = described(source, max_size)
+    loaded = load_cursor(description.document, source.label, max_size=max_size)
+    return spec_text(imported(description, loaded, settings))
 
 
 def is_gguf(model: str | Path) -> bool:
     """Return True for the name of a file in GGUF."""
-    return str(model).lower().endswith(".gguf") and not str(model).startswith(HUB_PREFIX)
+    return named_format(str(model)) is GGUF
 
 
 def is_torch(model: str | Path) -> bool:
     """Return True for ``torch:package.module:factory``, and for the name of a file with an exported program."""
-    return str(model).startswith("torch:") or str(model).lower().endswith(".pt2")
+    return named_format(str(model)) is TORCH
 
 
 def opened_weights(weights: Weights | None) -> Weights | None:
-    """Return weights, with tensors in place of the path of a ``.gguf`` file, and of the name of a model on the Hub.
+    """Return weights, with tensors in place of a text that names a model or its folder and not a file of tensors.
 
     Raises:
         NetcalcError: E605 if the file cannot be read; E007 if its model is not known; E008 if the Hub cannot be read.
@@ -102,94 +88,34 @@ def opened_weights(weights: Weights | None) -> Weights | None:
     if isinstance(weights, (str, Path)):
         return _opened(weights)
     if isinstance(weights, (list, tuple)):
-        return [_opened(given) if isinstance(given, (str, Path)) else given for given in weights]
+        return [_opened(item) if isinstance(item, (str, Path)) else item for item in weights]
     return weights
 
 
-def _opened(given: str | Path) -> str | Path | Tensors:
-    named = is_gguf(given) or str(given).startswith(HUB_PREFIX)
-    named = named or any(exists(Path(given) / filename) for filename in (MODULES, ADAPTER))  # weights of several files
-    return (own_weights(given) or given) if named else given
+def _opened(path: str | Path) -> str | Path | Tensors:
+    named = str(path).startswith(HUB_PREFIX) or named_format(str(path)) is not None
+    joined = (row.filename for row in FORMATS if row.filename is not None and row.joins_weights)
+    if named or any(exists(Path(path) / filename) for filename in joined):
+        return own_weights(path) or path
+    return path
 
 
 def own_weights(model: str | Path) -> Path | Tensors | None:
-    """Return a model's own weights: its folder of safetensors files, those on the Hub, or those of a ``.gguf`` file.
+    """Return the weights that a model has in its own file, beside the file that describes it, or on the Hub.
 
     Returns None if there are none.
 
     Raises:
-        NetcalcError: E004 if the folder cannot be listed; E008 for a model on the Hub that has none, and if it cannot
-            be read; E605 for damaged files.
+        NetcalcError: E004 if the folder cannot be listed; E007 if the model is not known; E008 for a model on the Hub
+            that has none, and if it cannot be read; E605 for damaged files.
     """
-    if is_gguf(model):
-        from netcalc.formats.gguf import gguf_weights
-
-        return gguf_weights(Path(model))
     source = find_source(str(model))
-    return None if source is None or not source.is_of_folder else _weights_of(source)
-
-
-def _weights_of(source: Source) -> Path | Tensors | None:
-    """Return the weights in the folder or repository of a model."""
-    if source.path.name == ADAPTER:
-        from netcalc.formats.peft.weights import adapter_weights
-
-        found = adapter_weights(source)
-    elif source.path.name == MODULES:
-        from netcalc.formats.sentence_transformers.weights import sentence_weights
-
-        found = sentence_weights(source)
-    elif source.repository is not None:
-        from netcalc.formats.hub.remote_tensors import open_remote
-
-        found = _unpacked(open_remote(source.repository), source.path)
-    else:
-        return _folder_with_weights(source.path.parent)
-    if found is None and source.repository is not None:
+    row = None if source is None else source.format
+    if source is None or row is None or row.weights is None:
+        return None
+    weights: Path | Tensors | None = implementation(row.weights).own_weights(source)
+    if weights is None and source.repository is not None:
         hint = f"`netcalc import {source.repository.name}` writes its spec, which takes weights by --weights"
         message = f"{source.repository.name} has no weights in safetensors files"
         raise NetcalcError(Diagnostic("E008", message, hint=hint))
-    return found
-
-
-def _unpacked(found: Tensors | None, config: Path) -> Tensors | None:
-    """Return the tensors that those of a quantised checkpoint stand for, by its configuration."""
-    if found is None:
-        return None
-    from netcalc.weights.packing.quantization import config_beside, quantization_of
-    from netcalc.weights.packing.unpacked import unpacked
-
-    beside = config_beside(config)
-    return unpacked(found, quantization_of(*beside) if beside else None)
-
-
-def _folder_with_weights(folder: Path) -> Path | None:
-    try:
-        with os.scandir(folder) as entries:
-            return folder if any(e.name.endswith((".safetensors", _INDEX)) for e in entries) else None
-    except OSError as error:
-        raise NetcalcError(unreadable(folder, error)) from None
-
-
-def _read(source: Source, max_size: int) -> tuple[Cursor, set[str]]:
-    """Return the spec document of a model, and the names of the fields of its configuration among the vars."""
-    if source.path.name == MODULES:
-        from netcalc.formats.sentence_transformers import sentence_document
-
-        return sentence_document(source, max_size)
-    from netcalc.formats.huggingface import config_document
-    from netcalc.formats.json_document import parse_json
-    from netcalc.formats.timm import is_timm, timm_document
-
-    config = parse_json(read_spec(source.path, source.label, max_size), source.label)
-    if isinstance(config.data, dict) and "peft_type" in config.data:
-        from netcalc.formats.peft import adapter_document, base_of
-
-        base, fields = _read(base_of(config, source), max_size)
-        return adapter_document(config, source, base), fields
-    return timm_document(config, source.name) if is_timm(config.data) else config_document(config, source)
-
-
-def _is_spec(source: Source, max_size: int) -> bool:
-    """Return True for a spec in JSON."""
-    return not source.is_of_folder and looks_like_spec(read_spec(source.path, source.label, max_size))
+    return weights

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from netcalc.diagnostics import NetcalcError
 from netcalc.files import exists
 from netcalc.formats.hub import PREFIX
-from netcalc.formats.sources import FOLDER_FILES, find_source, named_folder
+from netcalc.formats.sources import find_source, named_folder
+from netcalc.formats.table import FOLDER_FILES
 from netcalc.spec.spec_files import unreadable
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ expressions of the table.  Values have their places in the foreign file, express
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from netcalc.diagnostics import Diagnostic, NetcalcError, Span
 from netcalc.formats.repetition import shortened
@@ -17,12 +17,20 @@ from netcalc.spec.evaluate import words_in
 from netcalc.spec.library import Loaded, load_document
 from netcalc.spec.settings import resolve_settings
 
-__all__ = ["Document", "imported", "typed"]
+__all__ = ["Description", "Document", "imported", "typed"]
 
 _Spans = dict[Path, tuple[Span | None, Span]]
 _TYPES = {bool: "bool", int: "int", float: "float", str: "str", list: "list"}
 #: Keys of a document that come first, in the text of a spec.
 _HEAD = ("netcalc", "name", "about", "family", "extends", "dtype")
+
+
+class Description(NamedTuple):
+    """The spec document of a model in a foreign format."""
+
+    document: Cursor
+    fields: set[str]  # of the foreign configuration, which are vars of the document
+    of_file: tuple[str, ...] = ()  # keys of the document that are of use with the file of the model only
 
 
 class Document:
@@ -88,20 +96,20 @@ def typed(options: Mapping[str, Any]) -> dict[str, Any]:
     return {**options, "type": options.get("type", _TYPES.get(type(options["default"]), "any"))}
 
 
-def imported(document: Cursor, loaded: Loaded, fields: set[str], settings: Mapping[str, Any]) -> dict[str, Any]:
+def imported(description: Description, loaded: Loaded, settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return a document with numbers in place of fields, as data that can be written to a file.
 
     Args:
-        document: the document, with expressions.
+        description: the document, with expressions.
         loaded: the spec of the document.
-        fields: names of the vars that are fields.
         settings: values of fields, dims and vars by name, in place of those of the document.
 
     Raises:
         NetcalcError: for invalid settings.
     """
+    fields, left_out = description.fields, ("require", *description.of_file)
     values = resolve_settings(loaded, settings, ())
-    data = {key: value for key, value in document.data.items() if key != "require"}
+    data = {key: value for key, value in description.document.data.items() if key not in left_out}
     parent = load_document(data["extends"]).document
     head = {key: data.pop(key) for key in _HEAD}
     own, dims = data.pop("vars"), data.pop("dims")

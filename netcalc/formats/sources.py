@@ -1,51 +1,66 @@
-"""Files that describe models in foreign formats, found by what a command line names."""
+"""Models in foreign formats, found by what a command line names."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.files import exists, is_folder
 from netcalc.formats.hub import PREFIX, HubName, Repository
+from netcalc.formats.table import CONFIG, FOLDER_FILES, FORMATS, Format, implementation, json_format, named_format
 from netcalc.limits import MAX_SPEC_SIZE
 from netcalc.spec.shipped import shipped_file, unaliased
+from netcalc.spec.spec_files import looks_like_spec, read_spec
 
-__all__ = ["ADAPTER", "CONFIG", "FOLDER_FILES", "MODULES", "Source", "find_source", "named_folder", "repository_source"]
+if TYPE_CHECKING:
+    from netcalc.formats.documents import Description
+    from netcalc.spec.cursor import Cursor
 
-#: Files of a folder or repository that describe its model, the first of which counts: that of sentence-transformers,
-#: of transformers and timm, of PEFT, and of diffusers.
-FOLDER_FILES = ("modules.json", "config.json", "adapter_config.json", "model_index.json")
-MODULES, CONFIG, ADAPTER, PIPELINE = FOLDER_FILES
+__all__ = ["Source", "described", "find_source", "named_folder", "repository_source"]
 
 
 class Source(NamedTuple):
-    """A file that describes a model."""
+    """A file that describes a model, or is one."""
 
     path: Path
     label: str  # in messages
     name: str  # of the model
     repository: Repository | None = None
+    content: Cursor | None = None  # of a JSON file that has been read
 
     @property
-    def is_of_folder(self) -> bool:
-        """True if the weights of the model are beside the file."""
-        return self.path.name in FOLDER_FILES
+    def format(self) -> Format | None:
+        """The format of the name; None for a JSON file of a name that no format has, whose content tells."""
+        of_file = (row for row in FORMATS if row.filename == self.path.name)
+        return named_format(self.label) or next(of_file, None)
+
+    def is_spec(self, max_size: int) -> bool:
+        """Return True for a spec in JSON, which has a name that no format has."""
+        return self.format is None and looks_like_spec(read_spec(self.path, self.label, max_size))
+
+    def parsed(self, max_size: int) -> Cursor:
+        """Return the content of a JSON file; NetcalcError (E001 to E004) if it cannot be read or is malformed."""
+        from netcalc.formats.json_document import parse_json
+
+        if self.content is not None:
+            return self.content
+        return parse_json(read_spec(self.path, self.label, max_size), self.label)
 
     def beside(self, filename: str, max_size: int) -> Source | None:
         """Return another file of the folder or repository, None if there is none of the name."""
         label = self.label.removesuffix(self.path.name) + filename
         if self.repository is None:
             path = self.path.parent / filename
-            return self._replace(path=path, label=label) if exists(path) else None
+            return self._replace(path=path, label=label, content=None) if exists(path) else None
         found = self.repository.file(filename, max_size)
-        return None if found is None else self._replace(path=found, label=label)
+        return None if found is None else self._replace(path=found, label=label, content=None)
 
 
 def find_source(model: str, max_size: int = MAX_SPEC_SIZE) -> Source | None:
-    """Return the file that a text may name, itself or by its folder or repository; None for a spec.
+    """Return the model that a text may name by its file, folder or repository; None for a spec.
 
     As for specs, a text with a separator or a suffix is a path, and another one first of all a shipped name.
 
@@ -55,6 +70,8 @@ def find_source(model: str, max_size: int = MAX_SPEC_SIZE) -> Source | None:
     if model.startswith(PREFIX):
         return repository_source(Repository(HubName.of(model)), max_size)
     path = Path(model)
+    if named_format(model) is not None:
+        return Source(path, model, path.stem)
     if path.suffix == ".json":
         name = path.resolve().parent.name if path.name in FOLDER_FILES else path.stem
         return Source(path, str(path), name)
@@ -65,6 +82,25 @@ def find_source(model: str, max_size: int = MAX_SPEC_SIZE) -> Source | None:
             return Source(path / name, str(path / name), path.resolve().name)
     hint = "a folder of a Hugging Face model has one; a spec is named by its file"
     raise NetcalcError(Diagnostic("E004", f"{model} is a folder without {CONFIG}", hint=hint))
+
+
+def described(source: Source, max_size: int) -> Description:
+    """Return the spec document of a model, whose file is no spec.
+
+    Raises:
+        NetcalcError: E007 for what netcalc does not know; E001 to E004 if a file is unreadable or malformed; E008 if
+            the Hub cannot be read; E502 for a model that only ``import`` takes.
+    """
+    row = named_format(source.label)
+    if row is None:
+        content = source.parsed(max_size)
+        row, source = json_format(source.path.name, content.data), source._replace(content=content)
+    if row.only_import is not None:
+        model, (kind, in_python) = source.label, row.only_import
+        hint = f"write its spec first, by `netcalc import {model} -o net.yaml`; in Python use {in_python}"
+        raise NetcalcError(Diagnostic("E502", f"{model} is {kind}, which only `import` takes", hint=hint))
+    description: Description = implementation(row.document).describe(source, max_size)
+    return description
 
 
 def repository_source(repository: Repository, max_size: int, names: Sequence[str] = FOLDER_FILES) -> Source:

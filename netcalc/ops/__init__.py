@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TypeVar
 
 from netcalc.opdef import Operation
@@ -176,9 +177,9 @@ FAMILIES: dict[str, tuple[str, ...]] = {
 _family_of = {name: family for family, names in FAMILIES.items() for name in names}
 
 
-def modules(package: str) -> dict[str, str]:
-    """Return the module of each operation in a package that has one module a family."""
-    return {name: f"{package}.{family}" for name, family in _family_of.items()}
+def modules(package: str, families: Iterable[str] = tuple(FAMILIES)) -> dict[str, str]:
+    """Return the module of each operation in a package that has one module a family, or for some families only."""
+    return {name: f"{package}.{family}" for family in families for name in FAMILIES[family]}
 
 
 OPERATIONS: Registry[type[Operation]] = Registry("operation", modules("netcalc.ops"))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from netcalc.analysis.signal.channels import channel_axis, default_axis
 from netcalc.analysis.signal.curves import CURVES
-from netcalc.analysis.signal.rules import rule_for
+from netcalc.analysis.signal.rules import RULES
 from netcalc.analysis.signal.state import Call, Outcome, Signal, sizes, unknown
 from netcalc.analysis.unroll import unroll
 from netcalc.analysis.walk import Instance
@@ -122,7 +122,7 @@ class _Walk:
 
     def _outcome(self, instance: Instance, signals: Sequence[Signal | None]) -> Outcome:
         node = instance.node
-        rule = rule_for(node.op)
+        rule = RULES.get(node.op.name)
         if rule is None or (node.inputs and node.inputs[0] is None):
             gap = next((s.gap for s in signals if s is not None and s.gap), "")
             return Outcome(unknown(gap or f"no rule for {node.op.name} ({instance.path})"))

@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 from netcalc.arrays import Array
+from netcalc.formats.folder_weights import model_weights, unpacked_weights
 from netcalc.formats.hub.remote_tensors import open_remote
-from netcalc.formats.model_weights import model_weights
-from netcalc.formats.peft import base_of, read_adapter
+from netcalc.formats.peft.document import base_of
 from netcalc.formats.sources import Source
 from netcalc.limits import MAX_SPEC_SIZE
 from netcalc.weights.checkpoint_files import Joined, open_weights
-from netcalc.weights.packing.quantization import config_beside, quantization_of
-from netcalc.weights.packing.unpacked import unpacked
 from netcalc.weights.pieces import Part, write_part
 from netcalc.weights.tensor_files import Tensors
 
-__all__ = ["adapter_weights"]
+__all__ = ["own_weights"]
 
 _STEM = "adapter_model"
 #: Prefix of the names of all tensors of an adapter: that of PEFT's own modules.
 _PREFIX = "base_model.model."
 
 
-def adapter_weights(source: Source) -> Tensors | None:
+def own_weights(source: Source) -> Tensors | None:
     """Return the tensors of an adapter with those of its base model, if it has weights; None without an adapter's.
 
     Raises:
@@ -31,12 +29,10 @@ def adapter_weights(source: Source) -> Tensors | None:
     own = _own(source)
     if own is None:
         return None
-    base = base_of(read_adapter(source, MAX_SPEC_SIZE), source)
+    base = base_of(source.parsed(MAX_SPEC_SIZE), source)
     found = model_weights(base)
     files = found.files if isinstance(found, Joined) else [] if found is None else [found]
-    joined = Joined([*files, _Adapter(own)], own.name)
-    quantised = config_beside(base.path)  # QLoRA
-    return unpacked(joined, quantization_of(*quantised) if quantised else None)
+    return unpacked_weights(Joined([*files, _Adapter(own)], own.name), base)  # quantised for QLoRA
 
 
 def _own(source: Source) -> Tensors | None:

@@ -6,12 +6,10 @@ import re
 from typing import Any, NamedTuple, Self, TypeAlias
 
 from netcalc.diagnostics import Diagnostic, NetcalcError, Span, did_you_mean, written
-from netcalc.formats.json_document import parse_json
 from netcalc.formats.sources import Source
 from netcalc.spec.cursor import Cursor
-from netcalc.spec.spec_files import read_spec
 
-__all__ = ["Module", "Value", "dense_lines", "normalize_lines", "pooling_lines"]
+__all__ = ["Module", "Value", "dense_folders", "dense_lines", "normalize_lines", "pooling_lines", "read_modules"]
 
 _PACKAGE = "sentence_transformers."
 _FOLDER = re.compile(r"(?:[A-Za-z0-9_][A-Za-z0-9_-]*)?")
@@ -95,7 +93,7 @@ class Module(NamedTuple):
     def settings(self, max_size: int, known: dict[str, Any]) -> Cursor:
         """Return the configuration of the module; NetcalcError (E007) for fields that are not ``known``."""
         source = self.file("config.json", max_size)
-        settings = parse_json(read_spec(source.path, source.label, max_size), source.label)
+        settings = source.parsed(max_size)
         if not isinstance(settings.data, dict):
             raise NetcalcError(Diagnostic("E007", f"{source.label} should be an object", settings.span))
         problems = []
@@ -109,6 +107,34 @@ class Module(NamedTuple):
         if problems:
             raise NetcalcError(problems)
         return settings
+
+
+def dense_folders(source: Source, max_size: int) -> tuple[str, list[str]]:
+    """Return the folder of the transformer, and those of the other modules that have weights."""
+    transformer, *others = read_modules(source, max_size)
+    return transformer.folder, [module.folder for module in others if module.kind == "Dense"]
+
+
+def read_modules(source: Source, max_size: int) -> list[Module]:
+    """Return the modules of a model, of which the first is a transformer and the second its pooling.
+
+    Raises:
+        NetcalcError: E007 if a module is not known, or stands where it is not expected.
+    """
+    listed = source.parsed(max_size)
+    if not isinstance(listed.data, list) or not listed.data:
+        raise NetcalcError(Diagnostic("E007", f"{source.label} should be a list of modules", listed.span))
+    modules = [Module.of(entry, source) for entry in listed.elements()]
+    kinds = [module.kind for module in modules]
+    for number, module in enumerate(modules):
+        expected = ("Transformer",) if number == 0 else ("Pooling",) if number == 1 else ("Dense", "Normalize")
+        if module.kind not in expected:
+            message = f"{source.label}: the module {module.type} is not known as number {number}"
+            hint = "a transformer, its pooling, then any number of Dense and Normalize modules are"
+            raise NetcalcError(Diagnostic("E007", message, module.span, hint=hint))
+    if len(kinds) < 2:
+        raise NetcalcError(Diagnostic("E007", f"{source.label} has no pooling", listed.span))
+    return modules
 
 
 def pooling_lines(module: Module, tokens: Value, mask: str | None, max_size: int) -> tuple[list[Line], Value]:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from netcalc.formats.model_weights import model_weights
-from netcalc.formats.sentence_transformers import dense_folders
+from netcalc.formats.folder_weights import model_weights
+from netcalc.formats.sentence_transformers.modules import dense_folders
 from netcalc.formats.sources import Source
 from netcalc.limits import MAX_SPEC_SIZE
 from netcalc.weights.checkpoint_files import Joined
 from netcalc.weights.prefixed import Prefixed
 from netcalc.weights.tensor_files import Tensors
 
-__all__ = ["sentence_weights"]
+__all__ = ["own_weights"]
 
 
-def sentence_weights(source: Source) -> Tensors | None:
+def own_weights(source: Source) -> Tensors | None:
     """Return the weights of all modules; None if the transformer has none in safetensors files.
 
     Raises:

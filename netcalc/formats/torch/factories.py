@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
+from netcalc.formats.table import TORCH
 from netcalc.formats.torch.capture import without_parameters
 from netcalc.formats.torch.diagnosis import refused
 from netcalc.formats.torch.library import torch_library
@@ -16,7 +17,7 @@ from netcalc.formats.torch.library import torch_library
 __all__ = ["PREFIX", "made_module", "program_of", "split_name"]
 
 #: Prefix of the name of a factory of modules.
-PREFIX = "torch:"
+PREFIX = TORCH.prefix
 
 
 def split_name(model: str) -> tuple[str, str]:

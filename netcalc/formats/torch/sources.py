@@ -12,7 +12,7 @@ from netcalc.formats.torch.examples import read_examples
 from netcalc.formats.torch.factories import PREFIX, made_module, program_of
 from netcalc.formats.torch.importing import module_document
 
-__all__ = ["Imported", "import_torch"]
+__all__ = ["Imported", "import_document", "import_torch"]
 
 
 class Imported(NamedTuple):
@@ -21,6 +21,15 @@ class Imported(NamedTuple):
     document: dict[str, Any]
     module: Any
     call: Call
+
+
+def import_document(model: str, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the spec document of a module whose ``forward`` takes no arguments, or of an exported program.
+
+    Raises:
+        NetcalcError: as :func:`import_torch`.
+    """
+    return import_torch(model, (), settings).document
 
 
 def import_torch(

@@ -15,9 +15,9 @@ from netcalc.formats.torch.buffers import stored_buffer
 from netcalc.formats.torch.missing import Missing
 from netcalc.formats.torch.names import input_names, output_names
 from netcalc.formats.torch.operators import rule_of
-from netcalc.formats.torch.operators.complex_numbers import rule_for
-from netcalc.formats.torch.operators.operands import cast
-from netcalc.formats.torch.operators.updates import updated
+from netcalc.formats.torch.operators._complex_numbers import rule_for
+from netcalc.formats.torch.operators._operands import cast
+from netcalc.formats.torch.operators._updates import updated
 from netcalc.formats.torch.sizes import size_of
 from netcalc.formats.torch.unknown import unknown_line
 from netcalc.tensor_type import TensorType

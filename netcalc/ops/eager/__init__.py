@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from netcalc.dims import Dim
 from netcalc.dtypes import DType
 from netcalc.opdef import Operation, Param
-from netcalc.ops import FAMILIES
+from netcalc.ops import modules
 from netcalc.registry import Registry
 from netcalc.tensor_type import TensorType
 
@@ -105,9 +105,7 @@ class Eager:
         return None
 
 
-EAGER: Registry[Eager] = Registry(
-    "eager execution", {name: f"netcalc.ops.eager.{family}" for family in _DECLARED for name in FAMILIES[family]}
-)
+EAGER: Registry[Eager] = Registry("eager execution", modules("netcalc.ops.eager", _DECLARED))
 
 
 def eager(*names: str) -> Any:

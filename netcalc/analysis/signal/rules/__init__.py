@@ -1,16 +1,38 @@
-"""Rules by which operations propagate moments of signals and gradients, one module for each kind of operation."""
+"""Rules by which operations propagate moments of signals and gradients; modules mirror :mod:`netcalc.ops`."""
 
 from __future__ import annotations
 
-from netcalc.analysis.signal.rules import norms, pointwise, products, structure
 from netcalc.analysis.signal.state import Rule
-from netcalc.opdef import Operation
+from netcalc.ops import modules
+from netcalc.registry import Registry
 
-__all__ = ["RULES", "rule_for"]
+__all__ = ["RULES", "rule"]
 
-RULES: dict[str, Rule] = {**products.RULES, **pointwise.RULES, **norms.RULES, **structure.RULES}
-
-
-def rule_for(op: Operation) -> Rule | None:
-    """Return the rule of an operation; None if it has none."""
-    return RULES.get(op.name)
+#: Families with operations that have a rule.
+_RULED = (
+    "activation",
+    "adaptive_pool",
+    "arithmetic",
+    "avg_pool",
+    "axes",
+    "batch_norm",
+    "concat",
+    "conv",
+    "creation",
+    "dropout",
+    "elementwise",
+    "embed",
+    "expand",
+    "global_pool",
+    "linear",
+    "max_pool",
+    "norm",
+    "position",
+    "rectifier",
+    "shape",
+    "shuffle",
+    "slicing",
+)
+RULES: Registry[Rule] = Registry("signal rule", modules(__name__, _RULED))
+#: Decorator that registers a rule under the names of its operations.
+rule = RULES.register

@@ -1,4 +1,6 @@
-"""Operators of PyTorch (ATen) as operations of netcalc: one rule for each overload, one family in a file.
+"""Operators of PyTorch (ATen) as operations of netcalc: one rule for each overload.
+
+The modules have the names of the families of :mod:`netcalc.ops`; those with an underscore belong to no family.
 
 A rule is a function whose arguments have the names of the operator's schema.  Tensors are values of the graph, sizes
 are numbers or polynomials, and everything else is plain Python; arguments that the call does not give have the defaults
@@ -12,6 +14,7 @@ import re
 from collections.abc import Callable
 from functools import cache
 from importlib import import_module
+from pkgutil import iter_modules
 from typing import Any, TypeVar
 
 __all__ = ["Rule", "RuleT", "operator", "rule_of", "rules"]
@@ -19,24 +22,6 @@ __all__ = ["Rule", "RuleT", "operator", "rule_of", "rules"]
 #: A rule: the builder, then the arguments of the operator by name.
 Rule = Callable[..., Any]
 RuleT = TypeVar("RuleT", bound=Rule)
-
-#: The modules with rules.
-FAMILIES = (
-    *(
-        "activations",
-        "arithmetic",
-        "comparison",
-        "complex_numbers",
-        "dropout",
-        "functions",
-        "products",
-        "reductions",
-        "sorting",
-        "written_out",
-    ),
-    *("attention", "convolution", "decomposed", "linear", "loss", "norm", "pool", "recurrent", "resize"),
-    *("axes", "creation", "indexing", "joining", "masks", "no_effect", "scattering", "slicing", "views"),
-)
 
 #: Names such as ``aten.add_.Tensor``, but not ``aten.__and__.Tensor``.
 _IN_PLACE = re.compile(r"^(\w+\.\w*[^_])_(\.\w+)$")
@@ -59,9 +44,9 @@ def operator(*overloads: str) -> Callable[[RuleT], RuleT]:
 
 @cache
 def rules() -> dict[str, Rule]:
-    """Return the rules by overload; imports all families."""
-    for family in FAMILIES:
-        import_module(f"{__name__}.{family}")
+    """Return the rules by overload; imports all modules."""
+    for module in iter_modules(__path__, f"{__name__}."):
+        import_module(module.name)
     return _RULES
 
 

@@ -2,40 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
+from math import pi
 from typing import Any
 
 from netcalc.formats.graph.builder import Builder
 from netcalc.formats.graph.model import Value
-from netcalc.formats.torch.operators import Rule, operator
-from netcalc.formats.torch.operators.operands import cast, common_type, in_place, number_in, operator_and_in_place
-
-__all__ = ["combined"]
-
-#: Operations whose operands may be swapped.
-_COMMUTATIVE = (
-    *("add", "mul", "minimum", "maximum", "equal", "not_equal"),
-    *("bitwise_and", "bitwise_or", "bitwise_xor"),
-)
-#: Comparisons with their operands swapped.
-_MIRRORED = {"less": "greater", "less_equal": "greater_equal", "greater": "less", "greater_equal": "less_equal"}
-
-
-def combined(
-    build: Builder, operation: str, input: Value | Any, other: Value | Any, attributes: dict[str, Any] | None = None
-) -> Value:
-    """Add an operation on two tensors, or on a tensor and a number, in either order."""
-    given = attributes or {}
-    first, second = (
-        number_in(build, operand, [against] if isinstance(against, Value) else [])
-        for operand, against in ((input, other), (other, input))
-    )
-    if first is None and second is None:
-        return build.line(operation, [input, other], given)
-    if second is not None and isinstance(input, Value):
-        return build.line(operation, [input], {"value": second, **given})
-    reverse = None if operation in _COMMUTATIVE or operation in _MIRRORED else True
-    operation = _MIRRORED.get(operation, operation)
-    return build.line(operation, [other], {"value": first, "reverse": reverse, **given})
+from netcalc.formats.torch.operators import operator
+from netcalc.formats.torch.operators._elementwise import combination, combined
+from netcalc.formats.torch.operators._operands import cast, common_type, in_place, operator_and_in_place
 
 
 def _scaled(build: Builder, input: Value | Any, other: Value | Any, alpha: Any) -> Value | Any:
@@ -110,30 +85,13 @@ def float_power(build: Builder, input: Value | Any, exponent: Value | Any) -> Va
     return combined(build, "pow", base, power)
 
 
-def _combination(operation: str) -> Rule:
-    def rule(build: Builder, input: Value | Any, other: Value | Any) -> Value:
-        return combined(build, operation, input, other)
-
-    return rule
-
-
 for _overload, _operation in {
     "aten.minimum.default": "minimum",
     "aten.min.other": "minimum",
     "aten.maximum.default": "maximum",
     "aten.max.other": "maximum",
-    "aten.remainder.Scalar_Tensor": "remainder",
 }.items():
-    operator(_overload)(_combination(_operation))
-for _overload, _operation in {
-    "aten.remainder.Tensor": "remainder",
-    "aten.remainder.Scalar": "remainder",
-    "aten.fmod.Tensor": "fmod",
-    "aten.fmod.Scalar": "fmod",
-    "aten.atan2.default": "atan2",
-    "aten.arctan2.default": "atan2",
-}.items():
-    operator_and_in_place(_overload)(_combination(_operation))
+    operator(_overload)(combination(_operation))
 
 
 @operator_and_in_place("aten.addcmul.default")
@@ -152,3 +110,11 @@ def addcdiv(build: Builder, input: Value, tensor1: Value, tensor2: Value, value:
 def lerp(build: Builder, input: Value, end: Value, weight: Value | Any) -> Value:
     way = combined(build, "mul", build.line("sub", [end, input]), weight)
     return build.line("add", [input, way])
+
+
+def _times(factor: float, build: Builder, input: Value) -> Value:
+    return build.line("mul", [input], {"value": factor})
+
+
+operator_and_in_place("aten.deg2rad.default")(partial(_times, pi / 180))
+operator_and_in_place("aten.rad2deg.default")(partial(_times, 180 / pi))

@@ -1,11 +1,9 @@
-"""Axes in another order, added, removed and expanded."""
+"""Axes in another order, added and removed."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
-from netcalc.dims import Dim
 from netcalc.formats.graph.builder import Builder
 from netcalc.formats.graph.model import Value
 from netcalc.formats.torch.operators import operator
@@ -80,39 +78,6 @@ def atleast_3d(build: Builder, input: Value) -> Value:
     return input if input.type.rank > 2 else unsqueeze(build, atleast_2d(build, input), 2)
 
 
-@operator("aten.expand.default", "aten.expand_copy.default")
-def expand(build: Builder, input: Value, size: Sequence[Any], implicit: bool) -> Value:
-    return expanded(build, input, size)
-
-
-@operator("aten.expand_as.default")
-def expand_as(build: Builder, input: Value, other: Value) -> Value:
-    return expanded(build, input, other.type.shape)
-
-
-@operator("aten.broadcast_to.default")
-def broadcast_to(build: Builder, input: Value, size: Sequence[Any]) -> Value:
-    return expanded(build, input, size)
-
-
-@operator("aten.broadcast_tensors.default")
-def broadcast_tensors(build: Builder, tensors: Sequence[Value]) -> list[Value]:
-    shape = broadcast_shape([tensor.type.shape for tensor in tensors])
-    return [expanded(build, tensor, shape) for tensor in tensors]
-
-
-def expanded(build: Builder, input: Value, sizes: Sequence[Any]) -> Value:
-    """Return a value repeated along axes of size 1, and along new axes in front; sizes that it has are not named."""
-    added = len(sizes) - input.type.rank
-    old = (None,) * added + input.type.shape
-    target = [-1 if size in (-1, had) else size for size, had in zip(sizes, old, strict=True)]
-    if all(size == -1 for size in target):
-        return input
-    if all(size in (-1, 1) for size in target) and added == 1:
-        return build.line("unsqueeze", [input], {"axis": 0})
-    return build.line("expand", [input], {"shape": target})
-
-
 def permuted(build: Builder, input: Value, axes: Sequence[int], swapped: Sequence[int] | None = None) -> Value:
     """Return a value with its axes in another order; ``swapped`` are two axes that the source names.
 
@@ -138,13 +103,6 @@ def squeezed(build: Builder, input: Value, axes: Sequence[int]) -> Value:
     if not removed:
         return input
     return build.line("squeeze", [input], {"axis": removed[0] if len(removed) == 1 else removed})
-
-
-def broadcast_shape(shapes: Sequence[Sequence[Dim]]) -> tuple[Dim, ...]:
-    """Return the shape to which shapes broadcast; the last axes are aligned."""
-    rank = max(map(len, shapes))
-    padded = [(1,) * (rank - len(shape)) + tuple(shape) for shape in shapes]
-    return tuple(next((size for size in sizes if size != 1), 1) for sizes in zip(*padded, strict=True))
 
 
 def _swapped(rank: int, a: int, b: int) -> list[int]:

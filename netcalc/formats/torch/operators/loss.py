@@ -1,4 +1,4 @@
-"""Losses, and distances between vectors."""
+"""Losses."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from netcalc.diagnostics import RuleError
 from netcalc.formats.graph.builder import Builder
 from netcalc.formats.graph.model import Value
 from netcalc.formats.torch.operators import operator
-
-#: The reductions by their numbers in ATen; None is the default of netcalc's losses, the mean.
-_REDUCTIONS = ("none", None, "sum")
+from netcalc.formats.torch.operators._losses import REDUCTIONS, present
+from netcalc.formats.torch.operators.norm import cosine_similarity
+from netcalc.formats.torch.operators.reduce import pairwise_distance
 
 
 def _loss(operation: str, build: Builder, input: Value, target: Value, reduction: int) -> Value:
-    return build.line(operation, [input, target], {"reduction": _REDUCTIONS[reduction]})
+    return build.line(operation, [input, target], {"reduction": REDUCTIONS[reduction]})
 
 
 operator("aten.mse_loss.default")(partial(_loss, "mse_loss"))
@@ -23,66 +23,26 @@ operator("aten.l1_loss.default")(partial(_loss, "l1_loss"))
 
 @operator("aten.binary_cross_entropy.default")
 def binary_cross_entropy(build: Builder, input: Value, target: Value, weight: Value | None, reduction: int) -> Value:
-    attributes = {"reduction": _REDUCTIONS[reduction]}
-    return build.line("binary_cross_entropy", _given(input, target, weight), attributes)
+    attributes = {"reduction": REDUCTIONS[reduction]}
+    return build.line("binary_cross_entropy", present(input, target, weight), attributes)
 
 
 @operator("aten.binary_cross_entropy_with_logits.default")
 def binary_cross_entropy_with_logits(
     build: Builder, input: Value, target: Value, weight: Value | None, pos_weight: Value | None, reduction: int
 ) -> Value:
-    attributes = {"reduction": _REDUCTIONS[reduction]}
-    return build.line("binary_cross_entropy_with_logits", _given(input, target, weight, pos_weight), attributes)
+    attributes = {"reduction": REDUCTIONS[reduction]}
+    return build.line("binary_cross_entropy_with_logits", present(input, target, weight, pos_weight), attributes)
 
 
 @operator("aten.kl_div.default")
 def kl_div(build: Builder, input: Value, target: Value, reduction: int, log_target: bool) -> Value:
-    attributes = {"reduction": _REDUCTIONS[reduction], "log_target": log_target or None}
+    attributes = {"reduction": REDUCTIONS[reduction], "log_target": log_target or None}
     return build.line("kl_div", [input, target], attributes)
-
-
-@operator("aten.cross_entropy_loss.default")
-def cross_entropy(
-    build: Builder,
-    input: Value,
-    target: Value,
-    weight: Value | None,
-    reduction: int,
-    ignore_index: int,
-    label_smoothing: float,
-) -> Value:
-    attributes = {
-        "reduction": _REDUCTIONS[reduction],
-        "ignore_index": None if ignore_index == -100 else ignore_index,
-        "label_smoothing": label_smoothing or None,
-    }
-    return build.line("cross_entropy", _given(input, target, weight), attributes)
-
-
-@operator("aten.nll_loss_nd.default", "aten.nll_loss.default", "aten.nll_loss2d.default")
-def nll_loss(
-    build: Builder, input: Value, target: Value, weight: Value | None, reduction: int, ignore_index: int
-) -> Value:
-    attributes = {
-        "reduction": _REDUCTIONS[reduction],
-        "ignore_index": None if ignore_index == -100 else ignore_index,
-    }
-    return build.line("nll_loss", _given(input, target, weight), attributes)
-
-
-def _given(*inputs: Value | None) -> list[Value | None]:
-    """Return inputs without absent ones at the end."""
-    present = list(inputs)
-    while present[-1] is None:
-        present.pop()
-    return present
 
 
 def _reduced(build: Builder, loss: Value, reduction: int) -> Value:
     return loss if reduction == 0 else build.line(("", "mean", "sum")[reduction], [loss])
-
-
-# -- losses without an operation --------------------------------------------------------------------
 
 
 def _piecewise(divisor: float, build: Builder, input: Value, target: Value, reduction: int, bound: float) -> Value:
@@ -186,31 +146,3 @@ def _hinge(build: Builder, x: Value, margin: float) -> Value:
 
 def _is(build: Builder, x: Value, value: float) -> Value:
     return build.line("equal", [x], {"value": value})
-
-
-# -- distances --------------------------------------------------------------------------------------
-
-
-@operator("aten.cosine_similarity.default")
-def cosine_similarity(build: Builder, x1: Value, x2: Value, dim: int, eps: float) -> Value:
-    attributes = {"axis": None if dim == 1 else dim, "eps": None if eps == 1e-12 else eps}
-    units = [build.line("normalize", [x], attributes) for x in (x1, x2)]
-    return build.line("sum", [build.line("mul", units)], {"axis": dim})
-
-
-@operator("aten.pairwise_distance.default")
-def pairwise_distance(build: Builder, x1: Value, x2: Value, p: float, eps: float, keepdim: bool) -> Value:
-    difference = build.line("sub", [x1, x2])
-    shifted = build.line("add", [difference], {"value": eps}) if eps else difference
-    return build.line("vector_norm", [shifted], {"axis": -1, "ord": None if p == 2 else p, "keepdim": keepdim or None})
-
-
-@operator("aten.pdist.default", "aten._pdist_forward.default")
-def pdist(build: Builder, input: Value, p: float) -> Value:
-    """Distances of all pairs of different rows."""
-    rows = input.type.shape[0]
-    if not isinstance(rows, int):
-        raise RuleError("pdist of a symbolic number of rows")
-    pairs = [(i, j) for i in range(rows) for j in range(i + 1, rows)]
-    sides = [build.line("index_select", [input], {"axis": 0, "indices": [pair[k] for pair in pairs]}) for k in (0, 1)]
-    return build.line("vector_norm", [build.line("sub", sides)], {"axis": -1, "ord": None if p == 2 else p})

@@ -9,7 +9,7 @@ from netcalc.diagnostics import RuleError
 from netcalc.formats.graph.builder import Builder
 from netcalc.formats.graph.model import Value
 from netcalc.formats.torch.operators import operator
-from netcalc.formats.torch.operators.linear import learned
+from netcalc.formats.torch.operators._weights import learned
 
 #: Vectors of the size of the hidden state that a time step computes.
 _GATES = {"rnn": 1, "lstm": 4, "gru": 3}

@@ -1,18 +1,19 @@
-"""Parts of tensors: ranges, single indices, pieces, diagonals and windows; shifted and reversed order."""
+"""Parts of tensors: ranges, single indices, diagonals and windows; shifted and reversed order."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import accumulate
 from typing import Any
 
 from netcalc.diagnostics import RuleError
-from netcalc.dims import Dim, ceil_div, divided, maximum, minimum
+from netcalc.dims import Dim, maximum, minimum
 from netcalc.formats.graph.builder import Builder
 from netcalc.formats.graph.model import Value
 from netcalc.formats.torch.operators import operator
+from netcalc.formats.torch.operators._operands import single
 from netcalc.formats.torch.operators.axes import permuted
-from netcalc.formats.torch.operators.operands import single
+from netcalc.formats.torch.operators.expand import broadcast_shape, expanded
+from netcalc.formats.torch.operators.shape import reshaped
 
 #: The end of a slice that has none.
 _END = 2**63 - 1
@@ -50,72 +51,6 @@ def unbind(build: Builder, input: Value, dim: int) -> list[Value]:
     if not isinstance(count, int):
         raise RuleError(f"the number of results, {count}, is symbolic")
     return [build.line("select", [input], {"axis": dim, "index": index}) for index in range(count)]
-
-
-@operator("aten.split.Tensor", "aten.unsafe_split.Tensor")
-def split(build: Builder, input: Value, split_size: Any, dim: int) -> list[Value]:
-    size = input.type.shape[dim]
-    if size == 0:
-        return [input]
-    count = _count(divided(size, split_size) or ceil_div(size, split_size))
-    sizes = [*[split_size] * (count - 1), size - split_size * (count - 1)]
-    return pieces(build, input, dim, sizes, "split", {"sizes": split_size})
-
-
-@operator("aten.split.sizes")
-def split_sizes(build: Builder, input: Value, split_size: Sequence[Any], dim: int) -> list[Value]:
-    return pieces(build, input, dim, split_size, "split", {"sizes": list(split_size)})
-
-
-@operator("aten.split_with_sizes.default", "aten.unsafe_split_with_sizes.default")
-def split_with_sizes(build: Builder, input: Value, split_sizes: Sequence[Any], dim: int) -> list[Value]:
-    return pieces(build, input, dim, split_sizes, "split", {"sizes": list(split_sizes)})
-
-
-@operator("aten.chunk.default", "aten.unsafe_chunk.default")
-def chunk(build: Builder, input: Value, chunks: int, dim: int) -> list[Value]:
-    size = input.type.shape[dim]
-    if size == 0:
-        return [input] * chunks
-    each = divided(size, chunks) or ceil_div(size, chunks)
-    count = _count(divided(size, each) or ceil_div(size, each))
-    sizes = [*[each] * (count - 1), size - each * (count - 1)]
-    return pieces(build, input, dim, sizes, "chunk", {"chunks": chunks})
-
-
-@operator("aten.tensor_split.sections")
-def tensor_split(build: Builder, input: Value, sections: int, dim: int) -> list[Value]:
-    size = input.type.shape[dim]
-    if divided(size, sections) is not None:
-        return chunk(build, input, sections, dim)
-    larger = size % sections
-    sizes = [size // sections + (1 if place < larger else 0) for place in range(sections)]
-    return pieces(build, input, dim, sizes, "split", {"sizes": sizes})
-
-
-@operator("aten.tensor_split.indices")
-def tensor_split_at(build: Builder, input: Value, indices: Sequence[Any], dim: int) -> list[Value]:
-    size = input.type.shape[dim]
-    ends = [bound(index, size) for index in indices]
-    starts = [0, *ends]
-    return [
-        part(build, input, dim, start, maximum(start, stop)) for start, stop in zip(starts, [*ends, size], strict=True)
-    ]
-
-
-@operator("aten.hsplit.int")
-def hsplit(build: Builder, input: Value, sections: int) -> list[Value]:
-    return tensor_split(build, input, sections, min(input.type.rank - 1, 1))
-
-
-@operator("aten.vsplit.int")
-def vsplit(build: Builder, input: Value, sections: int) -> list[Value]:
-    return tensor_split(build, input, sections, 0)
-
-
-@operator("aten.dsplit.int")
-def dsplit(build: Builder, input: Value, sections: int) -> list[Value]:
-    return tensor_split(build, input, sections, 2)
 
 
 @operator("aten.diagonal.default", "aten.diagonal_copy.default")
@@ -254,23 +189,25 @@ def _range(axis: int, start: Dim, stop: Dim | None, step: Dim) -> dict[str, Any]
     }
 
 
-def pieces(
-    build: Builder, input: Value, axis: int, sizes: Sequence[Dim], operation: str, attributes: dict[str, Any]
-) -> list[Value]:
-    """Return the pieces of an axis by one operation, or of a stored tensor as views."""
-    whole = all(isinstance(size, int) and size > 0 for size in sizes)
-    if input.stored is not None and axis % input.type.rank == 0 and whole and not input.stored.transpose:
-        ends = list(accumulate(sizes))
-        return [part(build, input, axis, stop - size, stop) for size, stop in zip(sizes, ends, strict=True)]
-    if len(sizes) == 1:
-        return [input]
-    if 0 in sizes:
-        ends = list(accumulate(sizes))
-        return [part(build, input, axis, stop - size, stop) for size, stop in zip(sizes, ends, strict=True)]
-    return list(build.lines(operation, [input], {"axis": None if axis == 1 else axis, **attributes}))
+@operator("aten.index_select.default")
+def index_select(build: Builder, input: Value, dim: int, index: Value) -> Value:
+    return build.line("index_select", [input, index], {"axis": dim})
 
 
-def _count(count: Dim) -> int:
-    if not isinstance(count, int):
-        raise RuleError(f"the number of pieces, {count}, is symbolic")
-    return count
+@operator("aten.gather.default")
+def gather(build: Builder, input: Value, dim: int, index: Value, sparse_grad: bool) -> Value:
+    return build.line("gather", [input, index], {"axis": dim})
+
+
+@operator("aten.take_along_dim.default")
+def take_along_dim(build: Builder, input: Value, indices: Value, dim: int | None) -> Value:
+    if dim is None:
+        return build.line("index", [reshaped(build, input, [-1]), reshaped(build, indices, [-1])], {"axis": 0})
+    axis = dim % input.type.rank
+    shape = broadcast_shape([_without(value, axis) for value in (input, indices)])
+    wide = [expanded(build, x, (*shape[:axis], x.type.shape[axis], *shape[axis + 1 :])) for x in (input, indices)]
+    return build.line("gather", wide, {"axis": dim})
+
+
+def _without(value: Value, axis: int) -> tuple[Any, ...]:
+    return (*value.type.shape[:axis], 1, *value.type.shape[axis + 1 :])

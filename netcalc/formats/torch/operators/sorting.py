@@ -1,4 +1,4 @@
-"""Sorting, and the search for the largest and smallest elements."""
+"""Sorting, and the search for elements by their rank."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from netcalc.formats.graph.builder import Builder
 from netcalc.formats.graph.model import Value
 from netcalc.formats.torch.operators import operator
-from netcalc.formats.torch.operators.operands import cast, unless_default
+from netcalc.formats.torch.operators._operands import cast, unless_default
 
 
 def _index(operation: str, build: Builder, input: Value, dim: int | None = None, keepdim: bool = False) -> Value:
@@ -53,3 +53,25 @@ def argsort(build: Builder, input: Value, dim: int, descending: bool, stable: bo
 @operator("aten.msort.default")
 def msort(build: Builder, input: Value) -> Value:
     return sort(build, input, 0, False)[0]
+
+
+def _ranked(build: Builder, input: Value, rank: Any, dim: int, keepdim: bool) -> tuple[Value, ...]:
+    """Return the element of a rank along an axis, and its index."""
+    ranked = [build.line("select", [x], {"axis": dim, "index": rank}) for x in sort(build, input, dim, False)]
+    return tuple(build.line("unsqueeze", [x], {"axis": dim}) if keepdim else x for x in ranked)
+
+
+@operator("aten.kthvalue.default")
+def kthvalue(build: Builder, input: Value, k: Any, dim: int, keepdim: bool) -> tuple[Value, ...]:
+    return _ranked(build, input, k - 1, dim, keepdim)
+
+
+@operator("aten.median.dim")
+def median(build: Builder, input: Value, dim: int, keepdim: bool) -> tuple[Value, ...]:
+    return _ranked(build, input, (input.type.shape[dim] - 1) // 2, dim, keepdim)
+
+
+@operator("aten.median.default")
+def median_of_all(build: Builder, input: Value) -> Value:
+    flat = build.line("reshape", [input], {"shape": [-1]})
+    return median(build, flat, 0, False)[0]

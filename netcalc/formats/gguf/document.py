@@ -1,0 +1,43 @@
+"""Models in GGUF, the format of llama.cpp, read as specs that extend shipped ones.
+
+The correspondence is data: a table ``specs/<family>/gguf/<architecture>.yaml`` says what the metadata mean, and which
+tensor of the file is which parameter.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from netcalc.formats.documents import Description
+from netcalc.formats.gguf.tables import table_of
+from netcalc.formats.gguf.translation import Translation
+from netcalc.formats.sources import Source
+from netcalc.weights.gguf.tensors import GgufFile, open_gguf
+
+__all__ = ["describe", "model_name", "opened"]
+
+_PART = re.compile(r"-\d{5}-of-\d{5}$")
+
+
+def describe(source: Source, max_size: int) -> Description:
+    """Return the spec document of a model in a ``.gguf`` file, or in several parts of which one is named.
+
+    Raises:
+        NetcalcError: E007 for what netcalc does not know, which is never left out silently; E605 if the file cannot be
+            read.
+    """
+    translation = opened(source.path)[1]
+    document = translation.translated(model_name(source.path))
+    return Description(document, set(translation.values), of_file=("checkpoint",))
+
+
+def opened(path: Path) -> tuple[GgufFile, Translation]:
+    """Return a file with its translation; NetcalcError as for :func:`describe`."""
+    file = open_gguf(path)
+    return file, Translation(file, table_of(file.metadata.get("general.architecture"), file.name))
+
+
+def model_name(path: Path) -> str:
+    """Return the name of a model: that of its file without the number of the part."""
+    return _PART.sub("", path.stem)

@@ -1,0 +1,58 @@
+"""Rules of functions of each element, of one tensor, or of two, one of which may be a number."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from netcalc.formats.graph.builder import Builder
+from netcalc.formats.graph.model import Value
+from netcalc.formats.torch.operators import Rule, operator
+from netcalc.formats.torch.operators._operands import number_in, operator_and_in_place
+
+__all__ = ["combination", "combined", "function", "register_functions"]
+
+#: Operations whose operands may be swapped.
+_COMMUTATIVE = (
+    *("add", "mul", "minimum", "maximum", "equal", "not_equal"),
+    *("bitwise_and", "bitwise_or", "bitwise_xor"),
+)
+#: Comparisons with their operands swapped.
+_MIRRORED = {"less": "greater", "less_equal": "greater_equal", "greater": "less", "greater_equal": "less_equal"}
+
+
+def combined(
+    build: Builder, operation: str, input: Value | Any, other: Value | Any, attributes: dict[str, Any] | None = None
+) -> Value:
+    """Add an operation on two tensors, or on a tensor and a number, in either order."""
+    given = attributes or {}
+    first, second = (
+        number_in(build, operand, [against] if isinstance(against, Value) else [])
+        for operand, against in ((input, other), (other, input))
+    )
+    if first is None and second is None:
+        return build.line(operation, [input, other], given)
+    if second is not None and isinstance(input, Value):
+        return build.line(operation, [input], {"value": second, **given})
+    reverse = None if operation in _COMMUTATIVE or operation in _MIRRORED else True
+    operation = _MIRRORED.get(operation, operation)
+    return build.line(operation, [other], {"value": first, "reverse": reverse, **given})
+
+
+def combination(operation: str) -> Rule:
+    def rule(build: Builder, input: Value | Any, other: Value | Any) -> Value:
+        return combined(build, operation, input, other)
+
+    return rule
+
+
+def function(operation: str, build: Builder, input: Value) -> Value:
+    return build.line(operation, [input])
+
+
+def register_functions(names: dict[str, tuple[str, ...]], rule: Rule = function) -> None:
+    """Register a rule for operations of the same names as their operators, each with other names in PyTorch."""
+    for operation, others in names.items():
+        for name in (operation, *others):
+            register = operator if name.startswith("special_") else operator_and_in_place
+            register(f"aten.{name}.default")(partial(rule, operation))

@@ -1,0 +1,128 @@
+"""Arguments and results of rules: numbers, element types, attributes, and in-place variants of operators."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from netcalc.diagnostics import RuleError
+from netcalc.dims import Poly
+from netcalc.dtypes import DTYPES, FLOATS, DType, result_type
+from netcalc.formats.graph.builder import Builder
+from netcalc.formats.graph.model import Value
+from netcalc.formats.torch.operators import Rule, RuleT, operator
+
+__all__ = [
+    "UNUSED",
+    "cast",
+    "common_type",
+    "dtype_of",
+    "in_place",
+    "number_in",
+    "operator_and_in_place",
+    "single",
+    "tensor_of",
+    "unless_default",
+]
+
+
+def operator_and_in_place(*overloads: str) -> Callable[[RuleT], RuleT]:
+    """Return a decorator that registers a rule, and its in-place variants, whose result keeps the type of the input."""
+
+    def register(rule: RuleT) -> RuleT:
+        names = [overload.split(".") for overload in overloads]
+        operator(*(f"{namespace}.{name}_.{kind}" for namespace, name, kind in names))(in_place(rule))
+        return operator(*overloads)(rule)
+
+    return register
+
+
+def in_place(rule: Rule) -> Rule:
+    """Return the rule of an in-place variant of an operator: the result has the type of the input."""
+
+    def kept(build: Builder, input: Value, **arguments: Any) -> Value:
+        result: Value = rule(build, input=input, **arguments)
+        return cast(build, result, input.type.dtype)
+
+    return kept
+
+
+def dtype_of(dtype: Any) -> DType | None:
+    """Return the name of an element type of PyTorch; None for None.
+
+    Raises:
+        RuleError: netcalc has no such type.
+    """
+    if dtype is None:
+        return None
+    name = str(dtype).removeprefix("torch.")
+    if name not in DTYPES:
+        raise RuleError(f"there is no element type {name}")
+    return name
+
+
+def cast(build: Builder, value: Value, dtype: DType | None) -> Value:
+    """Return a value in an element type; None keeps its own."""
+    if dtype is None or value.type.dtype == dtype:
+        return value
+    return build.line("cast", [value], {"dtype": dtype})
+
+
+def number_in(build: Builder, operand: Any, others: list[Value]) -> Any:
+    """Return the number that an operand is, or None for a tensor.
+
+    A tensor without axes is taken as a number if its value is known, and arithmetic of the number with the other
+    operands has the same type.
+    """
+    if not isinstance(operand, Value):
+        return int(operand) if isinstance(operand, bool) else operand
+    if operand.type.shape:
+        return None
+    value = _known(build, operand)
+    if value is None or isinstance(value, bool):
+        return None
+    if operand.type.is_float and not isinstance(value, float):
+        value = float(value) if not isinstance(value, Poly) else None
+    return value if value is not None and common_type([*others, value]) == common_type([*others, operand]) else None
+
+
+def common_type(operands: list[Any]) -> DType:
+    """Return the type of arithmetic between tensors and numbers."""
+    tensors = [(value.type.dtype, value.type.rank) for value in operands if isinstance(value, Value)]
+    return result_type(tensors, *(value for value in operands if not isinstance(value, Value)))
+
+
+def _known(build: Builder, operand: Value) -> Any:
+    """Return the value of a tensor without axes, where the source gives it."""
+    if operand.stored is not None:
+        tensor = build.graph.tensors[operand.stored.path]
+        return None if tensor.persistent or tensor.unknown else tensor.value
+    for line in reversed(build.graph.lines):
+        if operand in line.outputs:
+            return line.attributes["value"] if line.operation == "constant" else None
+    return None
+
+
+def tensor_of(build: Builder, operand: Any, like: Value) -> Value:
+    """Return an operand as a tensor; a number becomes a constant without axes of a type that changes no other."""
+    if isinstance(operand, Value):
+        return operand
+    dtype: DType = like.type.dtype
+    if isinstance(operand, float) and dtype not in FLOATS:
+        dtype = "float32"
+    return build.line("constant", [], {"value": operand, "dtype": dtype})
+
+
+def single(values: Any) -> Any:
+    """Return a list of one axis, size or shift as that one; any other list, or one value, as it is."""
+    listed = list(values) if isinstance(values, (list, tuple)) else [values]
+    return listed[0] if len(listed) == 1 else listed
+
+
+def unless_default(value: Any, default: Any) -> Any:
+    """Return the value of an attribute, or None, which leaves it out, for its default."""
+    return None if value == default else value
+
+
+#: Results that only gradients use.
+UNUSED = (None,) * 8

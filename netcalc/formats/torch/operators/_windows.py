@@ -1,0 +1,47 @@
+"""Attributes of sliding windows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from netcalc.dims import Dim
+from netcalc.formats.graph.model import Value
+
+__all__ = ["convolution_windows", "plain", "pooling_windows", "unless"]
+
+
+def plain(sizes: Any) -> Any:
+    """Return sizes as one number where they are equal."""
+    listed = list(sizes) if isinstance(sizes, (list, tuple)) else [sizes]
+    return listed[0] if listed and all(size == listed[0] for size in listed) else listed
+
+
+def unless(sizes: Any, default: Any) -> Any:
+    """Return sizes, as one number where they are equal; None for the default."""
+    found = plain(sizes)
+    return None if found == default or found == [] else found
+
+
+def convolution_windows(
+    weight: Value, out: Dim, stride: Any, padding: Any, dilation: Any, groups: int
+) -> dict[str, Any]:
+    """Return the attributes that all convolutions have."""
+    return {
+        "out": out,
+        "kernel": plain(weight.type.shape[2:]),
+        "stride": unless(stride, 1),
+        "padding": None if padding == "valid" else unless(padding, 0),
+        "dilation": unless(dilation, 1),
+        "groups": None if groups == 1 else groups,
+    }
+
+
+def pooling_windows(kernel: Any, stride: Any, padding: Any, ceil_mode: bool) -> dict[str, Any]:
+    """Return the attributes that all pooling with a sliding window has."""
+    found = plain(kernel)
+    return {
+        "kernel": found,
+        "stride": unless(stride, found),
+        "padding": unless(padding, 0),
+        "ceil_mode": ceil_mode or None,
+    }

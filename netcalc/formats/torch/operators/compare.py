@@ -1,0 +1,120 @@
+"""Comparisons, logic of bools, and selection by masks."""
+
+from __future__ import annotations
+
+from functools import partial
+from math import inf
+from typing import Any
+
+from netcalc.diagnostics import RuleError
+from netcalc.dtypes import DType, result_type
+from netcalc.formats.graph.builder import Builder
+from netcalc.formats.graph.model import Value
+from netcalc.formats.torch.operators import Rule, operator
+from netcalc.formats.torch.operators._elementwise import combined
+from netcalc.formats.torch.operators._operands import cast, operator_and_in_place
+from netcalc.formats.torch.operators.creation import filled
+
+#: Comparisons by their operators.
+_COMPARISONS = {
+    "equal": ("eq",),
+    "not_equal": ("ne", "not_equal"),
+    "less": ("lt", "less"),
+    "less_equal": ("le", "less_equal"),
+    "greater": ("gt", "greater"),
+    "greater_equal": ("ge", "greater_equal"),
+}
+
+
+def _comparison(operation: str) -> Rule:
+    def rule(build: Builder, input: Value, other: Value | Any) -> Value:
+        return combined(build, operation, input, other)
+
+    return rule
+
+
+for _operation, _names in _COMPARISONS.items():
+    for _name in _names:
+        operator_and_in_place(f"aten.{_name}.Tensor", f"aten.{_name}.Scalar")(_comparison(_operation))
+
+
+@operator_and_in_place("aten.logical_not.default")
+def logical_not(build: Builder, input: Value) -> Value:
+    return build.line("logical_not", [input])
+
+
+@operator_and_in_place("aten.logical_and.default")
+def logical_and(build: Builder, input: Value, other: Value) -> Value:
+    return build.line("logical_and", [input, other])
+
+
+@operator_and_in_place("aten.logical_or.default")
+def logical_or(build: Builder, input: Value, other: Value) -> Value:
+    return build.line("logical_or", [input, other])
+
+
+@operator_and_in_place("aten.logical_xor.default")
+def logical_xor(build: Builder, input: Value, other: Value) -> Value:
+    return build.line("not_equal", [cast(build, operand, "bool") for operand in (input, other)])
+
+
+@operator("aten.isclose.default")
+def isclose(build: Builder, input: Value, other: Value, rtol: float, atol: float, equal_nan: bool) -> Value:
+    if equal_nan:
+        raise RuleError("isclose with equal_nan cannot be expressed")
+    distance = build.line("abs", [build.line("sub", [input, other])])
+    size = build.line("mul", [build.line("abs", [other])], {"value": rtol})
+    near = build.line("less_equal", [distance, build.line("add", [size], {"value": atol})])
+    return build.line("logical_or", [near, build.line("equal", [input, other])])
+
+
+@operator("aten.isnan.default")
+def isnan(build: Builder, input: Value) -> Value:
+    return build.line("not_equal", [input, input])
+
+
+@operator("aten.isinf.default")
+def isinf(build: Builder, input: Value) -> Value:
+    return build.line("equal", [_magnitude(build, input)], {"value": inf})
+
+
+@operator("aten.isfinite.default")
+def isfinite(build: Builder, input: Value) -> Value:
+    return build.line("less", [_magnitude(build, input)], {"value": inf})
+
+
+def _magnitude(build: Builder, input: Value) -> Value:
+    return build.line("abs", [cast(build, input, "uint8" if input.type.dtype == "bool" else None)])
+
+
+def _is(number: float, build: Builder, input: Value) -> Value:
+    return build.line("equal", [input], {"value": number})
+
+
+operator("aten.isposinf.default")(partial(_is, inf))
+operator("aten.isneginf.default")(partial(_is, -inf))
+
+
+@operator("aten.where.self", "aten.where.ScalarOther", "aten.where.ScalarSelf", "aten.where.Scalar")
+def where(build: Builder, condition: Value, input: Value | Any, other: Value | Any) -> Value:
+    operands = (input, other)
+    tensors = [(value.type.dtype, value.type.rank) for value in operands if isinstance(value, Value)]
+    dtype = result_type(tensors, *(value for value in operands if not isinstance(value, Value)))
+    mask = cast(build, condition, "bool")
+    if isinstance(other, Value) and not isinstance(input, Value) and dtype == other.type.dtype:
+        return build.line("masked_fill", [other, mask], {"value": input})
+    chosen = [value if isinstance(value, Value) else filled(build, (), value, dtype) for value in operands]
+    return build.line("where", [mask, *chosen])
+
+
+@operator("aten.masked_fill.Scalar", "aten.masked_fill.Tensor")
+def masked_fill(build: Builder, input: Value, mask: Value, value: Value | Any) -> Value:
+    if not isinstance(value, Value):
+        return build.line("masked_fill", [input, cast(build, mask, "bool")], {"value": value})
+    return chosen(build, mask, value, input, input.type.dtype)
+
+
+def chosen(build: Builder, mask: Value, input: Value, other: Value, dtype: DType) -> Value:
+    """Return ``input`` where the mask is true, ``other`` elsewhere, in an element type."""
+    operands = [cast(build, value, dtype) for value in (input, other)]
+    return build.line("where", [cast(build, mask, "bool"), *operands])

@@ -1,0 +1,28 @@
+"""Transposed convolutions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from netcalc.formats.graph.builder import Builder
+from netcalc.formats.graph.model import Value
+from netcalc.formats.torch.operators import operator
+from netcalc.formats.torch.operators._weights import weighted
+from netcalc.formats.torch.operators._windows import convolution_windows, unless
+
+
+@operator("aten.conv_transpose1d.default", "aten.conv_transpose2d.input", "aten.conv_transpose3d.input")
+def convolution_transpose(
+    build: Builder,
+    input: Value,
+    weight: Value,
+    bias: Value | None,
+    stride: Any,
+    padding: Any,
+    output_padding: Any,
+    groups: int,
+    dilation: Any,
+) -> Value:
+    attributes = convolution_windows(weight, weight.type.shape[1] * groups, stride, padding, dilation, groups)
+    attributes["output_padding"] = unless(output_padding, 0)
+    return weighted(build, f"conv_transpose{len(weight.type.shape) - 2}d", input, weight, bias, attributes)

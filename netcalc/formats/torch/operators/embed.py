@@ -1,0 +1,101 @@
+"""Embeddings, and one-hot vectors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from netcalc.diagnostics import RuleError
+from netcalc.formats.graph.builder import Builder
+from netcalc.formats.graph.model import Value
+from netcalc.formats.torch.operators import operator
+from netcalc.formats.torch.operators._weights import learned
+
+#: Element type of the tables of embeddings, whose inputs have no floating-point type.
+_TABLE = "float32"
+
+
+@operator("aten.embedding.default")
+def embedding(
+    build: Builder, weight: Value, indices: Value, padding_idx: int, scale_grad_by_freq: bool, sparse: bool
+) -> Value:
+    if not learned(build, weight, _TABLE):
+        return rows_of(build, weight, indices)
+    rows, features = weight.type.shape
+    attributes = {
+        "num_embeddings": rows,
+        "embedding_dim": features,
+        "padding_idx": padding_idx if padding_idx >= 0 else None,
+        **_limit(build, weight),
+    }
+    return build.line("embedding", [indices], attributes, {"weight": weight})
+
+
+@operator("aten.embedding_renorm_.default")
+def embedding_renorm(build: Builder, input: Value, indices: Value, max_norm: float, norm_type: float) -> Value:
+    """Note the limit, which is an attribute of the look-up that follows."""
+    if not learned(build, input, _TABLE):
+        raise RuleError("a limit of the norms of a computed table")
+    assert input.stored is not None
+    build.limits[input.stored] = (max_norm, norm_type)
+    return input
+
+
+def _limit(build: Builder, weight: Value) -> dict[str, Any]:
+    """Return the attributes for the largest norm of a table's rows, if it has one."""
+    if weight.stored not in build.limits:
+        return {}
+    max_norm, norm_type = build.limits[weight.stored]
+    return {"max_norm": max_norm, "norm_type": None if norm_type == 2 else norm_type}
+
+
+def rows_of(build: Builder, table: Value, indices: Value) -> Value:
+    """Return the rows of a computed table at indices of any shape."""
+    sizes = list(indices.type.shape)
+    if len(sizes) == 1:
+        return build.line("index_select", [table, indices], {"axis": 0})
+    if not sizes:
+        row = build.line("index_select", [table, build.line("unsqueeze", [indices], {"axis": 0})], {"axis": 0})
+        return build.line("squeeze", [row], {"axis": 0})
+    flat = build.line("flatten", [indices], {"start_axis": 0})
+    rows = build.line("index_select", [table, flat], {"axis": 0})
+    return build.line("unflatten", [rows], {"axis": 0, "sizes": [-1, *sizes[1:]]})
+
+
+@operator(
+    "aten.embedding_bag.default",
+    "aten.embedding_bag.padding_idx",
+    "aten._embedding_bag.default",
+    "aten._embedding_bag_forward_only.default",
+)
+def embedding_bag(
+    build: Builder,
+    weight: Value,
+    indices: Value,
+    offsets: Value,
+    scale_grad_by_freq: bool,
+    mode: int,
+    sparse: bool,
+    per_sample_weights: Value | None,
+    include_last_offset: bool,
+    padding_idx: int | None = None,
+) -> tuple[Value | None, ...]:
+    if not learned(build, weight, _TABLE):
+        raise RuleError("embedding_bag with a computed table")
+    rows, features = weight.type.shape
+    attributes = {
+        "num_embeddings": rows,
+        "embedding_dim": features,
+        "padding_idx": None if padding_idx is None or padding_idx < 0 else padding_idx,
+        "mode": ("sum", None, "max")[mode],
+        "include_last_offset": include_last_offset or None,
+        **_limit(build, weight),
+    }
+    result = build.line("embedding_bag", [indices, offsets, per_sample_weights], attributes, {"weight": weight})
+    return result, None, None, None  # the others are for the gradient
+
+
+@operator("aten.one_hot.default")
+def one_hot(build: Builder, input: Value, num_classes: Any) -> Value:
+    if num_classes == -1:
+        raise RuleError("one_hot without a number of classes: the shape of the result depends on values")
+    return build.line("one_hot", [input], {"num_classes": num_classes})

@@ -1,0 +1,36 @@
+"""Maxima over sliding windows."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from netcalc.formats.graph.builder import Builder
+from netcalc.formats.graph.model import Value
+from netcalc.formats.torch.operators import operator
+from netcalc.formats.torch.operators._windows import pooling_windows, unless
+
+
+def max_pool(
+    axes: int,
+    indices: bool,
+    build: Builder,
+    input: Value,
+    kernel_size: Any,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    ceil_mode: bool,
+) -> Value | tuple[Value, ...]:
+    attributes = {
+        **pooling_windows(kernel_size, stride, padding, ceil_mode),
+        "dilation": unless(dilation, 1),
+        "return_indices": indices or None,
+    }
+    outputs = build.lines(f"max_pool{axes}d", [input], attributes)
+    return outputs if indices else outputs[0]
+
+
+for _axes in (1, 2, 3):
+    operator(f"aten.max_pool{_axes}d.default")(partial(max_pool, _axes, False))
+    operator(f"aten.max_pool{_axes}d_with_indices.default")(partial(max_pool, _axes, True))

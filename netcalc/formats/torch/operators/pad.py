@@ -1,0 +1,47 @@
+"""Padding."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from netcalc.formats.graph.builder import Builder
+from netcalc.formats.graph.model import Value
+from netcalc.formats.torch.operators import operator
+from netcalc.formats.torch.operators._operands import single
+
+
+@operator("aten.pad.default")
+def padded(build: Builder, input: Value, pad: list[Any], mode: str, value: float | None) -> Value:
+    """Pad the last axes; torch lists the last axis first."""
+    pairs = {-1 - place: (pad[2 * place], pad[2 * place + 1]) for place in range(len(pad) // 2)}
+    changed = {axis: sides for axis, sides in sorted(pairs.items()) if sides != (0, 0)}
+    if not changed:
+        return input
+    last = list(changed) == list(range(-len(changed), 0))
+    attributes = {
+        "padding": [before if before == after else [before, after] for before, after in changed.values()],
+        "axis": None if last else single(list(changed)),
+        "mode": None if mode == "constant" else mode,
+        "value": value or None,
+    }
+    return build.line("pad", [input], attributes)
+
+
+@operator("aten.constant_pad_nd.default")
+def constant_pad(build: Builder, input: Value, pad: list[Any], value: float) -> Value:
+    return padded(build, input, pad, "constant", value)
+
+
+def _pad_by(mode: str, build: Builder, input: Value, padding: list[Any]) -> Value:
+    return padded(build, input, padding, mode, None)
+
+
+for _axes in (1, 2, 3):
+    operator(f"aten.reflection_pad{_axes}d.default")(partial(_pad_by, "reflect"))
+    operator(f"aten.replication_pad{_axes}d.default")(partial(_pad_by, "replicate"))
+
+
+@operator("aten._pad_circular.default")
+def circular_pad(build: Builder, input: Value, pad: list[Any]) -> Value:
+    return padded(build, input, pad, "circular", None)

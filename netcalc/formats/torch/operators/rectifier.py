@@ -1,0 +1,35 @@
+"""Rectifiers."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from netcalc.diagnostics import RuleError
+from netcalc.formats.graph.builder import Builder
+from netcalc.formats.graph.model import Value
+from netcalc.formats.torch.operators import operator
+from netcalc.formats.torch.operators._elementwise import function
+from netcalc.formats.torch.operators._operands import operator_and_in_place, unless_default
+
+for _operation in ("relu", "relu6"):
+    operator(f"aten.{_operation}.default", f"aten.{_operation}_.default")(partial(function, _operation))
+
+
+@operator_and_in_place("aten.leaky_relu.default")
+def leaky_relu(build: Builder, input: Value, negative_slope: Any) -> Value:
+    return build.line("leaky_relu", [input], {"negative_slope": unless_default(negative_slope, 0.01)})
+
+
+@operator_and_in_place("aten.rrelu.default")
+def rrelu(build: Builder, input: Value, lower: Any, upper: Any, training: bool, generator: Any) -> Value:
+    if training:
+        raise RuleError("rrelu draws random slopes in training")
+    return leaky_relu(build, input, (lower + upper) / 2)
+
+
+@operator("aten.prelu.default")
+def prelu(build: Builder, input: Value, weight: Value) -> Value:
+    if weight.stored is None or len(weight.type.shape) != 1:
+        raise RuleError("prelu takes slopes that are parameters")
+    return build.line("prelu", [input], {"num_parameters": unless_default(weight.type.shape[0], 1)}, {"weight": weight})

@@ -1,0 +1,205 @@
+"""Reductions over axes, norms and distances of vectors, and cumulative sums."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from netcalc.diagnostics import RuleError
+from netcalc.formats.graph.builder import Builder
+from netcalc.formats.graph.model import Value
+from netcalc.formats.torch.operators import operator
+from netcalc.formats.torch.operators._elementwise import combined
+from netcalc.formats.torch.operators._operands import cast, dtype_of, operator_and_in_place, single, unless_default
+
+
+def _reduced(dim: Any, keepdim: bool) -> dict[str, Any]:
+    """Return the attributes of a reduction; no axis, or an empty list, is all of them."""
+    return {"axis": None if dim is None or dim == [] else single(dim), "keepdim": keepdim or None}
+
+
+def _total(
+    operation: str, build: Builder, input: Value, dim: Any = None, keepdim: bool = False, dtype: Any = None
+) -> Value:
+    given = dtype_of(dtype)
+    default = input.type.dtype if input.type.is_float else "int64"
+    return build.line(operation, [input], {**_reduced(dim, keepdim), "dtype": unless_default(given, default)})
+
+
+def _extreme(operation: str, build: Builder, input: Value, dim: Any = None, keepdim: bool = False) -> Value:
+    return build.line(operation, [input], _reduced(dim, keepdim))
+
+
+def _truth(operation: str, build: Builder, input: Value, dim: Any = None, keepdim: bool = False) -> Value:
+    found = build.line(operation, [cast(build, input, "bool")], _reduced(dim, keepdim))
+    return cast(build, found, "uint8" if input.type.dtype == "uint8" else None)
+
+
+for _operation, _overloads in {
+    "sum": ("sum.default", "sum.dim_IntList"),
+    "prod": ("prod.default", "prod.dim_int"),
+    "mean": ("mean.default", "mean.dim"),
+}.items():
+    operator(*(f"aten.{overload}" for overload in _overloads))(partial(_total, _operation))
+for _operation, _overloads in {"max": ("amax.default", "max.default"), "min": ("amin.default", "min.default")}.items():
+    operator(*(f"aten.{overload}" for overload in _overloads))(partial(_extreme, _operation))
+for _operation, _name in {"max": "any", "min": "all"}.items():
+    operator(f"aten.{_name}.default", f"aten.{_name}.dim", f"aten.{_name}.dims")(partial(_truth, _operation))
+
+
+@operator("aten.aminmax.default")
+def aminmax(build: Builder, input: Value, dim: int | None, keepdim: bool) -> tuple[Value, Value]:
+    return _extreme("min", build, input, dim, keepdim), _extreme("max", build, input, dim, keepdim)
+
+
+@operator("aten.logsumexp.default")
+def logsumexp(build: Builder, input: Value, dim: Any, keepdim: bool) -> Value:
+    return build.line("logsumexp", [input], _reduced(dim, keepdim))
+
+
+@operator("aten.count_nonzero.default", "aten.count_nonzero.dim_IntList")
+def count_nonzero(build: Builder, input: Value, dim: Any = None) -> Value:
+    return build.line("sum", [cast(build, input, "bool")], _reduced(dim, False))
+
+
+def _is_number(build: Builder, input: Value) -> Value:
+    """Return where a tensor is not NaN."""
+    return build.line("equal", [input, input])
+
+
+def _numbers(build: Builder, input: Value) -> Value:
+    """Return a tensor with 0 in place of NaN."""
+    return build.line("masked_fill", [input, build.line("not_equal", [input, input])], {"value": 0.0})
+
+
+@operator("aten.nansum.default")
+def nansum(build: Builder, input: Value, dim: Any, keepdim: bool, dtype: Any) -> Value:
+    numbers = _numbers(build, input) if input.type.is_float else input
+    attributes = {"axis": single(dim) if dim else None, "keepdim": keepdim or None, "dtype": dtype_of(dtype)}
+    return build.line("sum", [numbers], attributes)
+
+
+@operator("aten.nanmean.default")
+def nanmean(build: Builder, input: Value, dim: Any, keepdim: bool, dtype: Any) -> Value:
+    attributes = {"axis": single(dim) if dim else None, "keepdim": keepdim or None}
+    x = cast(build, input, dtype_of(dtype))
+    total = build.line("sum", [_numbers(build, x)], attributes)
+    return combined(build, "div", total, build.line("sum", [_is_number(build, x)], attributes))
+
+
+def _variance(build: Builder, input: Value, dim: Any, keepdim: bool, correction: Any) -> Value:
+    attributes = _reduced(dim, keepdim) | {"correction": unless_default(1 if correction is None else correction, 1)}
+    return build.line("var", [input], attributes)
+
+
+def _spread(
+    names: tuple[str, ...],
+    build: Builder,
+    input: Value,
+    dim: Any = None,
+    unbiased: bool = True,
+    keepdim: bool = False,
+    correction: Any = None,
+) -> Value | tuple[Value, ...]:
+    """Add what the names say: the variance, or its root, and the mean."""
+    correction = (1 if unbiased else 0) if correction is None else correction
+    found = _variance(build, input, dim, keepdim, correction)
+    first = build.line("sqrt", [found]) if names[0] == "std" else found
+    return (first, _total("mean", build, input, dim, keepdim)) if len(names) == 2 else first
+
+
+for _name in ("var", "std", "var_mean", "std_mean"):
+    operator(*(f"aten.{_name}.{overload}" for overload in ("default", "dim", "correction")))(
+        partial(_spread, tuple(_name.split("_")))
+    )
+
+
+def _norm(build: Builder, input: Value, order: Any, dim: Any, keepdim: bool, dtype: Any = None) -> Value:
+    attributes = _reduced(dim, keepdim) | {"ord": unless_default(2 if order is None else order, 2)}
+    return build.line("vector_norm", [cast(build, input, dtype_of(dtype))], attributes)
+
+
+@operator("aten.linalg_vector_norm.default")
+def vector_norm(build: Builder, input: Value, ord: Any, dim: Any, keepdim: bool, dtype: Any) -> Value:
+    return _norm(build, input, ord, dim, keepdim, dtype)
+
+
+@operator("aten.norm.Scalar", "aten.norm.ScalarOpt_dim", "aten.norm.ScalarOpt_dim_dtype", "aten.norm.ScalarOpt_dtype")
+def norm(build: Builder, input: Value, p: Any, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Value:
+    return _norm(build, input, p, dim, keepdim, dtype)
+
+
+@operator("aten.frobenius_norm.dim")
+def frobenius_norm(build: Builder, input: Value, dim: Any, keepdim: bool) -> Value:
+    return _norm(build, input, 2, dim, keepdim)
+
+
+@operator("aten.linalg_matrix_norm.default", "aten.linalg_matrix_norm.str_ord")
+def matrix_norm(build: Builder, input: Value, ord: Any, dim: Any, keepdim: bool, dtype: Any) -> Value:
+    if ord == "fro":
+        return _norm(build, input, 2, dim, keepdim, dtype)
+    if ord in ("nuc", 2, -2):
+        raise RuleError("norms of singular values cannot be expressed")
+    summed, searched = (axis % len(input.type.shape) for axis in (dim if abs(ord) == 1 else dim[::-1]))
+    sums = _norm(build, input, 1, summed, True, dtype)
+    found = build.line("max" if ord > 0 else "min", [sums], {"axis": searched, "keepdim": True})
+    return found if keepdim else build.line("squeeze", [found], {"axis": [summed, searched]})
+
+
+@operator("aten.linalg_norm.default", "aten.linalg_norm.ord_str")
+def linalg_norm(build: Builder, input: Value, ord: Any, dim: Any, keepdim: bool, dtype: Any) -> Value:
+    axes = len(input.type.shape) if dim is None else len(dim)
+    if ord is None or axes != 2:
+        return _norm(build, input, ord, dim, keepdim, dtype)
+    return matrix_norm(build, input, ord, [-2, -1] if dim is None else dim, keepdim, dtype)
+
+
+@operator("aten.cdist.default", "aten._cdist_forward.default")
+def cdist(build: Builder, x1: Value, x2: Value, p: float, compute_mode: int | None) -> Value:
+    difference = build.line(
+        "sub", [build.line("unsqueeze", [x1], {"axis": -2}), build.line("unsqueeze", [x2], {"axis": -3})]
+    )
+    return _norm(build, difference, p, -1, False)
+
+
+@operator("aten.dist.default")
+def distance(build: Builder, input: Value, other: Value, p: Any) -> Value:
+    return build.line("vector_norm", [build.line("sub", [input, other])], {"ord": None if p == 2 else p})
+
+
+@operator("aten.pairwise_distance.default")
+def pairwise_distance(build: Builder, x1: Value, x2: Value, p: float, eps: float, keepdim: bool) -> Value:
+    difference = build.line("sub", [x1, x2])
+    shifted = build.line("add", [difference], {"value": eps}) if eps else difference
+    return build.line("vector_norm", [shifted], {"axis": -1, "ord": None if p == 2 else p, "keepdim": keepdim or None})
+
+
+@operator("aten.pdist.default", "aten._pdist_forward.default")
+def pdist(build: Builder, input: Value, p: float) -> Value:
+    """Distances of all pairs of different rows."""
+    rows = input.type.shape[0]
+    if not isinstance(rows, int):
+        raise RuleError("pdist of a symbolic number of rows")
+    pairs = [(i, j) for i in range(rows) for j in range(i + 1, rows)]
+    sides = [build.line("index_select", [input], {"axis": 0, "indices": [pair[k] for pair in pairs]}) for k in (0, 1)]
+    return build.line("vector_norm", [build.line("sub", sides)], {"axis": -1, "ord": None if p == 2 else p})
+
+
+def _cumulative(operation: str, build: Builder, input: Value, dim: int, dtype: Any) -> Value:
+    default = input.type.dtype if input.type.is_float else "int64"
+    return build.line(operation, [input], {"axis": dim, "dtype": unless_default(dtype_of(dtype), default)})
+
+
+for _operation in ("cumsum", "cumprod"):
+    operator_and_in_place(f"aten.{_operation}.default")(partial(_cumulative, _operation))
+
+
+@operator("aten.diff.default")
+def diff(build: Builder, input: Value, n: int, dim: int, prepend: Value | None, append: Value | None) -> Value:
+    given = [value for value in (prepend, input, append) if value is not None]
+    values = build.line("concat", given, {"axis": dim}) if len(given) > 1 else input
+    for _ in range(n):
+        after = build.line("slice", [values], {"axis": dim, "start": 1})
+        before = build.line("slice", [values], {"axis": dim, "stop": -1})
+        values = build.line("not_equal" if values.type.dtype == "bool" else "sub", [after, before])
+    return values

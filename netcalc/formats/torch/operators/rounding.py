@@ -1,0 +1,37 @@
+"""Rounding, and remainders of divisions."""
+
+from __future__ import annotations
+
+from netcalc.formats.graph.builder import Builder
+from netcalc.formats.graph.model import Value
+from netcalc.formats.torch.operators import operator
+from netcalc.formats.torch.operators._elementwise import combination, register_functions
+from netcalc.formats.torch.operators._operands import operator_and_in_place
+
+#: Operators that give whole numbers, which leave integers as they are.
+_ROUNDING = {"floor": (), "ceil": (), "round": (), "trunc": ("fix",)}
+
+
+def _rounded(operation: str, build: Builder, input: Value) -> Value:
+    return build.line(operation, [input]) if input.type.is_float else input
+
+
+register_functions(_ROUNDING, _rounded)
+
+
+@operator_and_in_place("aten.round.decimals")
+def round_decimals(build: Builder, input: Value, decimals: int) -> Value:
+    if not decimals or not input.type.is_float:
+        return _rounded("round", build, input)
+    places = build.line("mul", [input], {"value": 10.0**decimals})
+    return build.line("div", [build.line("round", [places])], {"value": 10.0**decimals})
+
+
+@operator_and_in_place("aten.frac.default")
+def fraction(build: Builder, input: Value) -> Value:
+    return build.line("sub", [input, build.line("trunc", [input])])
+
+
+for _operation in ("remainder", "fmod"):
+    operator_and_in_place(f"aten.{_operation}.Tensor", f"aten.{_operation}.Scalar")(combination(_operation))
+operator("aten.remainder.Scalar_Tensor")(combination("remainder"))

@@ -1,0 +1,38 @@
+"""Transcendental functions."""
+
+from __future__ import annotations
+
+from netcalc.formats.graph.builder import Builder
+from netcalc.formats.graph.model import Value
+from netcalc.formats.torch.operators import operator
+from netcalc.formats.torch.operators._elementwise import combination, register_functions
+from netcalc.formats.torch.operators._operands import operator_and_in_place
+
+register_functions(
+    {
+        "expm1": ("special_expm1",),
+        "exp2": ("special_exp2",),
+        "log1p": ("special_log1p",),
+        "log2": (),
+        "log10": (),
+        "tan": (),
+        "asin": ("arcsin",),
+        "acos": ("arccos",),
+        "atan": ("arctan",),
+        "sinh": (),
+        "cosh": (),
+        "asinh": ("arcsinh",),
+        "acosh": ("arccosh",),
+        "atanh": ("arctanh",),
+        "erf": ("special_erf",),
+        "erfc": ("special_erfc",),
+    }
+)
+operator_and_in_place("aten.atan2.default", "aten.arctan2.default")(combination("atan2"))
+
+
+@operator("aten.logaddexp.default")
+def logaddexp(build: Builder, input: Value, other: Value) -> Value:
+    distance = build.line("abs", [build.line("sub", [input, other])])
+    rest = build.line("log1p", [build.line("exp", [build.line("neg", [distance])])])
+    return build.line("add", [build.line("maximum", [input, other]), rest])

@@ -24,7 +24,7 @@ from netcalc.spec import library
 from netcalc.spec.library import Loaded
 
 if TYPE_CHECKING:
-    from netcalc.analysis.checks import CheckReport
+    from netcalc.analysis.checks import CheckReport, CheckRow
     from netcalc.analysis.compare import Comparison
     from netcalc.reference.specs import SpecReference
     from netcalc.weights.content import Checkpoint
@@ -239,7 +239,8 @@ def check(*specs: str | Path, **options: Unpack[SourceOptions]) -> CheckReport:
     """
     from netcalc.analysis.checks import CheckReport, checked_spec, failed_spec
 
-    rows, problems = [], []
+    rows: list[CheckRow] = []
+    problems: list[Diagnostic] = []
     for spec in specs:
         try:
             source = load_model(spec, options["max_spec_size"])

@@ -1,5 +1,5 @@
-"""A spec passes if it fits the schema, its shapes fit at the default sizes, its requirements hold, and each figure under
-`published` is what netcalc counts, or has a note that says why it differs.
+"""A spec passes if it fits the schema, its shapes fit at the default sizes, its requirements hold, and each figure
+under `published` is what netcalc counts, or has a note that says why it differs.
 
 The exit code is 0 if all checks pass, 1 if a figure differs, and 2 if a spec cannot be loaded.
 """

@@ -17,8 +17,8 @@ __all__ = ["option_reference"]
 
 _HEAD = """# Options
 
-Generated from `netcalc/options.py` and `netcalc/cli/options.py`. An option means the same in every command. Most are arguments
-of the function or method of the same name in [Python](python-api.md), under the name in the second column."""
+Generated from `netcalc/options.py` and `netcalc/cli/options.py`. An option means the same in every command. Most are
+arguments of the function or method of the same name in [Python](python-api.md), under the name in the second column."""
 
 
 def option_reference() -> Iterator[str]:

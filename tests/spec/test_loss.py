@@ -97,7 +97,7 @@ def test_a_loss_with_a_condition(tmp_path: Path) -> None:
     assert request(text).loss is not None
     assert request(text, classes=1).loss is None
     with pytest.raises(NetcalcError, match="has no loss"):
-        request(text, classes=1).program_with_loss
+        assert request(text, classes=1).program_with_loss
 
 
 def test_an_input_of_a_loss_may_be_absent() -> None:

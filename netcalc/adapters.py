@@ -6,11 +6,12 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from fnmatch import fnmatchcase
-from typing import Any, NamedTuple, TypeAlias, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from netcalc.analysis.walk import instances, parameters
 from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
 from netcalc.ir import OpNode, Program
+from netcalc.options import LoraArgument
 from netcalc.spec import elaborate
 from netcalc.spec.adapters import adapter_settings
 from netcalc.spec.cursor import Cursor
@@ -18,10 +19,7 @@ from netcalc.spec.library import Loaded
 from netcalc.spec.plain_data import read_data
 from netcalc.spec.yaml_document import parse_yaml
 
-__all__ = ["LoraArgument", "freezing_patches", "grouped", "paths_of_lines", "with_adapters"]
-
-#: Adapters as they are given: ``"[PATTERN=]RANK"``, several of these, a rank, or ranks or settings by pattern.
-LoraArgument: TypeAlias = "str | int | Iterable[str] | Mapping[str, Any]"
+__all__ = ["freezing_patches", "grouped", "paths_of_lines", "with_adapters"]
 
 S = TypeVar("S", bound=Hashable)
 

@@ -124,6 +124,10 @@ def _mapping(value: Any) -> Any:
     return value
 
 
+def _assignments(value: Any) -> Any:
+    return _names(value) if isinstance(value, (list, tuple)) else _mapping(value)
+
+
 def _weights(value: Any) -> Any:
     if isinstance(value, Mapping):
         return _mapping(value)
@@ -187,7 +191,7 @@ AMOUNT = Kind("a number above 0", _amount, word=float)
 RATE = Kind("a number of at least 0", _rate, word=float)
 NUMBERS = Kind("a mapping of names to numbers of at least 0", _rates, many=True)
 PATH = Kind("a path", _path)
-SETTINGS = Kind("a mapping of names to values", _mapping, many=True)
+SETTINGS = Kind("a mapping of names to values", _assignments, many=True)
 INPUTS = Kind("a mapping of names to arrays", _mapping, many=True)
 SAMPLES = Kind("a path, a mapping of names to arrays, or 'synthetic'", _samples)
 WEIGHTS = Kind("a path, a list of paths, a mapping of names to arrays, or None", _weights, optional=True, many=True)

@@ -16,12 +16,14 @@ from netcalc.options import (
     ImportOptions,
     LayerOptions,
     ModelOptions,
+    SettingsArgument,
     SourceOptions,
     accepts,
 )
 from netcalc.request import Request
 from netcalc.spec import library
 from netcalc.spec.library import Loaded
+from netcalc.spec.settings import parse_assignment
 
 if TYPE_CHECKING:
     from netcalc.analysis.checks import CheckReport, CheckRow
@@ -268,9 +270,20 @@ def _network(source: Loaded, options: ModelOptions, model: str | Path | None = N
     )
 
 
-def _settings(settings: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return ``set`` with every value as plain data."""
-    return {name: _setting(name, value) for name, value in (settings or {}).items()}
+def _settings(settings: SettingsArgument | None) -> dict[str, Any]:
+    """Return settings with every value as plain data; NetcalcError (E501) with every malformed one."""
+    values: dict[str, Any] = {}
+    problems: list[Diagnostic] = []
+    for item in settings.items() if isinstance(settings, Mapping) else settings or ():
+        try:
+            name, value = parse_assignment(item) if isinstance(item, str) else (item[0], _setting(*item))
+        except NetcalcError as error:
+            problems += error.diagnostics
+        else:
+            values[name] = value
+    if problems:
+        raise NetcalcError(problems)
+    return values
 
 
 def _setting(name: str, value: Any) -> Any:

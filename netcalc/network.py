@@ -19,6 +19,8 @@ from netcalc.options import (
     ExplainOptions,
     GradientOptions,
     MemoryOptions,
+    Mode,
+    ReportName,
     RoundingOptions,
     RunOptions,
     SignalOptions,
@@ -28,12 +30,12 @@ from netcalc.options import (
     WeightsOptions,
     accepts,
 )
-from netcalc.request import Mode, Request
+from netcalc.request import Request
 
 if TYPE_CHECKING:
     from netcalc.analysis.cost import Analysis
     from netcalc.analysis.explain import Explanation
-    from netcalc.analysis.figures import Cost, View
+    from netcalc.analysis.figures import Cost
     from netcalc.analysis.memory_report import MemoryReport
     from netcalc.analysis.precision.report import StorageReport
     from netcalc.analysis.receptive_field import Fields
@@ -215,7 +217,7 @@ class Network:
 
     @accepts
     def summary(
-        self, convention: str = "netcalc", *, view: View = "summary", **options: Unpack[SummaryOptions]
+        self, convention: str = "netcalc", *, view: ReportName = "summary", **options: Unpack[SummaryOptions]
     ) -> Summary:
         """Return the totals and layers that ``netcalc summary`` prints.
 

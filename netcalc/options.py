@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache, wraps
 from inspect import Parameter, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ParamSpec, TypedDict, TypeVar
+from typing import Annotated, Any, Literal, ParamSpec, TypeAlias, TypedDict, TypeVar, get_args
 
 from netcalc.arguments import (
     ADAPTERS,
@@ -39,14 +39,6 @@ from netcalc.arguments import (
 )
 from netcalc.limits import MAX_SPEC_SIZE
 
-if TYPE_CHECKING:
-    from netcalc.adapters import LoraArgument
-    from netcalc.engine.held import EngineName
-    from netcalc.engine.run import PlanName
-    from netcalc.request import Mode
-    from netcalc.training.recipe import ScheduleName
-    from netcalc.weights.checkpoint_files import Weights
-
 __all__ = [
     "BackwardOptions",
     "CastOptions",
@@ -61,18 +53,24 @@ __all__ = [
     "GradientOptions",
     "ImportOptions",
     "LayerOptions",
+    "LoraArgument",
     "MemoryOptions",
+    "Mode",
     "ModelOptions",
     "Option",
     "ParameterOptions",
+    "PlanName",
     "PlanOptions",
     "ProgressOptions",
     "ReceptiveFieldOptions",
+    "ReportName",
     "RoundingOptions",
     "RunOptions",
     "RunningOptions",
+    "ScheduleName",
     "SeedOptions",
     "SelectOptions",
+    "SettingsArgument",
     "SignalOptions",
     "SourceOptions",
     "SummaryOptions",
@@ -87,6 +85,19 @@ __all__ = [
 
 P = ParamSpec("P")
 R = TypeVar("R")
+
+#: Mode of the operations that differ in training, such as dropout.
+Mode: TypeAlias = Literal["eval", "train"]
+#: Execution of a run: by a plan, or operation by operation with the reference kernels.
+PlanName: TypeAlias = Literal["fast", "reference"]
+#: Learning rates after the warm-up.
+ScheduleName: TypeAlias = Literal["constant", "cosine"]
+#: Figures of a summary that are shown.
+ReportName: TypeAlias = Literal["shapes", "params", "flops", "summary"]
+#: Adapters as they are given: ``"[PATTERN=]RANK"``, several of these, a rank, or ranks or settings by pattern.
+LoraArgument: TypeAlias = str | int | Iterable[str] | Mapping[str, Any]
+#: Values of dims and vars by name, or texts ``NAME=VALUE``.
+SettingsArgument: TypeAlias = Mapping[str, Any] | Iterable[str]
 
 
 @dataclass(frozen=True)
@@ -122,7 +133,7 @@ class ImportOptions(SourceOptions, total=False):
     """Reading of a model with settings."""
 
     set: Annotated[
-        "Mapping[str, Any] | None",
+        SettingsArgument | None,
         Option(SETTINGS.or_none(), None, "Change a dim or var; repeatable.", ("--set", "-s"), "NAME=VALUE"),
     ]
 
@@ -131,9 +142,9 @@ class VariantOptions(ImportOptions, total=False):
     """Changes of a model that several models can share."""
 
     mode: Annotated[
-        "Mode | None",
+        Mode | None,
         Option(
-            choice("eval", "train", optional=True),
+            choice(*get_args(Mode), optional=True),
             None,
             "Mode of the operations. train: batch statistics and dropout; weights stay as they are.",
             shown_default="eval",
@@ -171,9 +182,9 @@ class VariantOptions(ImportOptions, total=False):
 class ModelOptions(VariantOptions, total=False):
     """Changes of a model, which every verb takes."""
 
-    symbolic: Annotated["Sequence[str]", Option(NAMES, (), "Keep a dim as a symbol; repeatable.", metavar="DIM")]
+    symbolic: Annotated[Sequence[str], Option(NAMES, (), "Keep a dim as a symbol; repeatable.", metavar="DIM")]
     lora: Annotated[
-        "LoraArgument | None",
+        LoraArgument | None,
         Option(
             ADAPTERS.or_none(),
             None,
@@ -305,9 +316,9 @@ class MemoryOptions(DepthOptions, total=False):
         Option(BUDGET, None, "Tokens that fit with the weights, as in 16GiB or 24GB.", metavar="BYTES"),
     ]
     engine: Annotated[
-        "EngineName | None",
+        PlanName | None,
         Option(
-            choice("fast", "reference", optional=True),
+            choice(*get_args(PlanName), optional=True),
             None,
             "Add the memory of NumPy's engine, with its default threads.",
         ),
@@ -324,7 +335,7 @@ class WeightsOptions(CastOptions, total=False):
     """A checkpoint."""
 
     weights: Annotated[
-        "Weights | None",
+        Any,
         Option(
             WEIGHTS,
             None,
@@ -372,7 +383,7 @@ class ProgressOptions(TypedDict, total=False):
     """A function that is told of the progress."""
 
     progress: Annotated[
-        "Callable[[int, int, str], None] | None",
+        Callable[[int, int, str], None] | None,
         Option(
             FUNCTION.or_none(),
             None,
@@ -386,8 +397,8 @@ class PlanOptions(TypedDict, total=False):
     """Execution of a forward pass."""
 
     plan: Annotated[
-        "PlanName",
-        Option(choice("fast", "reference"), "fast", "Planned as a whole, or one reference kernel after the other."),
+        PlanName,
+        Option(choice(*get_args(PlanName)), "fast", "Planned as a whole, or one reference kernel after the other."),
     ]
     threads: Annotated[
         int | None, Option(THREADS, None, "Threads of a planned run; by default all cores.", metavar="N")
@@ -510,8 +521,8 @@ class TrainOptions(RunningOptions, ProgressOptions, total=False):
         ),
     ]
     schedule: Annotated[
-        "ScheduleName",
-        Option(choice("constant", "cosine"), "constant", "Learning rates after the warm-up.", panel="Optimizer"),
+        ScheduleName,
+        Option(choice(*get_args(ScheduleName)), "constant", "Learning rates after the warm-up.", panel="Optimizer"),
     ]
     warmup: Annotated[
         int,

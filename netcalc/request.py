@@ -6,20 +6,15 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
+from typing import Any, Self
 
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.ir import Loss, Program
+from netcalc.options import LoraArgument, Mode
 from netcalc.spec import elaborate
 from netcalc.spec.library import Loaded
 
-if TYPE_CHECKING:
-    from netcalc.adapters import LoraArgument
-
-__all__ = ["Mode", "Request"]
-
-#: Mode of the operations that differ in training, such as dropout.
-Mode: TypeAlias = Literal["eval", "train"]
+__all__ = ["Request"]
 
 #: The var by which a spec with caches returns them.
 _USE_CACHE = "use_cache"

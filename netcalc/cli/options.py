@@ -166,12 +166,6 @@ def value_of(name: str, words: Any) -> Any:
     return words if read is None else read(words)
 
 
-def _settings(words: Iterable[str]) -> dict[str, object]:
-    from netcalc.spec.settings import parse_assignment
-
-    return _all(words, parse_assignment)
-
-
 def _inputs(words: Iterable[str]) -> dict[str, str]:
     from netcalc.diagnostics import Diagnostic, NetcalcError
 
@@ -217,4 +211,4 @@ def _all(words: Iterable[str], pair: Callable[[str], tuple[str, Any]]) -> dict[s
     return values
 
 
-_READERS: Mapping[str, Callable[[Any], Any]] = {"set": _settings, "inputs": _inputs, "settings": _numbers}
+_READERS: Mapping[str, Callable[[Any], Any]] = {"inputs": _inputs, "settings": _numbers}

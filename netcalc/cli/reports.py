@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from netcalc.cli.options import FormatOptions, LayoutOptions, OutputOptions, TrainOptions
 from netcalc.cli.verb import Call, Verb, verb
 from netcalc.options import (
     ConventionOptions,
     LayerOptions,
     ModelOptions,
+    ReportName,
     SelectOptions,
     SummaryOptions,
 )
 
-if TYPE_CHECKING:
-    from netcalc.analysis.figures import View
-
 __all__ = ["report_command"]
 
 
-def report_command(view: View, *groups: type) -> Verb:
+def report_command(view: ReportName, *groups: type) -> Verb:
     """Return the command that writes a view of a summary; ``groups`` are the options that not all views have."""
 
     @verb(*groups, LayerOptions, LayoutOptions, SelectOptions, FormatOptions, OutputOptions, ModelOptions, TrainOptions)

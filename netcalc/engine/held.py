@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
-
 from netcalc.analysis.memory import memory
 from netcalc.analysis.memory_report import EngineMemory
 from netcalc.engine.plan import Plan
 from netcalc.engine.preflight import require_runnable, thread_count
 from netcalc.ir import Program
+from netcalc.options import PlanName
 
-__all__ = ["EngineName", "engine_memory"]
-
-EngineName: TypeAlias = Literal["fast", "reference"]
+__all__ = ["engine_memory"]
 
 
-def engine_memory(program: Program, engine: EngineName, threads: int | None = None) -> EngineMemory:
+def engine_memory(program: Program, engine: PlanName, threads: int | None = None) -> EngineMemory:
     """Return the memory that ``Network.run`` holds with ``plan="fast"`` or ``plan="reference"``.
 
     Raises:

@@ -28,7 +28,7 @@ from netcalc.engine.layer_errors import (
     layer_errors,
 )
 from netcalc.engine.preflight import reference_memory, require_runnable, too_large, why_unplanned
-from netcalc.engine.run import PlanName, forward
+from netcalc.engine.run import forward
 from netcalc.ir import Program, dtype_of, join
 from netcalc.ir.storage import with_storage
 from netcalc.numerics.initializers import generator
@@ -39,7 +39,7 @@ from netcalc.numerics.parameters import Parameters
 from netcalc.numerics.rounding import codec_named, is_rounded, rounded, rounding_bytes
 from netcalc.numerics.rounding.deviation import Deviation
 from netcalc.opdef import Param, Storage
-from netcalc.options import ParameterOptions, PlanOptions
+from netcalc.options import ParameterOptions, PlanName, PlanOptions
 from netcalc.process_memory import free_bytes
 
 __all__ = ["OutputError", "RoundingResult", "rounding_errors"]

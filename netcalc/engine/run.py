@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeAlias, Unpack, get_args
+from typing import Any, TypeAlias, Unpack, get_args
 
 from netcalc.analysis.counting import operation_count
 from netcalc.analysis.memory import Memory
@@ -32,13 +32,11 @@ from netcalc.numerics.interpret import run_operation
 from netcalc.numerics.kernels import Run
 from netcalc.numerics.parameters import Parameters
 from netcalc.numerics.trace import Tracer, TraceRow
-from netcalc.options import ParameterOptions
+from netcalc.options import ParameterOptions, PlanName
 from netcalc.process_memory import MemoryBaseline, free_bytes
 
-__all__ = ["PLANS", "PlanName", "Progress", "RunResult", "forward"]
+__all__ = ["PLANS", "Progress", "RunResult", "forward"]
 
-#: How a run is executed: by a plan, or operation by operation with the reference kernels.
-PlanName: TypeAlias = Literal["fast", "reference"]
 PLANS: tuple[PlanName, ...] = get_args(PlanName)
 
 #: Called after each step and each loaded parameter, with the number done, the total, and the path of the last.

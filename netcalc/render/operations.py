@@ -3,95 +3,25 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import groupby
-from operator import attrgetter
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
 
 from netcalc import ops
 from netcalc.opdef import Port
-from netcalc.reference.blocks import block_reference
-from netcalc.reference.operation_list import OperationList, OperationPage
-from netcalc.reference.operations import AttributeReference, Listed, OperationReference, reference
+from netcalc.reference.operations import AttributeReference, Listed, OperationReference
 from netcalc.render.page import Line, Page, Paragraph
-from netcalc.render.presentations import Presentation, View
-from netcalc.render.selection import Selected, keys_of
 from netcalc.render.table import Column, Row, Table
 from netcalc.render.table_markdown import table_markdown
 
-__all__ = ["PRESENTATIONS", "attribute_rows", "operation_markdown", "port_text"]
+__all__ = ["attribute_rows", "operation_markdown", "operation_page", "operations_data", "operations_table", "port_text"]
 
 
-class _Operations(Presentation[OperationList]):
-    listed = "operations"
-    names = staticmethod(attrgetter("name", "family"))
-
-    def rows(self, result: OperationList, view: View) -> Sequence[Listed]:
-        return result.entries
-
-    def keys(self, result: OperationList) -> Mapping[str, Callable[[Any], Any]]:
-        return keys_of("name", "family", "source")
-
-    def page(self, result: OperationList, rows: Selected[Listed], view: View) -> Page:
-        yield _table(rows.shown, len(rows.others))
-
-    def markdown(self, result: OperationList, rows: Selected[Listed], view: View) -> Iterator[str]:
-        for number, (family, entries) in enumerate(groupby(rows.shown, lambda entry: entry.family)):
-            yield from ("", f"## {family}") if number else (f"## {family}",)
-            for entry in entries:
-                yield ""
-                yield from _markdown(entry)
-
-    def data(self, result: OperationList, rows: Selected[Listed], view: View) -> Table:
-        return _data(rows.shown)
-
-    def record(self, result: OperationList, rows: Selected[Listed], view: View) -> Mapping[str, Any]:
-        from netcalc.records.ops import operations_record
-
-        operations = [reference(op) for op in (ops.find(entry.name) for entry in rows.shown) if op is not None]
-        return operations_record(operations, [block_reference(e.name) for e in rows.shown if ops.find(e.name) is None])
-
-
-class _Operation(Presentation[OperationPage]):
-    listed = ""
-
-    def page(self, result: OperationPage, rows: Selected[Any], view: View) -> Page:
-        from netcalc.render.blocks import block_page
-
-        return _page(result.page) if isinstance(result.page, OperationReference) else block_page(result.page)
-
-    def markdown(self, result: OperationPage, rows: Selected[Any], view: View) -> Iterator[str]:
-        return _markdown(result.entry)
-
-    def data(self, result: OperationPage, rows: Selected[Any], view: View) -> Table:
-        return _data([result.entry])
-
-    def record(self, result: OperationPage, rows: Selected[Any], view: View) -> Mapping[str, Any]:
-        from netcalc.records.ops import block_record, operation_record
-
-        return (
-            operation_record(result.page) if isinstance(result.page, OperationReference) else block_record(result.page)
-        )
-
-
-def _markdown(entry: Listed) -> Iterator[str]:
-    """Return the section of an operation or block."""
-    from netcalc.render.blocks import block_markdown
-
-    declared = ops.find(entry.name)
-    return operation_markdown(reference(declared)) if declared else block_markdown(block_reference(entry.name))
-
-
-PRESENTATIONS: Mapping[str, Presentation[Any]] = {"OperationList": _Operations(), "OperationPage": _Operation()}
-
-
-def _table(listed: Sequence[Listed], omitted: int = 0) -> Table:
+def operations_table(listed: Sequence[Listed], omitted: int = 0) -> Table:
     """Operations and blocks with family and description; ``omitted`` is the number of those left out."""
     columns = [Column("operation", "name"), Column("family", priority=10), Column("description", "prose")]
     return Table(columns, [Row([item.name, item.family, item.about]) for item in listed], omitted=omitted)
 
 
-def _data(listed: Sequence[Listed]) -> Table:
+def operations_data(listed: Sequence[Listed]) -> Table:
     """Operations with their rules, and blocks, which have none, for CSV."""
     fields = ("name", "family", "about", "source", "shape_rule", "param_rule", "cost_rule")
     rows = []
@@ -102,7 +32,7 @@ def _data(listed: Sequence[Listed]) -> Table:
     return Table([Column(field) for field in fields], rows)
 
 
-def _page(page: OperationReference) -> Page:
+def operation_page(page: OperationReference) -> Page:
     """Description, rules, attributes and an example of an operation."""
     yield Paragraph([Line(f": {page.about}", page.name)])
     for block in filter(None, page.details.split("\n\n")):

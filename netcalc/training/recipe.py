@@ -6,14 +6,14 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import NoneType
-from typing import Literal, TypeAlias, get_args
+from typing import get_args
 
 from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
+from netcalc.options import ScheduleName
 from netcalc.training.updates import Updater
 
-__all__ = ["SCHEDULES", "Recipe", "Schedule", "ScheduleName"]
+__all__ = ["SCHEDULES", "Recipe", "Schedule"]
 
-ScheduleName: TypeAlias = Literal["constant", "cosine"]
 SCHEDULES: tuple[ScheduleName, ...] = get_args(ScheduleName)
 
 

@@ -67,7 +67,6 @@ def _emit_rows(context: LoweringContext, node: GraphNode, x: Slot, out: Slot, ep
         index=lambda rows: (rows, slice(0, width)),
         compute=compute,
         source=(lambda rows: x.array()[rows]) if same_type else None,
-        dtype=dtype,
         epilogue=epilogue,
     )
 
@@ -115,7 +114,6 @@ def _lower_broadcast(context: LoweringContext, node: GraphNode) -> bool:
         tiles=parts,
         index=index,
         compute=compute,
-        dtype=out.dtype,
         epilogue=epilogue,
     )
     return True

@@ -64,7 +64,6 @@ def _lower(context: LoweringContext, node: GraphNode, mean: bool) -> bool:
         tiles=[(slice(*images), slice(*part)) for images in by_image for part in by_channel],
         index=lambda tile: tile,
         compute=compute,
-        dtype=dtype,
     )
     return True
 

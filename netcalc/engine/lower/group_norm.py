@@ -109,7 +109,6 @@ def _emit_sums(context: LoweringContext, node: GraphNode, operands: _Operands) -
         tiles=operands.tiles,
         index=lambda tile: (tile.sample, tile.strip),
         compute=compute,
-        dtype=operands.sums.dtype,
     )
 
 
@@ -134,7 +133,6 @@ def _emit_centred(context: LoweringContext, node: GraphNode, operands: _Operands
         tiles=operands.tiles,
         index=lambda tile: (tile.sample, tile.pixels),
         compute=compute,
-        dtype=operands.centred.dtype,
         buffers={"pattern": rows_at_once(channels, tuning) * channels, "squares": ones.elements * channels},
     )
 
@@ -167,6 +165,5 @@ def _emit_scaled(context: LoweringContext, node: GraphNode, operands: _Operands)
         tiles=operands.tiles,
         index=lambda tile: (tile.sample, tile.pixels),
         compute=compute,
-        dtype=centred.dtype,
         buffers={"pattern": rows_at_once(channels, tuning) * channels},
     )

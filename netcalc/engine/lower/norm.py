@@ -92,7 +92,6 @@ def _emit_rows(context: LoweringContext, node: GraphNode, x: Slot, out: Slot) ->
         tiles=tiles,
         index=lambda rows: (rows,),
         compute=compute,
-        dtype=dtype,
         buffers={} if compiled else {"factors": most},
     )
 

@@ -108,7 +108,6 @@ def _lower(
         compute=lambda tile, result, buffers: pooling.passes(
             images.array()[tile.first : tile.end], result, tile, buffers
         ),
-        dtype=images.dtype,
         buffers={name: max(math.prod(one[name]) for one in shapes) for name in shapes[0]},
     )
     return True

@@ -46,7 +46,6 @@ def lower_softmax(context: LoweringContext, node: GraphNode) -> bool:
         tiles=[(slice(None),) * cut + (slice(*part),) for part in parts],
         index=lambda tile: tile,
         compute=lambda tile, result, buffers: _passes(x.array()[tile], ones, result, buffers, logarithm),
-        dtype=dtype,
         buffers={"totals": most // length, "powers": most if logarithm else 0},
     )
     return True

@@ -76,7 +76,6 @@ def lower_transposed(context: LoweringContext, node: GraphNode) -> bool:
         tiles=tiles,
         index=index,
         compute=compute,
-        dtype=dtype,
         buffers={"products": max(tile.images * tile.height for tile in tiles) * width * taps * op.out},
         epilogue=epilogue,
         products=True,

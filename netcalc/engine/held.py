@@ -15,7 +15,7 @@ __all__ = ["EngineName", "engine_memory"]
 EngineName: TypeAlias = Literal["fast", "reference"]
 
 
-def engine_memory(program: Program, engine: EngineName, threads: int | None = None) -> EngineMemory:
+def engine_memory(program: Program, engine: EngineName) -> EngineMemory:
     """Return the memory that ``Network.run`` holds with ``plan="fast"`` or ``plan="reference"``.
 
     Raises:
@@ -25,5 +25,5 @@ def engine_memory(program: Program, engine: EngineName, threads: int | None = No
         held = memory(program)
         return EngineMemory("reference", held.weights + held.buffers, held.activations, held.peak)
     require_runnable(program)
-    plan = Plan(program, thread_count(threads)).memory
+    plan = Plan(program, thread_count(None)).memory
     return EngineMemory("fast", plan.weights, plan.activations, plan.peak)

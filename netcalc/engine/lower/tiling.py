@@ -55,14 +55,13 @@ def emit_jobs(
     buffers: Mapping[str, BufferSpec] | None = None,
     rounds: int | None = None,
     products: bool = False,
-    what: str = "",
 ) -> None:
     """Emit a step of one job for each of ``jobs``; ``bind`` makes it, given the worker's scratch buffers."""
 
     def bind_number(number: int, scratch: Buffers) -> Job:
         return bind(jobs[number], scratch)
 
-    step = Step(node, reads, writes, len(jobs), bind_number, buffers or {}, rounds=rounds, products=products, what=what)
+    step = Step(node, reads, writes, len(jobs), bind_number, buffers or {}, rounds=rounds, products=products)
     context.emit.step(step)
 
 

@@ -29,8 +29,7 @@ def lower_elementwise(context: LoweringContext, node: GraphNode) -> bool:
 
 def _lower_in_place(context: LoweringContext, node: GraphNode) -> bool:
     """Lower a node whose tensors all have one shape, as stages that start from its first operand."""
-    operand, result = node.inputs[0], node.result
-    assert operand is not None
+    operand, result = node.operand, node.result
     if not operand.shape or 0 in operand.shape:
         return False
     stages = [node, *node.after]

@@ -33,8 +33,7 @@ __all__ = ["affine_vector"]
 @lowering("layer_norm", "rms_norm")
 def lower_norm(context: LoweringContext, node: GraphNode) -> bool:
     """Emit the normalisation of each vector, which is a row."""
-    operand, result = node.inputs[0], node.outputs[0]
-    assert operand is not None
+    operand, result = node.operand, node.outputs[0]
     if 0 in operand.shape:
         return False
     rank, count = len(operand.shape), node.op.count

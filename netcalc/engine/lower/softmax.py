@@ -22,8 +22,7 @@ from netcalc.engine.storage import Slot
 @lowering("softmax", "log_softmax")
 def lower_softmax(context: LoweringContext, node: GraphNode) -> bool:
     """Emit exp(x − max) over its sum, or x − max − log of that sum, on (outer, length, inner)."""
-    operand, result = node.inputs[0], node.outputs[0]
-    assert operand is not None
+    operand, result = node.operand, node.outputs[0]
     if not operand.shape or 0 in operand.shape:
         return False
     axis = node.op.axis % len(operand.shape)

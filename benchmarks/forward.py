@@ -35,7 +35,7 @@ HERE = Path(__file__).parent
 FILE = RESULTS / "forward.json"
 ENGINES = ("netcalc", *PEERS)
 THREADS, BATCHES = (1, 2), (1, 8)
-PACKAGES = ("numpy", "scipy", "torch", "torchvision", "transformers", "onnx", "onnxscript", "onnxruntime")
+PACKAGES = ("numpy", "torch", "torchvision", "transformers", "onnx", "onnxscript", "onnxruntime")
 #: Rounds of what runs less often than the others, and only once in a turn.
 SELDOM = {"reference": 2, "gemm": 5}
 #: Rounds of a case with ``--quick``.

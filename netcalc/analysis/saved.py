@@ -6,7 +6,7 @@ view of.  Parameters and buffers are saved too, and take no memory beyond their 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -37,31 +37,23 @@ class _Value:
     wanted: bool
 
 
-def saved_tensors(
-    program: Program, wanted: Callable[[str], bool] = lambda path: True, inputs: Iterable[str] = ()
-) -> list[SavedTensor]:
-    """Return the tensors that a forward pass saves, in order of execution, repeats unrolled.
+def saved_tensors(program: Program) -> list[SavedTensor]:
+    """Return the tensors that a forward pass saves for the gradients of all parameters that are trained.
 
-    Args:
-        program: the program; its sizes must be numbers.
-        wanted: returns True for the path of a parameter (its owner) whose gradient is wanted, if it is trained.
-        inputs: names of the program's inputs whose gradients are wanted.
+    They are in order of execution, repeats unrolled.  The sizes of the program must be numbers.
 
     Raises:
         UndecidedError: if a size is symbolic.
         NetcalcError: E603 for a program with too many operations to go through one by one.
     """
-    named, found = frozenset(inputs), list[SavedTensor]()
+    found: list[SavedTensor] = []
 
     def evaluate(instance: Instance, values: Sequence[_Value | None]) -> list[_Value]:
-        tensors, outputs = _evaluated(program, instance, values, wanted)
+        tensors, outputs = _evaluated(program, instance, values)
         found.extend(tensors)
         return outputs
 
-    arguments = [
-        _Value(Layout.new(spec.type), spec.name in named and spec.type.dtype in FLOATS) for spec in program.inputs
-    ]
-    unroll(program, arguments, evaluate)
+    unroll(program, [_Value(Layout.new(spec.type), False) for spec in program.inputs], evaluate)
     return found
 
 
@@ -72,7 +64,7 @@ def saved_bytes(tensors: Iterable[SavedTensor]) -> int:
 
 
 def _evaluated(
-    program: Program, instance: Instance, values: Sequence[_Value | None], wanted: Callable[[str], bool]
+    program: Program, instance: Instance, values: Sequence[_Value | None]
 ) -> tuple[list[SavedTensor], list[_Value]]:
     """Return what an operation saves, and its results."""
     node, training = instance.node, program.training
@@ -80,10 +72,7 @@ def _evaluated(
     sources |= {
         param.name
         for param in node.params
-        if param.trainable
-        and not node.frozen
-        and dtype_of(param, node, program.dtype) in FLOATS
-        and wanted(instance.owners[param.name])
+        if param.trainable and not node.frozen and dtype_of(param, node, program.dtype) in FLOATS
     }
     layouts = [None if value is None else value.layout for value in values]
     outputs = results(node.op, layouts, node.input_types, node.output_types, training=training)

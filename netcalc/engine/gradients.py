@@ -15,7 +15,7 @@ from netcalc.arrays import Array
 from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
 from netcalc.engine.feasibility import require_work
 from netcalc.engine.layer_gradients import LayerGradient, layer_gradients, norm_of
-from netcalc.engine.preflight import gradient_memory, require_runnable, too_large
+from netcalc.engine.preflight import gradient_memory, reporting_memory, require_runnable
 from netcalc.ir import Program
 from netcalc.ir.mode import in_mode
 from netcalc.numerics.initializers import generator
@@ -24,7 +24,6 @@ from netcalc.numerics.interpret import run_operation
 from netcalc.numerics.parameters import Parameters
 from netcalc.numerics.tape import Tape, Variable
 from netcalc.options import ParameterOptions
-from netcalc.process_memory import free_bytes
 
 __all__ = ["GradientResult", "gradients", "seeds_of"]
 
@@ -91,13 +90,11 @@ def gradients(
     fetch = Parameters(program, seed=seed, **parameters).fetch
     arrays, rng = run_inputs(program, inputs, seed), generator(seed, "/run")
     tape = Tape(program, fetch, names.__contains__, wanted_inputs, rng, run_operation)
-    try:
+    with reporting_memory(program, required):
         outputs = dict(zip(program.output_names, tape.run([*arrays]), strict=True))
         value, seeds = seeds_of(program, outputs, loss)
         saved = tape.saved_bytes
         found = dict(tape.backward(seeds))
-    except MemoryError:
-        raise NetcalcError(too_large(program, required, free_bytes())) from None
     by_input = {name: found[key] for name, key in tape.input_keys.items() if key in found}
     by_path = {path: found[path] for path in names if path in found}
     return GradientResult(

@@ -57,6 +57,13 @@ class GraphNode:
         return self.instance.node.op
 
     @property
+    def operand(self) -> Tensor:
+        """The first input."""
+        operand = self.inputs[0]
+        assert operand is not None
+        return operand
+
+    @property
     def result(self) -> Tensor:
         """The first output, after all fused operations."""
         return self.after[-1].outputs[0] if self.after else self.outputs[0]

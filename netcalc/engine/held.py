@@ -12,7 +12,7 @@ from netcalc.options import PlanName
 __all__ = ["engine_memory"]
 
 
-def engine_memory(program: Program, engine: PlanName, threads: int | None = None) -> EngineMemory:
+def engine_memory(program: Program, engine: PlanName) -> EngineMemory:
     """Return the memory that ``Network.run`` holds with ``plan="fast"`` or ``plan="reference"``.
 
     Raises:
@@ -22,5 +22,5 @@ def engine_memory(program: Program, engine: PlanName, threads: int | None = None
         held = memory(program)
         return EngineMemory("reference", held.weights + held.buffers, held.activations, held.peak)
     require_runnable(program)
-    plan = Plan(program, thread_count(threads)).memory
+    plan = Plan(program, thread_count(None)).memory
     return EngineMemory("fast", plan.weights, plan.activations, plan.peak)

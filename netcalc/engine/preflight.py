@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 
 from netcalc.analysis.counting import operation_count
@@ -24,9 +25,10 @@ __all__ = [
     "build_plan",
     "gradient_memory",
     "reference_memory",
+    "reporting_memory",
+    "require_memory",
     "require_runnable",
     "thread_count",
-    "too_large",
     "why_unplanned",
 ]
 
@@ -40,9 +42,8 @@ def reference_memory(program: Program) -> Memory:
         NetcalcError: E404 symbolic sizes; E603 not enough memory; E604 an operation without kernel.
     """
     require_runnable(program)
-    required, free = memory(program), free_bytes()
-    if required.peak > free:
-        raise NetcalcError(too_large(program, required, free))
+    required = memory(program)
+    require_memory(program, required)
     return required
 
 
@@ -55,11 +56,10 @@ def gradient_memory(program: Program) -> Memory:
         NetcalcError: E404 symbolic sizes; E603 not enough memory; E604 an operation without kernel.
     """
     require_runnable(program)
-    forward, saved, free = memory(program), saved_bytes(saved_tensors(program)), free_bytes()
+    forward, saved = memory(program), saved_bytes(saved_tensors(program))
     kept = saved + 2 * forward.weights + forward.buffers
     required = replace(forward, activations=forward.activations + saved, peak=forward.peak + kept)
-    if required.peak > free:
-        raise NetcalcError(too_large(program, required, free))
+    require_memory(program, required)
     return required
 
 
@@ -81,9 +81,8 @@ def build_plan(program: Program, threads: int | None = None, processes: bool = F
         raise NetcalcError(Diagnostic("E502", f"{why}, which cannot be planned"))
     require_runnable(program)
     # system libraries of macOS do not survive a fork; Windows has none
-    plan, free = Plan(program, count, processes and sys.platform == "linux" and count > 1), free_bytes()
-    if plan.memory.peak > free:
-        raise NetcalcError(too_large(program, plan.memory, free))
+    plan = Plan(program, count, processes and sys.platform == "linux" and count > 1)
+    require_memory(program, plan.memory)
     return plan
 
 
@@ -125,7 +124,23 @@ def thread_count(threads: int | None) -> int:
     return threads
 
 
-def too_large(program: Program, required: Memory | PlanMemory, free: int) -> Diagnostic:
+def require_memory(program: Program, required: Memory | PlanMemory) -> None:
+    """Raise NetcalcError (E603) if a run needs more memory than is free."""
+    free = free_bytes()
+    if required.peak > free:
+        raise NetcalcError(_too_large(program, required, free))
+
+
+@contextmanager
+def reporting_memory(program: Program, required: Memory | PlanMemory) -> Iterator[None]:
+    """Raise NetcalcError (E603) in place of MemoryError."""
+    try:
+        yield
+    except MemoryError:
+        raise NetcalcError(_too_large(program, required, free_bytes())) from None
+
+
+def _too_large(program: Program, required: Memory | PlanMemory, free: int) -> Diagnostic:
     """Return the diagnostic of a run that needs more memory than is free."""
     place, span = (f", at {required.peak_at!r}", required.span) if isinstance(required, Memory) else ("", None)
     message = (

@@ -27,7 +27,7 @@ from netcalc.engine.layer_errors import (
     kept_parameters,
     layer_errors,
 )
-from netcalc.engine.preflight import reference_memory, require_runnable, too_large, why_unplanned
+from netcalc.engine.preflight import reference_memory, reporting_memory, require_memory, require_runnable, why_unplanned
 from netcalc.engine.run import forward
 from netcalc.ir import Program, dtype_of, join
 from netcalc.ir.storage import with_storage
@@ -40,7 +40,6 @@ from netcalc.numerics.rounding import codec_named, is_rounded, rounded, rounding
 from netcalc.numerics.rounding.deviation import Deviation
 from netcalc.opdef import Param, Storage
 from netcalc.options import ParameterOptions, PlanName, PlanOptions
-from netcalc.process_memory import free_bytes
 
 __all__ = ["OutputError", "RoundingResult", "rounding_errors"]
 
@@ -122,10 +121,8 @@ def rounding_errors(
     required = _memory(program)
     arrays = run_inputs(program, inputs, seed)
     lockstep = _Lockstep(program, Parameters(program, seed=seed, **parameters), seed, progress)
-    try:
+    with reporting_memory(program, required):
         pairs = unroll(program, [(array, array) for array in arrays], lockstep.evaluate)
-    except MemoryError:
-        raise NetcalcError(too_large(program, required, free_bytes())) from None
     names = program.output_names
     both = [dict(zip(names, side, strict=True)) for side in zip(*pairs, strict=True)]
     done: PlanName = "reference"
@@ -179,7 +176,7 @@ def _memory(program: Program) -> Memory:
     Raises:
         NetcalcError: E404, E603 or E604, as :func:`~netcalc.engine.preflight.reference_memory`.
     """
-    single, free = reference_memory(program), free_bytes()
+    single = reference_memory(program)
     most = max(
         rounding_bytes(storage)
         for instance in instances(program)
@@ -187,8 +184,7 @@ def _memory(program: Program) -> Memory:
         if (storage := _storage(program, instance, param)) is not None
     )
     required = replace(single, activations=2 * single.activations, peak=2 * single.peak + most)
-    if required.peak > free:
-        raise NetcalcError(too_large(program, required, free))
+    require_memory(program, required)
     return required
 
 

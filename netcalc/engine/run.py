@@ -17,9 +17,9 @@ from netcalc.engine.plan import Plan, PlanMemory
 from netcalc.engine.preflight import (
     build_plan,
     reference_memory,
+    reporting_memory,
     require_runnable,
     thread_count,
-    too_large,
     why_unplanned,
 )
 from netcalc.engine.profile import Profile, profile
@@ -33,7 +33,7 @@ from netcalc.numerics.kernels import Run
 from netcalc.numerics.parameters import Parameters
 from netcalc.numerics.trace import Tracer, TraceRow
 from netcalc.options import ParameterOptions, PlanName
-from netcalc.process_memory import MemoryBaseline, free_bytes
+from netcalc.process_memory import MemoryBaseline
 
 __all__ = ["PLANS", "Progress", "RunResult", "forward"]
 
@@ -141,13 +141,11 @@ def _planned(
 ) -> RunResult:
     """Run a plan; with ``baseline``, from before it was built, profile it too."""
     program = plan.program
-    try:
+    with reporting_memory(program, plan.memory):
         loaded, watch = (None, None) if progress is None else _callbacks(progress, plan)
         session = Session(plan, parameters, loaded)
         outputs = session(arrays, watch)
         times = None if baseline is None else profile(session, arrays, baseline)
-    except MemoryError:
-        raise NetcalcError(too_large(program, plan.memory, free_bytes())) from None
     named = dict(zip(program.output_names, outputs, strict=True))
     return RunResult(program.name, seed, named, (), {}, plan.memory, "fast", times)
 
@@ -189,10 +187,8 @@ def _reference(
             for p in node.params
         }
         run = Run(training=program.training, rng=rng)
-        try:
+        with reporting_memory(program, required):
             outputs = run_operation(instance, run, operands, params)
-        except MemoryError:
-            raise NetcalcError(too_large(program, required, free_bytes())) from None
         buffers.update((owners[name], array) for name, array in run.updates.items())
         done += 1
         tracer.record(instance.path, node, outputs)

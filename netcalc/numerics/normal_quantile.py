@@ -1,4 +1,4 @@
-"""Quantiles of the normal distribution, without SciPy, whose import takes 17 MiB of memory.
+"""Quantiles of the normal distribution.
 
 The rational approximations are those of the Cephes library (S. L. Moshier, ``ndtri``), which SciPy uses too.
 """
@@ -6,17 +6,17 @@ The rational approximations are those of the Cephes library (S. L. Moshier, ``nd
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 import numpy as np
 
 from netcalc.arrays import Array
+from netcalc.numerics.error_function import Rational, ratio
 
 __all__ = ["normal_quantile"]
 
 #: Numerators and denominators, of falling powers: of (y - ½)² in the middle, and of 1/√(-2 log y) in the tails, up to a
 #: root of 8 and beyond.
-_MIDDLE = (
+_MIDDLE: Rational = (
     (-59.9633501014107895, 98.0010754185999662, -56.6762857469070293, 13.9312609387279680, -1.23916583867381258),
     (
         1.0,
@@ -30,7 +30,7 @@ _MIDDLE = (
         -1.18331621121330003,
     ),
 )
-_TAIL = (
+_TAIL: Rational = (
     (
         4.05544892305962420,
         31.5251094599893866,
@@ -54,7 +54,7 @@ _TAIL = (
         -0.000933259480895457427,
     ),
 )
-_FAR_TAIL = (
+_FAR_TAIL: Rational = (
     (
         3.23774891776946036,
         6.91522889068984212,
@@ -103,34 +103,19 @@ def _to_quantiles(values: Array) -> None:
     outside = np.flatnonzero(outer <= _EDGE)
     values -= 0.5
     squared = values * values
-    ratio = _ratio(_MIDDLE, squared)
-    ratio *= squared
-    ratio += 1
-    ratio *= math.sqrt(2 * math.pi)
+    middle = ratio(_MIDDLE, squared)
+    middle *= squared
+    middle += 1
+    middle *= math.sqrt(2 * math.pi)
     tails, signs = outer[outside], values[outside]
-    values *= ratio
+    values *= middle
     with np.errstate(divide="ignore", invalid="ignore"):
         root = np.sqrt(-2 * np.log(tails))
         inverse = 1 / root
-        near = _ratio(_TAIL, inverse)
+        near = ratio(_TAIL, inverse)
         far = root >= 8
         if far.any():
-            near[far] = _ratio(_FAR_TAIL, inverse[far])
+            near[far] = ratio(_FAR_TAIL, inverse[far])
         distance = root - np.log(root) * inverse - inverse * near
     distance[tails == 0] = np.inf
     values[outside] = np.copysign(distance, signs)
-
-
-def _ratio(polynomials: tuple[Sequence[float], Sequence[float]], x: Array) -> Array:
-    numerator, denominator = (_evaluated(coefficients, x) for coefficients in polynomials)
-    numerator /= denominator
-    return numerator
-
-
-def _evaluated(coefficients: Sequence[float], x: Array) -> Array:
-    value = np.multiply(x, coefficients[0])
-    value += coefficients[1]
-    for coefficient in coefficients[2:]:
-        value *= x
-        value += coefficient
-    return value

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import wraps
 from typing import Any
 
 import numpy as np
 
+from netcalc.arrays import Array
 from netcalc.opdef import Kind
 
 #: Kind of work of one application of a ufunc; None for ufuncs that move or test data without arithmetic.
@@ -32,8 +34,8 @@ UFUNC_KINDS: dict[str, Kind | None] = {
         ["exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "cbrt", "power", "float_power", "logaddexp"],
         "transcendental",
     ),
-    **dict.fromkeys(["sin", "cos", "tan", "tanh", "sinh", "cosh", "arctan", "erf", "hypot"], "transcendental"),
-    **dict.fromkeys(["arcsin", "arccos", "arcsinh", "arccosh", "arctanh", "arctan2", "erfc"], "transcendental"),
+    **dict.fromkeys(["sin", "cos", "tan", "tanh", "sinh", "cosh", "arctan", "hypot"], "transcendental"),
+    **dict.fromkeys(["arcsin", "arccos", "arcsinh", "arccosh", "arctanh", "arctan2"], "transcendental"),
     **dict.fromkeys(["isnan", "isinf", "isfinite", "positive", "copysign"], None),
 }
 
@@ -80,6 +82,23 @@ class Tallied(np.ndarray):
 def tallied(array: Any) -> Any:
     """Return a tallied view of the data."""
     return np.asarray(array).view(Tallied)
+
+
+def counted(kind: Kind) -> Callable[[Callable[[Array], Array]], Callable[[Array], Array]]:
+    """Return a decorator that counts a function of the elements of an array like a ufunc of this kind of work."""
+
+    def decorate(function: Callable[[Array], Array]) -> Callable[[Array], Array]:
+        @wraps(function)
+        def apply(x: Array) -> Array:
+            if not isinstance(x, Tallied):
+                return function(x)
+            note(kind, x.size)
+            result: Array = tallied(function(x.view(np.ndarray)))
+            return result
+
+        return apply
+
+    return decorate
 
 
 def _count(ufunc: np.ufunc, method: str, inputs: list[Any], kwargs: dict[str, Any], result: Any) -> None:

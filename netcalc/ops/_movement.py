@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from netcalc.dims import Dim
-from netcalc.opdef import Context, Operation, RuleError, Term, normal_axis
+from netcalc.opdef import Context, Operation, Reach, RuleError, Term, merged_axes, normal_axis
 from netcalc.tensor_type import TensorType
 
 #: Reason for running operations that only move elements by their kernels.
@@ -17,6 +17,16 @@ class Movement(Operation):
 
     def cost(self, ctx: Context, inputs: Sequence[TensorType], outputs: Sequence[TensorType]) -> Sequence[Term]:
         return ()
+
+
+class Reshaping(Movement):
+    """Base of operations that give the same elements in the same order another shape."""
+
+    takes_empty = True
+    view = True
+
+    def reach(self, inputs: Sequence[TensorType], output: TensorType, training: bool) -> Sequence[Reach] | None:
+        return [merged_axes(x, output) for x in inputs]
 
 
 def normal_axes(axes: Sequence[int], rank: int, what: str) -> tuple[int, ...]:

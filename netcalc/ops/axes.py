@@ -4,15 +4,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from netcalc.models import field_validator
-from netcalc.opdef import Context, Example, Reach, RuleError, Window, attr, merged_axes, normal_axis
+from netcalc.opdef import Context, Example, Reach, RuleError, Window, attr, normal_axis
 from netcalc.ops import operation
 from netcalc.ops._lists import Axes
-from netcalc.ops._movement import Movement, normal_axes
+from netcalc.ops._movement import Movement, Reshaping, normal_axes
 from netcalc.tensor_type import TensorType
 
 
 @operation
-class Squeeze(Movement):
+class Squeeze(Reshaping):
     """Removes axes of size 1: all of them, or those in ``axis``.
 
     As in PyTorch an axis in ``axis`` that has another size is kept.  A symbolic size counts as 1 if its default is 1,
@@ -20,8 +20,6 @@ class Squeeze(Movement):
     """
 
     name = "squeeze"
-    takes_empty = True
-    view = True
     reference = "torch.squeeze"
     shorthand = "axis"
     shape_rule = "(…, 1, …) → (…, …)"
@@ -33,17 +31,12 @@ class Squeeze(Movement):
         named = range(x.rank) if self.axis is None else normal_axes(self.axis, x.rank, "squeeze")
         return x.with_shape(*(size for axis, size in enumerate(x.shape) if axis not in named or size > 1))
 
-    def reach(self, inputs: Sequence[TensorType], output: TensorType, training: bool) -> Sequence[Reach] | None:
-        return [merged_axes(x, output) for x in inputs]
-
 
 @operation
-class Unsqueeze(Movement):
+class Unsqueeze(Reshaping):
     """Adds an axis of size 1; a negative ``axis`` counts from the end of the result."""
 
     name = "unsqueeze"
-    takes_empty = True
-    view = True
     reference = "torch.unsqueeze"
     shorthand = "axis"
     shape_rule = "(…, …) → (…, 1, …)"
@@ -54,9 +47,6 @@ class Unsqueeze(Movement):
     def infer(self, ctx: Context, x: TensorType) -> TensorType:
         axis = normal_axis(self.axis, x.rank + 1, "unsqueeze")
         return x.with_shape(*x.shape[:axis], 1, *x.shape[axis:])
-
-    def reach(self, inputs: Sequence[TensorType], output: TensorType, training: bool) -> Sequence[Reach] | None:
-        return [merged_axes(x, output) for x in inputs]
 
 
 @operation

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from netcalc.dims import Dim, divided
-from netcalc.dtypes import promote
+from netcalc.dtypes import DType, promote
 from netcalc.opdef import (
     Context,
     Example,
@@ -27,16 +27,26 @@ from netcalc.tensor_type import TensorType
 MAX_CHUNK = 4096
 
 
-def _require_shapes(
-    name: str, tensors: dict[str, TensorType], expected: dict[str, tuple[str, tuple[Dim, ...]]]
-) -> None:
-    """Raise RuleError unless every tensor is of a float type and has the shape expected, whose axes are named."""
+def _checked(
+    name: str,
+    tensors: dict[str, TensorType],
+    sizes: dict[str, Dim],
+    expected: dict[str, tuple[str, tuple[Dim, ...]]],
+) -> DType:
+    """Return the type of the computation, at least float32.
+
+    Raises:
+        RuleError: a size is 0, or a tensor has no float type or not the shape expected, whose axes are named.
+    """
+    for axis, size in sizes.items():
+        require_some(size, f"the {axis} of {name}")
     for port, tensor in tensors.items():
         require_float(tensor, f"{port} of {name}")
         if port in expected:
             axes, shape = expected[port]
             if not same_shape(tensor.shape, shape):
                 raise RuleError(f"{port} should be {tensor.with_shape(*shape)}, {axes}, and it is {tensor}")
+    return promote("float32", *(tensor.dtype for tensor in tensors.values()))
 
 
 def chunks(ctx: Context, length: Dim, chunk: int) -> Dim:
@@ -90,9 +100,7 @@ class SsdScan(Operation):
         batch, length, heads, size = u.shape
         groups, state = b.shape[2:]
         sizes = {"batch": batch, "length": length, "heads": heads, "size": size, "groups": groups, "state": state}
-        for axis, found in sizes.items():
-            require_some(found, f"the {axis} of ssd_scan")
-        expected: dict[str, tuple[str, tuple[Dim, ...]]] = {
+        expected = {
             "delta": ("(batch, length, heads)", (batch, length, heads)),
             "a": ("(heads)", (heads,)),
             "B": ("(batch, length, groups, state)", (batch, length, groups, state)),
@@ -101,10 +109,9 @@ class SsdScan(Operation):
             "delta_bias": ("(heads)", (heads,)),
             "initial_state": ("(batch, heads, size, state)", (batch, heads, size, state)),
         }
-        _require_shapes(self.name, tensors, expected)
+        precision = _checked(self.name, tensors, sizes, expected)
         if divided(heads, groups) is None:
             raise RuleError(f"B has {groups} groups, which do not divide {heads} heads")
-        precision = promote("float32", *(tensor.dtype for tensor in tensors.values()))
         return u, TensorType((batch, heads, size, state), precision)
 
     def cost(self, ctx: Context, inputs: Sequence[Any], outputs: Sequence[TensorType]) -> Sequence[Term]:
@@ -189,19 +196,16 @@ class GatedDeltaRule(Operation):
         batch, length, heads, size = value.shape
         key_heads, features = key.shape[2:]
         sizes = {"batch": batch, "length": length, "heads": heads, "d_v": size, "key heads": key_heads, "d_k": features}
-        for axis, found in sizes.items():
-            require_some(found, f"the {axis} of gated_delta_rule")
-        expected: dict[str, tuple[str, tuple[Dim, ...]]] = {
+        expected = {
             "key": ("(batch, length, key heads, d_k)", (batch, length, key_heads, features)),
             "query": ("as key", (batch, length, key_heads, features)),
             "decay": ("(batch, length, heads)", (batch, length, heads)),
             "beta": ("(batch, length, heads)", (batch, length, heads)),
             "initial_state": ("(batch, heads, d_k, d_v)", (batch, heads, features, size)),
         }
-        _require_shapes(self.name, tensors, expected)
+        precision = _checked(self.name, tensors, sizes, expected)
         if divided(heads, key_heads) is None:
             raise RuleError(f"there are {key_heads} key heads, which do not divide {heads} heads")
-        precision = promote("float32", *(tensor.dtype for tensor in tensors.values()))
         return value, TensorType((batch, heads, features, size), precision)
 
     def cost(self, ctx: Context, inputs: Sequence[Any], outputs: Sequence[TensorType]) -> Sequence[Term]:

@@ -4,15 +4,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from netcalc.dims import Dim, divided, equal, product
-from netcalc.opdef import Context, Example, Reach, RuleError, attr, merged_axes, normal_axis
+from netcalc.opdef import Context, Example, RuleError, attr, normal_axis
 from netcalc.ops import operation
 from netcalc.ops._lists import Shape
-from netcalc.ops._movement import Movement
+from netcalc.ops._movement import Reshaping
 from netcalc.tensor_type import TensorType
 
 
 @operation
-class Reshape(Movement):
+class Reshape(Reshaping):
     """The same elements, in row-major order, in another shape.
 
     One size may be -1, and is computed from the others.  Where symbolic sizes leave open if the division is exact, that
@@ -20,8 +20,6 @@ class Reshape(Movement):
     """
 
     name = "reshape"
-    takes_empty = True
-    view = True
     reference = "torch.reshape"
     shorthand = "shape"
     shape_rule = "→ shape, with the same number of elements"
@@ -32,20 +30,15 @@ class Reshape(Movement):
     def infer(self, ctx: Context, x: TensorType) -> TensorType:
         return x.with_shape(*filled(ctx, "reshape", self.shape, x.elements, str(x)))
 
-    def reach(self, inputs: Sequence[TensorType], output: TensorType, training: bool) -> Sequence[Reach] | None:
-        return [merged_axes(x, output) for x in inputs]
-
 
 @operation
-class Flatten(Movement):
+class Flatten(Reshaping):
     """Joins neighbouring axes into one; by default all but the first, the batch.
 
     The defaults are those of torch.nn.Flatten (torch.flatten joins all axes by default).
     """
 
     name = "flatten"
-    takes_empty = True
-    view = True
     reference = "torch.nn.Flatten"
     shorthand = "start_axis"
     shape_rule = "(N, A, B, …) → (N, A·B·…)"
@@ -64,17 +57,12 @@ class Flatten(Movement):
         size = ctx.size("flattened", "*".join(joined), **joined)
         return x.with_shape(*x.shape[:first], size, *x.shape[last + 1 :])
 
-    def reach(self, inputs: Sequence[TensorType], output: TensorType, training: bool) -> Sequence[Reach] | None:
-        return [merged_axes(x, output) for x in inputs]
-
 
 @operation
-class Unflatten(Movement):
+class Unflatten(Reshaping):
     """Splits an axis into several; one of their sizes may be -1, and is computed from the others."""
 
     name = "unflatten"
-    takes_empty = True
-    view = True
     reference = "torch.nn.Unflatten"
     shape_rule = "(…, A·B, …) → (…, A, B, …)"
     example = Example(((2, 12),), {"axis": 1, "sizes": [3, -1]})
@@ -86,9 +74,6 @@ class Unflatten(Movement):
         axis = normal_axis(self.axis, x.rank, "unflatten")
         sizes = filled(ctx, "unflatten", self.sizes, x.shape[axis], f"axis {axis} of {x}")
         return x.with_shape(*x.shape[:axis], *sizes, *x.shape[axis + 1 :])
-
-    def reach(self, inputs: Sequence[TensorType], output: TensorType, training: bool) -> Sequence[Reach] | None:
-        return [merged_axes(x, output) for x in inputs]
 
 
 def filled(ctx: Context, what: str, sizes: Sequence[Any], total: Dim, origin: str) -> tuple[Dim, ...]:

@@ -11,14 +11,13 @@ from netcalc.analysis.walk import Instance, parameters
 from netcalc.arrays import Array, numpy_dtype
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.engine.gradients import seeds_of, wanted_paths
-from netcalc.engine.preflight import too_large
+from netcalc.engine.preflight import reporting_memory
 from netcalc.ir import Program, dtype_of
 from netcalc.numerics.interpret import run_operation
 from netcalc.numerics.parameters import Parameters
 from netcalc.numerics.tape import Tape
 from netcalc.opdef import Param
 from netcalc.options import ParameterOptions
-from netcalc.process_memory import free_bytes
 from netcalc.training.batches import Batches
 from netcalc.training.checkpoint import read_checkpoint, require_checkpoint_name, write_checkpoint
 from netcalc.training.preparation import prepared, require_resources
@@ -143,15 +142,13 @@ def train(
         drawn = Parameters(program, seed=recipe.seed, **parameters)
         state = State.initial(program, drawn, updater, recipe.seed)
     trainer = Trainer(program, state, batches, loss, recipe)
-    try:
+    with reporting_memory(program, required):
         for number in range(done + 1, recipe.steps + 1):
             step = trainer.step()
             if checkpoint_file is not None and _is_written(number, recipe.steps, checkpoint_every):
                 write_checkpoint(checkpoint_file, program.name, state)
             if progress is not None:
                 progress(number - done, recipe.steps - done, f"step {number:,}: loss {step.loss:.4g}")
-    except MemoryError:
-        raise NetcalcError(too_large(program, required, free_bytes())) from None
     return _result(program, trainer, batches, recipe, done)
 
 

@@ -10,12 +10,11 @@ from netcalc.analysis.walk import parameters
 from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
 from netcalc.engine.feasibility import require_work
 from netcalc.engine.gradients import wanted_paths
-from netcalc.engine.preflight import gradient_memory, require_runnable, too_large
+from netcalc.engine.preflight import gradient_memory, require_memory, require_runnable
 from netcalc.ir import Program
 from netcalc.ir.loss import LOSS, no_loss
 from netcalc.ir.mode import in_mode
 from netcalc.limits import MAX_TRAIN_WORK
-from netcalc.process_memory import free_bytes
 
 __all__ = ["prepared", "require_resources"]
 
@@ -64,9 +63,8 @@ def require_resources(program: Program, optimizer: Optimizer, steps: int, max_wo
         NetcalcError: E603 too much work, or not enough memory; E502 a ``max_work`` below 1.
     """
     require_work(program, max_work, MAX_TRAIN_WORK, passes=_PASSES * steps)
-    required, free = gradient_memory(program), free_bytes()
+    required = gradient_memory(program)
     states = sum(state.per == "element" for state in optimizer.states)
     required = replace(required, peak=required.peak + states * required.weights)
-    if required.peak > free:
-        raise NetcalcError(too_large(program, required, free))
+    require_memory(program, required)
     return required

@@ -16,10 +16,9 @@ from netcalc.analysis.signal.report import Figures, SignalReport, SignalRow, pre
 from netcalc.analysis.signal.state import Signal
 from netcalc.analysis.walk import Instance, instances
 from netcalc.arrays import Array
-from netcalc.diagnostics import NetcalcError
 from netcalc.engine.feasibility import require_work
 from netcalc.engine.gradients import program_type, seeds_of, summed_outputs, wanted_paths
-from netcalc.engine.preflight import gradient_memory, reference_memory, require_runnable, too_large
+from netcalc.engine.preflight import gradient_memory, reference_memory, reporting_memory, require_runnable
 from netcalc.inits import InitRules
 from netcalc.ir import Program
 from netcalc.ir.mode import in_mode
@@ -34,7 +33,6 @@ from netcalc.numerics.vjps import Back, Gradients, apply_vjp
 from netcalc.ops.backward import BACKWARD
 from netcalc.ops.backward.no_gradient import NO_GRADIENT
 from netcalc.options import WeightsOptions
-from netcalc.process_memory import free_bytes
 
 __all__ = ["measure"]
 
@@ -115,10 +113,8 @@ def measure(
         pass_.progress = (
             None if progress is None else _offset(progress, number * len(predicted), seeds * len(predicted))
         )
-        try:
+        with reporting_memory(program, memory):
             samples.append(pass_.run(run_inputs(program, inputs, each)))
-        except MemoryError:
-            raise NetcalcError(too_large(program, memory, free_bytes())) from None
     rows = tuple(
         _row(row, [sample[number] for sample in samples], instance)
         for number, (row, instance) in enumerate(zip(predicted, instances(program), strict=True))

@@ -49,7 +49,7 @@ COUNTING = [
     *("summary mlp --format json", "specs", "schema", "schema memory"),
 ]
 UNNEEDED = {
-    *("numpy", "scipy", "safetensors", "ml_dtypes", "psutil", "threadpoolctl", "torch"),
+    *("numpy", "ml_dtypes", "psutil", "threadpoolctl", "torch"),
     *("typer", "click", "rich", "pydantic", "pydantic_core", "ruamel", "huggingface_hub"),
     *("asyncio", "concurrent", "email", "http", "logging", "multiprocessing", "ssl", "subprocess", "unittest"),
 }

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pytest
-from scipy.special import erf, expit
 
 from netcalc.engine.graph import flatten
 from netcalc.engine.lower.activations import activation
@@ -17,6 +17,13 @@ from netcalc.spec import elaborate
 from netcalc.spec.library import load_data
 
 Array = npt.NDArray[Any]
+
+
+def expit(x: Array) -> Array:
+    return 1 / (1 + np.exp(-x))
+
+
+erf = np.vectorize(math.erf)
 
 #: Lines and definitions.
 ACTIVATIONS: list[tuple[Any, Callable[[Array], Array]]] = [

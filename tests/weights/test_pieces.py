@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from pathlib import Path
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -175,9 +177,11 @@ def test_drawn_numbers_depend_neither_on_the_pieces_nor_on_the_layout(
 
 @settings(max_examples=20, deadline=None)
 @given(st.floats(-300, 0), st.booleans())
-def test_quantiles_are_those_of_scipy(exponent: float, upper: bool) -> None:
-    from scipy.special import ndtri
-
+def test_quantiles_are_those_of_the_standard_library(exponent: float, upper: bool) -> None:
+    """The standard library's are by M. J. Wichura's approximations, ours by those of Cephes."""
     y = np.array([10.0**exponent / 2, 0.3, 0.135, 0.136, 0.0])
     y = 1 - y if upper else y
-    np.testing.assert_allclose(initializers.normal_quantile(y), ndtri(y), rtol=1e-13)
+    limits = {0.0: -math.inf, 1.0: math.inf}
+    quantile = NormalDist().inv_cdf
+    expected = [limits[value] if value in limits else quantile(value) for value in y.tolist()]
+    np.testing.assert_allclose(initializers.normal_quantile(y), expected, rtol=1e-13)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Literal, TypeAlias
 
 from netcalc.analysis.activations.bodies import Bodies, Given
@@ -12,7 +12,7 @@ from netcalc.analysis.layout import Layout
 from netcalc.dims import integer
 from netcalc.ir import Program
 
-__all__ = ["EXECUTIONS", "ExecutionName", "activations"]
+__all__ = ["EXECUTIONS", "ExecutionName", "activations", "activations_by"]
 
 ExecutionName: TypeAlias = Literal["ideal", "eager"]
 
@@ -26,8 +26,18 @@ def activations(program: Program, execution: ExecutionName = "ideal") -> Activat
     Raises:
         UndecidedError: E404 if a size is symbolic; see :func:`netcalc.ir.specialise.specialise`.
     """
-    rules = EXECUTIONS[execution](program.training)
-    layouts = [Layout.new(spec.type) for spec in program.inputs]
+    return activations_by(EXECUTIONS[execution](program.training), program, execution)
+
+
+def activations_by(
+    rules: Execution, program: Program, execution: ExecutionName = "ideal", parameters: Collection[str] = ()
+) -> Activations:
+    """Return the memory of activations by the rules of an execution; that of inputs in ``parameters`` does not count.
+
+    Raises:
+        UndecidedError: E404 if a size is symbolic.
+    """
+    layouts = [Layout.new(spec.type, parameter=spec.name in parameters) for spec in program.inputs]
     given = [Given(layout, owned=not rules.frames) for layout in layouts]
     bodies = Bodies(rules)
     outcome = bodies.outcome(program.main, given)
@@ -38,8 +48,9 @@ def activations(program: Program, execution: ExecutionName = "ideal") -> Activat
     held = sum(tensor.bytes for tensor in inputs) if rules.frames else 0
     peak = outcome.peak
     found = bodies.live(program.main, given)
-    live = tuple(inputs[tensor] if isinstance(tensor, int) else tensor for tensor in found)
+    live = [inputs[tensor] if isinstance(tensor, int) else tensor for tensor in found]
+    if rules.frames:
+        live[:0] = inputs
     timeline = tuple(step._replace(bytes=step.bytes + held, base=step.base + held) for step in outcome.steps)
-    return Activations(
-        execution, peak.bytes + held, peak.path, peak.span, (*inputs, *live) if rules.frames else live, timeline
-    )
+    counted = tuple(tensor for tensor in live if tensor.path not in parameters)
+    return Activations(execution, peak.bytes + held, peak.path, peak.span, counted, timeline)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from netcalc.analysis.activations.bodies import Bodies, Given
 from netcalc.analysis.activations.execution import Ideal
-from netcalc.analysis.activations.records import Activations, LiveTensor
+from netcalc.analysis.activations.peaks import activations_by
+from netcalc.analysis.activations.records import Activations
 from netcalc.analysis.layout import Layout, passes_on
 from netcalc.dims import equal, integer
 from netcalc.ir import Body, CallNode, OpNode, Program, Value
@@ -24,20 +24,8 @@ def beside_caches(program: Program) -> Activations:
     Raises:
         UndecidedError: E404 if a size is symbolic.
     """
-    rules = _Cached(program)
     caches = {entry.input for entry in program.caches.entries}
-    layouts = [Layout.new(spec.type, parameter=spec.name in caches) for spec in program.inputs]
-    bodies, given = Bodies(rules), [Given(layout, owned=True) for layout in layouts]
-    outcome = bodies.outcome(program.main, given)
-    inputs = tuple(
-        LiveTensor(spec.name, tuple(map(integer, spec.type.shape)), spec.type.dtype, layout.storage.nbytes)
-        for spec, layout in zip(program.inputs, layouts, strict=True)
-    )
-    peak = outcome.peak
-    found = bodies.live(program.main, given)
-    live = tuple(inputs[tensor] if isinstance(tensor, int) else tensor for tensor in found)
-    counted = tuple(tensor for tensor in live if tensor.path not in caches)
-    return Activations("ideal", peak.bytes, peak.path, peak.span, counted, outcome.steps)
+    return activations_by(_Cached(program), program, parameters=caches)
 
 
 class _Cached(Ideal):

@@ -107,9 +107,9 @@ class Signal:
 _IDENTITY = Curve("identity", lambda x: x, lambda x: 1.0, ())
 
 
-def unknown(reason: str, *, normal: bool = False, mean: float | None = None, root: str = "") -> Signal:
+def unknown(reason: str, *, normal: bool = False, mean: float | None = None) -> Signal:
     """Return a signal whose moments no rule gives."""
-    return Signal(mean, None, None, normal, frozenset({root} if root else ()), gap=reason)
+    return Signal(mean, None, None, normal, gap=reason)
 
 
 @dataclass(frozen=True, slots=True)

@@ -125,7 +125,6 @@ def lower_attention(context: LoweringContext, node: GraphNode) -> bool:
         tiles=tiles,
         index=_Tile.place,
         compute=lambda tile, result, buffers: _passes(op, operands, tile, result, buffers, patterns, ones, unshifted),
-        dtype=query.dtype,
         buffers=buffers,
     )
     return True
@@ -160,7 +159,6 @@ def _emit_compiled(context: LoweringContext, node: GraphNode, operands: _Operand
         tiles=_cut(context, operands, blocks, None),
         index=_Tile.place,
         compute=compute,
-        dtype=query.dtype,
         buffers=compiled_buffers(blocks, depth, width, tuning),
     )
 

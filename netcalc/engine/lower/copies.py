@@ -50,8 +50,7 @@ def _join(context: LoweringContext, node: GraphNode, slots: Sequence[Slot]) -> b
 @lowering("pad")
 def lower_pad(context: LoweringContext, node: GraphNode) -> bool:
     """Emit a copy and constant edges; a view if the padding only crops."""
-    op, operand, result = node.op, node.inputs[0], node.outputs[0]
-    assert operand is not None
+    op, operand, result = node.op, node.operand, node.outputs[0]
     inner = context.layout.slot(operand)
     if op.mode != "constant" or 0 in operand.shape:
         return False
@@ -81,8 +80,7 @@ def lower_pad(context: LoweringContext, node: GraphNode) -> bool:
 @lowering("roll")
 def lower_roll(context: LoweringContext, node: GraphNode) -> bool:
     """Emit the copies of the two parts of each rolled axis."""
-    op, operand = node.op, node.inputs[0]
-    assert operand is not None
+    op, operand = node.op, node.operand
     slot = context.layout.slot(operand)
     if op.axis is None or 0 in operand.shape or context.layout.is_constant(slot):
         return False
@@ -109,8 +107,7 @@ def lower_roll(context: LoweringContext, node: GraphNode) -> bool:
 @lowering("channel_shuffle")
 def lower_channel_shuffle(context: LoweringContext, node: GraphNode) -> bool:
     """Emit the copies that take channel i of group j to channel j of group i."""
-    operand = node.inputs[0]
-    assert operand is not None
+    operand = node.operand
     if 0 in operand.shape:
         return False
     batch, channels, *sizes = operand.shape

@@ -29,8 +29,7 @@ def lower_elementwise(context: LoweringContext, node: GraphNode) -> bool:
 
 def _lower_in_place(context: LoweringContext, node: GraphNode) -> bool:
     """Lower a node whose tensors all have one shape, as stages that start from its first operand."""
-    operand, result = node.inputs[0], node.result
-    assert operand is not None
+    operand, result = node.operand, node.result
     if not operand.shape or 0 in operand.shape:
         return False
     stages = [node, *node.after]
@@ -67,7 +66,6 @@ def _emit_rows(context: LoweringContext, node: GraphNode, x: Slot, out: Slot, ep
         index=lambda rows: (rows, slice(0, width)),
         compute=compute,
         source=(lambda rows: x.array()[rows]) if same_type else None,
-        dtype=dtype,
         epilogue=epilogue,
     )
 
@@ -115,7 +113,6 @@ def _lower_broadcast(context: LoweringContext, node: GraphNode) -> bool:
         tiles=parts,
         index=index,
         compute=compute,
-        dtype=out.dtype,
         epilogue=epilogue,
     )
     return True

@@ -32,8 +32,7 @@ def lower_global_maximum(context: LoweringContext, node: GraphNode) -> bool:
 
 
 def _lower(context: LoweringContext, node: GraphNode, mean: bool) -> bool:
-    operand, result = node.inputs[0], node.outputs[0]
-    assert operand is not None
+    operand, result = node.operand, node.outputs[0]
     if 0 in operand.shape:
         return False
     x = _channels_of_pixels(context, node)
@@ -64,15 +63,13 @@ def _lower(context: LoweringContext, node: GraphNode, mean: bool) -> bool:
         tiles=[(slice(*images), slice(*part)) for images in by_image for part in by_channel],
         index=lambda tile: tile,
         compute=compute,
-        dtype=dtype,
     )
     return True
 
 
 def _channels_of_pixels(context: LoweringContext, node: GraphNode) -> Slot:
     """Return the operand as (batch, channels, pixels), in place if its pixels lie in order or as rows of channels."""
-    operand, result = node.inputs[0], node.outputs[0]
-    assert operand is not None
+    operand, result = node.operand, node.outputs[0]
     lead = len(operand.shape) - node.op.axes - 1  # 1 with a batch, 0 without
     batch, channels = math.prod(operand.shape[:lead]), operand.shape[lead]
     pixels = math.prod(operand.shape[lead + 1 :])

@@ -65,8 +65,7 @@ class _Operands:
 @lowering("group_norm", "instance_norm")
 def lower_group_norm(context: LoweringContext, node: GraphNode) -> bool:
     """Emit the three steps of a group or instance normalisation."""
-    op, operand, result = node.op, node.inputs[0], node.outputs[0]
-    assert operand is not None
+    op, operand, result = node.op, node.operand, node.outputs[0]
     rank = len(operand.shape)
     if op.normalises_channels and not op.own_statistics(False):
         return lower_elementwise(context, node)
@@ -109,7 +108,6 @@ def _emit_sums(context: LoweringContext, node: GraphNode, operands: _Operands) -
         tiles=operands.tiles,
         index=lambda tile: (tile.sample, tile.strip),
         compute=compute,
-        dtype=operands.sums.dtype,
     )
 
 
@@ -134,7 +132,6 @@ def _emit_centred(context: LoweringContext, node: GraphNode, operands: _Operands
         tiles=operands.tiles,
         index=lambda tile: (tile.sample, tile.pixels),
         compute=compute,
-        dtype=operands.centred.dtype,
         buffers={"pattern": rows_at_once(channels, tuning) * channels, "squares": ones.elements * channels},
     )
 
@@ -167,6 +164,5 @@ def _emit_scaled(context: LoweringContext, node: GraphNode, operands: _Operands)
         tiles=operands.tiles,
         index=lambda tile: (tile.sample, tile.pixels),
         compute=compute,
-        dtype=centred.dtype,
         buffers={"pattern": rows_at_once(channels, tuning) * channels},
     )

@@ -14,8 +14,7 @@ from netcalc.engine.storage import Slot
 @lowering("linear")
 def lower_linear(context: LoweringContext, node: GraphNode) -> bool:
     """Emit input · weightᵀ."""
-    operand, result = node.inputs[0], node.result
-    assert operand is not None
+    operand, result = node.operand, node.result
     _, given_weight, given_bias = node.inputs
     if not operand.shape or 0 in (*operand.shape, *result.shape) or given_bias is not None:  # epilogues take constants
         return False

@@ -33,8 +33,7 @@ __all__ = ["affine_vector"]
 @lowering("layer_norm", "rms_norm")
 def lower_norm(context: LoweringContext, node: GraphNode) -> bool:
     """Emit the normalisation of each vector, which is a row."""
-    operand, result = node.inputs[0], node.outputs[0]
-    assert operand is not None
+    operand, result = node.operand, node.outputs[0]
     if 0 in operand.shape:
         return False
     rank, count = len(operand.shape), node.op.count
@@ -92,7 +91,6 @@ def _emit_rows(context: LoweringContext, node: GraphNode, x: Slot, out: Slot) ->
         tiles=tiles,
         index=lambda rows: (rows,),
         compute=compute,
-        dtype=dtype,
         buffers={} if compiled else {"factors": most},
     )
 

@@ -82,8 +82,7 @@ def _lower(
     factor: Array | None = None,
 ) -> bool:
     """Emit the pooling of images whose pixels are rows of channels; decline without axes."""
-    operand, result = node.inputs[0], node.outputs[0]
-    assert operand is not None
+    operand, result = node.operand, node.outputs[0]
     if not axes or 0 in (*operand.shape, *result.shape):
         return False
     images, pooled = _image_slots(context, node, len(axes))
@@ -108,7 +107,6 @@ def _lower(
         compute=lambda tile, result, buffers: pooling.passes(
             images.array()[tile.first : tile.end], result, tile, buffers
         ),
-        dtype=images.dtype,
         buffers={name: max(math.prod(one[name]) for one in shapes) for name in shapes[0]},
     )
     return True
@@ -116,8 +114,7 @@ def _lower(
 
 def _image_slots(context: LoweringContext, node: GraphNode, axes: int) -> tuple[Slot, Slot]:
     """Return the operand and the result as (batch, sizes…, channels), rows of the operand contiguous."""
-    operand, result = node.inputs[0], node.outputs[0]
-    assert operand is not None
+    operand, result = node.operand, node.outputs[0]
     lead = len(operand.shape) - axes - 1  # 1 with a batch, 0 without
     order = (*range(lead), *range(lead + 1, len(operand.shape)), lead)
     x = context.emit.widened(node, context.layout.slot(operand)).permuted(order)

@@ -22,8 +22,7 @@ from netcalc.engine.storage import Slot
 @lowering("softmax", "log_softmax")
 def lower_softmax(context: LoweringContext, node: GraphNode) -> bool:
     """Emit exp(x − max) over its sum, or x − max − log of that sum, on (outer, length, inner)."""
-    operand, result = node.inputs[0], node.outputs[0]
-    assert operand is not None
+    operand, result = node.operand, node.outputs[0]
     if not operand.shape or 0 in operand.shape:
         return False
     axis = node.op.axis % len(operand.shape)
@@ -46,7 +45,6 @@ def lower_softmax(context: LoweringContext, node: GraphNode) -> bool:
         tiles=[(slice(None),) * cut + (slice(*part),) for part in parts],
         index=lambda tile: tile,
         compute=lambda tile, result, buffers: _passes(x.array()[tile], ones, result, buffers, logarithm),
-        dtype=dtype,
         buffers={"totals": most // length, "powers": most if logarithm else 0},
     )
     return True

@@ -9,13 +9,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any, TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 
 from netcalc.arrays import Array
 from netcalc.engine.graph import GraphNode
 from netcalc.engine.lower.context import LoweringContext
+from netcalc.engine.lower.emission import compute_dtype
 from netcalc.engine.lower.epilogue import Epilogue
 from netcalc.engine.lower.parallelism import Parallelism
 from netcalc.engine.lower.passes import Pass, sequence
@@ -54,14 +55,13 @@ def emit_jobs(
     buffers: Mapping[str, BufferSpec] | None = None,
     rounds: int | None = None,
     products: bool = False,
-    what: str = "",
 ) -> None:
     """Emit a step of one job for each of ``jobs``; ``bind`` makes it, given the worker's scratch buffers."""
 
     def bind_number(number: int, scratch: Buffers) -> Job:
         return bind(jobs[number], scratch)
 
-    step = Step(node, reads, writes, len(jobs), bind_number, buffers or {}, rounds=rounds, products=products, what=what)
+    step = Step(node, reads, writes, len(jobs), bind_number, buffers or {}, rounds=rounds, products=products)
     context.emit.step(step)
 
 
@@ -74,7 +74,6 @@ def emit_tiles(
     tiles: Sequence[T],
     index: Callable[[T], Index],
     compute: Callable[[T, Array, Buffers], Iterable[Pass]],
-    dtype: np.dtype[Any],
     source: Callable[[T], Array] | None = None,
     buffers: Mapping[str, int | BufferSpec] | None = None,
     epilogue: Epilogue | None = None,
@@ -88,14 +87,14 @@ def emit_tiles(
         out: the result.
         tiles: descriptions of the tiles, in whatever form ``index`` and ``compute`` take.
         index: gives the index of a tile in the array of ``out``.
-        compute: gives the passes that compute a tile, into an array of the tile's shape and of type ``dtype``.
-        dtype: type of the arithmetic.
+        compute: gives the passes that compute a tile, into an array of the tile's shape and of the type of arithmetic.
         source: gives an array of the tile's shape whose elements the epilogue reads, instead of what is computed.
-        buffers: names and sizes of scratch buffers, in elements of ``dtype`` unless a type is given.
+        buffers: names and sizes of scratch buffers, in elements of the type of arithmetic unless one is given.
         epilogue: operations done on each tile at the end.
         writes: slots that the jobs write besides ``out``.
         products: True if the jobs are products (see :class:`Step`).
     """
+    dtype = compute_dtype(out.dtype)
     narrow = out.dtype != dtype
     scratch: dict[str, BufferSpec] = {} if epilogue is None else dict(epilogue.buffers)
     scratch.update({name: (size, dtype) if isinstance(size, int) else size for name, size in (buffers or {}).items()})

@@ -83,6 +83,4 @@ def lower_parameter(context: LoweringContext, node: GraphNode) -> bool:
 
 
 def _operand(context: LoweringContext, node: GraphNode) -> Slot:
-    operand = node.inputs[0]
-    assert operand is not None
-    return context.layout.slot(operand)
+    return context.layout.slot(node.operand)

@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from netcalc.arrays import Array
+from netcalc.numerics.error_function import erf
 from netcalc.numerics.kernels import Run, kernel, wide
 from netcalc.numerics.kernels._elementwise import clamp, register, select
 from netcalc.ops.activation import Tanhshrink
@@ -29,8 +30,6 @@ def gelu(x: Array, approximate: str) -> Array:
     if approximate == "tanh":
         share: Array = np.tanh(math.sqrt(2 / math.pi) * x * (1 + 0.044715 * (x * x)))
     else:
-        from scipy.special import erf  # only gelu needs SciPy
-
         share = erf(x * math.sqrt(0.5))
     y: Array = 0.5 * x * (1 + share)
     return y

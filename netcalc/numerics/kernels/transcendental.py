@@ -8,24 +8,10 @@ from typing import Any
 import numpy as np
 
 from netcalc.arrays import Array
+from netcalc.numerics.error_function import erf, erfc
 from netcalc.numerics.kernels import Run, kernel, ufunc
 from netcalc.numerics.kernels.arithmetic import alike, operands
 from netcalc.numerics.kernels.elementwise import register_float_function
-
-
-def _erf(x: Array) -> Array:
-    from scipy.special import erf  # imported where it is needed: SciPy takes long to import
-
-    result: Array = erf(x)
-    return result
-
-
-def _erfc(x: Array) -> Array:
-    from scipy.special import erfc
-
-    result: Array = erfc(x)
-    return result
-
 
 _FUNCTIONS: dict[str, Callable[[Array], Array]] = {
     "expm1": np.expm1,
@@ -42,8 +28,8 @@ _FUNCTIONS: dict[str, Callable[[Array], Array]] = {
     "asinh": np.arcsinh,
     "acosh": np.arccosh,
     "atanh": np.arctanh,
-    "erf": _erf,
-    "erfc": _erfc,
+    "erf": erf,
+    "erfc": erfc,
 }
 for _name, _function in _FUNCTIONS.items():
     register_float_function(_name, _function)

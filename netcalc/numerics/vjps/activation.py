@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from netcalc.arrays import Array
+from netcalc.numerics.error_function import erf
 from netcalc.numerics.kernels._elementwise import select
 from netcalc.numerics.kernels.activation import SELU_ALPHA, SELU_SCALE, sigmoid
 from netcalc.numerics.vjps._elementwise import between, register
@@ -23,8 +24,6 @@ def gelu_gradient(g: Array, x: Array, approximate: str) -> Array:
         inner = _SLOPE * (1 + (3 * _CUBIC) * squared)
         slope = 0.5 * (1 + t) + 0.5 * x * (1 - t * t) * inner
     else:
-        from scipy.special import erf  # only gelu needs SciPy
-
         below = 0.5 * (1 + erf(x * math.sqrt(0.5)))
         density = np.exp(x * x * -0.5) * (1 / math.sqrt(2 * math.pi))
         slope = below + x * density

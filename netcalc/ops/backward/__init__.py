@@ -113,6 +113,8 @@ class Backward:
     """
 
     rule: tuple[str, ...] = ()
+    #: The tensors that the forward pass keeps whatever is wanted: ``self`` is the input, ``result`` the first output.
+    saved: tuple[Literal["self", "result"], ...] = ()
 
     def derivatives(self, op: Any) -> tuple[str, ...]:
         """Return the formulas of the derivatives, one a line."""
@@ -123,8 +125,8 @@ class Backward:
         return tuple(type_.dtype in FLOATS for type_ in call.outputs)
 
     def saves(self, op: Any, call: BackwardCall) -> Sequence[Saved]:
-        """Return the tensors that the forward pass keeps for these gradients; none for views and sums."""
-        return ()
+        """Return the tensors that the forward pass keeps for these gradients; those of ``saved``, unless overridden."""
+        return tuple(call.saved_input(name) if name == "self" else call.saved_output(name) for name in self.saved)
 
     def cost(self, op: Any, call: BackwardCall) -> Sequence[Term]:
         """Return the work of the product as terms, without what is not wanted and what is not given."""

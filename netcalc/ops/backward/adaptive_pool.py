@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from netcalc.dims import product
 from netcalc.opdef import Term
-from netcalc.ops.adaptive_pool import AdaptiveAvgPooling, AdaptiveMaxPooling
+from netcalc.ops.adaptive_pool import AdaptiveAvgPooling
 from netcalc.ops.backward import Backward, BackwardCall, Saved, backward
-from netcalc.ops.backward._windows import saved_indices
+from netcalc.ops.backward.max_pool import MaxPoolingBackward
 from netcalc.tensor_type import TensorType
 
 
@@ -41,16 +42,8 @@ def average_gradient(op: AdaptiveAvgPooling, x: TensorType, y: TensorType) -> tu
 
 
 @backward("adaptive_max_pool1d", "adaptive_max_pool2d", "adaptive_max_pool3d")
-class AdaptiveMaxPoolingBackward(Backward):
-    """Gradients of the windows, added to their largest elements.
+class AdaptiveMaxPoolingBackward(MaxPoolingBackward):
+    """Gradients of the parts, added to their largest elements."""
 
-    As PyTorch, the forward pass keeps the input too, of which the product needs the shape alone.
-    """
-
-    rule = ("∂L/∂x = Σ g of the windows whose maximum the element is; of equal elements the first is taken",)
-
-    def saves(self, op: AdaptiveMaxPooling, call: BackwardCall) -> Sequence[Saved]:
-        return call.saved_input("self"), saved_indices(call)
-
-    def cost(self, op: AdaptiveMaxPooling, call: BackwardCall) -> Sequence[Term]:
+    def cost(self, op: Any, call: BackwardCall) -> Sequence[Term]:
         return (Term.of("add", "gradient of maximum", elements=call.outputs[0].elements),)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from netcalc.dims import product
 from netcalc.opdef import Term
 from netcalc.ops.avg_pool import AvgPooling
-from netcalc.ops.backward import Backward, BackwardCall, Saved, backward
+from netcalc.ops.backward import Backward, BackwardCall, backward
 
 
 @backward("avg_pool1d", "avg_pool2d", "avg_pool3d")
@@ -18,9 +18,7 @@ class AvgPoolingBackward(Backward):
     """
 
     rule = ("∂L/∂x = Σ g/k over the windows that hold the element, k being the divisor of the window",)
-
-    def saves(self, op: AvgPooling, call: BackwardCall) -> Sequence[Saved]:
-        return (call.saved_input("self"),)
+    saved = ("self",)
 
     def cost(self, op: AvgPooling, call: BackwardCall) -> Sequence[Term]:
         results = op.results(call.outputs[0])

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from netcalc.opdef import Term
 from netcalc.ops.backward import Backward, BackwardCall, backward
-from netcalc.ops.fold import Fold, Unfold
+from netcalc.ops.backward._movement import moved
+from netcalc.ops.fold import Unfold
 
 
 @backward("unfold")
@@ -20,11 +21,4 @@ class UnfoldBackward(Backward):
         return (Term.of("add", "overlap", batch=batch[0] if batch else 1, rows=rows, windows=columns),)
 
 
-@backward("fold")
-class FoldBackward(Backward):
-    """The gradient of the image, cut into columns as ``unfold`` does: data moves."""
-
-    rule = ("∂L/∂x = g of the element of the image to which it was added, as unfold copies it",)
-
-    def cost(self, op: Fold, call: BackwardCall) -> Sequence[Term]:
-        return ()
+moved("fold", rule="∂L/∂x = g of the element of the image to which it was added, as unfold copies it")

@@ -16,9 +16,7 @@ class GLUBackward(Backward):
     """The product with both halves; the sigmoid of the gate is computed again, as in PyTorch."""
 
     rule = ("∂L/∂value = g·s", "∂L/∂gate = g·value·s·(1 − s), s = sigmoid(gate)")
-
-    def saves(self, op: Any, call: BackwardCall) -> Sequence[Saved]:
-        return (call.saved_input("self"),)
+    saved = ("self",)
 
     def cost(self, op: Any, call: BackwardCall) -> Sequence[Term]:
         work: Work = {"add": 3, "transcendental": 1, "div": 1, "mul": 3}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from netcalc.opdef import Term
-from netcalc.ops.backward import Backward, BackwardCall, Saved, backward
+from netcalc.ops.backward import Backward, BackwardCall, backward
 from netcalc.ops.global_pool import GlobalAvgPooling, GlobalMaxPooling
 
 
@@ -24,9 +24,7 @@ class GlobalMaxPoolingBackward(Backward):
     """The gradient of a channel for its largest element, or shares of it for equal largest elements."""
 
     rule = ("∂L/∂x = g/k at each of the k positions where x = y, else 0",)
-
-    def saves(self, op: GlobalMaxPooling, call: BackwardCall) -> Sequence[Saved]:
-        return call.saved_input("self"), call.saved_output("result")
+    saved = ("self", "result")
 
     def cost(self, op: GlobalMaxPooling, call: BackwardCall) -> Sequence[Term]:
         x, y = call.input(), call.outputs[0]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from netcalc.dims import product
 from netcalc.opdef import Term
-from netcalc.ops.backward import Backward, BackwardCall, Saved, backward
+from netcalc.ops.backward import Backward, BackwardCall, backward
 from netcalc.ops.lp_pool import LPPooling
 
 
@@ -15,13 +15,11 @@ class LPPoolingBackward(Backward):
     """Gradients of the roots, added to the elements of each window, and those of the powers."""
 
     rule = ("∂L/∂x = xᵖ⁻¹ · Σ g·y¹⁻ᵖ over the windows that hold the element; 0 for windows with y = 0",)
+    saved = ("self", "result")
 
     def derivatives(self, op: LPPooling) -> tuple[str, ...]:
         scaled = ("each g·y¹⁻ᵖ is multiplied by the factor that scales its window as if it were full",)
         return self.rule + (scaled if op.ceil_mode else ())
-
-    def saves(self, op: LPPooling, call: BackwardCall) -> Sequence[Saved]:
-        return call.saved_input("self"), call.saved_output("result")
 
     def cost(self, op: LPPooling, call: BackwardCall) -> Sequence[Term]:
         results, elements = op.results(call.outputs[0]), {"elements": call.input().elements}

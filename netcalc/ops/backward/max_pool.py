@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from netcalc.opdef import Term
 from netcalc.ops.backward import Backward, BackwardCall, Saved, backward
 from netcalc.ops.backward._windows import saved_indices
-from netcalc.ops.max_pool import MaxPooling
 
 
 @backward("max_pool1d", "max_pool2d", "max_pool3d")
@@ -19,8 +19,8 @@ class MaxPoolingBackward(Backward):
 
     rule = ("∂L/∂x = Σ g of the windows whose maximum the element is; of equal elements the first is taken",)
 
-    def saves(self, op: MaxPooling, call: BackwardCall) -> Sequence[Saved]:
+    def saves(self, op: Any, call: BackwardCall) -> Sequence[Saved]:
         return call.saved_input("self"), saved_indices(call)
 
-    def cost(self, op: MaxPooling, call: BackwardCall) -> Sequence[Term]:
+    def cost(self, op: Any, call: BackwardCall) -> Sequence[Term]:
         return (Term.of("add", "gradient of maximum", **op.results(call.outputs[0])),)

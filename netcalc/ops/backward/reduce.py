@@ -8,18 +8,11 @@ from typing import Any
 from netcalc.dims import Dim, product
 from netcalc.opdef import Kind, Term
 from netcalc.ops.backward import Backward, BackwardCall, Saved, backward
+from netcalc.ops.backward._movement import moved
 from netcalc.ops.backward._norms import norm_gradient
 from netcalc.ops.reduce import Cumprod, Cumsum, Logsumexp, Prod, Var, VectorNorm
 
-
-@backward("sum")
-class SumBackward(Backward):
-    """The gradient of a sum reaches each element unchanged."""
-
-    rule = ("∂L/∂x = g, for each element that is summed",)
-
-    def cost(self, op: Any, call: BackwardCall) -> Sequence[Term]:
-        return ()
+moved("sum", rule="∂L/∂x = g, for each element that is summed")
 
 
 @backward("mean")
@@ -36,9 +29,7 @@ class _Selecting(Backward):
     """The gradient of an extreme, in equal shares among the elements that are equal to it."""
 
     rule = ("∂L/∂x = g/n at the n elements that are equal to y, else 0",)
-
-    def saves(self, op: Any, call: BackwardCall) -> Sequence[Saved]:
-        return call.saved_input("self"), call.saved_output("result")
+    saved = ("self", "result")
 
     def cost(self, op: Any, call: BackwardCall) -> Sequence[Term]:
         outputs, each = op.sizes(call.input())
@@ -58,9 +49,7 @@ class ProdBackward(Backward):
     """The product of the other elements, from the products before and after each; zeros need no case of their own."""
 
     rule = ("∂L/∂x = g·Π of the other elements",)
-
-    def saves(self, op: Prod, call: BackwardCall) -> Sequence[Saved]:
-        return call.saved_input("self"), call.saved_output("result")  # as PyTorch
+    saved = ("self", "result")  # as PyTorch
 
     def cost(self, op: Prod, call: BackwardCall) -> Sequence[Term]:
         outputs, each = op.sizes(call.input())
@@ -75,9 +64,7 @@ class VarBackward(Backward):
     """The deviation of each element from the mean, which is computed again."""
 
     rule = ("∂L/∂x = g·2/(n − correction)·(x − mean)",)
-
-    def saves(self, op: Var, call: BackwardCall) -> Sequence[Saved]:
-        return (call.saved_input("self"),)
+    saved = ("self",)
 
     def cost(self, op: Var, call: BackwardCall) -> Sequence[Term]:
         outputs, each = op.sizes(call.input())
@@ -111,9 +98,7 @@ class LogsumexpBackward(Backward):
     """The softmax of the elements."""
 
     rule = ("∂L/∂x = g·exp(x − y)",)
-
-    def saves(self, op: Logsumexp, call: BackwardCall) -> Sequence[Saved]:
-        return call.saved_input("self"), call.saved_output("result")
+    saved = ("self", "result")
 
     def cost(self, op: Logsumexp, call: BackwardCall) -> Sequence[Term]:
         elements = call.input().elements
@@ -150,9 +135,7 @@ class CumprodBackward(_Accumulating):
     """
 
     rule = ("r = g + x·r of the next element, from the last on", "∂L/∂x = r·y of the element before")
-
-    def saves(self, op: Cumprod, call: BackwardCall) -> Sequence[Saved]:
-        return call.saved_input("self"), call.saved_output("result")
+    saved = ("self", "result")
 
     def cost(self, op: Cumprod, call: BackwardCall) -> Sequence[Term]:
         lines = self.lines(op, call)

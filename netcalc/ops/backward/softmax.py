@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from netcalc.opdef import Term
-from netcalc.ops.backward import Backward, BackwardCall, Saved, backward
+from netcalc.ops.backward import Backward, BackwardCall, backward
 from netcalc.ops.softmax import LogSoftmax, Softmax
 
 
@@ -14,9 +14,7 @@ class SoftmaxBackward(Backward):
     """The gradient less its mean under the softmax, weighted by the softmax."""
 
     rule = ("∂L/∂x = y·(g − Σ g·y), over the axis",)
-
-    def saves(self, op: Softmax, call: BackwardCall) -> Sequence[Saved]:
-        return (call.saved_output("result"),)
+    saved = ("result",)
 
     def cost(self, op: Softmax, call: BackwardCall) -> Sequence[Term]:
         vectors, length = op.vectors(call.input())
@@ -34,9 +32,7 @@ class LogSoftmaxBackward(Backward):
     """The gradient less the softmax times the sum of the gradient."""
 
     rule = ("∂L/∂x = g − exp(y)·Σ g, over the axis",)
-
-    def saves(self, op: LogSoftmax, call: BackwardCall) -> Sequence[Saved]:
-        return (call.saved_output("result"),)
+    saved = ("result",)
 
     def cost(self, op: LogSoftmax, call: BackwardCall) -> Sequence[Term]:
         vectors, length = op.vectors(call.input())

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
 from netcalc.arrays import numpy_dtype
-from netcalc.verification.references import Array, Shape
+from netcalc.verification.references import Array, Attributes, Shape
 from netcalc.verification.references._promotion import result_type
 
 
@@ -32,6 +32,20 @@ def folded_type(arrays: Sequence[Array], *numbers: Any) -> str:
         name = result_type(so_far, array)
         so_far = SimpleNamespace(dtype=SimpleNamespace(name=name), ndim=max(so_far.ndim, array.ndim))
     return result_type(so_far, *numbers)
+
+
+def operands_of(op: Attributes, inputs: Sequence[Array | None]) -> tuple[Shape, str, Callable[[Shape], list[Any]]]:
+    """Return the broadcast shape and the element type of an operation, and its operands at an index.
+
+    The operands are the inputs that are present, and the number ``value`` if there is one.
+    """
+    arrays = [x for x in inputs if x is not None]
+    numbers = [] if op.value is None else [op.value]
+
+    def at(index: Shape) -> list[Any]:
+        return [*(broadcast_element(x, index) for x in arrays), *numbers]
+
+    return broadcast_shape(*arrays), folded_type(arrays, *numbers), at
 
 
 def converted(value: Any, dtype: str) -> Any:

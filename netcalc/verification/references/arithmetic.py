@@ -11,15 +11,7 @@ from typing import Any
 import numpy as np
 
 from netcalc.verification.references import Array, Attributes, Expected, Shape, Value, reference
-from netcalc.verification.references._broadcast import broadcast_element, broadcast_shape, converted, folded_type
-
-
-def _numbers(op: Attributes) -> list[Any]:
-    return [] if op.value is None else [op.value]
-
-
-def _operands(op: Attributes, arrays: list[Array], index: Shape) -> list[Any]:
-    return [broadcast_element(x, index) for x in arrays] + _numbers(op)
+from netcalc.verification.references._broadcast import converted, folded_type, operands_of
 
 
 def _least(values: list[Any]) -> Any:
@@ -44,22 +36,22 @@ _VARIADIC: dict[str, Callable[[list[Any]], Any]] = {
 
 @reference(*_VARIADIC)
 def variadic(op: Attributes, *inputs: Array | None) -> Expected:
+    shape, last, operands = operands_of(op, inputs)
     arrays = [x for x in inputs if x is not None]
-    numbers = _numbers(op)
     # from left to right: what the first operands give is of their type, before the others raise it
     types = [folded_type(arrays[:count]) for count in range(1, len(arrays) + 1)]
-    types += [folded_type(arrays, *numbers)] * len(numbers)
+    types += [] if op.value is None else [last]
 
     def at(index: Shape) -> Any:
-        found, *others = _operands(op, arrays, index)
+        found, *others = operands(index)
         magnitude = abs(found)
         for other, dtype in zip(others, types[1:], strict=True):
             pair = [converted(value, dtype) for value in (found, other)]
             found = converted(_VARIADIC[op.name](pair), dtype)
             magnitude += abs(other)
-        return Value(found, magnitude) if "float" in types[-1] else found
+        return Value(found, magnitude) if "float" in last else found
 
-    return Expected(broadcast_shape(*arrays), types[-1], at)
+    return Expected(shape, last, at)
 
 
 def _quotient(op: Attributes, a: Any, b: Any, dtype: str) -> Any:
@@ -83,17 +75,14 @@ def _power(a: Any, b: Any) -> Any:
 
 @reference("sub", "div", "pow")
 def pair(op: Attributes, *inputs: Array | None) -> Expected:
-    arrays = [x for x in inputs if x is not None]
-    dtype = folded_type(arrays, *_numbers(op))
+    shape, dtype, operands = operands_of(op, inputs)
     result = "float32" if op.name == "div" and op.rounding is None and "float" not in dtype else dtype
 
     def at(index: Shape) -> Any:
-        a, b = (converted(value, dtype) for value in _operands(op, arrays, index))
-        if op.reverse:
-            a, b = b, a
+        a, b = (converted(value, dtype) for value in operands(index)[:: -1 if op.reverse else 1])
         if op.name == "sub":
             return Value(a - b, abs(a) + abs(b)) if "float" in dtype else converted(a - b, dtype)
         found = _quotient(op, a, b, dtype) if op.name == "div" else _power(a, b)
         return found if "float" in result else converted(found, result)
 
-    return Expected(broadcast_shape(*arrays), result, at)
+    return Expected(shape, result, at)

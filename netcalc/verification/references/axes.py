@@ -8,15 +8,7 @@ from netcalc.verification.references import Array, Attributes, Expected, Shape, 
 @reference("squeeze")
 def squeeze(op: Attributes, x: Array) -> Expected:
     named = set(range(x.ndim)) if op.axis is None else {axis % x.ndim for axis in op.axis}
-    kept = [axis for axis, size in enumerate(x.shape) if axis not in named or size != 1]
-
-    def at(index: Shape) -> object:
-        source = [0] * x.ndim
-        for axis, place in zip(kept, index, strict=True):
-            source[axis] = place
-        return x[tuple(source)]
-
-    return Expected(tuple(x.shape[axis] for axis in kept), x.dtype.name, at)
+    return _with_axes(x, [axis for axis, size in enumerate(x.shape) if axis not in named or size != 1])
 
 
 @reference("unsqueeze")
@@ -27,7 +19,9 @@ def unsqueeze(op: Attributes, x: Array) -> Expected:
     return Expected(tuple(shape), x.dtype.name, lambda index: x[index[:new] + index[new + 1 :]])
 
 
-def _reordered(x: Array, axes: list[int]) -> Expected:
+def _with_axes(x: Array, axes: list[int]) -> Expected:
+    """Return the elements with these axes, in this order; the others have size 1."""
+
     def at(index: Shape) -> object:
         source = [0] * x.ndim
         for place, axis in zip(index, axes, strict=True):
@@ -39,11 +33,11 @@ def _reordered(x: Array, axes: list[int]) -> Expected:
 
 @reference("permute")
 def permute(op: Attributes, x: Array) -> Expected:
-    return _reordered(x, [axis % x.ndim for axis in op.axes])
+    return _with_axes(x, [axis % x.ndim for axis in op.axes])
 
 
 @reference("transpose")
 def transpose(op: Attributes, x: Array) -> Expected:
     a, b = (axis % x.ndim for axis in op.axes)
     swapped = {a: b, b: a}
-    return _reordered(x, [swapped.get(axis, axis) for axis in range(x.ndim)])
+    return _with_axes(x, [swapped.get(axis, axis) for axis in range(x.ndim)])

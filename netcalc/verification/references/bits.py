@@ -8,7 +8,7 @@ from functools import reduce
 from typing import Any
 
 from netcalc.verification.references import Array, Attributes, Expected, Shape, reference
-from netcalc.verification.references._broadcast import broadcast_element, broadcast_shape, converted, folded_type
+from netcalc.verification.references._broadcast import converted, operands_of
 
 _BITWISE: dict[str, Callable[[Any, Any], Any]] = {
     "bitwise_and": operator.and_,
@@ -19,15 +19,12 @@ _BITWISE: dict[str, Callable[[Any, Any], Any]] = {
 
 @reference(*_BITWISE)
 def bitwise(op: Attributes, *inputs: Array | None) -> Expected:
-    arrays = [x for x in inputs if x is not None]
-    numbers = [] if op.value is None else [op.value]
-    dtype = folded_type(arrays, *numbers)
+    shape, dtype, operands = operands_of(op, inputs)
 
     def at(index: Shape) -> Any:
-        operands = [*(broadcast_element(x, index) for x in arrays), *numbers]
-        return converted(reduce(_BITWISE[op.name], operands), dtype)
+        return converted(reduce(_BITWISE[op.name], operands(index)), dtype)
 
-    return Expected(broadcast_shape(*arrays), dtype, at)
+    return Expected(shape, dtype, at)
 
 
 @reference("bitwise_not")

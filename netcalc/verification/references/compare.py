@@ -7,7 +7,13 @@ from collections.abc import Callable
 from typing import Any
 
 from netcalc.verification.references import Array, Attributes, Expected, Shape, reference
-from netcalc.verification.references._broadcast import broadcast_element, broadcast_shape, converted, folded_type
+from netcalc.verification.references._broadcast import (
+    broadcast_element,
+    broadcast_shape,
+    converted,
+    folded_type,
+    operands_of,
+)
 
 _RELATIONS: dict[str, Callable[[Any, Any], bool]] = {
     "equal": operator.eq,
@@ -21,15 +27,13 @@ _RELATIONS: dict[str, Callable[[Any, Any], bool]] = {
 
 @reference(*_RELATIONS)
 def comparison(op: Attributes, *inputs: Array | None) -> Expected:
-    arrays = [x for x in inputs if x is not None]
-    numbers = [] if op.value is None else [op.value]
-    dtype = folded_type(arrays, *numbers)
+    shape, dtype, operands = operands_of(op, inputs)
 
     def at(index: Shape) -> bool:
-        a, b = ([broadcast_element(x, index) for x in arrays] + numbers)[:2]
+        a, b = operands(index)[:2]
         return _RELATIONS[op.name](converted(a, dtype), converted(b, dtype))
 
-    return Expected(broadcast_shape(*arrays), "bool", at)
+    return Expected(shape, "bool", at)
 
 
 @reference("logical_and", "logical_or")

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from netcalc.verification.references import Array, Attributes, Expected, Shape, reference
-from netcalc.verification.references._broadcast import broadcast_element, broadcast_shape, converted, folded_type
+from netcalc.verification.references._broadcast import converted, operands_of
 
 _WHOLE: dict[str, Callable[[Any], int]] = {"floor": math.floor, "ceil": math.ceil, "round": round, "trunc": math.trunc}
 
@@ -35,13 +35,10 @@ def _remainder(op: Attributes, a: Any, b: Any) -> Any:
 
 @reference("remainder", "fmod")
 def remainder(op: Attributes, *inputs: Array | None) -> Expected:
-    arrays = [x for x in inputs if x is not None]
-    numbers = [] if op.value is None else [op.value]
-    dtype = folded_type(arrays, *numbers)
+    shape, dtype, operands = operands_of(op, inputs)
 
     def at(index: Shape) -> Any:
-        operands = [*(broadcast_element(x, index) for x in arrays), *numbers]
-        a, b = (converted(value, dtype) for value in (operands[::-1] if op.reverse else operands))
+        a, b = (converted(value, dtype) for value in operands(index)[:: -1 if op.reverse else 1])
         return converted(_remainder(op, a, b), dtype)
 
-    return Expected(broadcast_shape(*arrays), dtype, at)
+    return Expected(shape, dtype, at)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from netcalc.verification.references import Array, Attributes, Expected, Shape, reference
-from netcalc.verification.references._broadcast import broadcast_element, broadcast_shape, converted, folded_type
+from netcalc.verification.references._broadcast import converted, operands_of
 from netcalc.verification.references._elementwise import FORMULAS, Formula
 from netcalc.verification.references.elementwise import fractional_function
 
@@ -55,14 +55,11 @@ def fractional(op: Attributes, x: Array) -> Expected:
 
 @reference("atan2")
 def angle(op: Attributes, *inputs: Array | None) -> Expected:
-    arrays = [x for x in inputs if x is not None]
-    numbers = [] if op.value is None else [op.value]
-    dtype = folded_type(arrays, *numbers)
+    shape, dtype, operands = operands_of(op, inputs)
     result = dtype if "float" in dtype else "float32"
 
     def at(index: Shape) -> Any:
-        operands = [*(broadcast_element(x, index) for x in arrays), *numbers]
-        y, x = (converted(value, result) for value in (operands[::-1] if op.reverse else operands))
+        y, x = (converted(value, result) for value in operands(index)[:: -1 if op.reverse else 1])
         return math.atan2(y, x)
 
-    return Expected(broadcast_shape(*arrays), result, at)
+    return Expected(shape, result, at)

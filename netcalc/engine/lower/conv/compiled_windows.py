@@ -107,6 +107,5 @@ def _emit(
         tiles=cut_regions(conv.batch, conv.counts[0], row, pixels, jobs),
         index=conv.whole_channels,
         compute=compute,
-        dtype=x.dtype,
         epilogue=conv.epilogue,
     )

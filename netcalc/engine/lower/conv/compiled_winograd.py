@@ -76,7 +76,6 @@ def emit_compiled_winograd(context: LoweringContext, conv: Convolution, side: in
         tiles=tiles,
         index=lambda tile: (conv.pixels(pixels(tile.region)), tile.channels),
         compute=compute,
-        dtype=x.dtype,
         buffers={
             "tiles": positions * (rows * channels + _GAP),
             "products": positions * (rows * columns + _GAP),

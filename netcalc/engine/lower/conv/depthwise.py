@@ -52,7 +52,6 @@ def emit_depthwise(context: LoweringContext, conv: Convolution) -> None:
         tiles=tiles,
         index=conv.whole_channels,
         compute=depthwise.passes,
-        dtype=conv.x.dtype,
         buffers={
             "slab": max(math.prod(depthwise.slab_shape(tile)) for tile in tiles),
             "partial sums": tile_pixels * conv.channels if depthwise.partial_sums else 0,

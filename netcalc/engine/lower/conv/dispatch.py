@@ -33,8 +33,7 @@ def lower_convolution(context: LoweringContext, node: GraphNode) -> bool:
 
     In this layout a window consists of few contiguous runs, and a product gives whole rows.
     """
-    op, operand, result = node.op, node.inputs[0], node.result
-    assert operand is not None
+    op, operand, result = node.op, node.operand, node.result
     if node.inputs[1] is not None or node.inputs[2] is not None:  # algorithms transform filters when they are loaded
         return False
     if op.padding_mode != "zeros" or op.weight_standardization or 0 in (*operand.shape, *result.shape):

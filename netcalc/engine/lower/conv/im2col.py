@@ -53,7 +53,6 @@ def emit_im2col(context: LoweringContext, conv: Convolution) -> None:
         tiles=tiles,
         index=lambda tile: (conv.pixels(tile.region), tile.channels),
         compute=lambda tile, result, buffers: _passes(conv, weight, split, tile, result, buffers),
-        dtype=conv.x.dtype,
         buffers={
             "windows": rows * depth,
             "slab": 0 if in_place(conv) else math.prod(slab_shape(conv, images, height)),

@@ -59,7 +59,6 @@ def emit_planar(context: LoweringContext, conv: Convolution) -> None:
         tiles=tiles,
         index=lambda tile: (conv.pixels(tile.region), tile.channels),
         compute=planar.passes,
-        dtype=conv.x.dtype,
         buffers={
             "slab": max(math.prod(planar.slab_shape(tile.region)) for tile in tiles) + planar.gap,
             "windows": planar.groups * depth * rows,

@@ -25,8 +25,7 @@ from netcalc.numerics.kernels import wide
 @lowering("conv_transpose1d", "conv_transpose2d", "conv_transpose3d")
 def lower_transposed(context: LoweringContext, node: GraphNode) -> bool:
     """Emit a transposed convolution that writes every pixel of the result once."""
-    op, operand, result, constants = node.op, node.inputs[0], node.result, context.constants
-    assert operand is not None
+    op, operand, result, constants = node.op, node.operand, node.result, context.constants
     apart = op.kernel == op.stride and set(op.dilation) == {1} and op.groups == 1
     bare = not any(chain(op.output_padding, *op.padding)) and node.inputs[1:] == [None, None]
     if not (apart and bare) or 0 in (*operand.shape, *result.shape):
@@ -76,7 +75,6 @@ def lower_transposed(context: LoweringContext, node: GraphNode) -> bool:
         tiles=tiles,
         index=index,
         compute=compute,
-        dtype=dtype,
         buffers={"products": max(tile.images * tile.height for tile in tiles) * width * taps * op.out},
         epilogue=epilogue,
         products=True,

@@ -133,7 +133,6 @@ def emit_winograd(context: LoweringContext, conv: Convolution, side: int) -> Non
         tiles=tiles,
         index=winograd.index,
         compute=winograd.passes,
-        dtype=conv.x.dtype,
         # two buffers take turns: lines, then products; tiles, then pixels
         buffers={
             "slab": max(math.prod(winograd.slab_shape(tile.region)) for tile in tiles),

@@ -29,9 +29,9 @@ class SymbolicReal(float):
     @classmethod
     def of(cls, function: str, size: Poly, example: float) -> SymbolicReal:
         """Return the value of a function of a size, with an example of it."""
-        found = cls(example)
-        found.function, found.size = function, size
-        return found
+        real = cls(example)
+        real.function, real.size = function, size
+        return real
 
     @classmethod
     def product(cls, size: Poly, factor: float) -> SymbolicReal | None:
@@ -42,9 +42,9 @@ class SymbolicReal(float):
         over, under = factor.as_integer_ratio()
         if over >= _EXACT or under >= _EXACT:
             return None
-        found = cls.of(f"{factor!r}·", size, example * factor)
-        found.ratio = over, under
-        return found
+        real = cls.of(f"{factor!r}·", size, example * factor)
+        real.ratio = over, under
+        return real
 
     def whole(self) -> Dim:
         """Return the number without its fraction."""

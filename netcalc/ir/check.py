@@ -128,8 +128,8 @@ class _Checker:
 
 
 def _target(tie: Tie, earlier: Sequence[Node], preceding: Sequence[Node]) -> Param | None:
-    found = parameter_at(preceding if tie.absolute else earlier, tie.target)
-    return None if found is None else found[1]
+    place = parameter_at(preceding if tie.absolute else earlier, tie.target)
+    return None if place is None else place[1]
 
 
 def _define(value: Value | None, defined: set[Value], path: str) -> None:

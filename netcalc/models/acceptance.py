@@ -27,11 +27,12 @@ class Unaccepted(ValueError):  # noqa: N818 - no error, but a value that is left
 
 
 def acceptor(annotation: Any, constraints: Mapping[str, Any], owner: type) -> Accept:
-    """Return the function for a type with constraints; names in it are those of the module of ``owner``."""
+    """Return the function that accepts values of a type with constraints; names in the type are looked up in the module
+    of ``owner``."""
     annotation = resolved(annotation, owner)
     accept: Accept
     if get_origin(annotation) is Annotated:
-        accept = _annotated(annotation, owner)
+        accept = _acceptor_of_annotated(annotation, owner)
     elif get_origin(annotation) in (Union, UnionType):
         accept = _union(get_args(annotation), owner)
     else:
@@ -46,7 +47,7 @@ def resolved(annotation: Any, owner: type) -> Any:
     return eval(annotation, vars(sys.modules[owner.__module__])) if isinstance(annotation, str) else annotation
 
 
-def _annotated(annotation: Any, owner: type) -> Accept:
+def _acceptor_of_annotated(annotation: Any, owner: type) -> Accept:
     constraints: dict[str, Any] = {}
     before: list[Accept] = []
     after: list[Accept] = []
@@ -61,10 +62,10 @@ def _annotated(annotation: Any, owner: type) -> Accept:
             return _nothing  # only pydantic knows what it does
     accept = acceptor(annotation.__origin__, constraints, owner)
     functions = [*before, *([] if annotation.__origin__ is Any and not constraints else [accept]), *after]
-    return functions[0] if len(functions) == 1 else partial(_chained, functions)
+    return functions[0] if len(functions) == 1 else partial(_apply_in_turn, functions)
 
 
-def _chained(functions: Sequence[Accept], value: Any) -> Any:
+def _apply_in_turn(functions: Sequence[Accept], value: Any) -> Any:
     for function in functions:
         value = function(value)
     return value
@@ -84,7 +85,7 @@ def _plain(annotation: Any, owner: type) -> Accept:
     if origin is tuple:
         if arguments[-1] is ...:
             return partial(_tuple, acceptor(arguments[0], {}, owner))
-        return partial(_row, [acceptor(argument, {}, owner) for argument in arguments])
+        return partial(_fixed_tuple, [acceptor(argument, {}, owner) for argument in arguments])
     if origin is None and isinstance(annotation, type):
         return getattr(annotation, "accepted", None) or partial(_instance, annotation)
     return _nothing
@@ -98,14 +99,14 @@ def _union(members: Sequence[Any], owner: type) -> Accept:
         accepts[kinds.index(float)] = _float_only
     if len(accepts) == 1:
         return partial(_optional, accepts[0]) if nullable else accepts[0]
-    return partial(_first, accepts, nullable)
+    return partial(_first_accepted, accepts, nullable)
 
 
 def _optional(accept: Accept, value: Any) -> Any:
     return None if value is None else accept(value)
 
 
-def _first(accepts: Sequence[Accept], nullable: bool, value: Any) -> Any:
+def _first_accepted(accepts: Sequence[Accept], nullable: bool, value: Any) -> Any:
     if nullable and value is None:
         return None
     for accept in accepts:
@@ -159,8 +160,8 @@ def _nothing(value: Any) -> Any:
 _SIMPLE: dict[Any, Accept] = {bool: _bool, int: _int, float: _float, str: _str, Any: _any}
 
 
-def _literal(known: set[tuple[type, Any]], value: Any) -> Any:
-    if isinstance(value, (str, int)) and (type(value), value) in known:
+def _literal(accepted: set[tuple[type, Any]], value: Any) -> Any:
+    if isinstance(value, (str, int)) and (type(value), value) in accepted:
         return value
     raise Unaccepted
 
@@ -183,7 +184,7 @@ def _tuple(accept: Accept, value: Any) -> Any:
     return value if accept is _any else tuple([accept(item) for item in value])
 
 
-def _row(accepts: Sequence[Accept], value: Any) -> Any:
+def _fixed_tuple(accepts: Sequence[Accept], value: Any) -> Any:
     if type(value) is not tuple or len(value) != len(accepts):
         raise Unaccepted
     return tuple([accept(item) for accept, item in zip(accepts, value, strict=True)])
@@ -192,7 +193,7 @@ def _row(accepts: Sequence[Accept], value: Any) -> Any:
 def _dict(key: Accept, item: Accept, value: Any) -> Any:
     if type(value) is not dict:
         raise Unaccepted
-    return {key(name): item(given) for name, given in value.items()}
+    return {key(name): item(entry) for name, entry in value.items()}
 
 
 def _constrained(accept: Accept, constraints: Mapping[str, Any], value: Any) -> Any:

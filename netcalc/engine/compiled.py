@@ -41,7 +41,7 @@ class Compiled:
         init: ``--init`` options, see :meth:`~netcalc.numerics.initializers.Initializers.of`.
         seed: the seed of all drawn numbers.
         threads: the number of workers; the number of cores that this process may use when None.
-        processes: True to share the work among forked processes instead of threads.  Processes synchronise within
+        processes: True to share the work among forked processes instead of threads.  Processes synchronize within
             microseconds, threads within tens of them, so that processes also speed up short steps.  They are copies of
             this process, made by the first call, share the memory of a pass, and end with the object; while they live,
             memory pages that this process writes are copied.  Only Linux has them; other systems use threads.

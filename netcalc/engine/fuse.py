@@ -75,7 +75,7 @@ def _host(
     if any(position.get(t, -1) >= place or not _same_type(t, joined) for t in others):
         return None
     if node.op.normalises_channels and host.op.gemm and _column_axis(host, joined) != 1:
-        return None  # the channels that it normalises are not the columns of the product
+        return None  # the channels that it normalizes are not the columns of the product
     return host
 
 
@@ -88,7 +88,7 @@ def _column_axis(product: GraphNode, result: Tensor) -> int:
 def is_elementwise(node: GraphNode) -> bool:
     """Return True if each output element is a function of the input elements in its place, all of one float type.
 
-    That includes a normalisation with given statistics, whose scale and shift depend on the channel.
+    That includes a normalization with given statistics, whose scale and shift depend on the channel.
     """
     op, result = node.op, node.outputs[0]
     tensors = [t for t in node.inputs if t is not None]

@@ -89,7 +89,7 @@ def forward(
             when None.
         init: ``--init`` options, see :meth:`~netcalc.numerics.initializers.Initializers.of`.
         seed: of everything drawn.
-        trace: patterns of the paths of operations whose outputs are summarised; with ``keep`` their arrays are kept
+        trace: patterns of the paths of operations whose outputs are summarized; with ``keep`` their arrays are kept
             too.  The predicted memory does not include these.
         training: the mode of dropout and batch statistics; that of the program when None.
         progress: called after each step, and in a planned run after each loaded parameter.

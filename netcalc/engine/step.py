@@ -74,7 +74,7 @@ class Step:
     scratch: Mapping[str, BufferSpec] = field(default_factory=dict)
     rounds: int | None = None
     #: True if the jobs are matrix products.  With threads they run one after the other, each on all threads of BLAS,
-    #: which synchronise within microseconds where Python threads need tens of them.  Processes share them as any jobs.
+    #: which synchronize within microseconds where Python threads need tens of them.  Processes share them as any jobs.
     products: bool = False
     #: Most bytes that a reference kernel allocates, its results included.
     temporary: int = 0

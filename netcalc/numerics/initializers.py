@@ -1,4 +1,4 @@
-"""Initial parameters: the initialisers of torch.nn.init, and the rules of the ``--init`` option.
+"""Initial parameters: the initializers of torch.nn.init, and the rules of the ``--init`` option.
 
 Each tensor has its own random generator, seeded by the seed and the tensor's path.  Its numbers therefore depend
 neither on the order in which tensors are drawn nor on the rest of the network.
@@ -43,7 +43,7 @@ def draw(init: Init, shape: Sequence[int], dtype: str, rng: np.random.Generator)
     ``padding_idx`` names a row that is set to zero.
 
     Raises:
-        ValueError: if the initialiser does not apply to the shape (fans need two dimensions).
+        ValueError: if the initializer does not apply to the shape (fans need two dimensions).
     """
     drawn = np.empty(tuple(shape), numpy_dtype(dtype))
     draw_into(init, drawn, dtype, rng)
@@ -56,7 +56,7 @@ def draw_into(init: Init, out: Array, dtype: str, rng: np.random.Generator) -> N
     ``out`` may have any strides, and a wider type than the tensor.
 
     Raises:
-        ValueError: if the initialiser does not apply to the shape.
+        ValueError: if the initializer does not apply to the shape.
     """
     shape, args = out.shape, dict(init.args)
     working = np.float64 if dtype == "float64" else np.float32
@@ -166,7 +166,7 @@ def _orthogonal(rng: np.random.Generator, shape: tuple[int, ...], scale: float, 
 
 
 class Initializers(InitRules):
-    """The initialisation rules of a program, which draw its parameters."""
+    """The initialization rules of a program, which draw its parameters."""
 
     __slots__ = ()
 
@@ -180,7 +180,7 @@ class Initializers(InitRules):
         """Write the initial value of the parameter at ``path``, of type ``dtype``, to ``out``.
 
         Raises:
-            NetcalcError: E104 at its place if the initialiser of a spec does not apply to the parameter's shape, E502
+            NetcalcError: E104 at its place if the initializer of a spec does not apply to the parameter's shape, E502
                 for that of an option.
         """
         if param.init.kind == "table":

@@ -12,7 +12,7 @@ PRODUCT_INPUTS = ports("input", "weight?", "bias?")
 
 
 def weight_and_bias(shape: tuple[Dim, ...], out: Dim, *, bias: bool) -> Sequence[Param]:
-    """Return a weight of a shape, and a bias of ``out`` elements if there is one, initialised as in PyTorch.
+    """Return a weight of a shape, and a bias of ``out`` elements if there is one, initialized as in PyTorch.
 
     PyTorch takes the fan-in from all axes of the weight but the first, also in transposed convolutions.
     """

@@ -175,7 +175,7 @@ class ScaledDotProductAttention(Operation):
             Term.of("add", "softmax shift", **each(sink)),
             Term.of("transcendental", "softmax exp", **each(sink)),
             Term.of("add", "softmax sum", **each(sink - 1)),
-            Term.of("div", "softmax normalise", **each()),
+            Term.of("div", "softmax normalize", **each()),
         )
         if ctx.training and self.dropout:
             terms += (Term.of("compare", "dropout mask", **each()), Term.of("mul", "dropout", **each()))

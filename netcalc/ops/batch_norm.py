@@ -1,4 +1,4 @@
-"""Normalisation by channel, with running statistics for inference."""
+"""Normalization by channel, with running statistics for inference."""
 
 from collections.abc import Sequence
 
@@ -38,7 +38,7 @@ def _folded(affine: bool, **elements: Dim) -> tuple[Term, ...]:
 
 
 class _Tracking(Operation):
-    """Base of normalisation by channel (axis 1), with the statistics of the input or with running statistics."""
+    """Base of normalization by channel (axis 1), with the statistics of the input or with running statistics."""
 
     normalises_channels = True
 
@@ -49,7 +49,7 @@ class _Tracking(Operation):
     track_running_stats: bool = attr("keep running statistics, and use them in inference", default=True)
 
     def own_statistics(self, training: bool) -> bool:
-        """True if the input is normalised by its own statistics rather than the running ones."""
+        """True if the input is normalized by its own statistics rather than the running ones."""
         return training or not self.track_running_stats
 
     def checked(self, ctx: Context, x: TensorType, values: Dim) -> TensorType:
@@ -172,14 +172,14 @@ class InstanceNorm(_Tracking):
     """(x − mean)/√(variance + eps) for each channel of each sample, then weight and bias if ``affine``.
 
     With ``track_running_stats`` training updates running statistics (the mean over the samples; unchanged with
-    ``momentum: null``, as in PyTorch), and inference normalises with them.
+    ``momentum: null``, as in PyTorch), and inference normalizes with them.
     """
 
     name = "instance_norm"
     reference = "torch.nn.InstanceNorm1d, InstanceNorm2d, InstanceNorm3d; Ulyanov et al. 2016, arXiv:1607.08022"
     shape_rule = "(N, C, …) unchanged"
     param_rule = "none; with affine: weight C, bias C; with track_running_stats: buffers as in batch_norm"
-    cost_rule = "per element: 2 for mean and centring, 2 for the variance, 1 to normalise, 2 for weight and bias"
+    cost_rule = "per element: 2 for mean and centering, 2 for the variance, 1 to normalize, 2 for weight and bias"
     example = Example(((2, 6, 4, 4),), {"affine": True})
 
     affine: bool = attr("learn a weight for each channel", default=False)
@@ -203,7 +203,7 @@ class InstanceNorm(_Tracking):
         work = (
             *moments(product(rest), batch=batch, channels=channels),
             *reciprocal_root(batch=batch, channels=channels),
-            Term.of("mul", "normalise", **elements),
+            Term.of("mul", "normalize", **elements),
             *affine_terms(self.affine, self.affine and self.bias, **elements),
         )
         if not (ctx.training and self.track_running_stats):

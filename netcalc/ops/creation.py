@@ -24,7 +24,7 @@ def _init(value: Any) -> Init:
     if isinstance(value, Init):
         return value
     if not isinstance(value, str):
-        raise ValueError("should be an initialiser, like normal(std=0.02)")
+        raise ValueError("should be an initializer, like normal(std=0.02)")
     try:
         init = parse_init(value)
     except NetcalcError as error:
@@ -32,13 +32,13 @@ def _init(value: Any) -> Init:
         text = f"{diagnostic.message} ({diagnostic.hint})" if diagnostic.hint else diagnostic.message
         raise ValueError(text) from None
     if init is None:
-        raise ValueError("should name an initialiser; a parameter has no other default")
+        raise ValueError("should name an initializer; a parameter has no other default")
     return init
 
 
 _Init = Annotated[Init, BeforeValidator(_init), WithJsonSchema({"type": "string"})]
 
-#: Initialisers that need at least two axes, since they depend on the numbers of inputs and outputs.
+#: Initializers that need at least two axes, since they depend on the numbers of inputs and outputs.
 _BY_FANS = ("kaiming_uniform", "kaiming_normal", "xavier_uniform", "xavier_normal", "orthogonal")
 
 
@@ -47,7 +47,7 @@ class Parameter(_Creation):
     """A learned tensor: a class token, a table of positions, a scale.
 
     The path of the parameter is that of the line: ``{name: class_token, parameter: {shape: [1, 1, 768]}}`` is the
-    parameter ``class_token``.  ``init`` is an initialiser: zeros, ones, constant(0.5), normal(std=0.02),
+    parameter ``class_token``.  ``init`` is an initializer: zeros, ones, constant(0.5), normal(std=0.02),
     truncated_normal(std=0.02), uniform(a=-1, b=1), xavier_uniform, kaiming_normal(mode=fan_out), orthogonal.  Use
     expand, or broadcasting, to combine the tensor with a batch.
     """
@@ -61,7 +61,7 @@ class Parameter(_Creation):
     example = Example((), {"shape": [1, 1, 8]})
 
     shape: Sizes = attr("sizes; [] is a scalar")
-    init: _Init = attr("initialiser, used without weights", default="normal(std=0.02)")
+    init: _Init = attr("initializer, used without weights", default="normal(std=0.02)")
     dtype: DType | None = attr("element type; by default the program's", default=None)
     trainable: bool = attr("train the parameter; otherwise its value is fixed", default=True)
 

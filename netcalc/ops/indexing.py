@@ -38,7 +38,7 @@ class _Indexing(Movement):
 class Index(_Indexing):
     """The elements at positions along several axes, each of which an index holds: x[i, j].
 
-    The indices broadcast, and their axes take the place of the axes that they index; if these are not neighbours, they
+    The indices broadcast, and their axes take the place of the axes that they index; if these are not neighbors, they
     come first.  A negative index counts from the end.
     """
 

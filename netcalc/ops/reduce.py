@@ -162,7 +162,7 @@ class _FloatReduction(_Reduction):
 class Var(_FloatReduction):
     """The variance over axes: Σ(x − mean)² / (n − correction).
 
-    ``correction`` 1 (the default) is Bessel's correction; 0 gives the biased variance of normalisation layers.
+    ``correction`` 1 (the default) is Bessel's correction; 0 gives the biased variance of normalization layers.
     """
 
     name = "var"

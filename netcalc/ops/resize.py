@@ -39,11 +39,11 @@ class Interpolate(Operation):
     """Resizes the spatial axes of (N, C, L), (N, C, H, W) or (N, C, D, H, W) to a size, or by a factor.
 
     ``nearest`` selects the input element ⌊i·scale⌋, where scale is input size/output size, and ``nearest-exact`` the
-    one with the nearest centre; both only move data.  ``linear`` (3 dimensions), ``bilinear`` (4) and ``trilinear``
-    (5) weight 2 neighbours along each axis; ``bicubic`` (4) weights 4 with the cubic filter of a = −0.75.  ``area`` is
+    one with the nearest center; both only move data.  ``linear`` (3 dimensions), ``bilinear`` (4) and ``trilinear``
+    (5) weight 2 neighbors along each axis; ``bicubic`` (4) weights 4 with the cubic filter of a = −0.75.  ``area`` is
     adaptive average pooling.
 
-    Values are at the centres of pixels.  With ``align_corners`` they are at the corners, so that the first and the
+    Values are at the centers of pixels.  With ``align_corners`` they are at the corners, so that the first and the
     last values of input and output coincide.
 
     ``antialias`` widens the filter by the factor of a reduction, as in Pillow (cubic with a = −0.5).  ``lanczos``

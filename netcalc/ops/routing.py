@@ -119,7 +119,7 @@ class TopKRouter(Operation):
             terms.append(Term.of("add", "weight sum", tokens=tokens, others=self.k - 1))
             if self.eps:
                 terms.append(Term.of("add", "eps", tokens=tokens))
-            terms.append(Term.of("div", "normalise", tokens=tokens, k=self.k))
+            terms.append(Term.of("div", "normalize", tokens=tokens, k=self.k))
         if self.scale != 1:
             terms.append(Term.of("mul", "scale", tokens=tokens, k=self.k))
         return terms

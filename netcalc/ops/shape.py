@@ -38,7 +38,7 @@ class Reshape(Movement):
 
 @operation
 class Flatten(Movement):
-    """Joins neighbouring axes into one; by default all but the first, the batch.
+    """Joins neighboring axes into one; by default all but the first, the batch.
 
     The defaults are those of torch.nn.Flatten (torch.flatten joins all axes by default).
     """

@@ -247,7 +247,7 @@ class Document(_Part):
     layers: list[Any] = Field(default=[])
     outputs: dict[_Port, str] | list[str] | None = None
     loss: LossDecl | None = Field(None, description="loss of the network; no part of its figures and outputs")
-    init: dict[str, str] = Field(default={}, description="initialisers by pattern of parameter paths")
+    init: dict[str, str] = Field(default={}, description="initializers by pattern of parameter paths")
     checkpoint: CheckpointsDecl = Field(default_factory=CheckpointsDecl)
 
     @field_validator("netcalc", mode="before")

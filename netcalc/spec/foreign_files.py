@@ -56,7 +56,7 @@ def foreign_file(path: Path, head: bytes) -> Diagnostic | None:
         suffix = next((known for magic, known in _BY_MAGIC.items() if head.startswith(magic)), "")
     if not suffix and head[8:9] == b"{" and int.from_bytes(head[:8], "little") < _MAX_HEADER:
         suffix = ".safetensors"
-    # the first field of a serialised ONNX model is its version, a small number
+    # the first field of a serialized ONNX model is its version, a small number
     if not suffix and head[:1] == b"\x08" and head[1:2] < b"\x20" and head[2:3] in (b"\x12", b"\x1a", b"\x3a"):
         suffix = ".onnx"
     return _error(path, _BY_SUFFIX[suffix]) if suffix else None

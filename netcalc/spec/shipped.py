@@ -81,7 +81,7 @@ def catalogue() -> dict[str, CatalogueEntry]:
 def unaliased(name: str) -> str | None:
     """Return the shipped spec that an alias stands for, or None.
 
-    Upper and lower case are the same, and the organisation before a slash may be left out: ``bert-base-uncased`` is
+    Upper and lower case are the same, and the organization before a slash may be left out: ``bert-base-uncased`` is
     ``google-bert/bert-base-uncased``.
 
     >>> unaliased("bert-base-uncased")
@@ -92,7 +92,7 @@ def unaliased(name: str) -> str | None:
 
 @cache
 def aliases() -> dict[str, str]:
-    """Return the shipped spec of every alias in lower case, with and without its organisation."""
+    """Return the shipped spec of every alias in lower case, with and without its organization."""
     found: dict[str, str] = {}
     for entry in catalogue().values():
         for alias in entry.aliases:

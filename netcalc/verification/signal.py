@@ -1,4 +1,4 @@
-"""Measurement of signals and gradients at initialisation, over seeds, beside their prediction."""
+"""Measurement of signals and gradients at initialization, over seeds, beside their prediction."""
 
 from __future__ import annotations
 
@@ -88,12 +88,12 @@ def measure(
 
     Args:
         inputs: arrays by name; the others are drawn.
-        init: initialisers, as for :func:`~netcalc.engine.run.forward`.
+        init: initializers, as for :func:`~netcalc.engine.run.forward`.
         seed, seeds: the first seed and the number of seeds; each draws weights, inputs and the loss anew.
         loss: ``"random"`` or None for the sum of all outputs with independent normal weights, in which the gradient of
             all outputs together has an expected norm of 1; ``"loss"`` for the loss of the spec; ``"sum"``, or the name
             of an output, for sums of elements.
-        weights: a checkpoint; predictions are those of the initialisers all the same.
+        weights: a checkpoint; predictions are those of the initializers all the same.
         progress: called with the number of operations done, their total, and a path.
 
     Raises:

@@ -28,7 +28,7 @@ _PART = 0.2
 _NORMS = {"batch_norm", "layer_norm", "rms_norm", "group_norm", "instance_norm"}
 #: Recurrent operations, which have weights.
 RECURRENT = {"rnn", "lstm", "gru"}
-#: Initialisers that keep the variance before an activation function, and the variance of their weights.
+#: Initializers that keep the variance before an activation function, and the variance of their weights.
 _KEEPING = {
     "relu": ("he_normal(nonlinearity=relu)", "2/fan_in"),
     "leaky_relu": ("he_normal", "about 2/fan_in"),
@@ -187,7 +187,7 @@ def _shares(network: _Network, data: int) -> Iterator[Finding]:
                 f"{op} is 0 for all data in up to {worst:.0%} of the units of {len(dead)} of {len(rows)} "
                 "layers".replace("%", " %"),
                 "the inputs of these units are negative for all data: a common mean or biases outweigh what differs",
-                "normalisation before it, leaky_relu, or biases of 0",
+                "normalization before it, leaky_relu, or biases of 0",
             )
 
 
@@ -203,7 +203,7 @@ def _alike(network: _Network, data: int) -> Iterator[Finding]:
                 "%", " %"
             ),
             "means of activations and biases grow beside what differs between samples, the ordered phase",
-            "normalisation over the batch; weights nearer to the edge of chaos",
+            "normalization over the batch; weights nearer to the edge of chaos",
         )
 
 

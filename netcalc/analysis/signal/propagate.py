@@ -1,4 +1,4 @@
-"""Prediction of signals and gradients through a whole program, from the initialisers of its parameters."""
+"""Prediction of signals and gradients through a whole program, from the initializers of its parameters."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def propagate(
     """Return the prediction for every operation, repeats unrolled.
 
     Args:
-        rules: initialisation rules; those of the spec when None.
+        rules: initialization rules; those of the spec when None.
         given: moments of inputs that are not drawn.
         summed: names of the outputs whose elements the loss adds up.  None for a sum of all outputs with independent
             weights, in which the gradient of all of them together has an expected norm of 1.

@@ -31,8 +31,8 @@ def expectation(function: Curve1, mean: float, variance: float, kinks: Sequence[
     deviation = math.sqrt(variance)
     edges = {float(unit) for unit in range(-int(_CUT), int(_CUT) + 1)}
     for kink in kinks:
-        centre = (kink - mean) / deviation
-        edges |= {centre, *(centre + sign * step / deviation for step in _STEPS for sign in (-1, 1))}
+        center = (kink - mean) / deviation
+        edges |= {center, *(center + sign * step / deviation for step in _STEPS for sign in (-1, 1))}
     inside = sorted(edge for edge in edges if -_CUT <= edge <= _CUT)
     return sum(
         weight * _density(z) * function(mean + deviation * z) for z, weight in _composite(inside, _nodes(_POINTS))
@@ -73,7 +73,7 @@ def _density(z: float) -> float:
 
 
 def _composite(edges: Sequence[float], nodes: Sequence[tuple[float, float]]) -> Iterator[tuple[float, float]]:
-    """Yield abscissae and weights of the rule applied between neighbouring edges."""
+    """Yield abscissae and weights of the rule applied between neighboring edges."""
     for low, high in pairwise(edges):
         half, middle = (high - low) / 2, (high + low) / 2
         if half > 0:

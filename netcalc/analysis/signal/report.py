@@ -77,9 +77,9 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class SignalReport:
-    """Signals of a network at initialisation, by operation in order of execution.
+    """Signals of a network at initialization, by operation in order of execution.
 
-    ``inits`` are the initialisers of the option, ``seeds`` those that figures are means over, ``gradients`` the reason
+    ``inits`` are the initializers of the option, ``seeds`` those that figures are means over, ``gradients`` the reason
     why there are none, or an empty text.
     """
 
@@ -119,7 +119,7 @@ class SignalReport:
 
 @dataclass(frozen=True, slots=True)
 class SignalComparison:
-    """Reports on one network with different initialisers."""
+    """Reports on one network with different initializers."""
 
     reports: tuple[SignalReport, ...]
 

@@ -1,4 +1,4 @@
-"""Moments of a tensor in a randomly initialised network, and the rules that propagate them."""
+"""Moments of a tensor in a randomly initialized network, and the rules that propagate them."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Activations as a few passes over a tile, in place, without temporary arrays.
 
-The logistic function is computed from a hyperbolic tangent, which NumPy vectorises and computes faster than an
+The logistic function is computed from a hyperbolic tangent, which NumPy vectorizes and computes faster than an
 exponential.
 """
 
@@ -24,7 +24,7 @@ __all__ = ["Activation", "activation", "clip_limits", "kernel_bytes"]
 #: with two scratch arrays of their shape.
 Activation: TypeAlias = Callable[[Array, Array, Array, Array], Iterator[Pass]]
 
-#: (s, a, k, b, m, c) of atanh(erf(x/√2)) = s·x·(y + a + k/(y + b + m/(y + c))) with y = x².  They minimise the largest
+#: (s, a, k, b, m, c) of atanh(erf(x/√2)) = s·x·(y + a + k/(y + b + m/(y + c))) with y = x².  They minimize the largest
 #: error of ½·x·(1 + tanh(…)) against x·Φ(x), divided by max(|x|, 1), by Lawson's weighted least squares: 4.8e-8, less
 #: than half an ulp of float32.  For large |x| it grows like x³ and takes the tangent to ±1, which is the limit.  A
 #: polynomial of this error has seven terms; they need more passes over two arrays, which take longest.

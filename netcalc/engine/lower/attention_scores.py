@@ -1,4 +1,4 @@
-"""Scores of attention: the passes that compute, mask and normalise one block of them."""
+"""Scores of attention: the passes that compute, mask and normalize one block of them."""
 
 from __future__ import annotations
 

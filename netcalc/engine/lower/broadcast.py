@@ -66,7 +66,7 @@ _LIMITS = 1 << 12
 def clipped(x: Array, out: Array, lowest: float | None, highest: float | None) -> Iterator[Pass]:
     """Yield passes that clip ``x``, of (rows, columns), with rows of limits.
 
-    NumPy vectorises a minimum or maximum of two arrays, but not that of an array and a number.
+    NumPy vectorizes a minimum or maximum of two arrays, but not that of an array and a number.
     """
     dense = x.flags.c_contiguous and out.flags.c_contiguous
     for ufunc, limit in ((np.maximum, lowest), (np.minimum, highest)):

@@ -46,7 +46,7 @@ def broadcast_passes(ufunc: Callable[..., object], first: Array, second: Array, 
 
 
 def _merged(shape: Sequence[int], strides: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], list[tuple[int, ...]]]:
-    """Return shape and strides of arrays, with neighbouring axes merged where they are one axis of each array."""
+    """Return shape and strides of arrays, with neighboring axes merged where they are one axis of each array."""
     axes: list[tuple[int, tuple[int, ...]]] = []
     for size, steps in zip(shape, zip(*strides, strict=True), strict=True):
         if size == 1:

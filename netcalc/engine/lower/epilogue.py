@@ -177,7 +177,7 @@ def combining_ufunc(node: GraphNode) -> Callable[..., Any]:
 def batch_norm_affine(context: LoweringContext, node: GraphNode) -> tuple[Callable[[], Array], Callable[[], Array]]:
     """Return functions that compute the scale and the shift of each channel, in float64.
 
-    Together they are a batch normalisation with given statistics.
+    Together they are a batch normalization with given statistics.
     """
     channels = node.outputs[0].shape[1]
 

@@ -52,7 +52,7 @@ lowering = LOWERINGS.register
 def find_lowering(op: Operation | type[Operation]) -> Lowering | None:
     """Return the lowering of an operation, or None if its kernel suffices or it is a no-op in inference.
 
-    Elementwise operations and normalisations of channels have a common lowering, unless they register one of their own.
+    Elementwise operations and normalizations of channels have a common lowering, unless they register one of their own.
     """
     if op.no_op_in_inference:
         return None

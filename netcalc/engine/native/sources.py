@@ -19,7 +19,7 @@ SOURCES = sorted(_FOLDER.glob("*.c"))
 
 
 def digest() -> str:
-    """Return the SHA-256 digest of the sources, by which a library of other sources is recognised."""
+    """Return the SHA-256 digest of the sources, by which a library of other sources is recognized."""
     found = hashlib.sha256()
     for path in sorted(_FOLDER.glob("*.[ch]")):
         found.update(path.read_bytes())

@@ -47,7 +47,7 @@ def matmul(op: Any, run: Run, x: Array, other: Array) -> Array:
 
 @kernel("einsum")
 def einsum(op: Einsum, run: Run, *inputs: Array) -> Array:
-    given, sizes, output = labelled(op, [x.shape for x in inputs])
+    given, sizes, output = labeled(op, [x.shape for x in inputs])
     operands = [varying(wide(x), labels) for x, labels in zip(inputs, given, strict=True)]
     y, labels = operands[0]
     steps = contractions([labels for _, labels in operands], output)
@@ -64,7 +64,7 @@ def einsum(op: Einsum, run: Run, *inputs: Array) -> Array:
     return y.reshape([sizes[label] for label in output]).astype(inputs[0].dtype, copy=False)
 
 
-def labelled(op: Einsum, shapes: Sequence[Sequence[int]]) -> tuple[list[Labels], dict[str, int], Labels]:
+def labeled(op: Einsum, shapes: Sequence[Sequence[int]]) -> tuple[list[Labels], dict[str, int], Labels]:
     """Return the labels of the axes of each input, the size of each label, and the labels of the output."""
     before, arrow, after = op.equation.replace(" ", "").partition("->")
     given = [_labels(part, len(shape)) for part, shape in zip(before.split(","), shapes, strict=True)]

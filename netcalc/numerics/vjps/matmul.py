@@ -9,7 +9,7 @@ import numpy as np
 
 from netcalc.arrays import Array
 from netcalc.numerics.kernels import like, wide
-from netcalc.numerics.kernels.matmul import Labels, arranged, contractions, labelled, ordered, varying
+from netcalc.numerics.kernels.matmul import Labels, arranged, contractions, labeled, ordered, varying
 from netcalc.numerics.vjps import Back, Gradients, vjp
 from netcalc.numerics.vjps._broadcast import summed_to
 from netcalc.ops.matmul import Einsum
@@ -79,7 +79,7 @@ def _rows(x: Array) -> Array:
 @vjp("einsum")
 def einsum(op: Einsum, back: Back, gradient: Array) -> Gradients:
     shapes = [back.shape(number) for number in range(len(back.inputs))]
-    given, sizes, output = labelled(op, shapes)
+    given, sizes, output = labeled(op, shapes)
     present = [_present(labels, shape) for labels, shape in zip(given, shapes, strict=True)]
     labels: Labels = [label for label in output if sizes[label] != 1]
     flow = wide(gradient).reshape([sizes[label] for label in labels])

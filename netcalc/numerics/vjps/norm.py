@@ -47,7 +47,7 @@ def rms_norm(op: RMSNorm, back: Back, gradient: Array) -> Gradients:
         if op.affine:
             weight = wide(back.saved["weight"])
             h = g * (weight + op.offset if op.offset else weight)
-        found[0] = through_statistics(h, normal, root, axes, centred=False)
+        found[0] = through_statistics(h, normal, root, axes, centered=False)
     return found | _affine(back, g, normal, tuple(range(g.ndim - len(axes))))
 
 

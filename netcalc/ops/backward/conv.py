@@ -74,8 +74,8 @@ def _filters(op: Convolution, call: BackwardCall) -> tuple[Dim, ...]:
 
 def _standardization(filters: Dim, taps: Dim) -> list[Term]:
     return [
-        Term.of("mul", "gradient of standardisation", filters=filters, weights=taps, each=3),
-        Term.of("add", "gradient of standardisation", filters=filters, weights=taps, each=2),
+        Term.of("mul", "gradient of standardization", filters=filters, weights=taps, each=3),
+        Term.of("add", "gradient of standardization", filters=filters, weights=taps, each=2),
         Term.of("add", "means of gradient", filters=filters, weights_less_one=taps - 1, each=2),
         Term.of("div", "means of gradient", filters=filters, each=2),
     ]

@@ -82,12 +82,12 @@ class RMSNormBackward(Backward):
         rows, shape = op.split(call.input())
         features = product(shape)
         elements = {"rows": rows, "features": features}
-        work = [Term.of("mul", "normalise", **elements)]
+        work = [Term.of("mul", "normalize", **elements)]
         if call.wants(0):
             if op.affine:
                 work += [Term.of("add", "offset", features=features)] if op.offset else []
                 work.append(Term.of("mul", "by weight", **elements))
-            work += through_statistics(features, centred=False, rows=rows)
+            work += through_statistics(features, centered=False, rows=rows)
         return [*work, *_affine(call, rows, features)]
 
 

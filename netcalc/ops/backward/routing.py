@@ -44,11 +44,11 @@ class RouterBackward(Backward):
             work.append(Term.of("mul", "scale", **selected))
         if op.normalize:
             work += [
-                Term.of("div", "normalise", **selected),
-                Term.of("mul", "normalise", **selected),
+                Term.of("div", "normalize", **selected),
+                Term.of("mul", "normalize", **selected),
                 Term.of("add", "weight sum", tokens=tokens, others=op.k - 1),
                 Term.of("div", "weight sum", tokens=tokens),
-                Term.of("add", "normalise", **selected),
+                Term.of("add", "normalize", **selected),
             ]
         declared, within = inner(op.score(), call.input() if op.order == "score_first" else weights, call)
         return (*work, *declared.cost(op.score(), within))

@@ -43,7 +43,7 @@ class RMSNormEager(Eager):
         first = Moment((call.like("squares"), mean, rstd), outputs=False)
         if not call.has_param("weight"):
             return first, Moment((rstd,))
-        return first, Moment((rstd, call.like("normalised")))
+        return first, Moment((rstd, call.like("normalized")))
 
 
 @eager("local_response_norm")

@@ -67,7 +67,7 @@ def source(place: int, size: int, mode: str) -> int | None:
     while not 0 <= place < size:
         if mode == "circular":
             place += size if place < 0 else -size
-        else:  # a mirror at the centre of the outermost element
+        else:  # a mirror at the center of the outermost element
             place = -place if place < 0 else 2 * (size - 1) - place
     return place
 

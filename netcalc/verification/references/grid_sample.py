@@ -40,21 +40,21 @@ def grid_sample(op: Attributes, x: Array, grid: Array) -> Expected:
 
 def _taps(op: Attributes, relative: float, size: int) -> list[tuple[int, float]]:
     """Return the positions along an axis that a coordinate reads, with their weights."""
-    # −1 and 1 are the centres of the outer elements, or their outer edges
+    # −1 and 1 are the centers of the outer elements, or their outer edges
     coordinate = float(relative)
-    centre = (coordinate + 1) / 2 * (size - 1) if op.align_corners else ((coordinate + 1) * size - 1) / 2
+    center = (coordinate + 1) / 2 * (size - 1) if op.align_corners else ((coordinate + 1) * size - 1) / 2
     if op.mode == "bicubic":
-        if not math.isfinite(centre):
+        if not math.isfinite(center):
             return [(-1, math.nan)]
-        first = math.floor(centre)
-        return [(int(_inside(op, place, size)), _cubic(place - centre)) for place in range(first - 1, first + 3)]
-    centre = _inside(op, centre, size)
+        first = math.floor(center)
+        return [(int(_inside(op, place, size)), _cubic(place - center)) for place in range(first - 1, first + 3)]
+    center = _inside(op, center, size)
     if op.mode == "nearest":
-        return [(int(np.rint(centre)) if math.isfinite(centre) else -1, 1.0)]
-    if not math.isfinite(centre):
+        return [(int(np.rint(center)) if math.isfinite(center) else -1, 1.0)]
+    if not math.isfinite(center):
         return [(-1, math.nan)]
-    first = math.floor(centre)
-    return [(first, 1 - (centre - first)), (first + 1, centre - first)]
+    first = math.floor(center)
+    return [(first, 1 - (center - first)), (first + 1, center - first)]
 
 
 def _inside(op: Attributes, place: float, size: int) -> float:

@@ -16,8 +16,8 @@ def _positions(op: Attributes, x: Array, indices: tuple[Array, ...]) -> tuple[Sh
     common = np.broadcast_shapes(*(index.shape for index in indices))
     wide = [np.broadcast_to(index, common) for index in indices]
     rest = [axis for axis in range(x.ndim) if axis not in axes]
-    neighbours = max(axes) - min(axes) == len(axes) - 1
-    before = [axis for axis in rest if neighbours and axis < min(axes)]
+    neighbors = max(axes) - min(axes) == len(axes) - 1
+    before = [axis for axis in rest if neighbors and axis < min(axes)]
     after = [axis for axis in rest if axis not in before]
     shape = (*(x.shape[axis] for axis in before), *common, *(x.shape[axis] for axis in after))
     places = {}

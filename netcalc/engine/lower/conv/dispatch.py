@@ -75,7 +75,7 @@ def _folded(
 ) -> tuple[Callable[[], Array], Slot | None, Tensor, list[GraphNode]]:
     """Return the filters and the bias, the tensor that they compute, and the fused nodes that remain.
 
-    A batch normalisation that comes first is folded into the filters and the bias.
+    A batch normalization that comes first is folded into the filters and the bias.
     """
     op, stages, constants = node.op, node.after, context.constants
     dtype = compute_dtype(node.outputs[0].dtype)

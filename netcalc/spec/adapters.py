@@ -19,7 +19,7 @@ __all__ = ["adapted", "adapter_settings", "require_linear"]
 #: Settings of an adapter, with their defaults; the scale is alpha / rank, or alpha / √rank if it is rank-stabilized.
 _SETTINGS: dict[str, Any] = {"rank": None, "alpha": None, "rank_stabilised": False, "dropout": 0.0}
 
-#: Initializers of A and B by pattern: those of a linear operation, and 0, as in PEFT.
+#: Initializers by pattern, as in PEFT: A starts like the weight of a linear operation, B as 0.
 _INITIALIZERS = (("*lora_A.weight", "default", None), ("*lora_B.weight", "zeros", None))
 
 
@@ -74,13 +74,13 @@ def require_linear(line: Line) -> None:
     raise NetcalcError(Diagnostic("E104", message, modifier.key_span, hint=hint))
 
 
-def adapter_settings(given: Any, modifier: Cursor) -> tuple[int, float, float]:
+def adapter_settings(declared: Any, modifier: Cursor) -> tuple[int, float, float]:
     """Return rank, scale and dropout of an adapter.
 
     Raises:
         NetcalcError: E103 or E104 if a setting is unknown or invalid.
     """
-    values = {**_SETTINGS, **(given if isinstance(given, dict) else {"rank": given})}
+    values = {**_SETTINGS, **(declared if isinstance(declared, dict) else {"rank": declared})}
     for key in values:
         if key not in _SETTINGS:
             hint = did_you_mean(key, _SETTINGS)

@@ -25,7 +25,7 @@ _KEPT = ("name", "from", "as", "when")
 
 
 class Edit(NamedTuple):
-    """A line as patches change it.
+    """A line with the changes that patches make.
 
     ``removed`` is True if the line is left out; ``before`` and ``after`` are patches that insert lines. ``patches`` are
     those that changed the line, and ``floor`` the number of the last one that replaced it.
@@ -68,14 +68,14 @@ def patched_line(elaboration: Elaboration, item: Cursor, scope: Scope) -> Edit:
 
 
 def _omit(elaboration: Elaboration, path: str, scope: Scope) -> None:
-    """Record the patches of an omitted line and of those inside it, which may be there with other settings."""
+    """Record patches of an omitted line and of lines inside it as applied: other settings may include the line."""
     for pending in scope.patches:
         if pending.matches(path) or pending.below(path) is not None:
             elaboration.patch_log.applied(pending.patch)
 
 
 def _names_in(lines: Cursor | None) -> Iterator[str]:
-    """Yield the names of lines, of those in unnamed sequences too, if they are no expressions."""
+    """Yield the names of lines, also inside unnamed sequences, except names that are expressions."""
     for item in lines.elements() if lines is not None and isinstance(lines.data, list) else ():
         data = item.data if isinstance(item.data, dict) else {}
         if isinstance(data.get("name"), str):
@@ -152,7 +152,7 @@ def _mentions(data: Any, target: str) -> bool:
 
 
 def _reserve(path: str, edit: Edit, scope: Scope) -> None:
-    """Let the unnamed lines after one that was removed or got a name keep their paths."""
+    """Reserve the path of a line that was removed or renamed, so that later unnamed lines keep their paths."""
     name = edit.line.modifier("name")
     if not edit.removed and name is None:
         return
@@ -174,7 +174,7 @@ def _edited(elaboration: Elaboration, edit: Edit, path: str, scope: Scope, *, is
             case "set":
                 item = _with_set(elaboration, edit.line, patch, scope, is_iteration=is_iteration)
             case "replace":
-                item = _replaced(edit.line, patch, path, scope, is_iteration=is_iteration)
+                item = _replacement_of(edit.line, patch, path, scope, is_iteration=is_iteration)
                 edit = edit._replace(floor=patch.number)
             case "remove":
                 edit = edit._replace(removed=True)
@@ -228,27 +228,27 @@ def _arguments(elaboration: Elaboration, line: Line, patch: Patch, scope: Scope)
     return {names[0]: line.args} if names and names[0] is not None else {}
 
 
-def _replaced(line: Line, patch: Patch, path: str, scope: Scope, *, is_iteration: bool) -> Cursor:
-    """Return the replacement of a line, which has its name, and unless it has its own its inputs and condition."""
+def _replacement_of(line: Line, patch: Patch, path: str, scope: Scope, *, is_iteration: bool) -> Cursor:
+    """Return the replacement of a line, with the line's name, and its inputs and condition unless it gives its own."""
     new = patch.content
     if isinstance(new.data, str):
         new = _mapping({new.data: new.replaced(None)}, new)
     if not isinstance(new.data, dict):
         return new  # malformed
     if is_iteration:
-        kept = {key: value for key, value in line.modifiers.items() if key not in ("name", "as", "when")}
+        modifiers = {key: value for key, value in line.modifiers.items() if key not in ("name", "as", "when")}
         surplus = next((key for key in new.data if key in MODIFIERS and key not in ("from", "freeze", "tie")), None)
         if surplus is not None:
             message = f"patch: the replacement of one iteration cannot have {surplus!r}"
             raise NetcalcError(Diagnostic("E104", message, new[surplus].key_span))
-        kept |= {key: line.modifiers[key] for key in ("name",) if key in line.modifiers}
+        modifiers |= {key: line.modifiers[key] for key in ("name",) if key in line.modifiers}
     else:
-        kept = {key: line.modifiers[key] for key in _KEPT if key in line.modifiers}
-        if "name" not in kept and "name" not in new.data:
+        modifiers = {key: line.modifiers[key] for key in _KEPT if key in line.modifiers}
+        if "name" not in modifiers and "name" not in new.data:
             stem = scope.prefix + "." if scope.prefix else ""
-            kept["name"] = line.cursor.replaced(path.removeprefix(stem))
+            modifiers["name"] = line.cursor.replaced(path.removeprefix(stem))
     own = dict(new.items())
-    return _mapping({**{key: value for key, value in kept.items() if key not in own}, **own}, new)
+    return _mapping({**{key: value for key, value in modifiers.items() if key not in own}, **own}, new)
 
 
 def _mapping(entries: Mapping[str, Cursor], place: Cursor) -> Cursor:

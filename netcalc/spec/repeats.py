@@ -62,7 +62,7 @@ def elaborate_repeat(elaboration: Elaboration, line: Line, scope: Scope, current
         outputs = _passed(elaboration, line, scope, current, streams)
     results = dict(streams.results(elaboration, scope, base))
     if iterations.unknown is not None:
-        results = {name: absent_values(found, iterations.unknown) for name, found in results.items()}
+        results = {name: absent_values(result, iterations.unknown) for name, result in results.items()}
     if iterations.named:
         define_labels(line, scope, [*map(Outputs.single, outputs.by_port.values()), *results.values()])
     else:
@@ -142,14 +142,14 @@ def _iterate_any(
     if iterations.named or scope.patches or streams.vary:
         raise UndecidedError("iterations that differ")
 
-    def iteration(index: Any, given: Value | None, last: CallNode | None) -> tuple[str, Body, list[Value | None]]:
+    def iteration(index: Any, value: Value | None, last: CallNode | None) -> tuple[str, Body, list[Value | None]]:
         inner = scope.child(variables=iterations.variables(index))
         number = 0 if last is None else 1
         path = paths.instance(number, line, inner)
-        inner.current = None if given is None else Outputs.single(given)
+        inner.current = None if value is None else Outputs.single(value)
         with elaboration.freezing(line, inner), elaboration.reporter.inside("in an iteration", line.cursor.key_span):
             body, inputs = iteration_body(
-                elaboration, line, inner, given, Turn(path, streams, streams.inputs(number), last)
+                elaboration, line, inner, value, Turn(path, streams, streams.inputs(number), last)
             )
         if streams.gives(body.ports) or (last is not None and not body.repeatable):
             raise UndecidedError("iterations that differ")
@@ -241,7 +241,7 @@ def _paths(line: Line, scope: Scope, iterations: Iterations) -> _Paths:
         base = None
     elif name is None and scope.numbered:  # the iterations continue the numbering of the sequence
         if iterations.unknown is not None:
-            raise UndecidedError("numbers behind those of iterations")
+            raise UndecidedError("numbers after the numbers of iterations")
         base, start = scope.prefix, scope.counter[0]
         scope.counter[0] += iterations.times
     else:

@@ -121,7 +121,7 @@ def spec_schema() -> dict[str, Any]:
         schema = operation_schema(declared)
         definitions |= {part: _with_expressions(model) for part, model in schema.pop("$defs", {}).items()}
         operations[name] = schema
-    definitions["line"] = _line(operations)
+    definitions["line"] = _line_schema(operations)
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "netcalc spec",
@@ -137,14 +137,14 @@ def operation_schema(declared: type[Operation]) -> dict[str, Any]:
     if declared.lines_attribute is not None:
         properties[declared.lines_attribute] |= {"anyOf": [_LINES, {"type": "null"}]}
     required = model.get("required", [])
-    whole: dict[str, Any] = {
+    full: dict[str, Any] = {
         "type": "object",
         "properties": properties,
         "additionalProperties": _LINES,  # branches
     }
     if required:
-        whole["required"] = required
-    forms = [whole]
+        full["required"] = required
+    forms = [full]
     if declared.shorthand is not None and set(required) <= {declared.shorthand}:
         forms.append(properties[declared.shorthand])
     if not required:
@@ -155,7 +155,7 @@ def operation_schema(declared: type[Operation]) -> dict[str, Any]:
     return schema | ({"$defs": model["$defs"]} if "$defs" in model else {})
 
 
-def _line(operations: dict[str, dict[str, Any]]) -> dict[str, Any]:
+def _line_schema(operations: dict[str, dict[str, Any]]) -> dict[str, Any]:
     """Return the schema of a line: a name, or a mapping with an operation or block and modifiers."""
     blocks = {name: {"description": "a block shipped with netcalc"} for name in shipped_blocks()}
     modifiers = {name: {"description": text, **_MODIFIERS[name]} for name, text in MODIFIERS.items()}

@@ -124,8 +124,8 @@ class Settings(Mapping[str, Any]):
         if Declaration in cursor.derived:
             return cursor.derived[Declaration]  # type: ignore[no-any-return]
         try:
-            found = cursor.derived[Declaration] = declare_variable(name, cursor.data)
-            return found
+            declaration = cursor.derived[Declaration] = declare_variable(name, cursor.data)
+            return declaration
         except ValueError as why:
             raise NetcalcError(Diagnostic("E104", f"var {name!r}: {why}", cursor.span)) from None
 
@@ -189,8 +189,8 @@ def _known_names(name: str, loaded: Loaded) -> str:
     """Return the hint for an unknown name: the nearest name, and all dims and vars."""
     near = nearest(name, setting_names(loaded))
     lists = {"dims": loaded.document.dims, "vars": loaded.document.vars}
-    known = "; ".join(f"its {kind} are {', '.join(names)}" for kind, names in lists.items() if names)
-    return "; ".join(filter(None, (f"did you mean {near!r}?" if near else "", known or "it has none")))
+    described = "; ".join(f"its {kind} are {', '.join(names)}" for kind, names in lists.items() if names)
+    return "; ".join(filter(None, (f"did you mean {near!r}?" if near else "", described or "it has none")))
 
 
 def _former_names(loaded: Loaded) -> dict[str, str]:

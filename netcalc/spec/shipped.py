@@ -93,8 +93,8 @@ def unaliased(name: str) -> str | None:
 @cache
 def aliases() -> dict[str, str]:
     """Return the shipped spec of every alias in lower case, with and without its organization."""
-    found: dict[str, str] = {}
+    names: dict[str, str] = {}
     for entry in catalogue().values():
         for alias in entry.aliases:
-            found[alias.lower()] = found[alias.lower().rpartition("/")[2]] = entry.name
-    return found
+            names[alias.lower()] = names[alias.lower().rpartition("/")[2]] = entry.name
+    return names

@@ -37,14 +37,14 @@ def _unused_names(loaded: Loaded, called: Collection[str]) -> Iterator[Diagnosti
         {name: words_in(value) for kind in ("dims", "vars") for name, value in (cursor.data.get(kind) or {}).items()}
     )
     for kind in ("dims", "vars"):
-        for name, place in _own(cursor, kind, loaded.label):
+        for name, place in _own_entries(cursor, kind, loaded.label):
             if name not in rest and name not in defaults:
                 yield _warning(f"{kind[:-1]} {name!r}", place)
     yield from _unused_blocks(loaded, called)
 
 
 def _unused_blocks(loaded: Loaded, called: Collection[str]) -> Iterator[Diagnostic]:
-    blocks = dict(_own(loaded.cursor, "blocks", loaded.label))
+    blocks = dict(_own_entries(loaded.cursor, "blocks", loaded.label))
     if not blocks:
         return
     data = loaded.cursor.data
@@ -66,7 +66,7 @@ def _unused_arguments(block: str, cursor: Cursor) -> Iterator[Diagnostic]:
             yield _warning(f"argument {name!r} of {block!r}", place)
 
 
-def _own(cursor: Cursor, key: str, label: str) -> Iterator[tuple[str, Cursor]]:
+def _own_entries(cursor: Cursor, key: str, label: str) -> Iterator[tuple[str, Cursor]]:
     """Yield the entries under a key that are in the file of the spec, not in one that it extends."""
     for name, place in cursor[key].items() if cursor.data.get(key) else ():
         if place.key_span is not None and place.key_span.file == label:

@@ -84,8 +84,8 @@ class Compiled:
         return dict(zip(self.program.output_names, outputs, strict=True))
 
     def _arrays(self, inputs: Mapping[str, Any] | None, named: Mapping[str, Any]) -> list[Array]:
-        given = {**(checked_argument("inputs", inputs) or {}), **named}
-        return run_inputs(self.program, given, self.seed)
+        arrays = {**(checked_argument("inputs", inputs) or {}), **named}
+        return run_inputs(self.program, arrays, self.seed)
 
     @property
     def threads(self) -> int:

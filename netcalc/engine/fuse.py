@@ -17,18 +17,18 @@ def simplify(graph: Graph, constant_bytes: int) -> None:
     """
     replaced: dict[Tensor, Tensor] = {}
     constants: set[Tensor] = set()
-    kept: list[GraphNode] = []
+    remaining: list[GraphNode] = []
     for node in graph.nodes:
         node.inputs = [None if t is None else replaced.get(t, t) for t in node.inputs]
         operand = node.inputs[0] if node.inputs else None
         if node.op.no_op_in_inference and operand is not None:
             replaced[node.outputs[0]] = operand
             continue
-        kept.append(node)
+        remaining.append(node)
         if not node.op.reads_values() or constants.issuperset(t for t in node.inputs if t is not None):
             node.constant = sum(t.nbytes for t in node.outputs) <= constant_bytes
             constants.update(node.outputs if node.constant else ())
-    graph.nodes = kept
+    graph.nodes = remaining
     graph.outputs = [replaced.get(t, t) for t in graph.outputs]
 
 
@@ -41,12 +41,12 @@ def fuse(graph: Graph) -> None:
     uses = graph.uses()
     position: dict[Tensor, int] = {}  # of the node that computes a tensor, in the new list
     hosts: dict[Tensor, GraphNode] = {}  # the node that an operation on a tensor may join
-    kept: list[GraphNode] = []
+    remaining: list[GraphNode] = []
     for node in graph.nodes:
         host = _host(node, uses, position, hosts)
         if host is None:
-            place = len(kept)
-            kept.append(node)
+            place = len(remaining)
+            remaining.append(node)
             if not node.constant and (node.op.gemm or is_elementwise(node)):
                 hosts[node.outputs[0]] = node
         else:
@@ -56,7 +56,7 @@ def fuse(graph: Graph) -> None:
             hosts[node.outputs[0]] = host
         for tensor in node.outputs:
             position[tensor] = place
-    graph.nodes = kept
+    graph.nodes = remaining
 
 
 def _host(
@@ -101,5 +101,5 @@ def is_elementwise(node: GraphNode) -> bool:
     return op.elementwise and len(tensors) == 1
 
 
-def _same_type(one: Tensor, other: Tensor) -> bool:
-    return one.shape == other.shape and one.dtype == other.dtype
+def _same_type(tensor: Tensor, other: Tensor) -> bool:
+    return tensor.shape == other.shape and tensor.dtype == other.dtype

@@ -56,8 +56,8 @@ def gradient_memory(program: Program) -> Memory:
     """
     require_runnable(program)
     forward, saved, free = memory(program), saved_bytes(saved_tensors(program)), free_bytes()
-    kept = saved + 2 * forward.weights + forward.buffers
-    required = replace(forward, activations=forward.activations + saved, peak=forward.peak + kept)
+    held = saved + 2 * forward.weights + forward.buffers
+    required = replace(forward, activations=forward.activations + saved, peak=forward.peak + held)
     if required.peak > free:
         raise NetcalcError(too_large(program, required, free))
     return required

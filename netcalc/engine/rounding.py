@@ -1,7 +1,7 @@
 """Errors of a run whose parameters are rounded or pruned, output by output and layer by layer.
 
-Two passes run in lockstep by the reference kernels: each operation on the values of the full run, and on those of the
-run with stored parameters.  Until the first parameter that differs they are one.
+Two passes run in lockstep by the reference kernels: each operation runs on the values of the full run, and on the
+values of the run with stored parameters. Until the first parameter that differs there is a single run.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class RoundingResult:
     def layers(self, *, depth: int | None = None, unroll: bool = False) -> tuple[LayerError, ...]:
         """Return a row for each layer with parameters, or for all that is below each path of ``depth`` parts.
 
-        The output of several operations is that of the last one.  With ``unroll`` every instance has a row.
+        The output of several operations is the output of the last of them.  With ``unroll`` every instance has a row.
         """
         return layer_errors(self.program, self.operations, depth=depth, unroll=unroll)
 
@@ -110,7 +110,7 @@ def rounding_errors(
 
     Args:
         program: the network, with forms of its parameters, see :func:`netcalc.analysis.precision.stored`.
-        plan: ``"fast"`` computes the outputs of both runs by plans, ``"reference"`` in lockstep as those of layers.
+        plan: ``"fast"`` computes the outputs of both runs by plans, ``"reference"`` in lockstep, as for layers.
         inputs, weights, init, seed, threads, processes, cast, max_work, progress: as for
             :func:`netcalc.engine.run.forward`.
 
@@ -133,10 +133,10 @@ def rounding_errors(
     both = [dict(zip(names, side, strict=True)) for side in zip(*pairs, strict=True)]
     done: PlanName = "reference"
     if plan != "reference" and why_unplanned(program) is None:
-        given = {spec.name: array for spec, array in zip(program.inputs, arrays, strict=True)}
+        drawn_inputs = {spec.name: array for spec, array in zip(program.inputs, arrays, strict=True)}
         options: dict[str, Any] = {"plan": plan, "threads": threads, "processes": processes, "max_work": max_work}
         full = with_storage(program, lambda site: None, by_iteration=False)
-        both = [{**forward(each, given, **drawn, **options).outputs} for each in (full, program)]
+        both = [{**forward(each, drawn_inputs, **drawn, **options).outputs} for each in (full, program)]
         done = "fast"
     true, other = both
     errors = tuple(
@@ -174,7 +174,7 @@ def _storage(program: Program, instance: Instance, param: Param) -> Storage | No
 
 
 def _memory(program: Program) -> Memory:
-    """Return the memory of two runs in lockstep: twice that of one, and the temporaries of the largest rounding.
+    """Return the memory of two runs in lockstep: twice a run's, and the temporaries of the largest rounding.
 
     Raises:
         NetcalcError: E404, E603 or E604, as :func:`~netcalc.engine.preflight.reference_memory`.

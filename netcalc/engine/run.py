@@ -48,7 +48,7 @@ Progress: TypeAlias = Callable[[int, int, str], None]
 class RunResult:
     """The result of a forward pass.
 
-    ``spec`` is the name of the spec, ``seed`` that of everything drawn.  ``outputs`` by name; ``trace`` in order of
+    ``spec`` is the name of the spec, ``seed`` the seed of everything drawn.  ``outputs`` by name; ``trace`` in order of
     execution; ``buffers`` are the buffers that training updated, by path;
     ``memory`` is the predicted memory, of the plan or of the reference path; ``plan`` names which of them ran.
     """
@@ -91,7 +91,7 @@ def forward(
         seed: of everything drawn.
         trace: patterns of the paths of operations whose outputs are summarized; with ``keep`` their arrays are kept
             too.  The predicted memory does not include these.
-        training: the mode of dropout and batch statistics; that of the program when None.
+        training: the mode of dropout and batch statistics; the program's own when None.
         progress: called after each step, and in a planned run after each loaded parameter.
         plan: ``"reference"`` runs one operation after the other by its reference kernel, with the weights of one layer
             at a time in memory.  ``"fast"`` does so too if a plan cannot serve: for a trace, in training mode, or for
@@ -122,7 +122,7 @@ def forward(
     built = build_plan(program, threads, processes)
     parameters = Parameters(program, weights, init=init, seed=seed, cast=cast)
     arrays = run_inputs(program, inputs, seed)
-    return _planned(built, parameters, arrays, seed, progress, baseline if profiled else None)
+    return _run_plan(built, parameters, arrays, seed, progress, baseline if profiled else None)
 
 
 def _is_planned(program: Program, plan: str, trace: Sequence[str], profiled: bool) -> bool:
@@ -137,7 +137,7 @@ def _is_planned(program: Program, plan: str, trace: Sequence[str], profiled: boo
     return why is None
 
 
-def _planned(
+def _run_plan(
     plan: Plan,
     parameters: Parameters,
     arrays: Sequence[Array],
@@ -145,7 +145,7 @@ def _planned(
     progress: Progress | None,
     baseline: MemoryBaseline | None,
 ) -> RunResult:
-    """Run a plan; with ``baseline``, from before it was built, profile it too."""
+    """Run a plan; profile it too if ``baseline`` has the memory measured before it was built."""
     program = plan.program
     try:
         loaded, watch = (None, None) if progress is None else _callbacks(progress, plan)

@@ -137,7 +137,7 @@ class Epilogue:
     ) -> Iterator[Pass]:
         """Yield the passes over the tile ``x``, which is at these rows and columns of the whole result.
 
-        Its elements are those of ``source`` if there is one, and otherwise in place.
+        It reads the elements of ``source`` if there is one, and otherwise works in place.
         """
         if not self._operations:
             assert source is None
@@ -216,9 +216,9 @@ def _combined(ufunc: Callable[..., Any], other: Slot | float | None, reverse: bo
     else:
         operand = x if other is None else np.asarray(other, out.dtype)
     if operand.dtype != x.dtype:  # float16 or bfloat16 with float32
-        return lambda: ufunc(*_ordered(x, operand.astype(x.dtype), reverse), out=out)
-    return partial(ufunc, *_ordered(x, operand, reverse), out=out)
+        return lambda: ufunc(*_in_order(x, operand.astype(x.dtype), reverse), out=out)
+    return partial(ufunc, *_in_order(x, operand, reverse), out=out)
 
 
-def _ordered(x: Array, other: Any, reverse: bool) -> tuple[Any, Any]:
+def _in_order(x: Array, other: Any, reverse: bool) -> tuple[Any, Any]:
     return (other, x) if reverse else (x, other)

@@ -55,7 +55,7 @@ def _sliding_windows(node: GraphNode) -> list[AxisWindows]:
     sizes, counts = _sizes(node)
     before = [first for first, _ in op.pads(sizes)]
     every = zip(sizes, counts, op.kernel, op.strides, before, op.dilations, strict=True)
-    return [AxisWindows(*one) for one in every]
+    return [AxisWindows(*axis) for axis in every]
 
 
 def _equal_parts(node: GraphNode) -> list[AxisWindows]:
@@ -109,7 +109,7 @@ def _lower(
             images.array()[tile.first : tile.end], result, tile, buffers
         ),
         dtype=images.dtype,
-        buffers={name: max(math.prod(one[name]) for one in shapes) for name in shapes[0]},
+        buffers={name: max(math.prod(buffer_shapes[name]) for buffer_shapes in shapes) for name in shapes[0]},
     )
     return True
 

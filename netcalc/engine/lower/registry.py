@@ -56,7 +56,7 @@ def find_lowering(op: Operation | type[Operation]) -> Lowering | None:
     """
     if op.no_op_in_inference:
         return None
-    found = LOWERINGS.get(op.name, _VIEWS if op.view else None)
-    if found is None and (op.elementwise or op.combines or op.normalises_channels):
+    lowering = LOWERINGS.get(op.name, _VIEWS if op.view else None)
+    if lowering is None and (op.elementwise or op.combines or op.normalises_channels):
         return lower_elementwise
-    return found
+    return lowering

@@ -79,7 +79,7 @@ def attention(
 
     Args:
         q: queries (samples, heads, queries, depth) of float32; here and below features lie together.
-        k: keys; the single head of an array with one is that of all.
+        k: keys; all heads of queries share the head of an array with a single one.
         v: values, likewise.
         out: the result (samples, heads, queries, width).
         buffers: scratch of :func:`buffer_elements`.

@@ -61,7 +61,7 @@ def _convolution(context: LoweringContext, node: GraphNode, operand: Tensor) -> 
     pads = tuple((int(a), int(b)) for a, b in op.pads(shape[-op.axes :]))
     lead = len(shape) - op.axes - 1  # 1 with a batch, 0 without
     order = (*range(lead), *range(lead + 1, len(shape)), lead)
-    filters, bias, last, stages = _folded(context, node)
+    filters, bias, last, stages = _folded_filters(context, node)
     epilogue = Epilogue(context, node, last, stages, order, bias)
     x = context.emit.widened(node, context.layout.slot(operand)).permuted(order)
     out = context.layout.allocate(node.result, order).permuted(order)
@@ -70,7 +70,7 @@ def _convolution(context: LoweringContext, node: GraphNode, operand: Tensor) -> 
     return Convolution(node, x, out, op.kernel, op.stride, op.dilation, pads, op.groups, filters, epilogue)
 
 
-def _folded(
+def _folded_filters(
     context: LoweringContext, node: GraphNode
 ) -> tuple[Callable[[], Array], Slot | None, Tensor, list[GraphNode]]:
     """Return the filters and the bias, the tensor that they compute, and the fused nodes that remain.
@@ -96,7 +96,7 @@ def _folded(
 
 
 def _as_image(conv: Convolution) -> Convolution:
-    """Return a convolution of a sequence as that of an image one pixel wide."""
+    """Return a convolution of a sequence as a convolution of an image one pixel wide."""
     return replace(
         conv,
         x=conv.x.inserted(2),

@@ -48,12 +48,12 @@ def _twice_below(queries: Dim, keys: Dim, diagonal: Dim) -> Dim:
     return twice(queries + diagonal) - twice(diagonal) - twice(queries + diagonal - keys) + twice(diagonal - keys)
 
 
-def _pairs(value: Any) -> Any:
+def _read_pairs(value: Any) -> Any:
     if not isinstance(value, (list, tuple)) or not value:
         raise ValueError("should be a list of [query block, key block]")
     for pair in value:
-        whole = isinstance(pair, (list, tuple)) and all(type(n) is int and n >= 0 for n in pair)
-        if not whole or len(pair) != 2:
+        is_pair = isinstance(pair, (list, tuple)) and all(type(n) is int and n >= 0 for n in pair)
+        if not is_pair or len(pair) != 2:
             raise ValueError("should be a list of [query block, key block]")
     return tuple(sorted({tuple(pair) for pair in value}))
 
@@ -61,7 +61,7 @@ def _pairs(value: Any) -> Any:
 _PAIR = {"type": "array", "items": {"type": "integer", "minimum": 0}, "minItems": 2, "maxItems": 2}
 _Pairs = Annotated[
     tuple[tuple[int, int], ...],
-    BeforeValidator(_pairs),
+    BeforeValidator(_read_pairs),
     WithJsonSchema({"type": "array", "items": _PAIR, "minItems": 1}),
 ]
 

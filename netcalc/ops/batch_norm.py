@@ -25,7 +25,7 @@ from netcalc.ops._statistics import affine_params, affine_terms, moments, recipr
 from netcalc.tensor_type import TensorType
 
 
-def _folded(affine: bool, **elements: Dim) -> tuple[Term, ...]:
+def _folded_work(affine: bool, **elements: Dim) -> tuple[Term, ...]:
     """Return the work with fixed statistics, folded with the affine map into a scale and a shift per channel."""
     channels = elements["channels"]
     return (
@@ -88,9 +88,9 @@ class _Tracking(Operation):
 class BatchNorm(_Tracking):
     """(x − mean)/√(variance + eps) · weight + bias for each channel (axis 1), over all other axes.
 
-    In training, mean and biased variance are those of the batch, and ``momentum`` is their weight in the running
-    statistics (null: the cumulative average), which take the unbiased variance.  In inference the running statistics
-    are used, folded with weight and bias into one multiplication and one addition per element.  Without
+    Training uses the mean and the biased variance of the batch, and updates the running statistics with the weight
+    ``momentum`` (null: the cumulative average) and the unbiased variance.  In inference the running statistics are
+    used, folded with weight and bias into one multiplication and one addition per element.  Without
     ``track_running_stats`` the statistics of the batch are used in inference too.
     """
 
@@ -115,7 +115,7 @@ class BatchNorm(_Tracking):
         batch, channels, *rest = inputs[0].shape
         elements = {"batch": batch, "channels": channels, "positions": product(rest)}
         if not self.own_statistics(ctx.training):
-            return _folded(self.affine, **elements)
+            return _folded_work(self.affine, **elements)
         work = (
             *moments(batch * product(rest), channels=channels),
             *reciprocal_root(channels=channels),
@@ -164,7 +164,7 @@ class FrozenBatchNorm(Operation):
 
     def cost(self, ctx: Context, inputs: Sequence[TensorType], outputs: Sequence[TensorType]) -> Sequence[Term]:
         batch, channels, *rest = inputs[0].shape
-        return _folded(True, batch=batch, channels=channels, positions=product(rest))
+        return _folded_work(True, batch=batch, channels=channels, positions=product(rest))
 
 
 @operation
@@ -192,14 +192,14 @@ class InstanceNorm(_Tracking):
 
     def reach(self, inputs: Sequence[TensorType], output: TensorType, training: bool) -> Sequence[Reach] | None:
         (x,) = inputs
-        whole = range(2, x.rank) if self.own_statistics(training) else ()
-        return [axes_of(x, dict.fromkeys(whole, "all"))]
+        spatial = range(2, x.rank) if self.own_statistics(training) else ()
+        return [axes_of(x, dict.fromkeys(spatial, "all"))]
 
     def cost(self, ctx: Context, inputs: Sequence[TensorType], outputs: Sequence[TensorType]) -> Sequence[Term]:
         batch, channels, *rest = inputs[0].shape
         elements = {"batch": batch, "channels": channels, "positions": product(rest)}
         if not self.own_statistics(ctx.training):
-            return _folded(self.affine, **elements)
+            return _folded_work(self.affine, **elements)
         work = (
             *moments(product(rest), batch=batch, channels=channels),
             *reciprocal_root(batch=batch, channels=channels),

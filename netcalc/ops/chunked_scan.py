@@ -58,7 +58,7 @@ class SsdScan(Operation):
     The sequence is padded to a multiple of ``chunk`` positions.  Within a chunk every position reads those before it
     through a matrix of scores, as in attention; from chunk to chunk the state is passed on, by a matrix over all
     pairs of chunks.  This is the algorithm of Mamba-2 as transformers computes it in PyTorch if there is no fused
-    kernel.  Its work is counted; that of a fused kernel is less.
+    kernel.  Its work is counted; a fused kernel does less.
 
     The computation is at least in float32, as is ``last_state``; ``output`` has the type of u.
     """
@@ -90,8 +90,8 @@ class SsdScan(Operation):
         batch, length, heads, size = u.shape
         groups, state = b.shape[2:]
         sizes = {"batch": batch, "length": length, "heads": heads, "size": size, "groups": groups, "state": state}
-        for axis, found in sizes.items():
-            require_some(found, f"the {axis} of ssd_scan")
+        for axis, length_of_axis in sizes.items():
+            require_some(length_of_axis, f"the {axis} of ssd_scan")
         expected: dict[str, tuple[str, tuple[Dim, ...]]] = {
             "delta": ("(batch, length, heads)", (batch, length, heads)),
             "a": ("(heads)", (heads,)),
@@ -108,10 +108,10 @@ class SsdScan(Operation):
         return u, TensorType((batch, heads, size, state), precision)
 
     def cost(self, ctx: Context, inputs: Sequence[Any], outputs: Sequence[TensorType]) -> Sequence[Term]:
-        given = self.named(inputs)
-        batch, length, heads, size = given["u"].shape
+        types = self.named(inputs)
+        batch, length, heads, size = types["u"].shape
         count = chunks(ctx, length, self.chunk)
-        state = {"state": given["B"].shape[3]}
+        state = {"state": types["B"].shape[3]}
         each = {"batch": batch, "length": length, "heads": heads}
         part = {"batch": batch, "chunks": count, "heads": heads}
         places = {**part, "positions": self.chunk}
@@ -139,11 +139,11 @@ class SsdScan(Operation):
             Term.of("mul", "output of the states", **places, size=size),
             Term.of("add", "output", **places, size=size),
         ]
-        if "delta_bias" in given:
+        if "delta_bias" in types:
             work.append(Term.of("add", "delta bias", **each))
         if self.delta_softplus:
             work += terms(Softplus.work, "softplus", **each)
-        if "D" in given:
+        if "D" in types:
             work += [Term.of("mul", "skip", **each, size=size), Term.of("add", "skip", **each, size=size)]
         return work
 
@@ -189,8 +189,8 @@ class GatedDeltaRule(Operation):
         batch, length, heads, size = value.shape
         key_heads, features = key.shape[2:]
         sizes = {"batch": batch, "length": length, "heads": heads, "d_v": size, "key heads": key_heads, "d_k": features}
-        for axis, found in sizes.items():
-            require_some(found, f"the {axis} of gated_delta_rule")
+        for axis, length_of_axis in sizes.items():
+            require_some(length_of_axis, f"the {axis} of gated_delta_rule")
         expected: dict[str, tuple[str, tuple[Dim, ...]]] = {
             "key": ("(batch, length, key heads, d_k)", (batch, length, key_heads, features)),
             "query": ("as key", (batch, length, key_heads, features)),
@@ -205,9 +205,9 @@ class GatedDeltaRule(Operation):
         return value, TensorType((batch, heads, features, size), precision)
 
     def cost(self, ctx: Context, inputs: Sequence[Any], outputs: Sequence[TensorType]) -> Sequence[Term]:
-        given = self.named(inputs)
-        batch, length, heads, size = given["value"].shape
-        features = given["key"].shape[3]
+        types = self.named(inputs)
+        batch, length, heads, size = types["value"].shape
+        features = types["key"].shape[3]
         count = chunks(ctx, length, self.chunk)
         each = {"batch": batch, "length": length, "heads": heads}
         part = {"batch": batch, "chunks": count, "heads": heads}

@@ -29,14 +29,14 @@ _PADDING: dict[str, dict[Kind, int]] = {
 class GridSample(Operation):
     """Samples an image (N, C, H, W) or a volume (N, C, D, H, W) at the positions of a grid, by interpolation.
 
-    The grid (N, H', W', 2) holds x and y of each element of the result, that of a volume (N, D', H', W', 3) x, y and
+    The grid (N, H', W', 2) holds x and y of each element of the result; for a volume, (N, D', H', W', 3) holds x, y and
     z.  They are relative: −1 is the first border of the axis and 1 the last.  Borders are the outer edges of the outer
     elements, or with ``align_corners`` their centers; element i of an axis of n is then at 2·i/(n − 1) − 1.
 
     ``bilinear`` weights 2 neighbors along each axis (trilinear for a volume), ``nearest`` takes the nearest, of two
     equally near ones the even one, and ``bicubic`` weights 4 with the cubic filter of a = −0.75.  Elements outside the
-    image are zeros; with ``border`` they are the nearest element of the image, with ``reflection`` those of its mirror
-    image at the borders.
+    image are zeros; with ``border`` they are the nearest element of the image, with ``reflection`` elements of its
+    mirror image at the borders.
 
     Spatial transformers, deformable sampling and the lookup in RAFT's correlation volumes are grids that a network
     computes.

@@ -52,7 +52,7 @@ class Interpolate(Operation):
 
     With ``scale_factor`` the size is rounded down, and source positions are computed with that factor, or with the
     ratio of the sizes if ``recompute_scale_factor`` is set.  Filters are applied axis by axis, the last one first.
-    All elements that a filter spans count as work, including those outside the border and those of weight 0.
+    All elements that a filter spans count as work, including elements outside the border and elements of weight 0.
     """
 
     name = "interpolate"
@@ -149,9 +149,9 @@ class Interpolate(Operation):
         (x,) = inputs
         factors = [exact_div(out, size) for out, size in zip(output.shape[2:], x.shape[2:], strict=True)]
         windows: dict[int, AxisReach] = {}
-        for axis, (factor, given) in enumerate(zip(factors, self.factors(len(factors)), strict=True), start=2):
+        for axis, (factor, declared) in enumerate(zip(factors, self.factors(len(factors)), strict=True), start=2):
             windows[axis] = "unknown"
-            if self.mode == "nearest" and isinstance(factor, int) and factor in _EXACT and given in (None, factor):
+            if self.mode == "nearest" and isinstance(factor, int) and factor in _EXACT and declared in (None, factor):
                 windows[axis] = Window(axis, 1, 1 - factor, 0, factor)
         return [axes_of(x, windows)]
 

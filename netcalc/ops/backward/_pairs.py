@@ -55,8 +55,8 @@ class Stage:
 class Pairs(Backward):
     """Base of operations on several operands; a subclass declares the backward pass of one stage.
 
-    The gradient passes from the last stage to the first.  Tensors of the first stage are saved under ``names``; those
-    of stage k have the number k appended.
+    The gradient passes from the last stage to the first.  Tensors of the first stage are saved under ``names``; names
+    of stage k end in the number k.
     """
 
     names: ClassVar[tuple[str, str]] = ("self", "other")
@@ -72,11 +72,11 @@ class Pairs(Backward):
     def saves(self, op: Any, call: BackwardCall) -> Sequence[Saved]:
         saved: list[Saved] = []
         for stage in self.stages(op, call):
-            kept = self.kept(op, stage) if stage.wanted else ()
+            operands = self.kept(op, stage) if stage.wanted else ()
             suffix = str(stage.number) if stage.number else ""
-            if "left" in kept and stage.left is not None:
+            if "left" in operands and stage.left is not None:
                 saved.append(_saved(call, self.names[0] + suffix, stage.left, stage.left_input))
-            if "right" in kept and stage.right is not None:
+            if "right" in operands and stage.right is not None:
                 saved.append(_saved(call, self.names[1] + suffix, stage.right, stage.right_input))
         return saved
 

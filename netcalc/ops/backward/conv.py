@@ -37,10 +37,10 @@ class ConvolutionBackward(Backward):
         x = call.saved_input("input")
         if not op.weight_standardization:
             return x, saved_weight(call)
-        kept = call.saved_kept("weight", *_filters(op, call))
+        filters = call.saved_kept("weight", *_filters(op, call))
         if not call.wants("weight", 1):
-            return x, kept
-        return x, kept, call.saved_kept("result2", op.out, dtype=single_or_wider(call.outputs[0].dtype))
+            return x, filters
+        return x, filters, call.saved_kept("result2", op.out, dtype=single_or_wider(call.outputs[0].dtype))
 
     def cost(self, op: Convolution, call: BackwardCall) -> Sequence[Term]:
         x, y = call.input(), call.outputs[0]

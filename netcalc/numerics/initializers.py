@@ -51,7 +51,7 @@ def draw(init: Init, shape: Sequence[int], dtype: str, rng: np.random.Generator)
 
 
 def draw_into(init: Init, out: Array, dtype: str, rng: np.random.Generator) -> None:
-    """Write a tensor of type ``dtype`` drawn by ``init`` to ``out``, piece by piece; its numbers are those of `draw`.
+    """Write a tensor of type ``dtype`` drawn by ``init`` to ``out``, piece by piece, with the same numbers as `draw`.
 
     ``out`` may have any strides, and a wider type than the tensor.
 
@@ -181,7 +181,7 @@ class Initializers(InitRules):
 
         Raises:
             NetcalcError: E104 at its place if the initializer of a spec does not apply to the parameter's shape, E502
-                for that of an option.
+                for the initializer of an option.
         """
         if param.init.kind == "table":
             formula = TABLES.get(op.name)

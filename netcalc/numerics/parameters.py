@@ -48,10 +48,10 @@ def check_weights(program: Program, weights: Weights, *, cast: bool = False) -> 
     """
     tensors = opened_unpacked(weights)
     report, _, params, used, ignored = match(program, tensors, Initializers.of(program).is_drawn, cast=cast)
-    found = inventory(tensors, used, ignored)
+    contents = inventory(tensors, used, ignored)
     stored = tensors.stored if isinstance(tensors, UnpackedTensors) else tensors
-    wrong = index_mismatches(stored.index, found, params) if isinstance(stored, Joined) and stored.index else ()
-    return replace(report, mismatches=(*report.mismatches, *wrong), inventory=found)
+    wrong = index_mismatches(stored.index, contents, params) if isinstance(stored, Joined) and stored.index else ()
+    return replace(report, mismatches=(*report.mismatches, *wrong), inventory=contents)
 
 
 def opened_unpacked(weights: Weights) -> Tensors:
@@ -98,8 +98,8 @@ class Parameters:
         if weights is not None:
             self._tensors = opened_unpacked(weights)
             _require_plain(self._tensors)
-            found = match(program, self._tensors, self._initializers.is_drawn, values=True, cast=cast)
-            report, self._locations = found.report, found.locations
+            matched = match(program, self._tensors, self._initializers.is_drawn, values=True, cast=cast)
+            report, self._locations = matched.report, matched.locations
             if not report.ok:
                 raise NetcalcError(report.diagnostics)
         else:
@@ -143,7 +143,7 @@ class Parameters:
         return numpy_dtype(dtype_of(param, instance.node, self._program.dtype))
 
     def _initialize(self, instance: Instance, param: Param, out: Array) -> None:
-        """Write the initial value of a parameter, or that of a buffer that is computed, to ``out``."""
+        """Write the initial value of a parameter or a computed buffer to ``out``."""
         path, owner = join(instance.path, param.name), instance.owners[param.name]
         node, declaration = instance.node, param
         if owner != path:  # the owner of a tied tensor initializes it

@@ -55,7 +55,7 @@ def _taps(op: GridSample, relative: Array, size: int) -> Iterator[tuple[Array, A
         first = np.floor(at)
         yield from cubic_neighbors(op, first, at - first, size)
     else:
-        yield from neighbors(op, _inside(op, at, size), size)
+        yield from neighbors(op, _positions_inside(op, at, size), size)
 
 
 def scale(op: GridSample, size: int) -> float:
@@ -73,7 +73,7 @@ def position(op: GridSample, relative: Array, size: int) -> Array:
 def cubic_neighbors(op: GridSample, first: Array, beyond: Array, size: int) -> Iterator[tuple[Array, Array]]:
     """Yield the index into the framed axis and the weight of the four neighbors of ``first + beyond``."""
     for offset, weight in zip((-1, 0, 1, 2), _cubic_weights(beyond), strict=True):
-        yield _framed(_inside(op, first + offset, size), size), weight
+        yield _framed(_positions_inside(op, first + offset, size), size), weight
 
 
 def neighbors(op: GridSample, at: Array, size: int) -> Iterator[tuple[Array, Array | None]]:
@@ -93,7 +93,7 @@ def _framed(place: Array, size: int) -> Array:
     return index
 
 
-def _inside(op: GridSample, at: Array, size: int) -> Array:
+def _positions_inside(op: GridSample, at: Array, size: int) -> Array:
     """Return the positions in the image that stand for ``at``."""
     if op.padding_mode == "zeros":
         return at

@@ -79,7 +79,7 @@ def group_norm(op: GroupNorm, run: Run, x: Array, *, weight: Array | None = None
     grouped = wide(x).reshape(batch, op.groups, channels // op.groups, -1)
     y, middle, root = standardized(grouped, (2, 3), op.eps)
     run.keep(result1=middle.reshape(batch, -1), result2=root.reshape(batch, -1))
-    shaped = (None if one is None else by_channel(one, x.ndim) for one in (weight, bias))
+    shaped = (None if vector is None else by_channel(vector, x.ndim) for vector in (weight, bias))
     return affine(y.reshape(x.shape), *shaped).astype(x.dtype, copy=False)
 
 

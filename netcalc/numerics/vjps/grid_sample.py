@@ -32,8 +32,8 @@ from netcalc.ops.grid_sample import GridSample
 class _Axis:
     """Neighbors of all points along one axis: indices into the framed axis, weights and derivatives of weights.
 
-    A derivative is an array, or None for ±1; ``signs`` are those of the derivatives.  ``slope`` multiplies a gradient
-    with respect to the position in the image by the derivative of that by the grid.
+    A derivative is an array, or None for ±1; ``signs`` are the signs of the derivatives.  ``slope`` multiplies a
+    gradient with respect to the position in the image by the derivative of that by the grid.
     """
 
     indices: list[Array]
@@ -46,20 +46,20 @@ class _Axis:
 @vjp("grid_sample")
 def grid_sample(op: GridSample, back: Back, gradient: Array) -> Gradients:
     x, grid, g = wide(back.saved["input"]), wide(back.saved["grid"]), np.moveaxis(wide(gradient), 1, -1)
-    found: Gradients = {}
+    gradients: Gradients = {}
     smooth = back.wants(1) and op.mode != "nearest"
     if back.wants(1) and not smooth:
-        found[1] = np.zeros(back.shape(1), grid.dtype)
+        gradients[1] = np.zeros(back.shape(1), grid.dtype)
     if not back.wants(0) and not smooth:
-        return found
+        return gradients
     axes = [_axis(op, grid[..., -1 - axis], size, smooth) for axis, size in enumerate(x.shape[2:])]
     if back.wants(0):
-        found[0] = _gradient_of_image(axes, g, x.shape)
+        gradients[0] = _gradient_of_image(axes, g, x.shape)
     if smooth:
         parts = _gradients_of_positions(axes, g, x)
         slopes = [np.asarray(axis.slope(part)) for axis, part in zip(axes, parts, strict=True)]
-        found[1] = np.stack(slopes[::-1], axis=-1)
-    return found
+        gradients[1] = np.stack(slopes[::-1], axis=-1)
+    return gradients
 
 
 def _axis(op: GridSample, relative: Array, size: int, smooth: bool) -> _Axis:

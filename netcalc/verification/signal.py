@@ -93,7 +93,7 @@ def measure(
         loss: ``"random"`` or None for the sum of all outputs with independent normal weights, in which the gradient of
             all outputs together has an expected norm of 1; ``"loss"`` for the loss of the spec; ``"sum"``, or the name
             of an output, for sums of elements.
-        weights: a checkpoint; predictions are those of the initializers all the same.
+        weights: a checkpoint; predictions are made from the initializers all the same.
         progress: called with the number of operations done, their total, and a path.
 
     Raises:
@@ -106,7 +106,7 @@ def measure(
     missing = _without_product(program)
     memory = reference_memory(program) if missing else gradient_memory(program)
     summed = None if loss in (None, "random") else summed_outputs(program, loss)
-    predicted = propagate(program, InitRules.of(program, options), _given(program, inputs), summed)
+    predicted = propagate(program, InitRules.of(program, options), _moments_of_inputs(program, inputs), summed)
     chosen = range(seed, seed + seeds)
     samples = []
     for number, each in enumerate(chosen):
@@ -126,7 +126,7 @@ def measure(
     )
     gap = f"there are no gradients: {missing} has no vector-Jacobian product" if missing else ""
     report = SignalReport(
-        program.name, options, tuple(chosen), program.training, loss or "random", _data(predicted), rows, (), gap
+        program.name, options, tuple(chosen), program.training, loss or "random", _least_data(predicted), rows, (), gap
     )
     return replace(report, findings=diagnose(report, program))
 
@@ -142,7 +142,7 @@ def _offset(progress: Callable[[int, int, str], None], start: int, total: int) -
     return lambda done, path: progress(start + done, total, path)
 
 
-def _data(predicted: Sequence[PredictedOperation]) -> int:
+def _least_data(predicted: Sequence[PredictedOperation]) -> int:
     """Return the least number of data of a channel: 1 if the squares of channel means say nothing."""
     return min((row.data for row in predicted if row.signal.exchangeable or row.data > 1), default=1)
 
@@ -153,16 +153,16 @@ def _without_product(program: Program) -> str:
     return next((name for name in sorted(names) if BACKWARD.get(name) is None), "")
 
 
-def _given(program: Program, inputs: Mapping[str, Any] | None) -> dict[str, Signal]:
+def _moments_of_inputs(program: Program, inputs: Mapping[str, Any] | None) -> dict[str, Signal]:
     """Return the moments of inputs that are given."""
-    found = {}
+    signals = {}
     for spec in program.inputs:
         if spec.name in (inputs or {}) and spec.type.is_float:
             array = np.asarray((inputs or {})[spec.name], np.float64)
             if array.size:
                 mean, square, channel_square, _, _ = _moments(array, default_axis(array.ndim))
-                found[spec.name] = Signal(mean, square, channel_square, roots=drawn_signal(spec).roots)
-    return found
+                signals[spec.name] = Signal(mean, square, channel_square, roots=drawn_signal(spec).roots)
+    return signals
 
 
 # -- one seed ---------------------------------------------------------------------------------------
@@ -231,12 +231,12 @@ class _Pass:
         return outputs
 
     def _product(self, record: Record, back: Back, arrived: tuple[Array | None, ...]) -> Gradients:
-        found = apply_vjp(record.instance.node.op, back, arrived)
+        gradients = apply_vjp(record.instance.node.op, back, arrived)
         sample = self._samples[self._numbers[id(record.instance)]]
         sample.gradient = sum(_square(gradient) for gradient in arrived if gradient is not None)
-        if 0 in found and sample.gradient:
-            sample.back = _square(found[0]) / sample.gradient
-        return found
+        if 0 in gradients and sample.gradient:
+            sample.back = _square(gradients[0]) / sample.gradient
+        return gradients
 
 
 def _square(array: Array) -> float:
@@ -322,8 +322,8 @@ def _figures(samples: Sequence[_Sample]) -> Figures:
 
 
 def _mean(values: Sequence[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return sum(known) / len(known) if known else None
+    present = [value for value in values if value is not None]
+    return sum(present) / len(present) if present else None
 
 
 def _root(value: float | None) -> float | None:

@@ -36,7 +36,7 @@ def plus(value: Value, *others: Any) -> Value:
 
 
 def _sum(terms: Iterable[float]) -> float:
-    """Return the sum of numbers; that of infinities of both signs is NaN."""
+    """Return the sum of numbers; NaN for infinities of both signs."""
     listed = [float(term) for term in terms]
     try:
         return math.fsum(listed)

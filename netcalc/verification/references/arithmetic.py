@@ -51,13 +51,13 @@ def variadic(op: Attributes, *inputs: Array | None) -> Expected:
     types += [folded_type(arrays, *numbers)] * len(numbers)
 
     def at(index: Shape) -> Any:
-        found, *others = _operands(op, arrays, index)
-        magnitude = abs(found)
+        result, *others = _operands(op, arrays, index)
+        magnitude = abs(result)
         for other, dtype in zip(others, types[1:], strict=True):
-            pair = [converted(value, dtype) for value in (found, other)]
-            found = converted(_VARIADIC[op.name](pair), dtype)
+            pair = [converted(value, dtype) for value in (result, other)]
+            result = converted(_VARIADIC[op.name](pair), dtype)
             magnitude += abs(other)
-        return Value(found, magnitude) if "float" in types[-1] else found
+        return Value(result, magnitude) if "float" in types[-1] else result
 
     return Expected(broadcast_shape(*arrays), types[-1], at)
 
@@ -93,7 +93,7 @@ def pair(op: Attributes, *inputs: Array | None) -> Expected:
             a, b = b, a
         if op.name == "sub":
             return Value(a - b, abs(a) + abs(b)) if "float" in dtype else converted(a - b, dtype)
-        found = _quotient(op, a, b, dtype) if op.name == "div" else _power(a, b)
-        return found if "float" in result else converted(found, result)
+        computed = _quotient(op, a, b, dtype) if op.name == "div" else _power(a, b)
+        return computed if "float" in result else converted(computed, result)
 
     return Expected(broadcast_shape(*arrays), result, at)

@@ -8,15 +8,15 @@ from netcalc.verification.references import Array, Attributes, Expected, Shape, 
 @reference("squeeze")
 def squeeze(op: Attributes, x: Array) -> Expected:
     named = set(range(x.ndim)) if op.axis is None else {axis % x.ndim for axis in op.axis}
-    kept = [axis for axis, size in enumerate(x.shape) if axis not in named or size != 1]
+    remaining = [axis for axis, size in enumerate(x.shape) if axis not in named or size != 1]
 
     def at(index: Shape) -> object:
         source = [0] * x.ndim
-        for axis, place in zip(kept, index, strict=True):
+        for axis, place in zip(remaining, index, strict=True):
             source[axis] = place
         return x[tuple(source)]
 
-    return Expected(tuple(x.shape[axis] for axis in kept), x.dtype.name, at)
+    return Expected(tuple(x.shape[axis] for axis in remaining), x.dtype.name, at)
 
 
 @reference("unsqueeze")

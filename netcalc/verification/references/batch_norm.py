@@ -11,11 +11,11 @@ from netcalc.verification.references import Array, Attributes, Expected, Shape, 
 from netcalc.verification.references._sums import double, mean, standardized, total
 
 
-def _fixed(op: Attributes, x: Array, given: dict[str, Array]) -> Expected:
+def _by_running_statistics(op: Attributes, x: Array, arrays: dict[str, Array]) -> Expected:
     """Return the normalization by running statistics."""
 
     def at(index: Shape) -> Value:
-        value = {name: float(array[index[1]]) for name, array in given.items() if array.ndim}
+        value = {name: float(array[index[1]]) for name, array in arrays.items() if array.ndim}
         factor = value.get("weight", 1.0) / float(np.sqrt(np.float64(value["running_var"] + op.eps)))
         terms = (float(x[index]) * factor, -value["running_mean"] * factor, value.get("bias", 0.0))
         return Value(sum(terms), sum(map(abs, terms)))
@@ -26,7 +26,7 @@ def _fixed(op: Attributes, x: Array, given: dict[str, Array]) -> Expected:
 @reference("batch_norm", "frozen_batch_norm", "instance_norm")
 def normalized(op: Attributes, x: Array, **given: Array) -> Expected:
     if op.name == "frozen_batch_norm" or (op.track_running_stats and not op.training):
-        return _fixed(op, x, given)
+        return _by_running_statistics(op, x, given)
 
     def at(index: Shape) -> Value:
         channel = x[:, index[1]] if op.name == "batch_norm" else x[index[0], index[1]]

@@ -23,7 +23,7 @@ def layer_norm(op: Attributes, x: Array, *, weight: Array | None = None, bias: A
 
     def at(index: Shape) -> Value:
         inner = index[x.ndim - count :]
-        factor, shift = (None if one is None else one[inner] for one in (weight, bias))
+        factor, shift = (None if vector is None else vector[inner] for vector in (weight, bias))
         return standardized(x[index], x[index[: x.ndim - count]], op.eps, factor, shift)
 
     return Expected(x.shape, x.dtype.name, at, math.prod(x.shape[x.ndim - count :]))
@@ -60,7 +60,7 @@ def group_norm(op: Attributes, x: Array, *, weight: Array | None = None, bias: A
 
     def at(index: Shape) -> Value:
         first = index[1] - index[1] % share
-        factor, shift = (None if one is None else one[index[1]] for one in (weight, bias))
+        factor, shift = (None if vector is None else vector[index[1]] for vector in (weight, bias))
         return standardized(x[index], x[index[0], first : first + share], op.eps, factor, shift)
 
     return Expected(x.shape, x.dtype.name, at, share * math.prod(x.shape[2:]))

@@ -28,11 +28,11 @@ class _Axis(NamedTuple):
 @reference("interpolate")
 def interpolate(op: Attributes, x: Array) -> Expected:
     axes = x.ndim - 2
-    given = op.scale_factor if op.size is None else op.size
-    each = given * axes if len(given) == 1 else given
-    kept = op.size is None and not op.recompute_scale_factor and not op.align_corners
+    declared = op.scale_factor if op.size is None else op.size
+    each = declared * axes if len(declared) == 1 else declared
+    scales = op.size is None and not op.recompute_scale_factor and not op.align_corners
     every = [
-        _Axis(size, math.floor(size * n) if op.size is None else n, n if kept else None)
+        _Axis(size, math.floor(size * n) if op.size is None else n, n if scales else None)
         for size, n in zip(x.shape[2:], each, strict=True)
     ]
     shape = (*x.shape[:2], *(axis.out for axis in every))
@@ -46,10 +46,10 @@ def interpolate(op: Attributes, x: Array) -> Expected:
         for chosen in product(*taps):
             elements.append(plane[tuple(place for place, _ in chosen)])
             weights.append(math.prod(weight for _, weight in chosen))
-        found = total(elements, weights)
+        summed = total(elements, weights)
         # positions are rounded in the precision of the arithmetic, and the weights with them
         furthest = 0.0 if op.mode == "area" else max(axis.size for axis in every) / 8
-        return Value(found.value, found.magnitude + furthest * sum(abs(float(element)) for element in elements))
+        return Value(summed.value, summed.magnitude + furthest * sum(abs(float(element)) for element in elements))
 
     reads = math.prod(2 * _radius(op) * (axis.size // axis.out + 2) for axis in every)
     return Expected(shape, x.dtype.name, at, 1 if op.mode.startswith("nearest") else reads)
@@ -97,9 +97,9 @@ def _widened(op: Attributes, size: int, center: float, widening: float) -> list[
     shape = shapes.get(op.mode, _hat)
     reach = _radius(op) * widening
     near = range(max(math.floor(center - reach), 0), min(math.ceil(center + reach) + 1, size))
-    found = [(place, shape((place + 0.5 - center) / widening)) for place in near]
-    whole = math.fsum(weight for _, weight in found)
-    return [(place, weight / whole) for place, weight in found]
+    weighted = [(place, shape((place + 0.5 - center) / widening)) for place in near]
+    total_weight = math.fsum(weight for _, weight in weighted)
+    return [(place, weight / total_weight) for place, weight in weighted]
 
 
 def _hat(x: float) -> float:

@@ -47,7 +47,7 @@ def top_k_router(
         scores = _scores(op, values) if op.order == "score_first" else values
         bias = [0.0] * len(values) if e_score_correction_bias is None else [float(b) for b in e_score_correction_bias]
         choice = [score + b for score, b in zip(scores, bias, strict=True)]
-        # the sums of scores and biases are those of single precision, which decide between nearly equal experts
+        # sums of scores and biases are rounded to single precision, which decides between nearly equal experts
         choice = [float(np.float32(score)) for score in choice] if logits.dtype.itemsize <= 4 else choice
         allowed = _allowed(op, choice)
         experts = [allowed[i] for i in ranked([choice[e] for e in allowed], largest=True)[: op.k]]

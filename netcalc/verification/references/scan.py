@@ -31,8 +31,8 @@ def selective_scan(
 ) -> tuple[Expected, Expected]:
     batch, channels, length = u.shape
     states = a.shape[1]
-    given = (u, delta, a, b, c, d, z, delta_bias, initial_state)
-    precision = promoted("float32", *(x.dtype.name for x in given if x is not None))
+    arrays = (u, delta, a, b, c, d, z, delta_bias, initial_state)
+    precision = promoted("float32", *(x.dtype.name for x in arrays if x is not None))
 
     def steps(sample: int, channel: int) -> Array:
         """Return Δ of each step."""
@@ -98,8 +98,8 @@ def wkv(
 ) -> Expected | tuple[Expected, ...]:
     """A mean with the weight of every position, relative to the largest of them."""
     batch, length, channels = value.shape
-    given = (key, value, decay, bonus, numerator, denominator, exponent)
-    precision = promoted("float32", *(x.dtype.name for x in given if x is not None))
+    arrays = (key, value, decay, bonus, numerator, denominator, exponent)
+    precision = promoted("float32", *(x.dtype.name for x in arrays if x is not None))
 
     def terms(sample: int, channel: int, distances: Array, decays: float) -> tuple[Array, Array, Array]:
         """Return exponents, weights without them, and values: of the positions before a place, and of earlier sums."""

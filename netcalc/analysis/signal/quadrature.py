@@ -83,7 +83,7 @@ def _composite(edges: Sequence[float], nodes: Sequence[tuple[float, float]]) -> 
 @cache
 def _nodes(count: int) -> tuple[tuple[float, float], ...]:
     """Return abscissae and weights of Gauss–Legendre quadrature on [−1, 1], by Newton's method."""
-    found = []
+    pairs = []
     for number in range(count):
         x = math.cos(math.pi * (number + 0.75) / (count + 0.5))
         slope = 1.0
@@ -96,5 +96,5 @@ def _nodes(count: int) -> tuple[tuple[float, float], ...]:
             x -= step
             if abs(step) < 1e-16:
                 break
-        found.append((x, 2 / ((1 - x * x) * slope * slope)))
-    return tuple(found)
+        pairs.append((x, 2 / ((1 - x * x) * slope * slope)))
+    return tuple(pairs)

@@ -27,8 +27,7 @@ class Unaccepted(ValueError):  # noqa: N818 - no error, but a value that is left
 
 
 def acceptor(annotation: Any, constraints: Mapping[str, Any], owner: type) -> Accept:
-    """Return the function that accepts values of a type with constraints; names in the type are looked up in the module
-    of ``owner``."""
+    """Return the function that accepts values of a type, whose names are looked up in the module of ``owner``."""
     annotation = resolved(annotation, owner)
     accept: Accept
     if get_origin(annotation) is Annotated:

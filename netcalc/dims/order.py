@@ -55,7 +55,7 @@ class Assumption(NamedTuple):
         """Return whether the relation holds if left − right lies in an interval, or None if that leaves it open."""
         low, high = difference
         relation = _RELATIONS[self.relation]
-        # a relation with 0 that has one outcome at both ends, and at 0 if that lies between, has it everywhere
+        # the outcome of a comparison with 0 is the same everywhere if it is at both ends, and at 0 if 0 lies between
         ends = {relation(_sign(low), 0), relation(_sign(high), 0)} | ({relation(0, 0)} if low < 0 < high else set())
         return ends.pop() if len(ends) == 1 else None
 

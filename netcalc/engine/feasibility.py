@@ -18,7 +18,7 @@ from netcalc.process_memory import format_bytes
 
 __all__ = ["require_arrays", "require_work"]
 
-#: Work in place of which ``max_work`` allows one more operation: what arithmetic could do in its time.
+#: Work that takes about as long as one operation; ``max_work`` allows an operation for each such amount.
 _OPERATION_WORK = 1_000_000
 #: Bytes that NumPy can index.
 _INDEXABLE = (1 << 63) - 1

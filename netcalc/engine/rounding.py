@@ -1,7 +1,7 @@
 """Errors of a run whose parameters are rounded or pruned, output by output and layer by layer.
 
 Two passes run in lockstep by the reference kernels: each operation runs on the values of the full run, and on the
-values of the run with stored parameters. Until the first parameter that differs there is a single run.
+values of the run with stored parameters.  Until the first parameter that differs there is a single run.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ class Elaboration:
         self.bodies: dict[BodyKey, Body] = {}
         self._distinct_bodies = DistinctBodies()
         self._kept: dict[BodyKey, KeptBody] = {}  # stored bodies, by the keys of bodies of this program
-        self._records: list[Record] = []  # of the bodies at hand, outermost first
+        self._records: list[Record] = []  # of the bodies being elaborated, outermost first
         self.patches = patches_of(loaded.cursor)
         self.patch_log = PatchLog()
         self.main = PartialBody(loaded.document.name or "main", loaded)
@@ -180,9 +180,10 @@ class Elaboration:
         return (*key, self.ctx.training, self.ctx.dtype, self._surroundings)
 
     def _adopt(self, stored: KeptBody) -> bool:
-        """Take over a kept body with those inside; False if it has to be elaborated.
+        """Reuse a stored body and the bodies inside it; return False if it has to be elaborated.
 
-        That is so if it differs in identity from an equal body at hand, or if it goes beyond a limit.
+        It has to be elaborated if this elaboration already has another body of the same key, or if it would exceed a
+        limit.
         """
         adopted = self.bodies.get(stored.key)
         if adopted is not None:

@@ -158,7 +158,7 @@ def _string(text: str, cursor: Cursor, scope: Mapping[str, Any]) -> Any:
 
 @lru_cache(maxsize=4096)
 def _split_placeholders(text: str) -> tuple[str, ...]:
-    """Return the texts around the placeholders of a text and the expressions in these, by turns."""
+    """Return the parts of a text around its placeholders, alternating with the expressions in the placeholders."""
     return tuple(_PLACEHOLDER.split(text))
 
 

@@ -58,7 +58,7 @@ def elaborate_inline(
 ) -> dict[str, Value]:
     """Elaborate the lines of a block in the caller's body and return the block's outputs by port.
 
-    The lines have the paths that they would have in the caller. Names are as in a call: the lines see the inputs
+    The lines have the paths that they would have in the caller.  Names are as in a call: the lines see the inputs
     and arguments of the block only, and the caller does not see their names.  ``carried`` are the outputs of the
     iteration before, and ``taken`` the inputs that this iteration takes.
     """

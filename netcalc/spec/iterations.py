@@ -27,7 +27,7 @@ class Iterations(NamedTuple):
     items: Sequence[Any] = ()
     start: int = 0  # the index of the first iteration
     varies: bool = False  # True if the line uses a loop variable, so that iterations may differ
-    named: bool = False  # True if its name does, so that each iteration has a name of its own
+    named: bool = False  # True if the name of the line uses a loop variable, so that each iteration has its own name
     unknown: Poly | None = None  # the number of iterations if it is symbolic, which only a sketch allows
 
     @property

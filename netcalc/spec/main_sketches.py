@@ -1,9 +1,9 @@
 """Main bodies of specs at new settings, computed from a sketch instead of elaborated.
 
-A spec that is elaborated again and again with other settings is elaborated once more with symbols for the whole numbers
+A spec that is elaborated repeatedly with different settings is elaborated once more with symbols for the whole numbers
 in them: from 3, or from 1 where they are numbers of iterations (see :mod:`netcalc.spec.sketches`).  The settings
-themselves are evaluated and checked as ever.  Where a condition of the sketch fails, or where a line needs a number, so
-are the lines.
+themselves are evaluated and checked as usual.  Where a condition of the sketch fails, or where a line needs a number,
+the lines are elaborated as usual too.
 """
 
 from __future__ import annotations

@@ -151,7 +151,7 @@ class Scope(Mapping[str, Any]):
     patches: tuple[Pending, ...] = ()  # those that apply to lines of the body
     inlined: Loaded | None = None  # the file of the block whose lines are inlined here; names around it are hidden
     hidden: int = 0  # number of first nodes that paths do not lead to: those before an inlined block
-    current: Outputs | None = None  # `_` in expressions: the value that the line at hand receives
+    current: Outputs | None = None  # `_` in expressions: the value that the current line receives
 
     def child(self, *, variables: dict[str, Any] | None = None, sequence: str | None = None) -> Scope:
         """Return a nested scope of the same body, for an iteration or for the named sequence at a path."""
@@ -214,7 +214,7 @@ class Scope(Mapping[str, Any]):
     def place_of(self, path: str) -> tuple[PartialBody, Place] | None:
         """Return the place of the value at a path and the body that the path starts in, or None if there is none.
 
-        A path starts in the sequence at hand, in one around it, or at the top of the block, innermost first.
+        A path starts in the current sequence, in an enclosing one, or at the top of the block, innermost first.
 
         Raises:
             Poisoned: a line that may have the path is not elaborated because of an error.

@@ -1,11 +1,11 @@
 """Bodies of shipped blocks at new sizes, computed from a sketch instead of elaborated.
 
-A block that is elaborated again and again for other sizes is elaborated once more with symbols in their place.  The
-sizes are the whole numbers from 3 among its arguments and in the shapes of its inputs.  Smaller ones (strides, kernels,
-a batch of 1) are part of the structure, and so are numbers of iterations.  Sizes that are equal when a sketch is made
-have to be equal wherever it is used.  Everything that symbolic sizes leave open and everything that was found different
-becomes a condition of the sketch too; where one fails, or where a rule needs numbers, the block is elaborated as ever,
-which reports errors too.
+A block that is elaborated repeatedly for different sizes is elaborated once more with symbols in place of the sizes.
+The sizes are the whole numbers from 3 among its arguments and in the shapes of its inputs.  Smaller ones (strides,
+kernels, a batch of 1) are part of the structure, and so are numbers of iterations.  Sizes that are equal when a sketch
+is made have to be equal wherever it is used.  Every comparison that symbolic sizes leave open, or whose sides have
+different forms, becomes a condition of the sketch too.  Where a condition fails, or where a rule needs numbers, the
+block is elaborated as usual, which also reports errors.
 """
 
 from __future__ import annotations

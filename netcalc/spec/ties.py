@@ -15,7 +15,7 @@ __all__ = ["is_absolute", "share_with_first", "tie_call", "tie_operation"]
 
 
 def is_absolute(line: Line) -> bool:
-    """Return True if the line may use weights from outside the block at hand, by a path from the top of the spec."""
+    """Return True if the line may use weights from outside its block, by a path from the top of the spec."""
     cursor = line.modifier("tie")
     return cursor is not None and "/" in str(cursor.data)
 

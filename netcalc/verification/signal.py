@@ -132,7 +132,7 @@ def measure(
 
 
 def _prepared(program: Program, training: bool | None, loss: str | None) -> Program:
-    """Return the program in the mode that is asked for, with the loss of the spec if that is."""
+    """Return the program in the requested mode, with the loss of the spec if it is requested."""
     if training is not None:
         program = in_mode(program, training)
     return with_loss(program) if loss == LOSS else program

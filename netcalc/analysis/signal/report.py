@@ -20,7 +20,7 @@ class Figures:
     and ``channel_variance`` the mean of their variances.  ``saturated`` is the share of elements at which an activation
     function has less than a tenth of its greatest slope, ``dead`` the share of units of a rectifier that are zero for
     all data.  ``gradient`` is the norm of the gradient of the output, and ``parameters`` the norms of the gradients of
-    the parameters by name. ``gain`` is the root mean square of the output divided by the root mean square of the first
+    the parameters by name.  ``gain`` is the root mean square of the output divided by the root mean square of the first
     input, ``back`` the norm of the gradient that the operation passes to its first input divided by the norm of the
     gradient of its outputs.
     """
@@ -162,7 +162,7 @@ def _rounded(mean: float | None, square: float | None) -> float | None:
 def at_depth(rows: Iterable[SignalRow], depth: int) -> Iterable[SignalRow]:
     """Yield a row for each run of operations below one path of ``depth`` parts: the row of the last of them.
 
-    Shares are the largest of the run; norms of the gradients of parameters are over all of them together. The gain is
+    Shares are the largest of the run; norms of the gradients of parameters are over all of them together.  The gain is
     the gain of the whole run: the product of the root mean squares between its first input and its last output.
     """
     if depth < 1:

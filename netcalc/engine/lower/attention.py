@@ -290,7 +290,7 @@ def _score_lead(op: ScaledDotProductAttention, query: Tensor, key: Tensor) -> tu
 
 
 def _with_lead(slot: Slot, lead: tuple[int, ...], grouped: bool) -> _Heads:
-    """Return queries, keys or values with the leading axes of the result, but for their own heads if ``grouped``."""
+    """Return queries, keys or values with the leading axes of the result; they keep their own heads if ``grouped``."""
     length, depth = slot.shape[-2:]
     heads = slot.shape[-3] if grouped else None
     if heads is None or heads == lead[-1]:

@@ -138,7 +138,7 @@ def weighted_values(
 ) -> Pass:
     """Return a pass that computes the exponentials of the scores, their ``sums``, and their products with the values.
 
-    Subtracting the largest score of a row leaves its softmax unchanged. Exponentials are taken of the scores as they
+    Subtracting the largest score of a row leaves its softmax unchanged.  Exponentials are taken of the scores as they
     are if no sum overflows and none is so small that terms were lost; the largest score of the block tells that in a
     fifth of the time that the largest of each row and their subtraction take.  Else ``shift`` computes exponentials and
     sums; ``anew`` computes the scores again before it.

@@ -223,7 +223,7 @@ def written(value: Any, *, quoted: bool = False, length: int = MAX_MESSAGE) -> s
     """
     parts: list[str] = []
     room = length + 1
-    for part in _parts(value, quoted):
+    for part in _parts_of_text(value, quoted):
         parts.append(part[:room])
         room -= len(part)
         if room <= 0:
@@ -231,7 +231,7 @@ def written(value: Any, *, quoted: bool = False, length: int = MAX_MESSAGE) -> s
     return clipped("".join(parts), length)
 
 
-def _parts(value: Any, quoted: bool) -> Iterator[str]:
+def _parts_of_text(value: Any, quoted: bool) -> Iterator[str]:
     if value is None or isinstance(value, bool):
         yield {None: "null", True: "true", False: "false"}[value]
     elif isinstance(value, str):
@@ -239,12 +239,12 @@ def _parts(value: Any, quoted: bool) -> Iterator[str]:
     elif isinstance(value, (list, tuple)):
         for index, item in enumerate(value):
             yield ", " if index else "["
-            yield from _parts(item, quoted)
+            yield from _parts_of_text(item, quoted)
         yield "]" if value else "[]"
     elif isinstance(value, Mapping):
         for index, (key, item) in enumerate(value.items()):
             yield f"{', ' if index else '{'}{key}: "
-            yield from _parts(item, quoted)
+            yield from _parts_of_text(item, quoted)
         yield "}" if value else "{}"
     else:
         yield str(value)

@@ -65,7 +65,7 @@ def parse_init(text: str) -> Init | None:
         if key in args:
             raise _error(f"duplicate argument {key!r}")
         args[key] = _value(key, value.strip())
-    return _checked(name, args)
+    return _checked_init(name, args)
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,7 +275,7 @@ def _value(key: str, value: str) -> float | str:
     return number
 
 
-def _checked(name: str, args: dict[str, Any]) -> Init | None:
+def _checked_init(name: str, args: dict[str, Any]) -> Init | None:
     if name == "default":
         return None
     if name in ("zeros", "ones"):

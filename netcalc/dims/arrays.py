@@ -118,13 +118,13 @@ def _evaluate(dim: Operand, values: Mapping[Symbol, Any], arithmetic: _Arithmeti
 
     def of_atom(atom: Atom) -> Any:
         if atom not in results:
-            results[atom] = _call(atom, of, arithmetic)
+            results[atom] = _value_of_call(atom, of, arithmetic)
         return results[atom]
 
     return of(dim)
 
 
-def _call(atom: Atom, of: Callable[[Operand], Any], arithmetic: _Arithmetic) -> Any:
+def _value_of_call(atom: Atom, of: Callable[[Operand], Any], arithmetic: _Arithmetic) -> Any:
     """Return the value of a function of sizes."""
     assert not isinstance(atom, Symbol)
     if isinstance(atom, CeilLog2):

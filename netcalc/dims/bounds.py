@@ -67,7 +67,7 @@ def _with_excesses(terms: Terms, least: Mapping[Atom, int]) -> Terms:
     """Return the sum with these factors replaced by their least value plus an excess, which the factor stands for."""
     expanded: Terms = {}
     for monomial, coefficient in terms.items():
-        term: Terms = _number(coefficient)
+        term: Terms = _constant(coefficient)
         for factor, power in monomial:
             for _ in range(power):
                 term = multiply(term, {((factor, 1),): 1, (): least.get(factor, 0)})
@@ -101,18 +101,18 @@ def _least_without_floor(rest: Terms, call: Call, coefficient: int, replaced: in
     dividend, divisor = call.operands
     assert isinstance(divisor, int)
     # b times the sum, for (a − b + 1)/b, or for a/b if the coefficient is negative
-    numerator = total(multiply(rest, _number(divisor)), multiply(terms_of(dividend), _number(coefficient)))
-    least = _least(_nonzero(total(numerator, _number(min(-coefficient * (divisor - 1), 0)))), replaced)
+    numerator = total(multiply(rest, _constant(divisor)), multiply(terms_of(dividend), _constant(coefficient)))
+    least = _least(_nonzero(total(numerator, _constant(min(-coefficient * (divisor - 1), 0)))), replaced)
     return least if isinstance(least, float) else -(-least // divisor)
 
 
 def _least_without_extreme(rest: Terms, call: Call, coefficient: int, replaced: int) -> Bound:
-    number = _number(coefficient)
+    number = _constant(coefficient)
     bounds = [_least(_nonzero(total(rest, multiply(terms_of(operand), number))), replaced) for operand in call.operands]
     return max(bounds) if _is_greatest(call, coefficient) else min(bounds)
 
 
-def _number(value: int) -> Terms:
+def _constant(value: int) -> Terms:
     return {(): value}
 
 

@@ -48,7 +48,7 @@ class Poly:
     def __add__(self, other: Dim) -> Dim:
         if not isinstance(other, (int, Poly)):
             return NotImplemented
-        return _simplified(total(self._terms, _terms(other)))
+        return _from_terms(total(self._terms, _terms(other)))
 
     __radd__ = __add__
 
@@ -61,7 +61,7 @@ class Poly:
     def __sub__(self, other: Dim) -> Dim:
         if not isinstance(other, (int, Poly)):
             return NotImplemented
-        return _simplified(total(self._terms, _terms(other), -1))
+        return _from_terms(total(self._terms, _terms(other), -1))
 
     def __rsub__(self, other: int) -> Dim:
         return self * -1 + other
@@ -70,7 +70,7 @@ class Poly:
         if not isinstance(other, (int, Poly)):
             return NotImplemented
         spend_terms(len(self._terms) * len(_terms(other)))
-        return _simplified(multiply(self._terms, _terms(other)))
+        return _from_terms(multiply(self._terms, _terms(other)))
 
     __rmul__ = __mul__
 
@@ -223,7 +223,7 @@ def exact_div(a: Dim, b: Dim) -> Dim | None:
     if isinstance(a, int) and isinstance(b, int):
         return a // b if b and a % b == 0 else None
     result = None if b == 0 else quotient(_terms(a), _terms(b))
-    return None if result is None else _simplified(result)
+    return None if result is None else _from_terms(result)
 
 
 # -- floor division ---------------------------------------------------------------------------------
@@ -246,10 +246,10 @@ def _floor_div(a: Dim, b: Dim) -> Dim:
     floors: Dim = 0
     rest: Dim = 0
     for term in _terms(a).items():
-        part = _simplified(dict([term]))
+        part = _from_terms(dict([term]))
         divided = exact_div(part, b)
         floors, rest = (floors, rest + part) if divided is None else (floors + divided, rest)
-    common = _simplified(common_factor(_terms(rest), _terms(b)))
+    common = _from_terms(common_factor(_terms(rest), _terms(b)))
     if common != 1:  # ⌊k·r / k·b⌋ = ⌊r/b⌋
         return floors + _floor_div(_exact_quotient(rest, common), _exact_quotient(b, common))
     return floors + _reduced_quotient(rest, b)
@@ -271,7 +271,7 @@ def _floor_div_by_number(a: Dim, b: int) -> Dim:
 def _divided_coefficients(a: Dim, b: int) -> tuple[Dim, Dim]:
     """Return the sums of the quotients and of the remainders of the coefficients by ``b``."""
     terms = _terms(a)
-    return _simplified({m: c // b for m, c in terms.items()}), _simplified({m: c % b for m, c in terms.items()})
+    return _from_terms({m: c // b for m, c in terms.items()}), _from_terms({m: c % b for m, c in terms.items()})
 
 
 def _reduced_quotient(a: Dim, b: Dim) -> Dim:
@@ -284,7 +284,7 @@ def _reduced_quotient(a: Dim, b: Dim) -> Dim:
     is_positive = bounds_of(b)[0] > 0
     if shared > 1 and (is_positive or _terms(a).get((), 0) % shared == 0):  # ⌊(k·r + c)/(k·b)⌋ = ⌊(r + ⌊c/k⌋)/b⌋
         left, right = ({m: c // shared for m, c in _terms(dim).items()} for dim in (a, b))
-        return _floor_div(_simplified(left), _simplified(right))
+        return _floor_div(_from_terms(left), _from_terms(right))
     if is_positive:
         extreme = _only_extreme(a, b)
         if (
@@ -331,7 +331,7 @@ def _terms(dim: Dim) -> Terms:
     return {(): dim} if isinstance(dim, int) else dim._terms
 
 
-def _simplified(terms: Terms) -> Dim:
+def _from_terms(terms: Terms) -> Dim:
     """Return the sum of these terms: an int if no atom is left."""
     nonzero = {m: c for m, c in terms.items() if c}
     if not nonzero:

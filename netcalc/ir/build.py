@@ -41,7 +41,7 @@ def build_node(
         RuleError: the inputs do not fit the operation; the error has no place yet.
         UndecidedError: a rule needs the value of a symbolic size that has no default.
     """
-    applied = _applied(op, types_of(inputs), ctx)
+    applied = _apply_rules(op, types_of(inputs), ctx)
     results = applied.results
     name = path or op.name
     names = [name] if len(results) == 1 else [f"{name}.{i}" for i in range(len(results))]
@@ -51,7 +51,7 @@ def build_node(
     return node
 
 
-def _applied(op: Operation, types: tuple[TensorType | None, ...], ctx: Context) -> Applied:
+def _apply_rules(op: Operation, types: tuple[TensorType | None, ...], ctx: Context) -> Applied:
     """Return what the rules of an operation give, kept for equal types unless explanations are recorded."""
     key = (id(op), types, ctx.training, ctx.dtype)
     applied = _APPLIED.get(key)

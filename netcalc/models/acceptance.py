@@ -35,8 +35,8 @@ def acceptor(annotation: Any, constraints: Mapping[str, Any], owner: type) -> Ac
     elif get_origin(annotation) in (Union, UnionType):
         accept = _union(get_args(annotation), owner)
     else:
-        accept = _plain(annotation, owner)
-    return partial(_constrained, accept, dict(constraints)) if constraints else accept
+        accept = _acceptor_of_type(annotation, owner)
+    return partial(_accept_within, accept, dict(constraints)) if constraints else accept
 
 
 def resolved(annotation: Any, owner: type) -> Any:
@@ -58,7 +58,7 @@ def _acceptor_of_annotated(annotation: Any, owner: type) -> Accept:
         elif isinstance(mark, FieldInfo):
             constraints |= mark.constraints
         elif type(mark).__module__.startswith(("pydantic", "annotated_types")):
-            return _nothing  # only pydantic knows what it does
+            return _none  # only pydantic knows what it does
     accept = acceptor(annotation.__origin__, constraints, owner)
     functions = [*before, *([] if annotation.__origin__ is Any and not constraints else [accept]), *after]
     return functions[0] if len(functions) == 1 else partial(_apply_in_turn, functions)
@@ -70,7 +70,7 @@ def _apply_in_turn(functions: Sequence[Accept], value: Any) -> Any:
     return value
 
 
-def _plain(annotation: Any, owner: type) -> Accept:
+def _acceptor_of_type(annotation: Any, owner: type) -> Accept:
     simple = _SIMPLE.get(annotation) if isinstance(annotation, type) or annotation is Any else None
     if simple is not None:
         return simple
@@ -87,7 +87,7 @@ def _plain(annotation: Any, owner: type) -> Accept:
         return partial(_fixed_tuple, [acceptor(argument, {}, owner) for argument in arguments])
     if origin is None and isinstance(annotation, type):
         return getattr(annotation, "accepted", None) or partial(_instance, annotation)
-    return _nothing
+    return _none
 
 
 def _union(members: Sequence[Any], owner: type) -> Accept:
@@ -152,7 +152,7 @@ def _any(value: Any) -> Any:
     return value
 
 
-def _nothing(value: Any) -> Any:
+def _none(value: Any) -> Any:
     raise Unaccepted
 
 
@@ -195,7 +195,7 @@ def _dict(key: Accept, item: Accept, value: Any) -> Any:
     return {key(name): item(entry) for name, entry in value.items()}
 
 
-def _constrained(accept: Accept, constraints: Mapping[str, Any], value: Any) -> Any:
+def _accept_within(accept: Accept, constraints: Mapping[str, Any], value: Any) -> Any:
     value = accept(value)
     if value is not None and not all(_HOLDS[name](value, bound) for name, bound in constraints.items()):
         raise Unaccepted

@@ -175,7 +175,7 @@ class Model:
         if type(data) is not dict:
             raise Unaccepted
         cls = type(self)
-        plan = cls._plan or cls._planned()
+        plan = cls._plan or cls._make_plan()
         values: dict[str, Any] = {}
         fields_set = set()
         for name, key, accept, field, fixed in plan:
@@ -208,7 +208,7 @@ class Model:
         return extra
 
     @classmethod
-    def _planned(cls) -> tuple[_Step, ...]:
+    def _make_plan(cls) -> tuple[_Step, ...]:
         """Return how each field gets its value, and keep it."""
         steps = []
         for name, field in cls.model_fields.items():
@@ -238,18 +238,18 @@ def _field_acceptor(cls: type[Model], name: str, field: FieldInfo) -> Accept:
     accept = acceptor(annotation, field.constraints, cls)
     for method, (names, mode) in cls.field_validators.items():
         if "*" in names:
-            accept = partial(_prepared, getattr(cls, method), name, accept)
+            accept = partial(_accept_prepared, getattr(cls, method), name, accept)
         elif name in names:
             own = getattr(cls, method)
-            accept = partial(_composed, own, accept) if mode == "before" else partial(_composed, accept, own)
+            accept = partial(_apply_both, own, accept) if mode == "before" else partial(_apply_both, accept, own)
     return accept
 
 
-def _prepared(prepare: Callable[[Any, str], Any], name: str, accept: Accept, value: Any) -> Any:
+def _accept_prepared(prepare: Callable[[Any, str], Any], name: str, accept: Accept, value: Any) -> Any:
     return accept(prepare(value, name))
 
 
-def _composed(first: Accept, second: Accept, value: Any) -> Any:
+def _apply_both(first: Accept, second: Accept, value: Any) -> Any:
     return second(first(value))
 
 

@@ -75,17 +75,17 @@ def draw_into(init: Init, out: Array, dtype: str, rng: np.random.Generator) -> N
         case "normal":
             _write(out, dtype, working, _normal(rng, args.get("mean", 0.0), args.get("std", 1.0)))
         case "truncated_normal":
-            _write(out, dtype, np.float64, _truncated(rng, args, working))
+            _write(out, dtype, np.float64, _truncated_sample(rng, args, working))
         case "orthogonal":
             out[...] = _orthogonal(rng, shape, args.get("gain", 1.0), working).astype(numpy_dtype(dtype), copy=False)
         case "kaiming_uniform" | "kaiming_normal":
             fan = fans(shape)[MODES.index(args.get("mode", "fan_in"))]
             scale = gain(args.get("nonlinearity", "leaky_relu"), args.get("a", 0.0))
-            _write(out, dtype, working, _scaled(rng, scale / math.sqrt(fan) if fan else 0.0, init.kind))
+            _write(out, dtype, working, _scaled_sample(rng, scale / math.sqrt(fan) if fan else 0.0, init.kind))
         case "xavier_uniform" | "xavier_normal":
             fan = sum(fans(shape))
             deviation = args.get("gain", 1.0) * math.sqrt(2 / fan) if fan else 0.0
-            _write(out, dtype, working, _scaled(rng, deviation, init.kind))
+            _write(out, dtype, working, _scaled_sample(rng, deviation, init.kind))
         case "table":
             raise ValueError("a table is computed, not drawn")
     if "padding_idx" in args:
@@ -125,14 +125,14 @@ def _normal(rng: np.random.Generator, mean: float, std: float) -> Sample:
     return sample
 
 
-def _scaled(rng: np.random.Generator, std: float, kind: str) -> Sample:
+def _scaled_sample(rng: np.random.Generator, std: float, kind: str) -> Sample:
     if kind.endswith("normal"):
         return _normal(rng, 0.0, std)
     bound = math.sqrt(3) * std
     return _uniform(rng, -bound, bound)
 
 
-def _truncated(rng: np.random.Generator, args: dict[str, Any], working: Any) -> Sample:
+def _truncated_sample(rng: np.random.Generator, args: dict[str, Any], working: Any) -> Sample:
     """Return a sample of a truncated normal distribution, drawn by inverting its function between the two limits.
 
     The limits are values, not multiples of the standard deviation, as in torch.

@@ -122,12 +122,12 @@ def _to_quantiles(values: Array) -> None:
 
 
 def _ratio(polynomials: tuple[Sequence[float], Sequence[float]], x: Array) -> Array:
-    numerator, denominator = (_evaluated(coefficients, x) for coefficients in polynomials)
+    numerator, denominator = (_polynomial(coefficients, x) for coefficients in polynomials)
     numerator /= denominator
     return numerator
 
 
-def _evaluated(coefficients: Sequence[float], x: Array) -> Array:
+def _polynomial(coefficients: Sequence[float], x: Array) -> Array:
     value = np.multiply(x, coefficients[0])
     value += coefficients[1]
     for coefficient in coefficients[2:]:

@@ -130,7 +130,7 @@ class Tape:
 
         The tape is used up: each record is released when its product is done.
         """
-        run = product or _product
+        run = product or _run_product
         gradients: dict[Key, Array] = dict(seeds.items())
         while self.records:
             record = self.records.pop()
@@ -244,7 +244,7 @@ def kept_arrays(
     return arrays
 
 
-def _product(record: Record, back: Back, gradients: tuple[Array | None, ...]) -> Gradients:
+def _run_product(record: Record, back: Back, gradients: tuple[Array | None, ...]) -> Gradients:
     """Run a product; errors that depend on values are reported with the path of the operation."""
     try:
         return apply_vjp(record.instance.node.op, back, gradients)

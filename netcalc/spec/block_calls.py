@@ -127,7 +127,7 @@ def _body(
     if body is not None:
         return body
     check_depth(elaboration, block, line)
-    partial, scope = _started(elaboration, block, arguments, inputs, patches)
+    partial, scope = _empty_body(elaboration, block, arguments, inputs, patches)
     if block.decl.require:
         unmet = unmet_by_call(block.cursor, scope, passed_arguments(block, line), line.target_span)
         if unmet:
@@ -136,7 +136,7 @@ def _body(
         return elaboration.elaborated(key, lambda: _elaborate_body(elaboration, block, partial, scope))
 
 
-def _started(
+def _empty_body(
     elaboration: Elaboration,
     block: Block,
     arguments: Mapping[str, Any],
@@ -160,7 +160,7 @@ def _elaborated_alone(
     elaboration: Elaboration, block: Block, arguments: Mapping[str, Any], inputs: list[Value | None], key: BodyKey
 ) -> Body:
     """Return the body of a block in an elaboration of its own, without the place of a call."""
-    partial, scope = _started(elaboration, block, arguments, inputs, ())
+    partial, scope = _empty_body(elaboration, block, arguments, inputs, ())
     if block.decl.require:
         unmet = unmet_by_call(block.cursor, scope, {}, None)
         if unmet:

@@ -119,7 +119,7 @@ def _check_names(parent: Cursor, child: Cursor) -> None:
     for key in ("dims", "vars"):
         inherited, own = parent.data.get(key) or {}, child.data.get(key) or {}
         new = [name for name in own if name not in inherited]
-        used = _used(child, key) if new else frozenset()
+        used = _used_names(child, key) if new else frozenset()
         for name in new:
             if name in used:
                 continue
@@ -134,7 +134,7 @@ def _check_names(parent: Cursor, child: Cursor) -> None:
         raise NetcalcError(problems)
 
 
-def _used(child: Cursor, key: str) -> frozenset[str]:
+def _used_names(child: Cursor, key: str) -> frozenset[str]:
     """Return the names that the child's document uses outside their declarations under ``key``."""
     rest = words_in({other: value for other, value in child.data.items() if other != key})
     return rest | used_by_others({name: words_in({name: value}) for name, value in child.data[key].items()})

@@ -62,7 +62,7 @@ def read_iterations(line: Line, scope: Scope, budget: LineBudget, *, symbolic: b
     changing = {*loops_over, *("_" if "from" in line.modifiers else ())}
     varies = none.named or bool(_names_beside(line.cursor) & changing)
     iterations = iterations._replace(varies=varies)
-    return iterations if when is None else _filtered(iterations, line, when, scope, budget)
+    return iterations if when is None else _filtered_iterations(iterations, line, when, scope, budget)
 
 
 def is_named_by_variable(line: Line) -> bool:
@@ -103,10 +103,12 @@ def _counted_iterations(none: Iterations, cursor: Cursor, scope: Scope, *, symbo
     """Return all iterations, with the items that they run over."""
     data = cursor.data
     if not isinstance(data, dict):
-        return _numbered(none, _whole_number("repeat", cursor, cursor, scope, symbolic=symbolic), 0)
+        return _numbered_iterations(none, _whole_number("repeat", cursor, cursor, scope, symbolic=symbolic), 0)
     start = _whole_number("start", cursor["start"], cursor["start"], scope) if "start" in data else 0
     if "times" in data:
-        return _numbered(none, _whole_number("repeat", cursor["times"], cursor, scope, symbolic=symbolic), start)
+        return _numbered_iterations(
+            none, _whole_number("repeat", cursor["times"], cursor, scope, symbolic=symbolic), start
+        )
     each = cursor["each"]
     items = evaluate_expression(each, scope) if isinstance(each.data, str) else evaluate(each, scope)
     if not isinstance(items, (list, tuple)):
@@ -114,7 +116,7 @@ def _counted_iterations(none: Iterations, cursor: Cursor, scope: Scope, *, symbo
     return none._replace(indices=range(start, start + len(items)), items=items, start=start)
 
 
-def _numbered(none: Iterations, count: int, start: int) -> Iterations:
+def _numbered_iterations(none: Iterations, count: int, start: int) -> Iterations:
     if isinstance(count, Poly):
         return none._replace(unknown=count, start=start)
     return none._replace(indices=range(start, start + count), start=start)
@@ -135,7 +137,9 @@ def _whole_number(what: str, cursor: Cursor, place: Cursor, scope: Scope, *, sym
     return count
 
 
-def _filtered(iterations: Iterations, line: Line, when: Cursor, scope: Scope, budget: LineBudget) -> Iterations:
+def _filtered_iterations(
+    iterations: Iterations, line: Line, when: Cursor, scope: Scope, budget: LineBudget
+) -> Iterations:
     """Return the iterations for which the line's ``when``, which uses a loop variable, holds."""
     if iterations.unknown is not None:
         raise UndecidedError(f"which of {iterations.unknown} iterations are left out")

@@ -57,7 +57,7 @@ def patched_line(elaboration: Elaboration, item: Cursor, scope: Scope) -> Edit:
     path = _path(line, name, scope)
     if path is None:
         return edit
-    edit = _edited(elaboration, edit, path, scope)
+    edit = _apply_patches(elaboration, edit, path, scope)
     is_left_out = "repeat" not in edit.line.modifiers and not condition_holds(edit.line, scope)
     if is_left_out:  # as before the patches, or because of them
         _omit(elaboration, path, scope)
@@ -87,7 +87,7 @@ def _names_in(lines: Cursor | None) -> Iterator[str]:
 def patched_iteration(elaboration: Elaboration, line: Line, scope: Scope, path: str) -> Edit:
     """Return a repeated line as the patches of the iteration at ``path`` change it."""
     edit = Edit(line)
-    return _edited(elaboration, edit, path, scope, is_iteration=True) if scope.patches else edit
+    return _apply_patches(elaboration, edit, path, scope, is_iteration=True) if scope.patches else edit
 
 
 @contextmanager
@@ -162,7 +162,9 @@ def _reserve(path: str, edit: Edit, scope: Scope) -> None:
         scope.body.paths.setdefault(path, edit.line.cursor.span)
 
 
-def _edited(elaboration: Elaboration, edit: Edit, path: str, scope: Scope, *, is_iteration: bool = False) -> Edit:
+def _apply_patches(
+    elaboration: Elaboration, edit: Edit, path: str, scope: Scope, *, is_iteration: bool = False
+) -> Edit:
     """Return the line with the patches applied that match its path, in order."""
     elaboration.patch_log.saw(scope.patches, path)
     for pending in scope.patches:
@@ -206,8 +208,10 @@ def _with_set(elaboration: Elaboration, line: Line, patch: Patch, scope: Scope, 
             hint = "replace the line" if key == "name" else "give the path of the whole repeat, without a number"
             raise NetcalcError(Diagnostic("E104", message, value.key_span, hint=hint))
     if line.target == SEQUENCE:
-        return _mapping({**modifiers, SEQUENCE: line.args or line.cursor}, line.cursor)
-    return _mapping({**modifiers, line.target: _mapping(arguments, line.args or line.cursor)}, line.cursor)
+        return _merged_mapping({**modifiers, SEQUENCE: line.args or line.cursor}, line.cursor)
+    return _merged_mapping(
+        {**modifiers, line.target: _merged_mapping(arguments, line.args or line.cursor)}, line.cursor
+    )
 
 
 def _arguments(elaboration: Elaboration, line: Line, patch: Patch, scope: Scope) -> dict[str, Cursor]:
@@ -232,7 +236,7 @@ def _replacement_of(line: Line, patch: Patch, path: str, scope: Scope, *, is_ite
     """Return the replacement of a line, with the line's name, and its inputs and condition unless it gives its own."""
     new = patch.content
     if isinstance(new.data, str):
-        new = _mapping({new.data: new.replaced(None)}, new)
+        new = _merged_mapping({new.data: new.replaced(None)}, new)
     if not isinstance(new.data, dict):
         return new  # malformed
     if is_iteration:
@@ -248,10 +252,10 @@ def _replacement_of(line: Line, patch: Patch, path: str, scope: Scope, *, is_ite
             stem = scope.prefix + "." if scope.prefix else ""
             modifiers["name"] = line.cursor.replaced(path.removeprefix(stem))
     own = dict(new.items())
-    return _mapping({**{key: value for key, value in modifiers.items() if key not in own}, **own}, new)
+    return _merged_mapping({**{key: value for key, value in modifiers.items() if key not in own}, **own}, new)
 
 
-def _mapping(entries: Mapping[str, Cursor], place: Cursor) -> Cursor:
+def _merged_mapping(entries: Mapping[str, Cursor], place: Cursor) -> Cursor:
     """Return a mapping at a place whose entries come from several places."""
     spans: dict[Path, Any] = {(): (place.key_span, place.span)}
     for key, cursor in entries.items():

@@ -101,7 +101,7 @@ _MODIFIERS: dict[str, dict[str, Any]] = {
 
 def spec_schema() -> dict[str, Any]:
     """Return the schema of a spec file (JSON Schema 2020-12)."""
-    document = _untitled(Document.model_json_schema())
+    document = _without_titles(Document.model_json_schema())
     definitions = document.pop("$defs")
     document["properties"]["layers"] = {**_LINES, "description": "the network: one operation or block in each line"}
     for part in ("BlockDecl", "LossDecl"):
@@ -132,7 +132,7 @@ def spec_schema() -> dict[str, Any]:
 
 def operation_schema(declared: type[Operation]) -> dict[str, Any]:
     """Return the schema of an operation's arguments: attributes and branches, or the value of its shorthand."""
-    model = _untitled(declared.model_json_schema())
+    model = _without_titles(declared.model_json_schema())
     properties = {name: _or_expression(schema) for name, schema in model["properties"].items()}
     if declared.lines_attribute is not None:
         properties[declared.lines_attribute] |= {"anyOf": [_LINES, {"type": "null"}]}
@@ -191,11 +191,11 @@ def _with_expressions(schema: dict[str, Any]) -> dict[str, Any]:
     return schema
 
 
-def _untitled(schema: Any) -> Any:
+def _without_titles(schema: Any) -> Any:
     """Return the schema without the titles that pydantic derives from field names."""
     if isinstance(schema, dict):
-        return {k: _untitled(v) for k, v in schema.items() if not (k == "title" and isinstance(v, str))}
-    return [_untitled(item) for item in schema] if isinstance(schema, list) else schema
+        return {k: _without_titles(v) for k, v in schema.items() if not (k == "title" and isinstance(v, str))}
+    return [_without_titles(item) for item in schema] if isinstance(schema, list) else schema
 
 
 def _first_line(declared: type[Operation]) -> str:

@@ -41,10 +41,10 @@ class AbsentList(dict[str, "Value | None"]):
         absent.count = count
         return absent
 
-    def _asked(self, *_: Any) -> NoReturn:
+    def _refuse(self, *_: Any) -> NoReturn:
         raise UndecidedError(f"a list of {self.count} values")
 
-    __iter__ = __len__ = __getitem__ = __contains__ = get = keys = values = items = _asked
+    __iter__ = __len__ = __getitem__ = __contains__ = get = keys = values = items = _refuse
 
 
 class Outputs(NamedTuple):

@@ -109,7 +109,7 @@ class Settings(Mapping[str, Any]):
         try:
             if declaration.type == "any" and name in self._overrides and not declaration.nullable:
                 # a default that is an expression declares the type of its value
-                declaration = _typed(declaration, evaluate(default, self))
+                declaration = _with_type(declaration, evaluate(default, self))
             checked = declaration.check(value)
         except ValueError as why:
             raise self._invalid(name, cursor, str(why)) from None
@@ -227,7 +227,7 @@ def parse_assignment(text: str) -> tuple[str, Any]:
     return name.strip(), parse_scalar(value)
 
 
-def _typed(declaration: Declaration, default: Any) -> Declaration:
+def _with_type(declaration: Declaration, default: Any) -> Declaration:
     """Return the declaration with the type of its evaluated default."""
     type_ = declare_variable(declaration.name, default).type
     return declaration._replace(type=type_, default=default, nullable=False, about="")

@@ -83,7 +83,7 @@ def planned_or_gap(program: Program) -> Plan | Gap | Check:
     except NetcalcError as error:
         return _gap("; ".join(diagnostic.message for diagnostic in error.diagnostics))
     except Exception as error:  # any failure of a lowering is a result to report
-        return _failed(error)
+        return _failed_check(error)
     free = free_bytes()
     # the weights are kept in the form of the reference path until the plan has read them
     needed = max(memory(program).peak, plan.memory.peak) + plan.memory.weights
@@ -107,7 +107,7 @@ def planned_checks(
         yield _gap("there was not enough memory")
         return
     except Exception as error:  # any failure of a plan is a result to report
-        yield _failed(error)
+        yield _failed_check(error)
         return
     operations = operation_count(program)
     wrong: list[tuple[str, Array, Array]] = []
@@ -132,7 +132,7 @@ def planned_checks(
             yield Check(path, op, f"planned output {name}", predicted, executed)
 
 
-def _failed(error: Exception) -> Check:
+def _failed_check(error: Exception) -> Check:
     return Check("", "", "planned run", "outputs", f"{type(error).__name__}: {error}")
 
 

@@ -99,7 +99,7 @@ def measure(
     Raises:
         NetcalcError: as :func:`~netcalc.engine.gradients.gradients` does.
     """
-    program = _prepared(program, training, loss)
+    program = _in_requested_mode(program, training, loss)
     require_runnable(program)
     options = (init,) if isinstance(init, str) else tuple(init)
     require_work(program, max_work, MAX_TRAIN_WORK, passes=_PASSES * seeds)
@@ -120,7 +120,7 @@ def measure(
         except MemoryError:
             raise NetcalcError(too_large(program, memory, free_bytes())) from None
     rows = tuple(
-        _row(row, [sample[number] for sample in samples], instance)
+        _measured_row(row, [sample[number] for sample in samples], instance)
         for number, (row, instance) in enumerate(zip(predicted, instances(program), strict=True))
         if instance.node.output_types[0].is_float
     )
@@ -131,7 +131,7 @@ def measure(
     return replace(report, findings=diagnose(report, program))
 
 
-def _prepared(program: Program, training: bool | None, loss: str | None) -> Program:
+def _in_requested_mode(program: Program, training: bool | None, loss: str | None) -> Program:
     """Return the program in the requested mode, with the loss of the spec if it is requested."""
     if training is not None:
         program = in_mode(program, training)
@@ -283,7 +283,7 @@ def _moments(y: Array, axis: int) -> tuple[float, float, float, float, float]:
 # -- all seeds --------------------------------------------------------------------------------------
 
 
-def _row(row: PredictedOperation, samples: Sequence[_Sample], instance: Instance) -> SignalRow:
+def _measured_row(row: PredictedOperation, samples: Sequence[_Sample], instance: Instance) -> SignalRow:
     shape = tuple(int(size) for size in instance.node.output_types[0].shape)
     op = instance.node.op
     return SignalRow(

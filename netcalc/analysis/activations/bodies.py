@@ -210,7 +210,7 @@ class _Loop:
         times, index, seen = self._node.times, 0, dict[Hashable, int]()
         while index < times:
             last = index == times - 1
-            inputs = self._given(last)
+            inputs = self._inputs_of_iteration(last)
             state = _key_of_inputs(inputs), tuple(g is not None and g.layout.storage in self._alive for g in inputs)
             period = index - seen.get(state, index)
             periods = (times - 1 - index) // period if period and not last else 0
@@ -225,7 +225,7 @@ class _Loop:
             index += 1
         self._finish()
 
-    def _given(self, last: bool) -> list[Given | None]:
+    def _inputs_of_iteration(self, last: bool) -> list[Given | None]:
         frames = self._in._rules.frames
         return [
             None

@@ -182,7 +182,9 @@ class _Walk:
             if not gap:
                 part = missing if factor is None or square is None else factor * square
             before = flow.get(value.number, 0.0)
-            flow[value.number] = next((p for p in (before, part) if isinstance(p, str)), None) or _added(before, part)
+            flow[value.number] = next((p for p in (before, part) if isinstance(p, str)), None) or _sum_of_squares(
+                before, part
+            )
         node, first = step.instance.node, step.inputs[0] if step.inputs else None
         shape = sizes(node.output_types[0])
         channels = shape[step.outputs[0].axis] if shape else 1
@@ -213,6 +215,6 @@ class _Walk:
         return squares
 
 
-def _added(a: float | str, b: float | str) -> float:
+def _sum_of_squares(a: float | str, b: float | str) -> float:
     assert not isinstance(a, str) and not isinstance(b, str)
     return a + b

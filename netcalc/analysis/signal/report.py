@@ -140,7 +140,7 @@ def predicted_row(row: PredictedOperation) -> Figures:
     if before is not None and before.square and signal.square is not None:
         gain = math.sqrt(signal.square / before.square)
     return Figures(
-        mean=_rounded(signal.mean, signal.square),
+        mean=_mean_without_noise(signal.mean, signal.square),
         variance=signal.variance,
         channel_square=channel_square,
         channel_variance=channel_variance,
@@ -152,7 +152,7 @@ def predicted_row(row: PredictedOperation) -> Figures:
     )
 
 
-def _rounded(mean: float | None, square: float | None) -> float | None:
+def _mean_without_noise(mean: float | None, square: float | None) -> float | None:
     """Return a mean without what quadrature leaves of a mean of 0."""
     if mean is None or square is None:
         return None

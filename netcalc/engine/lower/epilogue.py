@@ -201,7 +201,7 @@ def _passes(operation: FusedOperation, strip: _Strip, tuning: Tuning) -> Iterato
         case ByChannel(ufunc, vector):
             yield across(ufunc, strip.source, strip.x, vector.array()[strip.columns], tuning)
         case Combine(ufunc, other, reverse):
-            yield _combined(ufunc, other, reverse, strip)
+            yield _combining_pass(ufunc, other, reverse, strip)
         case Clip(lowest, highest):
             yield from clipped(strip.source, strip.x, lowest, highest)
         case Activate(op):
@@ -209,7 +209,7 @@ def _passes(operation: FusedOperation, strip: _Strip, tuning: Tuning) -> Iterato
             yield from activation(op, strip.x.dtype)(strip.source, strip.x, first, second)
 
 
-def _combined(ufunc: Callable[..., Any], other: Slot | float | None, reverse: bool, strip: _Strip) -> Pass:
+def _combining_pass(ufunc: Callable[..., Any], other: Slot | float | None, reverse: bool, strip: _Strip) -> Pass:
     x, out = strip.source, strip.x
     if isinstance(other, Slot):
         operand = other.array()[strip.rows, strip.columns]

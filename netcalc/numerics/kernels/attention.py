@@ -54,13 +54,13 @@ def scaled_dot_product_attention(
             _keep(run, saved, tanh_result=scores)
             scores = scores * op.softcap
         if attn_mask is not None and attn_mask.dtype != bool:
-            scores = scores + wide(_part(attn_mask, rows, columns))
+            scores = scores + wide(_part_of_mask(attn_mask, rows, columns))
         elif attn_mask is not None:
-            scores = like(scores, np.where(_part(attn_mask, rows, columns), scores, -np.inf))
+            scores = like(scores, np.where(_part_of_mask(attn_mask, rows, columns), scores, -np.inf))
         for mask in hidden:
-            scores = like(scores, np.where(_part(mask, rows, columns), -np.inf, scores))
+            scores = like(scores, np.where(_part_of_mask(mask, rows, columns), -np.inf, scores))
         if visible is not None:
-            scores = like(scores, np.where(_part(visible, rows, columns), scores, -np.inf))
+            scores = like(scores, np.where(_part_of_mask(visible, rows, columns), scores, -np.inf))
         share, powers, total = _softmax(scores, sinks)
         if run.kept is not None:  # with a sink, its weight too, which is not computed otherwise
             _keep(run, saved, result=share if sinks is None else np.asarray(powers) / np.asarray(total))
@@ -166,7 +166,7 @@ def rectangles(computed: Array | None) -> list[tuple[Any, Any]]:
     return [(np.array(rows), columns) for rows, columns in groups if columns.size]
 
 
-def _part(mask: Array, rows: Any, columns: Any) -> Array:
+def _part_of_mask(mask: Array, rows: Any, columns: Any) -> Array:
     """Return rows and columns of a mask, either of which may broadcast."""
     if mask.shape[-2] > 1:
         mask = mask[..., rows, :]

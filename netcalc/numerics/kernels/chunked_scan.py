@@ -103,7 +103,7 @@ def gated_delta_rule(op: GatedDeltaRule, run: Run, *inputs: Array | None) -> tup
     batch, length, heads, size = value.shape
     query, key = (every_head(arrays[port], heads) for port in ("query", "key"))
     if op.normalize:
-        query, key = _normalized(run, "query", query), _normalized(run, "key", key)
+        query, key = _unit_vectors(run, "query", query), _unit_vectors(run, "key", key)
     query = query * query.dtype.type(query.shape[-1] ** -0.5)
     beta = arrays["beta"][..., None]
     values, writes = chunked(value * beta, op.chunk), chunked(key * beta, op.chunk)
@@ -116,7 +116,7 @@ def gated_delta_rule(op: GatedDeltaRule, run: Run, *inputs: Array | None) -> tup
     system = np.matmul(writes, key.swapaxes(-1, -2)) * between
     scores = np.matmul(query, key.swapaxes(-1, -2)) * between
     since = np.exp(upto)[..., None]
-    solved = _solved(system, like(value, np.concatenate([values, writes * since], axis=-1)))
+    solved = _solve(system, like(value, np.concatenate([values, writes * since], axis=-1)))
     values, predicting = solved[..., :size], solved[..., size:]
 
     run.keep(query=query, key=key, writes=writes, between=between, system=system, scores=scores, since=since[..., 0])
@@ -139,7 +139,7 @@ def gated_delta_rule(op: GatedDeltaRule, run: Run, *inputs: Array | None) -> tup
     return y.astype(named["value"].dtype, copy=False), state.astype(precision, copy=False)
 
 
-def _normalized(run: Run, name: str, x: Array) -> Array:
+def _unit_vectors(run: Run, name: str, x: Array) -> Array:
     squares = np.add.reduce(x * x, axis=-1, keepdims=True) + x.dtype.type(1e-6)
     inverse = 1 / np.sqrt(squares)
     normalized: Array = x * inverse
@@ -147,7 +147,7 @@ def _normalized(run: Run, name: str, x: Array) -> Array:
     return normalized
 
 
-def _solved(system: Array, right: Array) -> Array:
+def _solve(system: Array, right: Array) -> Array:
     """Return the solution of (1 + the strictly lower triangle of the system)·x = right, by forward substitution."""
     x = like(system, np.array(right))
     for i in range(system.shape[-1] - 1):

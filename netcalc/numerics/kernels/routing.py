@@ -77,7 +77,7 @@ def experts(op: Experts, run: Run, x: Array, weights: Array, indices: Array, **p
     if op.weights_on == "output":
         y = y * share
     if run.kept is not None:
-        run.kept.update({name: _as(array, x.dtype) for name, array in run.kept.items()})
+        run.kept.update({name: _in_type(array, x.dtype) for name, array in run.kept.items()})
     total: Array = np.add.reduce(y, axis=2)
     return total.reshape(x.shape).astype(x.dtype, copy=False)
 
@@ -129,7 +129,7 @@ def _within_capacity(op: Experts, run: Run, tokens: Array, chosen: Array, params
     return y.reshape(sequences, k, length, d).transpose(0, 2, 1, 3)
 
 
-def _as(array: Array, dtype: Any) -> Array:
+def _in_type(array: Array, dtype: Any) -> Array:
     """Return numbers in the element type of the input; whole numbers and truth values as they are."""
     return array if array.dtype.kind in "bi" else array.astype(dtype, copy=False)
 

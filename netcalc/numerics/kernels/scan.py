@@ -79,11 +79,11 @@ def wkv(op: Wkv, run: Run, *inputs: Array | None) -> Array | tuple[Array, ...]:
     saved: dict[str, list[Array]] = {}
     for t in range(length):
         own = k[:, t] + b
-        up, down, _, factors = _weighted(above, below, largest, own, v[:, t])
+        up, down, _, factors = _updated_sums(above, below, largest, own, v[:, t])
         y[:, t] = up / down
         if run.kept is not None:
             _append(saved, above=above, below=below, down=down, old_output=factors[0], new_output=factors[1])
-        above, below, largest, factors = _weighted(above, below, largest + w, k[:, t], v[:, t])
+        above, below, largest, factors = _updated_sums(above, below, largest + w, k[:, t], v[:, t])
         if run.kept is not None:
             _append(saved, old=factors[0], new=factors[1])
     if run.kept is not None:
@@ -101,7 +101,7 @@ def _append(saved: dict[str, list[Array]], **parts: Array) -> None:
         saved.setdefault(name, []).append(np.asarray(part))
 
 
-def _weighted(
+def _updated_sums(
     above: Array, below: Array, largest: Array, exponent: Array, v: Array
 ) -> tuple[Array, Array, Array, tuple[Array, Array]]:
     """Return the sums with and without values after a further position is added, their largest exponent, and factors.

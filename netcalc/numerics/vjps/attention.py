@@ -103,7 +103,7 @@ def scaled_dot_product_attention(
             weights, _ = through.unpacked("self" if through.dropped else "result", _has_sinks(back, through))
             gradients[_VALUE] = through.summed(through.over_queries(weights, g), _VALUE)
     if back.wants(_QUERY, _KEY, _MASK, _SINKS):
-        gradients |= _inner(op, back, through, g, None if of_weights is None else wide(of_weights))
+        gradients |= _through_softmax(op, back, through, g, None if of_weights is None else wide(of_weights))
     return gradients
 
 
@@ -112,7 +112,7 @@ def _has_sinks(back: Back, through: _Pass) -> bool:
     return not through.dropped and len(back.inputs) > _SINKS and back.inputs[_SINKS] is not None
 
 
-def _inner(
+def _through_softmax(
     op: ScaledDotProductAttention, back: Back, through: _Pass, g: Array | None, of_weights: Array | None
 ) -> Gradients:
     """Return the gradients that go through the softmax."""

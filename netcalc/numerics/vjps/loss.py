@@ -14,7 +14,7 @@ from netcalc.numerics.vjps._broadcast import summed_to
 from netcalc.ops.loss import BinaryCrossEntropy, BinaryCrossEntropyWithLogits, KLDiv, L1Loss, MSELoss
 
 
-def _share(op: Any, back: Back, gradient: Array, divisor: Array | None = None) -> Array:
+def _gradient_of_elements(op: Any, back: Back, gradient: Array, divisor: Array | None = None) -> Array:
     """Return the gradient of the loss of each element; a mean gives it to all alike."""
     g = wide(gradient)
     if op.reduction not in ("mean", "batchmean"):
@@ -30,7 +30,7 @@ def _saved_wide(back: Back, name: str, gradient: Array) -> Array:
 
 @vjp("mse_loss", "l1_loss")
 def distance(op: MSELoss | L1Loss, back: Back, gradient: Array) -> Gradients:
-    share = _share(op, back, gradient, back.saved.get("other"))
+    share = _gradient_of_elements(op, back, gradient, back.saved.get("other"))
     squared = isinstance(op, MSELoss)
     difference = back.saved["self"]
     if squared:
@@ -98,7 +98,7 @@ def binary_cross_entropy_with_logits(op: BinaryCrossEntropyWithLogits, back: Bac
 
 def _binary(op: Any, back: Back, gradient: Array, derivatives: tuple[Any, ...]) -> Gradients:
     """Return the products of g, the weight and the derivatives by each input; the loss is linear in the weight."""
-    share = _share(op, back, gradient)
+    share = _gradient_of_elements(op, back, gradient)
     gradients: Gradients = {}
     for number, derivative in enumerate(derivatives):
         if back.wants(number):
@@ -111,7 +111,7 @@ def _binary(op: Any, back: Back, gradient: Array, derivatives: tuple[Any, ...]) 
 
 @vjp("kl_div")
 def kl_div(op: KLDiv, back: Back, gradient: Array) -> Gradients:
-    share = _share(op, back, gradient)
+    share = _gradient_of_elements(op, back, gradient)
     target = _saved_wide(back, "target", gradient)
     likely = np.exp(target) if op.log_target else target
     gradients: Gradients = {}

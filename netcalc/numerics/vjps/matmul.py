@@ -44,7 +44,10 @@ def matmul(op: Any, back: Back, gradient: Array) -> Gradients:
             }
         )
     return back.only(
-        {0: lambda: _left(g, saved["mat2"], ranks, back), 1: lambda: _right(g, saved["self"], ranks, back)}
+        {
+            0: lambda: _gradient_of_left(g, saved["mat2"], ranks, back),
+            1: lambda: _gradient_of_right(g, saved["self"], ranks, back),
+        }
     )
 
 
@@ -54,7 +57,7 @@ def _over_rows(products: Array) -> Array:
     return total
 
 
-def _left(g: Array, other: Array, ranks: tuple[int, int], back: Back) -> Array:
+def _gradient_of_left(g: Array, other: Array, ranks: tuple[int, int], back: Back) -> Array:
     """Return the gradient of the left operand."""
     if ranks[0] == 2 and ranks[1] > 2:  # one product over the columns of all batches
         rows = _rows_of_batches(np.swapaxes(other, -1, -2))
@@ -63,7 +66,7 @@ def _left(g: Array, other: Array, ranks: tuple[int, int], back: Back) -> Array:
     return summed_to(np.matmul(g, np.swapaxes(other, -1, -2)), back.shape(0))
 
 
-def _right(g: Array, x: Array, ranks: tuple[int, int], back: Back) -> Array:
+def _gradient_of_right(g: Array, x: Array, ranks: tuple[int, int], back: Back) -> Array:
     """Return the gradient of the right operand."""
     if ranks[1] == 2:  # one product over the rows of all batches
         product: Array = np.matmul(_rows_of_batches(x).T, _rows_of_batches(g))

@@ -43,7 +43,7 @@ class AttentionBackward(Backward):
             saved.append(call.saved_input("query", _QUERY))
         if call.wants(_QUERY):
             saved.append(call.saved_input("key", _KEY))
-        inner = _inner(call)
+        inner = _needs_softmax(call)
         if inner:
             saved.append(call.saved_input("value", _VALUE))
         sinks = call.present(_SINKS)
@@ -64,14 +64,14 @@ class AttentionBackward(Backward):
 
     def cost(self, op: ScaledDotProductAttention, call: BackwardCall) -> Sequence[Term]:
         work: list[Term] = []
-        _, result = _leading(op, call)
+        _, result = _leading_axes(op, call)
         value = call.input(_VALUE)
         if call.wants(_VALUE) and call.given[0]:
             work.append(
                 Term.of("mac", "gradient of value", **result, **_computed_pairs(op, call), value_dim=value.shape[-1])
             )
             work += summing(_like(op, call, 1, value.shape[-2], value.shape[-1]), value, "gradient of value")
-        if _inner(call):
+        if _needs_softmax(call):
             work += self._weights(op, call)
         if call.wants(_QUERY, _KEY, _MASK):
             work += self._scores(op, call)
@@ -79,7 +79,7 @@ class AttentionBackward(Backward):
 
     def _weights(self, op: ScaledDotProductAttention, call: BackwardCall) -> Iterator[Term]:
         """Yield the work from the gradient of the output to the sums that the softmax takes."""
-        scores, result = _leading(op, call)
+        scores, result = _leading_axes(op, call)
         pairs = _computed_pairs(op, call)
         rows = op.kept(*_lengths(call)).rows if op.sparse else _lengths(call)[0]
         if call.given[0]:
@@ -102,7 +102,7 @@ class AttentionBackward(Backward):
 
     def _scores(self, op: ScaledDotProductAttention, call: BackwardCall) -> Iterator[Term]:
         """Yield the work from the gradient of the weights to the gradients of mask, query and key."""
-        scores, _ = _leading(op, call)
+        scores, _ = _leading_axes(op, call)
         pairs = _computed_pairs(op, call)
         each: dict[str, Any] = {**scores, **pairs}
         yield Term.of("add", "softmax", **each)
@@ -123,7 +123,7 @@ class AttentionBackward(Backward):
                 yield from summing(_like(op, call, 0, *x.shape[-2:]), x, f"gradient of {name}")
 
 
-def _inner(call: BackwardCall) -> bool:
+def _needs_softmax(call: BackwardCall) -> bool:
     """Return True if a gradient is wanted that goes through the softmax."""
     return call.wants(_QUERY, _KEY, _MASK, _SINKS)
 
@@ -137,7 +137,7 @@ def _axes(op: ScaledDotProductAttention, call: BackwardCall) -> tuple[tuple[Dim,
     return op.leading(Context(), call.input(_QUERY), call.input(_KEY), call.input(_VALUE))
 
 
-def _leading(op: ScaledDotProductAttention, call: BackwardCall) -> tuple[dict[str, Dim], dict[str, Dim]]:
+def _leading_axes(op: ScaledDotProductAttention, call: BackwardCall) -> tuple[dict[str, Dim], dict[str, Dim]]:
     """Return the axes before the last two as factors, of the scores and of the output."""
     scores, result = _axes(op, call)
     return _sizes_by_name(scores), _sizes_by_name(result)

@@ -132,7 +132,7 @@ class ExpertsBackward(Backward):
         if call.wants("down_proj"):
             yield Term.of("mac", "gradient of down_proj", **rows, out_features=features, hidden=op.hidden)
         if call.wants("down_proj_bias"):
-            yield _summing(op, rows, features, "down_proj_bias")
+            yield _sum_of_bias(op, rows, features, "down_proj_bias")
 
     def _activation(self, op: Experts, call: BackwardCall) -> Iterator[Term]:
         rows = _computed_rows(op, call)
@@ -149,7 +149,7 @@ class ExpertsBackward(Backward):
         if call.wants(first):
             yield Term.of("mac", f"gradient of {first}", **rows, **sizes)
         if call.wants(f"{first}_bias"):
-            yield _summing(op, rows, sizes["features"], f"{first}_bias")
+            yield _sum_of_bias(op, rows, sizes["features"], f"{first}_bias")
         if _to_rows(op, call):
             yield Term.of("mac", "gradient of tokens", **rows, **sizes)
 
@@ -193,7 +193,7 @@ def _lead(op: Experts, call: BackwardCall) -> tuple[Dim, ...]:
     return (rows["experts"], rows["sequences"] * rows["places"]) if op.limited else (rows["pairs"],)
 
 
-def _summing(op: Experts, rows: dict[str, Dim], features: Dim, name: str) -> Term:
+def _sum_of_bias(op: Experts, rows: dict[str, Dim], features: Dim, name: str) -> Term:
     """Return the additions of the gradient of a bias: to the row of its expert, or over the slots of each."""
     if not op.limited:
         return Term.of("add", f"gradient of {name}", **rows, features=features)

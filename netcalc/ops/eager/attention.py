@@ -23,8 +23,8 @@ class AttentionEager(Eager):
         masks = _masks(op, call)
         if _fused(op, call):
             lse = call.work("logsumexp", *call.input().shape[:-1], dtype=_statistics(call))
-            return (*_growing(masks), Moment((*masks, lse)))
-        return (*_growing(masks), *_products(op, call, masks))
+            return (*_moments_of_masks(masks), Moment((*masks, lse)))
+        return (*_moments_of_masks(masks), *_products(op, call, masks))
 
     def order(self, op: ScaledDotProductAttention, call: EagerCall) -> Sequence[int] | None:
         return call.orders[0] if _fused(op, call) else None
@@ -61,7 +61,7 @@ def _masks(op: ScaledDotProductAttention, call: EagerCall) -> tuple[Work, ...]:
     return tuple(made)
 
 
-def _growing(masks: tuple[Work, ...]) -> tuple[Moment, ...]:
+def _moments_of_masks(masks: tuple[Work, ...]) -> tuple[Moment, ...]:
     return (Moment(masks, outputs=False),) if masks else ()
 
 

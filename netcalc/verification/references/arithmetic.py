@@ -14,12 +14,12 @@ from netcalc.verification.references import Array, Attributes, Expected, Shape, 
 from netcalc.verification.references._broadcast import broadcast_element, broadcast_shape, converted, folded_type
 
 
-def _numbers(op: Attributes) -> list[Any]:
+def _numbers_of(op: Attributes) -> list[Any]:
     return [] if op.value is None else [op.value]
 
 
 def _operands(op: Attributes, arrays: list[Array], index: Shape) -> list[Any]:
-    return [broadcast_element(x, index) for x in arrays] + _numbers(op)
+    return [broadcast_element(x, index) for x in arrays] + _numbers_of(op)
 
 
 def _least(values: list[Any]) -> Any:
@@ -45,7 +45,7 @@ _VARIADIC: dict[str, Callable[[list[Any]], Any]] = {
 @reference(*_VARIADIC)
 def variadic(op: Attributes, *inputs: Array | None) -> Expected:
     arrays = [x for x in inputs if x is not None]
-    numbers = _numbers(op)
+    numbers = _numbers_of(op)
     # from left to right: what the first operands give is of their type, before the others raise it
     types = [folded_type(arrays[:count]) for count in range(1, len(arrays) + 1)]
     types += [folded_type(arrays, *numbers)] * len(numbers)
@@ -84,7 +84,7 @@ def _power(a: Any, b: Any) -> Any:
 @reference("sub", "div", "pow")
 def pair(op: Attributes, *inputs: Array | None) -> Expected:
     arrays = [x for x in inputs if x is not None]
-    dtype = folded_type(arrays, *_numbers(op))
+    dtype = folded_type(arrays, *_numbers_of(op))
     result = "float32" if op.name == "div" and op.rounding is None and "float" not in dtype else dtype
 
     def at(index: Shape) -> Any:

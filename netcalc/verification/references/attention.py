@@ -55,7 +55,7 @@ def attention(
         padding = [False] * keys
         if key_padding_mask is not None:
             padding = [bool(key_padding_mask[place_in(key_padding_mask.shape, (*place[:-1], n))]) for n in range(keys)]
-        seen = [not padding[n] and _seen(op, row, n, queries, keys, blocks) for n in range(keys)]
+        seen = [not padding[n] and _is_seen(op, row, n, queries, keys, blocks) for n in range(keys)]
         scores = np.where(seen, scores, -math.inf)
         every = scores if sinks is None else np.append(scores, float(sinks[place[-1]]))
         sum_of_all = float(np.logaddexp.reduce(every))
@@ -99,7 +99,9 @@ def _added_to_score(mask: Any) -> float:
     return float(mask)
 
 
-def _seen(op: Attributes, row: int, column: int, queries: int, keys: int, blocks: set[tuple[int, int]] | None) -> bool:
+def _is_seen(
+    op: Attributes, row: int, column: int, queries: int, keys: int, blocks: set[tuple[int, int]] | None
+) -> bool:
     """Return True if the fixed pattern lets a query attend to a key."""
     place = row + (keys - queries if op.alignment == "lower_right" else 0)
     if op.causal and column > place:

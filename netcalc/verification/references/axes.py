@@ -27,7 +27,7 @@ def unsqueeze(op: Attributes, x: Array) -> Expected:
     return Expected(tuple(shape), x.dtype.name, lambda index: x[index[:new] + index[new + 1 :]])
 
 
-def _reordered(x: Array, axes: list[int]) -> Expected:
+def _with_axes_reordered(x: Array, axes: list[int]) -> Expected:
     def at(index: Shape) -> object:
         source = [0] * x.ndim
         for place, axis in zip(index, axes, strict=True):
@@ -39,11 +39,11 @@ def _reordered(x: Array, axes: list[int]) -> Expected:
 
 @reference("permute")
 def permute(op: Attributes, x: Array) -> Expected:
-    return _reordered(x, [axis % x.ndim for axis in op.axes])
+    return _with_axes_reordered(x, [axis % x.ndim for axis in op.axes])
 
 
 @reference("transpose")
 def transpose(op: Attributes, x: Array) -> Expected:
     a, b = (axis % x.ndim for axis in op.axes)
     swapped = {a: b, b: a}
-    return _reordered(x, [swapped.get(axis, axis) for axis in range(x.ndim)])
+    return _with_axes_reordered(x, [swapped.get(axis, axis) for axis in range(x.ndim)])

@@ -34,14 +34,14 @@ def _reduction(op: Attributes, x: Array, dtype: str, reduce: Callable[[Array], A
     return Expected(tuple(shape), dtype, at, math.prod(x.shape[axis] for axis in axes))
 
 
-def _accumulated(op: Attributes, x: Array) -> str:
+def _type_of_sum(op: Attributes, x: Array) -> str:
     """Return the element type of a sum or product: int64 for integers and booleans."""
     return str(op.dtype or (x.dtype.name if "float" in x.dtype.name else "int64"))
 
 
 @reference("sum", "prod")
 def accumulation(op: Attributes, x: Array) -> Expected:
-    dtype = numpy_dtype(_accumulated(op, x))
+    dtype = numpy_dtype(_type_of_sum(op, x))
     combine = sum_of_products if op.name == "sum" else product
     return _reduction(op, x, dtype.name, lambda elements: combine(dtype, elements.astype(dtype)))
 
@@ -111,7 +111,7 @@ def logsumexp(op: Attributes, x: Array) -> Expected:
 
 @reference("cumsum", "cumprod")
 def cumulative(op: Attributes, x: Array) -> Expected:
-    dtype = numpy_dtype(_accumulated(op, x))
+    dtype = numpy_dtype(_type_of_sum(op, x))
     if not x.ndim:
         return Expected((), dtype.name, lambda index: x.astype(dtype)[()])
 

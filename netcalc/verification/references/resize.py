@@ -30,9 +30,9 @@ def interpolate(op: Attributes, x: Array) -> Expected:
     axes = x.ndim - 2
     declared = op.scale_factor if op.size is None else op.size
     each = declared * axes if len(declared) == 1 else declared
-    scales = op.size is None and not op.recompute_scale_factor and not op.align_corners
+    uses_factor = op.size is None and not op.recompute_scale_factor and not op.align_corners
     every = [
-        _Axis(size, math.floor(size * n) if op.size is None else n, n if scales else None)
+        _Axis(size, math.floor(size * n) if op.size is None else n, n if uses_factor else None)
         for size, n in zip(x.shape[2:], each, strict=True)
     ]
     shape = (*x.shape[:2], *(axis.out for axis in every))
@@ -82,7 +82,7 @@ def _weights(op: Attributes, axis: _Axis, i: int) -> list[tuple[int, float]]:
         ratio = factor is None or (out == size and (op.antialias or op.mode != "bicubic"))
         scale = size / out if ratio else 1 / float(factor or 1)
     if op.antialias:
-        return _widened(op, size, scale * (i + 0.5), max(scale, 1.0))
+        return _widened_filter(op, size, scale * (i + 0.5), max(scale, 1.0))
     center = scale * i if op.align_corners else scale * (i + 0.5) - 0.5
     if op.mode != "bicubic":
         center = min(max(center, 0.0), size - 1.0)
@@ -91,7 +91,7 @@ def _weights(op: Attributes, axis: _Axis, i: int) -> list[tuple[int, float]]:
     return [(min(max(place, 0), size - 1), shape(place - center)) for place in near if shape(place - center)]
 
 
-def _widened(op: Attributes, size: int, center: float, widening: float) -> list[tuple[int, float]]:
+def _widened_filter(op: Attributes, size: int, center: float, widening: float) -> list[tuple[int, float]]:
     """Return the filter of a reduction, which spans as many input elements as an output element covers."""
     shapes: dict[str, Callable[[float], float]] = {"bicubic": _cubic(-0.5), "lanczos": _lanczos}
     shape = shapes.get(op.mode, _hat)

@@ -45,14 +45,14 @@ def selective_scan(
         after = np.cumsum(sizes[::-1])[::-1] - sizes  # the steps between s and the end
         decays = np.exp(np.multiply.outer(after, double(a[channel])))
         written = sizes * double(u[sample, channel, :upto])
-        parts = decays * written[:, None] * _projected(b, u, sample, channel, upto)
+        parts = decays * written[:, None] * _projected_steps(b, u, sample, channel, upto)
         start = np.zeros(states) if initial_state is None else double(initial_state[sample, channel])
         return parts, start * np.exp(float(sizes.sum()) * double(a[channel]))
 
     def output(index: Shape) -> Value:
         sample, channel, place = index
         parts, start = terms(sample, channel, place + 1)
-        read = _projected(c, u, sample, channel, place + 1)[-1]
+        read = _projected_steps(c, u, sample, channel, place + 1)[-1]
         y = total(np.concatenate([(parts * read).ravel(), start * read]))
         value, magnitude = y
         if d is not None:
@@ -76,7 +76,7 @@ def selective_scan(
     )
 
 
-def _projected(x: Array, u: Array, sample: int, channel: int, upto: int) -> Array:
+def _projected_steps(x: Array, u: Array, sample: int, channel: int, upto: int) -> Array:
     """Return B or C of a channel for the first steps, (steps, states)."""
     if x.ndim == 2:
         return np.broadcast_to(double(x[channel]), (upto, x.shape[1]))

@@ -66,7 +66,7 @@ def _convolution(context: LoweringContext, node: GraphNode, operand: Tensor) -> 
     x = context.emit.widened(node, context.layout.slot(operand)).permuted(order)
     out = context.layout.allocate(node.result, order).permuted(order)
     if not lead:
-        x, out = _batched(x), _batched(out)
+        x, out = _with_batch(x), _with_batch(out)
     return Convolution(node, x, out, op.kernel, op.stride, op.dilation, pads, op.groups, filters, epilogue)
 
 
@@ -109,7 +109,7 @@ def _as_image(conv: Convolution) -> Convolution:
     )
 
 
-def _batched(image: Slot) -> Slot:
+def _with_batch(image: Slot) -> Slot:
     """Return a single image as a batch."""
     view = image.reshaped((1, *image.shape))
     assert view is not None
